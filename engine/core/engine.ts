@@ -11,7 +11,8 @@
  *   ENGINE-5  Every DIGEST_EVERY records the digest of the whole state is among those events, so a replay
  *             that went astray in something no event shows is noticed as well.
  *
- * Nothing written to `out` may leave the thread before the journal has committed what was appended with it.
+ * Nothing written to `out` may leave the thread before what was appended with it is held: committed by the journal, and
+ * in a cluster by the replicated log as well.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { OK } from '../../shared/base/errors.ts';
@@ -168,7 +169,20 @@ export class Engine {
   }
 
   /** Runs one journaled command again and checks that it does what it did (ENGINE-4). */
-  replay({ sequence, timeMs, command, events }: JournalRecord): void {
+  replay(record: JournalRecord): void {
+    this.#repeat(record, 0);
+    this.out.clear();
+  }
+
+  /** The same for a record that another member of the cluster has journaled: its events are published here as well. */
+  follow(record: JournalRecord): void {
+    const start = this.out.lengthBytes;
+    this.state.emit.record(record.sequence, record.command.words, record.command.word);
+    this.#repeat(record, start + RECORD_EVENT_BYTES);
+  }
+
+  /** @param start of the events in `out`, in bytes. */
+  #repeat({ sequence, timeMs, command, events }: JournalRecord, start: number): void {
     assert(sequence === this.sequence + 1, 'ENGINE-4: records are replayed without a gap');
     assert(timeMs >= this.nowMs, 'ENGINE-2: records are in order of time');
     assertCommand(command.words, command.word);
@@ -176,12 +190,12 @@ export class Engine {
     readmit(this.state, type, command.words, command.word, this.#admitted);
     const code = this.#apply.run(type, command.words, command.word, this.#admitted);
     this.#emitDigest(sequence);
-    let isSame = code === OK && this.out.lengthBytes === events.bytes;
+    let isSame = code === OK && this.out.lengthBytes - start === events.bytes;
     const { words, word: eventWord, bytes } = events;
+    const startWord = start >>> 2;
     const wordCount = bytes >>> 2;
-    for (let i = 0; isSame && i < wordCount; i++) isSame = this.out.words[i] === words[eventWord + i];
+    for (let i = 0; isSame && i < wordCount; i++) isSame = this.out.words[startWord + i] === words[eventWord + i];
     if (!isSame) throw new ReplayError(sequence);
-    this.out.clear();
     this.sequence = sequence;
     this.nowMs = timeMs;
   }

@@ -44,8 +44,15 @@ export type JournalStore = {
   /** True while records are appended that are not committed. */
   readonly isStaged: boolean;
   append(record: JournalRecord): void;
-  /** Returns when all appended records are durable. */
+  /** Returns when all appended records are durable on this machine. */
   commit(): void;
+  /**
+   * The last record that no failure takes away any more: of the committed ones each, or in a cluster those that the
+   * replicated log has as well (replicatedJournal.ts).
+   */
+  readonly heldSequence: number;
+  /** Hands over committed rows that another place had no room for. */
+  handOver(): void;
   /** The end of the journal, between two batches. */
   readonly head: JournalHead;
   /** Visits every record after `after`; a view is valid until the visitor returns. */
@@ -56,6 +63,9 @@ export type JournalStore = {
   trim(sequence: number): boolean;
   close(): void;
 };
+
+/** Gets each row before it is written here. Its bytes are valid until it returns. */
+type RowCopy = (sequence: number, bytes: Uint8Array) => void;
 
 /** Bytes written between two requests to the checkpointer: few syncs, and none of them long. */
 const REQUEST_BYTES = 4 << 20;
@@ -105,6 +115,7 @@ export class Journal implements JournalStore {
   readonly #known: JournalHead;
   #isPoisoned = false;
   #checkpoints: CheckpointCell | null = null;
+  #copy: RowCopy | null = null;
   /** Bytes written since the last request to the checkpointer. */
   #bytesSinceRequest = 0;
   /** Bytes written since the last checkpoint of this connection. */
@@ -167,6 +178,13 @@ export class Journal implements JournalStore {
   get lastSequence(): number {
     return this.#rows.isEmpty ? this.#head.sequence : this.#rows.lastSequence;
   }
+
+  get heldSequence(): number {
+    return this.#head.sequence;
+  }
+
+  /** The file is the only place. */
+  handOver(): void {}
 
   get head(): JournalHead {
     assert(!this.isStaged, 'JOURNAL-2: a batch has no head');
@@ -245,6 +263,7 @@ export class Journal implements JournalStore {
 
   /** SQLite copies the bytes while it binds them, so the next row may use their memory again. */
   #insertRow(bytes: Uint8Array, crc: number, sequence: number): void {
+    this.#copy?.(sequence, bytes);
     this.#insert.run(sequence, bytes);
     this.#wrote(bytes.length);
     this.#head.advance(crc, sequence);
@@ -287,6 +306,12 @@ export class Journal implements JournalStore {
   /** From now on a checkpointer copies the WAL into the file, on request through this cell. */
   checkpointsBy(cell: CheckpointCell): void {
     this.#checkpoints = cell;
+  }
+
+  /** From now on another place gets each row as well, before this machine syncs it. */
+  copiesTo(copy: RowCopy): void {
+    assert(!this.isStaged, 'JOURNAL-2: a batch goes to the same places as a whole');
+    this.#copy = copy;
   }
 
   trim(sequence: number): boolean {

@@ -9,11 +9,16 @@
  *             deposited less what was withdrawn: every movement has two ends.
  *   LEDGER-2  reservedMicro of an account is the sum over its open BUY orders of remainingLots * limitTicks.
  *   LEDGER-3  netMicro is what this shard added to (or took from) the account's available USDC; the shared cell is
- *             the sum of all shards' nets, less credits whose record is not durable yet.
+ *             the sum of all shards' nets, less credits whose record is not held yet.
  *
  * A debit leaves the shared cell at once. A credit waits in `pending` until `releaseCredits`, which the shard calls
  * after the commit (BALANCES-1 in shared/wire/balances.ts). Inside the shard a pending credit may be spent already: it
- * and its spending commit together.
+ * and its spending commit together, or its spending later.
+ *
+ * In a cluster a batch is held some time after its commit, and the next batches run meanwhile. `sealCredits` sets the
+ * credits of a batch apart, and `releaseSealed` releases them in the order of the batches. Of what an account has
+ * sealed the shard itself may have spent a part in later batches: what is left of it is `sealedMicro`, and no release
+ * makes more than that visible to the other shards.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { addSafe } from '../../shared/base/int.ts';
@@ -21,6 +26,7 @@ import type { Balances } from '../../shared/wire/balances.ts';
 import { extend } from '../base/columns.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { Positions } from './positions.ts';
+import { SealedCredits } from './sealedCredits.ts';
 
 /** The funds of an order: micro-USDC, or atomic tokens. */
 type Reservation = { readonly reservation: number };
@@ -42,6 +48,8 @@ export class Ledger {
   #pendingMicro: Float64Array = new Float64Array(64);
   #pendingAccounts = new Uint32Array(64);
   #pendingCount = 0;
+  /** Null outside of a cluster: there nothing is ever sealed. */
+  #sealed: SealedCredits | null = null;
   #touched: Float64Array = new Float64Array(64);
   /** Number of the command that last touched one of the account's positions. */
   #touchedRowOf: Float64Array = new Float64Array(64);
@@ -66,7 +74,8 @@ export class Ledger {
   /** USDC that the account could reserve right now, as seen from this shard. */
   availableMicro(account: number): number {
     const pending = account < this.#pendingMicro.length ? this.#pendingMicro[account] : 0;
-    return this.#balances.availableMicro(account) + pending;
+    const sealed = this.#sealed === null ? 0 : this.#sealed.of(account);
+    return this.#balances.availableMicro(account) + pending + sealed;
   }
 
   /**
@@ -211,6 +220,29 @@ export class Ledger {
     this.#pendingCount = 0;
   }
 
+  /**
+   * Sets the credits of the batch apart until its records are held.
+   * @returns the number of credits that were ever sealed, for `releaseSealed`.
+   */
+  sealCredits(): number {
+    this.#sealed ??= new SealedCredits();
+    const sealed = this.#sealed;
+    for (let i = 0; i < this.#pendingCount; i++) {
+      const account = this.#pendingAccounts[i];
+      const micro = this.#pendingMicro[account];
+      this.#pendingMicro[account] = 0;
+      assert(micro >= 0, 'LEDGER-3: no more is spent of a pending credit than there is');
+      if (micro > 0) sealed.push(account, micro);
+    }
+    this.#pendingCount = 0;
+    return sealed.end;
+  }
+
+  /** Credits up to a number that `sealCredits` has returned become visible to the other shards. */
+  releaseSealed(end: number): void {
+    this.#sealed?.release(end, this.#balances);
+  }
+
   /** Number of accounts that the columns have room for. */
   get accountCapacity(): number {
     return this.netMicro.length;
@@ -220,6 +252,7 @@ export class Ledger {
   validate(): void {
     const { count, reserved } = this.positions;
     this.positions.validate();
+    this.#sealed?.validate();
     for (let account = 0; account < this.accountCapacity; account++) {
       assert(this.reservedMicro[account] >= 0, 'LEDGER-2: a reservation is not negative');
       assert(this.#pendingMicro[account] >= 0, 'LEDGER-3: a pending credit is not negative');
@@ -231,7 +264,8 @@ export class Ledger {
 
   /** To be called between batches only, when no credit is pending. */
   persist(io: SnapshotIo): void {
-    assert(this.#pendingCount === 0, 'LEDGER-3: credits are released before the state is kept');
+    const isReleased = this.#pendingCount === 0 && (this.#sealed === null || this.#sealed.isEmpty);
+    assert(isReleased, 'LEDGER-3: credits are released before the state is kept');
     this.netMicro = io.f64(this.netMicro);
     this.reservedMicro = io.f64(this.reservedMicro);
     const n = this.netMicro.length;
@@ -246,13 +280,15 @@ export class Ledger {
     this.#ensureAccount(account);
     if (this.#live) {
       const fromPending = Math.min(this.#pendingMicro[account], micro);
-      const fromCell = micro - fromPending;
+      const fromSealed = this.#sealed === null ? 0 : Math.min(this.#sealed.of(account), micro - fromPending);
+      const fromCell = micro - fromPending - fromSealed;
       if (fromCell > 0) {
         if (!checked) this.#balances.debit(account, fromCell);
         else if (!this.#balances.tryDebit(account, fromCell)) return false;
       }
       // The account stays in the pending list even at zero; `releaseCredits` skips it.
       this.#pendingMicro[account] = this.#pendingMicro[account] - fromPending;
+      if (fromSealed > 0) this.#sealed?.spend(account, fromSealed);
     }
     this.#touchAccount(account);
     this.netMicro[account] = addSafe(this.netMicro[account], -micro);

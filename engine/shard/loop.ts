@@ -1,6 +1,6 @@
 /**
  * One turn after the other of a shard: read commands from the ring, apply them, commit them to the journal, and only
- * then publish their events and replies.
+ * when they are held publish their events and replies.
  * Owner: the shard's thread (shard/main.ts) calls these methods in the order drawn below, for ever. The simulator in
  * the tests calls them in the same order, ends batches where it likes, and lets the shard die between any two.
  *
@@ -11,7 +11,8 @@
  * applies the first command of the queue, so at most one signature check lies between two chances for a cancel.
  *
  * Invariants:
- *   LOOP-1  (output gate) Nothing the engine wrote is published before the records it belongs to are committed.
+ *   LOOP-1  (output gate) Nothing the engine wrote is published before the records it belongs to are held: committed
+ *           here, and in a cluster by the replicated log as well (REPLICATEDJOURNAL-1). Nor are credits released.
  *   LOOP-2  A batch ends once it has run BATCH_COMMANDS commands, so a commit never waits for an endless stream. Only
  *           the held cancels that its last command sets free run beyond that. Room for one command is kept for the
  *           first command of the queue, so a stream of cancels cannot starve the queue.
@@ -31,6 +32,8 @@
  *   LOOP-9  While markets are being ended a batch without commands is one step, and of batches with commands at most
  *           COMMANDS_FIRST in a row go without one. So markets end under any load, and mostly a command waits for no
  *           other step than the one that runs when it comes.
+ *   LOOP-10 In a cluster batches run while earlier ones are not held yet, up to a bound. Then nothing runs any more, so
+ *           the command ring fills, and the gateway answers that the engine is busy.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -42,8 +45,12 @@ import type { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { Engine } from '../core/engine.ts';
 import type { JournalStore } from '../journal/journal.ts';
+import type { JournalHead } from '../journal/row.ts';
 import type { ShardChecks } from '../verify/shardChecks.ts';
 import { CommandQueue, NO_BARRIER } from './commandQueue.ts';
+import { Outlet } from './outlet.ts';
+import { Trimmer } from './trimmer.ts';
+import { Unheld } from './unheld.ts';
 
 const { ANY_COMMAND, assertCommand, COMMAND } = commands;
 const { CANCEL, CANCEL_MANY, PLACE } = COMMAND;
@@ -53,6 +60,8 @@ const { CANCEL, CANCEL_MANY, PLACE } = COMMAND;
  * fewer would spend much of the shard's time on waiting for the disk (bench/speed.bench.ts).
  */
 const BATCH_COMMANDS = 128;
+/** LOOP-10. Words of output that may wait for the log: the memory they take is bounded. */
+const MOST_WAITING_WORDS = 1 << 20;
 /** Batches with commands that may go without a step: under full load one comes every ten milliseconds or so. */
 const COMMANDS_FIRST = 4;
 
@@ -70,6 +79,8 @@ type ShardLoopParts = {
   readonly checks: Pick<ShardChecks, 'work' | 'take'>;
   /** Absent: nothing is measured. */
   readonly meters?: ShardMeters;
+  /** True in a cluster: what the journal has committed is held some time later. */
+  readonly isReplicated?: boolean;
 };
 
 /** A cancel that may not run yet. */
@@ -94,7 +105,10 @@ export class ShardLoop {
   readonly #journal: JournalStore;
   readonly #progress: Progress;
   readonly #commands: RingConsumer;
-  readonly #events: RingProducer;
+  readonly #outlet: Outlet;
+  readonly #trimmer: Trimmer;
+  /** Null outside of a cluster: what is committed is held. */
+  readonly #unheld: Unheld | null;
   readonly #checks: Pick<ShardChecks, 'work' | 'take'>;
   readonly #clock: Clock;
   readonly #queueSec: Histogram | undefined;
@@ -103,9 +117,6 @@ export class ShardLoop {
   readonly #held: HeldCancel[] = [];
   /** A copy of the command that runs: the engine reads no shared memory. */
   readonly #command = new RecordBuffer(1 << 10);
-  /** Words of the engine's output that are in the event ring already. */
-  #publishedWords = 0;
-  #trimmedSequence = 0;
 
   constructor(parts: ShardLoopParts) {
     this.#shard = parts.shard;
@@ -113,7 +124,9 @@ export class ShardLoop {
     this.#journal = parts.journal;
     this.#progress = parts.progress;
     this.#commands = parts.commands;
-    this.#events = parts.events;
+    this.#trimmer = new Trimmer(parts.journal, parts.progress, parts.shard);
+    this.#outlet = new Outlet(parts.engine, parts.events);
+    this.#unheld = parts.isReplicated ? new Unheld(parts.journal.head, this.#outlet.end) : null;
     this.#checks = parts.checks;
     this.#clock = parts.clock;
     this.#queueSec = parts.meters?.histograms.queueSec;
@@ -208,55 +221,73 @@ export class ShardLoop {
     this.#hasWorkedAhead = false;
     this.#batchesWithoutStep = this.hasSteps ? this.#batchesWithoutStep + 1 : 0;
     this.#commands.release(this.#queue.isEmpty ? undefined : this.#queue.wordOf(this.#queue.first));
-    if (!this.#journal.isStaged) return false;
-    assert(this.#journal.lastSequence === this.#engine.sequence, 'LOOP-7: the journal holds every applied record');
-    this.#journal.commit();
-    return true;
+    const hasChanged = this.#journal.isStaged;
+    if (hasChanged) {
+      assert(this.#journal.lastSequence === this.#engine.sequence, 'LOOP-7: the journal holds every applied record');
+      this.#journal.commit();
+    }
+    if (this.#unheld !== null) this.#noteUnheld(this.#unheld);
+    return hasChanged;
   }
 
-  /** Makes the credits of the batch available to the other shards, and its records to the projector. */
+  #noteUnheld(unheld: Unheld): void {
+    if (this.#outlet.end === unheld.end) return;
+    unheld.push(this.#journal.head, this.#engine.state.ledger.sealCredits(), this.#outlet.end);
+  }
+
+  /** LOOP-10. */
+  get mayRun(): boolean {
+    return this.#unheld === null || !(this.#unheld.isFull || this.#outlet.waitingWords > MOST_WAITING_WORDS);
+  }
+
+  /** True when more is held than was credited and published. Always false outside of a cluster. */
+  get isHeldDue(): boolean {
+    return this.#unheld?.isDue(this.#journal.heldSequence) ?? false;
+  }
+
+  /** True when all that has run is held and published. */
+  get isAllHeld(): boolean {
+    return this.#unheld === null || this.#unheld.isEmpty;
+  }
+
+  /** The end of the last batch that is held and was credited. */
+  get heldHead(): JournalHead {
+    return this.#unheld === null ? this.#journal.head : this.#unheld.heldHead;
+  }
+
+  /** Makes the credits of what is held available to the other shards, and its records to the projector. */
   credit(): void {
     assert(!this.#journal.isStaged, 'LOOP-1: credits are spent after their commit');
-    this.#engine.state.ledger.releaseCredits();
-    this.#progress.setCommitted(this.#shard, this.#engine.sequence);
+    const unheld = this.#unheld;
+    if (unheld === null) {
+      this.#engine.state.ledger.releaseCredits();
+      this.#progress.setCommitted(this.#shard, this.#engine.sequence);
+      return;
+    }
+    const { heldSequence } = this.#journal;
+    if (!unheld.isDue(heldSequence)) return;
+    // The log has taken rows, so there is room for more.
+    this.#journal.handOver();
+    this.#engine.state.ledger.releaseSealed(unheld.release(heldSequence));
+    this.#progress.setCommitted(this.#shard, unheld.heldHead.sequence);
   }
 
-  /** Copies the engine's output into the event ring as far as there is room. @returns whether that was all of it. */
+  /** Copies output of held batches into the event ring as far as there is room. @returns whether that was all of it. */
   publish(): boolean {
     assert(!this.#journal.isStaged, 'LOOP-1: events are published after their commit');
-    const { out } = this.#engine;
-    const { words } = out;
-    const ring = this.#events;
-    const end = out.lengthBytes >>> 2;
-    let from = this.#publishedWords;
-    while (from < end) {
-      const to = ring.tryClaim(words[from], 0);
-      if (to < 0) break;
-      const count = words[from] >>> 2;
-      for (let i = 1; i < count; i++) ring.words[to + i] = words[from + i];
-      from += count;
-    }
-    assert(from <= end, 'loop: the output of a batch is whole records');
-    // A tick at which nothing is due has no events, and should not wake the gateway.
-    if (from > this.#publishedWords) ring.publish();
-    const isAll = from === end;
-    this.#publishedWords = isAll ? 0 : from;
-    if (isAll) {
-      out.clear();
-      // The digest is brought up to date here, while no reply waits, and not by the command whose record gets a digest.
-      this.#engine.state.digest.catchUp();
-    }
-    return isAll;
+    return this.#outlet.publish(this.#unheld?.heldEnd);
+  }
+
+  /** Hands rows over for which the log had no room. */
+  handOver(): void {
+    this.#journal.handOver();
   }
 
   /** Idle housekeeping: mark, WAL and trimming. @returns whether there is more of it to do. */
   idle(): boolean {
     assert(this.ranCount === 0, 'loop: housekeeping is done between two batches');
     this.#journal.idle();
-    const trimmable = this.#progress.trimmable(this.#shard);
-    if (trimmable <= this.#trimmedSequence) return false;
-    if (!this.#journal.trim(trimmable)) this.#trimmedSequence = trimmable;
-    return true;
+    return this.#trimmer.trim();
   }
 
   #runOrHold(word: number): void {

@@ -144,6 +144,7 @@ export class ShardThreads {
         log.warn({ shard, err: message.rehearsalFailure }, 'the rehearsal of a shard has failed: it starts cold');
         return;
       }
+      if (!('report' in message)) return;
       const { report } = message;
       // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
       if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report.verifier);

@@ -13,8 +13,8 @@
  *
  * Invariants:
  *   BALANCES-1  A debit is applied at once, by compare-and-swap, before the command that needs it; a credit is applied
- *               only after the journal transaction with it is durable. So money that was spent in one shard had
- *               durably arrived from another, whatever a crash destroys.
+ *               only after its record is held: durable in the journal, and in a cluster in the replicated log as well.
+ *               So money that was spent in one shard had durably arrived from another, whatever a crash destroys.
  *   BALANCES-2  The available USDC of an account is the sum of all applied rows; with several shards, its cell holds
  *               that sum. When nothing is in flight, applied is the account's net in that shard (ledger.ts).
  *   BALANCES-3  A shard accepts commands only after `restore`, which makes applied equal to the net of its journal.

@@ -53,6 +53,13 @@ export class RecordBuffer implements RecordMemory {
     this.lengthBytes = lengthBytes;
   }
 
+  /** Drops the first `bytes`, which have been read: the others move to the front. */
+  dropFirst(bytes: number): void {
+    assert(bytes <= this.lengthBytes, 'record: there is as much to drop');
+    this.words.copyWithin(0, bytes >>> 2, this.lengthBytes >>> 2);
+    this.lengthBytes -= bytes;
+  }
+
   /** Appends a zeroed record of `lengthBytes` (a multiple of 8) and returns its word offset; length word written. */
   append(lengthBytes: number, typeAndVersion: number): number {
     assert(lengthBytes % 8 === 0, 'record: length is a multiple of 8');

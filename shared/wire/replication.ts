@@ -112,6 +112,16 @@ export class Replication {
     }
   }
 
+  /** The current bell: read it, then the cells, and only then wait for it to change. */
+  bell(): number {
+    return Atomics.load(this.#words, REPLICATION.bell);
+  }
+
+  /** Blocks until the bell is no longer `seenBell`, at most `timeoutMs`. Worker threads only. */
+  waitForBell(seenBell: number, timeoutMs: number): void {
+    Atomics.wait(this.#words, REPLICATION.bell, seenBell, timeoutMs);
+  }
+
   #ring(): void {
     Atomics.add(this.#words, REPLICATION.bell, 1);
     Atomics.notify(this.#words, REPLICATION.bell);

@@ -78,8 +78,17 @@ type ShardReport = {
 export type ShardMessage =
   | { readonly report: ShardReport }
   | { readonly head: KnownHead }
+  /** On a standby, the answer to `restore`: up to this record its part of every balance is in the shared memory. */
+  | { readonly restored: number }
   /** Its rehearsal has failed; the shard itself has nothing to do with it. */
   | { readonly rehearsalFailure: string };
+
+/**
+ * The gateway sends these to a shard that follows: rows of its stream, in order; `restore` after the last of them; and
+ * `lead` once every shard has restored. A shard that leads only gets `stop`.
+ */
+export type FollowRequest = { readonly rows: readonly FollowedRow[] } | 'restore' | 'lead' | 'stop';
+type FollowedRow = { readonly sequence: number; readonly bytes: Uint8Array };
 
 export type SnapshotOptions = {
   readonly journalPaths: readonly string[];

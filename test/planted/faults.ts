@@ -17,9 +17,9 @@ const KERNEL_TESTS = 'test/unit/engine/verify/kernel';
 export const FAULTS: readonly Fault[] = [
   {
     name: 'what a batch did is told before it is committed',
-    file: 'engine/shard/main.ts',
-    search: 'loop.run();\n',
-    replace: 'loop.run();\n    publish(loop, events);\n',
+    file: 'engine/shard/turns.ts',
+    search: 'lastCount = loop.ranCount;',
+    replace: 'publish(loop, events);\n    lastCount = loop.ranCount;',
     caughtBy: 'test/api/shards.test.ts',
   },
   {

@@ -1,0 +1,95 @@
+/**
+ * Credits of batches that are committed here and not held by the log of the cluster yet (ledger.ts), in the order in
+ * which they were sealed. Owner: the ledger of the shard.
+ *
+ * Invariants:
+ *   SEALED-1  leftMicro of an account is the sum of its entries, less what the shard has spent of them since. It is
+ *             never negative.
+ *   SEALED-2  An entry releases at most what is left: what was released never exceeds the credits whose records are
+ *             held, nor what the account would have left were all of them held.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { addSafe } from '../../shared/base/int.ts';
+import type { Balances } from '../../shared/wire/balances.ts';
+import { extend } from '../base/columns.ts';
+
+const INITIAL_ENTRIES = 256;
+
+export class SealedCredits {
+  /** The number of entries ever made, and of those released. An entry is at its number & mask. */
+  end = 0;
+  #first = 0;
+  #accounts = new Uint32Array(INITIAL_ENTRIES);
+  #micro: Float64Array = new Float64Array(INITIAL_ENTRIES);
+  #leftMicro: Float64Array = new Float64Array(64);
+
+  get isEmpty(): boolean {
+    return this.#first === this.end;
+  }
+
+  /** What the account has left of its sealed credits. */
+  of(account: number): number {
+    return account < this.#leftMicro.length ? this.#leftMicro[account] : 0;
+  }
+
+  push(account: number, micro: number): void {
+    if (this.end - this.#first === this.#accounts.length) this.#grow();
+    if (account >= this.#leftMicro.length) this.#ensureAccount(account);
+    const at = this.end & (this.#accounts.length - 1);
+    this.#accounts[at] = account;
+    this.#micro[at] = micro;
+    this.end++;
+    this.#leftMicro[account] = addSafe(this.#leftMicro[account], micro);
+  }
+
+  /** The shard spends a sealed credit itself. */
+  spend(account: number, micro: number): void {
+    const left = this.#leftMicro[account] - micro;
+    assert(left >= 0, 'SEALED-1: no more is spent of sealed credits than is left');
+    this.#leftMicro[account] = left;
+  }
+
+  /** Releases the entries before the one with this number. */
+  release(end: number, balances: Balances): void {
+    assert(end >= this.#first && end <= this.end, 'SEALED-1: entries are released once, in order');
+    const mask = this.#accounts.length - 1;
+    for (; this.#first < end; this.#first++) {
+      const account = this.#accounts[this.#first & mask];
+      const micro = Math.min(this.#micro[this.#first & mask], this.#leftMicro[account]);
+      if (micro === 0) continue;
+      this.#leftMicro[account] = this.#leftMicro[account] - micro;
+      balances.credit(account, micro);
+    }
+  }
+
+  validate(): void {
+    const sums = new Float64Array(this.#leftMicro.length);
+    for (let entry = this.#first; entry < this.end; entry++) {
+      const at = entry & (this.#accounts.length - 1);
+      sums[this.#accounts[at]] = addSafe(sums[this.#accounts[at]], this.#micro[at]);
+    }
+    for (let account = 0; account < sums.length; account++) {
+      const left = this.#leftMicro[account];
+      assert(left >= 0 && left <= sums[account], 'SEALED-1: what is left is a part of the entries');
+    }
+  }
+
+  #ensureAccount(account: number): void {
+    let size = this.#leftMicro.length * 2;
+    while (size <= account) size *= 2;
+    this.#leftMicro = extend(this.#leftMicro, new Float64Array(size));
+  }
+
+  #grow(): void {
+    const size = this.#accounts.length * 2;
+    const accounts = new Uint32Array(size);
+    const micro = new Float64Array(size);
+    for (let entry = this.#first; entry < this.end; entry++) {
+      const from = entry & (this.#accounts.length - 1);
+      accounts[entry & (size - 1)] = this.#accounts[from];
+      micro[entry & (size - 1)] = this.#micro[from];
+    }
+    this.#accounts = accounts;
+    this.#micro = micro;
+  }
+}

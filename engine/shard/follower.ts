@@ -1,0 +1,133 @@
+/**
+ * A shard of a standby: it applies the rows that the log of the cluster holds, as the leader has journaled them, until
+ * the gateway has it lead.
+ * Owner: the shard's thread, between the recovery of its local journal and its own loop.
+ *
+ *   recovery ──► READY ──► rows … rows ──► `restore` ──► `lead` ──► loop.ts
+ *
+ * Every row is checked as a journal's own (checksum, tag, chain) and every command is run again: an event that differs
+ * from the leader's ends the thread with the number of the record (ENGINE-4).
+ *
+ * Invariants:
+ *   FOLLOWER-1  A row is applied once, after all before it. Its events are published, and it counts as committed, when
+ *               it is durable in the journal of this machine. The log holds it already, so nothing else is waited for.
+ *   FOLLOWER-2  The journal gets the row byte for byte: those of all members are the same up to the last row of each.
+ *   FOLLOWER-3  `restore` comes after the last row, and `lead` once every shard has restored (BALANCES-3).
+ */
+import { assert } from '../../shared/base/assert.ts';
+import type { Progress } from '../../shared/wire/progress.ts';
+import type { RingProducer } from '../../shared/wire/ring.ts';
+import type { FollowRequest } from '../../shared/wire/threads.ts';
+import type { Engine } from '../core/engine.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { JournalRecord } from '../journal/journalRecord.ts';
+import type { JournalHead, Row } from '../journal/row.ts';
+import { RowReader } from '../journal/rowReader.ts';
+import type { Inbox } from './inbox.ts';
+import type { Outlet } from './outlet.ts';
+import { Trimmer } from './trimmer.ts';
+
+const ROOM_WAIT_MS = 100;
+/** Output of one commit: more rows than these share none, so that readers do not wait for a long stretch of them. */
+const MOST_OUTPUT_BYTES = 1 << 20;
+/** Time without rows after which housekeeping is due, and the rows after which it is due without such a time. */
+const QUIET_MS = 20;
+const ROWS_PER_HOUSEKEEPING = 1000;
+const POLL_MS = 250;
+
+type FollowerParts = {
+  readonly shard: number;
+  /** Recovered, and not live. */
+  readonly engine: Engine;
+  readonly journal: Journal;
+  readonly progress: Progress;
+  readonly outlet: Outlet;
+  readonly events: Pick<RingProducer, 'waitForRoom'>;
+};
+
+export class Follower {
+  readonly #parts: FollowerParts;
+  readonly #reader: RowReader;
+  /** After the last row that was applied. */
+  readonly #head: JournalHead;
+  readonly #trimmer: Trimmer;
+  readonly #visit = (record: JournalRecord): void => this.#parts.engine.follow(record);
+
+  constructor(parts: FollowerParts) {
+    const { engine, journal, progress, shard } = parts;
+    assert(engine.sequence === journal.lastSequence, 'FOLLOWER-1: a follower goes on where its journal ends');
+    this.#parts = parts;
+    this.#reader = new RowReader(`of shard ${shard} in the replicated log`, journal.key);
+    this.#head = journal.head;
+    this.#trimmer = new Trimmer(journal, progress, shard);
+  }
+
+  get sequence(): number {
+    return this.#head.sequence;
+  }
+
+  /** Applies rows of this shard, in order. Those that it has applied before are left out. */
+  apply(rows: readonly Row[]): void {
+    const { journal, engine } = this.#parts;
+    for (const row of rows) {
+      if (row.sequence <= this.#head.sequence) continue;
+      this.#reader.load(row, this.#head);
+      journal.appendCopy(row);
+      this.#reader.show(this.#visit);
+      if (engine.out.lengthBytes > MOST_OUTPUT_BYTES) this.#commit();
+    }
+    this.#commit();
+  }
+
+  #commit(): void {
+    const { shard, engine, journal, progress, outlet, events } = this.#parts;
+    if (!journal.isStaged) return;
+    assert(journal.lastSequence === engine.sequence, 'FOLLOWER-1: the journal holds every applied record');
+    journal.commit();
+    progress.setCommitted(shard, engine.sequence);
+    while (!outlet.publish()) events.waitForRoom(ROOM_WAIT_MS);
+  }
+
+  /** Idle housekeeping, as of the loop. @returns whether there is more of it to do. */
+  idle(): boolean {
+    this.#parts.journal.idle();
+    return this.#trimmer.trim();
+  }
+}
+
+type Steps = {
+  /** Gives the shard's part of every balance to the shared memory, and reports it. */
+  readonly restore: () => void;
+  readonly afterHousekeeping: () => void;
+};
+
+/** Follows the messages of the gateway until the shard is to lead or to end. */
+export async function follow(
+  follower: Follower,
+  inbox: Inbox<FollowRequest>,
+  { restore, afterHousekeeping }: Steps,
+): Promise<'lead' | 'stop'> {
+  let rowsSinceHousekeeping = 0;
+  let hasMoreHousekeeping = false;
+  let isRestored = false;
+  for (;;) {
+    const isDue = rowsSinceHousekeeping > 0 || hasMoreHousekeeping;
+    const message = await inbox.next(isDue ? QUIET_MS : POLL_MS);
+    if (message === 'stop' || message === 'lead') {
+      assert(message === 'stop' || isRestored, 'FOLLOWER-3: a shard restores before it leads');
+      return inbox.close().includes('stop') ? 'stop' : message;
+    }
+    if (message === 'restore') {
+      restore();
+      isRestored = true;
+    } else if (message !== null && typeof message === 'object') {
+      assert(!isRestored, 'FOLLOWER-3: no row comes after the restoring');
+      follower.apply(message.rows);
+      rowsSinceHousekeeping += message.rows.length;
+    }
+    if (message !== null && rowsSinceHousekeeping < ROWS_PER_HOUSEKEEPING) continue;
+    hasMoreHousekeeping = follower.idle();
+    afterHousekeeping();
+    rowsSinceHousekeeping = 0;
+  }
+}

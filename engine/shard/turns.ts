@@ -1,0 +1,158 @@
+/**
+ * The turns of a shard's thread that leads: batch after batch, with housekeeping when it is quiet, until a message ends
+ * them. In a cluster it sleeps for commands and for the log at the same time.
+ * Owner: the shard's thread (main.ts).
+ */
+import { parentPort, receiveMessageOnPort } from 'node:worker_threads';
+import { assert } from '../../shared/base/assert.ts';
+import type { Replication } from '../../shared/wire/replication.ts';
+import type { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
+import { REHEARSED } from '../../shared/wire/threads.ts';
+import type { ShardLoop } from './loop.ts';
+import type { Outlet } from './outlet.ts';
+
+/** Time for which an idle shard sleeps before it looks for a message from the gateway. */
+const STOP_POLL_MS = 250;
+const ROOM_WAIT_MS = 100;
+/** Idle time before housekeeping: under load the ring is empty only for a moment after each batch. */
+const QUIET_MS = 20;
+/** Batches after which housekeeping is due even under load. */
+const BATCHES_PER_HOUSEKEEPING = 64;
+/** A longer commit counts as this long where the loop waits half a commit after a large batch. */
+const LONG_COMMIT_MS = 1;
+/** The pause before a step of a shard that has nothing else to do: so many commits long, and at most this long. */
+const PAUSE_COMMITS = 3;
+const STEP_PAUSE_MS = 10;
+/** A stop waits as long for the log to hold what has run. What it does not hold by then was never acknowledged. */
+const STOP_HELD_MS = 3000;
+assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for commands');
+
+/** A cell that no thread notifies: waiting for it is a sleep. */
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+export type End = 'stop' | typeof REHEARSED;
+
+type Turns = {
+  readonly loop: ShardLoop;
+  readonly commands: RingConsumer;
+  readonly events: RingProducer;
+  readonly meters: ShardMeters;
+  /** Null outside of a cluster. */
+  readonly memory: Replication | null;
+  readonly afterHousekeeping: () => void;
+  readonly isRehearsal: boolean;
+};
+
+/**
+ * Runs batch after batch until a message ends it, with housekeeping when it is quiet. Housekeeping after every batch
+ * would cost every commit a second sync.
+ */
+export function runTurns({ loop, commands, events, meters, memory, afterHousekeeping, isRehearsal }: Turns): End {
+  let batchesSinceHousekeeping = 0;
+  let hasMoreHousekeeping = false;
+  let commitMs = 0;
+  let lastCount = 0;
+  let hasPaused = false;
+  const isHeldDue = (): boolean => loop.isHeldDue;
+  for (;;) {
+    if (loop.isHeldDue) release(loop, events);
+    const startMs = performance.now();
+    const mayRun = loop.mayRun && memory?.state() !== 'lost';
+    if (mayRun) runBatch(loop, commitMs);
+    if (loop.ranCount > 0 && loop.ranCount * 2 < lastCount) {
+      // After a large batch wait half a commit: its replies trigger commands that can share the next sync.
+      Atomics.wait(sleeper, 0, 0, Math.min(commitMs, LONG_COMMIT_MS) / 2);
+      runBatch(loop, commitMs);
+    }
+    const hasRun = loop.ranCount > 0;
+    const end = hasRun ? null : receivedEnd();
+    // The rehearsal may have failed before it got its message, which then says nothing to the shard.
+    if (end === 'stop' || (end === REHEARSED && isRehearsal)) {
+      if (memory !== null) awaitHeld(loop, events, memory);
+      return end;
+    }
+    const isStepping = mayRun && loop.hasSteps && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING;
+    if (!hasRun && !isStepping) {
+      const waitMs = mayRun && loop.hasSteps ? 0 : batchesSinceHousekeeping > 0 ? QUIET_MS : STOP_POLL_MS;
+      const isWoken = mayRun
+        ? commands.waitSync(waitMs, isHeldDue) || loop.isHeldDue
+        : waitForLog(loop, memory, waitMs);
+      const isQuiet = hasMoreHousekeeping || !isWoken;
+      if (!isQuiet && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING) continue;
+      hasMoreHousekeeping = loop.idle();
+      afterHousekeeping();
+      batchesSinceHousekeeping = 0;
+      continue;
+    }
+    if (!hasRun && !hasPaused) {
+      // Between two steps alone the disk is mostly idle: a command that comes then has a commit of its own.
+      hasPaused = true;
+      if (commands.waitSync(Math.min(PAUSE_COMMITS * commitMs, STEP_PAUSE_MS))) continue;
+    }
+    hasPaused = false;
+    if (loop.isStepDue) loop.step();
+    lastCount = loop.ranCount;
+    const commitStartMs = performance.now();
+    const hasCommitted = loop.commit();
+    if (hasCommitted) loop.credit();
+    const committedMs = performance.now();
+    commitMs = committedMs - commitStartMs;
+    publish(loop, events);
+    if (hasCommitted) measure(meters, lastCount, [startMs, commitStartMs, committedMs]);
+    batchesSinceHousekeeping++;
+  }
+}
+
+/** The log holds more: its credits and its events go out. */
+function release(loop: ShardLoop, events: RingProducer): void {
+  loop.credit();
+  publish(loop, events);
+}
+
+/** LOOP-10. Commands wait as well. @returns whether the log holds more. */
+function waitForLog(loop: ShardLoop, memory: Replication | null, timeoutMs: number): boolean {
+  assert(memory !== null, 'LOOP-10: only the log of a cluster stops a shard');
+  const seenBell = memory.bell();
+  if (!loop.isHeldDue) memory.waitForBell(seenBell, timeoutMs);
+  return loop.isHeldDue;
+}
+
+/** Before a stop: what has run is answered, unless the log does not take it. */
+function awaitHeld(loop: ShardLoop, events: RingProducer, memory: Replication): void {
+  const deadlineMs = performance.now() + STOP_HELD_MS;
+  for (;;) {
+    loop.handOver();
+    if (loop.isHeldDue) release(loop, events);
+    const leftMs = deadlineMs - performance.now();
+    if (loop.isAllHeld || leftMs <= 0 || memory.state() === 'lost') return;
+    waitForLog(loop, memory, Math.min(leftMs, QUIET_MS));
+  }
+}
+
+function receivedEnd(): End | null {
+  return parentPort === null ? null : (receiveMessageOnPort(parentPort)?.message ?? null);
+}
+
+/** @param moments when the batch began to run, to be committed and to be published */
+function measure({ histograms }: ShardMeters, commands: number, moments: readonly [number, number, number]): void {
+  const [startMs, commitStartMs, committedMs] = moments;
+  histograms.batchCommands.observe(commands);
+  histograms.runSec.observe((commitStartMs - startMs) / 1000);
+  histograms.commitSec.observe((committedMs - commitStartMs) / 1000);
+  histograms.publishSec.observe((performance.now() - committedMs) / 1000);
+}
+
+/**
+ * A batch that is worth ending ends once it has run for as long as the last commit took: its replies leave soon, and on
+ * a slow disk many commands still share a sync.
+ */
+function runBatch(loop: ShardLoop, commitMs: number): void {
+  const startMs = performance.now();
+  while (loop.readAhead() && !(loop.isWorthEnding && performance.now() - startMs >= commitMs)) loop.run();
+}
+
+/** The gateway always drains the ring, so a full one is a short wait and never a loss. */
+export function publish(outlet: Pick<Outlet, 'publish'>, events: RingProducer): void {
+  while (!outlet.publish()) events.waitForRoom(ROOM_WAIT_MS);
+}

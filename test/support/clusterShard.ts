@@ -1,0 +1,154 @@
+/**
+ * A shard's thread in a cluster of one shard, and the test in the place of the gateway and of the replication thread: it
+ * takes the rows out of the outbox, says what the log holds, and posts rows to a shard that follows.
+ */
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { MOVEMENT } from '../../shared/base/codes.ts';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { ZERO_ADDRESS } from '../../shared/crypto/eip712.ts';
+import { NO_ROWS } from '../../shared/crypto/journalHeads.ts';
+import { createBalances } from '../../shared/wire/balances.ts';
+import { COMMAND, claimCommand, NO_MARKET } from '../../shared/wire/commands.ts';
+import { decodeEvent, type Event } from '../../shared/wire/events.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { writeSafe } from '../../shared/wire/record.ts';
+import { type NewRow, OutboxConsumer, Replication } from '../../shared/wire/replication.ts';
+import { RingConsumer, RingProducer, wakeConsumer } from '../../shared/wire/ring.ts';
+import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
+import { createShardMeters } from '../../shared/wire/shardMeters.ts';
+import { createSpotMemory } from '../../shared/wire/spotLayout.ts';
+import type { FollowRequest, ShardMessage, ShardThreadOptions } from '../../shared/wire/threads.ts';
+import { temporaryDirectory } from './directory.ts';
+import { eventually } from './eventually.ts';
+import { TEST_SECRET } from './journalKey.ts';
+
+const RING_BYTES = 1 << 16;
+const DEPOSIT_MICRO = 5_000_000;
+
+export class ClusterShard {
+  readonly journalPath: string;
+  readonly replication: Replication;
+  readonly progress: Progress;
+  /** Every event that the shard has published so far. */
+  readonly events: Event[] = [];
+  readonly messages: ShardMessage[] = [];
+  /** Rows that the shard has put into its outbox. */
+  readonly rows: NewRow[] = [];
+  readonly #worker: Worker;
+  readonly #commandRing = createRingBuffer(RING_BYTES);
+  readonly #commands = new RingProducer(this.#commandRing);
+  readonly #events: RingConsumer;
+  readonly #outbox: OutboxConsumer;
+  /** Why the thread has ended; null without an error. */
+  readonly #ended: Promise<Error | null>;
+
+  constructor(mode: 'lead' | 'follow') {
+    const directory = temporaryDirectory();
+    this.journalPath = join(directory, 'journal-0.db');
+    const [memory, outbox, eventRing] = [Replication.create(1), createRingBuffer(1 << 16), createRingBuffer(1 << 20)];
+    const progress = Progress.create(1);
+    this.replication = new Replication(memory);
+    this.progress = new Progress(progress);
+    this.#outbox = new OutboxConsumer(outbox);
+    this.#events = new RingConsumer(eventRing);
+    const workerData: ShardThreadOptions = {
+      shard: 0,
+      shards: 1,
+      commandRing: this.#commandRing,
+      eventRing,
+      balances: createBalances(1),
+      progress,
+      meters: createShardMeters(1),
+      journalPath: this.journalPath,
+      journalKey: TEST_SECRET,
+      knownHead: NO_ROWS,
+      directory,
+      journalSync: 'full',
+      journalReserveBytes: 0,
+      verifier: 'noble',
+      checkBoard: null,
+      spotMemory: createSpotMemory(1),
+      chainId: 1,
+      exchangeAddress: ZERO_ADDRESS,
+      collateralCheck: true,
+      postOnlyMs: 0,
+      maxOrdersEver: 1000,
+      replication: { memory, outbox, mode },
+    };
+    this.#worker = new Worker(new URL('../../engine/shard/main.ts', import.meta.url), {
+      workerData,
+      execArgv: STRIPPED_BEFORE,
+    });
+    this.#worker.on('message', (message: ShardMessage) => this.messages.push(message));
+    this.#ended = new Promise((resolve) => {
+      this.#worker.once('error', resolve);
+      this.#worker.once('exit', () => resolve(null));
+    });
+  }
+
+  /** Sends the deposit with this number, as the command with the same number. */
+  deposit(reference: number): void {
+    const flags = MOVEMENT.DEPOSIT;
+    const word = claimCommand(this.#commands, COMMAND.FUNDS.TYPE, reference, 1, reference, NO_MARKET, flags);
+    writeSafe(this.#commands.words, word + COMMAND.FUNDS.amountMicro, DEPOSIT_MICRO);
+    this.#commands.words[word + COMMAND.FUNDS.reference] = reference;
+    this.#commands.publish();
+  }
+
+  post(message: FollowRequest): void {
+    this.#worker.postMessage(message);
+  }
+
+  /** The log holds the shard's rows up to this record. */
+  hold(sequence: number): void {
+    this.replication.setHeld(0, sequence);
+    wakeConsumer(this.#commandRing);
+  }
+
+  /** Resolves once the outbox has had so many rows. */
+  async rowsOut(count: number): Promise<void> {
+    await eventually(`${count} rows`, async () => {
+      for (let row = this.#outbox.next(); row !== null; row = this.#outbox.next()) this.rows.push(row);
+      return this.rows.length >= count;
+    });
+  }
+
+  /** Reads what is in the event ring. */
+  listen(): this {
+    const { words } = this.#events;
+    for (let word = this.#events.next(); word >= 0; word = this.#events.next())
+      this.events.push(decodeEvent(words, word));
+    this.#events.release();
+    return this;
+  }
+
+  /** Resolves once an event is there for which this holds. */
+  async event(what: string, isIt: (event: Event) => boolean): Promise<void> {
+    await eventually(what, async () => this.listen().events.some(isIt));
+  }
+
+  ready(): Promise<void> {
+    return this.event('READY', ({ name }) => name === 'READY');
+  }
+
+  /** The records whose events were published, and the commands that were answered. */
+  published(): { records: number[]; replies: number[] } {
+    const records = this.listen().events.flatMap((event) => (event.name === 'RECORD' ? [event.shardSequence] : []));
+    const replies = this.events.flatMap((event) => (event.name === 'REPLY' ? [event.requestId] : []));
+    return { records, replies };
+  }
+
+  failure(): Promise<Error | null> {
+    return this.#ended;
+  }
+
+  /** The gateway asks it to stop. Resolves when the thread has ended. */
+  async stop(): Promise<void> {
+    const ended = once(this.#worker, 'exit');
+    this.#worker.postMessage('stop');
+    wakeConsumer(this.#commandRing);
+    await ended;
+  }
+}

@@ -1,0 +1,153 @@
+/** The thread of a shard whose rows go into a replicated log as well (LOOP-1, LOOP-10, FOLLOWER-1 to FOLLOWER-3). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import Database from 'better-sqlite3';
+import type { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
+import { JournalHead, type Row } from '../../../../engine/journal/row.ts';
+import { RowReader } from '../../../../engine/journal/rowReader.ts';
+import { RowWriter } from '../../../../engine/journal/rowWriter.ts';
+import { ClusterShard } from '../../../support/clusterShard.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { TEST_KEY } from '../../../support/journalKey.ts';
+
+/** As many batches as may wait for the log. */
+const MOST_BATCHES = 64;
+
+/** The row, as a member with other rules would have written it. */
+function otherEvents(row: Row): Row {
+  const reader = new RowReader('of the test', TEST_KEY);
+  const writer = new RowWriter(TEST_KEY);
+  reader.load(row, new JournalHead(0, 0, 0));
+  reader.show((record) => {
+    const { events, ...other } = record.copy();
+    events.words[events.end - 1]! ^= 1;
+    writer.add({ ...other, events } as JournalRecord);
+  });
+  return { sequence: row.sequence, bytes: writer.finish(new JournalHead(0, 0, 0)) };
+}
+
+function rowsOf(journalPath: string): Row[] {
+  const db = new Database(journalPath, { readonly: true });
+  try {
+    return db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence').all();
+  } finally {
+    db.close();
+  }
+}
+
+test('nothing leaves a shard before the log holds it, and what it holds leaves without a command', async () => {
+  const shard = new ClusterShard('lead');
+  await shard.ready();
+  shard.deposit(1);
+  await shard.rowsOut(1);
+  shard.deposit(2);
+  // The second row is written once the turn of the first is over: were that published, its events would be there.
+  await shard.rowsOut(2);
+  assert.deepEqual(shard.published(), { records: [], replies: [] });
+  assert.equal(shard.progress.committed(0), 0, 'no reader of the journal follows what is not held');
+  shard.hold(1);
+  await shard.event('the reply', ({ name }) => name === 'REPLY');
+  assert.deepEqual(shard.published(), { records: [1], replies: [1] });
+  assert.equal(shard.progress.committed(0), 1);
+  shard.hold(2);
+  await shard.event('the second reply', (event) => event.name === 'REPLY' && event.requestId === 2);
+  // A refusal changes nothing, so the log need not take anything for it.
+  shard.deposit(2);
+  await shard.event('the reply to a repeated deposit', () => shard.published().replies.length === 3);
+  await shard.stop();
+  assert.deepEqual(
+    rowsOf(shard.journalPath).map(({ sequence, bytes }) => ({ sequence, bytes: new Uint8Array(bytes) })),
+    shard.rows.map(({ sequence, bytes }) => ({ sequence, bytes })),
+    'the log gets the rows of the file, byte for byte',
+  );
+});
+
+test('a refusal waits for the batch that has decided it', async () => {
+  const shard = new ClusterShard('lead');
+  await shard.ready();
+  shard.deposit(1);
+  await shard.rowsOut(1);
+  shard.deposit(1);
+  shard.deposit(2);
+  await shard.rowsOut(2);
+  assert.deepEqual(shard.published(), { records: [], replies: [] });
+  shard.hold(2);
+  await shard.event('the last reply', (event) => event.name === 'REPLY' && event.requestId === 2);
+  assert.deepEqual(shard.published(), { records: [1, 2], replies: [1, 1, 2] });
+  await shard.stop();
+});
+
+test('a shard goes on when its log does, and what the log has not taken at a stop was not acknowledged', async () => {
+  const shard = new ClusterShard('lead');
+  await shard.ready();
+  for (let reference = 1; reference <= MOST_BATCHES; reference++) {
+    shard.deposit(reference);
+    await shard.rowsOut(reference);
+  }
+  shard.deposit(MOST_BATCHES + 1);
+  shard.hold(10);
+  await shard.rowsOut(MOST_BATCHES + 1);
+  await shard.event('what is held', () => shard.published().replies.length >= 10);
+  shard.replication.setState('lost');
+  await shard.stop();
+  assert.equal(rowsOf(shard.journalPath).at(-1)!.sequence, MOST_BATCHES + 1, 'what has run is in the file');
+  assert.equal(shard.published().replies.at(-1), 10);
+});
+
+test('a shard that follows has the same journal and events, and goes on as the leader', async () => {
+  const leader = new ClusterShard('lead');
+  const standby = new ClusterShard('follow');
+  await Promise.all([leader.ready(), standby.ready()]);
+  for (let reference = 1; reference <= 5; reference++) {
+    leader.deposit(reference);
+    await leader.rowsOut(reference);
+    leader.hold(reference);
+  }
+  await leader.event('the last reply', (event) => event.name === 'REPLY' && event.requestId === 5);
+  await leader.stop();
+  standby.post({ rows: leader.rows.slice(0, 2) });
+  // The log may give rows again that were applied before.
+  standby.post({ rows: leader.rows });
+  standby.post('restore');
+  await eventually('the restoring', async () => standby.messages.some((message) => 'restored' in message));
+  assert.deepEqual(standby.messages.at(-1), { restored: 5 });
+  assert.equal(standby.progress.committed(0), 5);
+  const withoutReplies = leader.listen().events.filter(({ name }) => name !== 'REPLY' && name !== 'READY');
+  const followed = standby.listen().events.filter(({ name }) => name !== 'READY');
+  assert.deepEqual(followed.slice(1), withoutReplies.slice(1));
+  assert.deepEqual(rowsOf(standby.journalPath), rowsOf(leader.journalPath));
+
+  standby.hold(5);
+  standby.post('lead');
+  standby.deposit(6);
+  await standby.rowsOut(1);
+  assert.equal(standby.rows[0]!.sequence, 6, 'the log gets the rows from its end on');
+  assert.deepEqual(standby.published().replies, []);
+  standby.hold(6);
+  await standby.event('the reply', (event) => event.name === 'REPLY' && event.requestId === 6);
+  await standby.stop();
+});
+
+test('a shard ends on a row that does not follow, is damaged, or does other things here', async () => {
+  const leader = new ClusterShard('lead');
+  await leader.ready();
+  for (let reference = 1; reference <= 3; reference++) {
+    leader.deposit(reference);
+    await leader.rowsOut(reference);
+  }
+  leader.hold(3);
+  await leader.stop();
+  const damaged = leader.rows[0]!.bytes.slice();
+  damaged[damaged.length - 9]! ^= 1;
+  for (const [rows, reason] of [
+    [[otherEvents(leader.rows[0]!)], /record 1: the replay gives other events than the journal holds/],
+    [leader.rows.slice(1), /of shard 0 in the replicated log: sequence 1: missing/],
+    [[{ sequence: 1, bytes: damaged }], /of shard 0 in the replicated log: sequence 1: checksum mismatch/],
+  ] as const) {
+    const standby = new ClusterShard('follow');
+    await standby.ready();
+    standby.post({ rows });
+    assert.match(String(await standby.failure()), reason);
+    assert.deepEqual(rowsOf(standby.journalPath), [], 'nothing of it is journaled');
+  }
+});
