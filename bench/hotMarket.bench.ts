@@ -5,7 +5,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { Engine } from '../engine/core/engine.ts';
-import type { JournalStore } from '../engine/journal/journal.ts';
+import type { JournalStore } from '../engine/journal/journalStore.ts';
 import { ShardLoop } from '../engine/shard/loop.ts';
 import { OfferedChecks } from '../engine/verify/checkBoard.ts';
 import { Kernel } from '../engine/verify/kernel/kernel.ts';

@@ -5,7 +5,7 @@
  */
 import '../engine/base/inlining.ts';
 import { Engine } from '../engine/core/engine.ts';
-import type { JournalStore } from '../engine/journal/journal.ts';
+import type { JournalStore } from '../engine/journal/journalStore.ts';
 import type { OrderChecks } from '../engine/verify/orderChecks.ts';
 import { assert } from '../shared/base/assert.ts';
 import { OK } from '../shared/base/errors.ts';

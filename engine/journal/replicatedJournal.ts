@@ -1,5 +1,5 @@
 /**
- * The journal of a shard whose exchange is a cluster: the file of this machine, and a copy of each row in the replicated
+ * The journal of a shard in a cluster: the file of this machine, and a copy of each row in the replicated
  * log. A commit hands the row to the replication thread before it syncs the file, so both are written at the same time.
  * Owner: the shard thread, once its shard leads (shard/main.ts).
  *
@@ -10,8 +10,9 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
-import type { Journal, JournalStore } from './journal.ts';
+import type { Journal } from './journal.ts';
 import type { JournalRecord, RecordVisitor } from './journalRecord.ts';
+import type { JournalStore } from './journalStore.ts';
 import type { JournalHead } from './row.ts';
 
 type ReplicatedJournalParts = {

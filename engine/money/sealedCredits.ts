@@ -27,7 +27,7 @@ export class SealedCredits {
     return this.#first === this.end;
   }
 
-  /** What the account has left of its sealed credits. */
+  /** The part of its sealed credits that the account has left. */
   of(account: number): number {
     return account < this.#leftMicro.length ? this.#leftMicro[account] : 0;
   }

@@ -9,10 +9,12 @@
  * from the leader's ends the thread with the number of the record (ENGINE-4).
  *
  * Invariants:
- *   FOLLOWER-1  A row is applied once, after all before it. Its events are published, and it counts as committed, when
- *               it is durable in the journal of this machine. The log holds it already, so nothing else is waited for.
- *   FOLLOWER-2  The journal gets the row byte for byte: those of all members are the same up to the last row of each.
- *   FOLLOWER-3  `restore` comes after the last row, and `lead` once every shard has restored (BALANCES-3).
+ *   SHARDFOLLOWER-1  A row is applied once, after all before it. Its events are published, and it counts as committed,
+ *                    when it is durable in the journal of this machine. The log holds it already, so nothing else is
+ *                    waited for.
+ *   SHARDFOLLOWER-2  The journal gets the row byte for byte: those of all members are the same up to the last row of
+ *                    each.
+ *   SHARDFOLLOWER-3  `restore` comes after the last row, and `lead` once every shard has restored (BALANCES-3).
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
@@ -55,7 +57,7 @@ export class Follower {
 
   constructor(parts: FollowerParts) {
     const { engine, journal, progress, shard } = parts;
-    assert(engine.sequence === journal.lastSequence, 'FOLLOWER-1: a follower goes on where its journal ends');
+    assert(engine.sequence === journal.lastSequence, 'SHARDFOLLOWER-1: a follower goes on where its journal ends');
     this.#parts = parts;
     this.#reader = new RowReader(`of shard ${shard} in the replicated log`, journal.key);
     this.#head = journal.head;
@@ -82,7 +84,7 @@ export class Follower {
   #commit(): void {
     const { shard, engine, journal, progress, outlet, events } = this.#parts;
     if (!journal.isStaged) return;
-    assert(journal.lastSequence === engine.sequence, 'FOLLOWER-1: the journal holds every applied record');
+    assert(journal.lastSequence === engine.sequence, 'SHARDFOLLOWER-1: the journal holds every applied record');
     journal.commit();
     progress.setCommitted(shard, engine.sequence);
     while (!outlet.publish()) events.waitForRoom(ROOM_WAIT_MS);
@@ -114,14 +116,14 @@ export async function follow(
     const isDue = rowsSinceHousekeeping > 0 || hasMoreHousekeeping;
     const message = await inbox.next(isDue ? QUIET_MS : POLL_MS);
     if (message === 'stop' || message === 'lead') {
-      assert(message === 'stop' || isRestored, 'FOLLOWER-3: a shard restores before it leads');
+      assert(message === 'stop' || isRestored, 'SHARDFOLLOWER-3: a shard restores before it leads');
       return inbox.close().includes('stop') ? 'stop' : message;
     }
     if (message === 'restore') {
       restore();
       isRestored = true;
     } else if (message !== null && typeof message === 'object') {
-      assert(!isRestored, 'FOLLOWER-3: no row comes after the restoring');
+      assert(!isRestored, 'SHARDFOLLOWER-3: no row comes after the restoring');
       follower.apply(message.rows);
       rowsSinceHousekeeping += message.rows.length;
     }

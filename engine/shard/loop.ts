@@ -32,8 +32,8 @@
  *   LOOP-9  While markets are being ended a batch without commands is one step, and of batches with commands at most
  *           COMMANDS_FIRST in a row go without one. So markets end under any load, and mostly a command waits for no
  *           other step than the one that runs when it comes.
- *   LOOP-10 In a cluster batches run while earlier ones are not held yet, up to a bound. Then nothing runs any more, so
- *           the command ring fills, and the gateway answers that the engine is busy.
+ *   LOOP-10  In a cluster batches run while earlier ones are not held yet, up to a bound. Then nothing runs any more,
+ *           so the command ring fills, and the gateway answers that the engine is busy.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -44,7 +44,7 @@ import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
 import type { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { Engine } from '../core/engine.ts';
-import type { JournalStore } from '../journal/journal.ts';
+import type { JournalStore } from '../journal/journalStore.ts';
 import type { JournalHead } from '../journal/row.ts';
 import type { ShardChecks } from '../verify/shardChecks.ts';
 import { CommandQueue, NO_BARRIER } from './commandQueue.ts';

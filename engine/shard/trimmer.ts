@@ -1,6 +1,6 @@
 /** Deletes the rows of a shard's journal that are not needed any more, a few at a time. Owner: the shard's thread. */
 import type { Progress } from '../../shared/wire/progress.ts';
-import type { JournalStore } from '../journal/journal.ts';
+import type { JournalStore } from '../journal/journalStore.ts';
 
 export class Trimmer {
   readonly #journal: Pick<JournalStore, 'trim'>;

@@ -1,6 +1,6 @@
 /**
- * A shard's thread in a cluster of one shard, and the test in the place of the gateway and of the replication thread: it
- * takes the rows out of the outbox, says what the log holds, and posts rows to a shard that follows.
+ * A shard's thread in a cluster of one shard. The test stands for the gateway and for the replication thread: it takes
+ * the rows out of the outbox, says what the log holds, and posts rows to a shard that follows.
  */
 import { once } from 'node:events';
 import { join } from 'node:path';

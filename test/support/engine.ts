@@ -1,7 +1,7 @@
 /** Engines in the test's own thread: how one is made, journals in memory, and the whole state as bytes. */
 import { Engine } from '../../engine/core/engine.ts';
-import type { JournalStore } from '../../engine/journal/journal.ts';
 import type { JournalRecord } from '../../engine/journal/journalRecord.ts';
+import type { JournalStore } from '../../engine/journal/journalStore.ts';
 import { digestsBy, LoneChecks } from '../../engine/verify/orderChecks.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { ERRORS, OK } from '../../shared/base/errors.ts';

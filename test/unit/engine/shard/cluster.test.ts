@@ -1,4 +1,4 @@
-/** The thread of a shard whose rows go into a replicated log as well (LOOP-1, LOOP-10, FOLLOWER-1 to FOLLOWER-3). */
+/** The thread of a shard whose rows go into a replicated log as well (LOOP-1, LOOP-10, SHARDFOLLOWER-1 to 3). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
-import type { JournalStore } from '../../../../engine/journal/journal.ts';
+import type { JournalStore } from '../../../../engine/journal/journalStore.ts';
 import { ShardLoop } from '../../../../engine/shard/loop.ts';
 import { CLOSE_REASON } from '../../../../shared/base/codes.ts';
 import { ANY_COMMAND, COMMAND, type CommandType, claimCommand, NO_MARKET } from '../../../../shared/wire/commands.ts';

@@ -1,0 +1,219 @@
+/**
+ * A journal of this machine and the rows that the replicated log holds of its shard, before the shard starts. A member
+ * that led, and was cut off, has rows that the log never took: no client was answered on them, and another leader may
+ * have gone on without them. They are set aside in a file of their own, and the journal goes on where both agree.
+ * Owner: the replication thread, while no shard runs.
+ *
+ * Invariants:
+ *   REJOIN-1  The last common row is the same in both, byte for byte. A row holds the chain value of all rows before
+ *             it, so those are the same too.
+ *   REJOIN-2  Only rows after the last common one are removed, and only once they are durable in the other file. An
+ *             interrupted removal is done again by the next start.
+ *   REJOIN-3  No record is removed that this machine knows to be held: one that control.db knows of, or of which there
+ *             is a snapshot. The log has lost it then, and an operator has to decide.
+ */
+import { renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import type { KnownHead } from '../../shared/base/journalKey.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { located, markPath } from '../journal/file.ts';
+import { Journal } from '../journal/journal.ts';
+import { Mark } from '../journal/mark.ts';
+import { JournalError, JournalHead, type Row } from '../journal/row.ts';
+import { RowReader } from '../journal/rowReader.ts';
+import type { ShardKey } from '../journal/shardKey.ts';
+import { listSnapshots } from '../snapshot/snapshot.ts';
+
+/** The rows of one stream in the log. */
+export type LoggedRows = {
+  /** The log holds the rows after record `after`, up to record `last`; null for a log that never had a leader. */
+  range(): Promise<Range | null>;
+  /** The row that ends with a record, or null where the log holds none. */
+  row(sequence: number): Promise<Uint8Array | null>;
+  /** The oldest row, or null. */
+  oldest(): Promise<Row | null>;
+};
+type Range = { readonly after: number; readonly last: number };
+
+export type JournalFile = {
+  readonly shard: number;
+  readonly shards: number;
+  /** Of the snapshots. */
+  readonly directory: string;
+  readonly journalPath: string;
+  readonly key: ShardKey;
+  /** The newest row that control.db knows of. */
+  readonly knownHead: KnownHead;
+};
+
+type Rejoined = {
+  readonly shard: number;
+  /** The last record that both have. */
+  readonly sequence: number;
+  /** The records that only this machine had, and where they are now. */
+  readonly setAside: { readonly from: number; readonly to: number; readonly path: string } | null;
+};
+
+/** Rows that are compared between two reads of the journal. */
+const SLICE_ROWS = 100;
+
+/** @param time part of the name of the file in which rows are set aside. */
+export async function rejoin(file: JournalFile, log: LoggedRows, time: string): Promise<Rejoined> {
+  const { shard } = file;
+  const last = endOf(file);
+  const range = await log.range();
+  if (range === null) return { shard, sequence: last, setAside: null };
+  const common = await commonHead(file, log, last, range);
+  if (common.sequence === last) return { shard, sequence: last, setAside: null };
+  requireUnheld(file, common.sequence);
+  const path = file.journalPath.replace(/(\.db)?$/, `.unshared-${time}.db`);
+  copyTail(file, common, path);
+  setBackMark(file, common);
+  removeTail(file, common.sequence);
+  assert(endOf(file) === common.sequence, 'REJOIN-2: the journal ends where both agree');
+  return { shard, sequence: common.sequence, setAside: { from: common.sequence + 1, to: last, path } };
+}
+
+/** For the log and the operator: one line. */
+export function rejoinedText({ shard, sequence, setAside }: Rejoined): string {
+  if (setAside === null) return `shard ${shard}: the journal agrees with the log up to record ${sequence}`;
+  const { from, to, path } = setAside;
+  const records = from === to ? `record ${from} was` : `records ${from} to ${to} were`;
+  return (
+    `shard ${shard}: ${records} on this machine only and never acknowledged: set aside in ${path}; ` +
+    `the journal goes on after record ${sequence}`
+  );
+}
+
+/** The last record of the journal, whose file, mark and last row are checked; a missing file is made. */
+function endOf(file: JournalFile): number {
+  const journal = Journal.open({ ...file, journalSync: 'full' });
+  try {
+    return journal.lastSequence;
+  } finally {
+    journal.close();
+  }
+}
+
+/** REJOIN-1. */
+async function commonHead(file: JournalFile, log: LoggedRows, end: number, range: Range): Promise<JournalHead> {
+  const { journalPath, key, shard } = file;
+  const { after, last } = range;
+  if (end < after) {
+    throw new JournalError(
+      `journal ${journalPath}: ends at ${end}, and the log holds shard ${shard} only from ${after + 1} on: ` +
+        'this member has to join anew',
+    );
+  }
+  const reader = new RowReader(journalPath, key);
+  for (const row of rowsFromEnd(journalPath)) {
+    if (row.sequence <= after) break;
+    const logged = row.sequence > last ? null : await log.row(row.sequence);
+    if (logged !== null && Buffer.from(logged).equals(row.bytes)) return reader.headAfter(row);
+  }
+  const head = await headBeforeLog(file, log, reader, after);
+  if (head !== null) return head;
+  throw new JournalError(
+    `journal ${journalPath}: has no row in common with what the log holds of shard ${shard}: ` +
+      'it is of another exchange, or of another history of this one',
+  );
+}
+
+/** The head after record `after`, if it is where the oldest row of the log goes on; null if it is not. */
+async function headBeforeLog(
+  { journalPath, key }: JournalFile,
+  log: LoggedRows,
+  reader: RowReader,
+  after: number,
+): Promise<JournalHead | null> {
+  const row = withDatabase(journalPath, (db) => {
+    return db.prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence = ?').get(after);
+  });
+  if (row === undefined && after > 0) return null;
+  const head = row === undefined ? new JournalHead(0, 0, 0) : reader.headAfter(row);
+  const oldest = await log.oldest();
+  if (oldest === null) return head;
+  return new RowReader('of the log', key).headBefore(oldest, after + 1).equals(head) ? head : null;
+}
+
+/** REJOIN-3. */
+function requireUnheld({ journalPath, directory, shard, knownHead }: JournalFile, common: number): void {
+  const snapshot = listSnapshots(directory, shard)[0]?.sequence ?? 0;
+  const held = Math.max(knownHead.sequence, snapshot);
+  if (held <= common) return;
+  const witness = snapshot > knownHead.sequence ? 'a snapshot' : 'control.db';
+  throw new JournalError(
+    `journal ${journalPath}: record ${held} was acknowledged, as ${witness} shows, and the log agrees only ` +
+      `up to ${common}: the log has lost records`,
+  );
+}
+
+/** Writes the rows after the head into a journal of their own. */
+function copyTail(file: JournalFile, after: JournalHead, path: string): void {
+  const copy = Journal.open({ ...file, journalPath: path, journalSync: 'full', knownHead: after }, after);
+  try {
+    const reader = new RowReader(file.journalPath, file.key);
+    const head = after.copy();
+    withDatabase(file.journalPath, (db) => {
+      const rows = db.prepare<[number], Row>(
+        'SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence',
+      );
+      for (const row of rows.iterate(after.sequence)) {
+        reader.load(row, head);
+        copy.appendCopy(row);
+      }
+    });
+    copy.commit();
+  } finally {
+    copy.close();
+  }
+  syncDirectory(dirname(path));
+}
+
+/** The mark may stand before the end of the journal, never after it: it moves first. */
+function setBackMark({ journalPath, shard }: JournalFile, head: JournalHead): void {
+  const path = markPath(journalPath);
+  const fresh = `${path}.part`;
+  rmSync(fresh, { force: true });
+  const mark = new Mark(fresh, shard);
+  mark.advance(head);
+  mark.close();
+  renameSync(fresh, path);
+  syncDirectory(dirname(path));
+}
+
+function removeTail({ journalPath }: JournalFile, after: number): void {
+  withDatabase(journalPath, (db) => {
+    db.pragma('synchronous = FULL');
+    db.prepare('DELETE FROM journal WHERE sequence > ?').run(after);
+  });
+}
+
+/** All rows, the last one first. */
+function* rowsFromEnd(journalPath: string): Generator<Row> {
+  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
+    const rows = withDatabase(journalPath, (db) => {
+      const slice = db.prepare<[number, number], Row>(
+        'SELECT sequence, bytes FROM journal WHERE sequence < ? ORDER BY sequence DESC LIMIT ?',
+      );
+      return slice.all(before, SLICE_ROWS);
+    });
+    yield* rows;
+    const oldest = rows.at(-1);
+    if (oldest === undefined) return;
+    before = oldest.sequence;
+  }
+}
+
+function withDatabase<T>(journalPath: string, use: (db: Database.Database) => T): T {
+  const db = new Database(journalPath, { fileMustExist: true });
+  try {
+    return use(db);
+  } catch (error) {
+    throw located(error, journalPath);
+  } finally {
+    db.close();
+  }
+}
