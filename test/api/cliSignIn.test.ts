@@ -10,7 +10,7 @@ import { addressOf } from '../../shared/client/privateKey.ts';
 import { eventually } from '../support/eventually.ts';
 import { Pmx } from '../support/pmx.ts';
 import { sharedServer } from '../support/server.ts';
-import { makeMarket } from '../support/traders.ts';
+import { delegateOnChain, deposit, makeMarket } from '../support/traders.ts';
 import { makeWallet } from '../support/wallet.ts';
 
 const server = await sharedServer();
@@ -22,7 +22,7 @@ const FOLDER = '.config/open-prediction-exchange';
 async function makeUser() {
   const wallet = makeWallet();
   const user = await server.admin.createUser({ wallet_address: wallet.address });
-  await server.admin.deposit(user.id, { amount_usdc_micro: '100000000' });
+  await deposit(server, user.id, wallet.address, 100_000_000);
   return { wallet, user };
 }
 
@@ -90,6 +90,7 @@ test('wallets are linked, delegates named, and a delegate signs for the wallet t
   assert.ok(await pmx.json('wallet', 'step-up'));
   const linked = await pmx.run(['wallet', 'link', '--stdin', '--json'], { input: second.privateKey });
   assert.equal(JSON.parse(linked.out).linked_wallets.length, 2);
+  await delegateOnChain(server, wallet.address, delegate.address);
   await pmx.json('wallet', 'delegate', delegate.address);
   const rows = await pmx.json('wallet', 'list');
   assert.deepEqual(rows.map((row: { delegates: string[] }) => row.delegates.length).sort(), [0, 1]);

@@ -9,7 +9,7 @@ import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
 import { Pmx } from '../support/pmx.ts';
 import { sharedServer } from '../support/server.ts';
-import { makeMarket, makeTrader } from '../support/traders.ts';
+import { deposit, makeMarket, makeTrader } from '../support/traders.ts';
 import { makeWallet } from '../support/wallet.ts';
 
 const server = await sharedServer();
@@ -19,7 +19,7 @@ const market = await makeMarket(server);
 async function makeUser(): Promise<{ pmx: Pmx; userId: string; env: Record<string, string> }> {
   const wallet = makeWallet();
   const user = await server.admin.createUser({ wallet_address: wallet.address });
-  await server.admin.deposit(user.id, { amount_usdc_micro: '1000000000' });
+  await deposit(server, user.id, wallet.address, 1_000_000_000);
   const key = await server.admin.createApiKey(user.id, {
     scopes: ['read:account', 'trade:orders', 'trade:bulk', 'stream:user', 'manage:account'],
   });

@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { eventually } from '../support/eventually.ts';
 import { sharedServer } from '../support/server.ts';
-import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+import { assertRefused, deposit, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 type Reply = { status: number; text: string; isReplay: boolean };
 
@@ -211,7 +211,7 @@ test('after a crash a batch gives what was done and does what was not', async ()
   const first = JSON.parse((await send(poor, 'POST', '/v1/orders/batch', key, { orders })).text);
   assert.deepEqual([first.succeeded, first.results[2].code], [1, 'INSUFFICIENT_BALANCE']);
   await crashBeforeAnswers();
-  await server.admin.deposit(poor.userId, { amount_usdc_micro: '10000000' });
+  await deposit(server, poor.userId, poor.address, 10_000_000);
   const richer = poor.reconnected();
   const again = JSON.parse((await send(richer, 'POST', '/v1/orders/batch', key, { orders })).text);
   assert.deepEqual(again.results.slice(0, 2), first.results.slice(0, 2));

@@ -27,9 +27,9 @@ const TYPES = {
 
 test('an order signed with viem is accepted under the hash viem computes', async () => {
   const market = await makeMarket(server);
-  const trader = await makeTrader(server);
-  const account = privateKeyToAccount('0x00000000000000000000000000000000000000000000000000000000000a11ce');
-  await server.admin.addWallet(trader.userId, account.address);
+  const privateKey = '0x00000000000000000000000000000000000000000000000000000000000a11ce';
+  const trader = await makeTrader(server, { privateKey });
+  const account = privateKeyToAccount(privateKey);
   const config = await trader.client.platformConfig();
   const zero = '0x0000000000000000000000000000000000000000' as const;
   const typed = {

@@ -6,6 +6,7 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { MarketMaker } from '../../shared/client/examples/marketMaker.ts';
+import { onLedgerOnly } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
 import { startServer } from '../support/server.ts';
@@ -23,7 +24,8 @@ const SETTINGS = {
 const ENV = { SHARDS: '1', PORT: String(await freePort()) };
 const server = await startServer({ after }, ENV);
 const market = await makeMarket(server);
-const maker = await makeTrader(server);
+const MAKER_KEY = `0x${'1'.padStart(64, '0')}`;
+const maker = await makeTrader(server, { privateKey: MAKER_KEY });
 const taker = await makeTrader(server);
 
 /** Best bid and best ask of Yes. */
@@ -49,10 +51,9 @@ function isRunning(pid: number): boolean {
 }
 
 test('it quotes both sides, leans away from its inventory, and outlives trips, fees and restarts', async () => {
-  const privateKey = `0x${'1'.padStart(64, '0')}`;
   const client = new ExchangeClient({ baseUrl: server.baseUrl, credentials: maker.credentials });
   let value = 0.5;
-  const program = new MarketMaker(client, privateKey, () => value, SETTINGS);
+  const program = new MarketMaker(client, MAKER_KEY, () => value, SETTINGS);
   const running = program.run([market.id]);
   await shows('0.48 0.52');
   value = 0.6;
@@ -78,7 +79,9 @@ test('it quotes both sides, leans away from its inventory, and outlives trips, f
   assert.equal(await quotes(), 'null null');
 });
 
-test('a demo is traded in by accounts of its own, and the program ends with the server', async () => {
+const demoOptions = onLedgerOnly('`npm run demo -- --chain` has accounts of its own; test/chain/demo tests it');
+
+test('a demo is traded in by accounts of its own, and the program ends with the server', demoOptions, async () => {
   const demo = await startServer({ after }, { SHARDS: '1', DEMO: 'on', DEMO_FLOW: 'on', RATE_LIMITS: 'on' });
   const measured = async (name: string): Promise<number> => {
     const text = await (await fetch(`${demo.baseUrl}/metrics`)).text();

@@ -3,9 +3,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ApiError } from '../../shared/client/http.ts';
-import type { OrderRecord } from '../../shared/client/types.ts';
+import type { OrderRecord, UserTrade } from '../../shared/client/types.ts';
+import { isOnChain } from '../support/backend.ts';
 import { afterEachOfFile, sharedServer } from '../support/server.ts';
-import { assertBalanced, assertMissing, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+import {
+  assertBalanced,
+  assertMissing,
+  assertRefused,
+  delegateOnChain,
+  deposit,
+  makeMarket,
+  makeTrader,
+  type Trader,
+} from '../support/traders.ts';
 
 const server = await sharedServer();
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -209,6 +219,7 @@ describe('placing', () => {
     const [alice, delegate] = [await makeTrader(server), await makeTrader(server, { depositMicro: 0 })];
     const body = delegate.body(market, { price: '0.50', size: '2' }, {}, alice.address);
     assertRefused(await alice.post(body), 403, 'FORBIDDEN', 'maker is not a wallet of this account');
+    await delegateOnChain(server, alice.address, delegate.address);
     await server.admin.addDelegate(alice.userId, alice.address, delegate.address);
     assert.equal((await alice.post(body)).body.status, 'open');
     assert.equal((await alice.holdings(market)).reserved, 1_000_000);
@@ -514,7 +525,7 @@ describe('refusals of a placement', () => {
     await attempt();
     spec.fee = 50;
     await attempt();
-    await server.admin.deposit(alice.userId, { amount_usdc_micro: '1000000' });
+    await deposit(server, alice.userId, alice.address, 1_000_000);
     await attempt();
     assert.deepEqual(codes, [
       'MARKET_NOT_ACTIVE',
@@ -733,6 +744,19 @@ describe('reading', () => {
   });
 });
 
+/** RULES.md 14.8: the ledger settles at once, a chain begins with nothing but the time of the match. */
+async function assertSettlement(trader: Trader, { id, matched_at, settlement_status }: UserTrade): Promise<void> {
+  const first = { status: isOnChain ? 'pending' : 'settled', at: matched_at };
+  const found = await trader.client.tradeSettlement(id);
+  assert.deepEqual([found.trade_id, found.history[0]], [id, first]);
+  if (isOnChain) return;
+  assert.equal(settlement_status, 'settled');
+  assert.deepEqual(found, {
+    ...{ trade_id: id, settlement_status: 'settled', history: [first] },
+    ...{ batch_id: null, transaction_hash: null, block_number: null, reason: null, unwound_at: null },
+  });
+}
+
 describe('the past of an account', () => {
   test('is there at once: a FAK that mints 10 of 12 is placed, filled and cancelled', async () => {
     const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
@@ -773,13 +797,10 @@ describe('the past of an account', () => {
     ]);
     const [seen] = (await alice.client.userTrades({ side: 'BUY' })).trades;
     assert.deepEqual(
-      [seen!.role, seen!.party_order_id, seen!.notional_usdc_micro, seen!.settlement_status, seen!.amount],
-      ['maker', resting.order_id, '6500000', 'settled', '3500000'],
+      [seen!.role, seen!.party_order_id, seen!.notional_usdc_micro, seen!.amount],
+      ['maker', resting.order_id, '6500000', '3500000'],
     );
-    assert.deepEqual(await alice.client.tradeSettlement(seen!.id), {
-      ...{ trade_id: seen!.id, settlement_status: 'settled', history: [{ status: 'settled', at: seen!.matched_at }] },
-      ...{ batch_id: null, transaction_hash: null, block_number: null, reason: null, unwound_at: null },
-    });
+    await assertSettlement(alice, seen!);
     const stranger = await makeTrader(server);
     for (const id of [seen!.id, seen!.market_id, 'x']) {
       const refusal = await stranger.client.tradeSettlement(id).catch((error: ApiError) => error);

@@ -7,7 +7,7 @@ import { ExchangeClient } from '../../shared/client/client.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
-import { assertRefused, makeMarket, makeTrader, Trader } from '../support/traders.ts';
+import { assertRefused, deposit, makeMarket, makeTrader, Trader } from '../support/traders.ts';
 import { bearer, makeWallet, offeredMessage, signIn } from '../support/wallet.ts';
 
 const PAGE = 'https://app.example';
@@ -83,7 +83,7 @@ test('15.3: a session places, shows and cancels orders; state and timeout of its
   const privateKey = `0x${'5e'.repeat(32)}` as const;
   const signer = new OrderSigner(privateKey, await new ExchangeClient({ baseUrl: server.baseUrl }).signingDomain());
   const { id } = await server.admin.createUser({ wallet_address: signer.address });
-  await server.admin.deposit(id, { amount_usdc_micro: '10000000' });
+  await deposit(server, id, signer.address, 10_000_000);
   const { body } = await signIn(server, privateKeyToAccount(privateKey));
   assert.deepEqual([body.is_new, body.user.id], [false, id], 'the account that has this wallet');
   const trader = new Trader(server, id, signer, { keyId: '', secret: '', passphrase: '' });

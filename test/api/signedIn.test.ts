@@ -6,7 +6,7 @@ import { addressOf } from '../../shared/client/privateKey.ts';
 import type { OpenSocket, StreamSocket } from '../../shared/client/stream/connection.ts';
 import { eventually } from '../support/eventually.ts';
 import { sharedServer } from '../support/server.ts';
-import { makeMarket, Trader } from '../support/traders.ts';
+import { delegateOnChain, deposit, makeMarket, Trader } from '../support/traders.ts';
 import { makeWallet } from '../support/wallet.ts';
 
 const server = await sharedServer();
@@ -16,7 +16,7 @@ test('a session stands in for a key: reads, orders, the list of sessions and the
   const wallet = `0x${'5d'.repeat(32)}`;
   const market = await makeMarket(server);
   const { id } = await server.admin.createUser({ wallet_address: addressOf(wallet) });
-  await server.admin.deposit(id, { amount_usdc_micro: '10000000' });
+  await deposit(server, id, addressOf(wallet), 10_000_000);
   const session = await signInWithWallet({ baseUrl, wallet });
   const client = new ExchangeClient({ baseUrl, session });
   assert.equal(session.user.id, id);
@@ -47,6 +47,7 @@ test('15.40 to 15.45: a session links wallets, names delegates and confirms its 
   const linked = await client.wallets.link(other);
   assert.deepEqual(new Set(linked.linked_wallets), new Set([own, other].map(({ address }) => address.toLowerCase())));
   const delegated = { address: other.address.toLowerCase(), delegates: [delegate.address.toLowerCase()] };
+  await delegateOnChain(server, other.address, delegate.address);
   assert.deepEqual(await client.wallets.addDelegate(other, delegate.address), delegated);
   assert.deepEqual(await client.wallets.delegates(other.address), delegated);
   assert.equal((await client.wallets.removeDelegate(other, delegate.address)).is_complete, true);

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { draftOrder } from '../../shared/client/order.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
+import { onLedgerOnly } from '../support/backend.ts';
 import { type Answer, type Json, sharedServer } from '../support/server.ts';
-import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+import { assertRefused, delegateOnChain, deposit, makeMarket, makeTrader } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
 type Wallet = ReturnType<typeof makeWallet>;
@@ -41,7 +42,9 @@ const delegate = (session: Json, wallet: Wallet, signer: string, act: 'add' | 'r
   return signed(session, `${path}/nonce?signer=${signer}&act=${act}`, wallet, method, path, { signer });
 };
 
-test('15.40, 15.42: a wallet that agrees is linked and pays for orders, until it is unlinked', async () => {
+const ofOthers = onLedgerOnly('on a chain only the first wallet of an account has funds (RULES.md 17.35)');
+
+test('15.40, 15.42: a wallet that agrees is linked and pays for orders, until it is unlinked', ofOthers, async () => {
   const [first, second] = [makeWallet(), makeWallet()];
   const session = await enter(first);
   const linked = await link(session, second);
@@ -53,7 +56,7 @@ test('15.40, 15.42: a wallet that agrees is linked and pays for orders, until it
   assert.equal((await link(session, second)).status, 200, 'a wallet that is linked already');
   assert.equal((await enter(second)).user.id, session.user.id, 'it signs in to the same account');
 
-  await server.admin.deposit(session.user.id, { amount_usdc_micro: '10000000' });
+  await deposit(server, session.user.id, first.address, 10_000_000);
   const order = await bodyFor(second.address.toLowerCase(), second);
   assert.equal((await ask(session, 'POST', '/v1/orders', order)).status, 200);
   const unlinked = await ask(session, 'DELETE', `/v1/wallets/${second.address}`);
@@ -103,7 +106,7 @@ test('15.41: no wallet of another account, no message for another act, account o
 test('15.43: a delegate signs for the wallet that let it, until the wallet takes that back', async () => {
   const [owner, helper] = [makeWallet(), makeWallet()];
   const session = await enter(owner);
-  await server.admin.deposit(session.user.id, { amount_usdc_micro: '10000000' });
+  await deposit(server, session.user.id, owner.address, 10_000_000);
   const signer = helper.address.toLowerCase();
   const wallet = owner.address.toLowerCase();
   assertRefused(
@@ -112,6 +115,7 @@ test('15.43: a delegate signs for the wallet that let it, until the wallet takes
     'FORBIDDEN',
     'maker is not a wallet of this account',
   );
+  await delegateOnChain(server, wallet, signer);
   const added = await delegate(session, owner, signer, 'add');
   assert.deepEqual([added.status, added.body], [200, { address: wallet, delegates: [signer] }]);
   assert.equal((await ask(session, 'POST', '/v1/orders', await bodyFor(wallet, helper))).status, 200);

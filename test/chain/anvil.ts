@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import type { Socket } from 'node:net';
 import { arch, platform } from 'node:process';
 import { createInterface } from 'node:readline';
 
@@ -24,7 +25,15 @@ const PATH = anvilPath();
 /** For the `skip` of a test. */
 export const NO_ANVIL = PATH === null ? `@foundry-rs/anvil has no binary for ${platform} on ${arch}` : false;
 
-type AnvilOptions = { readonly chainId: number; readonly port?: number; readonly blockSeconds?: number };
+type AnvilOptions = {
+  readonly chainId: number;
+  readonly port?: number;
+  readonly blockSeconds?: number;
+  /** Twenty blocks a second, and one for each transaction besides: everything is final within two seconds. */
+  readonly isQuick?: boolean;
+};
+
+const QUICK = ['--block-time', '0.05', '--mixed-mining', '--slots-in-an-epoch', '1', '--prune-history', '300'];
 
 export class Anvil {
   readonly url: string;
@@ -36,11 +45,12 @@ export class Anvil {
   }
 
   /** Resolves once it listens. Without `blockSeconds` each transaction makes a block. Every address may send. */
-  static async start({ chainId, port = 0, blockSeconds }: AnvilOptions): Promise<Anvil> {
+  static async start({ chainId, port = 0, blockSeconds, isQuick = false }: AnvilOptions): Promise<Anvil> {
     if (PATH === null) throw new Error(String(NO_ANVIL));
     const args = ['--port', String(port), '--chain-id', String(chainId), '--auto-impersonate', '--base-fee', '0'];
     args.push('--gas-price', '0', '--gas-limit', '100000000', '--hardfork', 'cancun', '--order', 'fifo');
     if (blockSeconds !== undefined) args.push('--block-time', String(blockSeconds));
+    if (isQuick) args.push(...QUICK);
     const child = spawn(PATH, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     // A process that ends by an error leaves no chain behind, which would keep the port.
     const kill = () => child.kill('SIGKILL');
@@ -53,6 +63,12 @@ export class Anvil {
       return new Anvil(`http://${address}`, child);
     }
     throw new Error('anvil ended before it listened');
+  }
+
+  /** It ends with this process, which does not wait for it. */
+  unref(): void {
+    this.process.unref();
+    (this.process.stdout as Socket).unref();
   }
 
   async stop(): Promise<void> {

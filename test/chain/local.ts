@@ -4,7 +4,17 @@
  * by the clock. The keys follow from their names, so that they are the same at every start: they are worth nothing
  * anywhere else.
  */
-import { type Address, type Hex, keccak256, maxUint256, parseEther, parseGwei, toBytes } from 'viem';
+import {
+  type Address,
+  type Hex,
+  keccak256,
+  maxUint256,
+  parseEther,
+  parseGwei,
+  type TransactionReceipt,
+  toBytes,
+  toHex,
+} from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { Anvil } from './anvil.ts';
 import { type ChainClient, chainClient, type Deployed, deployAll, send } from './deploy.ts';
@@ -18,8 +28,6 @@ const GAS_MONEY = parseEther('1000');
 /** Behind so many blocks everything has its confirmations and is final. */
 const FINAL_BLOCKS = 70;
 
-const keyOf = (name: string): PrivateKeyAccount => privateKeyToAccount(secretOf(name));
-
 /** The secret of a key of the chain, by its name. */
 export function secretOf(name: string): Hex {
   return keccak256(toBytes(`local chain of the open prediction exchange: ${name}`));
@@ -30,32 +38,41 @@ export class LocalChain {
   readonly contracts: Deployed;
   readonly #anvil: Anvil;
   readonly #chainId: number;
+  readonly #name: string;
+  #deposits = 0;
 
-  private constructor(anvil: Anvil, client: ChainClient, contracts: Deployed, chainId: number) {
+  private constructor(anvil: Anvil, client: ChainClient, contracts: Deployed, chainId: number, name: string) {
     this.#anvil = anvil;
     this.client = client;
     this.contracts = contracts;
     this.#chainId = chainId;
+    this.#name = name;
   }
 
   static async start(chainId: number, port: number): Promise<LocalChain> {
     const anvil = await Anvil.start({ chainId, port });
     try {
-      const client = chainClient(anvil.url, chainId);
-      for (const job of JOBS) await client.setBalance({ address: keyOf(job).address, value: GAS_MONEY });
-      const roles = {
-        admin: keyOf('ADMIN').address,
-        operator: keyOf('OPERATOR').address,
-        deployer: keyOf('DEPLOYER').address,
-        resolver: keyOf('OPERATOR').address,
-        permitSigner: keyOf('PERMIT').address,
-        feeRecipient: keyOf('fees').address,
-      };
-      return new LocalChain(anvil, client, await deployAll(client, roles, DELAYS), chainId);
+      return await LocalChain.on(anvil, chainId);
     } catch (error) {
       await anvil.stop();
       throw error;
     }
+  }
+
+  /** Contracts and keys of their own, also on a chain where others are: `name` sets its keys apart from theirs. */
+  static async on(anvil: Anvil, chainId: number, name = ''): Promise<LocalChain> {
+    const keyOf = (job: string): PrivateKeyAccount => privateKeyToAccount(secretOf(name + job));
+    const client = chainClient(anvil.url, chainId);
+    for (const job of JOBS) await client.setBalance({ address: keyOf(job).address, value: GAS_MONEY });
+    const roles = {
+      admin: keyOf('ADMIN').address,
+      operator: keyOf('OPERATOR').address,
+      deployer: keyOf('DEPLOYER').address,
+      resolver: keyOf('OPERATOR').address,
+      permitSigner: keyOf('PERMIT').address,
+      feeRecipient: keyOf('fees').address,
+    };
+    return new LocalChain(anvil, client, await deployAll(client, roles, DELAYS), chainId, name);
   }
 
   /** The environment of an exchange on this chain. */
@@ -67,23 +84,29 @@ export class LocalChain {
       MARKET_FACTORY_ADDRESS: this.contracts.marketFactory,
       USDC_ADDRESS: this.contracts.usdc,
       CTF_ADDRESS: this.contracts.conditionalTokens,
-      FEE_SWEEPER_ADDRESS: keyOf('fees').address,
-      ...Object.fromEntries(JOBS.map((job) => [`${job}_KEY`, secretOf(job)])),
+      FEE_SWEEPER_ADDRESS: this.#keyOf('fees').address,
+      ...Object.fromEntries(JOBS.map((job) => [`${job}_KEY`, secretOf(this.#name + job)])),
     };
   }
 
   /** Play money for a wallet, and gas to move it. */
   async fund(wallet: Address, micro: bigint): Promise<void> {
     await this.client.setBalance({ address: wallet, value: GAS_MONEY });
-    await send(this.client, keyOf('ADMIN').address, this.contracts.usdc, 'DemoUsdc', 'mint', [wallet, micro]);
+    await send(this.client, this.#keyOf('ADMIN').address, this.contracts.usdc, 'DemoUsdc', 'mint', [wallet, micro]);
   }
 
-  /** The wallet brings USDC into its escrow, with the permit of the exchange. */
-  async deposit(wallet: PrivateKeyAccount, micro: bigint): Promise<void> {
+  /** The wallet brings USDC into the escrow of an account, mostly its own, with the permit of the exchange. */
+  async deposit(wallet: PrivateKeyAccount, micro: bigint, account: Address = wallet.address): Promise<void> {
     const { client, contracts } = this;
-    const permit = { account: wallet.address, amount: micro, nonce: keccak256(wallet.address), deadline: maxUint256 };
-    const args = await depositArgs({ client, contracts, wallet, permit, signer: keyOf('PERMIT') });
+    const nonce = toHex(++this.#deposits, { size: 32 });
+    const permit = { account, amount: micro, nonce, deadline: maxUint256 };
+    const args = await depositArgs({ client, contracts, wallet, permit, signer: this.#keyOf('PERMIT') });
     await send(client, wallet.address, contracts.exchange, 'Exchange', 'depositWithAuthorization', args);
+  }
+
+  /** From now on the delegate may sign orders of the wallet. */
+  async addDelegate(wallet: Address, delegate: Address): Promise<TransactionReceipt> {
+    return send(this.client, wallet, this.contracts.exchange, 'Exchange', 'addDelegate', [delegate]);
   }
 
   /** Everything so far is final. */
@@ -99,5 +122,9 @@ export class LocalChain {
 
   stop(): Promise<void> {
     return this.#anvil.stop();
+  }
+
+  #keyOf(job: string): PrivateKeyAccount {
+    return privateKeyToAccount(secretOf(this.#name + job));
   }
 }

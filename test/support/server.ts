@@ -10,6 +10,7 @@ import { after, afterEach } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
+import { backend } from './backend.ts';
 import { checkAnswersOf } from './contract.ts';
 import { temporaryDirectory } from './directory.ts';
 
@@ -82,7 +83,7 @@ export class TestServer {
     const [command, ...args] = [...wrapper, process.execPath, ...STRIPPED_BEFORE, MAIN];
     const child = spawn(command!, args, {
       cwd: ROOT,
-      env: { ...baseEnvironment(this.dataDir), ...env },
+      env: { ...baseEnvironment(this.dataDir), ...(await backend?.settings(this.dataDir)), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
@@ -98,6 +99,7 @@ export class TestServer {
     this.#baseUrl = `http://127.0.0.1:${port}`;
     this.#adminUrl = `http://127.0.0.1:${adminPort}`;
     await checkAnswersOf(this.#baseUrl);
+    await backend?.started(this);
   }
 
   /** SIGTERM; resolves with the exit code. */
@@ -169,7 +171,13 @@ export class TestServer {
  */
 export async function startServer(scope: Scope, env: Environment = {}): Promise<TestServer> {
   const server = new TestServer(env['DATA_DIR'] ?? temporaryDirectory());
-  scope.after(() => server.kill());
+  scope.after(async () => {
+    try {
+      if (server.isRunning) await backend?.check(server);
+    } finally {
+      await server.kill();
+    }
+  });
   await server.start(env);
   return server;
 }

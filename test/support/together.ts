@@ -8,10 +8,12 @@
  * none may expect it to be empty. The tests of the page have one browser besides.
  */
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { isOnChain } from './backend.ts';
+import { LEFT_OUT_ON_CHAIN } from './leftOutOnChain.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const API_GROUPS = 2;
@@ -32,17 +34,29 @@ function filesIn(...patterns: string[]): string[] {
 
 /** The files are dealt out in turn, so that the groups take about as long as each other. */
 function apiGroups(): string[][] {
-  const sharing = filesIn('test/{api,hostile}/*.test.ts').filter((file) =>
-    USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')),
-  );
+  const files = isOnChain ? filesOnChain() : filesIn('test/{api,hostile}/*.test.ts');
+  const sharing = files.filter((file) => USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')));
   return Array.from({ length: API_GROUPS }, (_, group) => sharing.filter((_, index) => index % API_GROUPS === group));
+}
+
+/** Those that are about trading, which is the same with a chain and without. */
+function filesOnChain(): string[] {
+  return filesIn('test/api/*.test.ts').filter((file) => !(basename(file, '.test.ts') in LEFT_OUT_ON_CHAIN));
 }
 
 /** The files of the suite: entries of groups, which take long and begin first, and files that are alone. */
 export function suiteFiles(): string[] {
   const grouped = new Set(Object.values(GROUPS).flat());
-  const alone = globSync('test/**/*.test.ts', { cwd: ROOT }).filter((file) => !grouped.has(file));
-  return [...Object.keys(GROUPS).map((name) => `test/together/${name}.ts`), ...alone.sort()];
+  const alone = filesIn('test/**/*.test.ts').filter((file) => !grouped.has(file));
+  return [...Object.keys(GROUPS).map((name) => `test/together/${name}.ts`), ...alone];
+}
+
+/** The files of `npm run test:chain`. */
+export function chainSuiteFiles(): string[] {
+  const groups = Object.keys(GROUPS).filter((name) => name.startsWith('api'));
+  const grouped = new Set(groups.flatMap((name) => GROUPS[name]!));
+  const alone = filesOnChain().filter((file) => !grouped.has(file));
+  return [...groups.map((name) => `test/together/${name}.ts`), ...alone];
 }
 
 /** All files are loaded before the first test runs, so that none is loaded while a test has replaced the timers. */

@@ -7,6 +7,7 @@ import { ExchangeClient } from '../../shared/client/client.ts';
 import type { Credentials } from '../../shared/client/credentials.ts';
 import { draftOrder, type OrderIntent, type OrderMarket } from '../../shared/client/order.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
+import { addressOf } from '../../shared/client/privateKey.ts';
 import type {
   Balances,
   Market,
@@ -15,6 +16,7 @@ import type {
   PlacementResponse,
   Scope,
 } from '../../shared/client/types.ts';
+import { backend } from './backend.ts';
 import type { Answer, TestServer } from './server.ts';
 
 const ALL_SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
@@ -113,17 +115,34 @@ export class Trader {
   }
 }
 
-export async function makeTrader(server: TestServer, options: TraderOptions = {}): Promise<Trader> {
+/** A deposit that the ledger has: the administrator's, or one on the chain. @param wallet the first of the account. */
+export async function deposit(server: TestServer, userId: string, wallet: string, micro: number): Promise<void> {
+  if (backend !== null) await backend.deposit(server, userId, wallet, micro);
+  else await server.admin.deposit(userId, { amount_usdc_micro: String(micro) });
+}
+
+/** On a chain a wallet says there who signs for it, before it says so here (RULES.md 17.35). */
+export async function delegateOnChain(server: TestServer, wallet: string, delegate: string): Promise<void> {
+  await backend?.addDelegate(server, wallet, delegate);
+}
+
+async function makeUser(server: TestServer, options: TraderOptions) {
+  const { depositMicro = 1_000_000_000, referralCode } = options;
+  const isAnyUser = options.privateKey === undefined && referralCode === undefined;
+  if (backend !== null && isAnyUser && depositMicro > 0) return backend.fundedUser(server, depositMicro);
   const privateKey = options.privateKey ?? `0x${(++wallets).toString(16).padStart(64, '0')}`;
+  const wallet = addressOf(privateKey);
+  const referral = referralCode === undefined ? {} : { referral_code: referralCode };
+  const { id: userId } = await server.admin.createUser({ wallet_address: wallet, ...referral });
+  if (depositMicro > 0) await deposit(server, userId, wallet, depositMicro);
+  return { userId, privateKey };
+}
+
+export async function makeTrader(server: TestServer, options: TraderOptions = {}): Promise<Trader> {
+  const { userId, privateKey } = await makeUser(server, options);
   const publicClient = new ExchangeClient({ baseUrl: server.baseUrl });
   const signer = new OrderSigner(privateKey, await publicClient.signingDomain());
-  const user = await server.admin.createUser({
-    wallet_address: signer.address,
-    ...(options.referralCode === undefined ? {} : { referral_code: options.referralCode }),
-  });
-  const depositMicro = options.depositMicro ?? 1_000_000_000;
-  if (depositMicro > 0) await server.admin.deposit(user.id, { amount_usdc_micro: String(depositMicro) });
-  const key = await server.admin.createApiKey(user.id, {
+  const key = await server.admin.createApiKey(userId, {
     scopes: options.scopes ?? ALL_SCOPES,
     ...(options.requestsPerSecond === undefined
       ? {}
@@ -131,7 +150,7 @@ export async function makeTrader(server: TestServer, options: TraderOptions = {}
     ...(options.selfTradePrevention === undefined ? {} : { self_trade_prevention: options.selfTradePrevention }),
   });
   const credentials = { keyId: key.key_id, secret: key.secret, passphrase: key.passphrase };
-  return new Trader(server, user.id, signer, credentials);
+  return new Trader(server, userId, signer, credentials);
 }
 
 type MarketOptions = {

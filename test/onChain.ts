@@ -1,0 +1,20 @@
+/**
+ * `npm run test:chain`: the tests of trading once more, the same files, with every server settling on a local chain. At
+ * the end of each server everything has to settle there, and each balance of the ledger has to be that of the chain.
+ * `support/leftOutOnChain.ts` says which files of test/api are not run, and why.
+ *
+ *     --repeat-failed      repeats a file that failed; it counts only if it fails again
+ *
+ * `BACKEND=chain node shared/run.mjs --test test/api/funds.test.ts` runs one file so.
+ */
+import { NO_ANVIL } from './chain/anvil.ts';
+import { passes } from './support/testRun.ts';
+
+if (NO_ANVIL) {
+  console.log(`skipped: ${NO_ANVIL}`);
+  process.exit(0);
+}
+process.env['BACKEND'] = 'chain';
+const { chainSuiteFiles } = await import('./support/together.ts');
+const repeatsFailed = process.argv.includes('--repeat-failed');
+process.exit((await passes(chainSuiteFiles(), { concurrency: 6, repeatsFailed })) ? 0 : 1);

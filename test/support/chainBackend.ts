@@ -1,0 +1,173 @@
+/**
+ * Servers under test that settle on a chain: one local chain for all of this process, and on it contracts and keys of
+ * its own for each data directory. The chain has twenty blocks a second, so what happens there is final soon.
+ *
+ * A deposit takes three seconds until the ledger has it, however many there are: traders come from a pool of accounts
+ * that is filled by many at once.
+ */
+import assert from 'node:assert/strict';
+import { type Address, maxInt128, toHex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { reconcileChain } from '../../engine/admin/chain.ts';
+import { Anvil } from '../chain/anvil.ts';
+import { LocalChain, secretOf } from '../chain/local.ts';
+import { eventually } from './eventually.ts';
+import type { TestServer } from './server.ts';
+
+const CHAIN_ID = 137;
+/** A block with so many on top of it is final here. */
+const FINAL_BLOCKS = 34n;
+const FIRST_USERS = 4;
+const MOST_USERS = 128;
+/** Pays for all deposits. */
+const PAYER = privateKeyToAccount(secretOf('payer'));
+/** The keys of accounts begin here; those that tests name are smaller, or have nothing in common with these. */
+const FIRST_KEY = 1n << 128n;
+
+type FundedUser = { readonly userId: string; readonly privateKey: string };
+
+let anvil: Promise<Anvil> | undefined;
+let keys = 0n;
+/** By data directory. */
+const chains = new Map<string, Promise<ServerChain>>();
+
+/** Users with the same funds, none of which a test has had yet. */
+class Pool {
+  readonly #micro: number;
+  readonly #users: FundedUser[] = [];
+  #next = FIRST_USERS;
+  #filling: Promise<void> | undefined;
+
+  constructor(micro: number) {
+    this.#micro = micro;
+  }
+
+  async user(server: TestServer, chain: LocalChain): Promise<FundedUser> {
+    for (;;) {
+      const user = this.#users.pop();
+      if (user !== undefined) return user;
+      this.#filling ??= this.#fill(server, chain).finally(() => {
+        this.#filling = undefined;
+      });
+      await this.#filling;
+    }
+  }
+
+  async #fill(server: TestServer, chain: LocalChain): Promise<void> {
+    const count = this.#next;
+    this.#next = Math.min(MOST_USERS, 4 * count);
+    const users: FundedUser[] = [];
+    for (let i = 0; i < count; i++) {
+      const privateKey = toHex(FIRST_KEY + ++keys, { size: 32 });
+      const { address } = privateKeyToAccount(privateKey);
+      const { id: userId } = await server.admin.createUser({ wallet_address: address });
+      users.push({ userId, privateKey });
+      await chain.deposit(PAYER, BigInt(this.#micro), address);
+    }
+    for (const { userId } of users) await credited(server, userId, this.#micro);
+    this.#users.push(...users);
+  }
+}
+
+/** The contracts of one server. */
+class ServerChain {
+  readonly chain: LocalChain;
+  readonly #pools = new Map<number, Pool>();
+
+  private constructor(chain: LocalChain) {
+    this.chain = chain;
+  }
+
+  static async begin(name: string): Promise<ServerChain> {
+    anvil ??= startAnvil();
+    const chain = await LocalChain.on(await anvil, CHAIN_ID, name);
+    await chain.fund(PAYER.address, maxInt128);
+    return new ServerChain(chain);
+  }
+
+  pool(micro: number): Pool {
+    let pool = this.#pools.get(micro);
+    if (pool === undefined) {
+      pool = new Pool(micro);
+      this.#pools.set(micro, pool);
+    }
+    return pool;
+  }
+}
+
+export const chainBackend = {
+  /** For the environment of every server on this data directory. */
+  async settings(dataDir: string): Promise<Readonly<Record<string, string>>> {
+    const { ADMIN_KEY: _, ...settings } = (await chainOf(dataDir)).chain.settings;
+    return settings;
+  },
+
+  /** Resolves once a server that listens places orders: that takes a first report of settlement. */
+  async started({ baseUrl }: TestServer): Promise<void> {
+    await eventually('settlement is healthy', async () => {
+      const answer = await fetch(`${baseUrl}/metrics`);
+      return answer.status !== 200 || /^exchange_settlement_healthy 1$/m.test(await answer.text());
+    });
+  },
+
+  /** Resolves once the ledger has the deposit. @param wallet the first of the account */
+  async deposit(server: TestServer, userId: string, wallet: string, micro: number): Promise<void> {
+    const before = await availableTo(server, userId);
+    const { chain } = await chainOf(server.dataDir);
+    await chain.deposit(PAYER, BigInt(micro), wallet as Address);
+    await credited(server, userId, before + micro);
+  },
+
+  /** Resolves once the wallet has said, in a final block, that the delegate signs for it. */
+  async addDelegate(server: TestServer, wallet: string, delegate: string): Promise<void> {
+    const { chain } = await chainOf(server.dataDir);
+    const { blockNumber } = await chain.addDelegate(wallet as Address, delegate as Address);
+    await eventually('a final block', async () => {
+      return (await chain.client.getBlockNumber()) >= blockNumber + FINAL_BLOCKS;
+    });
+  },
+
+  /** A user whom no test has had, with these funds. */
+  async fundedUser(server: TestServer, micro: number): Promise<FundedUser> {
+    const found = await chainOf(server.dataDir);
+    return found.pool(micro).user(server, found.chain);
+  },
+
+  /** Throws unless everything has settled, and ledger and chain are equal in every balance. */
+  async check(server: TestServer): Promise<void> {
+    await eventually('all work has settled', async () => {
+      const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text();
+      const open = metrics.matchAll(/^exchange_settlement_work\{status="(pending|submitted|mined)"\} (\d+)$/gm);
+      const behind = /^exchange_settlement_behind_records (\d+)$/m.exec(metrics);
+      return behind?.[1] === '0' && [...open].every(([, , count]) => count === '0');
+    });
+    assert.deepEqual((await server.admin.failedTrades()).trades, [], 'trades that the chain has refused');
+    const { settings } = (await chainOf(server.dataDir)).chain;
+    const { lines, isEqual } = await reconcileChain(server.dataDir, settings['RPC_URL']!, false);
+    assert.ok(isEqual, lines.join('\n'));
+    console.log(`# ${lines.at(-1)}`);
+  },
+};
+
+async function startAnvil(): Promise<Anvil> {
+  const started = await Anvil.start({ chainId: CHAIN_ID, isQuick: true });
+  started.unref();
+  return started;
+}
+
+function chainOf(dataDir: string): Promise<ServerChain> {
+  let found = chains.get(dataDir);
+  if (found === undefined) {
+    found = ServerChain.begin(`of server ${chains.size + 1}: `);
+    chains.set(dataDir, found);
+  }
+  return found;
+}
+
+async function availableTo(server: TestServer, userId: string): Promise<number> {
+  return Number((await server.admin.user(userId)).usdc.available);
+}
+
+function credited(server: TestServer, userId: string, micro: number): Promise<unknown> {
+  return eventually(`${micro} for ${userId}`, async () => (await availableTo(server, userId)) === micro);
+}

@@ -1,0 +1,50 @@
+/**
+ * The files of test/api that are not run on a chain (`npm run test:chain`), each with the reason. All others are about
+ * trading: orders, books, money, streams and what an account sees of them.
+ */
+const OPERATORS = 'what operators do, with deposits of their own, which a chain refuses (RULES.md 17.21)';
+const CATALOGUE = 'the catalogue: it does not depend on where funds are kept';
+const SURROUNDINGS = 'the process and its surroundings: no order depends on where funds are kept';
+const NO_SERVER = 'it starts no exchange, or one that this support does not start';
+const CONTRACTS = 'made-up contracts and settings of a ledger; test/chain has those of a chain';
+const LEDGER_RAIL = 'cash over the rail of the ledger; test/chain/fiat and test/chain/rail have the other one';
+const DOCUMENTS = 'what the documents say, not what the exchange does';
+
+export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
+  'admin-cli': SURROUNDINGS,
+  admin: OPERATORS,
+  adminEvents: CONTRACTS,
+  allowList: SURROUNDINGS,
+  approvals: OPERATORS,
+  audit: OPERATORS,
+  backtest: NO_SERVER,
+  browse: CATALOGUE,
+  catalogueFiles: CATALOGUE,
+  cliAdmin: OPERATORS,
+  cliDoctor: OPERATORS,
+  clientStream: NO_SERVER,
+  clientTypes: DOCUMENTS,
+  conformance: SURROUNDINGS,
+  contracts: CONTRACTS,
+  demoRamp: LEDGER_RAIL,
+  edge: SURROUNDINGS,
+  events: CATALOGUE,
+  fiat: LEDGER_RAIL,
+  health: SURROUNDINGS,
+  limits: 'limits of requests: they do not depend on where funds are kept',
+  markets: CATALOGUE,
+  metrics: SURROUNDINGS,
+  openapi: DOCUMENTS,
+  operations: OPERATORS,
+  operators: OPERATORS,
+  platform: CONTRACTS,
+  providers: 'people who sign in with other providers: no order is placed',
+  recording: NO_SERVER,
+  rehearsal: SURROUNDINGS,
+  replay: NO_SERVER,
+  sandboxProvider: LEDGER_RAIL,
+  sdkGuide: DOCUMENTS,
+  statistics: 'figures of all trades of a server, computed from its journals alone',
+  transport: NO_SERVER,
+  upgrade: 'data directories of releases that knew no chain',
+};
