@@ -2,8 +2,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { ChainDown, type ChainLink, ChainRefused } from './link.ts';
 
-/** Settlement follows the journal each second, and signs at once what need not wait for another transaction. */
-const SIGNED_WITHIN_MS = 12_000;
+/**
+ * Settlement follows the journal each second, and signs at once what need not wait for another transaction. Clients
+ * give a request up after ten seconds.
+ */
+export const SIGNED_WITHIN_MS = 8000;
 const ASK_AGAIN_MS = 200;
 
 export class ChainFacts {

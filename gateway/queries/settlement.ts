@@ -2,7 +2,8 @@
  * Reads how far trades have come on a chain (RULES.md 14.8) from settlement.db, which the settlement thread writes.
  * Without a chain every trade is settled when it is made.
  *
- * A trade that settlement has not reached is pending, and so is every trade before it has made its file.
+ * A trade that settlement has not reached is pending, and so is every trade before it has made its file: it is pending
+ * since it was made, whenever settlement has read of it.
  */
 import Database from 'better-sqlite3';
 import type { SettlementStatus } from '../../shared/base/codes.ts';
@@ -59,8 +60,11 @@ export class ChainSettlements implements Settlements {
     return this.#open()?.statusesOf(ids) ?? ids.map(() => 'pending');
   }
 
-  of(id: Uint8Array): TradeSettlementRecord {
-    return this.#open()?.of(id) ?? { settlement_status: 'pending', history: [], ...NO_TRANSACTION };
+  of(id: Uint8Array, matchedMs: number): TradeSettlementRecord {
+    const found = this.#open()?.of(id);
+    const pending = { status: 'pending', at: new Date(matchedMs).toISOString() } as const;
+    if (found == null) return { settlement_status: 'pending', history: [pending], ...NO_TRANSACTION };
+    return { ...found, history: [pending, ...found.history.slice(1)] };
   }
 
   #open(): SettlementReader | null {

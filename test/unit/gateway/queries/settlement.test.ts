@@ -15,12 +15,13 @@ const TRANSACTION = `0x${'7a'.repeat(32)}`;
 const at = (second: number): string => new Date(T0 + second * 1000).toISOString();
 const tradeId = (shard: number, sequence: number): Uint8Array => timeOrderedIdBytes(T0, shard, ID_KIND.TRADE, sequence);
 const NOTHING = { batch_id: null, transaction_hash: null, block_number: null, reason: null, unwound_at: null };
-const PENDING = { settlement_status: 'pending', history: [], ...NOTHING };
+const PENDING = { settlement_status: 'pending', history: [{ status: 'pending', at: at(0) }], ...NOTHING };
 
 const path = join(temporaryDirectory(), 'settlement.db');
 const db = openSettlementDb(path);
 after(() => db.close());
-let nowMs = T0;
+/** Settlement reads of a trade after it was made. */
+let nowMs = T0 + 500;
 const rows = new WorkRows(db, () => nowMs);
 
 function add(kind: 0 | 1, shard: number, sequence: number): number {
@@ -36,7 +37,7 @@ test('a trade has its status, every step with its time, and the transaction that
   const settlements = new ChainSettlements(path);
   const id = add(KIND.TRADE, 3, 7);
   add(KIND.SPLIT, 3, 8);
-  assert.deepEqual(settlements.of(tradeId(3, 7)), { ...PENDING, history: [{ status: 'pending', at: at(0) }] });
+  assert.deepEqual(settlements.of(tradeId(3, 7), T0), PENDING);
   nowMs += 1000;
   const job = rows.addJob('0x00', [rows.get(id)!], BATCH);
   rows.submit(id, job);
@@ -45,34 +46,34 @@ test('a trade has its status, every step with its time, and the transaction that
   rows.setStatus(id, 'mined');
   const history = [
     { status: 'pending', at: at(0) },
-    { status: 'submitted', at: at(1) },
-    { status: 'mined', at: at(2) },
+    { status: 'submitted', at: at(1.5) },
+    { status: 'mined', at: at(2.5) },
   ];
   const inBlock = { batch_id: BATCH, transaction_hash: TRANSACTION, block_number: 9, reason: null, unwound_at: null };
-  assert.deepEqual(settlements.of(tradeId(3, 7)), { settlement_status: 'mined', history, ...inBlock });
+  assert.deepEqual(settlements.of(tradeId(3, 7), T0), { settlement_status: 'mined', history, ...inBlock });
   rows.setMined(job, null);
   rows.setStatus(id, 'failed', 'OrderExpired');
-  assert.deepEqual(settlements.of(tradeId(3, 7)), {
+  assert.deepEqual(settlements.of(tradeId(3, 7), T0), {
     settlement_status: 'failed',
-    history: [...history, { status: 'failed', at: at(2) }],
+    history: [...history, { status: 'failed', at: at(2.5) }],
     ...{ ...NOTHING, batch_id: BATCH, reason: 'OrderExpired' },
   });
   const page = [tradeId(3, 8), tradeId(3, 7), tradeId(2, 7), tradeId(3, 7)];
   assert.deepEqual(settlements.statusesOf(page), ['pending', 'failed', 'pending', 'failed'], 'a split is no trade');
   assert.deepEqual(settlements.statusesOf([]), []);
-  assert.deepEqual(settlements.of(tradeId(2, 7)), PENDING, 'settlement has not reached it');
+  assert.deepEqual(settlements.of(tradeId(2, 7), T0), PENDING, 'settlement has not reached it');
 });
 
 test('every trade is pending before settlement has made its file and its tables', () => {
   const later = join(temporaryDirectory(), 'settlement.db');
   const settlements = new ChainSettlements(later);
-  assert.deepEqual(settlements.of(tradeId(0, 1)), PENDING);
+  assert.deepEqual(settlements.of(tradeId(0, 1), T0), PENDING);
   const empty = new Database(later);
   empty.pragma('journal_mode = WAL');
   assert.deepEqual(settlements.statusesOf([tradeId(0, 1)]), ['pending']);
   empty.close();
   openSettlementDb(later).close();
-  assert.deepEqual(settlements.of(tradeId(0, 1)), PENDING);
+  assert.deepEqual(settlements.of(tradeId(0, 1), T0), PENDING);
 });
 
 test('without a chain a trade is settled when it is made', () => {
