@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { Position } from '../../shared/client/types.ts';
+import { onLedgerOnly } from '../support/backend.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -11,6 +12,10 @@ const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const NOT_ALLOWED = [409, 'CONFLICT', 'market status does not allow this'] as const;
 const NOTHING = [404, 'NOT_FOUND', 'nothing to claim'] as const;
 const PATH = '/v1/user/positions';
+
+const ofMarks = onLedgerOnly(
+  'on a chain a mark needs a claim of the wallet there (RULES.md 17.34); test/chain/markets tests it',
+);
 
 describe('positions', () => {
   afterEach(() => assertBalanced(server));
@@ -110,7 +115,7 @@ describe('positions', () => {
     assert.equal((await server.request('GET', PATH)).status, 401);
   });
 
-  test('RULES.md 14.21: a mark makes positions claimed and moves no money: a claim still pays', async () => {
+  test('RULES.md 14.21: a mark makes positions claimed and moves no money: a claim still pays', ofMarks, async () => {
     const { market, alice, bob } = await bet();
     assertRefused(await alice.send('POST', pathOf(market, 'mark-claimed')), ...NOT_ALLOWED);
     assertRefused(await alice.send('POST', pathOf(market, 'claim')), ...NOT_ALLOWED);
@@ -195,17 +200,24 @@ describe('positions', () => {
     assert.equal((await server.request('GET', '/v1/user/portfolio/pnl-24h')).status, 401);
   });
 
-  test('RULES.md 14.21: marks and positions are the same after kill -9, and none had to be corrected', async () => {
-    const { market, alice, bob } = await bet();
-    await server.admin.resolveMarket(market.id, { outcome_index: 0 });
-    await alice.client.positions.markClaimed(market.id);
-    const before = [await alice.client.positions.list(), await bob.client.positions.list()];
-    await server.kill();
-    await server.start();
-    const again = [await alice.reconnected().client.positions.list(), await bob.reconnected().client.positions.list()];
-    assert.deepEqual(again, before);
-    assert.deepEqual(await alice.reconnected().client.redeemable(), []);
-    const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text();
-    assert.match(metrics, /^exchange_position_differences_total 0$/m);
-  });
+  test(
+    'RULES.md 14.21: marks and positions are the same after kill -9, and none had to be corrected',
+    ofMarks,
+    async () => {
+      const { market, alice, bob } = await bet();
+      await server.admin.resolveMarket(market.id, { outcome_index: 0 });
+      await alice.client.positions.markClaimed(market.id);
+      const before = [await alice.client.positions.list(), await bob.client.positions.list()];
+      await server.kill();
+      await server.start();
+      const again = [
+        await alice.reconnected().client.positions.list(),
+        await bob.reconnected().client.positions.list(),
+      ];
+      assert.deepEqual(again, before);
+      assert.deepEqual(await alice.reconnected().client.redeemable(), []);
+      const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text();
+      assert.match(metrics, /^exchange_position_differences_total 0$/m);
+    },
+  );
 });
