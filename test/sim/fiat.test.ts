@@ -3,6 +3,7 @@
  * and restarts, on real code and a real SQLite. Money is never made, lost or paid twice, and states only go forward.
  */
 import { test } from 'node:test';
+import type { Rail } from '../../gateway/fiat/rail.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { assertTrue } from './fiatTruth.ts';
 import { FiatWorld } from './fiatWorld.ts';
@@ -15,24 +16,29 @@ const seed = seedOr(1);
 const FOUND = [7013, 2118, 219];
 /** All of them take most of an hour: a soak that is shorter plays fewer, or its first round would not end. */
 const isLongSoak = Number(process.env['SOAK_MINUTES'] ?? 60) >= 60;
-const runs = timesOf({ suite: 25, soak: isLongSoak ? 100_000 : 3000 });
+const RUNS = {
+  ledger: timesOf({ suite: 25, soak: isLongSoak ? 100_000 : 3000 }),
+  evm: timesOf({ suite: 8, soak: isLongSoak ? 10_000 : 300 }),
+};
 
-test(`${runs} worlds of cashing in and out keep their money (seed ${seed})`, async () => {
-  for (let number = 0; number < runs; number++) await keepsItsMoney(seed + number);
-});
+for (const on of ['ledger', 'evm'] as const) {
+  test(`${RUNS[on]} worlds of cashing in and out keep their money (rail ${on}, seed ${seed})`, async () => {
+    for (let number = 0; number < RUNS[on]; number++) await keepsItsMoney(seed + number, on);
+  });
+}
 
 test(`worlds that have found a mistake find it no more (seeds ${FOUND.join(', ')})`, async () => {
-  for (const found of FOUND) await keepsItsMoney(found);
+  for (const found of FOUND) await keepsItsMoney(found, 'ledger');
 });
 
-async function keepsItsMoney(worldSeed: number): Promise<void> {
-  const world = new FiatWorld(worldSeed);
+async function keepsItsMoney(worldSeed: number, on: Rail['name']): Promise<void> {
+  const world = new FiatWorld(worldSeed, on);
   try {
     await world.run();
     assertTrue(world);
   } catch (error) {
     const story = world.log.slice(-60).join('\n');
-    throw new Error(`SEED=${worldSeed}: ${(error as Error).stack}\n${story}`);
+    throw new Error(`SEED=${worldSeed} (rail ${on}): ${(error as Error).stack}\n${story}`);
   } finally {
     world.close();
   }

@@ -15,15 +15,15 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { privateKeyBytes, signDigest } from '../../shared/client/privateKey.ts';
 import { type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import type { Random } from '../support/random.ts';
-import { type Books, KEYS, type ModelExchange, PROVIDER, template, WALLETS } from './fiatExchange.ts';
+import type { ModelExchange } from './fiatExchange.ts';
 import { type Gates, Life } from './fiatGates.ts';
+import { KEYS, PROVIDER, type WorldRail } from './fiatRail.ts';
 
 const [API_KEY, SECRET] = ['the-key', 'the-secret'];
-const PAGE = 3;
 
 type ProviderOptions = {
   readonly exchange: () => ModelExchange;
-  readonly books: Books;
+  readonly rail: WorldRail;
   readonly clock: Clock;
   readonly gates: Gates;
   readonly random: Random;
@@ -98,31 +98,19 @@ export class ModelProvider {
     );
   }
 
-  /** The rail as it is reached over the exchange's interface. */
+  /** The rail as it is reached from here. */
   #rail(life: Life): RampRail {
-    const { gates, exchange, books } = this.#options;
-    const call = <T>(work: (exchange: ModelExchange) => T | Promise<T>): Promise<T> =>
-      gates.callTo(
-        life,
-        () => exchange().life,
-        () => work(exchange()),
-      );
-    const own = template.accounts[WALLETS.indexOf(PROVIDER)];
+    const { gates, rail } = this.#options;
+    const call = <T>(work: () => T | Promise<T>): Promise<T> => gates.callTo(life, rail.node, async () => work());
     const whole = (transfer: OwnTransfer): TransferAuthorization => ({ ...transfer, from: PROVIDER, validAfterSec: 0 });
     return {
       address: PROVIDER,
-      balanceMicro: () => call(() => books.of(own)),
-      moment: () => call(({ ledger }) => ledger.head()),
-      sign: (transfer) =>
-        call(async ({ ledger }) => signed(KEYS[2], transferDigest(await ledger.domain(), whole(transfer)))),
-      send: (transfer, signature) =>
-        call(async ({ ledger }) => 'txHash' in (await ledger.send('transfer', whole(transfer), signature))),
-      stateOf: (nonce) => call(({ ledger }) => ledger.authorization(PROVIDER, nonce)),
-      arrivals: (cursor) =>
-        call(({ ledger }) => {
-          const found = ledger.arrivals(own, cursor, PAGE);
-          return { arrivals: found.arrivals, cursor: found.cursor };
-        }),
+      balanceMicro: () => call(() => rail.balanceMicro(PROVIDER)),
+      moment: () => call(() => rail.moment()),
+      sign: (transfer) => call(async () => signed(KEYS[2]!, transferDigest(await rail.domain(), whole(transfer)))),
+      send: (transfer, signature) => call(() => rail.send('transfer', whole(transfer), signature)),
+      stateOf: (nonce) => call(() => rail.authorization(PROVIDER, nonce)),
+      arrivals: (cursor) => call(() => rail.arrivals(cursor)),
     };
   }
 }

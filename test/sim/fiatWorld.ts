@@ -4,14 +4,18 @@
  * passes until nothing is left to do; then `fiatTruth.ts` checks what has become of the money.
  */
 
+import type { Rail } from '../../gateway/fiat/rail.ts';
 import { STATUSES, type Switches, USUAL } from '../../gateway/ramp/switches.ts';
 import type { FiatSession } from '../../gateway/store/fiatSessions.ts';
 import { cancelDigest, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { Random } from '../support/random.ts';
-import { Books, CUSTOMERS, KEYS, ModelExchange, PROVIDER, template, WALLETS } from './fiatExchange.ts';
+import { ChainWorldRail } from './fiatChainRail.ts';
+import { ModelExchange, template } from './fiatExchange.ts';
 import { Gates, Life } from './fiatGates.ts';
+import { LedgerWorldRail } from './fiatLedgerRail.ts';
 import { ModelProvider, signed } from './fiatProvider.ts';
+import { CUSTOMERS, KEYS, PROVIDER, WALLETS, type WorldRail } from './fiatRail.ts';
 
 const START_MS = 1_790_000_000_000;
 const USDC = 1_000_000;
@@ -41,8 +45,8 @@ export type KnownSession = {
 export class FiatWorld {
   readonly random: Random;
   readonly clock = new ManualClock(START_MS);
-  readonly books = new Books();
   readonly gates: Gates;
+  readonly rail: WorldRail;
   readonly exchange: ModelExchange;
   readonly provider: ModelProvider;
   readonly known: KnownSession[] = [];
@@ -53,14 +57,18 @@ export class FiatWorld {
   /** The longest pause ends when a sale is over, or shortly before. */
   readonly #awayMs: number;
 
-  constructor(seed: number) {
+  constructor(seed: number, on: Rail['name']) {
     this.random = new Random(seed);
     this.#awayMs = seed % 3 === 0 ? 1_550_000 : 1_750_000;
-    const { random, clock, books } = this;
+    const { random, clock } = this;
     this.gates = new Gates(random, random.pick([0, 20, 50]));
     const { gates } = this;
-    this.exchange = new ModelExchange({ books, clock, gates, random, provider: () => this.provider.adapter });
-    this.provider = new ModelProvider({ exchange: () => this.exchange, books, clock, gates, random });
+    const exchange = (): ModelExchange => this.exchange;
+    const options = { clock, gates, random };
+    this.rail = on === 'ledger' ? new LedgerWorldRail({ ...options, exchange }) : new ChainWorldRail(options);
+    const { rail } = this;
+    this.exchange = new ModelExchange({ rail, clock, gates, provider: () => this.provider.adapter });
+    this.provider = new ModelProvider({ ...options, rail, exchange });
     this.exchange.start();
   }
 
@@ -94,6 +102,11 @@ export class FiatWorld {
 
   #pass(ms: number): void {
     this.clock.advance(ms);
+    this.#tick();
+  }
+
+  #tick(): void {
+    this.rail.tick();
     this.exchange.tick();
   }
 
@@ -115,8 +128,9 @@ export class FiatWorld {
   }
 
   #misbehave(): void {
-    const { random, provider, exchange } = this;
-    exchange.silencePercent = random.pick([0, 0, 30]);
+    const { random, provider, rail } = this;
+    const act = rail.misbehave();
+    if (act !== null) this.#note(act);
     const changes: Partial<Switches> = random.pick([
       {},
       { answers: random.pick(['errors', 'hanging', 'garbage', 'empty', 'right'] as const) },
@@ -137,10 +151,8 @@ export class FiatWorld {
 
   /** Of a transaction that there is, or of none. */
   #someHash(): string {
-    const { random, exchange } = this;
-    if (exchange.life.isOver) return '';
-    const rows = exchange.database.prepare<[], string>('SELECT tx_hash FROM rail_transactions').pluck().all();
-    return random.pick([...rows, `0x${'ee'.repeat(32)}`]);
+    const hashes = this.rail.hashes();
+    return hashes === null ? '' : this.random.pick([...hashes, `0x${'ee'.repeat(32)}`]);
   }
 
   #customer(): void {
@@ -151,7 +163,7 @@ export class FiatWorld {
       return;
     }
     if (random.chance(6)) {
-      this.#spend();
+      this.rail.spend(random.pick(CUSTOMERS));
       return;
     }
     if (known.length === 0) return;
@@ -266,7 +278,7 @@ export class FiatWorld {
 
   /** The customer sends USDC to the provider without the exchange's relay. */
   async #payDirectly(session: KnownSession): Promise<void> {
-    const { random, exchange, clock } = this;
+    const { random, rail, clock } = this;
     const nonce = `0x${Array.from({ length: 8 }, () => random.next().toString(16).padStart(8, '0')).join('')}`;
     const transfer = {
       from: WALLETS[session.customer],
@@ -276,41 +288,34 @@ export class FiatWorld {
       validBeforeSec: Math.floor(clock.nowMs() / 1000) + 3600,
       nonce,
     };
-    const signature = signed(KEYS[session.customer], transferDigest(await exchange.ledger.domain(), transfer));
+    const signature = signed(KEYS[session.customer], transferDigest(await rail.domain(), transfer));
     this.#note(`${session.customer} pays ${transfer.valueMicro / USDC} directly`);
-    await this.#ask(() => exchange.ledger.send('transfer', transfer, signature));
+    await this.#ask(() => rail.send('transfer', transfer, signature));
   }
 
   /** The customer makes what was signed useless, on the rail. */
   async #cancelOnRail(session: KnownSession): Promise<void> {
-    const { exchange } = this;
+    const { exchange, rail } = this;
     const intent = exchange.fiat.transfers.intentOf(session.id);
     if (intent === undefined) return;
-    const digest = cancelDigest(await exchange.ledger.domain(), intent.from, intent.nonce);
+    const digest = cancelDigest(await rail.domain(), intent.from, intent.nonce);
     const signature = signed(KEYS[session.customer], digest);
     this.#note(`${session.id.slice(0, 4)} is cancelled on the rail`);
-    await this.#ask(() => exchange.ledger.send('cancel', intent, signature));
-  }
-
-  /** Spends nearly all, or brings it back. */
-  #spend(): void {
-    const account = template.accounts[this.random.pick(CUSTOMERS)];
-    const spent = this.books.outside.get(account) ?? 0;
-    this.books.spend(account, spent > 0 ? -spent : Math.max(0, this.books.of(account) - 10 * USDC));
+    await this.#ask(() => rail.send('cancel', intent, signature));
   }
 
   /** Everything answers rightly from now on, and time passes until nothing is left to do. */
   async #heal(): Promise<void> {
-    const { gates, exchange, provider, clock } = this;
+    const { gates, exchange, provider, clock, rail } = this;
     this.#note('healed');
     gates.percent = 0;
-    exchange.silencePercent = 0;
+    rail.heal();
     provider.desk.switch(USUAL);
     if (exchange.life.isOver) exchange.start();
     for (let step = 0, quiet = 0; step < HEALING_STEPS && quiet < QUIET_STEPS; step++) {
       quiet = this.#isQuiet() ? quiet + 1 : 0;
       clock.advance(quiet > 0 ? SLOWEST_MS : HEALING_PACES.find(({ until }) => step < until)!.ms);
-      exchange.tick();
+      this.#tick();
       provider.tick();
       for (let turns = 0; turns < 3 || !gates.isEmpty; turns++) {
         gates.releaseAll();
@@ -320,16 +325,12 @@ export class FiatWorld {
   }
 
   #isQuiet(): boolean {
-    const { exchange, provider } = this;
+    const { exchange, provider, rail } = this;
     const { store } = provider;
-    const open = "state IN ('pending', 'included') OR (state = 'mined' AND credited_ms IS NULL)";
-    const underWay = exchange.count(`FROM rail_transactions WHERE ${open}`);
-    const arrived = exchange.count(
-      `FROM rail_transactions WHERE kind = 'transfer' AND state = 'mined' AND to_address = '${PROVIDER}'`,
-    );
+    const arrived = rail.moved().filter(({ to }) => to === PROVIDER).length;
     const isSeen = store.query('SELECT 1 FROM arrivals').length === arrived;
     const owed = store.openDeals().length + store.openTransfers().length + store.arrivalsToReturn().length;
-    return underWay + owed === 0 && isSeen && [...exchange.fiat.sessions.open()].every(isSettled);
+    return !rail.isBusy && owed === 0 && isSeen && [...exchange.fiat.sessions.open()].every(isSettled);
   }
 
   #note(text: string): void {

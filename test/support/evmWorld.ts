@@ -20,6 +20,8 @@ const MOST_BLOCKS = 64;
 const anyone = privateKeyToAccount(RELAYER);
 await recoverAddress({ hash: RELAYER, signature: await anyone.sign({ hash: RELAYER }) });
 
+type Through = <T>(work: () => Promise<T>) => Promise<T>;
+
 export class EvmWorld {
   /** The secret of the relayer's key; another one from the next process on. */
   relayerKey: Hex = RELAYER;
@@ -29,11 +31,11 @@ export class EvmWorld {
   #blockSec: number;
 
   /** @param finality blocks after which a block is final. */
-  constructor(clock: Clock, balances: ReadonlyMap<string, number>, finality: number) {
+  constructor(clock: Clock, balances: ReadonlyMap<string, number>, finality: number, random = new Random(1)) {
     this.#clock = clock;
     this.#blockSec = Math.floor(clock.nowMs() / 1000);
     const options = { finality, timestampSec: () => this.#blockSec };
-    this.chain = new FakeChain(new Random(1), () => new FakeUsdc(balances), options);
+    this.chain = new FakeChain(random, () => new FakeUsdc(balances), options);
     this.chain.mine(finality);
   }
 
@@ -51,14 +53,14 @@ export class EvmWorld {
     return chainKey(this.relayerKey).address;
   }
 
-  /** As a process has it that has just started. */
-  openRail(clock: Clock, mayPay: (address: string) => boolean): EvmRail {
+  /** As a process has it that has just started. @param through on the way of each question to settlement. */
+  openRail(clock: Clock, mayPay: (address: string) => boolean, through: Through = (work) => work()): EvmRail {
     const node = new ChainNode(this.chain);
     const terms = { key: chainKey(this.relayerKey), chainId: 137, usdc: USDC as Hex, mostFeeWei: BigInt(MOST_FEE_WEI) };
     const relay = new Relay({ node, ...terms, nowMs: () => clock.nowMs(), headsMs: 0 });
     const link = {
       ask<N extends keyof RailQuestions>(name: N, ask: RailQuestions[N]['ask']): Promise<RailQuestions[N]['answer']> {
-        return relay.handlers[name](ask);
+        return through(() => relay.handlers[name](ask));
       },
     };
     return new EvmRail({ link, mayPay, mostFeeWei: MOST_FEE_WEI, lookPauseMs: 500 });

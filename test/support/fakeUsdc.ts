@@ -34,7 +34,7 @@ const CANCELLED = toEventSelector('AuthorizationCanceled(address,bytes32)');
 const REVERTED = { isSuccess: false, logs: [] };
 
 export const USDC: Hex = '0x00000000000000000000000000000000000005dc';
-const USDC_DOMAIN = { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: USDC };
+export const USDC_DOMAIN = { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: USDC };
 
 type Call = ReturnType<typeof decodeFunctionData<typeof ABI>>;
 type TransferCall = Extract<Call, { functionName: 'transferWithAuthorization' }>;
@@ -119,6 +119,27 @@ export class FakeUsdc implements FakeContract {
   }
 }
 
+type MovedUsdc = { readonly from: string; readonly to: string; readonly value: number; readonly nonce: string };
+
+/** What a transaction has moved. */
+export function transfersIn(logs: readonly Log[]): MovedUsdc[] {
+  return logs.flatMap(({ topics: [event, from, to], data }, index) => {
+    if (event !== TRANSFER) return [];
+    const nonce = logs[index - 1]!.topics[2]!;
+    return [{ from: addressIn(from!), to: addressIn(to!), value: Number(data), nonce }];
+  });
+}
+
+/** What a transaction has made of an authorization; null: nothing. */
+export function authorizationIn(logs: readonly Log[], from: string, nonce: string): 'used' | 'cancelled' | null {
+  for (const { topics } of logs) {
+    if (topics[1] !== word(from) || topics[2] !== nonce) continue;
+    if (topics[0] === USED) return 'used';
+    if (topics[0] === CANCELLED) return 'cancelled';
+  }
+  return null;
+}
+
 /** The call by which anybody carries out what the owner has signed. */
 export function usdcCall(kind: 'transfer' | 'cancel', transfer: TransferAuthorization, signature: string): Hex {
   const { from, to, valueMicro, validAfterSec, validBeforeSec, nonce } = transfer;
@@ -142,6 +163,10 @@ function termsOf({ args }: TransferCall): TransferAuthorization {
 function signatureOf({ args }: TransferCall | CancelCall): Hex {
   const [v, r, s] = args.slice(-3) as [number, Hex, Hex];
   return serializeSignature({ r, s, yParity: v - 27 });
+}
+
+function addressIn(topic: Hex): string {
+  return `0x${topic.slice(-40)}`;
 }
 
 function word(address: string): Hex {
