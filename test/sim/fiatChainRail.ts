@@ -30,6 +30,8 @@ import {
 const PAGE = 3;
 const SPARED_MICRO = 10_000_000;
 const DAY_SEC = 86_400;
+/** Each time that some time passes. */
+const TROUBLE_PERCENT = 10;
 const DEEPEST_FORK = 30;
 const GWEI = 1_000_000_000n;
 /** Where customers spend. */
@@ -43,11 +45,12 @@ export class ChainWorldRail implements WorldRail {
   readonly #finality: number;
   readonly #world: EvmWorld;
   readonly #nodeLife = new Life();
-  /** What others have sent since the last block. */
+  /** The calls that others have sent since the last block. */
   readonly #sent = new Set<string>();
   /** Heads of the chain, by the time since when. */
   readonly #heads: { readonly atMs: number; readonly block: number }[] = [];
   #nonces = 0;
+  #isHealed = false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -70,6 +73,7 @@ export class ChainWorldRail implements WorldRail {
   }
 
   tick(): void {
+    if (!this.#isHealed && this.#options.random.chance(TROUBLE_PERCENT)) this.misbehave();
     this.#world.pass();
     this.#sent.clear();
     this.#noteHead();
@@ -148,6 +152,7 @@ export class ChainWorldRail implements WorldRail {
   }
 
   heal(): void {
+    this.#isHealed = true;
     this.#chain.faults = 0;
     this.#chain.baseFee = GWEI;
   }

@@ -60,7 +60,7 @@ export type WorldRail = {
   heal(): void;
   /** True while transfers are under way. */
   readonly isBusy: boolean;
-  /** What has moved, in the order of the rail. */
+  /** The transfers that have moved money, in the order of the rail. */
   moved(): readonly MovedRow[];
   /** True if the transaction was final at that time (RULES.md 16.20). */
   wasFinal(txHash: string, atMs: number): boolean;
@@ -70,7 +70,7 @@ export type WorldRail = {
   assertMoney(): void;
 };
 
-/** What a wallet has received, less what it has sent. */
+/** The sum that a wallet has received, less what it has sent. */
 export function change(moved: readonly MovedRow[], wallet: string): number {
   const sum = (rows: readonly MovedRow[]) => rows.reduce((total, { value }) => total + value, 0);
   return sum(moved.filter(({ to }) => to === wallet)) - sum(moved.filter(({ from }) => from === wallet));

@@ -1,6 +1,6 @@
 /**
- * What keeps the funds of the servers under test. Usually that is the exchange itself; with `BACKEND=chain` every
- * server settles on a local chain, and the same tests of the API say the same about it (`npm run test:chain`).
+ * The keeper of the funds of servers under test. Usually that is the exchange itself; with `BACKEND=chain` every server
+ * settles on a local chain, and the same tests of the API say the same about it (`npm run test:chain`).
  */
 const NAMES = ['ledger', 'chain'] as const;
 const name = process.env['BACKEND'] ?? 'ledger';

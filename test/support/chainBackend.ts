@@ -9,10 +9,10 @@ import assert from 'node:assert/strict';
 import { type Address, maxInt128, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { reconcileChain } from '../../engine/admin/chain.ts';
+import type { AdminClient } from '../../shared/client/admin.ts';
 import { Anvil } from '../chain/anvil.ts';
 import { LocalChain, secretOf } from '../chain/local.ts';
 import { eventually } from './eventually.ts';
-import type { TestServer } from './server.ts';
 
 const CHAIN_ID = 137;
 /** A block with so many on top of it is final here. */
@@ -24,6 +24,8 @@ const PAYER = privateKeyToAccount(secretOf('payer'));
 /** The keys of accounts begin here; those that tests name are smaller, or have nothing in common with these. */
 const FIRST_KEY = 1n << 128n;
 
+/** A server under test (server.ts). */
+type TestServer = { readonly dataDir: string; readonly baseUrl: string; readonly admin: AdminClient };
 type FundedUser = { readonly userId: string; readonly privateKey: string };
 
 let anvil: Promise<Anvil> | undefined;

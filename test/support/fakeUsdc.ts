@@ -121,7 +121,7 @@ export class FakeUsdc implements FakeContract {
 
 type MovedUsdc = { readonly from: string; readonly to: string; readonly value: number; readonly nonce: string };
 
-/** What a transaction has moved. */
+/** The transfers of a transaction. */
 export function transfersIn(logs: readonly Log[]): MovedUsdc[] {
   return logs.flatMap(({ topics: [event, from, to], data }, index) => {
     if (event !== TRANSFER) return [];
@@ -130,7 +130,7 @@ export function transfersIn(logs: readonly Log[]): MovedUsdc[] {
   });
 }
 
-/** What a transaction has made of an authorization; null: nothing. */
+/** The end that a transaction has made of an authorization; null: none. */
 export function authorizationIn(logs: readonly Log[], from: string, nonce: string): 'used' | 'cancelled' | null {
   for (const { topics } of logs) {
     if (topics[1] !== word(from) || topics[2] !== nonce) continue;
