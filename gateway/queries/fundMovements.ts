@@ -2,13 +2,14 @@
 import type Database from 'better-sqlite3';
 import { FUND_MOVEMENT } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
-import { shardSequenceOfMovement } from '../../shared/base/ids.ts';
+import { shardOfId, shardSequenceOfMovement } from '../../shared/base/ids.ts';
 import { entryHash } from '../../shared/crypto/entryHash.ts';
 import { FUND_MOVEMENTS } from '../../shared/tables/fundMovements.ts';
 import { MARKETS } from '../../shared/tables/markets.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
 import { LongLists } from './longLists.ts';
 import { MAX_COUNTED, MAX_OFFSET, type Page, pageOf } from './page.ts';
+import { LEDGER_SETTLEMENTS, type MovementSettlement, type Settlements } from './settlement.ts';
 
 export type StoredMovement = {
   readonly id: string;
@@ -21,6 +22,8 @@ export type StoredMovement = {
   /** Of every other movement: the hash of its entry in the ledger. */
   readonly entryHash: string | null;
   readonly movedMs: number;
+  /** The chain has followed so far. */
+  readonly settlement: MovementSettlement;
 };
 
 const MOVEMENT = select(FUND_MOVEMENTS, 'id', 'kind', 'usdc_micro', 'reference_hash', 'moved_ms');
@@ -32,7 +35,7 @@ export class FundMovementQueries {
   readonly #count: Database.Statement<[account: number], number>;
   readonly #readPage: (account: number, limit: number, offset: number) => Page<StoredMovement>;
 
-  constructor(db: Database.Database) {
+  constructor(db: Database.Database, settlements: Settlements = LEDGER_SETTLEMENTS) {
     this.#list = db.prepare(`
       SELECT ${MOVEMENT.sql}, ${MARKET_ID.sql} FROM fund_movements LEFT JOIN markets USING (market)
       WHERE account = ? AND kind <> ${FUND_MOVEMENT.CARRIED} ORDER BY id DESC LIMIT ? OFFSET ?`);
@@ -48,7 +51,9 @@ export class FundMovementQueries {
     this.#readPage = db.transaction((account: number, limit: number, offset: number) => {
       const counted = long.counted(String(account), () => this.#count.get(account)!);
       const isTooFar = counted > MAX_COUNTED && offset > MAX_OFFSET;
-      const rows = isTooFar ? [] : this.#list.all(account, limit, offset).map(storedMovement);
+      const found = isTooFar ? [] : this.#list.all(account, limit, offset);
+      const settled = settlements.ofMovements(account, found.map(movedRecord));
+      const rows = found.map((row, at) => storedMovement(row, settled[at]!));
       return pageOf(rows, counted, offset);
     });
   }
@@ -59,7 +64,11 @@ export class FundMovementQueries {
   }
 }
 
-function storedMovement(row: MovementRow): StoredMovement {
+function movedRecord({ id, kind }: MovementRow) {
+  return { kind, shard: shardOfId(id), shardSequence: shardSequenceOfMovement(id) };
+}
+
+function storedMovement(row: MovementRow, settlement: MovementSettlement): StoredMovement {
   return {
     id: bytesToUuid(row.id),
     kind: row.kind,
@@ -67,5 +76,6 @@ function storedMovement(row: MovementRow): StoredMovement {
     referenceHash: row.reference_hash,
     entryHash: row.uuid === null ? null : entryHash(bytesToUuid(row.uuid), shardSequenceOfMovement(row.id)),
     movedMs: row.moved_ms,
+    settlement,
   };
 }

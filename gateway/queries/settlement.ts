@@ -1,12 +1,12 @@
 /**
- * Reads how far trades have come on a chain (RULES.md 14.8) from settlement.db, which the settlement thread writes.
- * Without a chain every trade is settled when it is made.
+ * Reads how far trades and movements of funds have come on a chain (RULES.md 14.8, 14.41) from settlement.db, which the
+ * settlement thread writes. Without a chain each is settled when it is made.
  *
  * A trade that settlement has not reached is pending, and so is every trade before it has made its file: it is pending
  * since it was made, whenever settlement has read of it.
  */
 import Database from 'better-sqlite3';
-import type { SettlementStatus } from '../../shared/base/codes.ts';
+import { FUND_MOVEMENT, type SettlementStatus } from '../../shared/base/codes.ts';
 import { sequenceOfId, shardOfId } from '../../shared/base/ids.ts';
 
 export type TradeSettlementRecord = Readonly<{
@@ -19,10 +19,19 @@ export type TradeSettlementRecord = Readonly<{
   unwound_at: string | null;
 }>;
 
-/** By the bytes of their ids. */
+type MovedRecord = {
+  /** FUND_MOVEMENT. */
+  readonly kind: number;
+  readonly shard: number;
+  readonly shardSequence: number;
+};
+export type MovementSettlement = { readonly status: SettlementStatus; readonly hash: string | null };
+
+/** Trades by the bytes of their ids. */
 export type Settlements = {
   statusesOf(ids: readonly Uint8Array[]): SettlementStatus[];
   of(id: Uint8Array, matchedMs: number): TradeSettlementRecord;
+  ofMovements(account: number, movements: readonly MovedRecord[]): MovementSettlement[];
 };
 
 type WorkRow = {
@@ -35,8 +44,23 @@ type WorkRow = {
   readonly block_number: number | null;
 };
 
+type FoundMovement = MovementSettlement & { readonly position: number };
+
 const NO_TRANSACTION = { batch_id: null, transaction_hash: null, block_number: null, reason: null, unwound_at: null };
 const OF_TRADE = 'work.kind = 0 AND work.part = 0';
+const PENDING: MovementSettlement = { status: 'pending', hash: null };
+const SETTLED: MovementSettlement = { status: 'settled', hash: null };
+/** By the kind of a movement, those of the work that carries it out (engine/settlement/work.ts); others have none. */
+const WORK_OF = new Map<number, readonly [number, number]>([
+  [FUND_MOVEMENT.SPLIT, [1, 1]],
+  [FUND_MOVEMENT.MERGE, [2, 2]],
+  // To the wallet, or into its unheld escrow.
+  [FUND_MOVEMENT.WITHDRAWAL, [3, 6]],
+  [FUND_MOVEMENT.CLAIM, [5, 5]],
+  [FUND_MOVEMENT.SETTLEMENT, [5, 5]],
+  [FUND_MOVEMENT.REFUND, [5, 5]],
+]);
+const NO_WORK = [-1, -1] as const;
 
 /** Without a chain. */
 export const LEDGER_SETTLEMENTS: Settlements = {
@@ -46,6 +70,7 @@ export const LEDGER_SETTLEMENTS: Settlements = {
     history: [{ status: 'settled', at: new Date(matchedMs).toISOString() }],
     ...NO_TRANSACTION,
   }),
+  ofMovements: (_account, movements) => movements.map(() => SETTLED),
 };
 
 export class ChainSettlements implements Settlements {
@@ -65,6 +90,10 @@ export class ChainSettlements implements Settlements {
     const pending = { status: 'pending', at: new Date(matchedMs).toISOString() } as const;
     if (found == null) return { settlement_status: 'pending', history: [pending], ...NO_TRANSACTION };
     return { ...found, history: [pending, ...found.history.slice(1)] };
+  }
+
+  ofMovements(account: number, movements: readonly MovedRecord[]): MovementSettlement[] {
+    return this.#open()?.ofMovements(account, movements) ?? movements.map(() => PENDING);
   }
 
   #open(): SettlementReader | null {
@@ -92,6 +121,8 @@ export class SettlementReader {
   readonly #statuses: Database.Statement<[wanted: string], { position: number; status: SettlementStatus }>;
   readonly #work: Database.Statement<[shard: number, sequence: number], WorkRow>;
   readonly #history: Database.Statement<[work: number], { status: SettlementStatus; at_ms: number }>;
+  readonly #movements: Database.Statement<[wanted: string, account: number], FoundMovement>;
+  readonly #followed: Database.Statement<[], { shard: number; sequence: number }>;
   readonly #readOne: (shard: number, sequence: number) => TradeSettlementRecord | null;
 
   constructor(db: Database.Database) {
@@ -101,6 +132,12 @@ export class SettlementReader {
     this.#work = db.prepare(`
       SELECT work.id, work.status, work.reason, work.unwound_ms, jobs.batch, jobs.hash, jobs.block_number
       FROM work LEFT JOIN jobs ON jobs.id = work.job WHERE work.shard = ? AND work.sequence = ? AND ${OF_TRADE}`);
+    this.#movements = db.prepare(`
+      SELECT wanted.key AS position, work.status, jobs.hash FROM json_each(?) AS wanted CROSS JOIN work
+        ON work.shard = wanted.value ->> 0 AND work.kind IN (wanted.value ->> 2, wanted.value ->> 3)
+          AND work.sequence = wanted.value ->> 1 AND work.account = ?
+      LEFT JOIN jobs ON jobs.id = work.job`);
+    this.#followed = db.prepare('SELECT shard, sequence FROM followed');
     this.#history = db.prepare('SELECT status, at_ms FROM history WHERE work = ? ORDER BY step');
     // One transaction, so that status and history are of the same moment.
     this.#readOne = db.transaction((shard: number, sequence: number) => {
@@ -125,6 +162,21 @@ export class SettlementReader {
     const wanted = JSON.stringify(ids.map((id) => [shardOfId(id), sequenceOfId(id)]));
     for (const { position, status } of this.#statuses.all(wanted)) statuses[position] = status;
     return statuses;
+  }
+
+  /** A movement without work, which settlement has passed, has nothing left to be done on the chain. */
+  ofMovements(account: number, movements: readonly MovedRecord[]): MovementSettlement[] {
+    const followed = new Map(this.#followed.all().map(({ shard, sequence }) => [shard, sequence]));
+    const found = movements.map(({ shard, shardSequence }) => {
+      return (followed.get(shard) ?? 0) >= shardSequence ? SETTLED : PENDING;
+    });
+    const wanted = movements.map(({ shard, shardSequence, kind }) => {
+      return [shard, shardSequence, ...(WORK_OF.get(kind) ?? NO_WORK)];
+    });
+    for (const { position, status, hash } of this.#movements.all(JSON.stringify(wanted), account)) {
+      found[position] = { status, hash };
+    }
+    return found;
   }
 
   /** Null: settlement has not reached it. */

@@ -269,7 +269,7 @@ function queries(): Queries {
       orders: new OrderQueries(db),
       orderLists: new OrderLists(db),
       trades: new TradeQueries(db, settlements),
-      fundMovements: new FundMovementQueries(db),
+      fundMovements: new FundMovementQueries(db, settlements),
       activity: new ActivityQueries(db),
       positions: new PositionQueries(db),
       notifications: new NotificationQueries(db),

@@ -41,7 +41,7 @@ const PARTY_FIELDS = {
   token_quantity_atomic: orNull(UNITS),
 } as const;
 
-const SETTLEMENT_STATUS = { type: 'string', enum: SETTLEMENT_STATUS_NAMES, examples: ['settled'] } as const;
+export const SETTLEMENT_STATUS = { type: 'string', enum: SETTLEMENT_STATUS_NAMES, examples: ['settled'] } as const;
 
 const USER_TRADE = object({
   id: UUID,

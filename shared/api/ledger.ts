@@ -1,5 +1,6 @@
 /** Schemas of the ledger of an account: its movements of funds, and statements. */
-import { OFFSET, OUTCOME_INDEX, SIDE_FIELD, SIGNED_UNITS, SINCE, TIME, UNITS, UUID } from './fields.ts';
+import { HASH, OFFSET, OUTCOME_INDEX, SIDE_FIELD, SIGNED_UNITS, SINCE, TIME, UNITS, UUID } from './fields.ts';
+import { SETTLEMENT_STATUS } from './history.ts';
 import { COUNT_IS_ESTIMATE, PAGE } from './markets.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
@@ -18,6 +19,8 @@ const ACCOUNT_MOVEMENT = object({
     'The reference of a deposit or a withdrawal; of all others the hash of the entry, as the answer of a claim has it.',
   ),
   status: { const: 'completed' },
+  settlement_status: described(SETTLEMENT_STATUS, 'How far the chain has followed; without a chain it is settled.'),
+  tx_hash: described(orNull(HASH), 'The transaction on the chain, once a block has it.'),
   created_at: TIME,
 });
 export type AccountMovement = FromSchema<typeof ACCOUNT_MOVEMENT>;

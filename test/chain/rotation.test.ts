@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type Address, toHex } from 'viem';
+import { type Address, type Hex, toHex } from 'viem';
 import { reconcileChain } from '../../engine/admin/chain.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
@@ -190,6 +190,14 @@ test('funds, trades and people get to another contract, through a kill and a reo
     const paid = [await rig.walletUsdc(alice.address as Address), await rig.walletUsdc(bob.address as Address)];
     return paid[0] === 9_000_000n && paid[1] === 3_000_000n;
   });
+  const withdrawn = await finalized('final withdrawals', async () => {
+    const { movements } = await alice.client.ledger.fundMovements();
+    const found = movements.filter(({ type }) => type === 'withdrawal');
+    return found.every((each) => each.settlement_status === 'settled') && found;
+  });
+  for (const { tx_hash } of withdrawn) {
+    assert.equal((await rig.client.getTransactionReceipt({ hash: tx_hash as Hex })).status, 'success');
+  }
   await assertEqual(settings, old, [alice, bob, dave], markets);
 });
 
@@ -207,6 +215,12 @@ async function leaves(carol: Trader): Promise<void> {
   await finalized('the ledger follows', async () => (await carol.client.balances()).usdc.available === '0');
   assert.equal(await rig.walletUsdc(wallet), BigInt(HUNDRED));
   await rig.exchange(wallet, 'cancelExit', []);
+  const [exit, deposit] = (await carol.client.ledger.fundMovements()).movements;
+  for (const movement of [exit, deposit]) {
+    // RULES.md 14.41: the chain has done it first.
+    assert.equal(movement?.settlement_status, 'settled');
+    assert.equal(`${movement.reference?.split(':')[1]}`, movement.tx_hash);
+  }
 }
 
 /** Every account has at the new contract what the ledger says, and the old one has nothing. */

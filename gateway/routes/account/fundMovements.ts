@@ -39,6 +39,8 @@ const TYPES: Readonly<Record<number, AccountMovementType>> = {
   [FUND_MOVEMENT.REFUND]: 'claim',
   [FUND_MOVEMENT.UNWINDING]: 'unwinding',
 };
+const OF_CHAIN = 'chain:';
+const TRANSACTION = /^chain:(0x[0-9a-f]{64}):/;
 /** Their type says that the account has less USDC afterwards. */
 const OUTGOING: readonly number[] = [FUND_MOVEMENT.WITHDRAWAL, FUND_MOVEMENT.SPLIT];
 
@@ -66,15 +68,24 @@ async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovem
 
 /** Each is looked up when its row is written. */
 function* shown(rows: readonly StoredMovement[], movements: Pick<Movements, 'byHash'>): Generator<AccountMovement> {
-  for (const { id, kind, usdcMicro, referenceHash, entryHash, movedMs } of rows) {
+  for (const { id, kind, usdcMicro, referenceHash, entryHash, movedMs, settlement } of rows) {
     const requested = referenceHash === null ? undefined : movements.byHash(referenceHash);
+    // The chain has done it first.
+    const isOfChain = requested?.reference.startsWith(OF_CHAIN) === true;
     yield {
       id: requested?.id ?? id,
       type: TYPES[kind]!,
       amount_usdc_micro: String(OUTGOING.includes(kind) ? -usdcMicro : usdcMicro),
       reference: requested?.reference ?? entryHash,
       status: 'completed',
+      settlement_status: isOfChain ? 'settled' : settlement.status,
+      tx_hash: isOfChain ? transactionOf(requested.reference) : settlement.hash,
       created_at: new Date(movedMs).toISOString(),
     };
   }
+}
+
+/** Null of what the ledger has given up for tokens that had left before: no transaction of its own says so. */
+function transactionOf(reference: string): string | null {
+  return TRANSACTION.exec(reference)?.[1] ?? null;
 }

@@ -127,9 +127,10 @@ const funds = command({
       row.created_at,
       row.type,
       decimal(row.amount_usdc_micro),
+      row.settlement_status,
       row.reference,
     ]);
-    return { value: answer, lines: columns(['time', 'what', 'usdc', 'reference'], rows, 'nothing yet') };
+    return { value: answer, lines: columns(['time', 'what', 'usdc', 'chain', 'reference'], rows, 'nothing yet') };
   },
 });
 

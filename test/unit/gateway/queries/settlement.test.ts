@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
 import { KIND, WorkRows } from '../../../../engine/settlement/work.ts';
 import { ChainSettlements, LEDGER_SETTLEMENTS } from '../../../../gateway/queries/settlement.ts';
+import { FUND_MOVEMENT } from '../../../../shared/base/codes.ts';
 import { ID_KIND, timeOrderedIdBytes } from '../../../../shared/base/ids.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
@@ -24,7 +25,7 @@ after(() => db.close());
 let nowMs = T0 + 500;
 const rows = new WorkRows(db, () => nowMs);
 
-function add(kind: 0 | 1, shard: number, sequence: number): number {
+function add(kind: 0 | 1 | 3 | 6, shard: number, sequence: number): number {
   const no = {
     ...{ maker_order: null, taker_order: null, yes_ticks: null, match_type: null },
     ...{ taker_account: null },
@@ -84,4 +85,37 @@ test('without a chain a trade is settled when it is made', () => {
     history,
     ...NOTHING,
   });
+});
+
+test('RULES.md 14.41: a movement is as far as its work, and settled if the chain has nothing to do for it', () => {
+  const settlements = new ChainSettlements(path);
+  const moved = (kind: number, shardSequence: number, shard = 4) => ({ kind, shard, shardSequence });
+  const { WITHDRAWAL, SPLIT, SETTLEMENT, UNWINDING } = FUND_MOVEMENT;
+  const page = [moved(WITHDRAWAL, 20), moved(SPLIT, 21), moved(SETTLEMENT, 22), moved(UNWINDING, 23)];
+  const [pending, settled] = ['pending', 'settled'].map((status) => ({ status, hash: null }));
+  assert.deepEqual(
+    settlements.ofMovements(1, page),
+    page.map(() => pending),
+    'settlement has not reached them',
+  );
+  db.prepare('INSERT OR REPLACE INTO followed VALUES (4, 22, 0, 0, NULL)').run();
+  const ids = [add(KIND.RELEASE, 4, 20), add(KIND.SPLIT, 4, 21)];
+  add(KIND.WITHDRAWAL, 5, 20);
+  assert.deepEqual(settlements.ofMovements(1, page), [pending, pending, settled, pending]);
+  const job = rows.addJob(
+    '0x00',
+    ids.map((id) => rows.get(id)!),
+    null,
+  );
+  rows.submit(ids[0]!, job);
+  rows.setMined(job, { hash: TRANSACTION, blockNumber: 9 });
+  rows.setStatus(ids[0]!, 'mined');
+  assert.deepEqual(settlements.ofMovements(1, page)[0], { status: 'mined', hash: TRANSACTION });
+  assert.deepEqual(settlements.ofMovements(2, page)[0], settled, 'the work is of another account');
+  const later = new ChainSettlements(join(temporaryDirectory(), 'settlement.db'));
+  assert.deepEqual(later.ofMovements(1, [page[0]!]), [pending], 'before settlement has begun');
+  assert.deepEqual(
+    LEDGER_SETTLEMENTS.ofMovements(1, page),
+    page.map(() => settled),
+  );
 });
