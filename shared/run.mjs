@@ -43,17 +43,48 @@ const SOURCES = new URL('./base/keptSources.mjs', import.meta.url).href;
 /** `open-prediction-exchange/client` is its source here, and what is compiled from it where the package is installed. */
 const CLIENT = '--conditions=exchange-source';
 
-const child = spawn(runtimePath(), ['--import', SOURCES, CLIENT, ...process.argv.slice(2)], { stdio: 'inherit' });
+/** sysexits.h EX_TEMPFAIL: a member of a cluster begins anew, as a standby (RULES.md 18.2). */
+const EXIT_AGAIN = 75;
+const SHORTEST_WAIT_MS = 200;
+const LONGEST_WAIT_MS = 5000;
+/** A run as long as this was a good one: the next wait is short. */
+const LONG_RUN_MS = 30_000;
+
+const runtime = runtimePath();
+let waitMs = SHORTEST_WAIT_MS;
+let nextRun;
+let child = run();
+
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   process.on(signal, () => {
+    // Between two runs there is no child that could answer.
+    if (nextRun !== undefined) process.exit(0);
     // A terminal sends the first and the last of these to the child itself.
     if (signal === 'SIGTERM' || !isatty(0)) child.kill(signal);
   });
 }
-child.on('error', (error) => fail(error.message));
-child.on('exit', (code, signal) => {
-  if (signal === null) process.exit(code);
-  // Whoever waits for this process is to see the same end.
-  process.removeAllListeners(signal);
-  process.kill(process.pid, signal);
-});
+
+function run() {
+  const startMs = performance.now();
+  const started = spawn(runtime, ['--import', SOURCES, CLIENT, ...process.argv.slice(2)], { stdio: 'inherit' });
+  started.on('error', (error) => fail(error.message));
+  started.on('exit', (code, signal) => {
+    if (code === EXIT_AGAIN) runAgain(performance.now() - startMs);
+    else if (signal === null) process.exit(code);
+    else {
+      // Whoever waits for this process is to see the same end.
+      process.removeAllListeners(signal);
+      process.kill(process.pid, signal);
+    }
+  });
+  return started;
+}
+
+function runAgain(ranMs) {
+  if (ranMs >= LONG_RUN_MS) waitMs = SHORTEST_WAIT_MS;
+  nextRun = setTimeout(() => {
+    nextRun = undefined;
+    child = run();
+  }, waitMs);
+  waitMs = Math.min(2 * waitMs, LONGEST_WAIT_MS);
+}

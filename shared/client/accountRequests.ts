@@ -7,6 +7,7 @@
  *   ACCOUNTREQUESTS-2  Secrets are in private fields only: no error, no JSON and no inspection of a client shows them.
  */
 import type { Clock } from '../base/clock.ts';
+import { Addresses, type BaseUrl } from './addresses.ts';
 import { type AnswerInfo, answerInfo } from './answerInfo.ts';
 import type { Credentials } from './credentials.ts';
 import { isSignedBeforeStart, openBody, type SendOptions, sendRequest } from './http.ts';
@@ -29,7 +30,8 @@ export type CallOptions = {
 
 /** With neither an API key nor a session only the public routes work. */
 export type ClientOptions = CallOptions & {
-  readonly baseUrl: string;
+  /** Of a cluster those of its members: requests go to the one that leads. */
+  readonly baseUrl: BaseUrl;
   readonly credentials?: Credentials;
   readonly session?: Session;
   /** It signs the orders of `place`; `placeOrder` takes orders that are signed already. */
@@ -64,28 +66,32 @@ type OrderTransport = {
 
 /** A request of the account, without a body. */
 export type SendAuthorized = <T>(method: string, path: string) => Promise<T>;
+type SendAttempt<T> = (attempt: number, origin: string, isFirst: boolean) => Promise<T>;
 type SendExtras = { readonly headers?: HeaderFields; readonly repeat?: Repeat };
 
 /** By the meaning of the methods, to which the exchange keeps; POST makes something new each time. */
 const HARMLESS_METHODS: readonly string[] = ['GET', 'HEAD', 'PUT', 'DELETE'];
 
 export class AccountRequests {
-  readonly origin: string;
+  readonly addresses: Addresses;
   readonly clock: ServerClock;
   readonly #signer: RequestSigner | undefined;
   readonly #session: Session | undefined;
   readonly #options: ClientOptions;
   readonly #policy: RetryPolicy;
 
-  /** @param clock of the client that this one continues with other options */
-  constructor(options: ClientOptions, clock = new ServerClock(options.clock)) {
-    const { baseUrl, credentials, session, retry } = options;
-    this.origin = new URL(baseUrl).origin;
+  /** @param clock and addresses: of the client that this one continues with other options */
+  constructor(
+    options: ClientOptions,
+    clock = new ServerClock(options.clock),
+    addresses = new Addresses(options.baseUrl),
+  ) {
+    const { credentials, session, retry } = options;
+    this.addresses = addresses;
     if (credentials !== undefined && session !== undefined) throw new Error('a client has an API key or a session');
     // ACCOUNTREQUESTS-1.
-    if (session !== undefined && session.origin !== this.origin) {
-      throw new Error(`the session is one of ${session.origin}, not of ${this.origin}`);
-    }
+    const other = addresses.origins.find((origin) => session !== undefined && origin !== session.origin);
+    if (other !== undefined) throw new Error(`the session is one of ${session!.origin}, not of ${other}`);
     this.clock = clock;
     this.#signer = credentials && new RequestSigner(credentials, clock);
     this.#session = session;
@@ -95,7 +101,12 @@ export class AccountRequests {
 
   /** The same account and clock with other options. */
   with(call: CallOptions): AccountRequests {
-    return new AccountRequests({ ...this.#options, ...call }, this.clock);
+    return new AccountRequests({ ...this.#options, ...call }, this.clock, this.addresses);
+  }
+
+  /** The one that requests go to. */
+  get origin(): string {
+    return this.addresses.current;
   }
 
   /** The key or the session, either of which opens a stream of the account. */
@@ -116,22 +127,21 @@ export class AccountRequests {
   send<T>(method: string, path: string, payload?: unknown, { headers, repeat }: SendExtras = {}): Promise<T> {
     const harm = repeat ?? (HARMLESS_METHODS.includes(method) ? 'harmless' : 'once');
     const { orderSocket } = this.#options;
-    return this.#retried(harm, (attempt) => {
-      const onSocket = orderSocket?.trySend<T>(method, path, payload, headers, this.#options) ?? null;
-      if (onSocket !== null) return onSocket;
+    return this.#retried(harm, (attempt, origin, isFirst) => {
+      // The member at its other end may have stopped leading.
+      const onSocket = isFirst ? orderSocket?.trySend<T>(method, path, payload, headers, this.#options) : null;
+      if (onSocket) return onSocket;
       return this.#authorized(method, path, payload, (request) => {
         Object.assign(request.headers, headers);
-        return sendRequest<T>(this.origin, request, this.#sending(request, attempt));
+        return sendRequest<T>(origin, request, this.#sending(request, attempt));
       });
     });
   }
 
   /** The answer to a GET as it arrives. */
   open(path: string): Promise<ReadableStream<Uint8Array>> {
-    return this.#retried('harmless', (attempt) =>
-      this.#authorized('GET', path, undefined, (request) =>
-        openBody(this.origin, request, this.#sending(request, attempt)),
-      ),
+    return this.#retried('harmless', (attempt, origin) =>
+      this.#authorized('GET', path, undefined, (request) => openBody(origin, request, this.#sending(request, attempt))),
     );
   }
 
@@ -143,21 +153,25 @@ export class AccountRequests {
 
   /** Public requests only read, whatever their method. */
   sendPublic<T>(method: string, path: string, payload?: unknown): Promise<T> {
-    return this.#retried('harmless', (attempt) => this.#sendPublic(method, path, payload, attempt));
+    return this.#retried('harmless', (attempt, origin) => this.#sendPublic(origin, method, path, payload, attempt));
   }
 
   /** A single attempt: the answer says how it is now. */
   probe<T>(path: string): Promise<T> {
-    return this.#sendPublic('GET', path, undefined, 1);
+    return this.#sendPublic(this.origin, 'GET', path, undefined, 1);
   }
 
-  #sendPublic<T>(method: string, path: string, payload: unknown, attempt: number): Promise<T> {
+  #sendPublic<T>(origin: string, method: string, path: string, payload: unknown, attempt: number): Promise<T> {
     const request = prepareRequest(method, path, payload);
-    return sendRequest(this.origin, request, this.#sending(request, attempt));
+    return sendRequest(origin, request, this.#sending(request, attempt));
   }
 
-  #retried<T>(repeat: Repeat, send: (attempt: number) => Promise<T>): Promise<T> {
-    return withRetries(send, repeat, this.#policy, this.#options.signal);
+  #retried<T>(repeat: Repeat, send: SendAttempt<T>): Promise<T> {
+    const { signal } = this.#options;
+    const attempts = (attempt: number): Promise<T> => {
+      return this.addresses.toLeader((origin, isFirst) => send(attempt, origin, isFirst), signal);
+    };
+    return withRetries(attempts, repeat, this.#policy, signal);
   }
 
   #sending(request: PreparedRequest, attempt: number): SendOptions {

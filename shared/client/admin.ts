@@ -1,6 +1,8 @@
 /** The administrator's client: users, keys, deposits and withdrawals, the catalogue and the platform. */
+
 import { type ImportReport, NDJSON } from '../api/catalogue.ts';
 import type { CallOptions } from './accountRequests.ts';
+import { Addresses, type BaseUrl } from './addresses.ts';
 import { openBody, sendRequest } from './http.ts';
 import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
 import { policyOf, type Repeat, withRetries } from './retry.ts';
@@ -74,15 +76,15 @@ export class ApprovalNeededError extends Error {
 /** An import of the most lines that a request may have writes to several files and waits for their syncs. */
 const IMPORT_TIMEOUT_MS = 60_000;
 
-export type AdminOptions = CallOptions & { readonly baseUrl: string; readonly token: string };
+export type AdminOptions = CallOptions & { readonly baseUrl: BaseUrl; readonly token: string };
 
 export class AdminClient {
-  readonly #origin: string;
+  readonly #addresses: Addresses;
   readonly #options: AdminOptions;
 
   /** Reads are retried like those of `ExchangeClient`; a change only after an answer that nothing was done. */
   constructor(options: AdminOptions) {
-    this.#origin = new URL(options.baseUrl).origin;
+    this.#addresses = new Addresses(options.baseUrl);
     this.#options = options;
   }
 
@@ -226,13 +228,14 @@ export class AdminClient {
     const headers = { ...this.#authorization(), 'content-type': NDJSON };
     const request = { method: 'POST', path: '/admin/catalogue/import', body: lines, headers };
     const { signal } = this.#options;
-    return sendRequest(this.#origin, request, { timeoutMs: IMPORT_TIMEOUT_MS, signal });
+    const limits = { timeoutMs: IMPORT_TIMEOUT_MS, signal };
+    return this.#addresses.toLeader((origin) => sendRequest(origin, request, limits), signal);
   }
 
   /** The whole catalogue as lines that `importCatalogue` reads. */
   exportCatalogue(): Promise<ReadableStream<Uint8Array>> {
     const request = this.#prepare('GET', '/admin/catalogue/export', undefined);
-    return openBody(this.#origin, request, this.#options);
+    return this.#addresses.toLeader((origin) => openBody(origin, request, this.#options), this.#options.signal);
   }
 
   pause(): Promise<Message> {
@@ -341,8 +344,9 @@ export class AdminClient {
 
   #send<T>(method: string, path: string, payload?: unknown): Promise<T> {
     const { retry, signal, timeoutMs } = this.#options;
-    const send = (): Promise<T> =>
-      sendRequest(this.#origin, this.#prepare(method, path, payload), { signal, timeoutMs });
+    const toOne = (origin: string): Promise<T> =>
+      sendRequest(origin, this.#prepare(method, path, payload), { signal, timeoutMs });
+    const send = (): Promise<T> => this.#addresses.toLeader(toOne, signal);
     const repeat: Repeat = method === 'GET' ? 'harmless' : 'once';
     return withRetries(send, repeat, policyOf(retry), signal);
   }

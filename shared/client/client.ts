@@ -152,7 +152,7 @@ export class ExchangeClient extends MarketDataClient {
   /** A stream of the same account: books and private events. Its owner closes it. */
   async openStream(options: Omit<StreamOptions, AccessField> = {}): Promise<ExchangeStream> {
     const { ExchangeStream } = await import('./stream/exchangeStream.ts');
-    return new ExchangeStream({ baseUrl: this.requests.origin, ...this.requests.access, ...options });
+    return new ExchangeStream({ baseUrl: this.requests.addresses.startingHere(), ...this.requests.access, ...options });
   }
 
   /**
@@ -162,7 +162,7 @@ export class ExchangeClient extends MarketDataClient {
   async overSocket(options: OrderSocketOptions & Omit<StreamOptions, AccessField> = {}): Promise<ExchangeClient> {
     const { OrderSocket } = await import('./stream/orderSocket.ts');
     const orderSocket = new OrderSocket(
-      { ...options, baseUrl: this.requests.origin, ...this.requests.access },
+      { ...options, baseUrl: this.requests.addresses.startingHere(), ...this.requests.access },
       options,
     );
     await orderSocket.ready(this.#options.timeoutMs);

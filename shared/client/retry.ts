@@ -105,7 +105,8 @@ export function isUnanswered(error: unknown): boolean {
   return error instanceof TypeError || (error as { name?: string } | null)?.name === 'TimeoutError';
 }
 
-function isNotConnected(error: unknown): boolean {
+/** True if the request did not leave. */
+export function isNotConnected(error: unknown): boolean {
   const { cause } = (error ?? {}) as { cause?: { code?: unknown } };
   return error instanceof TypeError && NOT_CONNECTED.includes(cause?.code);
 }

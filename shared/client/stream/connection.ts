@@ -30,7 +30,10 @@ export type ConnectionTimes = {
 export const DEFAULT_TIMES: ConnectionTimes = { silentAfterMs: 12_000, firstRetryMs: 250, mostRetryMs: 15_000 };
 
 type ConnectionOptions = {
-  readonly url: string;
+  /** Called for each connection: another member of a cluster may have the next one. */
+  readonly url: () => string;
+  /** The connection was lost, or could not be opened. */
+  readonly onLost?: () => void;
   readonly openSocket: OpenSocket;
   /** Of a connection with messages of bytes: it has no pings, so its silence says nothing. */
   readonly protocol?: string | undefined;
@@ -88,7 +91,7 @@ export class StreamConnection {
 
   start(): void {
     if (this.#socket !== null || this.#isWaitingForTicket || this.#isClosed) return;
-    if (this.#options.ticket === null) this.#open(this.#options.url);
+    if (this.#options.ticket === null) this.#open(this.#options.url());
     else void this.#openWithTicket(this.#options.ticket);
   }
 
@@ -97,7 +100,7 @@ export class StreamConnection {
     try {
       const text = await ticket();
       this.#isWaitingForTicket = false;
-      if (!this.#isClosed) this.#open(`${this.#options.url}?ticket=${encodeURIComponent(text)}`);
+      if (!this.#isClosed) this.#open(`${this.#options.url()}?ticket=${encodeURIComponent(text)}`);
     } catch (error) {
       this.#isWaitingForTicket = false;
       await this.#reconnectUnlessPermanent(error);
@@ -219,7 +222,8 @@ export class StreamConnection {
   /** Half of the delay is random: clients that lost the same server must not return at the same moment. */
   #reconnect(): void {
     if (this.#isClosed || this.#socket !== null) return;
-    const { times, random } = this.#options;
+    const { times, random, onLost } = this.#options;
+    onLost?.();
     const delay = Math.min(times.mostRetryMs, times.firstRetryMs * 2 ** Math.min(this.#attempts++, 20));
     clearTimeout(this.#retry);
     this.#retry = setTimeout(() => this.start(), delay / 2 + (random() * delay) / 2);

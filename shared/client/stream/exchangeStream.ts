@@ -5,6 +5,8 @@
  * needs; a browser's does not, and opens private events with the tickets of a session. `openSocket` replaces the
  * implementation.
  */
+
+import { Addresses, type BaseUrl } from '../addresses.ts';
 import { ApiError, sendRequest } from '../http.ts';
 import { type HeaderFields, prepareRequest, type Signer } from '../request.ts';
 import { type BookOptions, BookStream } from './bookStream.ts';
@@ -23,7 +25,8 @@ import { type UserOptions, UserStream } from './userStream.ts';
 type Tickets = { ticket(): Promise<string> };
 
 export type StreamOptions = {
-  readonly baseUrl: string;
+  /** Of a cluster those of its members, each of which has every stream. */
+  readonly baseUrl: BaseUrl;
   /** Signs the upgrade with an API key; without it and without a session only books are available. */
   readonly signer?: Signer;
   /** Every connection has a ticket of its own. */
@@ -276,15 +279,16 @@ export class ExchangeStream {
 /** The connection of a stream, or with another handler that of other messages. */
 export function connect(options: StreamOptions, handler: ConnectionHandler, protocol?: string): StreamConnection {
   const { signer, session } = options;
-  const origin = new URL(options.baseUrl).origin;
+  const addresses = new Addresses(options.baseUrl);
   return new StreamConnection(
     {
-      url: origin.replace(/^http/, 'ws') + STREAM_PATH,
+      url: () => addresses.current.replace(/^http/, 'ws') + STREAM_PATH,
+      onLost: () => addresses.moveFrom(addresses.current),
       openSocket: options.openSocket ?? openGlobalSocket,
       protocol,
       headers: () => signer?.headers('GET', STREAM_PATH, ''),
       ticket: session === undefined ? null : () => session.ticket(),
-      permanentError: (ofTicket) => permanentError(origin, signer, ofTicket),
+      permanentError: (ofTicket) => permanentError(addresses.current, signer, ofTicket),
       times: { ...DEFAULT_TIMES, ...options.times },
       random: options.random ?? Math.random,
     },

@@ -41,7 +41,8 @@ const WALLET = 'PRIVATE_KEY or PRIVATE_KEY_FILE in the environment, or pmx login
 
 export class Access {
   readonly profileName: string;
-  readonly baseUrl: string;
+  /** Of a cluster those of its members. */
+  readonly baseUrls: readonly string[];
   readonly #terminal: Terminal;
   readonly #flags: AccessFlags;
   readonly #configPath: string | null;
@@ -57,7 +58,11 @@ export class Access {
     this.#demo = readDemo(env);
     this.profileName = flags.profile ?? env['PMX_PROFILE'] ?? this.#profiles.current;
     if (!isProfileName(this.profileName)) throw new UsageError(`${this.profileName} is no name for a profile`);
-    this.baseUrl = this.#resolveUrl();
+    this.baseUrls = this.#resolveUrl().split(',').map(checkedUrl);
+  }
+
+  get baseUrl(): string {
+    return this.baseUrls[0]!;
   }
 
   get profiles(): Profiles {
@@ -169,11 +174,11 @@ export class Access {
   #resolveUrl(): string {
     const { env } = this.#terminal;
     const given = this.#flags.url ?? env['BASE_URL'];
-    if (given) return checkedUrl(given);
-    if (this.#flags.as !== undefined && this.#demo !== null) return checkedUrl(this.#demo.base_url);
+    if (given) return given;
+    if (this.#flags.as !== undefined && this.#demo !== null) return this.#demo.base_url;
     const path = sessionPath(env, this.profileName);
     const ofSession = path !== null && existsSync(path) ? new SessionFile(path).baseUrl : null;
-    return checkedUrl(this.profile.base_url ?? ofSession ?? this.#demo?.base_url ?? DEFAULT_BASE_URL);
+    return this.profile.base_url ?? ofSession ?? this.#demo?.base_url ?? DEFAULT_BASE_URL;
   }
 
   /** ACCESS-1. */

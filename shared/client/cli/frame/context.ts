@@ -64,15 +64,16 @@ export class Context {
   async stream({ isPrivate }: { isPrivate: boolean }): Promise<ExchangeStream> {
     const account = isPrivate ? await this.access.account() : null;
     const { baseUrl } = this;
-    if (account === null) return new ExchangeStream({ baseUrl });
+    const { baseUrls } = this.access;
+    if (account === null) return new ExchangeStream({ baseUrl: baseUrls });
     const { session, credentials } = account;
     if (session !== undefined) return new ExchangeStream({ baseUrl, session });
-    return new ExchangeStream({ baseUrl, signer: new RequestSigner(credentials, this.terminal.clock) });
+    return new ExchangeStream({ baseUrl: baseUrls, signer: new RequestSigner(credentials, this.terminal.clock) });
   }
 
   admin(): AdminClient {
     const { timeoutMs } = this.#flags;
-    return new AdminClient({ baseUrl: this.baseUrl, token: this.access.operatorToken(), timeoutMs });
+    return new AdminClient({ baseUrl: this.access.baseUrls, token: this.access.operatorToken(), timeoutMs });
   }
 
   /** The private key with which this account signs. */
@@ -125,6 +126,8 @@ export class Context {
     const { clock, interrupted: signal } = this.terminal;
     const { timeoutMs } = this.#flags;
     const { session, credentials } = account ?? {};
-    return new ExchangeClient({ baseUrl: this.baseUrl, session, credentials, timeoutMs, clock, signal });
+    // A session is one of one address.
+    const baseUrl = session === undefined ? this.access.baseUrls : this.baseUrl;
+    return new ExchangeClient({ baseUrl, session, credentials, timeoutMs, clock, signal });
   }
 }

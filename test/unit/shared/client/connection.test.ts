@@ -19,7 +19,7 @@ test('a silent server is pinged after half of the time after which the connectio
   };
   const connection = new StreamConnection(
     {
-      url: 'ws://x',
+      url: () => 'ws://x',
       openSocket: () => socket,
       headers: () => undefined,
       ticket: null,
@@ -59,7 +59,7 @@ function rig(t: TestContext, { random = 0, permanent = null as Error | null } = 
   const closed: (number | undefined)[] = [];
   const connection = new StreamConnection(
     {
-      url: 'ws://x',
+      url: () => 'ws://x',
       openSocket: (url, headers) => {
         told.push(`connect ${url} ${headers?.['nonce']}`);
         const socket: StreamSocket = {
