@@ -41,6 +41,7 @@ const FILES = [
   'test/fault/syscalls.test.ts',
   'test/fuzz/http.test.ts',
   'test/fuzz/websocket.test.ts',
+  'test/sim/cluster.test.ts',
   'test/sim/equivalence.test.ts',
   'test/sim/fiat.test.ts',
   'test/unit/engine/verify/checkBoard.test.ts',

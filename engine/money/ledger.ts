@@ -16,9 +16,8 @@
  * and its spending commit together, or its spending later.
  *
  * In a cluster a batch is held some time after its commit, and the next batches run meanwhile. `sealCredits` sets the
- * credits of a batch apart, and `releaseSealed` releases them in the order of the batches. Of what an account has
- * sealed the shard itself may have spent a part in later batches: what is left of it is `sealedMicro`, and no release
- * makes more than that visible to the other shards.
+ * credits of a batch apart, and `releaseSealed` releases them in the order of the batches (sealedCredits.ts). The shard
+ * itself may spend them in later batches, for those are held later.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { addSafe } from '../../shared/base/int.ts';

@@ -3,10 +3,11 @@
  * which they were sealed. Owner: the ledger of the shard.
  *
  * Invariants:
- *   SEALED-1  leftMicro of an account is the sum of its entries, less what the shard has spent of them since. It is
- *             never negative.
- *   SEALED-2  An entry releases at most what is left: what was released never exceeds the credits whose records are
- *             held, nor what the account would have left were all of them held.
+ *   SEALED-1  leftMicro of an account is the sum of its entries, less spentMicro, which the shard has spent of them
+ *             since. Neither is negative.
+ *   SEALED-2  What is spent is taken from the oldest entries, and an entry releases what is left of itself. So a later
+ *             credit never leaves in the place of an earlier one that was spent: what was released never exceeds what
+ *             the account has by the records that are held.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { addSafe } from '../../shared/base/int.ts';
@@ -22,6 +23,7 @@ export class SealedCredits {
   #accounts = new Uint32Array(INITIAL_ENTRIES);
   #micro: Float64Array = new Float64Array(INITIAL_ENTRIES);
   #leftMicro: Float64Array = new Float64Array(64);
+  #spentMicro: Float64Array = new Float64Array(64);
 
   get isEmpty(): boolean {
     return this.#first === this.end;
@@ -47,6 +49,7 @@ export class SealedCredits {
     const left = this.#leftMicro[account] - micro;
     assert(left >= 0, 'SEALED-1: no more is spent of sealed credits than is left');
     this.#leftMicro[account] = left;
+    this.#spentMicro[account] = addSafe(this.#spentMicro[account], micro);
   }
 
   /** Releases the entries before the one with this number. */
@@ -55,10 +58,12 @@ export class SealedCredits {
     const mask = this.#accounts.length - 1;
     for (; this.#first < end; this.#first++) {
       const account = this.#accounts[this.#first & mask];
-      const micro = Math.min(this.#micro[this.#first & mask], this.#leftMicro[account]);
-      if (micro === 0) continue;
-      this.#leftMicro[account] = this.#leftMicro[account] - micro;
-      balances.credit(account, micro);
+      const entry = this.#micro[this.#first & mask];
+      const spent = Math.min(entry, this.#spentMicro[account]);
+      this.#spentMicro[account] = this.#spentMicro[account] - spent;
+      if (entry === spent) continue;
+      this.#leftMicro[account] = this.#leftMicro[account] - (entry - spent);
+      balances.credit(account, entry - spent);
     }
   }
 
@@ -69,8 +74,9 @@ export class SealedCredits {
       sums[this.#accounts[at]] = addSafe(sums[this.#accounts[at]], this.#micro[at]);
     }
     for (let account = 0; account < sums.length; account++) {
-      const left = this.#leftMicro[account];
-      assert(left >= 0 && left <= sums[account], 'SEALED-1: what is left is a part of the entries');
+      const [left, spent] = [this.#leftMicro[account], this.#spentMicro[account]];
+      const isComplete = left >= 0 && spent >= 0 && left + spent === sums[account];
+      assert(isComplete, 'SEALED-1: what is left and what is spent are the entries');
     }
   }
 
@@ -78,6 +84,7 @@ export class SealedCredits {
     let size = this.#leftMicro.length * 2;
     while (size <= account) size *= 2;
     this.#leftMicro = extend(this.#leftMicro, new Float64Array(size));
+    this.#spentMicro = extend(this.#spentMicro, new Float64Array(size));
   }
 
   #grow(): void {

@@ -25,7 +25,7 @@ import { eventually } from './eventually.ts';
 import { TEST_SECRET } from './journalKey.ts';
 
 const RING_BYTES = 1 << 16;
-const DEPOSIT_MICRO = 5_000_000;
+export const DEPOSIT_MICRO = 5_000_000;
 
 export class ClusterShard {
   readonly journalPath: string;
@@ -90,9 +90,16 @@ export class ClusterShard {
 
   /** Sends the deposit with this number, as the command with the same number. */
   deposit(reference: number): void {
-    const flags = MOVEMENT.DEPOSIT;
+    this.#move(reference, DEPOSIT_MICRO, MOVEMENT.DEPOSIT);
+  }
+
+  withdraw(reference: number, micro: number): void {
+    this.#move(reference, micro, MOVEMENT.WITHDRAWAL);
+  }
+
+  #move(reference: number, micro: number, flags: number): void {
     const word = claimCommand(this.#commands, COMMAND.FUNDS.TYPE, reference, 1, reference, NO_MARKET, flags);
-    writeSafe(this.#commands.words, word + COMMAND.FUNDS.amountMicro, DEPOSIT_MICRO);
+    writeSafe(this.#commands.words, word + COMMAND.FUNDS.amountMicro, micro);
     this.#commands.words[word + COMMAND.FUNDS.reference] = reference;
     this.#commands.publish();
   }

@@ -6,7 +6,9 @@ import type { JournalRecord } from '../../../../engine/journal/journalRecord.ts'
 import { JournalHead, type Row } from '../../../../engine/journal/row.ts';
 import { RowReader } from '../../../../engine/journal/rowReader.ts';
 import { RowWriter } from '../../../../engine/journal/rowWriter.ts';
-import { ClusterShard } from '../../../support/clusterShard.ts';
+import { Unheld } from '../../../../engine/shard/unheld.ts';
+import { OK } from '../../../../shared/base/errors.ts';
+import { ClusterShard, DEPOSIT_MICRO } from '../../../support/clusterShard.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
@@ -125,7 +127,41 @@ test('a shard that follows has the same journal and events, and goes on as the l
   assert.deepEqual(standby.published().replies, []);
   standby.hold(6);
   await standby.event('the reply', (event) => event.name === 'REPLY' && event.requestId === 6);
+  standby.withdraw(7, 6 * DEPOSIT_MICRO + 1);
+  await standby.event('a refusal', (event) => event.name === 'REPLY' && event.requestId === 7 && event.code !== OK);
+  standby.withdraw(8, 6 * DEPOSIT_MICRO);
+  await standby.rowsOut(2);
+  standby.hold(7);
+  await standby.event('the funds', (event) => event.name === 'REPLY' && event.requestId === 8 && event.code === OK);
   await standby.stop();
+});
+
+test('a shard that lacks rows of the log does not lead', async () => {
+  const shard = new ClusterShard('follow');
+  await shard.ready();
+  shard.post('restore');
+  shard.hold(1);
+  shard.post('lead');
+  assert.match(String(await shard.failure()), /REPLICATEDJOURNAL-2: a shard leads from where the log ends/);
+});
+
+test('a shard that is asked to lead before it has restored ends', async () => {
+  const shard = new ClusterShard('follow');
+  await shard.ready();
+  shard.post('lead');
+  assert.match(String(await shard.failure()), /SHARDFOLLOWER-3/);
+});
+
+test('as many batches wait for the log as may, and are released in order (UNHELD-1)', () => {
+  const unheld = new Unheld(new JournalHead(0, 0, 0), 0);
+  for (let batch = 1; batch <= MOST_BATCHES; batch++) {
+    assert.ok(!unheld.isFull, `there is room for batch ${batch}`);
+    unheld.push(new JournalHead(batch * 10, batch, 0), batch * 2, batch * 100);
+  }
+  assert.ok(unheld.isFull);
+  assert.ok(!unheld.isDue(9) && unheld.isDue(10));
+  assert.equal(unheld.release(39), 6, 'the credits of the first three');
+  assert.deepEqual([unheld.heldHead.sequence, unheld.heldEnd, unheld.isFull], [30, 300, false]);
 });
 
 test('a shard ends on a row that does not follow, is damaged, or does other things here', async () => {

@@ -1,0 +1,312 @@
+/**
+ * One shard of one member of a simulated cluster: the real journal, engine, follower and loop, turn by turn. It follows
+ * from its start on, and leads when it is asked to.
+ *
+ * Invariants:
+ *   SIMMEMBER-1  A record whose events were published is in the log, and is the same record there.
+ *   SIMMEMBER-2  Published records have no gap, across followers and leaders.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { Engine } from '../../engine/core/engine.ts';
+import { Journal } from '../../engine/journal/journal.ts';
+import { ReplicatedJournal } from '../../engine/journal/replicatedJournal.ts';
+import { rejoin } from '../../engine/replication/rejoin.ts';
+import { Follower } from '../../engine/shard/follower.ts';
+import { ShardLoop } from '../../engine/shard/loop.ts';
+import { Outlet } from '../../engine/shard/outlet.ts';
+import { recover } from '../../engine/shard/recovery.ts';
+import { digestsBy } from '../../engine/verify/orderChecks.ts';
+import { ShardChecks } from '../../engine/verify/shardChecks.ts';
+import type { KnownHead } from '../../shared/base/journalKey.ts';
+import { hasherFor } from '../../shared/crypto/eip712.ts';
+import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import { Balances } from '../../shared/wire/balances.ts';
+import { ANY_COMMAND } from '../../shared/wire/commands.ts';
+import { decodeEvent } from '../../shared/wire/events.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import {
+  type LogRow,
+  type NewRow,
+  OutboxConsumer,
+  OutboxProducer,
+  Replication,
+} from '../../shared/wire/replication.ts';
+import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
+import { FakeBatches } from '../support/batchVerifier.ts';
+import { DOMAIN } from '../support/engine.ts';
+import { TEST_KEY } from '../support/journalKey.ts';
+import type { Random } from '../support/random.ts';
+import type { SimLog } from './clusterLog.ts';
+import { type Command, marketOf, send, simVerifier } from './command.ts';
+import type { Conversation } from './conversation.ts';
+import { Image } from './image.ts';
+import { ROWS_OF_RECORD } from './simShard.ts';
+
+/** Small, so that both rings are full now and then. */
+const RING_BYTES = 8192;
+const OUTBOX_BYTES = 4096;
+
+export type MemberMemory = {
+  readonly balances: SharedArrayBuffer;
+  readonly progress: SharedArrayBuffer;
+  readonly replication: SharedArrayBuffer;
+};
+
+type ClusterShardOptions = {
+  readonly shard: number;
+  readonly shards: number;
+  readonly directory: string;
+  readonly random: Random;
+  readonly keccak: Keccak256;
+  readonly log: SimLog;
+  readonly nowMs: () => number;
+  readonly holders: readonly number[];
+};
+
+type Phase = 'readAhead' | 'run' | 'step' | 'commit' | 'credit' | 'publish';
+
+/** The net of each holder at the end of a batch. */
+type Nets = { readonly sequence: number; readonly micro: readonly number[] };
+
+export class ClusterShard {
+  readonly journalPath: string;
+  readonly outbox: OutboxConsumer;
+  engine!: Engine;
+  phase: Phase = 'readAhead';
+  /** Rows that the replication thread has posted and the shard has not applied. */
+  readonly inbox: LogRow[] = [];
+  /** The nets as of the last batch that the log holds. */
+  heldNets: readonly number[] = [];
+  /** The gateway's side, where clients talk to this member. */
+  conversation: Conversation | null = null;
+  /** Records that only this machine had at its start. */
+  setAside = 0;
+  readonly #options: ClusterShardOptions;
+  readonly #memory: MemberMemory;
+  readonly #outboxBuffer = createRingBuffer(OUTBOX_BYTES);
+  readonly #commandRing = createRingBuffer(RING_BYTES);
+  readonly #eventRing = createRingBuffer(RING_BYTES);
+  readonly #commandsIn = new RingProducer(this.#commandRing);
+  readonly #eventsOut = new RingConsumer(this.#eventRing);
+  readonly #events = new RingProducer(this.#eventRing);
+  #journal!: Journal;
+  #outlet!: Outlet;
+  #follower!: Follower;
+  #loop: ShardLoop | null = null;
+  #checks!: ShardChecks;
+  #published = 0;
+  #unheldNets: Nets[] = [];
+  #arrivedMs = 0;
+
+  constructor(options: ClusterShardOptions, memory: MemberMemory) {
+    this.#options = options;
+    this.#memory = memory;
+    this.journalPath = join(options.directory, `journal-${options.shard}.db`);
+    this.outbox = new OutboxConsumer(this.#outboxBuffer);
+  }
+
+  get shard(): number {
+    return this.#options.shard;
+  }
+
+  get isQuiet(): boolean {
+    const idle = this.phase === 'readAhead' && this.#commandsIn.usedBytes() === 0 && this.#eventsOut.isEmpty();
+    if (this.#loop === null) return idle && this.inbox.length === 0;
+    return idle && this.#loop.isAllHeld && !this.#loop.hasSteps;
+  }
+
+  get hasUnheld(): boolean {
+    return this.#loop !== null && !this.#loop.isAllHeld;
+  }
+
+  /** As the gateway of this member keeps it in control.db. */
+  get knownHead(): KnownHead {
+    return this.#loop === null ? this.#journal.head : this.#loop.heldHead;
+  }
+
+  /** A new thread: files and log are compared, and the shard follows from where they agree. */
+  async start(knownHead: KnownHead, time: string): Promise<void> {
+    const { shard, shards, directory, log, keccak } = this.#options;
+    const file = { shard, shards, directory, journalPath: this.journalPath, key: TEST_KEY, knownHead };
+    const { sequence, setAside } = await rejoin(file, log.rowsOf(shard), time);
+    if (setAside !== null) this.setAside = setAside.to - sequence;
+    assert.ok(sequence <= log.endOf(shard), 'what only one machine has is set aside');
+    this.#journal = Journal.open({ ...file, journalSync: 'full' });
+    this.#checks = new ShardChecks({
+      digests: digestsBy(hasherFor(DOMAIN, keccak)),
+      verifier: new FakeBatches(simVerifier, 8),
+    });
+    const { engine, damaged } = recover(this.#journal, directory, shard, () => this.#makeEngine());
+    assert.deepEqual(damaged, [], 'every snapshot is of records that are held');
+    this.engine = engine;
+    this.#published = engine.sequence;
+    const progress = new Progress(this.#memory.progress);
+    progress.setCommitted(shard, engine.sequence);
+    this.#outlet = new Outlet(engine, this.#events);
+    engine.describe(() => {
+      while (!this.#outlet.publish()) this.listen();
+    });
+    this.listen();
+    const events = { waitForRoom: () => this.listen() };
+    this.#follower = new Follower({ shard, engine, journal: this.#journal, progress, outlet: this.#outlet, events });
+  }
+
+  restore(): void {
+    assert.equal(this.inbox.length, 0, 'SHARDFOLLOWER-3: every row is applied');
+    this.listen();
+    this.engine.goLive();
+    this.heldNets = this.#nets();
+  }
+
+  lead(): void {
+    const { shard } = this.#options;
+    const replication = new Replication(this.#memory.replication);
+    const outbox = new OutboxProducer(this.#outboxBuffer);
+    const journal = new ReplicatedJournal({ shard, journal: this.#journal, replication, outbox });
+    this.#loop = new ShardLoop({
+      shard,
+      engine: this.engine,
+      journal,
+      progress: new Progress(this.#memory.progress),
+      commands: new RingConsumer(this.#commandRing),
+      events: this.#events,
+      checks: this.#checks,
+      clock: { nowMs: () => this.#noteArrival() },
+      isReplicated: true,
+    });
+    const { engine } = this;
+    const submit = engine.submit.bind(engine);
+    engine.submit = (words, bytes, word, isOvertaking) => {
+      const requestId = words[word + ANY_COMMAND.requestId]!;
+      const timeMs = readSafe(words, word + ANY_COMMAND.timeMs);
+      this.conversation?.willRun(engine, requestId, timeMs, this.#arrivedMs);
+      submit(words, bytes, word, isOvertaking);
+    };
+  }
+
+  /** @returns false when the ring is full: nothing was sent. */
+  send(command: Command, timeMs: number): boolean {
+    const requestId = this.conversation?.nextRequestId() ?? 1;
+    const isSent = send(this.#commandsIn, requestId, timeMs, command, this.#toIndex);
+    if (isSent) this.conversation?.wasSent(command, timeMs);
+    return isSent;
+  }
+
+  /** One turn, as shard/turns.ts and shard/follower.ts take them. */
+  turn(): void {
+    if (this.#loop === null) {
+      const rows = this.inbox.splice(0, 1 + this.#options.random.below(4));
+      if (rows.length > 0) this.#follower.apply(rows);
+      else this.#follower.idle();
+      return;
+    }
+    const loop = this.#loop;
+    switch (this.phase) {
+      case 'readAhead':
+        if (loop.ranCount === 0 && loop.isHeldDue) this.phase = 'credit';
+        else if (!loop.mayRun) loop.handOver();
+        else if (loop.readAhead() && !this.#endsBatch(loop)) this.phase = 'run';
+        else if (loop.ranCount > 0 || loop.hasSteps) this.phase = 'step';
+        else loop.idle();
+        break;
+      case 'run':
+        loop.run();
+        this.phase = 'readAhead';
+        break;
+      case 'step':
+        if (loop.isStepDue) loop.step();
+        this.phase = 'commit';
+        break;
+      case 'commit':
+        if (loop.commit()) this.#unheldNets.push({ sequence: this.engine.sequence, micro: this.#nets() });
+        this.phase = 'credit';
+        break;
+      case 'credit':
+        this.#noteHeld();
+        loop.credit();
+        this.phase = 'publish';
+        break;
+      case 'publish':
+        if (loop.publish()) this.phase = 'readAhead';
+    }
+  }
+
+  /** The gateway reads what was published. */
+  listen(limit = Number.POSITIVE_INFINITY): void {
+    const { words } = this.#eventsOut;
+    for (let i = 0; i < limit; i++) {
+      const word = this.#eventsOut.next();
+      if (word < 0) break;
+      const event = decodeEvent(words, word);
+      if (event.name === 'RECORD') this.#checkRecord(event);
+      this.conversation?.hear(words, word);
+    }
+    this.#eventsOut.release();
+  }
+
+  /**
+   * The process ends at whatever turn it is; of a commit under way the file may have nothing, and the outbox the row.
+   * @returns rows that were on their way to the log.
+   */
+  die(): NewRow[] {
+    const { random } = this.#options;
+    let image = Image.take(this.journalPath);
+    if (this.#loop !== null && this.phase === 'commit' && random.chance(70)) {
+      this.#loop.commit();
+      if (random.chance(50)) image = Image.take(this.journalPath);
+    }
+    const rows: NewRow[] = [];
+    for (let row = this.outbox.next(); row !== null; row = this.outbox.next()) rows.push(row);
+    this.#journal.close();
+    image.write(this.journalPath);
+    return rows;
+  }
+
+  stop(): void {
+    this.#journal.close();
+  }
+
+  /** SIMMEMBER-1 and SIMMEMBER-2. */
+  #checkRecord({ shardSequence, timeMs, command }: { shardSequence: number; timeMs: number; command: number }): void {
+    const fact = this.#options.log.facts[this.shard]!.get(shardSequence);
+    assert.deepEqual({ timeMs, command }, fact, `SIMMEMBER-1: record ${shardSequence} of shard ${this.shard}`);
+    assert.equal(shardSequence, this.#published + 1, 'SIMMEMBER-2: records are published in order, each once');
+    this.#published = shardSequence;
+  }
+
+  #noteHeld(): void {
+    const held = new Replication(this.#memory.replication).held(this.shard);
+    while (this.#unheldNets.length > 0 && this.#unheldNets[0]!.sequence <= held) {
+      this.heldNets = this.#unheldNets.shift()!.micro;
+    }
+  }
+
+  #nets(): number[] {
+    const { netMicro } = this.engine.state.ledger;
+    return this.#options.holders.map((account) => netMicro[account] ?? 0);
+  }
+
+  #noteArrival(): number {
+    this.#arrivedMs = this.#options.nowMs();
+    return this.#arrivedMs;
+  }
+
+  #endsBatch(loop: ShardLoop): boolean {
+    return loop.ranCount > 0 && this.#options.random.chance(10);
+  }
+
+  #makeEngine(): Engine {
+    return new Engine({
+      balances: new Balances(this.#memory.balances, this.shard),
+      collateralCheck: true,
+      checks: this.#checks,
+      journal: this.#journal,
+      rowsOfRecord: ROWS_OF_RECORD,
+    });
+  }
+
+  readonly #toIndex = (market: number): number => marketOf(this.shard, this.#options.shards, market);
+}
