@@ -27,6 +27,11 @@ export class Passphrase {
     this.#sealed = sealed;
   }
 
+  /** False when the key has another passphrase since. */
+  isSealedAs(sealed: Uint8Array): boolean {
+    return Buffer.compare(this.#sealed, sealed) === 0;
+  }
+
   /** Compares in constant time; the timing reveals only the length, which is the same for all issued passphrases. */
   accepts(given: string): boolean {
     if (this.#known !== null) return isSame(given, this.#known);

@@ -68,6 +68,16 @@ export type Transport = {
  */
 type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null };
 
+/** The changes of control.db, in a cluster: an answer to one waits until the replicated log holds it. */
+export type HeldChanges = {
+  /** It grows with each change. */
+  readonly sequence: number;
+  /** True if the log holds every change so far. */
+  readonly isHeld: boolean;
+  /** Resolves when it does; rejects when that is not to be expected. */
+  held(): Promise<void>;
+};
+
 /** The pipeline that a call runs through. */
 export type CallHost = {
   /** Called once, when the call is over. */
@@ -77,6 +87,8 @@ export type CallHost = {
   /** Undefined without a cluster. */
   readonly role: Role | undefined;
   readonly nextRequestId: () => string;
+  /** Null without a cluster. */
+  readonly changes: HeldChanges | null;
   /** The writer of the answers that take several turns of the event loop (longAnswers.ts). */
   readonly longAnswers: {
     admits(call: Call): boolean;
@@ -199,6 +211,8 @@ export class Call {
   /** Called when the client goes away while a long answer is being written; null at all other times. */
   onGone: (() => void) | null = null;
   readonly host: CallHost;
+  /** The sequence of changes when the call came in; what it changes comes after it. */
+  readonly changesBefore: number;
 
   constructor(
     transport: Transport,
@@ -214,6 +228,7 @@ export class Call {
     this.rawQuery = rawQuery;
     this.startedMs = startedMs;
     this.host = host;
+    this.changesBefore = host.changes === null ? 0 : host.changes.sequence;
   }
 
   /** The response of a call over HTTP. */

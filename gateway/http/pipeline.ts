@@ -34,7 +34,7 @@ import { bearerOf } from '../access/sessionTokens.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { collectBody, MAX_BODY_BYTES, refuseTooLarge } from './body.ts';
-import { type Call, NOT_RECEIVING } from './call.ts';
+import { type Call, type HeldChanges, NOT_RECEIVING } from './call.ts';
 import type { Cors } from './cors.ts';
 import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
 import { type IdentityStage, isFromHere } from './identity.ts';
@@ -60,6 +60,8 @@ export type PipelineOptions = StagesOptions & {
   readonly log: Logger;
   readonly isReady: () => boolean;
   readonly areOrdersUnderway?: () => boolean;
+  /** Absent: no cluster. */
+  readonly changes?: HeldChanges | null;
 };
 
 export class Pipeline {
@@ -67,6 +69,7 @@ export class Pipeline {
   readonly nextRequestId = requestIds();
   readonly role: Role | undefined;
   readonly longAnswers: LongAnswers;
+  readonly changes: HeldChanges | null;
   readonly #options: PipelineOptions;
   readonly #router = new Router<RouteRow>();
   /** By method and path as they are declared. */
@@ -82,6 +85,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.role = options.role;
+    this.changes = options.changes ?? null;
     this.meters = new RequestMeters(options.config.slowRequestMs ?? 0, options.log);
     this.longAnswers = new LongAnswers(this.meters.turns, this.meters.failed, options.areOrdersUnderway);
     for (const each of options.routes) {

@@ -11,6 +11,7 @@ import type { Refusal } from './refusal.ts';
 
 const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});
+const FIRST_ERROR_STATUS = 400;
 
 /** @param body a string is JSON already. */
 export function ok(call: Call, body: string | object, status = 200): void {
@@ -206,6 +207,31 @@ function answer(
 ): void {
   if (call.answered) return;
   call.markAnswered();
+  if (!mayBeTakenBack(call, status)) {
+    record(call, status, body, options, storable, keptBody);
+    return;
+  }
+  call.host.changes!.held().then(
+    () => record(call, status, body, options, storable, keptBody),
+    () => sendIf(false, call, status, body, options),
+  );
+}
+
+/** True while a takeover by another member of a cluster would undo what the call has changed (CONTROLRECORDS-2). */
+function mayBeTakenBack({ host: { changes }, changesBefore, method }: Call, status: number): boolean {
+  if (changes === null || changes.sequence === changesBefore || changes.isHeld) return false;
+  return method !== 'GET' && status < FIRST_ERROR_STATUS;
+}
+
+/** Sends the answer, after it was recorded or stored where it has to be. */
+function record(
+  call: Call,
+  status: number,
+  body: string,
+  options: AnswerOptions,
+  storable: Storable,
+  keptBody: string,
+): void {
   if (call.recordResult !== null) {
     call.recordResult(status, body, (isRecorded) => sendIf(isRecorded, call, status, body, options));
     return;

@@ -12,6 +12,7 @@
  */
 import { ACCOUNT_STATE, type AccountState, SIDE } from '../../shared/base/codes.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 
 type ExitRow = { account_index: number; is_swept: number };
@@ -31,6 +32,8 @@ export class AccountStates {
   readonly #writeExit;
   readonly #deleteExit;
   readonly #setExitSwept;
+  readonly #selectExit;
+  readonly #selectState;
 
   constructor(database: ControlDatabase) {
     this.#write = database.prepare<StateRow>(
@@ -41,13 +44,23 @@ export class AccountStates {
     this.#writeExit = database.prepare<[number, number]>('INSERT OR REPLACE INTO account_exits VALUES (?, ?, 0)');
     this.#deleteExit = database.prepare<[number]>('DELETE FROM account_exits WHERE account_index = ?');
     this.#setExitSwept = database.prepare<[number]>('UPDATE account_exits SET is_swept = 1 WHERE account_index = ?');
-    for (const row of database.prepare<[], ExitRow>('SELECT * FROM account_exits').iterate()) {
-      this.#leaving.add(row.account_index);
-      if (row.is_swept === 0) this.#unswept.add(row.account_index);
-    }
-    for (const row of database.prepare<[], StateRow>('SELECT * FROM account_states').iterate()) {
-      this.#states.set(row.account_index, row.state);
-      if (row.is_swept === 0) this.#unswept.add(row.account_index);
+    this.#selectExit = database.prepare<[number], ExitRow>('SELECT * FROM account_exits WHERE account_index = ?');
+    this.#selectState = database.prepare<[number], StateRow>('SELECT * FROM account_states WHERE account_index = ?');
+    for (const row of database.prepare<[], ExitRow>('SELECT * FROM account_exits').iterate()) this.#loadExit(row);
+    for (const row of database.prepare<[], StateRow>('SELECT * FROM account_states').iterate()) this.#loadState(row);
+  }
+
+  /** Reads the rows of these accounts again. */
+  reload(changed: TakenRows): void {
+    const accounts = [...changed.numbersOf('account_exits'), ...changed.numbersOf('account_states')];
+    for (const account of accounts) {
+      this.#leaving.delete(account);
+      this.#states.delete(account);
+      this.#unswept.delete(account);
+      const exit = this.#selectExit.get(account);
+      if (exit !== undefined) this.#loadExit(exit);
+      const state = this.#selectState.get(account);
+      if (state !== undefined) this.#loadState(state);
     }
   }
 
@@ -104,6 +117,16 @@ export class AccountStates {
   addingRefusal(account: number): ErrorRow | null {
     const state = this.of(account);
     return state === ACTIVE ? null : refusalIn(state);
+  }
+
+  #loadExit({ account_index, is_swept }: ExitRow): void {
+    this.#leaving.add(account_index);
+    if (is_swept === 0) this.#unswept.add(account_index);
+  }
+
+  #loadState({ account_index, state, is_swept }: StateRow): void {
+    this.#states.set(account_index, state);
+    if (is_swept === 0) this.#unswept.add(account_index);
   }
 
   /** The reason why the account may not turn what it has into money, or null. */

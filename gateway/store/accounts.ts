@@ -12,6 +12,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
 import { MAX_ACCOUNTS, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Grant, Grants } from './grants.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
@@ -51,6 +52,8 @@ type UserRow = {
   created_ms: number;
 };
 
+type WalletRow = { address: string; account_index: number };
+
 const NO_ACCOUNT = 0;
 const CODE_ALPHABET = 'ABCDEFGHJKLMNPQRSTUVWXYZ23456789';
 const CODE_CHARACTERS = 8;
@@ -72,6 +75,8 @@ export class Accounts {
   readonly #escrows = new Map<number, string>();
   readonly #insertUser;
   readonly #insertWallet;
+  readonly #selectUser;
+  readonly #selectWallet;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#database = database;
@@ -84,7 +89,25 @@ export class Accounts {
     this.#insertWallet = database.prepare<[string, number]>(
       'INSERT INTO wallets (address, account_index) VALUES (?, ?)',
     );
+    this.#selectUser = database.prepare<[number], UserRow>('SELECT * FROM users WHERE account_index = ?');
+    this.#selectWallet = database.prepare<[string], WalletRow>(
+      'SELECT address, account_index FROM wallets WHERE address = ?',
+    );
     this.#load();
+  }
+
+  /** Users and wallets are only added; which wallets are linked follows from the grants (ACCOUNTS-3). */
+  reload(changed: TakenRows): void {
+    for (const index of changed.numbersOf('users')) this.#add(fromRow(this.#selectUser.get(index)!));
+    for (const address of changed.textsOf('wallets')) {
+      this.#own(address, this.#selectWallet.get(address)!.account_index);
+    }
+    const makers = this.grants.reload(changed);
+    for (const maker of makers) {
+      const { wallets } = this.#userAt(this.ownerOf(maker));
+      const linked = this.#inOrder([...new Set([...wallets, maker])]);
+      wallets.splice(0, wallets.length, ...linked);
+    }
   }
 
   get count(): number {
@@ -213,17 +236,19 @@ export class Accounts {
     const users = this.#database.prepare<[], UserRow>('SELECT * FROM users ORDER BY account_index').all();
     for (const row of users) this.#add(fromRow(row));
     const wallets = this.#database
-      .prepare<[], { address: string; account_index: number }>(
-        'SELECT address, account_index FROM wallets ORDER BY sequence',
-      )
+      .prepare<[], WalletRow>('SELECT address, account_index FROM wallets ORDER BY sequence')
       .all();
     for (const row of wallets) {
       this.#own(row.address, row.account_index);
     }
-    // A wallet that was removed and linked again comes last, as it did when that happened.
-    const linked = wallets.map(({ address }) => address).filter((address) => this.grants.isLinked(address));
-    linked.sort((a, b) => this.grants.numberOf(a, a) - this.grants.numberOf(b, b));
+    const linked = this.#inOrder(wallets.map(({ address }) => address));
     for (const address of linked) this.#userAt(this.ownerOf(address)).wallets.push(address);
+  }
+
+  /** The linked ones. One that was removed and linked again comes last, as it did when that happened. */
+  #inOrder(addresses: readonly string[]): string[] {
+    const linked = addresses.filter((address) => this.grants.isLinked(address));
+    return linked.sort((a, b) => this.grants.numberOf(a, a) - this.grants.numberOf(b, b));
   }
 
   #own(address: string, accountIndex: number): void {

@@ -16,9 +16,17 @@
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
 import { shardOfMarket } from '../../shared/base/sharding.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { EventDetails, EventEntry, MarketDetails, MarketEntry, NewMarket } from './catalogEntries.ts';
 import { CatalogRevisions } from './catalogRevisions.ts';
-import { type EventRow, fromMarketRow, type MarketRow, type Revised, toMarketRow } from './catalogRows.ts';
+import {
+  type EventRow,
+  fromEventRow,
+  fromMarketRow,
+  type MarketRow,
+  type Revised,
+  toMarketRow,
+} from './catalogRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { DeploymentRows } from './deployments.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
@@ -26,6 +34,8 @@ import { LEDGER_TOKENS, type TokenSource, toIdBytes } from './marketTokens.ts';
 import { SeriesIndex } from './seriesIndex.ts';
 
 export type { EventDetails, EventEntry, MarketDetails, MarketEntry, NewMarket };
+
+type MarketChange = Pick<MarketEntry, 'eventId' | 'details' | 'deployment' | 'updatedMs'>;
 
 export class Catalog {
   /** By market index (CATALOG-1), which is also the order of creation (CATALOG-3). */
@@ -50,6 +60,8 @@ export class Catalog {
   readonly #deleteMarket;
   readonly #insertEvent;
   readonly #updateEvent;
+  readonly #selectMarket;
+  readonly #selectEvent;
 
   constructor(database: ControlDatabase, shards: number, changes: Changes = SYNCED_AT_ONCE, tokens = LEDGER_TOKENS) {
     this.tokens = tokens;
@@ -74,7 +86,17 @@ export class Catalog {
     this.#updateEvent = database.prepare<[string, number, number, number]>(
       'UPDATE events SET details = ?, updated_ms = ?, revision = ? WHERE event_index = ?',
     );
+    this.#selectMarket = database.prepare<[number], MarketRow>('SELECT * FROM markets WHERE market_index = ?');
+    this.#selectEvent = database.prepare<[number], EventRow>('SELECT * FROM events WHERE event_index = ?');
     this.#load();
+  }
+
+  /** Reads these events and markets again; each stays the object that it is. */
+  reload(changed: TakenRows): void {
+    for (const index of changed.numbersOf('events')) this.#reloadEvent(this.#selectEvent.get(index)!);
+    const markets = new Set([...changed.numbersOf('markets'), ...changed.numbersOf('deployments')]);
+    for (const index of [...markets].sort((a, b) => a - b)) this.#reloadMarket(index, this.#selectMarket.get(index));
+    this.revisions.publish();
   }
 
   /** Ids are kept in lower case; in upper case it is the same id. */
@@ -162,13 +184,17 @@ export class Catalog {
       this.revisions.next();
       this.#deleteMarket.run(market.index);
     });
+    this.#dropNewest(market);
+    this.revisions.publish();
+  }
+
+  #dropNewest(market: MarketEntry): void {
     this.#markets.pop();
     this.#marketById.delete(market.id);
     this.#marketByToken.delete(market.yesTokenId);
     this.#marketByToken.delete(market.noTokenId);
     this.#leaveEvent(market);
     this.#series.leave(market);
-    this.revisions.publish();
   }
 
   updateMarket(
@@ -184,6 +210,11 @@ export class Catalog {
       this.#updateMarket.run(eventId, row, updatedMs, this.revisions.next(), market.index);
       if (deployment !== market.deployment) this.#deployments.set(market.index, deployment);
     });
+    this.#change(market, { eventId, details, deployment, updatedMs });
+    this.revisions.publish();
+  }
+
+  #change(market: MarketEntry, { eventId, details, deployment, updatedMs }: MarketChange): void {
     market.deployment = deployment;
     if (eventId !== market.eventId) {
       this.#leaveEvent(market);
@@ -195,7 +226,6 @@ export class Catalog {
     market.details = details;
     if (isOtherSeries) this.#series.join(market);
     market.updatedMs = updatedMs;
-    this.revisions.publish();
   }
 
   /** The caller has checked that the slug is free, and so is the id, if one is given. */
@@ -239,21 +269,37 @@ export class Catalog {
 
   #load(): void {
     const events = this.#database.prepare<[], EventRow>('SELECT * FROM events ORDER BY event_index').all();
-    for (const row of events) {
-      this.#addEvent({
-        index: row.event_index,
-        id: row.id,
-        slug: row.slug,
-        createdMs: row.created_ms,
-        markets: [],
-        details: JSON.parse(row.details),
-        updatedMs: row.updated_ms,
-      });
-    }
+    for (const row of events) this.#addEvent(fromEventRow(row));
     const markets = this.#database.prepare<[], MarketRow>('SELECT * FROM markets ORDER BY market_index').all();
     for (const row of markets) this.#addMarket(fromMarketRow(row, this.#shards));
     for (const { market_index, status, retries } of this.#deployments.all()) {
       this.#markets[market_index].deployment = { status, retries };
+    }
+  }
+
+  #reloadEvent(row: EventRow): void {
+    const read = fromEventRow(row);
+    const event = this.#eventById.get(row.id);
+    if (event === undefined) this.#addEvent(read);
+    else {
+      event.details = read.details;
+      event.updatedMs = read.updatedMs;
+    }
+  }
+
+  /** Several of the newest may be gone at once: then they go with the first of them. */
+  #reloadMarket(index: number, row: MarketRow | undefined): void {
+    if (row === undefined) {
+      while (this.#markets.length > index) this.#dropNewest(this.#markets.at(-1)!);
+      return;
+    }
+    const read = { ...fromMarketRow(row, this.#shards), deployment: this.#deployments.of(index) };
+    const market = this.#marketById.get(row.id);
+    if (market !== undefined) this.#change(market, read);
+    else {
+      // Another market than the one that was here until it was taken away.
+      while (this.#markets.length > index) this.#dropNewest(this.#markets.at(-1)!);
+      this.#addMarket(read);
     }
   }
 

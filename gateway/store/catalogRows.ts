@@ -1,7 +1,7 @@
 /** The rows of markets and events in control.db, and the entries of the catalogue that they are read into. */
 import type { MarketStatus } from '../../shared/base/codes.ts';
 import { shardOfMarket } from '../../shared/base/sharding.ts';
-import type { MarketEntry } from './catalogEntries.ts';
+import type { EventEntry, MarketEntry } from './catalogEntries.ts';
 import { toIdBytes } from './marketTokens.ts';
 
 export type MarketRow = {
@@ -68,6 +68,19 @@ export function fromMarketRow(row: MarketRow, shards: number): MarketEntry {
     eventId: row.event_id,
     details: JSON.parse(row.details),
     deployment: null,
+    updatedMs: row.updated_ms,
+  };
+}
+
+/** Its markets join it by themselves. */
+export function fromEventRow(row: EventRow): EventEntry {
+  return {
+    index: row.event_index,
+    id: row.id,
+    slug: row.slug,
+    createdMs: row.created_ms,
+    markets: [],
+    details: JSON.parse(row.details),
     updatedMs: row.updated_ms,
   };
 }

@@ -3,6 +3,7 @@
  * it moves no money. There is at most one for each market in which the account has had a position.
  * Owner: the gateway thread; in memory, written through to control.db.
  */
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -22,6 +23,11 @@ export class ClaimMarks {
     for (const row of database.prepare<[], MarkRow>('SELECT * FROM claim_marks').iterate()) {
       this.#note(row.account_index, row.market_index);
     }
+  }
+
+  /** Marks are never taken away. */
+  reload(changed: TakenRows): void {
+    for (const [account, market] of changed.keysOf('claim_marks')) this.#note(account as number, market as number);
   }
 
   of(account: number): ReadonlySet<number> {

@@ -26,17 +26,18 @@ const DOMAIN_FORM = /^(0x[0-9a-fA-F]{40}) on chain ([0-9]+)$/;
 export class ContractStore {
   readonly first: SigningContract;
   readonly #platform: Platform;
+  readonly #configured: Contracts;
   #current: Contracts;
   #stored: Stored;
 
   /** Throws when the settings are for other contracts than the data directory. */
   constructor({ chainId, contracts }: Pick<Config, 'chainId' | 'contracts'>, platform: Platform) {
     const configured: Contracts = { ...contracts, chainId };
-    const stored = platform.read(STORED);
     this.#platform = platform;
-    this.#stored = stored === undefined ? { changed: {}, pending: null } : JSON.parse(stored);
+    this.#configured = configured;
+    this.#stored = readStored(platform);
     this.first = openFirst(configured, platform);
-    this.#current = { ...configured, ...this.first, ...this.#stored.changed };
+    this.#current = this.#effective();
     const { pending } = this.#stored;
     const known = [this.first, this.#current, ...(pending === null ? [] : [pending])];
     // With other settings over the same directory, the open orders would have signatures that are no longer valid.
@@ -45,6 +46,12 @@ export class ContractStore {
         `EXCHANGE_ADDRESS, CHAIN_ID: the orders of this data directory are for ${describe(this.#current)}`,
       );
     }
+  }
+
+  /** Reads the stored contracts again. The platform has been reloaded. */
+  reload(): void {
+    this.#stored = readStored(this.#platform);
+    this.#current = this.#effective();
   }
 
   get current(): Contracts {
@@ -73,6 +80,10 @@ export class ContractStore {
     this.#current = pending;
   }
 
+  #effective(): Contracts {
+    return { ...this.#configured, ...this.first, ...this.#stored.changed };
+  }
+
   #write(stored: Stored): void {
     this.#platform.write(STORED, JSON.stringify(stored));
     this.#stored = stored;
@@ -85,6 +96,11 @@ export function isSameSigning(a: SigningContract, b: SigningContract): boolean {
 
 export function describe({ chainId, exchange }: SigningContract): string {
   return `${exchange} on chain ${chainId}`;
+}
+
+function readStored(platform: Platform): Stored {
+  const stored = platform.read(STORED);
+  return stored === undefined ? { changed: {}, pending: null } : JSON.parse(stored);
 }
 
 function openFirst(configured: Contracts, platform: Platform): SigningContract {

@@ -15,7 +15,8 @@ import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
 import { ClaimMarks } from './claimMarks.ts';
 import { ContractStore } from './contracts.ts';
-import { type ControlDatabase, openControlDatabase } from './database.ts';
+import { ControlRecords } from './controlRecords.ts';
+import { type ControlDatabase, openControlDatabase, requireNoCluster } from './database.ts';
 import { FiatSessions } from './fiatSessions.ts';
 import { FiatTransfers } from './fiatTransfers.ts';
 import { FiatWebhooks } from './fiatWebhooks.ts';
@@ -48,6 +49,8 @@ import { TradingTimeouts } from './tradingTimeouts.ts';
 
 export type Control = {
   readonly database: ControlDatabase;
+  /** Null without a cluster. */
+  readonly records: ControlRecords | null;
   /** Room for withdrawals on a full disk. */
   readonly reserve: WalReserve;
   /** The changes that clients ask for. */
@@ -92,14 +95,19 @@ export type Control = {
 /** SQLite copies the WAL into the file whenever it has so many bytes. */
 const WAL_CYCLE_BYTES = 1000 * 4096;
 
-export function openControl(config: Config): Control {
+/** @param cluster null: this exchange is one process. */
+export function openControl(config: Config, cluster: { readonly isFollowing: boolean } | null = null): Control {
   const path = join(config.dataDir, 'control.db');
-  const database = openControlDatabase(path);
+  const raw = openControlDatabase(path);
   try {
+    if (cluster === null) requireNoCluster(raw, path);
+    const records = cluster === null ? null : new ControlRecords(raw, cluster.isFollowing);
+    const database = records?.database ?? raw;
     const options = { reserveBytes: config.journalReserveBytes, cycleBytes: WAL_CYCLE_BYTES };
-    const reserve = new WalReserve(database, path, options);
+    const reserve = new WalReserve(raw, path, options);
     reserve.refill();
     const changes = new LaterSync({ database, walPath: `${path}-wal` });
+    if (records !== null) changes.share(records);
     const platform = new Platform(database);
     requireNoRotation(config.dataDir);
     const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
@@ -112,8 +120,9 @@ export function openControl(config: Config): Control {
     const accounts = new Accounts(database, changes);
     const idOf = (accountIndex: number): string => accounts.idOf(accountIndex);
     const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform));
-    return {
+    const control: Control = {
       database,
+      records,
       reserve,
       changes,
       platform,
@@ -152,8 +161,10 @@ export function openControl(config: Config): Control {
       fiatWebhooks: new FiatWebhooks(database, changes),
       railTransactions: new RailTransactions(database, changes),
     };
+    records?.attach(control);
+    return control;
   } catch (error) {
-    database.close();
+    raw.close();
     throw error;
   }
 }

@@ -57,6 +57,13 @@ export function openControlDatabase(path: string): Database {
   }
 }
 
+/** A change without a record would be in this file only, and no record after it would follow from the others'. */
+export function requireNoCluster(database: Database, path: string): void {
+  const select = database.prepare<[], number>("SELECT count(*) FROM sqlite_master WHERE name = 'record_end'");
+  if (select.pluck().get() === 0) return;
+  throw new StartError(`${path} is of a member of a cluster: start it with JOURNAL=postgres and its JOURNAL_URL`);
+}
+
 function migrate(database: Database, path: string): void {
   const version = database.pragma('user_version', { simple: true }) as number;
   if (version > MIGRATIONS.length) throw new StartError(`${path} was written by a newer version`);

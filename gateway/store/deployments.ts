@@ -21,18 +21,25 @@ export class DeploymentRows {
   readonly #database: ControlDatabase;
   readonly #replace;
   readonly #delete;
+  readonly #select;
 
   constructor(database: ControlDatabase) {
     this.#database = database;
     this.#replace = database.prepare<DeploymentRow>(
       'INSERT OR REPLACE INTO deployments VALUES ($market_index, $status, $retries)',
     );
+    this.#select = database.prepare<[number], DeploymentRow>('SELECT * FROM deployments WHERE market_index = ?');
     this.#delete = database.prepare<[number]>('DELETE FROM deployments WHERE market_index = ?');
   }
 
   set(marketIndex: number, state: DeploymentState): void {
     if (state === null) this.#delete.run(marketIndex);
     else this.#replace.run({ market_index: marketIndex, ...state });
+  }
+
+  of(marketIndex: number): DeploymentState {
+    const row = this.#select.get(marketIndex);
+    return row === undefined ? null : { status: row.status, retries: row.retries };
   }
 
   all(): DeploymentRow[] {

@@ -10,6 +10,7 @@
  *   FIATROWS-3  There is one object for an open session, which all share.
  */
 import type { FiatKind, FiatStatus, TransferState } from '../../shared/api/fiat.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -98,6 +99,17 @@ export class FiatSessions {
     this.#changes = changes;
     this.#statements = prepare(database);
     for (const session of this.#statements.open.all()) this.#open.set(session.id, session);
+  }
+
+  /** FIATROWS-3 */
+  reload(changed: TakenRows): void {
+    for (const id of changed.textsOf('fiat_sessions')) {
+      const row = this.#statements.find.get(id);
+      const session = this.#open.get(id);
+      if (session !== undefined && row !== undefined) Object.assign(session, row);
+      if (row?.isOpen === 1) this.#open.set(id, session ?? row);
+      else this.#open.delete(id);
+    }
   }
 
   /** Those that are open. */

@@ -22,12 +22,23 @@ const TAKEN = 100;
 export class FiatWebhooks {
   readonly #changes: Changes;
   readonly #statements;
-  #count: number;
+  /** Null: not counted since a record of another member changed the rows. */
+  #counted: number | null;
 
   constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
     this.#statements = prepare(database);
-    this.#count = this.#statements.count.get() ?? 0;
+    this.#counted = this.#statements.count.get() ?? 0;
+  }
+
+  /** The rows are counted when the number is asked for. */
+  reload(): void {
+    this.#counted = null;
+  }
+
+  get #count(): number {
+    this.#counted ??= this.#statements.count.get() ?? 0;
+    return this.#counted;
   }
 
   get isFull(): boolean {
@@ -37,10 +48,11 @@ export class FiatWebhooks {
   /** Durable once `durable` says so. @returns false for an event that is there already. */
   add(event: FiatEvent, body: Uint8Array, nowMs: number): boolean {
     let isNew = false;
+    const before = this.#count;
     this.#changes.write(() => {
       isNew = this.#statements.insert.run({ ...event, body, nowMs }).changes === 1;
     });
-    if (isNew) this.#count++;
+    if (isNew) this.#counted = before + 1;
     return isNew;
   }
 
@@ -59,10 +71,11 @@ export class FiatWebhooks {
 
   /** FIATWEBHOOKS-2. Called from time to time. */
   sweep(nowMs: number): void {
-    if (this.#count === 0) return;
+    const before = this.#count;
+    if (before === 0) return;
     const beforeMs = this.isFull ? nowMs : nowMs - KEPT_MS;
     this.#changes.write(() => {
-      this.#count -= this.#statements.sweep.run(beforeMs, SWEPT_ROWS).changes;
+      this.#counted = before - this.#statements.sweep.run(beforeMs, SWEPT_ROWS).changes;
     });
   }
 

@@ -12,6 +12,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -30,6 +31,7 @@ export class Grants {
   readonly #remove;
   readonly #setSwept;
   readonly #deleteSwept;
+  readonly #select;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#database = database;
@@ -40,7 +42,20 @@ export class Grants {
     this.#remove = database.prepare<[number, number]>('UPDATE grants SET removed_ms = ? WHERE number = ?');
     this.#setSwept = database.prepare<[number]>('UPDATE grants SET is_swept = 1 WHERE number = ?');
     this.#deleteSwept = database.prepare<[number]>('DELETE FROM grants WHERE number = ? AND is_swept = 1');
+    this.#select = database.prepare<[number], GrantRow>('SELECT * FROM grants WHERE number = ?');
     for (const row of database.prepare<[], GrantRow>('SELECT * FROM grants ORDER BY number').all()) this.#load(row);
+  }
+
+  /** Reads these grants again. @returns the makers whose grants they are. */
+  reload(changed: TakenRows): ReadonlySet<string> {
+    const makers = new Set<string>();
+    for (const [key, maker] of changed.keysOf('grants') as readonly [number, string][]) {
+      makers.add(maker);
+      this.#forget(key, maker);
+      const row = this.#select.get(key);
+      if (row !== undefined) this.#load(row);
+    }
+    return makers;
   }
 
   /** UNKNOWN_GRANT when the signer may not sign for the maker. */
@@ -104,8 +119,14 @@ export class Grants {
     this.#unswept.delete(number);
   }
 
+  #forget(number: number, maker: string): void {
+    this.#unswept.delete(number);
+    const signers = this.#inForce.get(maker);
+    for (const [signer, each] of signers ?? []) if (each === number) signers!.delete(signer);
+  }
+
   #load({ number, maker, signer, removed_ms, is_swept }: GrantRow): void {
-    this.#lastNumber = number;
+    this.#lastNumber = Math.max(this.#lastNumber, number);
     if (removed_ms === null) this.#enforce(number, maker, signer);
     else if (is_swept === 0) this.#unswept.set(number, { number, maker, signer });
   }

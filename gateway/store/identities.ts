@@ -7,6 +7,7 @@
  *   IDENTITIES-1  A subject of an issuer belongs to one account, for ever. An e-mail address identifies no one.
  */
 import { assert } from '../../shared/base/assert.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 
 export type Identity = {
@@ -21,13 +22,25 @@ type IdentityRow = { issuer: string; subject: string; account_index: number; cre
 export class Identities {
   readonly #accounts = new Map<string, number>();
   readonly #insert;
+  readonly #select;
 
   constructor(database: ControlDatabase) {
     this.#insert = database.prepare<IdentityRow>(
       'INSERT INTO identities VALUES ($issuer, $subject, $account_index, $created_ms)',
     );
+    this.#select = database.prepare<[string, string], IdentityRow>(
+      'SELECT * FROM identities WHERE issuer = ? AND subject = ?',
+    );
     const rows = database.prepare<[], IdentityRow>('SELECT * FROM identities');
     for (const row of rows.iterate()) this.#accounts.set(keyOf(row), row.account_index);
+  }
+
+  /** IDENTITIES-1: a row never changes. */
+  reload(changed: TakenRows): void {
+    for (const [issuer, subject] of changed.keysOf('identities')) {
+      const row = this.#select.get(issuer as string, subject as string);
+      if (row !== undefined) this.#accounts.set(keyOf(row), row.account_index);
+    }
   }
 
   /** The account index; null for a person who has not signed up. */

@@ -6,6 +6,7 @@
  * Invariants:
  *   INDICATION-1  An indication ends when its poster said it would: neither a restart nor a cache makes it last longer.
  */
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -19,19 +20,20 @@ export class Indications {
   /** By the index of the market; the expired ones stay until the next one or the next start. */
   readonly #indications = new Map<number, Indication>();
   readonly #replace;
+  readonly #select;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
     this.#replace = database.prepare<[number, number, number, number]>(
       'INSERT OR REPLACE INTO indications (market_index, bid_ticks, ask_ticks, expires_ms) VALUES (?, ?, ?, ?)',
     );
-    for (const row of database.prepare<[], IndicationRow>('SELECT * FROM indications').iterate()) {
-      this.#indications.set(row.market_index, {
-        bidTicks: row.bid_ticks,
-        askTicks: row.ask_ticks,
-        expiresMs: row.expires_ms,
-      });
-    }
+    this.#select = database.prepare<[number], IndicationRow>('SELECT * FROM indications WHERE market_index = ?');
+    for (const row of database.prepare<[], IndicationRow>('SELECT * FROM indications').iterate()) this.#load(row);
+  }
+
+  /** A row is replaced, never taken away. */
+  reload(changed: TakenRows): void {
+    for (const market of changed.numbersOf('indications')) this.#load(this.#select.get(market)!);
   }
 
   /** INDICATION-1. Null when there is none now. */
@@ -49,5 +51,9 @@ export class Indications {
 
   durable(): Promise<void> {
     return this.#changes.durable();
+  }
+
+  #load({ market_index, bid_ticks, ask_ticks, expires_ms }: IndicationRow): void {
+    this.#indications.set(market_index, { bidTicks: bid_ticks, askTicks: ask_ticks, expiresMs: expires_ms });
   }
 }

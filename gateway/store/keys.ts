@@ -12,6 +12,7 @@ import { assert } from '../../shared/base/assert.ts';
 import type { SelfTrade } from '../../shared/base/codes.ts';
 import { Signal } from '../../shared/base/signal.ts';
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { KeyStore } from '../access/authenticator.ts';
 import { HmacKey } from '../access/hmacKey.ts';
 import type { AheadTimestamps } from '../access/nonces.ts';
@@ -63,6 +64,7 @@ const PASSPHRASE_BYTES = 24;
 
 export class ApiKeys implements KeyStore, AheadTimestamps {
   readonly #masterKey: Uint8Array;
+  readonly #idOf: (accountIndex: number) => string;
   readonly #keys = new Map<string, ApiKey>();
   /** By key: the largest timestamp that earlier processes accepted; the nonces of this process cover the later ones. */
   readonly #aheadBefore = new Map<string, number>();
@@ -74,10 +76,12 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   readonly #raiseAhead;
   readonly #listOf;
   readonly #replaceSecret;
+  readonly #select;
 
   /** Throws when the master key is not the one the secrets were sealed with. */
   constructor(database: ControlDatabase, masterKey: Uint8Array, idOf: (accountIndex: number) => string) {
     this.#masterKey = masterKey;
+    this.#idOf = idOf;
     this.#insert = database.prepare<KeyRow>(
       `INSERT INTO api_keys VALUES ($key_id, $account_index, $sealed_secret, $passphrase_hash, $policy, $expires_ms,
          $revoked_ms, $created_ms, $ahead_sec)`,
@@ -90,9 +94,20 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
       'SELECT * FROM api_keys WHERE account_index = ? ORDER BY created_ms, key_id',
     );
     this.#raiseAhead = database.prepare<[number, string]>('UPDATE api_keys SET ahead_sec = ? WHERE key_id = ?');
-    for (const row of database.prepare<[], KeyRow>('SELECT * FROM api_keys').iterate()) {
-      this.#aheadBefore.set(row.key_id, row.ahead_sec);
-      this.#add(row, openSecret(masterKey, row.key_id, row.sealed_secret), idOf(row.account_index));
+    this.#select = database.prepare<[string], KeyRow>('SELECT * FROM api_keys WHERE key_id = ?');
+    for (const row of database.prepare<[], KeyRow>('SELECT * FROM api_keys').iterate()) this.#load(row);
+  }
+
+  /** Reads these keys again; what was opened with one that is no longer in force is closed. */
+  reload(changed: TakenRows): void {
+    for (const keyId of changed.textsOf('api_keys')) {
+      const former = this.#keys.get(keyId);
+      const row = this.#select.get(keyId)!;
+      const isOver = former !== undefined && !former.revoked && row.revoked_ms !== null;
+      const isRotated = former !== undefined && !former.passphrase.isSealedAs(row.passphrase_hash);
+      if (former === undefined || isOver || isRotated) this.#load(row);
+      else this.#aheadBefore.set(keyId, row.ahead_sec);
+      if (isOver || isRotated) this.revoked.notify(keyId);
     }
   }
 
@@ -166,6 +181,11 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     if (timestampSec <= (this.#ahead.get(keyId) ?? 0)) return;
     this.#raiseAhead.run(timestampSec, keyId);
     this.#ahead.set(keyId, timestampSec);
+  }
+
+  #load(row: KeyRow): void {
+    this.#aheadBefore.set(row.key_id, row.ahead_sec);
+    this.#add(row, openSecret(this.#masterKey, row.key_id, row.sealed_secret), this.#idOf(row.account_index));
   }
 
   #add(row: KeyRow, secret: Uint8Array, userId: string): ApiKey {

@@ -10,6 +10,7 @@
  *
  * Invariants:
  *   LATERSYNC-1  `durable` resolves after a sync that began when every change before the call was in the WAL.
+ *                In a cluster, also once the replicated log holds them.
  *   LATERSYNC-2  A failed sync is never repeated: the kernel may report it once, so nothing is durable any more.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs';
@@ -25,6 +26,9 @@ type LaterSyncOptions = {
 
 /** The part that the stores use. */
 export type Changes = Pick<LaterSync, 'write' | 'isDurable' | 'durable'>;
+
+/** In a cluster a change counts as durable once the replicated log holds it as well. */
+type SharedChanges = { readonly isHeld: boolean; held(): Promise<void> };
 
 /** SQLite copies the WAL into the file at a commit that makes it longer than this: with syncs, so not at ours. */
 const CHECKPOINT_PAGES = 1000;
@@ -45,11 +49,17 @@ export class LaterSync {
   #changes = 0;
   #durableChanges = 0;
   #syncing: Promise<void> | null = null;
+  /** Null without a cluster. */
+  #shared: SharedChanges | null = null;
 
   constructor({ database, walPath, sync = promisify(fdatasync) }: LaterSyncOptions) {
     this.#database = database;
     this.#walPath = walPath;
     this.#sync = sync;
+  }
+
+  share(shared: SharedChanges): void {
+    this.#shared = shared;
   }
 
   /** Runs a change that is durable once `durable` says so. */
@@ -68,11 +78,19 @@ export class LaterSync {
   }
 
   get isDurable(): boolean {
-    return this.#durableChanges === this.#changes;
+    return this.#durableChanges === this.#changes && (this.#shared === null || this.#shared.isHeld);
   }
 
   /** LATERSYNC-1 */
   async durable(): Promise<void> {
+    if (this.#shared === null) return this.synced();
+    // The log writes while the disk does.
+    const held = this.#shared.held();
+    await Promise.all([this.synced(), held]);
+  }
+
+  /** The part of `durable` that is about this machine. */
+  async synced(): Promise<void> {
     const changes = this.#changes;
     while (this.#durableChanges < changes) {
       this.#syncing ??= this.#syncAll();

@@ -3,6 +3,7 @@
  * Owner: the gateway thread; in memory, written through to control.db.
  */
 import type { LiveScore } from '../../shared/api/events.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -23,6 +24,7 @@ export class LiveScores {
   /** By the index of the event. */
   readonly #scores = new Map<number, LiveScore>();
   readonly #replace;
+  readonly #select;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
@@ -30,7 +32,13 @@ export class LiveScores {
       `INSERT OR REPLACE INTO live_scores
          VALUES ($event_index, $status, $clock, $period, $home_score, $away_score, $updated_ms)`,
     );
+    this.#select = database.prepare<[number], ScoreRow>('SELECT * FROM live_scores WHERE event_index = ?');
     for (const row of database.prepare<[], ScoreRow>('SELECT * FROM live_scores').iterate()) this.#keep(row);
+  }
+
+  /** A row is replaced, never taken away. */
+  reload(changed: TakenRows): void {
+    for (const event of changed.numbersOf('live_scores')) this.#keep(this.#select.get(event)!);
   }
 
   /** Null: no score has been posted for the event. */

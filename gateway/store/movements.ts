@@ -42,7 +42,9 @@ const COLUMNS =
 
 export class Movements {
   readonly #changes: Changes;
-  #issuedMicro: number;
+  readonly #database: ControlDatabase;
+  /** MOVEMENTS-4. Null: not summed since a record of another member changed the rows. */
+  #summedMicro: number | null;
   readonly #insert;
   readonly #find;
   readonly #byHash;
@@ -72,7 +74,13 @@ export class Movements {
     this.#pending = database.prepare<[], FundMovement>(
       `SELECT ${COLUMNS} FROM movements WHERE status = 'pending' ORDER BY created_ms, id`,
     );
-    this.#issuedMicro = countIssued(database);
+    this.#database = database;
+    this.#summedMicro = countIssued(database);
+  }
+
+  /** The rows are summed when the sum is asked for: once after any number of records. */
+  reload(): void {
+    this.#summedMicro = null;
   }
 
   find(account: number, kind: FundKind, reference: string): FundMovement | undefined {
@@ -88,6 +96,11 @@ export class Movements {
     return this.#pending.all();
   }
 
+  get #issuedMicro(): number {
+    this.#summedMicro ??= countIssued(this.#database);
+    return this.#summedMicro;
+  }
+
   /** True when the sums of the ledger stay safe integers after another deposit of this amount. */
   hasRoomFor(amountMicro: number): boolean {
     return amountMicro <= MAX_SAFE - this.#issuedMicro;
@@ -101,6 +114,7 @@ export class Movements {
   /** Records a movement, sent once it is durable. The caller has found none of the reference, or a refused one. */
   start(fields: NewMovement, nowMs: number): FundMovement {
     const { account, kind, reference, amountMicro } = fields;
+    const before = this.#issuedMicro;
     const earlier = this.find(account, kind, reference);
     const movement: FundMovement = {
       id: earlier?.id ?? randomUUID(),
@@ -115,22 +129,23 @@ export class Movements {
       assert(earlier.status === 'refused', 'MOVEMENTS-1: only a refused movement starts again');
       this.#changes.write(() => this.#reopen.run(movement));
     }
-    if (kind === MOVEMENT.DEPOSIT) this.#issuedMicro = addSafe(this.#issuedMicro, amountMicro);
+    if (kind === MOVEMENT.DEPOSIT) this.#summedMicro = addSafe(before, amountMicro);
     return movement;
   }
 
   complete(movement: FundMovement): FundMovement {
-    if (movement.kind === MOVEMENT.WITHDRAWAL) this.#issuedMicro -= movement.amountMicro;
-    return this.#end(movement, 'completed');
+    return this.#end(movement, 'completed', movement.kind === MOVEMENT.WITHDRAWAL ? movement.amountMicro : 0);
   }
 
   refuse(movement: FundMovement): FundMovement {
-    if (movement.kind === MOVEMENT.DEPOSIT) this.#issuedMicro -= movement.amountMicro;
-    return this.#end(movement, 'refused');
+    return this.#end(movement, 'refused', movement.kind === MOVEMENT.DEPOSIT ? movement.amountMicro : 0);
   }
 
-  #end(movement: FundMovement, status: MovementStatus): FundMovement {
+  /** @param lessMicro of the USDC that was issued. */
+  #end(movement: FundMovement, status: MovementStatus, lessMicro: number): FundMovement {
     assert(movement.status === 'pending', 'MOVEMENTS-2: only a pending movement ends');
+    const issuedMicro = this.#issuedMicro;
+    this.#summedMicro = issuedMicro - lessMicro;
     this.#changes.write(() => this.#setStatus.run(status, movement.id));
     return { ...movement, status };
   }
@@ -142,6 +157,7 @@ function hashReferences(database: ControlDatabase): void {
   const rows = database
     .prepare<[], FundMovement>(`SELECT ${COLUMNS} FROM movements WHERE reference_hash IS NULL`)
     .all();
+  if (rows.length === 0) return;
   database.transaction(() => {
     for (const { id, account, kind, reference } of rows) write.run(referenceHash(account, kind, reference), id);
   })();

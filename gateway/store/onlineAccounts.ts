@@ -6,6 +6,7 @@
  *   ONLINE-1  The hours kept are those of the last 48; every other row of control.db is deleted with the next note.
  */
 import { MAX_ACCOUNTS } from '../../shared/base/codes.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -23,13 +24,34 @@ export class OnlineAccounts {
   readonly #dirty = new Set<number>();
   readonly #write;
   readonly #deleteOld;
+  readonly #select;
+  readonly #database: ControlDatabase;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
     this.#write = database.prepare<[number, Uint8Array]>('INSERT OR REPLACE INTO online_hours VALUES (?, ?)');
     this.#deleteOld = database.prepare<[number]>('DELETE FROM online_hours WHERE hour_ms <= ?');
-    for (const { hour_ms, accounts } of database.prepare<[], HourRow>('SELECT * FROM online_hours').iterate()) {
-      this.#hours.set(hour_ms, new Uint32Array(new Uint8Array(accounts).buffer));
+    this.#database = database;
+    this.#select = database.prepare<[number], HourRow>('SELECT * FROM online_hours WHERE hour_ms = ?');
+    for (const row of database.prepare<[], HourRow>('SELECT * FROM online_hours').iterate()) {
+      this.#hours.set(row.hour_ms, bitsOf(row));
+    }
+  }
+
+  /** The member that leads notes its callers; the callers of this one are added. */
+  reload(changed: TakenRows): void {
+    for (const hour of changed.numbersOf('online_hours')) {
+      const row = this.#select.get(hour);
+      if (row === undefined) {
+        this.#hours.delete(hour);
+        this.#dirty.delete(hour);
+        continue;
+      }
+      const bits = bitsOf(row);
+      const own = this.#dirty.has(hour) ? this.#hours.get(hour)! : bits;
+      const all = own.length > bits.length ? longer(bits, own.length - 1) : bits;
+      for (const [word, value] of own.entries()) all[word] |= value;
+      this.#hours.set(hour, all);
     }
   }
 
@@ -71,7 +93,7 @@ export class OnlineAccounts {
       this.#hours.delete(hour);
       this.#dirty.delete(hour);
     }
-    if (this.#dirty.size === 0) return;
+    if (this.#dirty.size === 0 || this.#database.isFollowing === true) return;
     for (const hour of this.#dirty) {
       const bits = this.#hours.get(hour)!;
       this.#changes.write(() => this.#write.run(hour, new Uint8Array(bits.buffer)));
@@ -79,6 +101,10 @@ export class OnlineAccounts {
     this.#dirty.clear();
     this.#changes.write(() => this.#deleteOld.run(oldest));
   }
+}
+
+function bitsOf({ accounts }: HourRow): Uint32Array {
+  return new Uint32Array(new Uint8Array(accounts).buffer);
 }
 
 function longer(bits: Uint32Array, word: number): Uint32Array {

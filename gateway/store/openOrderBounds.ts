@@ -3,6 +3,7 @@
  * administrator has set for the account.
  * Owner: the gateway thread; in memory, written through to control.db.
  */
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 
 type OpenOrderBounds = {
@@ -18,15 +19,21 @@ export class OpenOrderBoundsStore {
   readonly #usual: OpenOrderBounds;
   readonly #own = new Map<number, OwnBounds>();
   readonly #replace;
+  readonly #select;
 
   constructor(database: ControlDatabase, usual: OpenOrderBounds) {
     this.#usual = usual;
     const select = database.prepare<[], BoundsRow>('SELECT * FROM open_order_bounds');
-    for (const { account_index: account, in_all, in_market } of select.iterate())
-      this.#own.set(account, { inAll: in_all, inMarket: in_market });
+    for (const row of select.iterate()) this.#load(row);
+    this.#select = database.prepare<[number], BoundsRow>('SELECT * FROM open_order_bounds WHERE account_index = ?');
     this.#replace = database.prepare<[number, number | null, number | null]>(
       'INSERT OR REPLACE INTO open_order_bounds (account_index, in_all, in_market) VALUES (?, ?, ?)',
     );
+  }
+
+  /** A row is replaced, never taken away. */
+  reload(changed: TakenRows): void {
+    for (const account of changed.numbersOf('open_order_bounds')) this.#load(this.#select.get(account)!);
   }
 
   /** The bounds that hold for an account. */
@@ -39,5 +46,9 @@ export class OpenOrderBoundsStore {
   set(account: number, own: OwnBounds): void {
     this.#replace.run(account, own.inAll, own.inMarket);
     this.#own.set(account, own);
+  }
+
+  #load({ account_index, in_all, in_market }: BoundsRow): void {
+    this.#own.set(account_index, { inAll: in_all, inMarket: in_market });
   }
 }

@@ -16,6 +16,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { OperatorRole } from '../../shared/api/operators.ts';
 import { assert } from '../../shared/base/assert.ts';
 import { Signal } from '../../shared/base/signal.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { OperatorTokens } from '../access/administrators.ts';
 import { type Administrator, BOOTSTRAP } from '../access/principal.ts';
 import type { ControlDatabase } from './database.ts';
@@ -56,14 +57,25 @@ export class Operators implements OperatorTokens {
   readonly #names = new Set<string>([BOOTSTRAP.name]);
   readonly #insert;
   readonly #revoke;
+  readonly #select;
 
   constructor(database: ControlDatabase) {
     this.#insert = database.prepare<OperatorRow>(
       `INSERT INTO operators VALUES ($id, $name, $roles, $token_hash, $branch, $created_by, $created_ms, $revoked_ms)`,
     );
     this.#revoke = database.prepare<[number, string]>('UPDATE operators SET revoked_ms = ? WHERE id = ?');
+    this.#select = database.prepare<[string], OperatorRow>('SELECT * FROM operators WHERE id = ?');
     const rows = database.prepare<[], OperatorRow>('SELECT * FROM operators ORDER BY created_ms, id').all();
     for (const row of rows) this.#add(row);
+  }
+
+  /** A row is never taken away (OPERATORS-2). */
+  reload(changed: TakenRows): void {
+    for (const id of changed.textsOf('operators')) {
+      const former = this.#operators.get(id);
+      const { revokedMs } = this.#add(this.#select.get(id)!);
+      if (former?.revokedMs === null && revokedMs !== null) this.revoked.notify(id);
+    }
   }
 
   get isFull(): boolean {

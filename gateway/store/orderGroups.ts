@@ -7,6 +7,7 @@
  *   ORDERGROUPS-1  An index is durable before it is sent to any shard, and belongs to one account and name for ever.
  */
 import { assert } from '../../shared/base/assert.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -35,20 +36,29 @@ export class OrderGroups {
   readonly #changes: Changes;
   readonly #insert;
   readonly #update;
+  readonly #select;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
     const select = database.prepare<[], GroupRow>('SELECT * FROM order_groups ORDER BY group_index');
-    for (const { group_index: index, account_index: account, name, window_sec, max_atomic } of select.iterate()) {
-      const isSet = window_sec !== null && max_atomic !== null;
-      this.#keep({ index, account, name, settings: isSet ? { windowSec: window_sec, maxAtomic: max_atomic } : null });
-    }
+    for (const row of select.iterate()) this.#keep(fromRow(row));
+    this.#select = database.prepare<[number], GroupRow>('SELECT * FROM order_groups WHERE group_index = ?');
     this.#insert = database.prepare<[number, number, string]>(
       'INSERT INTO order_groups (group_index, account_index, name) VALUES (?, ?, ?)',
     );
     this.#update = database.prepare<[number, number, number]>(
       'UPDATE order_groups SET window_sec = ?, max_atomic = ? WHERE group_index = ?',
     );
+  }
+
+  /** A group is never taken away (ORDERGROUPS-1). */
+  reload(changed: TakenRows): void {
+    for (const index of changed.numbersOf('order_groups')) {
+      const group = fromRow(this.#select.get(index)!);
+      const known = this.#byIndex.get(index);
+      if (known === undefined) this.#keep(group);
+      else known.settings = group.settings;
+    }
   }
 
   all(): Iterable<OrderGroup> {
@@ -100,4 +110,9 @@ export class OrderGroups {
     }
     names.set(group.name, group);
   }
+}
+
+function fromRow({ group_index: index, account_index: account, name, window_sec, max_atomic }: GroupRow): OrderGroup {
+  const isSet = window_sec !== null && max_atomic !== null;
+  return { index, account, name, settings: isSet ? { windowSec: window_sec, maxAtomic: max_atomic } : null };
 }

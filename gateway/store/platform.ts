@@ -11,18 +11,25 @@ const SHARDS = 'shards';
 const DOMAIN = 'signing_domain';
 const PAUSED = 'paused';
 const HAS_JOURNALS = 'has_journals';
-const AUDIT_HEAD = 'audit_head';
+/** The end of the audit log of this member. */
+export const AUDIT_HEAD = 'audit_head';
 
 export class Platform {
-  readonly #values: Map<string, string>;
+  readonly #values = new Map<string, string>();
+  readonly #select;
   readonly #write;
 
   constructor(database: ControlDatabase) {
-    const rows = database.prepare<[], { key: string; value: string }>('SELECT key, value FROM platform').all();
-    this.#values = new Map(rows.map((row) => [row.key, row.value]));
+    this.#select = database.prepare<[], { key: string; value: string }>('SELECT key, value FROM platform');
+    this.reload();
     this.#write = database.prepare<[string, string]>(
       'INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
     );
+  }
+
+  /** Reads the texts again: they are few. None is ever taken away. */
+  reload(): void {
+    for (const { key, value } of this.#select.iterate()) this.#values.set(key, value);
   }
 
   /** Undefined until the first start of the data directory has fixed it. */

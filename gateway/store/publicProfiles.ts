@@ -6,6 +6,7 @@
  *   PROFILES-1  A handle belongs to one account, also while its profile is not public.
  */
 import { assert } from '../../shared/base/assert.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 import type { Pseudonyms } from './pseudonyms.ts';
@@ -29,6 +30,7 @@ export class PublicProfiles {
   readonly #profiles = new Map<number, PublicProfile>();
   readonly #accountOf = new Map<string, number>();
   readonly #replace;
+  readonly #select;
 
   constructor(
     database: ControlDatabase,
@@ -42,11 +44,15 @@ export class PublicProfiles {
     this.#replace = database.prepare<ProfileRow>(
       'INSERT OR REPLACE INTO public_profiles VALUES ($account_index, $handle, $avatar_url, $is_public)',
     );
-    for (const row of database.prepare<[], ProfileRow>('SELECT * FROM public_profiles').iterate()) {
-      const { account_index, handle, avatar_url: avatarUrl, is_public } = row;
-      this.#profiles.set(account_index, { handle, avatarUrl, isPublic: is_public === 1 });
-      this.#accountOf.set(handle, account_index);
-    }
+    this.#select = database.prepare<[number], ProfileRow>('SELECT * FROM public_profiles WHERE account_index = ?');
+    for (const row of database.prepare<[], ProfileRow>('SELECT * FROM public_profiles').iterate()) this.#load(row);
+  }
+
+  /** A row is replaced, never taken away. */
+  reload(changed: TakenRows): void {
+    const rows = changed.numbersOf('public_profiles').map((account) => this.#select.get(account)!);
+    for (const { account_index } of rows) this.#accountOf.delete(this.of(account_index)?.handle ?? '');
+    for (const row of rows) this.#load(row);
   }
 
   of(account: number): PublicProfile | null {
@@ -64,14 +70,17 @@ export class PublicProfiles {
     assert(this.isFree(handle, account), 'PROFILES-1: a handle belongs to one account');
     const row = { account_index: account, handle, avatar_url: avatarUrl, is_public: isPublic ? 1 : 0 } as const;
     this.#changes.write(() => this.#replace.run(row));
-    const before = this.#profiles.get(account);
-    if (before !== undefined) this.#accountOf.delete(before.handle);
-    this.#profiles.set(account, profile);
-    this.#accountOf.set(handle, account);
+    this.#accountOf.delete(this.of(account)?.handle ?? '');
+    this.#load(row);
   }
 
   durable(): Promise<void> {
     return this.#changes.durable();
+  }
+
+  #load({ account_index, handle, avatar_url: avatarUrl, is_public }: ProfileRow): void {
+    this.#profiles.set(account_index, { handle, avatarUrl, isPublic: is_public === 1 });
+    this.#accountOf.set(handle, account_index);
   }
 
   shown(account: number): Shown {

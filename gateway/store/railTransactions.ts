@@ -8,6 +8,7 @@
  *               `credited_ms` change, the last two once.
  */
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -45,6 +46,15 @@ export class RailTransactions {
     this.#changes = changes;
     this.#statements = prepare(database);
     for (const row of this.#statements.open.all()) this.#open.set(row.txHash, row);
+    this.#nextNonce = this.#statements.nextNonce.get() ?? 0;
+  }
+
+  reload(changed: TakenRows): void {
+    for (const txHash of changed.textsOf('rail_transactions')) {
+      const row = this.#statements.find.get(txHash);
+      if (row !== undefined && isOpen(row)) this.#open.set(txHash, row);
+      else this.#open.delete(txHash);
+    }
     this.#nextNonce = this.#statements.nextNonce.get() ?? 0;
   }
 
@@ -86,8 +96,7 @@ export class RailTransactions {
     const changed = { ...row, ...change };
     this.#changes.write(() => this.#statements.update.run(changed));
     const { state, accountNonce } = changed;
-    const isOpen = state === 'pending' || state === 'included' || (state === 'mined' && changed.creditedMs === null);
-    if (isOpen) this.#open.set(row.txHash, changed);
+    if (isOpen(changed)) this.#open.set(row.txHash, changed);
     else this.#open.delete(row.txHash);
     const hasBlock = state !== 'pending' && state !== 'replaced';
     if (hasBlock && accountNonce !== null) this.#nextNonce = Math.max(this.#nextNonce, accountNonce + 1);
@@ -97,6 +106,10 @@ export class RailTransactions {
   durable(): Promise<void> {
     return this.#changes.durable();
   }
+}
+
+function isOpen({ state, creditedMs }: RailRow): boolean {
+  return state === 'pending' || state === 'included' || (state === 'mined' && creditedMs === null);
 }
 
 function prepare(database: ControlDatabase) {

@@ -14,6 +14,7 @@
  *                source count as read.
  */
 import { assert } from '../../shared/base/assert.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -62,6 +63,13 @@ export class ReadMarks {
       `SELECT id, source, sequence, read_ms AS readMs FROM single_reads WHERE account_index = ? ORDER BY read_ms, id`,
     );
     this.#write = writer(database);
+  }
+
+  /** The reads of these accounts are loaded when they are asked for. */
+  reload(changed: TakenRows): void {
+    for (const table of ['read_marks', 'single_reads']) {
+      for (const account of changed.numbersOf(table)) this.#reads.delete(account);
+    }
   }
 
   of(account: number): Reads {

@@ -15,16 +15,23 @@ const COLUMNS = 'market_index AS market, since_ms AS sinceMs, rebate_bps AS bps'
 
 export class RebateRates {
   /** By market, then by time. */
-  readonly #rates: RebateRate[];
+  #rates: RebateRate[] = [];
   readonly #insert;
+  readonly #select;
 
   constructor(database: ControlDatabase) {
     this.#insert = database.prepare<RebateRate>(
       'INSERT INTO rebate_rates (market_index, since_ms, rebate_bps) VALUES ($market, $sinceMs, $bps)',
     );
-    this.#rates = database
-      .prepare<[], RebateRate>(`SELECT ${COLUMNS} FROM rebate_rates ORDER BY market_index, since_ms`)
-      .all();
+    this.#select = database.prepare<[], RebateRate>(
+      `SELECT ${COLUMNS} FROM rebate_rates ORDER BY market_index, since_ms`,
+    );
+    this.reload();
+  }
+
+  /** Reads every rate: an administrator sets each by hand. */
+  reload(): void {
+    this.#rates = this.#select.all();
   }
 
   /** Every rate that there ever was, by market, then by time. */

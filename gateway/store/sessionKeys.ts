@@ -1,6 +1,6 @@
 /**
  * The keys of access tokens (RULES.md 15.2): one signs, and those before it still verify.
- * Owner: the gateway thread; made and rotated by other means, so they never change while it runs.
+ * Owner: the gateway thread; made at the first start and rotated by other means, while no server runs.
  *
  * Invariants:
  *   SESSIONKEYS-1  A key verifies for one lifetime of a token after the next one was made, and is deleted then.
@@ -16,12 +16,34 @@ const MARGIN_MS = 60_000;
 type Verifier = { readonly key: KeyObject; readonly jwk: object; readonly untilMs: number };
 
 export class SessionKeys {
-  readonly kid: string;
-  readonly privateKey: KeyObject;
+  readonly #database: ControlDatabase;
+  readonly #masterKey: Uint8Array;
   readonly #verifiers = new Map<string, Verifier>();
+  #kid = '';
+  #privateKey!: KeyObject;
 
   /** Throws when the master key is not the one the keys were sealed with. */
   constructor(database: ControlDatabase, masterKey: Uint8Array, nowMs: number) {
+    this.#database = database;
+    this.#masterKey = masterKey;
+    this.#load(nowMs);
+  }
+
+  get kid(): string {
+    return this.#kid;
+  }
+
+  get privateKey(): KeyObject {
+    return this.#privateKey;
+  }
+
+  /** Called when the member that leads has taken a key away. */
+  reload(): void {
+    this.#load(Date.now());
+  }
+
+  #load(nowMs: number): void {
+    const database = this.#database;
     // The clock may have been set back between two rotations: the key that signs is the one with a private part.
     const newestFirst = 'SELECT * FROM session_keys ORDER BY sealed_private IS NULL, created_ms DESC, kid';
     const rows = database.prepare<[], SessionKeyRow>(newestFirst).all();
@@ -29,19 +51,22 @@ export class SessionKeys {
       'INSERT INTO session_keys VALUES ($kid, $public_jwk, $sealed_private, $created_ms)',
     );
     if (rows.length === 0) {
-      const first = makeSessionKey(masterKey, nowMs);
+      const first = makeSessionKey(this.#masterKey, nowMs);
       insert.run(first);
       rows.push(first);
     }
     const [newest] = rows;
-    this.kid = newest!.kid;
-    this.privateKey = openSessionKey(masterKey, this.kid, newest!.sealed_private!);
+    this.#kid = newest!.kid;
+    this.#privateKey = openSessionKey(this.#masterKey, this.#kid, newest!.sealed_private!);
+    this.#verifiers.clear();
     let untilMs = Number.POSITIVE_INFINITY;
     for (const { kid, public_jwk, created_ms } of rows) {
       const jwk = JSON.parse(public_jwk);
       const verifier = { key: createPublicKey({ key: jwk, format: 'jwk' }), jwk, untilMs };
       if (untilMs > nowMs) this.#verifiers.set(kid, verifier);
-      else database.prepare<[string]>('DELETE FROM session_keys WHERE kid = ?').run(kid);
+      else if (database.isFollowing !== true) {
+        database.prepare<[string]>('DELETE FROM session_keys WHERE kid = ?').run(kid);
+      }
       untilMs = created_ms + ACCESS_TOKEN_SEC * 1000 + MARGIN_MS;
     }
   }

@@ -13,6 +13,7 @@
 import { randomUUID } from 'node:crypto';
 import { SELF_TRADE } from '../../shared/base/codes.ts';
 import { Signal } from '../../shared/base/signal.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { SessionPrincipal } from '../access/principal.ts';
 import { SESSION_SCOPES } from '../access/scopes.ts';
 import type { User } from './accounts.ts';
@@ -77,10 +78,12 @@ export class SessionStore {
   /** Sessions that have ended and are still in control.db. */
   readonly #owed = new Set<string>();
   readonly #statements;
+  readonly #idOf: (accountIndex: number) => string;
 
   constructor(database: ControlDatabase, idOf: (accountIndex: number) => string, changes = SYNCED_AT_ONCE) {
     this.#database = database;
     this.#changes = changes;
+    this.#idOf = idOf;
     this.#statements = prepare(database);
     for (const row of database.prepare<[], SessionRow>('SELECT * FROM sessions').iterate()) {
       this.#add(fromRow(row, idOf(row.account_index)));
@@ -88,10 +91,28 @@ export class SessionStore {
     const used = 'SELECT * FROM used_refresh_tokens ORDER BY session_id, generation';
     for (const row of database.prepare<[], UsedRow>(used).iterate()) {
       const session = this.#sessions.get(row.session_id)!;
-      const { generation, token_hash: hash, used_ms: usedMs, successor_sealed: successorSealed } = row;
-      session.used = [...session.used, { generation, hash, usedMs, successorSealed }];
+      session.used = [...session.used, toUsed(row)];
       this.#refreshed.add(session);
     }
+  }
+
+  /** Reads these sessions again. */
+  reload(changed: TakenRows): void {
+    for (const id of new Set([...changed.textsOf('sessions'), ...changed.textsOf('used_refresh_tokens')])) {
+      const row = this.#statements.select.get(id);
+      if (row === undefined) this.#remove(id);
+      else this.#reloadOne(row);
+    }
+  }
+
+  #reloadOne(row: SessionRow): void {
+    const read = fromRow(row, this.#idOf(row.account_index));
+    const session = this.#sessions.get(row.id) ?? read;
+    if (session === read) this.#add(session);
+    const isRefreshed = read.generation !== session.generation;
+    Object.assign(session, read, { used: this.#statements.selectUsed.all(row.id).map(toUsed) });
+    if (isRefreshed || session.used.length === 0) this.#refreshed.delete(session);
+    if (session.used.length > 0) this.#refreshed.add(session);
   }
 
   get count(): number {
@@ -205,13 +226,19 @@ export class SessionStore {
   #forget(id: string): void {
     const session = this.#sessions.get(id);
     if (session === undefined) return;
+    this.#owed.add(id);
+    this.#remove(id);
+  }
+
+  #remove(id: string): void {
+    const session = this.#sessions.get(id);
+    if (session === undefined) return;
     this.#sessions.delete(id);
     this.#refreshed.delete(session);
     const { accountIndex } = session.principal;
     const others = this.#byAccount.get(accountIndex)!;
     others.delete(session);
     if (others.size === 0) this.#byAccount.delete(accountIndex);
-    this.#owed.add(id);
     this.ended.notify(session.principal);
   }
 
@@ -228,6 +255,10 @@ function prepare(database: ControlDatabase) {
     insert: database.prepare<SessionRow>(
       `INSERT INTO sessions VALUES ($id, $account_index, $method, $user_agent, $created_ms, $authenticated_ms,
          $rotated_ms, $generation, $token_hash)`,
+    ),
+    select: database.prepare<[string], SessionRow>('SELECT * FROM sessions WHERE id = ?'),
+    selectUsed: database.prepare<[string], UsedRow>(
+      'SELECT * FROM used_refresh_tokens WHERE session_id = ? ORDER BY generation',
     ),
     rotate: database.prepare<[number, number, Buffer, string]>(
       'UPDATE sessions SET generation = ?, rotated_ms = ?, token_hash = ? WHERE id = ?',
@@ -285,6 +316,10 @@ function fromRow(row: SessionRow, userId: string): Session {
     tokenHash: row.token_hash,
     used: [],
   };
+}
+
+function toUsed({ generation, token_hash, used_ms, successor_sealed }: UsedRow): UsedToken {
+  return { generation, hash: token_hash, usedMs: used_ms, successorSealed: successor_sealed };
 }
 
 function toUsedRow(session_id: string, { generation, hash, usedMs, successorSealed }: UsedToken): UsedRow {

@@ -8,6 +8,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
@@ -39,6 +40,7 @@ type TimeoutRow = {
   duration_label: DurationLabel;
   started_ms: number;
   ends_ms: number;
+  cancelled_ms: number | null;
 };
 
 const MS_PER_HOUR = 3_600_000;
@@ -52,24 +54,18 @@ export class TradingTimeouts {
   readonly #writePreferences;
   readonly #insertTimeout;
   readonly #cancelTimeout;
+  readonly #selectPreferences;
+  readonly #selectTimeout;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
-    for (const row of database.prepare<[], PreferenceRow>('SELECT * FROM gaming_preferences').iterate()) {
-      this.#preferences.set(row.account_index, {
-        realityCheckMinutes: row.reality_check_minutes,
-        sessionTimeoutMinutes: row.session_timeout_minutes,
-      });
-    }
-    const open = 'SELECT * FROM trading_timeouts WHERE cancelled_ms IS NULL ORDER BY started_ms';
-    for (const row of database.prepare<[], TimeoutRow>(open).iterate()) {
-      this.#timeouts.set(row.account_index, {
-        id: row.id,
-        durationLabel: row.duration_label,
-        startedMs: row.started_ms,
-        endsMs: row.ends_ms,
-      });
-    }
+    const preferences = 'SELECT * FROM gaming_preferences';
+    this.#selectPreferences = database.prepare<[number], PreferenceRow>(`${preferences} WHERE account_index = ?`);
+    for (const row of database.prepare<[], PreferenceRow>(preferences).iterate()) this.#loadPreferences(row);
+    const timeouts = 'SELECT * FROM trading_timeouts WHERE';
+    this.#selectTimeout = database.prepare<[string], TimeoutRow>(`${timeouts} id = ?`);
+    const open = database.prepare<[], TimeoutRow>(`${timeouts} cancelled_ms IS NULL ORDER BY started_ms`);
+    for (const row of open.iterate()) this.#loadTimeout(row);
     this.#writePreferences = database.prepare<[number, number | null, number | null]>(
       `INSERT INTO gaming_preferences (account_index, reality_check_minutes, session_timeout_minutes) VALUES (?, ?, ?)
        ON CONFLICT (account_index) DO UPDATE SET
@@ -82,6 +78,17 @@ export class TradingTimeouts {
     this.#cancelTimeout = database.prepare<[number, string]>(
       'UPDATE trading_timeouts SET cancelled_ms = ? WHERE id = ?',
     );
+  }
+
+  reload(changed: TakenRows): void {
+    for (const account of changed.numbersOf('gaming_preferences')) {
+      this.#loadPreferences(this.#selectPreferences.get(account)!);
+    }
+    for (const id of changed.textsOf('trading_timeouts')) {
+      const row = this.#selectTimeout.get(id)!;
+      if (row.cancelled_ms === null) this.#loadTimeout(row);
+      else if (this.#timeouts.get(row.account_index)?.id === id) this.#timeouts.delete(row.account_index);
+    }
   }
 
   preferences(account: number): ReminderPreferences {
@@ -120,5 +127,21 @@ export class TradingTimeouts {
     this.#changes.write(() => this.#cancelTimeout.run(nowMs, timeout.id));
     this.#timeouts.delete(account);
     return timeout;
+  }
+
+  #loadPreferences(row: PreferenceRow): void {
+    this.#preferences.set(row.account_index, {
+      realityCheckMinutes: row.reality_check_minutes,
+      sessionTimeoutMinutes: row.session_timeout_minutes,
+    });
+  }
+
+  #loadTimeout(row: TimeoutRow): void {
+    this.#timeouts.set(row.account_index, {
+      id: row.id,
+      durationLabel: row.duration_label,
+      startedMs: row.started_ms,
+      endsMs: row.ends_ms,
+    });
   }
 }

@@ -244,6 +244,7 @@ export class Edge {
       log,
       isReady: () => lifecycle.isReady,
       areOrdersUnderway: () => trading.link.inFlight > 0,
+      changes: stores.control.records,
       isPaused: () => platform.paused,
       placingRefusal: () => this.#drills.refusal ?? chainHealth?.refusal ?? null,
       isDiskLow: () => this.disk.isLow,

@@ -42,7 +42,7 @@ export type StoreDatabase = Pick<Database, 'prepare' | 'inTransaction'> & {
 };
 
 /** The way of the records into the log. */
-type RecordLog = {
+export type RecordLog = {
   put(sequence: number, bytes: Uint8Array): void;
   /** The last record that the log holds. */
   held(): number;

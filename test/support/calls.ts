@@ -1,6 +1,6 @@
 /** A request as the stages after the body see it, without a socket: the answer is kept here. */
 import type { HttpResponse } from 'uWebSockets.js';
-import { Call } from '../../gateway/http/call.ts';
+import { Call, type HeldChanges } from '../../gateway/http/call.ts';
 import { HttpTransport } from '../../gateway/http/httpTransport.ts';
 import { apiKey } from './apiKeys.ts';
 import { callHost } from './callHost.ts';
@@ -14,6 +14,8 @@ type CallOptions = {
   /** The account of its key. */
   readonly account?: number;
   readonly idempotencyKey?: string;
+  /** Null: no cluster. */
+  readonly changes?: HeldChanges | null;
 };
 
 export class TestCall {
@@ -24,7 +26,7 @@ export class TestCall {
   /** Resolves with the answer. */
   readonly answered: Promise<void>;
 
-  constructor({ method, path, query = null, body, account = 1, idempotencyKey = '' }: CallOptions) {
+  constructor({ method, path, query = null, body, account = 1, idempotencyKey = '', changes = null }: CallOptions) {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.answered = promise;
     const response = {
@@ -38,7 +40,7 @@ export class TestCall {
       },
     } as unknown as HttpResponse;
     this.status = 200;
-    this.call = new Call(new HttpTransport(response), method, path, query, 0, callHost(resolve));
+    this.call = new Call(new HttpTransport(response), method, path, query, 0, callHost(resolve, changes));
     this.call.principal = apiKey(account);
     this.call.idempotencyKey = idempotencyKey;
     if (body === undefined) return;

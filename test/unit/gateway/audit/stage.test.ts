@@ -40,7 +40,8 @@ class Rig {
     } as unknown as HttpResponse;
     const longAnswers = { admits: () => true, continue: () => undefined };
     const ignored = () => undefined;
-    const host = { onAnswered: ignored, abort: ignored, nextRequestId: () => '', longAnswers, role: undefined };
+    const unused = { role: undefined, changes: null };
+    const host = { onAnswered: ignored, abort: ignored, nextRequestId: () => '', longAnswers, ...unused };
     const call = new Call(new HttpTransport(response), 'POST', '/admin/users', null, 0, host);
     call.address = '192.0.2.1';
     call.body = body;

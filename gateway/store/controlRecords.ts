@@ -1,0 +1,93 @@
+/**
+ * control.db in a cluster: the changes of the member that leads are records of the replicated log, and a member that
+ * follows makes them too and reads what they changed again.
+ * Owner: the gateway thread.
+ *
+ *   leads     stores ──► file ──► log.put ──held──► the answers that waited
+ *   follows   log ──► apply ──► file ──► reload of the stores whose rows are other ones
+ *
+ * Reading again costs what a record changed: rows of large tables are read by their keys. Sums and counts are made when
+ * they are asked for; `rebate_rates`, `session_keys` and `platform` are read whole, which have a few rows each.
+ *
+ * Invariants:
+ *   CONTROLRECORDS-1  After `apply` every reader of every store answers as it did where the record was made.
+ *   CONTROLRECORDS-2  Who leads answers a change once the log holds it: not before a takeover would keep it.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
+import {
+  type FileRecord,
+  RecordedFile,
+  type RecordLog,
+  type StoreDatabase,
+} from '../../shared/records/recordedFile.ts';
+import type { openControlDatabase } from './database.ts';
+import type { LaterSync } from './laterSync.ts';
+import { isLocalRow, keptColumns, type RELOADED, storesOf } from './recordedTables.ts';
+
+/** The way of the records into the log, which says when it holds one. */
+export type HeldLog = RecordLog & {
+  /** Rejects when the log will not hold it: another member leads, or this one ends. */
+  whenHeld(sequence: number): Promise<void>;
+};
+
+type Stores = { readonly [store in (typeof RELOADED)[number]]: { reload(changed: TakenRows): void } } & {
+  readonly changes: Pick<LaterSync, 'write'>;
+};
+
+export class ControlRecords {
+  /** For the stores. */
+  readonly database: StoreDatabase;
+  readonly #file: RecordedFile;
+  #changed: ChangedRows | null;
+  #stores: Stores | null = null;
+  #log: HeldLog | null = null;
+
+  constructor(raw: ReturnType<typeof openControlDatabase>, isFollowing: boolean) {
+    this.#file = new RecordedFile({ database: raw, isFollowing, isLocal: isLocalRow });
+    this.#changed = isFollowing ? new ChangedRows(raw, keptColumns()) : null;
+    this.database = this.#file.database;
+  }
+
+  /** Called once, when the stores are open. */
+  attach(stores: Stores): void {
+    this.#stores = stores;
+  }
+
+  /** The last record that control.db contains; durable once `changes.durable` says so. */
+  get sequence(): number {
+    return this.#file.sequence;
+  }
+
+  /** The records that the log may not have, oldest first. */
+  queue(): FileRecord[] {
+    return this.#file.queue();
+  }
+
+  /** From now on this member leads: what the log may not have is put into it, then each change. */
+  lead(log: HeldLog): void {
+    this.#changed?.stop();
+    this.#changed = null;
+    this.#log = log;
+    this.#file.lead(log);
+  }
+
+  /** CONTROLRECORDS-1. Throws a RecordError for a record that does not follow from what is here. */
+  apply(record: FileRecord): void {
+    const stores = this.#stores;
+    const changed = this.#changed;
+    assert(stores !== null && changed !== null, 'CONTROLRECORDS-1: records are applied by a member that follows');
+    stores.changes.write(() => this.#file.apply(record));
+    const rows = changed.take();
+    for (const store of storesOf(rows.tables)) stores[store].reload(rows);
+  }
+
+  /** CONTROLRECORDS-2. True if the log holds every change so far. */
+  get isHeld(): boolean {
+    return this.#log === null || this.#log.held() >= this.#file.sequence;
+  }
+
+  held(): Promise<void> {
+    return this.isHeld ? Promise.resolve() : this.#log!.whenHeld(this.#file.sequence);
+  }
+}

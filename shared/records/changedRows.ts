@@ -1,0 +1,82 @@
+/**
+ * The keys of the rows that a follower's records have changed, so that what is kept in memory of a large table is read
+ * again row by row. Triggers of the connection note them, also for rows that SQLite deletes by itself.
+ * Owner: the thread with the connection.
+ */
+import type { Database } from 'better-sqlite3';
+import type { SqlValue } from './bytes.ts';
+
+type RowKey = readonly SqlValue[];
+
+/** The columns that name a row, by table. */
+type KeyColumns = { readonly [table: string]: readonly string[] };
+
+const EVENTS = { INSERT: ['NEW'], UPDATE: ['OLD', 'NEW'], DELETE: ['OLD'] } as const;
+
+export class ChangedRows {
+  readonly #database: Database;
+  readonly #columns: KeyColumns;
+  /** By table, then by the text of the key. */
+  #rows = new Map<string, Map<string, RowKey>>();
+
+  constructor(database: Database, columns: KeyColumns) {
+    this.#database = database;
+    this.#columns = columns;
+    // Two keys of one table differ in their texts, and a bigint has none in JSON: no key is one.
+    database.function('note_changed_row', { varargs: true }, (table: unknown, ...key: unknown[]) => {
+      const rows = this.#rows.get(table as string) ?? new Map<string, RowKey>();
+      this.#rows.set(table as string, rows.set(JSON.stringify(key), key as RowKey));
+      return null;
+    });
+    for (const [name, sql] of this.#triggers()) database.exec(`CREATE TEMP TRIGGER ${name} ${sql}`);
+  }
+
+  /** The keys since the last call, each once, in the order in which they changed first. */
+  take(): TakenRows {
+    const rows = this.#rows;
+    this.#rows = new Map();
+    return new TakenRows(rows);
+  }
+
+  /** Rows are noted no more: the member leads. */
+  stop(): void {
+    for (const [name] of this.#triggers()) this.#database.exec(`DROP TRIGGER temp.${name}`);
+  }
+
+  *#triggers(): Generator<readonly [name: string, sql: string]> {
+    for (const [table, columns] of Object.entries(this.#columns)) {
+      for (const [event, sides] of Object.entries(EVENTS)) {
+        const notes = sides.map((side) => {
+          return `SELECT note_changed_row('${table}', ${columns.map((column) => `${side}.${column}`).join(', ')});`;
+        });
+        yield [`changed_${table}_${event}`, `AFTER ${event} ON main.${table} BEGIN ${notes.join(' ')} END`];
+      }
+    }
+  }
+}
+
+export class TakenRows {
+  readonly #rows: ReadonlyMap<string, ReadonlyMap<string, RowKey>>;
+
+  constructor(rows: ReadonlyMap<string, ReadonlyMap<string, RowKey>>) {
+    this.#rows = rows;
+  }
+
+  get tables(): readonly string[] {
+    return [...this.#rows.keys()];
+  }
+
+  keysOf(table: string): readonly RowKey[] {
+    return [...(this.#rows.get(table)?.values() ?? [])];
+  }
+
+  /** Of a table whose key is one number. */
+  numbersOf(table: string): readonly number[] {
+    return this.keysOf(table).map(([key]) => key as number);
+  }
+
+  /** Of a table whose key is one text. */
+  textsOf(table: string): readonly string[] {
+    return this.keysOf(table).map(([key]) => key as string);
+  }
+}

@@ -1,0 +1,73 @@
+/** In a cluster an answer to a change waits until a takeover by another member would keep the change. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ok, refuse } from '../../../../gateway/http/respond.ts';
+import { ERRORS } from '../../../../shared/base/errors.ts';
+import { TestCall } from '../../../support/calls.ts';
+
+class Changes {
+  sequence = 7;
+  heldSequence = 7;
+  readonly #waiting: PromiseWithResolvers<void>[] = [];
+
+  get isHeld(): boolean {
+    return this.heldSequence >= this.sequence;
+  }
+
+  held(): Promise<void> {
+    const waiting = Promise.withResolvers<void>();
+    this.#waiting.push(waiting);
+    return waiting.promise;
+  }
+
+  settle(isHeld: boolean): void {
+    this.heldSequence = isHeld ? this.sequence : this.heldSequence;
+    for (const { resolve, reject } of this.#waiting) isHeld ? resolve() : reject(new Error('lost'));
+  }
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+function called(method = 'POST') {
+  const changes = new Changes();
+  return { changes, call: new TestCall({ method, path: '/v1/keys', changes }) };
+}
+
+test('an answer to a change is sent when the log holds the change', async () => {
+  const { call, changes } = called();
+  changes.sequence++;
+  ok(call.call, { id: 'made' }, 201);
+  await turn();
+  assert.equal(call.text, '');
+  changes.settle(true);
+  await call.answered;
+  assert.deepEqual([call.status, call.text], [201, '{"id":"made"}']);
+});
+
+test('when the log will not hold the change, the answer is that the outcome is unknown', async () => {
+  const { call, changes } = called();
+  changes.sequence++;
+  ok(call.call, { id: 'made' }, 201);
+  changes.settle(false);
+  await call.answered;
+  assert.deepEqual([call.status, call.json.code], [ERRORS.OUTCOME_UNKNOWN.status, 'OUTCOME_UNKNOWN']);
+});
+
+test('a call that changed nothing, a read and a refusal wait for nothing', async () => {
+  const unheld = (changes: Changes): void => {
+    changes.sequence++;
+  };
+  const earlier = called();
+  earlier.changes.heldSequence = 3;
+  ok(earlier.call.call, { is: 'another change' });
+  await earlier.call.answered;
+  const read = called('GET');
+  unheld(read.changes);
+  ok(read.call.call, {});
+  await read.call.answered;
+  const refused = called();
+  unheld(refused.changes);
+  refuse(refused.call.call, { row: ERRORS.ENGINE_BUSY });
+  await refused.call.answered;
+  assert.deepEqual([earlier.call.status, read.call.status, refused.call.status], [200, 200, 503]);
+});

@@ -1,0 +1,153 @@
+/** control.db of a member that follows: the same answers as those of the member that leads. */
+import assert from 'node:assert/strict';
+import { cpSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { parseConfig } from '../../../../gateway/process/config.ts';
+import { type Control, openControl } from '../../../../gateway/store/control.ts';
+import type { HeldLog } from '../../../../gateway/store/controlRecords.ts';
+import { openControlDatabase } from '../../../../gateway/store/database.ts';
+import { CONTROL_TABLES, isLocalRow } from '../../../../gateway/store/recordedTables.ts';
+import type { FileRecord } from '../../../../shared/records/recordedFile.ts';
+import { writtenTable } from '../../../../shared/records/statements.ts';
+import { actAtRandom, aheadOf, answersOf } from '../../../support/controlActs.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
+import { Random } from '../../../support/random.ts';
+import { seedOr, timesOf } from '../../../support/seeds.ts';
+
+const ENV = { DEV_MODE: 'true', MASTER_KEY: '5'.repeat(64) };
+
+/** The log as far as control.db knows it: it holds everything at once, unless a test says otherwise. */
+class Log implements HeldLog {
+  readonly records: FileRecord[] = [];
+  heldSequence = Number.POSITIVE_INFINITY;
+  readonly waiting: PromiseWithResolvers<void>[] = [];
+  put(sequence: number, bytes: Uint8Array): void {
+    this.records.push({ sequence, bytes });
+  }
+  held(): number {
+    return Math.min(this.heldSequence, this.records.at(-1)?.sequence ?? 0);
+  }
+  whenHeld(): Promise<void> {
+    const wanted = Promise.withResolvers<void>();
+    this.waiting.push(wanted);
+    return wanted.promise;
+  }
+}
+
+function open(dataDir: string, cluster: { isFollowing: boolean } | null): Control {
+  return openControl(parseConfig({ ...ENV, DATA_DIR: dataDir }, 2), cluster);
+}
+
+function close({ changes, database }: Control): void {
+  changes.close();
+  database.close();
+}
+
+/** A member that leads, and one that follows from a copy of its files. */
+function pair(t: TestContext) {
+  const [ledDir, followingDir] = [temporaryDirectory(), temporaryDirectory()];
+  close(open(ledDir, { isFollowing: false }));
+  cpSync(ledDir, followingDir, { recursive: true });
+  const led = open(ledDir, { isFollowing: false });
+  const following = open(followingDir, { isFollowing: true });
+  const log = new Log();
+  led.records!.lead(log);
+  t.after(() => {
+    for (const each of [led, following]) close(each);
+  });
+  return { led, following, log, followingDir };
+}
+
+test('after any changes a member that follows answers as the one that leads, and as a fresh start', (t) => {
+  const seed = seedOr(17);
+  t.diagnostic(`seed ${seed}`);
+  const random = new Random(seed);
+  const { led, following, log, followingDir } = pair(t);
+  let applied = 0;
+  const turns = timesOf({ suite: 500, soak: 10_000 });
+  for (let turn = 0; turn < turns; turn++) {
+    actAtRandom(led, random, turn);
+    if (random.below(20) > 0 && turn < turns - 1) continue;
+    for (; applied < log.records.length; applied++) following.records!.apply(log.records[applied]!);
+    if (random.below(8) > 0 && turn < turns - 1) continue;
+    const expected = answersOf(led, turn);
+    const actual = answersOf(following, turn);
+    for (const store of Object.keys(expected)) assert.deepEqual(actual[store], expected[store], `${store}, ${turn}`);
+  }
+  assert.ok(log.records.length > turns / 3, 'the stores have written');
+  const ahead = aheadOf(following);
+  close(following);
+  const again = open(followingDir, { isFollowing: true });
+  t.after(() => close(again));
+  assert.deepEqual(aheadOf(again), ahead);
+  assert.ok(ahead.some((timestampSec) => timestampSec > 0));
+  const expected = answersOf(led, turns);
+  const actual = answersOf(again, turns);
+  for (const store of Object.keys(expected)) assert.deepEqual(actual[store], expected[store], `${store}, restarted`);
+});
+
+test('every table of control.db is a record or local, and every recorded key has its columns', (t) => {
+  const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
+  t.after(() => database.close());
+  const select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
+  const made = ['record_end', 'record_queue'];
+  const tables = [...(database.prepare(select).pluck().all() as string[]), ...made].sort();
+  assert.deepEqual(Object.keys(CONTROL_TABLES).sort(), tables);
+  for (const [table, each] of Object.entries(CONTROL_TABLES)) {
+    if (each === 'local') continue;
+    const columns = database.prepare(`SELECT name FROM pragma_table_info(?)`).pluck().all(table);
+    for (const column of each.key) assert.ok(columns.includes(column), `${table}.${column}`);
+  }
+  assert.ok(isLocalRow('platform', 'journal_heads') && isLocalRow('platform', 'audit_head'));
+  assert.ok(!isLocalRow('platform', 'paused'));
+});
+
+test('an answer waits until the log holds the change', async (t) => {
+  const { led, log } = pair(t);
+  const before = led.records!.sequence;
+  log.heldSequence = before;
+  assert.equal(led.records!.isHeld, true);
+  led.platform.setPaused(true);
+  assert.equal(led.records!.isHeld, false);
+  let isDurable = false;
+  const durable = led.changes.durable().then(() => {
+    isDurable = true;
+  });
+  await led.changes.synced();
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.equal(isDurable, false);
+  log.heldSequence = before + 1;
+  for (const each of log.waiting) each.resolve();
+  await durable;
+  assert.equal(led.changes.isDurable, true);
+});
+
+test('a file of a cluster is not opened without the cluster', () => {
+  const dataDir = temporaryDirectory();
+  close(open(dataDir, { isFollowing: false }));
+  assert.throws(() => open(dataDir, null), /JOURNAL=postgres/);
+  close(open(dataDir, { isFollowing: false }));
+});
+
+/** Functions and forms whose result is not the same wherever a statement is run again. */
+const CHANGING = /\brandom\w*\(|\b(?:date|time|datetime|julianday|unixepoch|strftime)\s*\(|\bCURRENT_\w+|\bchanges\(/i;
+
+test('a statement that writes does the same wherever it is run', () => {
+  const folder = new URL('../../../../gateway/store/', import.meta.url);
+  let count = 0;
+  for (const name of readdirSync(folder)) {
+    const text = readFileSync(new URL(name, folder), 'utf8');
+    for (const [, quoted] of text
+      .matchAll(/(['`"])\s*(?:INSERT|UPDATE|DELETE)\b[\s\S]*?\1/g)
+      .map((m) => [m[1], m[0]])) {
+      const sql = quoted!.slice(1, -1);
+      if (!/^\s*(?:INSERT (?:OR \w+ )?INTO|UPDATE|DELETE FROM) \w/.test(sql)) continue;
+      count++;
+      assert.ok(CONTROL_TABLES[writtenTable(sql)] !== undefined, `${name}: ${sql}`);
+      assert.doesNotMatch(sql, CHANGING, name);
+      if (/\bLIMIT\b/i.test(sql)) assert.match(sql, /ORDER BY[\s\S]*LIMIT/i, name);
+    }
+  }
+  assert.ok(count > 60, `${count} statements were found`);
+});
