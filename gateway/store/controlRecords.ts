@@ -15,21 +15,11 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
-import {
-  type FileRecord,
-  RecordedFile,
-  type RecordLog,
-  type StoreDatabase,
-} from '../../shared/records/recordedFile.ts';
+import type { HeldLog } from '../../shared/records/heldLog.ts';
+import { type FileRecord, RecordedFile, type StoreDatabase } from '../../shared/records/recordedFile.ts';
 import type { openControlDatabase } from './database.ts';
 import type { LaterSync } from './laterSync.ts';
 import { isLocalRow, keptColumns, type RELOADED, storesOf } from './recordedTables.ts';
-
-/** The way of the records into the log, which says when it holds one. */
-export type HeldLog = RecordLog & {
-  /** Rejects when the log will not hold it: another member leads, or this one ends. */
-  whenHeld(sequence: number): Promise<void>;
-};
 
 type Stores = { readonly [store in (typeof RELOADED)[number]]: { reload(changed: TakenRows): void } } & {
   readonly changes: Pick<LaterSync, 'write'>;

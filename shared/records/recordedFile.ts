@@ -16,11 +16,14 @@
  *              last record, or changes another number of rows than it did where it was made, is refused and changes
  *              nothing.
  *   RECORDS-4  A record is put in the turn of its commit, so it is in the log before anything that follows from it.
+ *   RECORDS-5  A file whose queue has another record than the log at the same sequence was changed by a member that the
+ *              others had left behind. It is refused: what it has more cannot be taken back.
  */
 import { readFileSync } from 'node:fs';
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
 import { RecordError, type SqlValue } from './bytes.ts';
+import type { RecordLog } from './heldLog.ts';
 import {
   decodeStatements,
   encodeStatements,
@@ -39,13 +42,6 @@ export type StoreDatabase = Pick<Database, 'prepare' | 'inTransaction'> & {
   transaction<A extends unknown[], R>(body: (...values: A) => R): (...values: A) => R;
   /** The member follows another one: its stores write nothing of their own accord. */
   readonly isFollowing?: boolean;
-};
-
-/** The way of the records into the log. */
-export type RecordLog = {
-  put(sequence: number, bytes: Uint8Array): void;
-  /** The last record that the log holds. */
-  held(): number;
 };
 
 export type FileRecord = { readonly sequence: number; readonly bytes: Uint8Array };
@@ -78,6 +74,7 @@ export class RecordedFile {
   readonly #setEnd;
   readonly #enqueue;
   readonly #dequeue;
+  readonly #queued;
 
   constructor({ database, isFollowing, isLocal }: RecordedFileOptions) {
     this.#raw = database;
@@ -88,6 +85,7 @@ export class RecordedFile {
     this.#setEnd = database.prepare<[number, Uint8Array]>('INSERT OR REPLACE INTO record_end VALUES (0, ?, ?)');
     this.#enqueue = database.prepare<[number, Uint8Array]>('INSERT INTO record_queue VALUES (?, ?)');
     this.#dequeue = database.prepare<[number]>('DELETE FROM record_queue WHERE sequence <= ?');
+    this.#queued = database.prepare<[number], Uint8Array>('SELECT bytes FROM record_queue WHERE sequence = ?').pluck();
     const end = database.prepare<[], EndRow>('SELECT sequence, link FROM record_end').get();
     this.#end = end ?? { sequence: 0, link: NO_LINK };
     this.database = new RecordedDatabase(this, database);
@@ -121,7 +119,10 @@ export class RecordedFile {
   apply({ sequence, bytes }: FileRecord): ReadonlySet<string> {
     assert(this.#isFollowing, 'RECORDS-3: only a follower takes the records of others');
     const tables = new Set<string>();
-    if (sequence <= this.sequence) return tables;
+    if (sequence <= this.sequence) {
+      this.#requireSame(sequence, bytes);
+      return tables;
+    }
     if (sequence !== this.sequence + 1) throw new RecordError(`record ${sequence} came after ${this.sequence}`);
     const { link, statements } = decodeStatements(bytes);
     if (Buffer.compare(link, this.#end.link) !== 0) {
@@ -192,6 +193,13 @@ export class RecordedFile {
     this.#setEnd.run(end.sequence, end.link);
     this.#end = end;
     return { sequence: end.sequence, bytes };
+  }
+
+  /** RECORDS-5 */
+  #requireSame(sequence: number, bytes: Uint8Array): void {
+    const own = this.#queued.get(sequence);
+    if (own === undefined || Buffer.compare(own, bytes) === 0) return;
+    throw new RecordError(`record ${sequence} is another one in this file, which the log never held`);
   }
 
   #repeat(sequence: number, { sql, values, changes }: Statement): void {

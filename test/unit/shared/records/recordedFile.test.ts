@@ -135,6 +135,19 @@ test('a follower refuses a record that does not follow, and changes nothing', (t
   refuses(log.records[1]!, /changed 0 rows, and 1 where it was made/);
 });
 
+test('a file with another record than the log is refused, when it has led or not', (t) => {
+  const former = leader(t);
+  former.log.isHeld = false;
+  const insert = 'INSERT INTO parents (name) VALUES (?)';
+  former.db.prepare<[string]>(insert).run('a');
+  former.raw.close();
+  const next = leader(t);
+  next.db.prepare<[string]>(insert).run('b');
+  const { file } = member(t, true, former.path);
+  assert.throws(() => file.apply(next.log.records[0]!), /another one in this file/);
+  assert.deepEqual([...file.apply(former.log.records[0]!)], [], 'its own record is the same');
+});
+
 test('who leads again puts what the log may not have, over a restart', (t) => {
   const { log, file, raw, path, db } = leader(t);
   const insert = db.prepare<[string]>('INSERT INTO parents (name) VALUES (?)');
