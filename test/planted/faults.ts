@@ -512,8 +512,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a trading timeout that has ended hides the active one after a restart',
     file: 'gateway/store/tradingTimeouts.ts',
-    search: "ORDER BY started_ms'",
-    replace: "ORDER BY started_ms DESC'",
+    search: 'ORDER BY started_ms`',
+    replace: 'ORDER BY started_ms DESC`',
     caughtBy: 'test/unit/gateway/store/control.test.ts',
   },
   {
@@ -1206,8 +1206,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a withdrawal never makes room for another deposit',
     file: 'gateway/store/movements.ts',
-    search: 'if (movement.kind === MOVEMENT.WITHDRAWAL) this.#issuedMicro -= movement.amountMicro;',
-    replace: '',
+    search: 'movement.kind === MOVEMENT.WITHDRAWAL ? movement.amountMicro : 0',
+    replace: '0',
     caughtBy: 'test/unit/gateway/store/control.test.ts',
   },
   {
