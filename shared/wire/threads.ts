@@ -226,10 +226,10 @@ export type ReplicationOptions = {
 };
 
 /** The leader of a cluster as its lease names it. */
-type LeaderOf = { readonly holder: string; readonly address: string; readonly epoch: number };
+export type LeaderOf = { readonly holder: string; readonly address: string; readonly epoch: number };
 
 /** A member of a cluster as the log knows it. */
-type MemberStatus = {
+export type MemberStatus = {
   readonly holder: string;
   readonly address: string;
   /** It has applied the rows up to this position, durably. */
@@ -238,7 +238,7 @@ type MemberStatus = {
   readonly silentMs: number;
 };
 
-type ReplicationStatus = {
+export type ReplicationStatus = {
   readonly leader: LeaderOf | null;
   /** The last position of the log, and its oldest row that was not trimmed. */
   readonly end: number;
@@ -269,13 +269,21 @@ export type ReplicationMessage =
   | { readonly lost: string }
   | { readonly status: ReplicationStatus };
 
-/** The last sequence of a stream, and its position in the log. */
-type StreamEnd = { readonly stream: number; readonly sequence: number; readonly position: number };
+/** The last row of a stream in the log. */
+export type StreamEnd = {
+  readonly epoch: number;
+  readonly stream: number;
+  readonly sequence: number;
+  readonly position: number;
+};
+
+/** The last sequence of a stream that this process has durably. */
+export type LocalEnd = { readonly stream: number; readonly sequence: number };
 
 /** The gateway sends these to the replication thread. */
 export type ReplicationRequest =
-  /** Start with the rows after this position. */
-  | { readonly follow: number }
+  /** Start after the rows that are here, those up to these ends. */
+  | { readonly follow: readonly LocalEnd[] }
   /** The rows up to this position are applied, durably. */
   | { readonly applied: number }
   /** Everything is applied, and the outboxes start after it. */

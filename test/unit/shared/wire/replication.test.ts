@@ -147,11 +147,16 @@ describe('what the gateway and the replication thread send each other', () => {
       commandRings: [],
     };
     const messages: ReplicationMessage[] = [
-      { opened: { ends: [{ stream: 0, sequence: 2, position: 1 }] } },
+      { opened: { ends: [{ stream: 0, sequence: 2, position: 1, epoch: 1 }] } },
       { role: 'standby', leader: { holder: 'a', address: 'http://127.0.0.1:8080', epoch: 1 } },
       { rows: [{ ...row(0, 2, 16), position: 1, epoch: 1 }] },
     ];
-    const requests: ReplicationRequest[] = [{ follow: 0 }, { applied: 1 }, { mayLead: true }, 'stop'];
+    const requests: ReplicationRequest[] = [
+      { follow: [{ stream: 0, sequence: 2 }] },
+      { applied: 1 },
+      { mayLead: true },
+      'stop',
+    ];
     assert.deepEqual(structuredClone(messages), messages);
     assert.deepEqual(structuredClone(requests), requests);
     assert.equal(structuredClone(options).memory.byteLength, memory.byteLength);

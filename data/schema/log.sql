@@ -1,0 +1,43 @@
+-- The replicated log of a cluster of exchanges (engine/replication/README.md), in PostgreSQL. It runs at each start, and
+-- changes nothing where everything is there. Several clusters may share a database.
+
+CREATE TABLE IF NOT EXISTS exchange_leader (
+  cluster text PRIMARY KEY,
+  epoch bigint NOT NULL,
+  holder text NOT NULL,
+  address text NOT NULL,
+  expires_at timestamptz NOT NULL,
+  -- An update of a column in a unique key locks the row against FOR KEY SHARE, and one of the other columns does not.
+  -- So taking the lease waits for every insert of the leader before, and renewing it never waits for an insert.
+  UNIQUE (cluster, epoch)
+);
+
+CREATE TABLE IF NOT EXISTS exchange_log (
+  cluster text NOT NULL,
+  position bigint NOT NULL,
+  epoch bigint NOT NULL,
+  stream integer NOT NULL,
+  sequence bigint NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (cluster, position),
+  UNIQUE (cluster, stream, sequence)
+);
+-- Rows are dense already: compressing them takes the processor longer than writing them.
+ALTER TABLE exchange_log ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+CREATE TABLE IF NOT EXISTS exchange_member (
+  cluster text NOT NULL,
+  holder text NOT NULL,
+  address text NOT NULL,
+  position bigint NOT NULL,
+  seen_at timestamptz NOT NULL,
+  PRIMARY KEY (cluster, holder)
+);
+
+-- All members of a cluster have the same: the number of shards, the chain, the layout of this log.
+CREATE TABLE IF NOT EXISTS exchange_fact (
+  cluster text NOT NULL,
+  name text NOT NULL,
+  value text NOT NULL,
+  PRIMARY KEY (cluster, name)
+);

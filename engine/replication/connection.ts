@@ -1,0 +1,233 @@
+/**
+ * Connections to the PostgreSQL that holds the replicated log, and the choice among its servers.
+ *
+ * A URL may name several servers: `postgres://user:password@one:5432,two:5432/database`. The one that can be written is
+ * used. Of two the newer is: a failover starts a new timeline, and an abandoned primary stays on the old one.
+ *
+ * Invariants:
+ *   CONNECTION-1  A process never goes back to a server of an older timeline than it has seen.
+ *   CONNECTION-2  A warning is reported with the statement it belongs to: a commit that came with one may be on the
+ *                 primary alone, because waiting for the standbys was cancelled.
+ *   CONNECTION-3  A statement whose connection is gone rejects. Nothing is sent twice.
+ */
+import pg from 'pg';
+
+/** The time that a server has for accepting a connection, and that one has for a better one once another has accepted. */
+const CONNECT_MS = 1500;
+const BETTER_MS = 200;
+/** Of both sides: a peer that is gone is noticed after this time even if nothing is sent. */
+const KEEP_ALIVE_SEC = 1;
+
+/**
+ * `write` waits for the standbys at each commit. `read` never does: it notes facts that may be lost, and answers while
+ * the standbys are gone.
+ */
+export type Purpose = 'write' | 'read';
+
+export type Statement = { readonly name: string; readonly text: string };
+type Answer<Row> = { readonly rows: readonly Row[]; readonly count: number; readonly hasWarning: boolean };
+type Pending = { readonly sinceMs: number; hasWarning: boolean };
+
+export class Connection {
+  readonly pid: number;
+  readonly timeline: number;
+  readonly server: string;
+  readonly #client: pg.Client;
+  /** Statements that were sent, in order. */
+  readonly #pending: Pending[] = [];
+  #isGone = false;
+
+  constructor(client: pg.Client, server: string, { pid, timeline }: { pid: number; timeline: number }) {
+    this.#client = client;
+    this.server = server;
+    this.pid = pid;
+    this.timeline = timeline;
+    client.on('notice', () => {
+      const first = this.#pending[0];
+      if (first !== undefined) first.hasWarning = true;
+    });
+    client.on('error', () => this.destroy());
+    client.on('end', () => this.destroy());
+  }
+
+  get isGone(): boolean {
+    return this.#isGone;
+  }
+
+  /** The age of the oldest statement without an answer, 0 if there is none. */
+  get oldestMs(): number {
+    const first = this.#pending[0];
+    return first === undefined ? 0 : performance.now() - first.sinceMs;
+  }
+
+  /** Statements are sent at once and run in order. */
+  run<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Answer<Row>> {
+    const pending: Pending = { sinceMs: performance.now(), hasWarning: false };
+    return new Promise((resolve, reject) => {
+      if (this.#isGone) {
+        reject(new Error(`no connection to ${this.server}`));
+        return;
+      }
+      this.#pending.push(pending);
+      // A promise would be resolved after the warnings of the next statement have come.
+      const query = { name, text, values: [...values], types: TYPES } as pg.QueryConfig;
+      this.#client.query(query, (error: Error | null, result: pg.QueryResult) => {
+        this.#pending.splice(this.#pending.indexOf(pending), 1);
+        if (error) reject(error);
+        else resolve({ rows: result.rows as Row[], count: result.rowCount ?? 0, hasWarning: pending.hasWarning });
+      });
+    });
+  }
+
+  /** Several statements without values, as one transaction. */
+  async runScript(text: string): Promise<void> {
+    await this.#client.query(text);
+  }
+
+  /** The same as `run`, but a server that does not answer in time is given up with its connection. */
+  async runWithin<Row>(timeoutMs: number, statement: Statement, values: readonly unknown[] = []): Promise<Answer<Row>> {
+    const timer = setTimeout(() => this.destroy(), timeoutMs);
+    try {
+      return await this.run<Row>(statement, values);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends it at once: what is underway rejects, and its outcome is not known. */
+  destroy(): void {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+  }
+
+  async close(): Promise<void> {
+    if (this.#isGone) return;
+    this.#isGone = true;
+    await this.#client.end();
+  }
+}
+
+/** Values come as text. An integer of 64 bits is a safe one here, and not a text. */
+const TYPES = {
+  getTypeParser: (type: number, format: 'text' | 'binary'): unknown =>
+    type === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(type, format as 'text'),
+};
+
+/** The servers of a URL, one URL each. */
+export function serversOf(url: string): readonly string[] {
+  const [, scheme, user = '', hosts, path = ''] = /^(postgres(?:ql)?:\/\/)([^@/]*@)?([^/?]*)(.*)$/.exec(url) ?? [];
+  if (scheme === undefined || hosts === undefined) throw new Error('the URL of the log starts with postgres://');
+  return hosts.split(',').map((host) => `${scheme}${user}${host}${path}`);
+}
+
+export class Servers {
+  readonly #urls: readonly string[];
+  readonly #isUnreplicatedAllowed: boolean;
+  #newestTimeline = 0;
+
+  constructor(url: string, isUnreplicatedAllowed: boolean) {
+    this.#urls = serversOf(url);
+    this.#isUnreplicatedAllowed = isUnreplicatedAllowed;
+  }
+
+  /** A connection to the server that can be written. */
+  async connect(purpose: Purpose): Promise<Connection> {
+    const found: Connection[] = [];
+    const problems: string[] = [];
+    let isChosen = false;
+    const all: Promise<void>[] = [];
+    const first = new Promise<void>((resolve) => {
+      for (const url of this.#urls) all.push(this.#connectTo(url, purpose).then(add, refuse));
+      function add(connection: Connection): void {
+        if (isChosen) connection.destroy();
+        else found.push(connection);
+        resolve();
+      }
+    });
+    function refuse(error: Error): void {
+      problems.push(error.message);
+    }
+    await Promise.race([Promise.all(all), first.then(() => sleep(BETTER_MS))]);
+    isChosen = true;
+    found.sort((a, b) => b.timeline - a.timeline);
+    const [best, ...others] = found;
+    for (const other of others) other.destroy();
+    if (best === undefined) throw new Error(problems.join('; ') || 'no server of the log has answered');
+    if (best.timeline < this.#newestTimeline) {
+      best.destroy();
+      throw new Error(`CONNECTION-1: ${best.server} is an abandoned primary`);
+    }
+    this.#newestTimeline = best.timeline;
+    return best;
+  }
+
+  /** True where a server of a newer timeline can be written. */
+  async hasNewer(timeline: number): Promise<boolean> {
+    if (this.#urls.length === 1) return false;
+    const connection = await this.connect('read').catch(() => null);
+    connection?.destroy();
+    return connection !== null && connection.timeline > timeline;
+  }
+
+  async #connectTo(url: string, purpose: Purpose): Promise<Connection> {
+    const server = new URL(url).host;
+    const client = new pg.Client({
+      connectionString: url,
+      application_name: 'exchange',
+      connectionTimeoutMillis: CONNECT_MS,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: KEEP_ALIVE_SEC * 1000,
+      pipeline: true,
+      options: optionsFor(purpose),
+    } as pg.ClientConfig);
+    client.on('error', () => {});
+    const timer = setTimeout(() => client.end(), CONNECT_MS);
+    try {
+      await client.connect();
+      const facts = (await client.query<ServerFacts>(SERVER_FACTS)).rows[0]!;
+      if (facts.is_standby) throw new Error('it is a standby');
+      if (purpose === 'write') this.#requireReplicated(facts);
+      return new Connection(client, server, { pid: facts.pid, timeline: Number.parseInt(facts.timeline, 16) });
+    } catch (error) {
+      client.end().catch(() => {});
+      // An error of the network has several causes and no message of its own.
+      const { message, code } = error as NodeJS.ErrnoException;
+      throw new Error(`${server}: ${message || code}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #requireReplicated({ standbys, commit }: ServerFacts): void {
+    if (this.#isUnreplicatedAllowed) return;
+    if (standbys === '') throw new Error('it has no synchronous standbys: synchronous_standby_names is empty');
+    if (commit !== 'on') throw new Error(`synchronous_commit is ${commit} and cannot be set to on`);
+  }
+}
+
+type ServerFacts = { pid: number; is_standby: boolean; timeline: string; standbys: string; commit: string };
+
+/** The first eight digits of the name of a file of the write-ahead log are its timeline. */
+const SERVER_FACTS = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_standby,
+  CASE WHEN pg_is_in_recovery() THEN '0' ELSE substring(pg_walfile_name(pg_current_wal_lsn()) FOR 8) END AS timeline,
+  current_setting('synchronous_standby_names') AS standbys, current_setting('synchronous_commit') AS commit`;
+
+function optionsFor(purpose: Purpose): string {
+  const settings = {
+    synchronous_commit: purpose === 'write' ? 'on' : 'off',
+    default_transaction_isolation: 'read\\ committed',
+    client_min_messages: 'warning',
+    statement_timeout: 0,
+    tcp_keepalives_idle: KEEP_ALIVE_SEC,
+    tcp_keepalives_interval: KEEP_ALIVE_SEC,
+    tcp_keepalives_count: 3,
+  };
+  return Object.entries(settings)
+    .map(([name, value]) => `-c ${name}=${value}`)
+    .join(' ');
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,76 @@
+/**
+ * The replicated log as the rest of this room sees it: rows of all streams in one order, which one leader at a time
+ * appends to. postgresLog.ts is the real one; the simulator has another, whose faults it chooses.
+ *
+ * Invariants:
+ *   LOG-1  Positions count from 1 without a gap. A row is at one position, and never changes.
+ *   LOG-2  (fence) Once `take` has returned an epoch, no row of a lower one is added.
+ *   LOG-3  Rows are appended behind the row they follow, or not at all; those of one call together or not at all.
+ *   LOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
+ */
+import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
+import type { LeaderOf, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
+
+/** The lease as it stands; at most 0 when it has ended. */
+export type Lease = LeaderOf & { readonly expiresInMs: number };
+
+/** A row without its bytes. */
+export type RowName = Omit<LogRow, 'bytes'>;
+
+/** The end of the log as `resolve` has found it, durably. */
+export type Resolved = {
+  /** False: another has taken over. */
+  readonly isLeader: boolean;
+  /** False: the log has lost the row after which it was read. */
+  readonly hasLastHeld: boolean;
+  /** The rows behind that. They are held. */
+  readonly rows: readonly RowName[];
+};
+
+/** Every call may reject: then its outcome is not known. */
+export type ReplicatedLog = {
+  /** Takes the lease if it has ended, or in any case. @returns the new epoch and the log's end, or null. */
+  take(isForced: boolean): Promise<{ readonly epoch: number; readonly end: number } | null>;
+  lease(): Promise<Lease>;
+  /** @returns false when another has taken over. */
+  renew(epoch: number): Promise<boolean>;
+  /** Ends the lease of this epoch now. */
+  release(epoch: number): Promise<void>;
+  /** Ends the lease and the epoch of any leader, without a new one. */
+  fence(): Promise<void>;
+  /**
+   * Appends rows behind the row at `after`. Several calls may be underway, and are made in order.
+   * @returns false when nothing was added: another has taken over, or a call before has failed.
+   */
+  append(epoch: number, after: number, rows: readonly NewRow[]): Promise<boolean>;
+  /** After an append whose outcome is not known: reads the log behind `lastHeld`, and makes what is there durable. */
+  resolve(epoch: number, lastHeld: number): Promise<Resolved>;
+  /** The next rows after a position, as many as have about `mostBytes`, and one at least if there is one. */
+  readAfter(position: number, mostBytes: number): Promise<readonly LogRow[]>;
+  /** The row at a position, and the one that a stream ends with at this sequence; null: there is none. */
+  nameAt(position: number): Promise<RowName | null>;
+  rowOf(stream: number, sequence: number): Promise<LogRow | null>;
+  /** The first row of a stream after this sequence. */
+  firstAfter(stream: number, sequence: number): Promise<RowName | null>;
+  /** The last row of each stream. */
+  ends(): Promise<readonly StreamEnd[]>;
+  /** Notes that this member has applied the rows up to `position` durably. */
+  report(position: number): Promise<void>;
+  facts(): Promise<LogFacts>;
+  /** Deletes rows that every member has, some at a time. @returns how many. */
+  trim(): Promise<number>;
+  close(): Promise<void>;
+};
+
+/** For the status. */
+export type LogFacts = {
+  readonly start: number;
+  readonly end: number;
+  readonly logBytes: number;
+  readonly members: readonly MemberStatus[];
+};
+
+/** This process may not take part in the cluster: another attempt would end the same way. */
+export class NotAMemberError extends Error {
+  override readonly name = 'NotAMemberError';
+}

@@ -1,0 +1,271 @@
+/**
+ * The replicated log in PostgreSQL (data/schema/log.sql).
+ *
+ * One connection writes: it appends and holds the lease, so that all that this process writes is in one order. Another
+ * reads, notes positions and trims; it never waits for the standbys, so it answers while the other one does.
+ *
+ * Fence (LOG-2): an append locks the leader's row with FOR KEY SHARE where it has the epoch of the append. Taking the
+ * lease changes the epoch, a column of a unique key, and so waits for these locks. An append is therefore committed
+ * before the epoch changes, and the new leader reads its rows, or it finds no row with its epoch and adds nothing.
+ *
+ * Order (LOG-3): an append adds nothing where the row that it follows is not there. When one of several that are
+ * underway fails, those behind it add nothing.
+ *
+ * Unknown outcomes (LOG-4): a connection that is lost, an error, and a commit with a warning (CONNECTION-2) all reject.
+ * `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this commit
+ * have all before it.
+ */
+import { readFileSync } from 'node:fs';
+import { assert } from '../../shared/base/assert.ts';
+import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
+import type { MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
+import { type Connection, type Purpose, Servers } from './connection.ts';
+import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type Resolved, type RowName } from './log.ts';
+import { SQL } from './statements.ts';
+
+const SCHEMA_URL = new URL('../../data/schema/log.sql', import.meta.url);
+/** A lease that is not renewed ends after this time, by the database's clock. */
+const LEASE_MS = 2000;
+/** A statement that is older than this makes the connections look whether their server is still there. */
+const SUSPECT_MS = 1000;
+const LOOK_EVERY_MS = 250;
+const READ_WITHIN_MS = 1500;
+/** Members that are silent for longer do not keep rows from being trimmed: they join anew by a snapshot. */
+const FORGOTTEN_MS = 24 * 3_600_000;
+const TRIM_ROWS = 2000;
+const MOST_ROWS_READ = 1000;
+
+export type PostgresLogOptions = {
+  readonly url: string;
+  readonly cluster: string;
+  readonly holder: string;
+  readonly address: string;
+  readonly isUnreplicatedAllowed: boolean;
+  readonly facts: Readonly<Record<string, string>>;
+};
+
+export class PostgresLog implements ReplicatedLog {
+  readonly #options: PostgresLogOptions;
+  readonly #servers: Servers;
+  readonly #connections: Record<Purpose, Connection | null> = { write: null, read: null };
+  readonly #connecting: Record<Purpose, Promise<Connection> | null> = { write: null, read: null };
+  readonly #watch: NodeJS.Timeout;
+  #isLooking = false;
+  #isClosed = false;
+
+  private constructor(options: PostgresLogOptions) {
+    this.#options = options;
+    this.#servers = new Servers(options.url, options.isUnreplicatedAllowed);
+    this.#watch = setInterval(() => void this.#look(), LOOK_EVERY_MS);
+  }
+
+  /** Makes the tables where there are none. Rejects with NotAMemberError where the cluster has other facts. */
+  static async open(options: PostgresLogOptions): Promise<PostgresLog> {
+    const log = new PostgresLog(options);
+    try {
+      await log.#prepare();
+      return log;
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+  }
+
+  async #prepare(): Promise<void> {
+    const { cluster, facts } = this.#options;
+    const connection = await this.#connection('write');
+    const schema = readFileSync(SCHEMA_URL, 'utf8');
+    // Two processes may start at once, and one statement is one transaction.
+    await connection.runScript(`SELECT pg_advisory_xact_lock(${SCHEMA_LOCK});\n${schema}`);
+    await connection.run(SQL.addCluster, [cluster]);
+    for (const [name, value] of Object.entries(facts)) {
+      await connection.run(SQL.addFact, [cluster, name, value]);
+      const { rows } = await connection.run<{ value: string }>(SQL.fact, [cluster, name]);
+      const found = rows[0]?.value;
+      if (found === value) continue;
+      throw new NotAMemberError(`the cluster ${cluster} has ${name} ${found}, and this process ${value}`);
+    }
+  }
+
+  async take(isForced: boolean): Promise<{ epoch: number; end: number } | null> {
+    const { cluster, holder, address } = this.#options;
+    const connection = await this.#connection('write');
+    const values = [cluster, holder, address, LEASE_MS, isForced];
+    const { rows, hasWarning } = await connection.run<{ epoch: number }>(SQL.take, values);
+    if (rows[0] === undefined) return null;
+    requireReplicated(hasWarning);
+    const end = await connection.run<{ position: number }>(SQL.end, [cluster]);
+    return { epoch: rows[0].epoch, end: end.rows[0]!.position };
+  }
+
+  async lease(): Promise<Lease> {
+    const [lease] = await this.#read<Lease>(SQL.lease, [this.#options.cluster]);
+    assert(lease !== undefined, 'log: its cluster is there since it was opened');
+    return lease;
+  }
+
+  async renew(epoch: number): Promise<boolean> {
+    const connection = await this.#connection('write');
+    const { count, hasWarning } = await connection.run(SQL.renew, [this.#options.cluster, epoch, LEASE_MS]);
+    requireReplicated(hasWarning);
+    return count === 1;
+  }
+
+  async release(epoch: number): Promise<void> {
+    const connection = await this.#connection('write');
+    await connection.run(SQL.renew, [this.#options.cluster, epoch, 0]);
+  }
+
+  async fence(): Promise<void> {
+    const connection = await this.#connection('write');
+    const { hasWarning } = await connection.run(SQL.take, [this.#options.cluster, '', '', 0, true]);
+    requireReplicated(hasWarning);
+  }
+
+  /** It never opens a connection: what was sent on the one before may still arrive, and `resolve` finds out. */
+  async append(epoch: number, after: number, rows: readonly NewRow[]): Promise<boolean> {
+    const connection = this.#connections.write;
+    if (connection === null || connection.isGone) throw new Error('the connection to the log is lost');
+    const starts: number[] = [];
+    let lengthBytes = 0;
+    for (const { bytes } of rows) {
+      starts.push(lengthBytes + 1);
+      lengthBytes += bytes.length;
+    }
+    const { count, hasWarning } = await connection.run(SQL.append, [
+      this.#options.cluster,
+      epoch,
+      after,
+      rows.map(({ stream }) => stream),
+      rows.map(({ sequence }) => sequence),
+      starts,
+      rows.map(({ bytes }) => bytes.length),
+      rows.length === 1 ? Buffer.from(rows[0]!.bytes.buffer, rows[0]!.bytes.byteOffset, lengthBytes) : joined(rows),
+    ]);
+    assert(count === 0 || count === rows.length, 'LOG-3: all rows of an append are added or none');
+    requireReplicated(hasWarning);
+    return count > 0;
+  }
+
+  async resolve(epoch: number, lastHeld: number): Promise<Resolved> {
+    const { cluster } = this.#options;
+    const connection = await this.#connection('write');
+    const reading = connection.run<RowName>(SQL.namesFrom, [cluster, lastHeld]);
+    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS]);
+    const [{ rows }, { count, hasWarning }] = await Promise.all([reading, renewing]);
+    requireReplicated(hasWarning);
+    const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;
+    return { isLeader: count === 1, hasLastHeld, rows: rows.filter(({ position }) => position > lastHeld) };
+  }
+
+  async readAfter(position: number, mostBytes: number): Promise<readonly LogRow[]> {
+    const values = [this.#options.cluster, position, MOST_ROWS_READ, mostBytes];
+    return (await this.#read<LogRow>(SQL.readAfter, values)).map(copied);
+  }
+
+  async nameAt(position: number): Promise<RowName | null> {
+    const [row] = await this.#read<RowName>(SQL.nameAt, [this.#options.cluster, position]);
+    return row ?? null;
+  }
+
+  async rowOf(stream: number, sequence: number): Promise<LogRow | null> {
+    const values = [this.#options.cluster, stream, sequence];
+    const [row] = await this.#read<LogRow>(SQL.rowOf, values);
+    return row === undefined ? null : copied(row);
+  }
+
+  async firstAfter(stream: number, sequence: number): Promise<RowName | null> {
+    const [row] = await this.#read<RowName>(SQL.firstAfter, [this.#options.cluster, stream, sequence]);
+    return row ?? null;
+  }
+
+  async ends(): Promise<readonly StreamEnd[]> {
+    return this.#read<StreamEnd>(SQL.ends, [this.#options.cluster]);
+  }
+
+  async report(position: number): Promise<void> {
+    const { cluster, holder, address } = this.#options;
+    await this.#read(SQL.report, [cluster, holder, address, position]);
+  }
+
+  async facts(): Promise<LogFacts> {
+    const { cluster } = this.#options;
+    const [[size], members] = await Promise.all([
+      this.#read<Omit<LogFacts, 'members'>>(SQL.size, [cluster]),
+      this.#read<MemberStatus>(SQL.members, [cluster]),
+    ]);
+    return { ...size!, members };
+  }
+
+  async trim(): Promise<number> {
+    const connection = await this.#connection('read');
+    const values = [this.#options.cluster, FORGOTTEN_MS, TRIM_ROWS];
+    return (await connection.runWithin(READ_WITHIN_MS, SQL.trim, values)).count;
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearInterval(this.#watch);
+    const { write, read } = this.#connections;
+    // A statement that waits for the standbys would hold up the end.
+    if (write !== null && write.oldestMs > 0) write.destroy();
+    await Promise.allSettled([write?.close(), read?.close()]);
+  }
+
+  async #read<Row>(statement: (typeof SQL)[keyof typeof SQL], values: readonly unknown[]): Promise<readonly Row[]> {
+    const connection = await this.#connection('read');
+    return (await connection.runWithin<Row>(READ_WITHIN_MS, statement, values)).rows;
+  }
+
+  /** The connection, or a new one where it is gone. */
+  async #connection(purpose: Purpose): Promise<Connection> {
+    if (this.#isClosed) throw new Error('the log is closed');
+    const existing = this.#connections[purpose];
+    if (existing !== null && !existing.isGone) return existing;
+    this.#connecting[purpose] ??= this.#servers.connect(purpose).finally(() => {
+      this.#connecting[purpose] = null;
+    });
+    const connection = await this.#connecting[purpose];
+    this.#connections[purpose] = connection;
+    return connection;
+  }
+
+  /**
+   * Looks after a statement that takes long. Its server may wait for the standbys, and then so does this process. Or
+   * the server, or only the connection, is gone without a word; or the server was abandoned, and another one serves.
+   */
+  async #look(): Promise<void> {
+    const { write, read } = this.#connections;
+    if (this.#isLooking || write === null || write.isGone || write.oldestMs < SUSPECT_MS) return;
+    this.#isLooking = true;
+    try {
+      const [backend] = await this.#read<{ state: string }>(SQL.backend, [write.pid]);
+      if (read !== null && this.#connections.read?.timeline !== write.timeline) write.destroy();
+      else if (backend?.state !== 'active') write.destroy();
+      else if (await this.#servers.hasNewer(write.timeline)) {
+        write.destroy();
+        read?.destroy();
+      }
+    } catch {
+      write.destroy();
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+}
+
+/** Any number that nothing else in the database locks. */
+const SCHEMA_LOCK = 7_214_001;
+
+/** With memory of its own, which can be sent to another thread. */
+function copied(row: LogRow): LogRow {
+  return { ...row, bytes: new Uint8Array(row.bytes) };
+}
+
+function joined(rows: readonly NewRow[]): Buffer {
+  return Buffer.concat(rows.map(({ bytes }) => bytes));
+}
+
+function requireReplicated(hasWarning: boolean): void {
+  if (hasWarning) throw new Error('LOG-4: the database has not waited for its standbys');
+}

@@ -1,0 +1,126 @@
+/** The statements of the replicated log: each has a name, under which the database keeps its plan. */
+import type { Statement } from './connection.ts';
+
+const NAME = 'position, epoch, stream, sequence';
+
+export const SQL = {
+  addCluster: statement(
+    'addCluster',
+    `INSERT INTO exchange_leader (cluster, epoch, holder, address, expires_at) VALUES ($1, 0, '', '', to_timestamp(0))
+     ON CONFLICT DO NOTHING`,
+  ),
+  addFact: statement(
+    'addFact',
+    'INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+  ),
+  fact: statement('fact', 'SELECT value FROM exchange_fact WHERE cluster = $1 AND name = $2'),
+
+  /** The condition is looked at again with the newest row, when another process has changed it meanwhile. */
+  take: statement(
+    'take',
+    `UPDATE exchange_leader SET epoch = epoch + 1, holder = $2, address = $3,
+       expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
+     WHERE cluster = $1 AND ($5::boolean OR expires_at <= clock_timestamp()) RETURNING epoch`,
+  ),
+  renew: statement(
+    'renew',
+    `UPDATE exchange_leader SET expires_at = clock_timestamp() + $3::int * interval '1 millisecond'
+     WHERE cluster = $1 AND epoch = $2`,
+  ),
+  lease: statement(
+    'lease',
+    `SELECT epoch, holder, address,
+       (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::float8 AS "expiresInMs"
+     FROM exchange_leader WHERE cluster = $1`,
+  ),
+
+  append: statement(
+    'append',
+    `WITH leader AS MATERIALIZED (
+       SELECT 1 FROM exchange_leader WHERE cluster = $1 AND epoch = $2 FOR KEY SHARE
+     )
+     INSERT INTO exchange_log (cluster, position, epoch, stream, sequence, bytes)
+     SELECT $1, $3::bigint + new.number, $2::bigint, new.stream, new.sequence,
+       substring($8::bytea FROM new.start FOR new.length)
+     FROM unnest($4::int[], $5::bigint[], $6::int[], $7::int[])
+       WITH ORDINALITY AS new (stream, sequence, start, length, number)
+     WHERE EXISTS (SELECT FROM leader)
+       AND ($3::bigint = 0 OR EXISTS (SELECT FROM exchange_log WHERE cluster = $1 AND position = $3::bigint))`,
+  ),
+  end: statement('end', 'SELECT coalesce(max(position), 0) AS position FROM exchange_log WHERE cluster = $1'),
+  namesFrom: statement(
+    'namesFrom',
+    `SELECT ${NAME} FROM exchange_log WHERE cluster = $1 AND position >= $2 ORDER BY position`,
+  ),
+  nameAt: statement('nameAt', `SELECT ${NAME} FROM exchange_log WHERE cluster = $1 AND position = $2`),
+  rowOf: statement(
+    'rowOf',
+    `SELECT ${NAME}, bytes FROM exchange_log WHERE cluster = $1 AND stream = $2 AND sequence = $3`,
+  ),
+  firstAfter: statement(
+    'firstAfter',
+    `SELECT ${NAME} FROM exchange_log WHERE cluster = $1 AND stream = $2 AND sequence > $3 ORDER BY sequence LIMIT 1`,
+  ),
+  /** Goes from stream to stream in the index, instead of through all rows. */
+  ends: statement(
+    'ends',
+    `WITH RECURSIVE streams AS (
+       SELECT min(stream) AS stream FROM exchange_log WHERE cluster = $1
+       UNION ALL
+       SELECT (SELECT min(stream) FROM exchange_log WHERE cluster = $1 AND stream > streams.stream)
+       FROM streams WHERE streams.stream IS NOT NULL
+     )
+     SELECT ends.* FROM streams CROSS JOIN LATERAL (
+       SELECT ${NAME} FROM exchange_log WHERE cluster = $1 AND stream = streams.stream ORDER BY sequence DESC LIMIT 1
+     ) AS ends ORDER BY stream`,
+  ),
+  readAfter: statement(
+    'readAfter',
+    `SELECT ${NAME}, bytes FROM (
+       SELECT *, sum(octet_length(bytes)) OVER (ORDER BY position) - octet_length(bytes) AS bytes_before FROM (
+         SELECT * FROM exchange_log WHERE cluster = $1 AND position > $2 ORDER BY position LIMIT $3
+       ) AS next
+     ) AS counted WHERE bytes_before < $4::bigint ORDER BY position`,
+  ),
+
+  report: statement(
+    'report',
+    `INSERT INTO exchange_member (cluster, holder, address, position, seen_at)
+     VALUES ($1, $2, $3, $4, clock_timestamp())
+     ON CONFLICT (cluster, holder) DO UPDATE
+       SET address = excluded.address, position = excluded.position, seen_at = excluded.seen_at`,
+  ),
+  members: statement(
+    'members',
+    `SELECT holder, address, position,
+       (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
+     FROM exchange_member WHERE cluster = $1 ORDER BY holder`,
+  ),
+  size: statement(
+    'size',
+    `SELECT coalesce(min(position), 0) AS start, coalesce(max(position), 0) AS "end",
+       pg_total_relation_size('exchange_log') AS "logBytes"
+     FROM exchange_log WHERE cluster = $1`,
+  ),
+  /** The last row of each stream stays: it says where the stream continues. */
+  trim: statement(
+    'trim',
+    `DELETE FROM exchange_log WHERE cluster = $1 AND position IN (
+       SELECT position FROM exchange_log AS old WHERE cluster = $1
+         AND position <= (
+           SELECT min(position) FROM exchange_member
+           WHERE cluster = $1 AND seen_at > clock_timestamp() - $2::bigint * interval '1 millisecond'
+         )
+         AND EXISTS (
+           SELECT FROM exchange_log AS later
+           WHERE later.cluster = $1 AND later.stream = old.stream AND later.sequence > old.sequence
+         )
+       ORDER BY position LIMIT $3
+     )`,
+  ),
+  backend: statement('backend', 'SELECT state FROM pg_stat_activity WHERE pid = $1'),
+} as const;
+
+function statement(name: string, text: string): Statement {
+  return { name, text };
+}
