@@ -5,14 +5,14 @@
  * used. Of two the newer is: a failover starts a new timeline, and an abandoned primary stays on the old one.
  *
  * Invariants:
- *   CONNECTION-1  A process never goes back to a server of an older timeline than it has seen.
- *   CONNECTION-2  A warning is reported with the statement it belongs to: a commit that came with one may be on the
- *                 primary alone, because waiting for the standbys was cancelled.
- *   CONNECTION-3  A statement whose connection is gone rejects. Nothing is sent twice.
+ *   SERVERS-1  A process never goes back to a server of an older timeline than it has seen.
+ *   SERVERS-2  A warning is reported with the statement it belongs to: a commit that came with one may be on the
+ *              primary alone, because waiting for the standbys was cancelled.
+ *   SERVERS-3  A statement whose connection is gone rejects. Nothing is sent twice.
  */
 import pg from 'pg';
 
-/** The time that a server has for accepting a connection, and that one has for a better one once another has accepted. */
+/** The time in which a server has to accept a connection; once one has, a better one has the second time for it. */
 const CONNECT_MS = 1500;
 const BETTER_MS = 200;
 /** Of both sides: a peer that is gone is noticed after this time even if nothing is sent. */
@@ -156,7 +156,7 @@ export class Servers {
     if (best === undefined) throw new Error(problems.join('; ') || 'no server of the log has answered');
     if (best.timeline < this.#newestTimeline) {
       best.destroy();
-      throw new Error(`CONNECTION-1: ${best.server} is an abandoned primary`);
+      throw new Error(`SERVERS-1: ${best.server} is an abandoned primary`);
     }
     this.#newestTimeline = best.timeline;
     return best;

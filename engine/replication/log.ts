@@ -3,10 +3,11 @@
  * appends to. postgresLog.ts is the real one; the simulator has another, whose faults it chooses.
  *
  * Invariants:
- *   LOG-1  Positions count from 1 without a gap. A row is at one position, and never changes.
- *   LOG-2  (fence) Once `take` has returned an epoch, no row of a lower one is added.
- *   LOG-3  Rows are appended behind the row they follow, or not at all; those of one call together or not at all.
- *   LOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
+ *   CLUSTERLOG-1  Positions count from 1 without a gap. A row is at one position, and never changes.
+ *   CLUSTERLOG-2  (fence) Once `take` has returned an epoch, no row of a lower one is added.
+ *   CLUSTERLOG-3  Rows are appended behind the row they follow, or not at all; those of one call together or not at
+ *                 all.
+ *   CLUSTERLOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
  */
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 import type { LeaderOf, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';

@@ -4,14 +4,15 @@
  * One connection writes: it appends and holds the lease, so that all that this process writes is in one order. Another
  * reads, notes positions and trims; it never waits for the standbys, so it answers while the other one does.
  *
- * Fence (LOG-2): an append locks the leader's row with FOR KEY SHARE where it has the epoch of the append. Taking the
+ * Fence (CLUSTERLOG-2): an append locks the leader's row with FOR KEY SHARE where it has the append's epoch. Taking the
  * lease changes the epoch, a column of a unique key, and so waits for these locks. An append is therefore committed
  * before the epoch changes, and the new leader reads its rows, or it finds no row with its epoch and adds nothing.
  *
- * Order (LOG-3): an append adds nothing where the row that it follows is not there. When one of several that are
+ * Order (CLUSTERLOG-3): an append adds nothing where the row that it follows is not there. When one of several that are
  * underway fails, those behind it add nothing.
  *
- * Unknown outcomes (LOG-4): a connection that is lost, an error, and a commit with a warning (CONNECTION-2) all reject.
+ * Unknown outcomes (CLUSTERLOG-4): a connection that is lost, an error, and a commit with a warning (SERVERS-2) all
+ * reject.
  * `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this commit
  * have all before it.
  */
@@ -142,7 +143,7 @@ export class PostgresLog implements ReplicatedLog {
       rows.map(({ bytes }) => bytes.length),
       rows.length === 1 ? Buffer.from(rows[0]!.bytes.buffer, rows[0]!.bytes.byteOffset, lengthBytes) : joined(rows),
     ]);
-    assert(count === 0 || count === rows.length, 'LOG-3: all rows of an append are added or none');
+    assert(count === 0 || count === rows.length, 'CLUSTERLOG-3: all rows of an append are added or none');
     requireReplicated(hasWarning);
     return count > 0;
   }
@@ -267,5 +268,5 @@ function joined(rows: readonly NewRow[]): Buffer {
 }
 
 function requireReplicated(hasWarning: boolean): void {
-  if (hasWarning) throw new Error('LOG-4: the database has not waited for its standbys');
+  if (hasWarning) throw new Error('CLUSTERLOG-4: the database has not waited for its standbys');
 }

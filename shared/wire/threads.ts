@@ -260,6 +260,8 @@ export type ReplicationStatus = {
 export type ReplicationMessage =
   /** The log is open: which row is its last of each stream. The gateway answers with `follow`. */
   | { readonly opened: { readonly ends: readonly StreamEnd[] } }
+  /** The log cannot be opened; it is tried again. */
+  | { readonly unreachable: string }
   /** This process has the lease. All rows were posted before; it writes nothing before the request `mayLead`. */
   | { readonly role: 'leader'; readonly epoch: number }
   | { readonly role: 'standby'; readonly leader: LeaderOf | null }

@@ -37,7 +37,7 @@ test('rows of all streams are in one order, and found by position, stream and se
   );
 });
 
-test('LOG-3: rows are added behind the row they follow, or not at all', { skip }, async (t) => {
+test('CLUSTERLOG-3: rows are added behind the row they follow, or not at all', { skip }, async (t) => {
   const log = await openLog(t, await (await sharedPostgres()).database(), 'a');
   const { epoch } = (await log.take(false))!;
   // The first fails, so the others, which were sent already, must add nothing.

@@ -28,7 +28,7 @@ export const ROOMS: readonly Room[] = [
     own: 'base book core journal projector settlement snapshot',
     shared: 'base client crypto tables wire',
   },
-  { room: 'engine/replication', own: 'journal snapshot', shared: 'base' },
+  { room: 'engine/replication', own: 'journal snapshot', shared: 'base wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/page', own: '', shared: 'base' },
   { room: 'gateway/docs', own: 'page', shared: 'api base' },

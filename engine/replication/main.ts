@@ -1,0 +1,52 @@
+/**
+ * Entry point of the replication thread: the only one that speaks to the database of the replicated log. A process has
+ * one if it is a member of a cluster (JOURNAL=postgres), and no other code of this room is loaded without it.
+ * Owner: this thread has the connections, and writes the memory of replication.ts.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { assert } from '../../shared/base/assert.ts';
+import type { ReplicationMessage, ReplicationOptions, ReplicationRequest } from '../../shared/wire/threads.ts';
+import { NotAMemberError } from './log.ts';
+import { Member } from './member.ts';
+import { PostgresLog } from './postgresLog.ts';
+
+const RETRY_MS = 500;
+
+assert(parentPort !== null, 'replication: runs as a worker thread');
+const port = parentPort;
+const options = workerData as ReplicationOptions;
+let isStopped = false;
+let member: Member | null = null;
+
+port.on('message', (request: ReplicationRequest) => {
+  if (request !== 'stop') {
+    member?.receive(request);
+    return;
+  }
+  isStopped = true;
+  void (member?.stop() ?? Promise.resolve()).finally(() => port.close());
+});
+await start();
+
+async function start(): Promise<void> {
+  while (!isStopped) {
+    try {
+      const log = await PostgresLog.open(options);
+      member = new Member({ options, log, post });
+      await member.open();
+      return;
+    } catch (error) {
+      const { message } = error as Error;
+      if (error instanceof NotAMemberError) {
+        post({ lost: message });
+        return;
+      }
+      post({ unreachable: message });
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+function post(message: ReplicationMessage): void {
+  port.postMessage(message);
+}

@@ -1,0 +1,384 @@
+/**
+ * A member of a cluster: follows the log as a standby, takes the lease when it has ended, and then ships its rows.
+ * Owner: the replication thread (main.ts), which has given it the log; tests give it another one.
+ *
+ *   opened ──► follow ──► standby ──── the lease has ended ────► leader ──► mayLead ──► ships
+ *                           │  rows to the gateway                 │
+ *                           └───────────── lost ◄──────────────────┘ another leads, or the log contradicts
+ *
+ * Invariants:
+ *   MEMBER-1  Before `role: leader` is posted every row of the log was posted. Nothing is shipped before `mayLead`.
+ *   MEMBER-2  `held` of a stream is set from rows that the log holds, never from rows that were sent.
+ *   MEMBER-3  After `lost` nothing is posted, and nothing is held any more.
+ *   MEMBER-4  A standby posts each row once, in order, and stops at a row that does not follow from the last one.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { type LogRow, type NewRow, Replication } from '../../shared/wire/replication.ts';
+import { wakeConsumer } from '../../shared/wire/ring.ts';
+import type {
+  LeaderOf,
+  LocalEnd,
+  ReplicationMessage,
+  ReplicationOptions,
+  ReplicationRequest,
+  ReplicationStatus,
+} from '../../shared/wire/threads.ts';
+import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
+import { Outboxes } from './outboxes.ts';
+import { Shipper } from './shipper.ts';
+
+const RENEW_MS = 500;
+/** The pause of a standby between two looks for rows, and for the lease. */
+const POLL_MS = 10;
+const LEASE_POLL_MS = 200;
+const STATUS_MS = 500;
+const REPORT_MS = 1000;
+const TRIM_MS = 10_000;
+/** Rows that wait for longer mean that the log cannot be written. */
+const STALL_MS = 1000;
+/** Of rows that a standby has posted and the gateway has not applied; of rows that a leader has sent. */
+const MOST_POSTED_BYTES = 8 << 20;
+const MOST_WAITING_BYTES = 16 << 20;
+const READ_BYTES = 1 << 20;
+/** Rows that were held so long ago are durable here too: a journal that cannot be written ends its process at once. */
+const LEADER_DURABLE_MS = 60_000;
+/** A planned end waits so long for the last rows. */
+const STOP_MS = 3000;
+
+type Parts = {
+  readonly options: Pick<ReplicationOptions, 'holder' | 'memory' | 'outboxes' | 'commandRings'>;
+  readonly log: ReplicatedLog;
+  readonly post: (message: ReplicationMessage) => void;
+};
+
+export class Member {
+  readonly #log: ReplicatedLog;
+  readonly #post: Parts['post'];
+  readonly #options: Parts['options'];
+  readonly #memory: Replication;
+  readonly #outboxes: Outboxes;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #shipper: Shipper | null = null;
+  #isEnded = false;
+  #epoch = 0;
+  #leader: LeaderOf | null = null;
+  /** The last row that was posted, and the last that the gateway has applied. */
+  #position = 0;
+  #applied = 0;
+  /** The messages that are not applied yet: the last position of each, and its bytes. */
+  readonly #posted: { readonly position: number; readonly bytes: number }[] = [];
+  #postedBytes = 0;
+  /** The last row that was posted; null before the first. */
+  #last: RowName | null = null;
+  /** The last sequence of each stream that this process had before it followed. */
+  #local: ReadonlyMap<number, number> = new Map();
+  #isForced = false;
+  #mayLead: () => void = () => {};
+  #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [] };
+  #problem: string | null = null;
+  /** Positions that a leader has held, by the time: the oldest are durable here. */
+  readonly #heldAt: { readonly atMs: number; readonly position: number }[] = [];
+
+  constructor({ options, log, post }: Parts) {
+    this.#options = options;
+    this.#log = log;
+    this.#post = post;
+    this.#memory = new Replication(options.memory);
+    this.#outboxes = new Outboxes(options.outboxes, () => this.#ship());
+  }
+
+  async open(): Promise<void> {
+    const ends = await this.#log.ends();
+    for (const { stream, sequence } of ends) this.#hold(stream, sequence);
+    this.#post({ opened: { ends } });
+  }
+
+  receive(request: Exclude<ReplicationRequest, 'stop'>): void {
+    if ('follow' in request) void this.#live(request.follow);
+    else if ('applied' in request) this.#setApplied(request.applied);
+    else if ('mayLead' in request) this.#mayLead();
+    else if ('promote' in request) this.#isForced = true;
+    else void this.#log.fence().catch((error: Error) => this.#note(error));
+  }
+
+  /** The planned end: ships what is left, and gives the lease back, so that a standby takes it at once. */
+  async stop(): Promise<void> {
+    const shipper = this.#shipper;
+    const deadlineMs = performance.now() + STOP_MS;
+    const isShipped = (): boolean => this.#outboxes.isEmpty() && shipper?.waitingRows === 0;
+    while (shipper !== null && !this.#isEnded && !isShipped() && performance.now() < deadlineMs) {
+      this.#ship();
+      await sleep(1);
+    }
+    const isLeader = this.#epoch > 0 && !this.#isEnded && this.#leader?.holder === this.#options.holder;
+    this.#end();
+    if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), sleep(STOP_MS)]);
+    await this.#log.close();
+  }
+
+  async #live(ends: readonly LocalEnd[]): Promise<void> {
+    try {
+      this.#every(STATUS_MS, () => this.#postStatus());
+      this.#every(REPORT_MS, () => this.#log.report(this.#durable()));
+      await this.#start(ends);
+      const epoch = await this.#follow();
+      if (epoch === null) return;
+      const mayLead = new Promise<void>((resolve) => {
+        this.#mayLead = resolve;
+      });
+      this.#post({ role: 'leader', epoch });
+      await mayLead;
+      if (!this.#isEnded) this.#lead(epoch);
+    } catch (error) {
+      this.#lose((error as Error).message);
+    }
+  }
+
+  /** Finds the last position whose rows, and all before it, are here. */
+  async #start(ends: readonly LocalEnd[]): Promise<void> {
+    const local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
+    await this.#insist(async () => {
+      const firsts = await Promise.all(
+        (await this.#log.ends()).map(({ stream }) => this.#log.firstAfter(stream, local.get(stream) ?? 0)),
+      );
+      const next = firsts.filter((name) => name !== null).map(({ position }) => position);
+      this.#position = next.length > 0 ? Math.min(...next) - 1 : (await this.#log.facts()).end;
+    });
+    this.#applied = this.#position;
+    this.#local = local;
+  }
+
+  /** @returns the epoch in which this process leads, once every row was posted; null when it was ended. */
+  async #follow(): Promise<number | null> {
+    let nextLookMs = 0;
+    while (!this.#isEnded) {
+      try {
+        if (performance.now() >= nextLookMs) {
+          const lease = await this.#log.lease();
+          await this.#requireLast();
+          nextLookMs = performance.now() + LEASE_POLL_MS;
+          this.#show(lease);
+          if (lease.expiresInMs <= 0 || this.#isForced) {
+            const taken = await this.#log.take(this.#isForced);
+            this.#isForced = false;
+            if (taken !== null) return await this.#finish(taken.epoch, taken.end);
+          }
+        }
+        const count = await this.#postNext();
+        this.#problem = null;
+        if (count === 0) await sleep(POLL_MS);
+      } catch (error) {
+        this.#rethrow(error);
+        await sleep(POLL_MS * 10);
+      }
+    }
+    return null;
+  }
+
+  /** Reads the log to its end, in the lease that this process has. */
+  async #finish(epoch: number, end: number): Promise<number | null> {
+    this.#epoch = epoch;
+    this.#memory.setEpoch(epoch);
+    this.#every(RENEW_MS, () => this.#renew());
+    while (!this.#isEnded && this.#position < end) {
+      await this.#insist(async () => {
+        if ((await this.#postNext()) === 0) await sleep(POLL_MS);
+      });
+    }
+    this.#leader = { ...(await this.#insist(() => this.#log.lease())), epoch };
+    return this.#isEnded ? null : epoch;
+  }
+
+  #show({ holder, address, epoch, expiresInMs }: Lease): void {
+    const leader = expiresInMs <= 0 || holder === '' ? null : { holder, address, epoch };
+    const isSame = this.#memory.state() === 'standby' && this.#leader?.epoch === leader?.epoch;
+    this.#leader = leader;
+    if (isSame) return;
+    this.#memory.setState('standby');
+    this.#memory.setEpoch(epoch);
+    this.#post({ role: 'standby', leader });
+  }
+
+  /** A failover of the database to a server that has not everything takes away rows which were read before. */
+  async #requireLast(): Promise<void> {
+    const last = this.#last;
+    const name = last === null ? null : await this.#log.nameAt(last.position);
+    // A row that is not the last one of its stream may have been trimmed meanwhile.
+    const isTrimmed = name === null && (await this.#log.facts()).end > (last?.position ?? 0);
+    if (last === null || isTrimmed || name?.epoch === last.epoch) return;
+    throw new NotAMemberError(`the log has lost the row at position ${last.position}, which this member has applied`);
+  }
+
+  /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
+  async #postNext(): Promise<number> {
+    if (this.#postedBytes >= MOST_POSTED_BYTES) return 0;
+    const rows = await this.#log.readAfter(this.#position, READ_BYTES);
+    if (rows.length === 0 || this.#isEnded) return 0;
+    let bytes = 0;
+    for (const row of rows) {
+      if (row.position !== this.#position + 1) {
+        throw new NotAMemberError(
+          `MEMBER-4: the log goes on at position ${row.position} after ${this.#position}: ` +
+            'what lies between was trimmed, and this member has to join anew',
+        );
+      }
+      this.#position = row.position;
+      bytes += row.bytes.length;
+    }
+    this.#last = rows.at(-1)!;
+    this.#posted.push({ position: this.#position, bytes });
+    this.#postedBytes += bytes;
+    const fresh = rows.filter(({ stream, sequence }) => sequence > (this.#local.get(stream) ?? 0));
+    for (const { stream, sequence } of fresh) this.#hold(stream, sequence);
+    if (fresh.length > 0) this.#post({ rows: fresh satisfies readonly LogRow[] });
+    else this.#setApplied(this.#position);
+    return rows.length;
+  }
+
+  #setApplied(position: number): void {
+    this.#applied = Math.max(this.#applied, position);
+    while (this.#posted.length > 0 && this.#posted[0]!.position <= this.#applied) {
+      this.#postedBytes -= this.#posted.shift()!.bytes;
+    }
+  }
+
+  #lead(epoch: number): void {
+    this.#shipper = new Shipper({
+      log: this.#log,
+      epoch,
+      end: this.#position,
+      onHeld: (rows, position) => this.#held(rows, position),
+      onLost: (reason) => this.#lose(reason),
+      onProblem: (problem) => {
+        this.#problem = problem;
+      },
+    });
+    this.#memory.setState('leader');
+    this.#every(TRIM_MS, () => this.#log.trim());
+    this.#every(STALL_MS / 4, () => this.#watchStall());
+    this.#outboxes.watch();
+    this.#ship();
+  }
+
+  #ship(): void {
+    const shipper = this.#shipper;
+    if (shipper === null || this.#isEnded) return;
+    for (const row of this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes)) shipper.add(row);
+  }
+
+  #held(rows: readonly NewRow[], position: number): void {
+    if (this.#isEnded) return;
+    const ends = new Map(rows.map(({ stream, sequence }) => [stream, sequence]));
+    for (const [stream, sequence] of ends) this.#hold(stream, sequence);
+    this.#position = position;
+    const atMs = performance.now();
+    if (atMs - (this.#heldAt.at(-1)?.atMs ?? 0) >= REPORT_MS) this.#heldAt.push({ atMs, position });
+    this.#ship();
+  }
+
+  #hold(stream: number, sequence: number): void {
+    this.#memory.setHeld(stream, sequence);
+    const ring = this.#options.commandRings[stream];
+    if (ring !== undefined) wakeConsumer(ring);
+  }
+
+  /** The position up to which this member has every row durably. */
+  #durable(): number {
+    if (this.#shipper === null) return this.#applied;
+    const beforeMs = performance.now() - LEADER_DURABLE_MS;
+    while (this.#heldAt.length > 1 && this.#heldAt[1]!.atMs < beforeMs) this.#heldAt.shift();
+    const first = this.#heldAt[0];
+    if (first !== undefined && first.atMs < beforeMs) this.#applied = Math.max(this.#applied, first.position);
+    return this.#applied;
+  }
+
+  #watchStall(): void {
+    const oldestMs = this.#shipper?.oldestMs ?? 0;
+    const state = oldestMs > STALL_MS ? 'stalled' : 'leader';
+    if (!this.#isEnded && this.#memory.state() !== state) this.#memory.setState(state);
+  }
+
+  async #renew(): Promise<void> {
+    try {
+      if (await this.#log.renew(this.#epoch)) return;
+    } catch (error) {
+      this.#shipper?.doubt();
+      throw error;
+    }
+    this.#lose(`another process leads since epoch ${this.#epoch}`);
+  }
+
+  async #postStatus(): Promise<void> {
+    try {
+      this.#facts = await this.#log.facts();
+    } finally {
+      const shipper = this.#shipper;
+      const status: ReplicationStatus = {
+        ...this.#facts,
+        leader: this.#leader,
+        waitingRows: shipper?.waitingRows ?? 0,
+        waitingBytes: shipper?.waitingBytes ?? 0,
+        oldestWaitMs: shipper?.oldestMs ?? 0,
+        appendMs: shipper?.appendMs ?? 0,
+        problem: this.#problem,
+      };
+      if (!this.#isEnded) this.#post({ status });
+    }
+  }
+
+  #lose(reason: string): void {
+    if (this.#isEnded) return;
+    this.#end();
+    this.#memory.setState('lost');
+    for (const ring of this.#options.commandRings) wakeConsumer(ring);
+    this.#post({ lost: reason });
+  }
+
+  #end(): void {
+    assert(!this.#isEnded, 'MEMBER-3: it ends once');
+    this.#isEnded = true;
+    for (const timer of this.#timers) clearInterval(timer);
+    this.#shipper?.end();
+    this.#outboxes.end();
+  }
+
+  /** Does it now and then, one after the other; a failure is a problem of the log, which may pass. */
+  #every(periodMs: number, run: () => unknown): void {
+    let isRunning = false;
+    const timer = setInterval(async () => {
+      if (isRunning) return;
+      isRunning = true;
+      await Promise.resolve()
+        .then(run)
+        .catch((error: Error) => this.#note(error));
+      isRunning = false;
+    }, periodMs);
+    this.#timers.push(timer);
+  }
+
+  /** Tries until it succeeds. */
+  async #insist<T>(run: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await run();
+      } catch (error) {
+        this.#rethrow(error);
+        if (this.#isEnded) throw error;
+        await sleep(POLL_MS * 10);
+      }
+    }
+  }
+
+  #rethrow(error: unknown): void {
+    if (error instanceof NotAMemberError) throw error;
+    this.#note(error as Error);
+  }
+
+  #note({ message }: Error): void {
+    this.#problem = message;
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,64 @@
+/**
+ * The outboxes of a process, and the order in which a leader takes rows out of them.
+ *
+ * Invariant:
+ *   OUTBOXES-1  A row of a shard never comes before a change of the gateway that its commands follow from. The gateway
+ *               puts such a change in before it sends the command; so the shards' outboxes are emptied first and that
+ *               of the gateway after them, and the gateway's rows go first.
+ */
+import { type NewRow, OutboxConsumer } from '../../shared/wire/replication.ts';
+import type { ReplicationOptions } from '../../shared/wire/threads.ts';
+
+export class Outboxes {
+  readonly #shards: readonly OutboxConsumer[];
+  readonly #gateway: OutboxConsumer;
+  readonly #onRows: () => void;
+  #isEnded = false;
+
+  constructor(buffers: ReplicationOptions['outboxes'], onRows: () => void) {
+    const consumers = buffers.map((buffer) => new OutboxConsumer(buffer));
+    this.#shards = consumers.slice(0, -1);
+    this.#gateway = consumers.at(-1)!;
+    this.#onRows = onRows;
+  }
+
+  /** Calls `onRows` from now on, in turns of the event loop, whenever there may be rows. */
+  watch(): void {
+    for (const consumer of [...this.#shards, this.#gateway]) void this.#watch(consumer);
+  }
+
+  /** @param mostBytes of the shards' rows, roughly; the gateway's are always taken, as shards may follow from them */
+  take(mostBytes: number): readonly NewRow[] {
+    const ofShards: NewRow[] = [];
+    let bytes = 0;
+    for (const consumer of this.#shards) {
+      for (let row = bytes < mostBytes ? consumer.next() : null; row !== null; ) {
+        ofShards.push(row);
+        bytes += row.bytes.length;
+        row = bytes < mostBytes ? consumer.next() : null;
+      }
+    }
+    const rows: NewRow[] = [];
+    for (let row = this.#gateway.next(); row !== null; row = this.#gateway.next()) rows.push(row);
+    return [...rows, ...ofShards];
+  }
+
+  isEmpty(): boolean {
+    return this.#gateway.isEmpty() && this.#shards.every((consumer) => consumer.isEmpty());
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    for (const consumer of [...this.#shards, this.#gateway]) consumer.wake();
+  }
+
+  async #watch(consumer: OutboxConsumer): Promise<void> {
+    while (!this.#isEnded) {
+      await consumer.waitAsync();
+      if (this.#isEnded) return;
+      this.#onRows();
+      // Where rows are left for want of room, others have to be held first.
+      if (!consumer.isEmpty()) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+  }
+}

@@ -1,0 +1,190 @@
+/**
+ * The rows of a leader on their way into the log: those that wait become one append, and a few appends are underway at
+ * a time, in order. Nothing is lost or added twice when the outcome of an append is not known.
+ *
+ * Invariants:
+ *   SHIPPER-1  A row keeps the position that it got when it was added: an append that is made again adds the same rows
+ *              at the same positions, or nothing.
+ *   SHIPPER-2  Rows are reported as held in order, once, and only when this or a later commit has waited for the
+ *              standbys.
+ *   SHIPPER-3  After an append whose outcome is not known, none is made before the log was read.
+ *   SHIPPER-4  Once another leads, or the log contradicts what was held, nothing is appended or reported any more.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import type { NewRow } from '../../shared/wire/replication.ts';
+import type { ReplicatedLog, Resolved } from './log.ts';
+
+/** While one append commits, the next one is on its way: more of them would only be smaller. */
+const MOST_UNDERWAY = 2;
+/** An append has rows of about this length together, and this number of rows at most. */
+const APPEND_BYTES = 1 << 20;
+const APPEND_ROWS = 1000;
+/** The pause before a log that cannot be reached is tried again. */
+const RETRY_MS = 100;
+
+type Waiting = NewRow & { readonly addedMs: number };
+
+type ShipperOptions = {
+  readonly log: Pick<ReplicatedLog, 'append' | 'resolve'>;
+  readonly epoch: number;
+  /** The log's last position. */
+  readonly end: number;
+  readonly onHeld: (rows: readonly NewRow[], position: number) => void;
+  readonly onLost: (reason: string) => void;
+  /** Null: the log can be written again. */
+  readonly onProblem: (problem: string | null) => void;
+};
+
+export class Shipper {
+  waitingBytes = 0;
+  /** Time that the last append took. */
+  appendMs = 0;
+  readonly #options: ShipperOptions;
+  /** Rows that are not held, the first at `#heldEnd + 1`. */
+  readonly #waiting: Waiting[] = [];
+  #heldEnd: number;
+  #sentEnd: number;
+  #underway = 0;
+  #isInDoubt = false;
+  #isResolving = false;
+  #isEnded = false;
+  #isQueued = false;
+
+  constructor(options: ShipperOptions) {
+    this.#options = options;
+    this.#heldEnd = options.end;
+    this.#sentEnd = options.end;
+  }
+
+  get heldEnd(): number {
+    return this.#heldEnd;
+  }
+
+  get waitingRows(): number {
+    return this.#waiting.length;
+  }
+
+  /** The age of the oldest row that is not held, 0 if there is none. */
+  get oldestMs(): number {
+    const first = this.#waiting[0];
+    return first === undefined ? 0 : performance.now() - first.addedMs;
+  }
+
+  add(row: NewRow): void {
+    this.#waiting.push({ ...row, addedMs: performance.now() });
+    this.waitingBytes += row.bytes.length;
+    if (this.#isQueued) return;
+    // The rows of one turn share an append.
+    this.#isQueued = true;
+    queueMicrotask(() => {
+      this.#isQueued = false;
+      this.#send();
+    });
+  }
+
+  /** A statement beside the appends has failed: their outcome may be unknown as well. */
+  doubt(): void {
+    this.#isInDoubt = true;
+    if (this.#underway === 0) void this.#resolve();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+  }
+
+  #send(): void {
+    while (!this.#isEnded && !this.#isInDoubt && this.#underway < MOST_UNDERWAY) {
+      const rows = this.#nextRows();
+      if (rows.length === 0) return;
+      const after = this.#sentEnd;
+      this.#sentEnd += rows.length;
+      this.#underway++;
+      void this.#append(after, rows);
+    }
+  }
+
+  #nextRows(): readonly NewRow[] {
+    const start = this.#sentEnd - this.#heldEnd;
+    let end = start;
+    for (let bytes = 0; end < this.#waiting.length && end - start < APPEND_ROWS; end++) {
+      bytes += this.#waiting[end]!.bytes.length;
+      if (bytes > APPEND_BYTES && end > start) break;
+    }
+    return this.#waiting.slice(start, end);
+  }
+
+  async #append(after: number, rows: readonly NewRow[]): Promise<void> {
+    const { log, epoch, onProblem } = this.#options;
+    const startMs = performance.now();
+    try {
+      const isAdded = await log.append(epoch, after, rows);
+      // A later commit than a doubtful one: it covers that one as well (SHIPPER-2).
+      if (isAdded) this.#held(after + rows.length);
+      else this.#isInDoubt = true;
+      this.appendMs = performance.now() - startMs;
+    } catch (error) {
+      this.#isInDoubt = true;
+      onProblem((error as Error).message);
+    }
+    this.#underway--;
+    if (!this.#isInDoubt) this.#send();
+    else if (this.#underway === 0) void this.#resolve();
+  }
+
+  #held(position: number): void {
+    if (this.#isEnded || position <= this.#heldEnd) return;
+    const rows = this.#waiting.splice(0, position - this.#heldEnd);
+    for (const { bytes } of rows) this.waitingBytes -= bytes.length;
+    this.#heldEnd = position;
+    assert(this.#heldEnd <= this.#sentEnd, 'SHIPPER-2: only what was sent is held');
+    this.#options.onHeld(rows, position);
+  }
+
+  /** SHIPPER-3. Reads the log until it answers. */
+  async #resolve(): Promise<void> {
+    if (this.#isResolving) return;
+    this.#isResolving = true;
+    const { log, epoch, onProblem } = this.#options;
+    while (!this.#isEnded) {
+      try {
+        this.#settle(await log.resolve(epoch, this.#heldEnd));
+        break;
+      } catch (error) {
+        onProblem((error as Error).message);
+        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+      }
+    }
+    this.#isResolving = false;
+    if (this.#isEnded) return;
+    this.#isInDoubt = false;
+    onProblem(null);
+    this.#send();
+  }
+
+  #settle(resolved: Resolved): void {
+    if (this.#isEnded) return;
+    const contradiction = this.#contradiction(resolved);
+    if (contradiction !== null) {
+      this.#isEnded = true;
+      this.#options.onLost(contradiction);
+      return;
+    }
+    const end = this.#heldEnd + resolved.rows.length;
+    this.#sentEnd = Math.max(this.#sentEnd, end);
+    this.#held(end);
+    this.#sentEnd = end;
+  }
+
+  /** SHIPPER-4. */
+  #contradiction({ isLeader, hasLastHeld, rows }: Resolved): string | null {
+    if (!isLeader) return `another process leads since epoch ${this.#options.epoch}`;
+    if (!hasLastHeld) return `the log has lost the row at position ${this.#heldEnd}, which it held`;
+    for (const [index, { position, epoch, stream, sequence }] of rows.entries()) {
+      const sent = this.#waiting[index];
+      const isOurs = epoch === this.#options.epoch && sent?.stream === stream && sent.sequence === sequence;
+      if (isOurs && position === this.#heldEnd + index + 1) continue;
+      return `the log has another row at position ${position} than this process has sent`;
+    }
+    return null;
+  }
+}

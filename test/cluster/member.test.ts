@@ -1,0 +1,110 @@
+/** The replication threads of members of a cluster, on a real PostgreSQL with two synchronous standbys. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type LogRow, type NewRow, STREAM } from '../../shared/wire/replication.ts';
+import { startMember } from '../support/clusterMember.ts';
+import { eventually } from '../support/eventually.ts';
+import { sharedPostgres, NO_POSTGRES as skip, startPostgres } from '../support/postgres.ts';
+import { newRow } from '../support/replicatedLog.ts';
+
+function names(rows: readonly (LogRow | NewRow)[]): readonly (readonly [number, number])[] {
+  return rows.map(({ stream, sequence }) => [stream, sequence]);
+}
+
+test('a leader ships rows, a standby gets them in order, and takes over', { skip }, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  const a = startMember(t, url, 'a');
+  await a.becomes('leader');
+  const b = startMember(t, url, 'b');
+  await b.becomes('standby');
+  for (let sequence = 1; sequence <= 200; sequence++) a.put(newRow(sequence % 2, sequence, 2000));
+  await a.holds(0, 200);
+  await a.holds(1, 199);
+  await eventually('the standby has all rows', async () => b.rows.length === 200);
+  for (const stream of [0, 1]) {
+    const sequences = b.rows.filter((row) => row.stream === stream).map(({ sequence }) => sequence);
+    assert.deepEqual(
+      sequences,
+      sequences.toSorted((x, y) => x - y),
+    );
+  }
+  assert.deepEqual(
+    b.rows.map(({ position }) => position),
+    Array.from({ length: 200 }, (_, index) => index + 1),
+  );
+  await a.kill();
+  await b.becomes('leader');
+  assert.equal(b.memory.epoch(), 2);
+  b.put(newRow(STREAM.CONTROL, 1));
+  await b.holds(STREAM.CONTROL, 1);
+});
+
+test('OUTBOXES-1: a change of the gateway comes before the commands that follow from it', { skip }, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  const a = startMember(t, url, 'a');
+  await a.becomes('leader');
+  const b = startMember(t, url, 'b');
+  const last = 300;
+  for (let sequence = 1; sequence <= last; sequence++) {
+    a.put(newRow(STREAM.CONTROL, sequence));
+    a.put(newRow(sequence % 2, sequence));
+  }
+  await eventually('the standby has all rows', async () => b.rows.length === 2 * last);
+  let control = 0;
+  for (const { stream, sequence } of b.rows) {
+    if (stream === STREAM.CONTROL) control = sequence;
+    else assert.ok(sequence <= control, `command ${sequence} follows from a change that is after ${control}`);
+  }
+});
+
+test('a member that stops hands its lease back, after its last rows', { skip }, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  const a = startMember(t, url, 'a');
+  await a.becomes('leader');
+  const b = startMember(t, url, 'b');
+  await b.becomes('standby');
+  for (let sequence = 1; sequence <= 50; sequence++) a.put(newRow(0, sequence));
+  await a.stop();
+  await b.becomes('leader');
+  assert.deepEqual(
+    names(b.rows),
+    Array.from({ length: 50 }, (_, index) => [0, index + 1]),
+  );
+});
+
+test('a leader whose lease was taken is lost, and holds nothing more', { skip }, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  const a = startMember(t, url, 'a');
+  await a.becomes('leader');
+  const b = startMember(t, url, 'b');
+  await b.becomes('standby');
+  b.send({ promote: true });
+  await b.becomes('leader');
+  a.put(newRow(0, 1));
+  await a.becomes('lost');
+  assert.match((await eventually('its reason', async () => a.lost))!, /another process leads/);
+  assert.equal(a.memory.held(0), 0);
+});
+
+test('a primary is killed under load: every row is held, once and in order', { skip }, async (t) => {
+  const cluster = await startPostgres(t);
+  const url = await cluster.database();
+  const a = startMember(t, url, 'a');
+  await a.becomes('leader');
+  const b = startMember(t, url, 'b');
+  await b.becomes('standby');
+  const last = 600;
+  const promoted = eventually('some rows', async () => a.memory.held(0) > 50).then(() => cluster.promote());
+  for (let sequence = 1; sequence <= last; sequence++) {
+    a.put(newRow(0, sequence, 3000));
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  await promoted;
+  await a.holds(0, last);
+  await eventually('the standby has all rows', async () => b.rows.length >= last);
+  assert.deepEqual(
+    names(b.rows),
+    Array.from({ length: last }, (_, index) => [0, index + 1]),
+  );
+  assert.equal(a.memory.state(), 'leader');
+});
