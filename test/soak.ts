@@ -34,6 +34,7 @@ const FILES = [
   'test/chain/invariant.test.ts',
   'test/fault/bitflips.test.ts',
   'test/fault/clientStream.test.ts',
+  'test/fault/fiat.test.ts',
   'test/fault/idempotency.test.ts',
   'test/fault/kill.test.ts',
   'test/fault/load.test.ts',

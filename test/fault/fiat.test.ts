@@ -9,31 +9,50 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { temporaryDirectory } from '../support/directory.ts';
-import { CRASH_POINTS, type CrashPoint, sessionOfWalk, walkOffRamp } from '../support/fiatCrashes.ts';
-import { FiatRig } from '../support/fiatRig.ts';
+import {
+  CHAIN_CRASH_POINTS,
+  CRASH_POINTS,
+  type CrashPoint,
+  sessionOfWalk,
+  walkOffRamp,
+} from '../support/fiatCrashes.ts';
+import { chainLeftIn, FiatRig } from '../support/fiatRig.ts';
+import { timesOf } from '../support/seeds.ts';
 
 const VICTIM = fileURLToPath(new URL('../support/fiatVictim.ts', import.meta.url));
 const AMOUNT_MICRO = 25_000_000;
 const FUNDS_MICRO = 1_000_000_000;
 /** Longer than the walk of the process that was killed. */
 const LATER_MS = 300_000;
-const IN_SUITE: readonly CrashPoint[] = ['after the signature was stored', 'after the broadcast', 'after the debit'];
-const points = process.env['SOAK'] === 'on' ? CRASH_POINTS : IN_SUITE;
 
-for (const point of points) {
-  test(`16.22: killed ${point}, the session goes on in another process and is paid once`, async () => {
+type Crash = { readonly on: 'ledger' | 'evm'; readonly point: CrashPoint };
+
+const IN_SUITE: readonly Crash[] = [
+  { on: 'ledger', point: 'after the signature was stored' },
+  { on: 'ledger', point: 'after the debit' },
+  { on: 'evm', point: 'after the envelope was stored' },
+  { on: 'evm', point: 'after the broadcast' },
+];
+const ALL: readonly Crash[] = [
+  ...CRASH_POINTS.map((point) => ({ on: 'ledger', point }) as const),
+  ...CHAIN_CRASH_POINTS.map((point) => ({ on: 'evm', point }) as const),
+];
+
+for (const { on, point } of timesOf({ suite: IN_SUITE, soak: ALL })) {
+  test(`16.22: killed ${point} (rail ${on}), the session goes on in another process and is paid once`, async () => {
     const directory = temporaryDirectory();
-    const victim = spawn(process.execPath, [...STRIPPED_BEFORE, VICTIM, directory, point], { stdio: 'inherit' });
+    const args = [...STRIPPED_BEFORE, VICTIM, directory, on, point];
+    const victim = spawn(process.execPath, args, { stdio: 'inherit' });
     const [, signal] = await once(victim, 'exit');
     assert.equal(signal, 'SIGKILL', 'the point was reached');
-    const rig = new FiatRig({ directory });
+    const rig = new FiatRig({ directory, on, ...(on === 'evm' ? { evm: await chainLeftIn(directory) } : {}) });
     rig.clock.advance(LATER_MS);
     await walkOffRamp(rig, () => false);
     const session = sessionOfWalk(rig)!;
     assert.equal(session.status, 'completed');
     await rig.pass(1000);
-    assert.equal(rig.books.availableMicro(rig.customer.index), FUNDS_MICRO - AMOUNT_MICRO);
-    assert.equal(rig.books.availableMicro(rig.company.index), FUNDS_MICRO + AMOUNT_MICRO);
+    assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
+    assert.equal(rig.providerMicro, FUNDS_MICRO + AMOUNT_MICRO);
     assert.equal(rig.fiat.transfers.envelopesOf(session.id).length, 1);
   });
 }

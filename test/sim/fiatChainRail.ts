@@ -56,8 +56,8 @@ export class ChainWorldRail implements WorldRail {
     this.#options = options;
     const { clock, random } = options;
     this.#finality = random.pick([5, 40, 64]);
-    const funds = new Map(WALLETS.map((wallet) => [wallet, START_MICRO]));
-    this.#world = new EvmWorld(clock, funds, this.#finality, random);
+    const balances = new Map(WALLETS.map((wallet) => [wallet, START_MICRO]));
+    this.#world = new EvmWorld({ startMs: clock.nowMs(), balances, finality: this.#finality, random });
     this.#noteHead();
   }
 
@@ -74,7 +74,7 @@ export class ChainWorldRail implements WorldRail {
 
   tick(): void {
     if (!this.#isHealed && this.#options.random.chance(TROUBLE_PERCENT)) this.misbehave();
-    this.#world.pass();
+    this.#world.pass(this.#options.clock.nowMs());
     this.#sent.clear();
     this.#noteHead();
   }

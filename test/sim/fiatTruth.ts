@@ -15,6 +15,8 @@ type Arrival = { tx_hash: string; deal_id: string | null };
 /** As RULES.md 16.8, 16.12 and 16.20 have them. */
 const LAUNCH_WAIT_MS = 3_600_000;
 const SIGNING_SEC = 60;
+/** Causes that a transfer has to be final for. */
+const MADE_FINAL = ['transfer_final', 'funding_verified', 'deposit_credited'];
 const RANK = ['initiated', 'awaiting_quote', 'created', 'processing'];
 const ENDS = ['completed', 'failed', 'expired', 'cancelled'];
 /** Which state may follow which, by the documents and not by the code. */
@@ -134,7 +136,7 @@ function assertTimes({ exchange, rail }: FiatWorld, session: FiatSession): void 
     if (cause === 'authorized') assert.ok(atMs / 1000 + SIGNING_SEC < intent!.validBeforeSec, said);
     if (cause === 'time_is_over') assert.ok(atMs >= (intent?.validBeforeSec ?? endMs / 1000) * 1000, said);
     if (expiresMs !== undefined) assert.ok(atMs >= endMs, said);
-    if (cause !== 'transfer_final' && cause !== 'funding_verified') continue;
+    if (!MADE_FINAL.includes(cause)) continue;
     if (evidence === null) continue;
     assert.ok(rail.wasFinal(hash, atMs), said);
   }

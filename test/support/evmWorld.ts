@@ -1,4 +1,5 @@
 /** A chain in memory with USDC, and the rail of the exchange on it. The chain outlives the exchange's processes. */
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Hex, recoverAddress, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { Relay } from '../../engine/settlement/relay.ts';
@@ -15,11 +16,22 @@ const RELAYER = toHex(0x5e1a, { size: 32 });
 const MOST_FEE_WEI = 1_000_000_000_000;
 /** Blocks that a test which passes over time makes at most. */
 const MOST_BLOCKS = 64;
+const SEND = 'eth_sendRawTransaction';
 
 // Signatures are imported when they are first checked, which takes longer than a test waits.
 const anyone = privateKeyToAccount(RELAYER);
 await recoverAddress({ hash: RELAYER, signature: await anyone.sign({ hash: RELAYER }) });
 
+type EvmWorldOptions = {
+  readonly startMs: number;
+  readonly balances: ReadonlyMap<string, number>;
+  /** Blocks after which a block is final. */
+  readonly finality: number;
+  readonly random?: Random;
+  /** A file with what has happened, for a process that goes on when this one is killed. */
+  readonly journal?: string | null;
+};
+type Entry = { readonly sent?: Hex; readonly passedMs?: number };
 type Through = <T>(work: () => Promise<T>) => Promise<T>;
 
 export class EvmWorld {
@@ -27,21 +39,34 @@ export class EvmWorld {
   relayerKey: Hex = RELAYER;
   readonly chain: FakeChain<FakeUsdc>;
 
-  readonly #clock: Clock;
+  readonly #journal: string | null;
   #blockSec: number;
 
-  /** @param finality blocks after which a block is final. */
-  constructor(clock: Clock, balances: ReadonlyMap<string, number>, finality: number, random = new Random(1)) {
-    this.#clock = clock;
-    this.#blockSec = Math.floor(clock.nowMs() / 1000);
+  constructor({ startMs, balances, finality, random = new Random(1), journal = null }: EvmWorldOptions) {
+    this.#journal = journal;
+    if (journal !== null) writeFileSync(journal, '');
+    this.#blockSec = Math.floor(startMs / 1000);
     const options = { finality, timestampSec: () => this.#blockSec };
     this.chain = new FakeChain(random, () => new FakeUsdc(balances), options);
     this.chain.mine(finality);
   }
 
+  /** The chain as it is after all that its journal says; whoever opens it now goes on without one. */
+  static async again(options: EvmWorldOptions & { readonly journal: string }): Promise<EvmWorld> {
+    const world = new EvmWorld({ ...options, journal: null });
+    for (const line of readFileSync(options.journal, 'utf8').split('\n')) {
+      if (line === '') continue;
+      const { sent, passedMs }: Entry = JSON.parse(line);
+      if (sent !== undefined) await world.chain.call(SEND, [sent]);
+      if (passedMs !== undefined) world.pass(passedMs);
+    }
+    return world;
+  }
+
   /** A block for each second that has passed, as far as that makes a difference. */
-  pass(): void {
-    const nowSec = Math.floor(this.#clock.nowMs() / 1000);
+  pass(nowMs: number): void {
+    this.#write({ passedMs: nowMs });
+    const nowSec = Math.floor(nowMs / 1000);
     this.#blockSec = Math.max(this.#blockSec, nowSec - MOST_BLOCKS);
     while (this.#blockSec < nowSec) {
       this.#blockSec++;
@@ -55,7 +80,12 @@ export class EvmWorld {
 
   /** As a process has it that has just started. @param through on the way of each question to settlement. */
   openRail(clock: Clock, mayPay: (address: string) => boolean, through: Through = (work) => work()): EvmRail {
-    const node = new ChainNode(this.chain);
+    const node = new ChainNode({
+      call: (method, params) => {
+        if (method === SEND) this.#write({ sent: params[0] as Hex });
+        return this.chain.call(method, params);
+      },
+    });
     const terms = { key: chainKey(this.relayerKey), chainId: 137, usdc: USDC as Hex, mostFeeWei: BigInt(MOST_FEE_WEI) };
     const relay = new Relay({ node, ...terms, nowMs: () => clock.nowMs(), headsMs: 0 });
     const link = {
@@ -64,5 +94,9 @@ export class EvmWorld {
       },
     };
     return new EvmRail({ link, mayPay, mostFeeWei: MOST_FEE_WEI, lookPauseMs: 500 });
+  }
+
+  #write(entry: Entry): void {
+    if (this.#journal !== null) appendFileSync(this.#journal, `${JSON.stringify(entry)}\n`);
   }
 }

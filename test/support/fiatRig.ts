@@ -33,6 +33,12 @@ const providerWallet = privateKeyToAccount(`0x${'d2'.repeat(32)}`);
 export const CUSTOMER = customerWallet.address.toLowerCase();
 export const PROVIDER = providerWallet.address.toLowerCase();
 
+const CHAIN = {
+  startMs: FIAT_START_MS,
+  balances: new Map([CUSTOMER, PROVIDER].map((wallet) => [wallet, FUNDS_MICRO])),
+};
+const CHAIN_JOURNAL = 'chain.jsonl';
+
 /** Balances that carry out each reference once, as the shards do. */
 class TestBooks {
   readonly balances: Map<number, number>;
@@ -81,12 +87,19 @@ type RigOptions = {
   readonly on?: RailKind;
   /** Of a chain, in blocks. */
   readonly finality?: number;
+  /** Default: a new one. */
+  readonly evm?: EvmWorld;
   /** With the files of an earlier rig; default: a new one. */
   readonly directory?: string;
   readonly rail?: (rail: Rail) => Rail;
   /** Beside the rig's own. */
   readonly providers?: readonly FakeFiatProvider[];
 };
+
+/** The chain that a rig in this directory was on, when its process was killed. */
+export function chainLeftIn(directory: string): Promise<EvmWorld> {
+  return EvmWorld.again({ ...CHAIN, finality: 0, journal: join(directory, CHAIN_JOURNAL) });
+}
 
 export class FiatRig {
   readonly clock = new ManualClock(FIAT_START_MS);
@@ -114,8 +127,9 @@ export class FiatRig {
     const directory = options.directory ?? temporaryDirectory();
     this.path = join(directory, 'control.db');
     this.books = new TestBooks(join(directory, 'books.json'));
-    const funds = new Map([CUSTOMER, PROVIDER].map((wallet) => [wallet, FUNDS_MICRO]));
-    this.evm = options.on === 'evm' ? new EvmWorld(this.clock, funds, options.finality ?? 0) : null;
+    const { on, evm, finality = 0 } = options;
+    const journal = options.directory === undefined ? null : join(directory, CHAIN_JOURNAL);
+    this.evm = on === 'evm' ? (evm ?? new EvmWorld({ ...CHAIN, finality, journal })) : null;
     this.open();
   }
 
@@ -181,7 +195,7 @@ export class FiatRig {
 
   async tick(): Promise<void> {
     if (this.evm === null) this.ledger.tick();
-    else this.evm.pass();
+    else this.evm.pass(this.nowMs);
     this.fiat.tick();
     await settled();
   }

@@ -1,11 +1,11 @@
 /**
- * A process that cashes out and is killed at a point between two of the seven steps: `fiatVictim.ts DIRECTORY POINT`.
- * What it leaves in the directory is all that the test goes on with.
+ * A process that cashes out and is killed at a point between two of the seven steps: `fiatVictim.ts DIRECTORY RAIL
+ * POINT`. What it leaves in the directory is all that the test goes on with.
  */
 import { type CrashPoint, crashAt, walkOffRamp } from './fiatCrashes.ts';
 import { FiatRig } from './fiatRig.ts';
 
-const [directory, point] = process.argv.slice(2) as [string, CrashPoint];
-const rig = new FiatRig({ directory });
+const [directory, on, point] = process.argv.slice(2) as [string, 'ledger' | 'evm', CrashPoint];
+const rig = new FiatRig({ directory, on });
 crashAt(rig, point, () => process.kill(process.pid, 'SIGKILL'));
 await walkOffRamp(rig, () => false);
