@@ -5,7 +5,7 @@
 const OPERATORS = 'what operators do, with deposits of their own, which a chain refuses (RULES.md 17.21)';
 const CATALOGUE = 'the catalogue: it does not depend on where funds are kept';
 const SURROUNDINGS = 'the process and its surroundings: no order depends on where funds are kept';
-const NO_SERVER = 'it starts no exchange, or one that this support does not start';
+const NO_SERVER = 'it starts no exchange, or parts of one';
 const CONTRACTS = 'made-up contracts and settings of a ledger; test/chain has those of a chain';
 const LEDGER_RAIL = 'cash over the rail of the ledger; test/chain/fiat and test/chain/rail have the other one';
 const DOCUMENTS = 'what the documents say, not what the exchange does';
@@ -22,6 +22,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   catalogueFiles: CATALOGUE,
   cliAdmin: OPERATORS,
   cliDoctor: OPERATORS,
+  cliLive: 'books as a terminal draws them: cliTrading places orders by command',
   clientStream: NO_SERVER,
   clientTypes: DOCUMENTS,
   conformance: SURROUNDINGS,
@@ -44,6 +45,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   replay: NO_SERVER,
   sandboxProvider: LEDGER_RAIL,
   sdkGuide: DOCUMENTS,
+  streamFlow: NO_SERVER,
   statistics: 'figures of all trades of a server, computed from its journals alone',
   transport: NO_SERVER,
   upgrade: 'data directories of releases that knew no chain',
