@@ -30,6 +30,7 @@ const FILES = [
   ...globSync('test/**/*.soak.ts', { cwd: ROOT }),
   ...globSync('test/hostile/*.test.ts', { cwd: ROOT }),
   'test/api/replace.test.ts',
+  'test/chain/day.test.ts',
   'test/chain/engine.test.ts',
   'test/chain/invariant.test.ts',
   'test/fault/bitflips.test.ts',

@@ -19,7 +19,7 @@ import { OK } from '../../shared/base/errors.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
-import { HttpRpc, NodeUnreachable, type Rpc } from '../../shared/chain/rpc.ts';
+import { HttpRpc, NodeUnreachable, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import {
   COMMAND,
@@ -172,20 +172,23 @@ export class FollowedExchange {
     }
   }
 
-  /** The chain does not know the markets yet: settlement deploys what is traded. */
   openMarkets(): void {
-    for (const [index, terms] of this.terms.entries()) {
-      const market = marketOf(this.chain, index);
-      this.markets.push(market);
-      const engine = this.engineOf(index);
-      engine.run((ring) => {
-        const { nowMs } = engine;
-        const word = claimCommand(ring, COMMAND.MARKET_OPEN.TYPE, 7, 0, nowMs, index, 0);
-        const hours = { startMs: nowMs, endMs: nowMs + YEAR_MS, status: MARKET_STATUS.ACTIVE };
-        writeMarketOpen(ring.words, word, index, { ...terms, ...hours });
-        ring.bytes.set(hexToBytes(market.marketId), (word + COMMAND.MARKET_OPEN.uuid) * 4);
-      });
-    }
+    for (const _ of this.terms) this.openMarket();
+  }
+
+  /** The next one. The chain does not know it yet: settlement deploys what is traded. */
+  openMarket(): void {
+    const index = this.markets.length;
+    const market = marketOf(this.chain, index);
+    this.markets.push(market);
+    const engine = this.engineOf(index);
+    engine.run((ring) => {
+      const { nowMs } = engine;
+      const word = claimCommand(ring, COMMAND.MARKET_OPEN.TYPE, 7, 0, nowMs, index, 0);
+      const hours = { startMs: nowMs, endMs: nowMs + YEAR_MS, status: MARKET_STATUS.ACTIVE };
+      writeMarketOpen(ring.words, word, index, { ...this.terms[index], ...hours });
+      ring.bytes.set(hexToBytes(market.marketId), (word + COMMAND.MARKET_OPEN.uuid) * 4);
+    });
   }
 
   /** Signs an order for the contract of the rig and places it, or has it take the place of another one. */
@@ -248,7 +251,7 @@ export class FollowedExchange {
       await this.settlement.step();
       this.gateway.follow(this.settlement, this.#news);
     } catch (error) {
-      if (error instanceof NodeUnreachable) return;
+      if (error instanceof NodeUnreachable || (error instanceof RpcError && this.#options.around !== undefined)) return;
       if (!(error instanceof Crash)) throw error;
       this.restart();
     }
@@ -275,11 +278,14 @@ export class FollowedExchange {
   }
 
   /** Rounds until everything is settled for good, and everything that the chain has done is in the ledger. */
-  async finish(): Promise<void> {
+  async finish(mostRounds = 200): Promise<void> {
     const head = Number(await this.chain.client.getBlockNumber());
     const isRead = (): boolean => (this.settlement.money.facts().scannedBlock ?? 0) >= head;
     for (let rounds = 0; rounds < 4 || this.unsettled > 0 || !isRead(); rounds++) {
-      assert.ok(rounds < 200, `left: ${JSON.stringify(this.db.prepare('SELECT * FROM work WHERE job').all().at(-1))}`);
+      assert.ok(
+        rounds < mostRounds,
+        `left: ${JSON.stringify(this.db.prepare('SELECT * FROM work WHERE job').all().at(-1))}`,
+      );
       await this.step();
       await this.chain.client.mine({ blocks: 8 });
       this.unwindFailed();
