@@ -2,14 +2,14 @@
  * Tests that cannot fail prove nothing: this puts one fault after the other (faults.ts) into a copy of the project,
  * runs the tests that are to notice it, and says whether they did and what they said (npm run planted). Ends with 1
  * unless the tests pass without a fault and every fault was caught. A fault in the sources of the verification kernel
- * (.as) is compiled. With arguments, only the faults with one of these
+ * (.as) or of the contracts (.sol) is compiled. With arguments, only the faults with one of these
  * texts in their name or their file (npm run planted -- snapshot journal).
  */
 import { type Failure, ProjectCopy } from '../support/projectCopy.ts';
 import { FAULTS, type Fault } from './faults.ts';
 
 /** A fault may as well make a test wait for ever. */
-const TEST_LIMIT_MS = 60_000;
+const TEST_LIMIT_MS = 120_000;
 
 const wanted = process.argv.slice(2);
 const chosen = FAULTS.filter(({ name, file }) => {
@@ -47,5 +47,5 @@ async function failureWith({ name, file, search, replace, caughtBy }: Fault): Pr
   const parts = copy.read(file).split(search);
   if (parts.length !== 2) throw new Error(`'${name}': ${file} has ${parts.length - 1} places to put it, not one`);
   const run = () => copy.failureOf(caughtBy, TEST_LIMIT_MS);
-  return copy.with(file, parts.join(replace), () => (file.endsWith('.as') ? copy.withCompiledKernel(run) : run()));
+  return copy.with(file, parts.join(replace), () => copy.withCompiled(file, run));
 }

@@ -4,15 +4,23 @@ import { once } from 'node:events';
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CONTRACTS } from '../contracts/compile.ts';
 import { temporaryDirectory } from './directory.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Everything that the tests load; without the state of an exchange that runs here. */
 const COPIED = ['.env.example', 'package.json', 'package-lock.json', 'tsconfig.json'];
 const COPIED_FOLDERS = ['bench', 'data', 'engine', 'gateway', 'shared', 'test'];
-/** `npm run kernel`, and what it writes. */
-const KERNEL_COMPILER = 'test/kernel/main.ts';
-const KERNEL_WASM = 'engine/verify/kernel/kernel.wasm';
+/** `npm run kernel` and `npm run contracts`, by the sources that they compile, and what they write. */
+const COMPILERS: readonly Compiler[] = [
+  { ending: '.as', program: 'test/kernel/main.ts', arguments: [], writes: ['engine/verify/kernel/kernel.wasm'] },
+  {
+    ending: '.sol',
+    program: 'test/contracts/main.ts',
+    arguments: ['--without-gas'],
+    writes: CONTRACTS.map((contract) => `data/contracts/artifacts/${contract}.json`),
+  },
+];
 const LIVE = join(ROOT, 'data/live');
 /** The file itself and not `--test`, which would start a second process for it. */
 const FLAGS = [
@@ -25,6 +33,13 @@ const FLAGS = [
 const FAILED = /^ *not ok [\s\S]*?^ *\.\.\.$/m;
 const KEPT_COLUMNS = 160;
 const NO_PROGRAM = /SyntaxError|ERR_MODULE_NOT_FOUND|ERR_INVALID_TYPESCRIPT|ERR_UNSUPPORTED_TYPESCRIPT/;
+
+type Compiler = {
+  readonly ending: string;
+  readonly program: string;
+  readonly arguments: readonly string[];
+  readonly writes: readonly string[];
+};
 
 /** The way in which a test failed. */
 export type Failure = {
@@ -59,18 +74,21 @@ export class ProjectCopy {
     }
   }
 
-  /** Runs `use` with a kernel compiled from the sources that the copy has now. */
-  async withCompiledKernel<T>(use: () => Promise<T>): Promise<T> {
-    const wasm = join(this.root, KERNEL_WASM);
-    const original = readFileSync(wasm);
+  /** Runs `use` with what follows from the changed source: a kernel, or the artifacts of the contracts. */
+  async withCompiled<T>(path: string, use: () => Promise<T>): Promise<T> {
+    const compiler = COMPILERS.find(({ ending }) => path.endsWith(ending));
+    if (compiler === undefined) return use();
+    const written = compiler.writes.map((name) => join(this.root, name));
+    const originals = written.map((name) => readFileSync(name));
     const flags = FLAGS.filter((flag) => !flag.startsWith('--test'));
-    const compiler = spawn(process.execPath, [...flags, KERNEL_COMPILER], { cwd: this.root, stdio: 'inherit' });
+    const args = [...flags, compiler.program, ...compiler.arguments];
+    const running = spawn(process.execPath, args, { cwd: this.root, stdio: ['ignore', 'ignore', 'inherit'] });
     try {
-      const [code] = await once(compiler, 'close');
-      if (code !== 0) throw new Error('the kernel does not compile');
+      const [code] = await once(running, 'close');
+      if (code !== 0) throw new Error(`${path} does not compile`);
       return await use();
     } finally {
-      writeFileSync(wasm, original);
+      for (const [index, name] of written.entries()) writeFileSync(name, originals[index]);
     }
   }
 

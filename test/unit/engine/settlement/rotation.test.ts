@@ -63,6 +63,8 @@ test('nothing moves before every shard has changed and all work of the contract 
   assert.deepEqual(states(), ['open', 'open'], 'a resolution waits');
   assert.deepEqual(rotation.health(2000), { exchange: FIRST, state: 'open', ageMs: 500, left: 1 });
   settle();
+  rotation.step([1, 2]);
+  assert.equal(states()[0], 'open', 'a shard still trades there');
   rotation.step([2, 2]);
   assert.equal(states()[0], 'claiming');
   assert.deepEqual(new Set(work(KIND.CLAIM).map(({ market }) => market)), new Set([DECIDED]), 'MOVE-2');

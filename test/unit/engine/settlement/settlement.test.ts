@@ -255,8 +255,13 @@ test('a decision that closes many orders pays what was decided, and holders of n
   assert.ok(engine.engine.hasSteps, 'it has not taken effect');
   engine.resolve(1, 1_000_000);
   while (engine.engine.hasSteps) engine.step();
+  const held = [0, 1, 2, 3, 4].filter((account) => {
+    return [OUTCOME.YES, OUTCOME.NO].some((outcome) => engine.tokens(account, outcome, 0).available > 0);
+  });
   engine.settle(0);
   while (engine.engine.hasSteps) engine.step();
+  // USDC that moves later is no reason for a claim.
+  engine.fund(4, 1_000_000);
   rig.engines.write();
   while (rig.settlement.follow());
   const work = (kind: number) =>
@@ -270,12 +275,11 @@ test('a decision that closes many orders pays what was decided, and holders of n
     [{ market: 0, account: 0, amount: 1_000_000 }],
     'the other one has no holders',
   );
-  const holders = [0, 1, 2, 3, 4].filter((account) => work(KIND.CLAIM).some((each) => each.account === account));
   assert.deepEqual(
     work(KIND.CLAIM).map(({ account }) => account),
-    holders,
+    held,
     'each once',
   );
-  assert.ok(holders.length >= 4);
+  assert.ok(held.length >= 4);
   rig.close();
 });

@@ -38,17 +38,34 @@ class Rig {
   nowMs = 1_800_000_000_000;
   readonly crashes = new Crashes();
   envelopes!: Envelopes;
+  /** Receipts that the node gives, whatever the chain has. */
+  readonly kept = new Map<unknown, unknown>();
 
-  constructor(seed: number) {
+  constructor(seed: number, finality?: number) {
     this.random = new Random(seed);
-    this.chain = new FakeChain(this.random, () => new Counter());
+    this.chain = new FakeChain(this.random, () => new Counter(), finality === undefined ? {} : { finality });
     this.restart();
+  }
+
+  /** A job whose transaction is in a block. @returns its receipt */
+  async mined(job: number): Promise<{ transactionHash: Hex }> {
+    await this.step();
+    this.reserve(job);
+    await this.step();
+    this.chain.mine();
+    await this.step();
+    assert.equal(this.states.get(job), 'mined');
+    return this.chain.head.transactions.at(-1)!.receipt as { transactionHash: Hex };
   }
 
   restart(): void {
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
     const rows = new EnvelopeRows(this.crashes.around(this.db), KEY.address);
-    const node = new ChainNode(this.crashes.aroundCalls(this.chain));
+    const call = (method: string, params: readonly unknown[]): Promise<unknown> => {
+      const isKept = method === 'eth_getTransactionReceipt' && this.kept.has(params[0]);
+      return isKept ? Promise.resolve(this.kept.get(params[0])) : this.chain.call(method, params);
+    };
+    const node = new ChainNode(this.crashes.aroundCalls({ call }));
     this.envelopes = new Envelopes({
       key: KEY,
       chainId: 137,
@@ -145,6 +162,77 @@ test('a nonce that another program has used is noticed, and the job gets another
   }
   assert.equal(rig.envelopes.foreign, 1);
   assert.equal(rig.states.get(1), 'mined');
+});
+
+/** A chain that has given up the blocks of all transactions. */
+async function reorganised(): Promise<{ rig: Rig; receipt: { transactionHash: Hex } }> {
+  for (let seed = first; ; seed++) {
+    const rig = new Rig(seed);
+    await rig.mined(1);
+    const receipt = await rig.mined(2);
+    rig.chain.reorganise(10);
+    if (rig.chain.contract.done.size === 0) return { rig, receipt };
+  }
+}
+
+test('what a reorganisation takes away is open again at the next look, and is carried out once more', async () => {
+  const { rig } = await reorganised();
+  await rig.step();
+  assert.deepEqual(
+    [...rig.states],
+    [1, 2].map((job) => [job, 'open']),
+  );
+  rig.chain.mine();
+  await rig.step();
+  assert.deepEqual(
+    [...rig.states],
+    [1, 2].map((job) => [job, 'mined']),
+  );
+});
+
+test('the receipt of a block that the chain has given up is not believed', async () => {
+  const { rig, receipt } = await reorganised();
+  rig.kept.set(receipt.transactionHash, receipt);
+  await rig.step();
+  assert.equal(rig.states.get(2), 'open');
+});
+
+test('a transaction is final once its block has 32 confirmations and is finalized, and not before', async () => {
+  for (const [finality, blocks] of [
+    [64, 64],
+    [5, 31],
+    [0, 31],
+  ]) {
+    const rig = new Rig(1, finality);
+    await rig.mined(1);
+    for (let after = 1; after < blocks; after++) {
+      rig.chain.mine();
+      await rig.step();
+      assert.equal(rig.states.get(1), 'mined', `${after} blocks later, finalized after ${finality}`);
+    }
+    rig.chain.mine();
+    await rig.step();
+    assert.equal(rig.states.get(1), 'final', `${blocks} blocks later, finalized after ${finality}`);
+  }
+});
+
+test('a transaction that was replaced may be the one that is mined', async () => {
+  const rig = new Rig(1);
+  await rig.step();
+  rig.reserve(1);
+  await rig.step();
+  const rows = new EnvelopeRows(rig.db, KEY.address);
+  const [{ hash }] = rows.attempts(0);
+  const bytes = rows.bytes(hash);
+  rig.chain.baseFee = 1000n * GWEI;
+  for (let i = 0; i < 20; i++) await rig.step();
+  assert.equal(rows.attempts(0).length, 2);
+  rig.chain.forget();
+  await rig.chain.call('eth_sendRawTransaction', [bytes]);
+  rig.chain.baseFee = GWEI;
+  rig.chain.mine();
+  await rig.step();
+  assert.deepEqual([rig.states.get(1), rig.envelopes.foreign], ['mined', 0]);
 });
 
 test('a bounded number of transactions waits for a block', async () => {

@@ -1,0 +1,105 @@
+/** Work that waits for other work (engine/settlement/work.ts and drafts.ts, RULES.md 17.31, 17.32). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type Hex, toHex } from 'viem';
+import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
+import { Drafts } from '../../../../engine/settlement/drafts.ts';
+import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
+import { News } from '../../../../engine/settlement/news.ts';
+import { Rotation } from '../../../../engine/settlement/rotation.ts';
+import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
+import { KIND, type NewWork, WorkRows } from '../../../../engine/settlement/work.ts';
+import { MATCH_TYPE, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
+
+const [EXCHANGE, FACTORY, USDC, TOKENS] = [1, 2, 3, 4].map((number) => toHex(number, { size: 20 })) as [
+  ...[Hex, Hex, Hex, Hex],
+];
+const NO_TRADE = { maker_order: null, taker_order: null, yes_ticks: null, match_type: null, taker_account: null };
+const BLOCK_GAS = 30_000_000;
+
+function rig() {
+  const db = openSettlementDb(':memory:');
+  addMoneyTables(db);
+  const rows = new WorkRows(db, () => 1000);
+  const deploys = new DeployRows(db, () => 1000, new News(db, () => 1000));
+  const rotation = new Rotation(db, rows, deploys, EXCHANGE);
+  const contracts = { exchange: EXCHANGE, marketFactory: FACTORY, usdc: USDC, conditionalTokens: TOKENS };
+  const drafts = new Drafts(rows, contracts, rotation);
+  let sequence = 0;
+  for (const market of [0, 1]) rows.setMarket(market, toHex(market + 1, { size: 16 }), 100);
+  rows.setEscrow(1, toHex(9, { size: 20 }));
+  const add = (kind: NewWork['kind'], market: number, amount = 5): number => {
+    rows.add({ ...NO_TRADE, kind, shard: 0, sequence: ++sequence, part: 0, account: 1, market, amount });
+    return sequence;
+  };
+  const pending = () => rows.pending(10, 100, 1);
+  const order = (id: number, side: number): void => {
+    const signed = { salt: toHex(id, { size: 32 }), maker: toHex(id, { size: 20 }), signer: toHex(id, { size: 20 }) };
+    rows.addOrder({
+      ...{ ...signed, side, shard: 0, slot: id, outcome: OUTCOME.YES, exchange: null, hash: toHex(id, { size: 32 }) },
+      ...{ token_id: toHex(7, { size: 32 }), maker_amount: 1000, taker_amount: 1000, expiration_sec: 0, nonce: 0 },
+      ...{ fee_bps: 50, min_taker_net: 0, signature: toHex(id, { size: 65 }) },
+    });
+  };
+  const trade = (): number => {
+    const parties = { account: 1, taker_account: 2, maker_order: 1, taker_order: 2 };
+    const terms = { market: 0, amount: 1, yes_ticks: 50, match_type: MATCH_TYPE.STANDARD };
+    rows.add({ kind: KIND.TRADE, shard: 0, sequence: ++sequence, part: 0, ...parties, ...terms });
+    return sequence;
+  };
+  order(1, SIDE.SELL);
+  order(2, SIDE.BUY);
+  return { db, rows, deploys, drafts, add, trade, pending, next: () => drafts.next(pending(), BLOCK_GAS) };
+}
+
+test('nothing of a market is sent before its deployment is on the chain, and nothing else waits for it', () => {
+  const { db, deploys, add, pending } = rig();
+  deploys.want(0, toHex(1, { size: 16 }), EXCHANGE, true);
+  for (const kind of [KIND.SPLIT, KIND.MERGE, KIND.RESOLUTION, KIND.WITHDRAWAL]) add(kind, 0);
+  const other = add(KIND.SPLIT, 1);
+  const isPending = () => pending().map(({ sequence }) => sequence);
+  for (const status of ['wanted', 'submitted', 'failed', 'given_up']) {
+    db.prepare('UPDATE deploys SET status = ?').run(status);
+    assert.deepEqual(isPending(), [4, other], `a withdrawal and the other market, while it is ${status}`);
+  }
+  for (const status of ['mined', 'final']) {
+    db.prepare('UPDATE deploys SET status = ?').run(status);
+    assert.deepEqual(isPending(), [1, 2, 3, 4, 5]);
+  }
+});
+
+test('a market is decided once everything older of it is on the chain, and claims wait for the decision', () => {
+  const { db, rows, add, next } = rig();
+  rows.decideMarket(0, 1_000_000);
+  const split = add(KIND.SPLIT, 0);
+  const resolution = add(KIND.RESOLUTION, 0, 1_000_000);
+  const claim = add(KIND.CLAIM, 0);
+  const chosen = () => next()?.work.map(({ sequence }) => sequence) ?? null;
+  const set = (status: string, sequence: number, notBefore = 0): unknown =>
+    db.prepare('UPDATE work SET status = ?, not_before = ? WHERE sequence = ?').run(status, notBefore, sequence);
+  set('pending', split, 99);
+  assert.equal(chosen(), null, 'the split is tried again later');
+  for (const status of ['submitted', 'failed']) {
+    set(status, split);
+    assert.equal(chosen(), null, `the split is ${status}`);
+  }
+  set('mined', split);
+  assert.deepEqual(chosen(), [resolution]);
+  set('pending', resolution, 99);
+  assert.equal(chosen(), null, 'the claim waits');
+  set('submitted', resolution);
+  assert.deepEqual(chosen(), [claim]);
+});
+
+test('a movement of the ledger keeps its place among the trades', () => {
+  const { db, add, trade, next } = rig();
+  const chosen = () => next()?.work.map(({ sequence }) => sequence);
+  const [first, second] = [trade(), trade()];
+  const withdrawal = add(KIND.WITHDRAWAL, 0);
+  const third = trade();
+  assert.deepEqual(chosen(), [first, second]);
+  db.exec(`UPDATE work SET status = 'submitted' WHERE sequence <= ${second}`);
+  assert.deepEqual(chosen(), [withdrawal]);
+  db.exec(`UPDATE work SET status = 'submitted' WHERE sequence = ${withdrawal}`);
+  assert.deepEqual(chosen(), [third]);
+});
