@@ -173,13 +173,19 @@ export async function startServer(scope: Scope, env: Environment = {}): Promise<
   const server = new TestServer(env['DATA_DIR'] ?? temporaryDirectory());
   scope.after(async () => {
     try {
-      if (server.isRunning) await backend?.check(server);
+      if (backend !== null) await checkOn(backend, server, env);
     } finally {
       await server.kill();
     }
   });
   await server.start(env);
   return server;
+}
+
+/** One that its test has killed is started again for it. */
+async function checkOn(chain: NonNullable<typeof backend>, server: TestServer, env: Environment): Promise<void> {
+  if (!server.isRunning) await server.start(env);
+  await chain.check(server);
 }
 
 let shared: TestServer | undefined;
