@@ -57,6 +57,9 @@ const USAGE = `Usage:
   npm run admin -- chain reconcile [--data DIR] [--all]
       compares every balance of the ledger with what the chain holds, at the last block that settlement has read; shows
       those that differ, with --all the others too, in millionths; the exchange may be running; RPC_URL is that of it
+  npm run admin -- chain adopt [--data DIR]
+      brings a settlement.db that is older than its journals up to them, with what control.db and the chain know; the
+      exchange must be stopped; RPC_URL is that of it
   npm run admin -- catalogue import FILE [--data DIR] [--url URL]
       sends the events and markets of FILE, a line of JSON each, to a running exchange; what is there already stays as
       it is, so after an interruption the same command goes on; lines that fail are named on standard error
@@ -109,6 +112,7 @@ const COMMANDS: Record<string, Command> = {
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
   'chain reconcile': { options: ['all'], run: reconcileWithChain },
+  'chain adopt': { options: [], run: adoptOlderSettlement },
   'catalogue import': { options: ['url'], takesFile: true, run: importCatalogue },
   'catalogue export': { options: ['url'], takesFile: true, run: exportCatalogue },
 };
@@ -280,6 +284,13 @@ async function reconcileWithChain(options: Options): Promise<boolean> {
   const { lines, isEqual } = await reconcileChain(dataDir(options), rpcUrl, options.all === true);
   await print(lines.map((line) => `${line}\n`));
   return isEqual;
+}
+
+async function adoptOlderSettlement(options: Options): Promise<boolean> {
+  const { adoptSettlement } = await import('./adoptSettlement.ts');
+  const lines = await adoptSettlement(dataDir(options), (process.env['RPC_URL'] ?? '').trim());
+  for (const line of lines) console.log(line);
+  return true;
 }
 
 async function importCatalogue(options: Options, file: string): Promise<boolean> {

@@ -94,24 +94,33 @@ export class ChainMoney {
     }
   }
 
-  /** The account of a row, and so its name in the ledger (CHAINMONEY-2). The wallet becomes the account's escrow. */
-  accept(id: number, account: number): void {
+  /**
+   * The account of a row, and so its name in the ledger (CHAINMONEY-2). The wallet becomes the account's escrow.
+   * @returns the mark that the gateway has to keep before the ledger has it.
+   */
+  accept(id: number, account: number): number {
     const { db, work, markets, rotation } = this.#options;
     const row = this.get(id);
-    if (row === undefined || row.status === 'done') return;
+    if (row === undefined || row.status === 'done') return work.mark;
     const movement = row.kind === 'exit' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
     const reference = toHex(referenceHash(account, movement, referenceOf(row)));
-    db.transaction(() => {
+    const accepted = db.transaction(() => {
       work.setEscrow(account, row.wallet);
       if (row.kind === 'exit') work.addMirrored(reference);
       else if (row.account === null) {
         const market = row.condition === null ? NO_MARKET : markets.withCondition(row.condition);
         if (market !== null) rotation.bring(row.exchange!, { account, market });
       }
-      this.#sql(
-        `UPDATE chain_money SET status = 'accepted', reason = NULL, account = ?, reference = ? WHERE id = ?`,
-      ).run(account, reference, id);
-    }).immediate();
+      const isAhead = this.#sql('SELECT 1 FROM ahead WHERE reference = ?').get(reference) !== undefined;
+      this.#sql('UPDATE chain_money SET status = ?, reason = NULL, account = ?, reference = ? WHERE id = ?').run(
+        isAhead ? 'done' : 'accepted',
+        account,
+        reference,
+        id,
+      );
+      return row.account === null ? work.nextMark() : work.mark;
+    });
+    return accepted.immediate();
   }
 
   wait(id: number, reason: string): void {

@@ -208,7 +208,7 @@ function batchId(trades: readonly Work[]): Hex {
   return keccak256(encodeAbiParameters(parseAbiParameters('string, uint256[]'), ['trades', parts.flat()]));
 }
 
-function operationId({ kind, shard, sequence, part }: Work): Hex {
+export function operationId({ kind, shard, sequence, part }: Pick<Work, 'kind' | 'shard' | 'sequence' | 'part'>): Hex {
   const parts = [kind, shard, sequence, part].map(BigInt);
   return keccak256(encodeAbiParameters(parseAbiParameters('string, uint256[]'), ['movement', parts]));
 }

@@ -16,8 +16,8 @@ export function moneyHandlers(side: MoneySide, work: WorkRows, permits: Permits)
   const { money } = side;
   return {
     moneyAccepted: ({ event, account }) => {
-      money.accept(event, account);
-      return { isLeaving: side.isLeaving(event) };
+      const mark = money.accept(event, account);
+      return { isLeaving: side.isLeaving(event), mark };
     },
     moneyWaits: ({ event, reason }) => {
       money.wait(event, reason);
@@ -35,10 +35,7 @@ export function moneyHandlers(side: MoneySide, work: WorkRows, permits: Permits)
       }));
       return { rows, total: money.countOpen() };
     },
-    prepareRelease: ({ reference }) => {
-      side.prepareRelease(reference);
-      return null;
-    },
+    prepareRelease: ({ reference }) => ({ mark: side.prepareRelease(reference) }),
     setEscrow: ({ account, wallet }) => {
       work.setEscrow(account, wallet);
       return null;

@@ -53,11 +53,13 @@ export class MoneySide {
   readonly #missing: MissingWallets;
   readonly #delegates: Delegates;
   readonly #db: Database.Database;
+  readonly #work: WorkRows;
 
   constructor(options: MoneySideOptions) {
     const { db, node, news, contracts } = options;
     addMoneyTables(db);
     this.#db = db;
+    this.#work = options.work;
     this.markets = new Markets(db, { marketFactory: contracts.marketFactory, collateral: contracts.usdc });
     this.money = new ChainMoney({ ...options, markets: this.markets });
     this.#exits = new Exits(db, this.money, news);
@@ -98,9 +100,16 @@ export class MoneySide {
     this.#delegates.endAll();
   }
 
-  /** A withdrawal with this name ends in the unheld escrow of its wallet. Stored before the ledger has it. */
-  prepareRelease(reference: string): void {
-    this.#db.prepare('INSERT OR IGNORE INTO releases VALUES (?)').run(reference);
+  /**
+   * A withdrawal with this name ends in the unheld escrow of its wallet. Stored before the ledger has it.
+   * @returns the mark that the gateway has to keep before.
+   */
+  prepareRelease(reference: string): number {
+    const prepared = this.#db.transaction(() => {
+      const { changes } = this.#db.prepare('INSERT OR IGNORE INTO releases VALUES (?)').run(reference);
+      return changes === 0 ? this.#work.mark : this.#work.nextMark();
+    });
+    return prepared.immediate();
   }
 
   followed(reference: string, isOfSets: boolean): PaidSets | null {

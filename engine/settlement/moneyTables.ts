@@ -11,6 +11,7 @@
  *   claims         what the tokens of an account in a decided market were paid, by the ledger and on the chain
  *   delegates      those that wallets have named
  *   releases       references of withdrawals that end in the unheld escrow of the wallet
+ *   ahead          references of movements that the journals had before this file (`admin chain adopt`)
  *   market_tokens  the ids of outcome tokens
  */
 import type Database from 'better-sqlite3';
@@ -57,6 +58,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS ended_delegates (
     tx_hash TEXT NOT NULL, log_index INTEGER NOT NULL, PRIMARY KEY (tx_hash, log_index)) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS releases (reference TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
+  CREATE TABLE IF NOT EXISTS ahead (reference TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
   CREATE TABLE IF NOT EXISTS market_tokens (
     market INTEGER PRIMARY KEY, yes TEXT NOT NULL, no TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS market_tokens_yes ON market_tokens (yes);

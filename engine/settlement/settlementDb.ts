@@ -14,6 +14,7 @@
  *   deploy_jobs transactions of the deployer, each with its deployment
  *   escrows     the wallet of an account, under which the chain holds its funds
  *   news        what the gateway has to know and has not acknowledged
+ *   marks       one number, which grows with everything that the journals do not say and must not be forgotten
  *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
  */
 import Database from 'better-sqlite3';
@@ -65,6 +66,8 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS deploy_jobs (id INTEGER PRIMARY KEY, deploy INTEGER NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS escrows (account INTEGER PRIMARY KEY, address TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS mirrored (reference TEXT PRIMARY KEY) WITHOUT ROWID, STRICT;
+  CREATE TABLE IF NOT EXISTS marks (id INTEGER PRIMARY KEY CHECK (id = 1), number INTEGER NOT NULL) STRICT;
+  INSERT OR IGNORE INTO marks VALUES (1, 0);
   CREATE TABLE IF NOT EXISTS news (
     number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, facts TEXT NOT NULL) STRICT;
   CREATE INDEX IF NOT EXISTS news_by_kind ON news (kind, number);

@@ -334,6 +334,19 @@ export class WorkRows {
     return (found as { address: string } | undefined)?.address ?? null;
   }
 
+  /**
+   * The gateway keeps the number beside the journals before they have what follows: with an older file it does not
+   * start (RULES.md 17.2). Called in the transaction of the change.
+   */
+  nextMark(): number {
+    return (this.#sql('UPDATE marks SET number = number + 1 WHERE id = 1 RETURNING number').get() as { number: number })
+      .number;
+  }
+
+  get mark(): number {
+    return (this.#sql('SELECT number FROM marks WHERE id = 1').get() as { number: number }).number;
+  }
+
   addMirrored(reference: string): void {
     this.#sql('INSERT OR IGNORE INTO mirrored VALUES (?)').run(reference);
   }

@@ -17,6 +17,7 @@ import type { ChainNews } from '../../shared/wire/chainQuestions.ts';
 import type { ChainLink } from '../chain/link.ts';
 import type { Logger } from '../process/log.ts';
 import type { Accounts } from '../store/accounts.ts';
+import type { Movements } from '../store/movements.ts';
 import type { Funding } from './funding.ts';
 import type { Restrictions } from './restrictions.ts';
 
@@ -26,6 +27,7 @@ type MoneyOptions = {
   readonly link: Pick<ChainLink, 'ask' | 'onNews'>;
   readonly accounts: Pick<Accounts, 'ownerOf' | 'escrowOf'>;
   readonly funding: Pick<Funding, 'follow'>;
+  readonly movements: Pick<Movements, 'noteMark'>;
   readonly restrictions: Pick<Restrictions, 'setLeaving'>;
   readonly log: Logger;
 };
@@ -54,7 +56,7 @@ export function followChain(options: MoneyOptions): void {
 
 /** Rejects while it is not known whether the ledger has it: then it is reported again. */
 async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise<void> {
-  const { link, log, restrictions } = options;
+  const { link, log, movements, restrictions } = options;
   const { event, kind, amount, market, wallet } = facts;
   const account = accountOf(wallet, options);
   const reason = typeof account === 'string' ? account : whyNot(facts);
@@ -63,7 +65,8 @@ async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise
     await link.ask('moneyWaits', { event, reason: reason! });
     return;
   }
-  const { isLeaving } = await link.ask('moneyAccepted', { event, account });
+  const { isLeaving, mark } = await link.ask('moneyAccepted', { event, account });
+  movements.noteMark(mark);
   // GATEMONEY-3: the news of its exit may have come before the wallet was linked.
   if (isLeaving) await restrictions.setLeaving(account, true);
   const code = await moveOf(facts, account, kind === 'sets' ? market : null, options);

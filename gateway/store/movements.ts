@@ -9,6 +9,7 @@
  *   MOVEMENTS-3  A movement is found by the hash of its reference, by which journals and read model know it.
  *   MOVEMENTS-4  issuedMicro is all deposits that are not refused less all completed withdrawals: never less than the
  *                USDC that exists, and never above 2^53 - 1.
+ *   MOVEMENTS-5  The mark of settlement.db is durable before any movement that was started after it is sent.
  */
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
@@ -36,6 +37,8 @@ export type FundMovement = {
 /** `market`: of a deposit of full sets. */
 export type NewMovement = Pick<FundMovement, 'account' | 'kind' | 'amountMicro' | 'reference' | 'market'>;
 
+/** In the table `platform`: settlement.db is at least as new as this. */
+export const SETTLEMENT_MARK = 'settlement_mark';
 const COLUMNS =
   'id, account_index AS account, kind, amount_micro AS amountMicro, reference, status, created_ms AS createdMs, ' +
   'market_index AS market';
@@ -51,6 +54,8 @@ export class Movements {
   readonly #reopen;
   readonly #setStatus;
   readonly #pending;
+  readonly #setMark;
+  #mark: number;
 
   constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
@@ -74,12 +79,17 @@ export class Movements {
     this.#pending = database.prepare<[], FundMovement>(
       `SELECT ${COLUMNS} FROM movements WHERE status = 'pending' ORDER BY created_ms, id`,
     );
+    this.#setMark = database.prepare<[string, string]>(
+      'INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
+    );
     this.#database = database;
+    this.#mark = markOf(database);
     this.#summedMicro = countIssued(database);
   }
 
   /** The rows are summed when the sum is asked for: once after any number of records. */
   reload(): void {
+    this.#mark = markOf(this.#database);
     this.#summedMicro = null;
   }
 
@@ -104,6 +114,13 @@ export class Movements {
   /** True when the sums of the ledger stay safe integers after another deposit of this amount. */
   hasRoomFor(amountMicro: number): boolean {
     return amountMicro <= MAX_SAFE - this.#issuedMicro;
+  }
+
+  /** settlement.db has what later movements need (MOVEMENTS-5). */
+  noteMark(mark: number): void {
+    if (mark <= this.#mark) return;
+    this.#mark = mark;
+    this.#changes.write(() => this.#setMark.run(SETTLEMENT_MARK, String(mark)));
   }
 
   /** Resolves when every movement so far is on the disk as it is here. */
@@ -161,6 +178,11 @@ function hashReferences(database: ControlDatabase): void {
   database.transaction(() => {
     for (const { id, account, kind, reference } of rows) write.run(referenceHash(account, kind, reference), id);
   })();
+}
+
+function markOf(database: ControlDatabase): number {
+  const read = database.prepare<[string], string>('SELECT value FROM platform WHERE key = ?').pluck();
+  return Number(read.get(SETTLEMENT_MARK) ?? 0);
 }
 
 /** Summed by SQLite in 64 bits: all deposits together may exceed the safe integers, the difference does not. */

@@ -1,12 +1,14 @@
 /**
  * A data directory settles on a chain from its first start on, or never (RULES.md 17.2). Settlement needs every journal
  * from its first record on, and what was traded without it has no counterpart on the chain. Nor does it go on without
- * settlement.db: the journals alone do not say which withdrawals the chain has made first, and a new one would have
- * them paid a second time.
+ * settlement.db, or with an older one than the journals: these alone do not say which withdrawals the chain has made
+ * first, and would have them paid a second time.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { type Config, ConfigError } from '../process/config.ts';
+import { SETTLEMENT_MARK } from './movements.ts';
 import type { Platform } from './platform.ts';
 
 const SETTLES = 'settles_on_chain';
@@ -22,9 +24,32 @@ export function requireSettlementMode({ chain, dataDir }: Pick<Config, 'chain' |
   if (settles && platform.hasJournals && !existsSync(join(dataDir, SETTLEMENT_FILE))) {
     throw new ConfigError(`${SETTLEMENT_FILE} is missing: put it back, as it was beside these journals`);
   }
+  if (settles) requireNewest(join(dataDir, SETTLEMENT_FILE), platform);
   if (settles || chain === null) return;
   if (platform.hasJournals) {
     throw new ConfigError('RPC_URL: this data directory was started without a chain; a chain needs a new one');
   }
   platform.write(SETTLES, 'yes');
+}
+
+function requireNewest(path: string, platform: Platform): void {
+  const mark = Number(platform.read(SETTLEMENT_MARK) ?? 0);
+  if (mark === 0 || markOf(path) >= mark) return;
+  throw new ConfigError(
+    `${SETTLEMENT_FILE} is older than these journals: put back the newest one, or bring this one up to them with ` +
+      '`npm run admin -- chain adopt`',
+  );
+}
+
+/** 0 of a file that has none. */
+function markOf(path: string): number {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare<[], number>('SELECT number FROM marks').pluck().get() ?? 0;
+  } catch (error) {
+    if (/^no such table: /.test((error as Error).message)) return 0;
+    throw error;
+  } finally {
+    db.close();
+  }
 }

@@ -107,7 +107,10 @@ export class Trading {
       accounts: control.accounts,
       clock,
     });
-    if (chainLink !== null) followChain({ ...this, link: chainLink, accounts: control.accounts, log });
+    if (chainLink !== null) {
+      const { accounts, movements } = control;
+      followChain({ ...this, link: chainLink, accounts, movements, log });
+    }
     this.groups = new GroupCommands(control.orderGroups, views, this.engine, shards);
     this.deadMansSwitch = new DeadMansSwitch({
       shards,

@@ -30,6 +30,7 @@ export const EXCHANGE_ABI = parseAbi([
   'function hasRole(bytes32 role, address account) view returns (bool)',
   'function delegateUntil(address maker, address signer) view returns (uint256)',
   'function batchDone(bytes32) view returns (bool)',
+  'function operationDone(bytes32 operationId) view returns (bool)',
   'function tradeSettled(uint256 tradeId) view returns (bool)',
   'function usdc() view returns (address)',
   'function conditionalTokens() view returns (address)',

@@ -35,7 +35,7 @@ type ChainQuestions = OtherQuestions & {
   readonly moneyAccepted: {
     readonly ask: { readonly event: number; readonly account: number };
     /** The wallet has asked for its exit, perhaps before the account was known. */
-    readonly answer: { readonly isLeaving: boolean };
+    readonly answer: Marked & { readonly isLeaving: boolean };
   };
   /** Why the ledger cannot follow it yet. It is reported again every half minute. */
   readonly moneyWaits: { readonly ask: { readonly event: number; readonly reason: string }; readonly answer: null };
@@ -45,7 +45,7 @@ type ChainQuestions = OtherQuestions & {
     readonly answer: { readonly rows: readonly OpenMoney[]; readonly total: number };
   };
   /** A withdrawal with this name (the hash of its reference) ends in the unheld escrow of its wallet. */
-  readonly prepareRelease: { readonly ask: { readonly reference: string }; readonly answer: null };
+  readonly prepareRelease: { readonly ask: { readonly reference: string }; readonly answer: Marked };
   /** The wallet under which the chain holds the funds of the account. */
   readonly setEscrow: { readonly ask: { readonly account: number; readonly wallet: string }; readonly answer: null };
   /** A permit for a deposit. Refused where the contract would refuse. */
@@ -65,6 +65,8 @@ type ChainQuestions = OtherQuestions & {
   /** The news with this number are carried out, durably. */
   readonly acknowledge: { readonly ask: { readonly news: number }; readonly answer: null };
 };
+/** settlement.db is as new as this. It is kept in control.db before the journals have what follows. */
+type Marked = { readonly mark: number };
 export type ChainQuestion = keyof ChainQuestions;
 export type AskOf<N extends ChainQuestion> = ChainQuestions[N]['ask'];
 export type AnswerOf<N extends ChainQuestion> = ChainQuestions[N]['answer'];

@@ -30,7 +30,7 @@ type ChainFundDeps = {
   readonly accounts: Pick<Accounts, 'escrowOf'>;
   readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
   readonly contracts: { readonly current: Pick<Contracts, 'exchange' | 'chainId'> };
-  readonly movements: Pick<Movements, 'hasRoomFor'>;
+  readonly movements: Pick<Movements, 'hasRoomFor' | 'noteMark'>;
   readonly funding: Pick<Funding, 'move'>;
   readonly clock: Clock;
 };
@@ -138,7 +138,10 @@ const AUTHORIZATION_FIELDS = [
   { name: 'nonce', type: 'bytes32' },
 ];
 
-async function withdraw(call: CallOf<typeof WITHDRAW>, { chainLink, funding }: ChainFundDeps): Promise<void> {
+async function withdraw(
+  call: CallOf<typeof WITHDRAW>,
+  { chainLink, funding, movements }: ChainFundDeps,
+): Promise<void> {
   if (chainLink === null) {
     refuse(call, { row: ERRORS.CONFLICT, message: 'withdrawals are made by an administrator' });
     return;
@@ -154,7 +157,7 @@ async function withdraw(call: CallOf<typeof WITHDRAW>, { chainLink, funding }: C
   try {
     // Settlement has to know where it ends before the ledger has it.
     const hash = toHex(referenceHash(account, MOVEMENT.WITHDRAWAL, reference));
-    if (to === 'unheld') await chainLink.ask('prepareRelease', { reference: hash });
+    if (to === 'unheld') movements.noteMark((await chainLink.ask('prepareRelease', { reference: hash })).mark);
   } catch (error) {
     if (!(error instanceof ChainDown)) throw error;
     refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE, message: 'settlement does not answer' });

@@ -26,7 +26,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'engine/admin',
     own: 'base book core journal projector settlement snapshot',
-    shared: 'base client crypto tables wire',
+    shared: 'base chain client crypto tables wire',
   },
   { room: 'engine/replication', own: 'journal snapshot', shared: 'base wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },

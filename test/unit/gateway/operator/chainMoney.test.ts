@@ -53,23 +53,25 @@ function rig(t: TestContext, codes: number[] = []) {
   const link = {
     ask: async (question: string, ask: unknown) => {
       done.push(`${question} ${JSON.stringify(ask)}`);
-      return question === 'moneyAccepted' ? { isLeaving: leaving.is } : null;
+      return question === 'moneyAccepted' ? { isLeaving: leaving.is, mark: 9 } : null;
     },
     onNews: (kind: NewsKind, handler: (facts: never, number: number) => void | Promise<void>) =>
       void handlers.set(kind, handler),
   };
-  followChain({ link, accounts, funding, restrictions, log: createLogger('silent') } as never);
+  followChain({ link, accounts, funding, movements, restrictions, log: createLogger('silent') } as never);
   const report = <K extends NewsKind>(kind: K, facts: ChainNews[K]) => handlers.get(kind)!(facts as never, 1);
   return { report, done, leaving, funding, movements, states, restrictions, database };
 }
 
 test('a deposit is accepted before the ledger has it, and a repeat moves nothing', async (t) => {
-  const { report, done, movements } = rig(t);
+  const { report, done, movements, database } = rig(t);
   await report('money', MONEY);
   assert.deepEqual(done, ['moneyAccepted {"event":7,"account":1}', 'funds 1 0 5000000 null']);
   await report('money', MONEY);
   assert.equal(done.filter((each) => each.startsWith('funds')).length, 1);
   assert.equal(movements.find(1, MOVEMENT.DEPOSIT, 'chain:0xab:3')?.status, 'completed');
+  const mark = database.prepare(`SELECT value FROM platform WHERE key = 'settlement_mark'`).pluck();
+  assert.equal(mark.get(), '9', 'an older settlement.db is not taken from now on (RULES.md 17.2)');
 });
 
 test('only the first wallet of an account is its escrow: deposits of other wallets wait', async (t) => {

@@ -1,8 +1,10 @@
 /** The choice of a chain (gateway/store/settlementMode.ts, RULES.md 17.2). */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
+import { WorkRows } from '../../../../engine/settlement/work.ts';
 import type { ChainConfig } from '../../../../gateway/process/chain.ts';
 import { ConfigError } from '../../../../gateway/process/config.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
@@ -57,4 +59,27 @@ test('a first start that came to no journal has chosen nothing that it traded wi
   const platform = newPlatform();
   requireSettlementMode(WITHOUT, platform);
   requireSettlementMode(WITH, platform);
+});
+
+test('nor with one that is older than the journals, which do not say what the chain has done first', () => {
+  const platform = newPlatform();
+  const own = { ...WITH, dataDir: temporaryDirectory() };
+  const path = join(own.dataDir, SETTLEMENT_FILE);
+  const db = openSettlementDb(path);
+  db.close();
+  requireSettlementMode(own, platform);
+  platform.setHasJournals();
+  const older = readFileSync(path);
+  const newer = openSettlementDb(path);
+  const rows = new WorkRows(newer, () => 0);
+  rows.nextMark();
+  platform.write('settlement_mark', String(rows.nextMark()));
+  rows.nextMark();
+  newer.close();
+  requireSettlementMode(own, platform);
+  writeFileSync(path, older);
+  assert.throws(() => requireSettlementMode(own, platform), {
+    name: ConfigError.name,
+    message: /^settlement\.db is older than these journals: put back the newest one, or .* chain adopt`$/,
+  });
 });

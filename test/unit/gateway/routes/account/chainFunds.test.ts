@@ -33,12 +33,13 @@ async function ask(path: string, body: object, changes: Changes = {}) {
     },
   };
   const moved: unknown[] = [];
+  const marks: number[] = [];
   const routes = chainFundRoutes({
     chainLink: hasChain ? link : null,
     accounts: { escrowOf: () => wallet },
     accountStates: { reducingRefusal: () => (isFrozen ? ERRORS.ACCOUNT_FROZEN : null) },
     contracts: { current: { exchange: EXCHANGE, chainId: 137 } },
-    movements: { hasRoomFor: () => room },
+    movements: { hasRoomFor: () => room, noteMark: (mark) => void marks.push(mark) },
     funding: {
       move: async (...movement: unknown[]) => {
         moved.push(movement);
@@ -51,7 +52,7 @@ async function ask(path: string, body: object, changes: Changes = {}) {
   const sent = new TestCall({ method: 'POST', path, account: 7 });
   sent.call.body = body as never;
   await route.handler(sent.call);
-  return { status: sent.status, json: sent.json as Record<string, never>, asked, moved };
+  return { status: sent.status, json: sent.json as Record<string, never>, asked, moved, marks };
 }
 
 const AUTHORIZE = '/v1/user/deposit-authorizations';
@@ -100,10 +101,11 @@ test('settlement knows where a withdrawal ends before the ledger has it', async 
   const plain = await ask(WITHDRAW, withdrawal);
   assert.deepEqual([plain.asked, plain.moved], [[], [[7, MOVEMENT.WITHDRAWAL, 5_000_000, 'mine']]]);
   assert.deepEqual([plain.status, plain.json['code']], [400, 'INSUFFICIENT_BALANCE']);
-  const unheld = await ask(WITHDRAW, { ...withdrawal, to: 'unheld' });
+  const unheld = await ask(WITHDRAW, { ...withdrawal, to: 'unheld' }, { answer: () => ({ mark: 4 }) });
   const reference = toHex(referenceHash(7, MOVEMENT.WITHDRAWAL, 'mine'));
   assert.deepEqual(unheld.asked, [['prepareRelease', { reference }]]);
   assert.equal(unheld.moved.length, 1);
+  assert.deepEqual(unheld.marks, [4], 'an older settlement.db would pay it to the wallet (RULES.md 17.2)');
   const away = await ask(
     WITHDRAW,
     { ...withdrawal, to: 'unheld' },
