@@ -67,7 +67,7 @@ const setup = {
 const deskNode = new ChainNode(new HttpRpc(options.rpcUrl));
 const relay = new Relay({ ...options, node: deskNode, key: relayer, usdc: contracts.usdc, nowMs });
 const checks = new ChainChecks(node, setup, nowMs);
-const refused = new RefusedTrades(db, settlement.rows);
+const refused = new RefusedTrades(db, settlement.rows, () => settlement.follow());
 const token = new RelayToken(deskNode, contracts.usdc, options.chainId);
 const permits = new Permits({ node: deskNode, key: permit, chainId: options.chainId, token });
 const money = moneyHandlers(settlement.money, settlement.rows, permits);

@@ -36,6 +36,10 @@ const TRIED_AGAIN = 'an administrator has it tried again';
 export class RefusedTrades {
   readonly handlers: Handlers = {
     failedTrades: ({ after, limit }) => this.#list(after, limit),
+    marketTrades: ({ market }) => {
+      this.#follow();
+      return this.#countIn(market);
+    },
     mayUnwind: (place) => ({ refusal: this.#whyNot(this.#find(place)) }),
     unwindTrade: (place) => this.#unwind(place),
     releaseTrade: (place) => this.#release(place),
@@ -43,10 +47,20 @@ export class RefusedTrades {
   };
   readonly #db: Database.Database;
   readonly #rows: WorkRows;
+  readonly #follow: () => void;
 
-  constructor(db: Database.Database, rows: WorkRows) {
+  /** @param follow reads what the journals have by now. */
+  constructor(db: Database.Database, rows: WorkRows, follow: () => void = () => {}) {
     this.#db = db;
     this.#rows = rows;
+    this.#follow = follow;
+  }
+
+  #countIn(market: number): TradeQuestions['marketTrades']['answer'] {
+    const sql = `SELECT ifnull(sum(status = 'failed'), 0) AS failed,
+        ifnull(sum(status IN ('pending', 'submitted')), 0) AS open
+      FROM work WHERE market = ? AND status <> 'settled' AND kind = ${KIND.TRADE} AND unwound_ms IS NULL`;
+    return this.#db.prepare<[number], TradeQuestions['marketTrades']['answer']>(sql).get(market)!;
   }
 
   #list(after: number, limit: number): TradeQuestions['failedTrades']['answer'] {

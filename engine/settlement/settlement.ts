@@ -26,7 +26,7 @@ import { MoneySide } from './moneySide.ts';
 import type { News } from './news.ts';
 import { Outcomes } from './outcomes.ts';
 import { Rotation } from './rotation.ts';
-import { WorkRows } from './work.ts';
+import { KIND, type Work, WorkRows } from './work.ts';
 
 /** Trades are collected for this long while a batch is not full: the larger it is, the less gas each of them takes. */
 const LINGER_MS = 2000;
@@ -222,7 +222,7 @@ export class Settlement {
     while (this.#envelopes.hasRoom) {
       const pending = this.rows.pending(head.number, MOST_LOOKED_AT, this.rotation.active.number);
       if (pending.length === 0) return;
-      if (pending.length < FULL && nowMs() - pending[0].created_ms < lingerMs) return;
+      if (isWorthWaiting(pending) && nowMs() - pending[0].created_ms < lingerMs) return;
       const chosen = this.#drafts.next(pending, head.gasLimit);
       if (chosen === null) return;
       db.transaction(() => {
@@ -232,6 +232,11 @@ export class Settlement {
       }).immediate();
     }
   }
+}
+
+/** More trades may come for the batch; a withdrawal or a claim among them is not kept waiting. */
+function isWorthWaiting(pending: readonly Work[]): boolean {
+  return pending.length < FULL && pending.every(({ kind }) => kind === KIND.TRADE);
 }
 
 function whyUnhealthy(facts: Omit<SettlementHealth, 'unhealthy'>, limits: SettlementLimits): string | null {

@@ -67,11 +67,11 @@ export class ChainLink {
     this.#answerWithinMs = answerWithinMs;
   }
 
-  /** Rejects with ChainDown or ChainRefused (CHAINLINK-1). */
-  ask<N extends ChainQuestion>(question: N, ask: AskOf<N>): Promise<AnswerOf<N>> {
+  /** Rejects with ChainDown or ChainRefused (CHAINLINK-1). @param withinMs shorter where the node is not asked */
+  ask<N extends ChainQuestion>(question: N, ask: AskOf<N>, withinMs = this.#answerWithinMs): Promise<AnswerOf<N>> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => this.#down(id, 'no answer in time'), this.#answerWithinMs);
+      const timer = setTimeout(() => this.#down(id, 'no answer in time'), withinMs);
       this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject, timer });
       if (!this.#post({ id, question, ask })) this.#down(id, 'the settlement thread does not run');
     });

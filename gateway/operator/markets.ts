@@ -8,11 +8,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../shared/base/clock.ts';
-import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
+import { isDecided, MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Catalog, MarketDetails, MarketEntry, NewMarket } from '../store/catalog.ts';
 import { type TokenIds, toIdBytes } from '../store/marketTokens.ts';
+import type { MarketTrades } from './marketTrades.ts';
 import { invalidField } from './newMarket.ts';
 
 /** The part of the shard client that is used here. */
@@ -71,9 +72,18 @@ export class MarketCommands {
   readonly #states: MarketStates;
   readonly #engine: MarketEngine;
   readonly #clock: Clock;
+  readonly #trades: Pick<MarketTrades, 'whyNotDecided' | 'whyNotPaid'> | null;
   #lastOperation: Promise<unknown> = Promise.resolve();
 
-  constructor(catalog: Catalog, states: MarketStates, engine: MarketEngine, clock: Clock) {
+  /** @param trades null without a chain. */
+  constructor(
+    catalog: Catalog,
+    states: MarketStates,
+    engine: MarketEngine,
+    clock: Clock,
+    trades: Pick<MarketTrades, 'whyNotDecided' | 'whyNotPaid'> | null = null,
+  ) {
+    this.#trades = trades;
     this.#catalog = catalog;
     this.#states = states;
     this.#engine = engine;
@@ -99,13 +109,18 @@ export class MarketCommands {
   }
 
   /** Resolves or cancels the market, as `status` says. @returns null when done. */
-  decide(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
+  async decide(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
     const { index, shard } = market;
+    const refusal = isDecided(this.#states.status(index)) ? null : await this.#trades?.whyNotDecided(index);
+    if (refusal) return refusal;
     const decide = () => this.#move(market, this.#engine.decideMarket(index, shard, status, payoutYesPpm));
     return this.#durably(this.#oneAtATime(decide));
   }
 
-  settle(market: MarketEntry): Promise<Refusal | null> {
+  async settle(market: MarketEntry): Promise<Refusal | null> {
+    // One that is not decided has another refusal.
+    const refusal = isDecided(this.#states.status(market.index)) ? await this.#trades?.whyNotPaid(market.index) : null;
+    if (refusal) return refusal;
     const settle = () => this.#move(market, this.#engine.settleMarket(market.index, market.shard));
     return this.#durably(this.#oneAtATime(settle));
   }

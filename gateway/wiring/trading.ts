@@ -18,6 +18,7 @@ import { FailedTrades } from '../operator/failedTrades.ts';
 import type { AdminFeed } from '../operator/feed.ts';
 import { Funding, type FundsEngine } from '../operator/funding.ts';
 import { MarketCommands } from '../operator/markets.ts';
+import { MarketTrades } from '../operator/marketTrades.ts';
 import { Restrictions } from '../operator/restrictions.ts';
 import type { Logger } from '../process/log.ts';
 import { contractsOf } from '../routes/public/platform.ts';
@@ -84,7 +85,8 @@ export class Trading {
     const follower = this.feeds;
     this.link = new ShardLink({ shards, views, follower, waitingPlacements, clock, onHandlerError, onFatal });
     this.engine = new ShardClient(this.link);
-    this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock);
+    const trades = chainLink && new MarketTrades(chainLink);
+    this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock, trades);
     this.catalogueImport = new CatalogueImport({
       catalog: control.catalog,
       states: views.markets,

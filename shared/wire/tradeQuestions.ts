@@ -37,6 +37,11 @@ export type TradeQuestions = {
       readonly next: number | null;
     };
   };
+  /** Of a market, as its journal is now: trades that have failed, and those that no block has yet. */
+  readonly marketTrades: {
+    readonly ask: { readonly market: number };
+    readonly answer: { readonly failed: number; readonly open: number };
+  };
   readonly mayUnwind: { readonly ask: TradePlace; readonly answer: { readonly refusal: TradeRefusal | null } };
   /** From here on the trade is not tried again, unless the ledger refuses and it is released. */
   readonly unwindTrade: {

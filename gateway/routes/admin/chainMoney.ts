@@ -25,6 +25,9 @@ export type ChainMoneyDeps = {
   readonly chainHealth: Pick<ChainHealth, 'latest'> | null;
 };
 
+/** The sums of the ledger do not wait for a thread that is busy. */
+const ANSWER_WITHIN_MS = 2000;
+
 const WAITING = {
   method: 'GET',
   path: '/admin/settlement/money',
@@ -55,7 +58,7 @@ async function list(call: CallOf<typeof WAITING>, { chainLink }: Pick<ChainMoney
 export async function comparedChain(deps: ChainMoneyDeps): Promise<FromSchema<typeof COMPARED_CHAIN> | null> {
   const { chainLink, chainHealth } = deps;
   if (chainLink === null) return null;
-  const found = await orNone(chainLink.ask('differences', null));
+  const found = await orNone(chainLink.ask('differences', null, ANSWER_WITHIN_MS));
   const block = chainHealth?.latest?.reconciledBlock ?? null;
   return { block, differences: found?.map((each) => shown(each, deps)) ?? null };
 }

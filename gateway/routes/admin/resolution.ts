@@ -29,7 +29,14 @@ const STEP = {
   method: 'POST',
   params: ID_PARAM,
   answers: { 200: MARKET, 202: APPROVAL },
-  errors: ['VALIDATION_ERROR', 'MARKET_NOT_FOUND', 'INVALID_TRANSITION', 'OUTCOME_UNKNOWN'],
+  errors: [
+    'VALIDATION_ERROR',
+    'MARKET_NOT_FOUND',
+    'INVALID_TRANSITION',
+    'CONFLICT',
+    'OUTCOME_UNKNOWN',
+    'SETTLEMENT_UNHEALTHY',
+  ],
 } as const;
 
 const RESOLVE = {

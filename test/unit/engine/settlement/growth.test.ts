@@ -6,6 +6,7 @@ import { type Hex, size, toHex } from 'viem';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { Drafts } from '../../../../engine/settlement/drafts.ts';
 import { News } from '../../../../engine/settlement/news.ts';
+import { RefusedTrades } from '../../../../engine/settlement/refusedTrades.ts';
 import { Rotation } from '../../../../engine/settlement/rotation.ts';
 import { Settlement } from '../../../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
@@ -91,6 +92,9 @@ test('no statement reads a table that grows from end to end', () => {
   fresh.isResolved(0);
   fresh.oldestPendingMs(1);
   fresh.countFailed();
+  new RefusedTrades(db, fresh).handlers.marketTrades({ market: 0 });
+  fresh.hasUnsettledMove(1);
+  fresh.countUnsettledAt(1);
   fresh.countUnsettled();
   fresh.history(work.id);
   fresh.order(1);
