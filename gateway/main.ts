@@ -10,6 +10,8 @@ import type { Exchange } from './wiring/exchange.ts';
 
 /** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
 const EXIT_SOFTWARE = 70;
+/** sysexits.h EX_TEMPFAIL: a member of a cluster begins anew, as a standby; shared/run.mjs starts it again. */
+const EXIT_AGAIN = 75;
 const EXIT_FAILURE = 1;
 /** Both stay within the 10 s that a supervisor waits before it kills the process. */
 const ANSWER_WITHIN_MS = 6000;
@@ -30,7 +32,8 @@ async function main(): Promise<void> {
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
   const config = ramp === null ? settings : withDemoRamp(settings, ramp);
   const { Exchange } = await import('./wiring/exchange.ts');
-  const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal: (error) => fail(log, error) });
+  const onFatal = (error: unknown): void => fail(log, error, config.cluster === null ? EXIT_SOFTWARE : EXIT_AGAIN);
+  const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal });
   stopOnSignals(exchange, log);
   const opened = config.demo ? await (await import('./wiring/demo.ts')).openDemo(exchange, log) : null;
   const flows = config.demoFlow && opened?.demo.flow !== undefined;
@@ -80,9 +83,9 @@ function stopOnSignals(exchange: Exchange, log: Logger): void {
 }
 
 /** Requests in flight are answered OUTCOME_UNKNOWN; one more turn of the loop sends these answers. */
-function fail(log: Logger, error: unknown): void {
+function fail(log: Logger, error: unknown, code: number): void {
   log.fatal({ err: error }, 'a thread failed');
-  setImmediate(() => process.exit(EXIT_SOFTWARE));
+  setImmediate(() => process.exit(code));
 }
 
 try {

@@ -16,6 +16,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { type LogRow, type NewRow, Replication } from '../../shared/wire/replication.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
 import type {
+  JournalsToRejoin,
   LeaderOf,
   LocalEnd,
   ReplicationMessage,
@@ -23,6 +24,7 @@ import type {
   ReplicationRequest,
   ReplicationStatus,
 } from '../../shared/wire/threads.ts';
+import { rejoinJournals } from './journals.ts';
 import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
 import { Outboxes } from './outboxes.ts';
 import { Shipper } from './shipper.ts';
@@ -95,6 +97,7 @@ export class Member {
 
   receive(request: Exclude<ReplicationRequest, 'stop'>): void {
     if ('follow' in request) void this.#live(request.follow);
+    else if ('rejoin' in request) this.#rejoin(request.rejoin);
     else if ('applied' in request) this.#setApplied(request.applied);
     else if ('mayLead' in request) this.#mayLead();
     else if ('promote' in request) this.#isForced = true;
@@ -114,6 +117,11 @@ export class Member {
     this.#end();
     if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), sleep(STOP_MS)]);
     await this.#log.close();
+  }
+
+  #rejoin(journals: JournalsToRejoin): void {
+    const post = (rejoined: readonly string[]): void => this.#post({ rejoined });
+    rejoinJournals(this.#log, journals).then(post, (error: Error) => this.#lose(error.message));
   }
 
   async #live(ends: readonly LocalEnd[]): Promise<void> {
@@ -212,8 +220,9 @@ export class Member {
   /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
   async #postNext(): Promise<number> {
     if (this.#postedBytes >= MOST_POSTED_BYTES) return 0;
+    const asOfMs = Date.now();
     const rows = await this.#log.readAfter(this.#position, READ_BYTES);
-    if (rows.length === 0 || this.#isEnded) return 0;
+    if (this.#isEnded) return 0;
     let bytes = 0;
     for (const row of rows) {
       if (row.position !== this.#position + 1) {
@@ -225,13 +234,18 @@ export class Member {
       this.#position = row.position;
       bytes += row.bytes.length;
     }
-    this.#last = rows.at(-1)!;
-    this.#posted.push({ position: this.#position, bytes });
-    this.#postedBytes += bytes;
+    if (rows.length > 0) {
+      this.#last = rows.at(-1)!;
+      this.#posted.push({ position: this.#position, bytes });
+      this.#postedBytes += bytes;
+    }
     const fresh = rows.filter(({ stream, sequence }) => sequence > (this.#local.get(stream) ?? 0));
     for (const { stream, sequence } of fresh) this.#hold(stream, sequence);
-    if (fresh.length > 0) this.#post({ rows: fresh satisfies readonly LogRow[] });
-    else this.#setApplied(this.#position);
+    this.#post({
+      rows: fresh satisfies readonly LogRow[],
+      end: this.#position,
+      asOfMs: bytes < READ_BYTES ? asOfMs : null,
+    });
     return rows.length;
   }
 

@@ -53,6 +53,11 @@ export class NonceMemory {
     this.#maxNonces = maxNonces;
   }
 
+  /** Another process has accepted requests until then, and their nonces are unknown. */
+  forgetBefore(floorSec: number): void {
+    this.#floorSec = Math.max(this.#floorSec, floorSec);
+  }
+
   /** The latest timestamp that this process cannot accept from the key: it does not know what was signed until then. */
   unknownUntilSec(keyId: string): number {
     return Math.max(this.#floorSec, this.#ahead.aheadBeforeStart(keyId));

@@ -8,6 +8,7 @@ import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
 import { SESSION_SCOPES } from '../access/scopes.ts';
 import { LIMIT_CLASSES, type Limit, TIER_LIMITS } from '../limits/classes.ts';
 import { exampleOf } from './example.ts';
+import { changesSomething } from './role.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
 import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
 import { tagOf, tagsOf } from './tags.ts';
@@ -115,7 +116,8 @@ export function errorsOf(route: RouteSpec): readonly ErrorKey[] {
   add(isSigned || route.strictKey, ...IDENTITY_ERRORS);
   add(isForOperators(route), ...OPERATOR_ERRORS);
   add(!isForOperators(route), 'TWO_CREDENTIALS');
-  add(placing, 'PLATFORM_PAUSED', 'NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY');
+  add(placing, 'PLATFORM_PAUSED', 'SETTLEMENT_UNHEALTHY');
+  add(changesSomething(route), 'NOT_MATCHING_LEADER', 'ENGINE_BUSY', 'OUTCOME_UNKNOWN');
   add(placing && !reducing, 'TRADING_TIMEOUT_ACTIVE');
   add(route.idempotency, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
   add(route.idempotency, 'IDEMPOTENCY_KEY_IN_PROGRESS', 'OUTCOME_UNKNOWN');

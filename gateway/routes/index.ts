@@ -1,5 +1,5 @@
 /** The table of routes: every area's rows, each with the parts of the exchange that its handlers need. */
-import type { Readiness } from '../../shared/api/platform.ts';
+import type { Readiness, RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditLog } from '../audit/log.ts';
 import { AuditReader } from '../audit/reader.ts';
@@ -158,6 +158,7 @@ type RouteTableDeps = {
   readonly operations: () => OperationsReport;
   readonly stats: () => object;
   readonly readiness: () => Readiness;
+  readonly role: () => RoleFields;
   /** Null without a chain. */
   readonly chainHealth: ChainHealth | null;
   readonly chainLink: ChainLink | null;

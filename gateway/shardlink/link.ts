@@ -18,6 +18,7 @@
  *   LINK-7  No account has more placements waiting for a shard than its share (placementShares.ts).
  *   LINK-8  A turn of the pump ends between two records once it has applied MOST_EVENTS_PER_TURN events: a shard with
  *           much to say does not starve the sockets, and no reader sees a part of a record.
+ *   LINK-9  On a standby of a cluster no command is written: the shards apply the records of the leader.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
@@ -38,25 +39,13 @@ import type { RingProducer } from '../../shared/wire/ring.ts';
 import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
 import { hasRoomForCancel, Lane, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
-import { type CommandResult, emptyReply, PendingReply, type ReplyHandler, type ReusedReply } from './reply.ts';
+import type { ShardLinkOptions } from './linkOptions.ts';
+import { type CommandResult, emptyReply, givenUp, PendingReply, type ReplyHandler, type ReusedReply } from './reply.ts';
 import { ReplyTimes } from './replyTimes.ts';
+import { sendMissedTrips, tripElsewhere } from './trips.ts';
 
 /** About a millisecond of applying. */
 const MOST_EVENTS_PER_TURN = 1024;
-
-export type ShardLinkOptions = {
-  readonly shards: number;
-  readonly views: Views;
-  /** The placements that should wait for one shard at once (placementShares.ts). */
-  readonly waitingPlacements: number;
-  /** Called for each event once the views hold it; null when nothing follows them. */
-  readonly follower: ViewsFollower | null;
-  readonly clock: Clock;
-  /** A handler that throws does not stop the pump; the receiver of this has to answer the request in `context`. */
-  readonly onHandlerError: (error: unknown, context: unknown) => void;
-  /** The views can no longer be trusted: the process has to end and recover. */
-  readonly onFatal: (error: unknown) => void;
-};
 
 export class ShardLink {
   readonly shards: number;
@@ -74,6 +63,7 @@ export class ShardLink {
   #reply: ReusedReply;
   readonly #onPart: ReplyHandler<FanOut> = (reply, fanOut) => this.#mergePart(reply, fanOut);
   #isStopped = false;
+  #isFollowing: boolean;
   /** Inside `batch`: commands are claimed but published together at its end. */
   #isBatching = false;
 
@@ -86,6 +76,7 @@ export class ShardLink {
     this.#clock = options.clock;
     this.#onHandlerError = options.onHandlerError;
     this.#onFatal = options.onFatal;
+    this.#isFollowing = options.isFollowing ?? false;
     for (let shard = 0; shard < options.shards; shard++) this.#views.recovering(shard);
     this.#reply = emptyReply(this.#views.resultOf(0));
   }
@@ -166,7 +157,7 @@ export class ShardLink {
     lengthBytes = COMMAND_BYTES[type],
   ): number {
     const lane = this.#lanes[shard];
-    if (!lane.isReady || !lane.admits(type, account)) return NO_ROOM;
+    if (!lane.isReady || this.#isFollowing || !lane.admits(type, account)) return NO_ROOM;
     const request = this.#free.pop() ?? this.#pending.push(new PendingReply()) - 1;
     const nowMs = this.#clock.nowMs();
     const word = claimCommand(lane.commands, type, request, account, nowMs, market, flags, lengthBytes);
@@ -241,7 +232,7 @@ export class ShardLink {
     context: C,
     enqueue: (shard: number, onPart: ReplyHandler<FanOut>, fanOut: FanOut) => number,
   ): number {
-    const lanes = this.#lanes.filter(({ isReady }) => isReady);
+    const lanes = this.#isFollowing ? [] : this.#lanes.filter(({ isReady }) => isReady);
     if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
     const code = lanes.length === this.#lanes.length ? codeOfAll : codeOfSome;
     const fanOut: FanOut = { waiting: lanes.length, code, total: 0, isFound: false, merge, handler, context };
@@ -249,6 +240,20 @@ export class ShardLink {
       assert(enqueue(shard, this.#onPart, fanOut) === OK, 'LINK-1: the room that was found is still there');
     }
     return OK;
+  }
+
+  /** LINK-9. The shards take commands from now on. */
+  lead(): void {
+    this.#isFollowing = false;
+    sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
+  }
+
+  /** Answers the commands that have been in flight for so long with OUTCOME_UNKNOWN; their replies are dropped. */
+  answerUnknown(olderThanMs: number): void {
+    for (const { shard, handler, context } of givenUp(this.#pending, olderThanMs)) {
+      this.#setReply(E.OUTCOME_UNKNOWN, shard, 0);
+      this.#call(handler, context);
+    }
   }
 
   /** LINK-5. The group accepts orders again: a shard that was not sent the trip need not be. */
@@ -260,6 +265,7 @@ export class ShardLink {
   tick(): void {
     const now = this.#clock.nowMs();
     for (const lane of this.#lanes) {
+      if (this.#isFollowing) break;
       // The pump is notified of every event; should a notification ever be lost, this bounds the delay.
       if (!lane.events.isEmpty()) lane.events.wake();
       if (!lane.isReady) continue;
@@ -316,7 +322,7 @@ export class ShardLink {
           break;
         case EVENT.GROUP.TYPE:
           this.#apply(lane, words, word);
-          if (words[word + EVENT.GROUP.hasJustTripped] === 1) this.#tripElsewhere(lane, words, word);
+          if (!this.#isFollowing) tripElsewhere(this.#lanes, lane, words, word, this.#clock.nowMs());
           break;
         default:
           this.#apply(lane, words, word);
@@ -332,11 +338,6 @@ export class ShardLink {
   #apply({ shard }: Lane, words: Uint32Array, word: number): void {
     this.#views.apply(shard, words, word);
     this.#follower?.applied(shard, this.#views.resultOf(shard), words, word);
-  }
-
-  #tripElsewhere(lane: Lane, words: Uint32Array, word: number): void {
-    const trip: [number, number] = [words[word + EVENT.GROUP.group], words[word + ANY_EVENT.account]];
-    for (const other of this.#lanes) if (other !== lane && other.isReady) other.addTrips([trip], this.#clock.nowMs());
   }
 
   #handleReply(lane: Lane, words: Uint32Array, word: number): void {
@@ -392,8 +393,7 @@ export class ShardLink {
     const shardSequence = readSafe(words, word + EVENT.READY.shardSequence);
     this.#views.recovered(lane.shard, shardSequence);
     this.#follower?.recovered(lane.shard, shardSequence);
-    for (const each of this.#lanes)
-      if (each.isReady) each.addTrips(this.#views.groups.missedBy(each.shard), this.#clock.nowMs());
+    if (!this.#isFollowing) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
     lane.onReady();
   }
 }

@@ -1,6 +1,6 @@
 /** The reply of a shard to a command, and the handler that the sender of the command gave for it. */
 import { OK } from '../../shared/base/errors.ts';
-import { nowUs } from '../../shared/base/stopwatch.ts';
+import { nowUs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import { COMMAND, type CommandType } from '../../shared/wire/commands.ts';
 import type { RecordResult } from '../views/recordResult.ts';
 
@@ -51,4 +51,23 @@ export class PendingReply {
     this.context = context;
     this.sentUs = nowUs();
   }
+}
+
+type GivenUp = { readonly shard: number; readonly handler: ReplyHandler<never>; readonly context: unknown };
+
+/** The handler of a command that was answered before its reply came. */
+const DROPPED: ReplyHandler<never> = () => {};
+
+/** Takes the handlers from the commands that were sent so long ago: their replies have none any more. */
+export function givenUp(commands: readonly PendingReply[], olderThanMs: number): GivenUp[] {
+  const now = nowUs();
+  const found: GivenUp[] = [];
+  for (const command of commands) {
+    const { shard, handler, context, sentUs } = command;
+    if (handler === null || handler === DROPPED || secondsBetween(sentUs, now) * 1000 < olderThanMs) continue;
+    found.push({ shard, handler, context });
+    command.handler = DROPPED;
+    command.context = null;
+  }
+  return found;
 }

@@ -9,13 +9,14 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { Administrators } from '../access/administrators.ts';
 import { AdminToken } from '../access/adminToken.ts';
 import { Authenticator } from '../access/authenticator.ts';
-import { NonceMemory } from '../access/nonces.ts';
+import { type AheadTimestamps, NonceMemory } from '../access/nonces.ts';
 import { BOOTSTRAP } from '../access/principal.ts';
 import { RefusedLogins } from '../audit/refusedLogins.ts';
 import { AuditStage } from '../audit/stage.ts';
 import { ChainFacts } from '../chain/facts.ts';
 import type { ChainHealth } from '../chain/health.ts';
 import type { ChainLink } from '../chain/link.ts';
+import type { MemberRole } from '../cluster/memberRole.ts';
 import { Cors } from '../http/cors.ts';
 import { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
@@ -74,6 +75,8 @@ type EdgeOptions = {
   readonly lifecycle: Lifecycle;
   /** The second in which this process may have been preceded by another one, whose nonces are lost. */
   readonly startedSec: number;
+  /** Null without a cluster. */
+  readonly member: MemberRole | null;
   /** Null: rate limits are counted in this process. */
   readonly sharedCounters: RedisCounterStore | null;
   /** Null without a chain. */
@@ -101,6 +104,7 @@ export class Edge {
   readonly #badSignatures: BadSignatures | null;
   readonly #connectionLimits: ConnectionLimits;
   readonly #server: HttpServer;
+  readonly #nonces: NonceMemory;
   readonly #metrics: Metrics;
   readonly #operations: OperationsReport;
   readonly #loopDelay = new LoopDelay();
@@ -165,6 +169,7 @@ export class Edge {
       clock,
     });
     this.#dataFiles = new DataFiles(config.dataDir);
+    this.#nonces = new NonceMemory(options.startedSec, this.#aheadTimestamps());
     this.#server = this.#makeServer();
     const metrics = this.#metricsSources();
     this.#metrics = new Metrics(metrics);
@@ -220,18 +225,36 @@ export class Edge {
   async stop(): Promise<void> {
     this.disk.stop();
     this.#loopDelay.stop();
-    await this.refusedLogins.record();
+    if (this.#options.member?.isLeading !== false) await this.refusedLogins.record();
     await this.answers.stop();
     this.#options.sharedCounters?.close();
   }
 
+  /** This member leads from now on: what was signed until now may have been sent to another. */
+  lead(nowMs: number): void {
+    this.#nonces.forgetBefore(Math.floor(nowMs / 1000));
+  }
+
+  /** A standby notes nothing: it carries out no request that could come twice. */
+  #aheadTimestamps(): AheadTimestamps {
+    const { member, stores } = this.#options;
+    const { keys } = stores.control;
+    if (member === null) return keys;
+    return {
+      aheadBeforeStart: (keyId) => keys.aheadBeforeStart(keyId),
+      acceptedAhead: (keyId, timestampSec) => {
+        if (member.isLeading) keys.acceptedAhead(keyId, timestampSec);
+      },
+    };
+  }
+
   #makeServer(): HttpServer {
-    const { config, clock, log, stores, trading, lifecycle, startedSec, chainHealth } = this.#options;
+    const { config, clock, log, stores, trading, lifecycle, member, chainHealth } = this.#options;
     const { keys, operators, platform, tradingTimeouts, onlineAccounts } = stores.control;
     return new HttpServer({
       config,
       routes: this.#routes(),
-      authenticator: new Authenticator(keys, new NonceMemory(startedSec, keys)),
+      authenticator: new Authenticator(keys, this.#nonces),
       sessions: this.userSessions.accessTokens,
       administrators: new Administrators(this.#adminToken, operators),
       audit: this.#auditTrail(),
@@ -242,6 +265,7 @@ export class Edge {
       ...(config.corsOrigins.length === 0 ? {} : { cors: new Cors(config.corsOrigins) }),
       clock,
       log,
+      ...(member === null ? {} : { role: member }),
       isReady: () => lifecycle.isReady,
       areOrdersUnderway: () => trading.link.inFlight > 0,
       changes: stores.control.records,
@@ -341,6 +365,7 @@ export class Edge {
       operations: () => this.#operations,
       stats: () => this.stats(),
       readiness: () => this.#readiness(),
+      role: () => this.#options.member?.fields ?? {},
       chainHealth,
       chain: chainLink && new ChainFacts(chainLink),
       chainLink,
@@ -354,11 +379,12 @@ export class Edge {
    * orders, the exchange is ready for everything else.
    */
   #readiness(): Readiness {
-    const { lifecycle, threads, chainHealth } = this.#options;
-    const reason = lifecycle.isReady ? threads.shards.problem() : null;
-    if (reason !== null) return { status: 'degraded', reason };
+    const { lifecycle, threads, chainHealth, member } = this.#options;
+    const role = member?.fields;
+    const reason = lifecycle.isReady ? (threads.shards.problem() ?? member?.problem ?? null) : null;
+    if (reason !== null) return { status: 'degraded', reason, ...role };
     const isRefused = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
-    return { status: lifecycle.phase, ...(isRefused ? { reason: UNSETTLED } : {}) };
+    return { status: lifecycle.phase, ...(isRefused ? { reason: UNSETTLED } : {}), ...role };
   }
 }
 

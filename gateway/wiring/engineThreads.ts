@@ -4,6 +4,7 @@
  * Owner: the gateway thread.
  */
 import type { ShardOptions } from '../../shared/wire/threads.ts';
+import type { ShardReplicas } from '../cluster/member.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { ShardLink } from '../shardlink/link.ts';
@@ -17,6 +18,8 @@ type EngineThreadsOptions = {
   readonly config: Config;
   readonly stores: Stores;
   readonly link: ShardLink;
+  /** Null without a cluster. */
+  readonly replicas: ShardReplicas | null;
   readonly log: Logger;
   /** ShardThreads has the same. */
   readonly rehearsalsOf: ((options: ShardOptions) => ShardOptions[]) | undefined;
@@ -31,7 +34,8 @@ export class EngineThreads {
   readonly #spotThread: SpotThread;
   readonly #followers: JournalFollowers;
 
-  constructor({ config, stores, link, log, rehearsalsOf, onReturned, onLost, onFatal }: EngineThreadsOptions) {
+  constructor(options: EngineThreadsOptions) {
+    const { config, stores, link, replicas, log, rehearsalsOf, onReturned, onLost, onFatal } = options;
     const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters, spotMemory } = stores;
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
@@ -57,6 +61,7 @@ export class EngineThreads {
         maxOrdersEver: config.maxOrdersEver,
       },
       rehearsalsOf,
+      replicas,
       journalPaths,
       journalHeads,
       verifyThreads,

@@ -20,6 +20,9 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { STREAM } from '../../shared/wire/replication.ts';
+import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
+import { Member, shardsOf } from '../cluster/member.ts';
 import { Call } from '../http/call.ts';
 import { DoorClosedError, requireTls } from '../http/door.ts';
 import { refuse } from '../http/respond.ts';
@@ -36,9 +39,14 @@ import { PeriodicTasks } from './periodic.ts';
 import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } from './readiness.ts';
 import { Rehearsal } from './rehearsal.ts';
 import { SettlementThread } from './settlementThread.ts';
+import { COMMAND_RING_BYTES } from './shardThreads.ts';
 import { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
 import { waitingPlacements } from './verifyThreads.ts';
+
+/** Commands that the log of a cluster has not taken by then are answered OUTCOME_UNKNOWN (RULES.md 18.6). */
+const UNHELD_MS = 5000;
+const STALL_LOOK_MS = 250;
 
 type ExchangeOptions = {
   readonly config: Config;
@@ -51,6 +59,8 @@ type ExchangeOptions = {
 /** The first things that a start opens. */
 type Opened = {
   readonly stores: Stores;
+  /** Null without a cluster. */
+  readonly member: Member | null;
   readonly sharedCounters: RedisCounterStore | null;
   readonly rehearsal: Rehearsal | null;
   /** The keys of the chain; null without one. */
@@ -70,25 +80,33 @@ export class Exchange {
   readonly #threads: EngineThreads;
   readonly #edge: Edge;
   readonly #periodicTasks: PeriodicTasks;
+  /** Null without a cluster. */
+  readonly #member: Member | null;
   /** Null without a chain. */
   readonly #settlement: SettlementThread | null;
-  readonly #startedSec: number;
+  /** Nothing is accepted that was signed until then: another process may have accepted it. */
+  #startedSec: number;
+  #stallTimer: NodeJS.Timeout | undefined;
   /** The rest of the rehearsal is cleared away while the exchange begins: on a busy machine that takes seconds. */
   #rehearsalEnd: Promise<void> | undefined;
 
   static async start(options: ExchangeOptions): Promise<Exchange> {
     requireTls(options.config.tls);
     const secrets = options.config.chain === null ? null : openChainKeys(options.config.chain);
-    const stores = new Stores(options.config, options.clock, options.log);
+    const member = await openMember(options);
+    const isFollowing = member?.ends.some(({ stream }) => stream === STREAM.CONTROL) ?? false;
+    const cluster = member && { isFollowing };
+    const stores = new Stores(options.config, options.clock, options.log, cluster);
+    await member?.rejoin(journalsOf(stores, options.config));
     const sharedCounters = await openSharedCounters(options);
     const rehearsal = Rehearsal.prepare(options.config, stores.control.shards, options.log);
     await rehearsal?.begin();
-    const exchange = new Exchange(options, { stores, sharedCounters, rehearsal, secrets });
+    const exchange = new Exchange(options, { stores, member, sharedCounters, rehearsal, secrets });
     await exchange.#recover(rehearsal);
     return exchange;
   }
 
-  private constructor(options: ExchangeOptions, { stores, sharedCounters, rehearsal, secrets }: Opened) {
+  private constructor(options: ExchangeOptions, { stores, member, sharedCounters, rehearsal, secrets }: Opened) {
     const { config, clock, log, onFatal } = options;
     const lifecycle = this.#lifecycle;
     const feed = this.#feed;
@@ -99,6 +117,7 @@ export class Exchange {
     this.#log = log;
     this.#onFatal = onFatal;
     this.stores = stores;
+    this.#member = member;
     this.#settlement = secrets && new SettlementThread({ secrets, config, stores, clock, log, feed });
     const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
     this.trading = new Trading({
@@ -109,6 +128,7 @@ export class Exchange {
       lifecycle,
       defaultFeeBps: config.feeBps,
       waitingPlacements: waitingPlacements(config.verifier),
+      isFollowing: member !== null,
       onHandlerError: onError,
       onFatal,
       chainLink: this.#settlement?.link ?? null,
@@ -117,6 +137,7 @@ export class Exchange {
       config,
       stores,
       link: this.trading.link,
+      replicas: member?.replicas ?? null,
       log,
       rehearsalsOf: rehearsal?.shardsOf,
       onReturned: (shard) => this.trading.shardReturned(shard),
@@ -133,6 +154,7 @@ export class Exchange {
       feed,
       lifecycle,
       startedSec: this.#startedSec,
+      member: member?.role ?? null,
       sharedCounters,
       chainHealth: this.#settlement?.health ?? null,
       chainLink: this.#settlement?.link ?? null,
@@ -140,20 +162,7 @@ export class Exchange {
       onError,
     });
     this.#periodicTasks = new PeriodicTasks({
-      ticking: [
-        this.trading.link,
-        this.trading.deadMansSwitch,
-        this.trading.rotation,
-        this.trading.deployment,
-        this.trading.restrictions,
-        this.trading.fourEyes,
-        stores.audit,
-        this.#edge.refusedLogins,
-        this.#edge.projectorLag,
-        this.#edge.userSessions,
-        ...Object.values(this.#edge.fiatParts).filter((part) => part !== null),
-        ...(this.#settlement === null ? [] : [this.#settlement.health]),
-      ],
+      ticking: this.#ticking(),
       volumes: stores.volumes,
       feed,
       stats: () => this.#edge.stats(),
@@ -217,16 +226,38 @@ export class Exchange {
     }
   }
 
+  /** The parts whose state changes with time alone. */
+  #ticking(): { tick(): void }[] {
+    return [
+      this.trading.link,
+      this.trading.deadMansSwitch,
+      this.trading.rotation,
+      this.trading.deployment,
+      this.trading.restrictions,
+      this.trading.fourEyes,
+      this.stores.audit,
+      this.#edge.refusedLogins,
+      this.#edge.projectorLag,
+      this.#edge.userSessions,
+      ...Object.values(this.#edge.fiatParts).filter((part) => part !== null),
+      ...(this.#settlement === null ? [] : [this.#settlement.health]),
+    ];
+  }
+
   /** Answers the requests in flight, lets the shards finish their commands, and ends every thread. */
   async stop(answerWithinMs: number): Promise<void> {
     this.#lifecycle.phase = 'draining';
     this.#feed.close('draining', {});
     await this.#edge.drain(answerWithinMs);
     this.#periodicTasks.stop();
+    clearInterval(this.#stallTimer);
     await this.#edge.stop();
     await this.#threads.stopShards();
-    this.#periodicTasks.saveHeads();
-    this.#periodicTasks.noteOnline();
+    if (this.#member?.role.isLeading !== false) {
+      this.#periodicTasks.saveHeads();
+      this.#periodicTasks.noteOnline();
+    }
+    await this.#member?.stop();
     await this.trading.stop();
     await Promise.all([this.#threads.stopFollowers(), this.#settlement?.stop()]);
     await this.#rehearsalEnd;
@@ -234,14 +265,60 @@ export class Exchange {
   }
 
   async #recover(rehearsal: Rehearsal | null): Promise<void> {
-    const { stores, trading } = this;
-    const { control, views, progress, queries } = stores;
     this.port = await this.#edge.listen();
     await rehearsal?.run(() => this.#threads.shards.endRehearsal());
     const recovered = this.#threads.ready();
     this.#rehearsalEnd = rehearsal?.end(recovered);
     await recovered;
     await this.#settlement?.connected;
+    if (this.#member === null) await this.#serve();
+    else await this.#follow(this.#member);
+  }
+
+  /** Until this member leads, it answers reads from what the log has brought. */
+  async #follow(member: Member): Promise<void> {
+    const { control, progress } = this.stores;
+    const here = Array.from({ length: control.shards }, (_, shard) => {
+      return { stream: shard, sequence: progress.committed(shard) };
+    });
+    const records = control.records!;
+    member.follow([...here, { stream: STREAM.CONTROL, sequence: records.sequence }], {
+      postRows: (shard, rows) => this.#threads.shards.follow(shard, rows),
+      committed: (shard) => progress.committed(shard),
+      applyRow: (row) => this.stores.follow(row),
+    });
+    await member.caughtUp;
+    await awaitReadModel(progress, control.catalog.revisions.current);
+    await Promise.all([this.#periodicTasks.refreshAllVolumes(), this.#edge.disk.start()]);
+    this.trading.feeds.start();
+    this.#edge.stream.start();
+    this.#lifecycle.phase = 'standby';
+    this.#periodicTasks.startReading();
+    void member.leading.then(() => this.#lead(member)).catch((error) => this.#onFatal(error));
+  }
+
+  /** Everything that the log holds is applied, and the lease is this member's (MEMBERSHIP-1). */
+  async #lead(member: Member): Promise<void> {
+    if (this.#lifecycle.isDraining) return;
+    const startMs = performance.now();
+    this.#startedSec = Math.floor(this.clock.nowMs() / 1000);
+    this.#edge.lead(this.clock.nowMs());
+    await this.#threads.shards.lead();
+    this.stores.lead(member);
+    this.trading.link.lead();
+    member.mayLead();
+    await this.#serve();
+    this.#stallTimer = setInterval(() => {
+      if (member.role.isStalled) this.trading.link.answerUnknown(UNHELD_MS);
+    }, STALL_LOOK_MS);
+    const tookMs = Math.round(performance.now() - startMs);
+    this.#log.info({ epoch: member.role.epoch, took_ms: tookMs }, 'this member leads');
+  }
+
+  /** From here on requests are carried out. */
+  async #serve(): Promise<void> {
+    const { stores, trading } = this;
+    const { control, views, progress, queries } = stores;
     control.platform.setHasJournals();
     for (let shard = 0; shard < control.shards; shard++) await trading.finishInterrupted(shard);
     await trading.rotation.finish();
@@ -254,13 +331,16 @@ export class Exchange {
       Promise.all([awaitReadModel(progress, control.catalog.revisions.current), firstKeys]).then(() =>
         this.#periodicTasks.refreshAllVolumes(),
       ),
-      this.#edge.disk.start(),
+      this.#member === null ? this.#edge.disk.start() : undefined,
     ]);
     await this.#catchUpTime();
     this.#periodicTasks.start();
-    trading.feeds.start();
-    this.#edge.stream.start();
+    if (this.#member === null) {
+      trading.feeds.start();
+      this.#edge.stream.start();
+    }
     this.#lifecycle.phase = 'ready';
+    this.#member?.role.lead();
     trading.deadMansSwitch.start();
     this.#settlement?.link.acceptNews();
   }
@@ -277,6 +357,21 @@ export class Exchange {
     const call = context instanceof Call ? context : (context as { readonly call?: Call } | null)?.call;
     if (call !== undefined) refuse(call, { row: ERRORS.INTERNAL_ERROR });
   }
+}
+
+/** Null without a cluster. The files of this member agree with the log when it resolves, and are opened after that. */
+async function openMember({ config, clock, log, onFatal }: ExchangeOptions): Promise<Member | null> {
+  const { cluster } = config;
+  if (cluster === null) return null;
+  const onLost = (reason: string): void => onFatal(new Error(reason));
+  const shards = shardsOf(config);
+  return Member.open({ config, cluster, shards, commandRingBytes: COMMAND_RING_BYTES, clock, log, onLost });
+}
+
+function journalsOf({ control, journalPaths }: Stores, { dataDir: directory }: Config): JournalsToRejoin {
+  const { journalKey, journalHeads } = control;
+  const journals = journalPaths.map((journalPath, shard) => ({ journalPath, knownHead: journalHeads.of(shard) }));
+  return { directory, journalKey, journals };
 }
 
 /** The client of Redis is a tenth of all the code there is, so a start without Redis does not load it. */

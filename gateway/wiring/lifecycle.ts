@@ -1,8 +1,17 @@
-/** The phase of the exchange between its start and its end. The parts read it; exchange.ts alone changes it. */
+/**
+ * The phase of the exchange between its start and its end. The parts read it; exchange.ts alone changes it. A standby
+ * of a cluster answers reads.
+ */
 export class Lifecycle {
-  phase: 'starting' | 'ready' | 'draining' = 'starting';
+  phase: 'starting' | 'standby' | 'ready' | 'draining' = 'starting';
 
+  /** True while requests are answered. */
   get isReady(): boolean {
+    return this.phase === 'ready' || this.phase === 'standby';
+  }
+
+  /** True while requests are carried out. */
+  get isServing(): boolean {
     return this.phase === 'ready';
   }
 

@@ -49,15 +49,24 @@ export class PeriodicTasks {
     this.#options = options;
   }
 
-  start(): void {
-    const { ticking, feed, stats, answers, control } = this.#options;
+  /** The tasks of a standby, which change no file. */
+  startReading(): void {
+    const { feed, stats } = this.#options;
     this.#timers = [
-      setInterval(() => {
-        for (const each of ticking) each.tick();
-      }, TICK_MS),
       setInterval(() => this.refreshVolumes(), VOLUMES_MS),
       setInterval(() => this.refreshVolumes24h(), VOLUMES_24H_MS),
       setInterval(() => feed.report('stats', stats), STATS_MS),
+    ];
+  }
+
+  start(): void {
+    this.stop();
+    this.startReading();
+    const { ticking, answers, control } = this.#options;
+    this.#timers.push(
+      setInterval(() => {
+        for (const each of ticking) each.tick();
+      }, TICK_MS),
       setInterval(() => answers.tick(), ANSWERS_MS),
       setInterval(() => {
         control.changes.checkpoint();
@@ -65,7 +74,7 @@ export class PeriodicTasks {
       }, CONTROL_MS),
       setInterval(() => this.saveHeads(), HEADS_MS),
       setInterval(() => this.noteOnline(), ONLINE_MS),
-    ];
+    );
   }
 
   stop(): void {

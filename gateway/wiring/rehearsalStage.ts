@@ -72,6 +72,7 @@ export class Stage {
       lifecycle,
       defaultFeeBps: FEE_BPS,
       waitingPlacements: waitingPlacements(config.verifier),
+      isFollowing: false,
       // There is no read model, and nothing is in its past.
       privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,
@@ -89,6 +90,7 @@ export class Stage {
       lifecycle,
       // No process has used its keys before.
       startedSec: 0,
+      member: null,
       sharedCounters: null,
       chainHealth: null,
       chainLink: null,

@@ -12,12 +12,22 @@
  *                   share (BALANCES-3 in shared/wire/balances.ts).
  *   SHARDTHREADS-2  A shard is given up only when its recovery fails twice in the same way. Failures of the disk may be
  *                   temporary, so after them the recovery is tried for ever.
+ *   SHARDTHREADS-3  In a cluster a shard that ends by itself ends the process: what its journal has and what the log
+ *                   holds have to be compared again, which a start does.
  */
 import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createBalances } from '../../shared/wire/balances.ts';
+import type { LogRow } from '../../shared/wire/replication.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
-import { REHEARSED, type ShardMessage, type ShardOptions, type ShardThreadOptions } from '../../shared/wire/threads.ts';
+import {
+  type FollowRequest,
+  REHEARSED,
+  type ShardMessage,
+  type ShardOptions,
+  type ShardThreadOptions,
+} from '../../shared/wire/threads.ts';
+import type { ShardReplicas } from '../cluster/member.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { ShardLink } from '../shardlink/link.ts';
@@ -29,6 +39,8 @@ type ShardThreadsOptions = {
   /** The options of the shards that the first thread of a shard rehearses with. */
   readonly rehearsalsOf?: ((options: ShardOptions) => ShardOptions[]) | undefined;
   readonly journalPaths: readonly string[];
+  /** Null without a cluster. A shard of a cluster begins by following. */
+  readonly replicas: ShardReplicas | null;
   readonly journalHeads: JournalHeads;
   /** The number of verifiers, for the log. */
   readonly verifyThreads: number;
@@ -43,7 +55,7 @@ type ShardThreadsOptions = {
   readonly onFatal: (error: Error) => void;
 };
 
-const COMMAND_RING_BYTES = 4 * 1024 * 1024;
+export const COMMAND_RING_BYTES = 4 * 1024 * 1024;
 const EVENT_RING_BYTES = 16 * 1024 * 1024;
 /** Errors of SQLite and the system that come from the disk and not from the data on it. */
 const TEMPORARY = /^(SQLITE_(FULL|IOERR|BUSY|CANTOPEN)|E[A-Z0-9]+$)/;
@@ -63,6 +75,8 @@ export class ShardThreads {
   readonly #down = new Set<number>();
   /** By shard: what is still under way since it is back. */
   readonly #returning = new Map<number, Promise<void>>();
+  /** By shard: called when it has given its part of every balance to the shared memory. */
+  readonly #onRestored: (() => void)[] = [];
   #haveStarted = false;
 
   constructor({ rehearsalsOf, ...options }: ShardThreadsOptions) {
@@ -91,6 +105,21 @@ export class ShardThreads {
     for (const thread of this.#threads) thread.post(REHEARSED);
   }
 
+  /** Sends rows to a shard that follows. */
+  follow(shard: number, rows: readonly LogRow[]): void {
+    this.#threads[shard].post({ rows } satisfies FollowRequest);
+  }
+
+  /** Every row has been sent: the shards that follow lead from now on, each once all have restored (BALANCES-3). */
+  async lead(): Promise<void> {
+    const restored = this.#threads.map(
+      (_, shard) => new Promise<void>((resolve) => (this.#onRestored[shard] = resolve)),
+    );
+    for (const thread of this.#threads) thread.post('restore' satisfies FollowRequest);
+    await Promise.all(restored);
+    for (const thread of this.#threads) thread.post('lead' satisfies FollowRequest);
+  }
+
   /** Undefined until the shard has started. */
   verifierOf(shard: number): string | undefined {
     return this.#verifiers[shard];
@@ -114,8 +143,8 @@ export class ShardThreads {
   }
 
   #launch(shard: number): Worker {
-    const { common, journalPaths, journalHeads, link, log } = this.#options;
-    const commandRing = createRingBuffer(COMMAND_RING_BYTES);
+    const { common, journalPaths, journalHeads, link, log, replicas } = this.#options;
+    const commandRing = replicas?.commandRings[shard] ?? createRingBuffer(COMMAND_RING_BYTES);
     const eventRing = createRingBuffer(EVENT_RING_BYTES);
     const ready = link.attach(shard, commandRing, eventRing).then(() => this.#ready(shard));
     this.#firstReady[shard] ??= ready;
@@ -127,6 +156,9 @@ export class ShardThreads {
       balances: this.#balances,
       journalPath: journalPaths[shard],
       knownHead: journalHeads.of(shard),
+      ...(replicas === null
+        ? {}
+        : { replication: { memory: replicas.memory, outbox: replicas.outboxes[shard]!, mode: 'follow' } }),
     };
     const rehearsals = this.#rehearsalsOf?.(options);
     const workerData: ShardThreadOptions = rehearsals === undefined ? options : { ...options, rehearsals };
@@ -144,7 +176,10 @@ export class ShardThreads {
         log.warn({ shard, err: message.rehearsalFailure }, 'the rehearsal of a shard has failed: it starts cold');
         return;
       }
-      if (!('report' in message)) return;
+      if ('restored' in message) {
+        this.#onRestored[shard]?.();
+        return;
+      }
       const { report } = message;
       // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
       if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report.verifier);
@@ -175,7 +210,7 @@ export class ShardThreads {
     const { link, log, onFatal, onLost } = this.#options;
     const wasReady = link.shardLost(shard);
     if (error === null) return false;
-    if (!this.#haveStarted) {
+    if (!this.#haveStarted || this.#options.replicas !== null) {
       onFatal(error);
       return false;
     }

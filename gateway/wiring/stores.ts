@@ -5,12 +5,15 @@
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import { Progress } from '../../shared/wire/progress.ts';
+import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 import { createShardMeters, ShardMeters } from '../../shared/wire/shardMeters.ts';
 import { createSpotMemory, SpotCounts } from '../../shared/wire/spotLayout.ts';
 import { AuditLog } from '../audit/log.ts';
+import type { Member } from '../cluster/member.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { QueryPool } from '../queries/pool.ts';
@@ -22,6 +25,11 @@ import { PrivateLog } from '../stream/private/log.ts';
 import { Views } from '../views/index.ts';
 import { CatalogFeed } from './catalogFeed.ts';
 import { explain } from './readiness.ts';
+
+type ControlRole = Parameters<typeof openControl>[1];
+
+/** An answer whose change the log does not hold by then is OUTCOME_UNKNOWN. */
+const HELD_MS = 5000;
 
 export class Stores {
   readonly control: Control;
@@ -49,10 +57,11 @@ export class Stores {
 
   readonly audit: AuditLog;
 
-  constructor(config: Config, clock: Clock, log: Logger) {
+  /** @param cluster null: this exchange is one process */
+  constructor(config: Config, clock: Clock, log: Logger, cluster: ControlRole = null) {
     const { dataDir } = config;
     makeDataDir(dataDir);
-    this.control = openControl(config);
+    this.control = openControl(config, cluster);
     const { shards, accounts, catalog, orderGroups } = this.control;
     this.audit = openAudit(config, this.control, clock, log);
     this.isNew = accounts.count === 0 && catalog.markets.length === 0;
@@ -79,6 +88,23 @@ export class Stores {
     this.catalogFeed = new CatalogFeed(catalog, this.progress);
     this.volumes = new Volumes(this.queries, clock);
     this.privateLog = new PrivateLog({ directory: join(dataDir, 'private'), shards });
+  }
+
+  /** Makes a change that the leader of the cluster has made. */
+  follow({ stream, sequence, bytes }: LogRow): void {
+    assert(stream === STREAM.CONTROL, 'stores: no other stream of the gateway has rows');
+    this.control.records!.apply({ sequence, bytes });
+  }
+
+  /** From now on changes are made here, and go into the log. */
+  lead({ memory, outbox }: Pick<Member, 'memory' | 'outbox'>): void {
+    this.control.records!.lead({
+      put: (sequence, bytes) => outbox.put({ stream: STREAM.CONTROL, sequence, bytes }),
+      held: () => memory.held(STREAM.CONTROL),
+      whenHeld: async (sequence) => {
+        if (!(await memory.awaitHeld(STREAM.CONTROL, sequence, HELD_MS))) throw new Error('the log does not hold it');
+      },
+    });
   }
 
   async close(): Promise<void> {

@@ -40,6 +40,8 @@ type TradingOptions = {
   readonly defaultFeeBps: number;
   /** The placements that should wait for one shard at once. */
   readonly waitingPlacements: number;
+  /** The shards follow the log of a cluster, until `link.lead`. */
+  readonly isFollowing: boolean;
   /** Absent: the read model. */
   readonly privateSource?: PrivateSource;
   /** A reply handler has failed: the request in `context` has to be answered. */
@@ -68,7 +70,7 @@ export class Trading {
 
   constructor(options: TradingOptions) {
     const { stores, clock, log, feed, lifecycle, defaultFeeBps, waitingPlacements, onHandlerError, onFatal } = options;
-    const { chainLink } = options;
+    const { chainLink, isFollowing } = options;
     const { control, views, queries, privateLog, progress } = stores;
     const { shards } = control;
     this.#log = log;
@@ -82,8 +84,8 @@ export class Trading {
       clock,
       log,
     });
-    const follower = this.feeds;
-    this.link = new ShardLink({ shards, views, follower, waitingPlacements, clock, onHandlerError, onFatal });
+    const receivers = { follower: this.feeds, onHandlerError, onFatal };
+    this.link = new ShardLink({ shards, views, waitingPlacements, clock, isFollowing, ...receivers });
     this.engine = new ShardClient(this.link);
     const trades = chainLink && new MarketTrades(chainLink);
     this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock, trades);
@@ -120,7 +122,7 @@ export class Trading {
       store: control.armedSwitches,
       clock,
       log,
-      isServing: () => lifecycle.isReady,
+      isServing: () => lifecycle.isServing,
       onTriggered: (account) => feed.publish('heartbeat_triggered', { user_id: control.accounts.idOf(account) }),
     });
     this.rotation = new ContractRotation({

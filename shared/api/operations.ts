@@ -66,7 +66,7 @@ export const OPERATIONS = object({
     name: { type: 'string', examples: ['ada'] },
     roles: arrayOf({ type: 'string', enum: OPERATOR_ROLES }),
   }),
-  status: { type: 'string', enum: ['starting', 'ready', 'degraded', 'draining'] },
+  status: { type: 'string', enum: ['starting', 'standby', 'ready', 'degraded', 'draining'] },
   reason: orNull({ type: 'string', examples: ['shard 1 is recovering'] }),
   paused: FLAG,
   drills: arrayOf(DRILL_NAME),

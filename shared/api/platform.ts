@@ -6,7 +6,13 @@ import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts
 export const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
 export type DrillName = (typeof DRILLS)[number];
 
-export const HEALTH = object({ status: { const: 'ok' } });
+/** Only of a member of a cluster; `stale_ms` only of a standby (RULES.md 18.4). */
+const ROLE_FIELDS = {
+  role: { type: 'string', enum: ['leader', 'standby'] },
+  stale_ms: described(COUNT, 'The standby shows at least what the log held so many milliseconds before.'),
+} as const;
+export type RoleFields = { role?: 'leader' | 'standby'; stale_ms?: number };
+export const HEALTH = object({ status: { const: 'ok' } }, ROLE_FIELDS);
 export type Health = FromSchema<typeof HEALTH>;
 /** The way to the chain. An exchange without one keeps the funds itself, and is always connected to its own ledger. */
 export const CHAIN_HEALTH = object(
@@ -14,11 +20,15 @@ export const CHAIN_HEALTH = object(
   { mode: { const: 'ledger' } },
 );
 export type ChainHealth = FromSchema<typeof CHAIN_HEALTH>;
+export const READINESS_QUERY = object({}, { role: { type: 'string', enum: ['leader'] } });
 export const READINESS = object(
-  { status: { type: 'string', enum: ['starting', 'ready', 'degraded', 'draining'] } },
-  { reason: { type: 'string', examples: ['shard 1 is recovering'] } },
+  { status: { type: 'string', enum: ['starting', 'standby', 'ready', 'degraded', 'draining'] } },
+  { reason: { type: 'string', examples: ['shard 1 is recovering'] }, ...ROLE_FIELDS },
 );
-/** `starting` until recovery is done, `draining` from the signal to stop on, `degraded` while a shard is away. */
+/**
+ * `starting` until recovery is done, `standby` of a member that follows, `draining` from the signal to stop on,
+ * `degraded` while a shard is away or a cluster's log cannot be used.
+ */
 export type Readiness = FromSchema<typeof READINESS>;
 
 export const SERVER_TIME = object({

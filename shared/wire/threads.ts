@@ -260,13 +260,18 @@ export type ReplicationStatus = {
 export type ReplicationMessage =
   /** The log is open: which row is its last of each stream. The gateway answers with `follow`. */
   | { readonly opened: { readonly ends: readonly StreamEnd[] } }
+  /** The answer to `rejoin`: a line for each journal of which rows were set aside. */
+  | { readonly rejoined: readonly string[] }
   /** The log cannot be opened; it is tried again. */
   | { readonly unreachable: string }
   /** This process has the lease. All rows were posted before; it writes nothing before the request `mayLead`. */
   | { readonly role: 'leader'; readonly epoch: number }
   | { readonly role: 'standby'; readonly leader: LeaderOf | null }
-  /** Rows to apply, in order. */
-  | { readonly rows: readonly LogRow[] }
+  /**
+   * Rows to apply, in order, of those up to the position `end`; none at times. At `asOfMs` (Date.now) the log held
+   * nothing after it; null: there is more.
+   */
+  | { readonly rows: readonly LogRow[]; readonly end: number; readonly asOfMs: number | null }
   /** Another leads, or the log contradicts what this process has: it ends without acknowledging anything more. */
   | { readonly lost: string }
   | { readonly status: ReplicationStatus };
@@ -282,8 +287,18 @@ export type StreamEnd = {
 /** The last sequence of a stream that this process has durably. */
 export type LocalEnd = { readonly stream: number; readonly sequence: number };
 
+export type JournalsToRejoin = {
+  /** Of the snapshots. */
+  readonly directory: string;
+  readonly journalKey: JournalKey;
+  /** By shard. */
+  readonly journals: readonly { readonly journalPath: string; readonly knownHead: KnownHead }[];
+};
+
 /** The gateway sends these to the replication thread. */
 export type ReplicationRequest =
+  /** Compare the journals with the log, before any shard starts. */
+  | { readonly rejoin: JournalsToRejoin }
   /** Start after the rows that are here, those up to these ends. */
   | { readonly follow: readonly LocalEnd[] }
   /** The rows up to this position are applied, durably. */

@@ -1,7 +1,8 @@
 /** The gateway's link and client over shards that run in the test's own thread, whenever the test says so. */
 import assert from 'node:assert/strict';
 import { ShardClient } from '../../gateway/shardlink/client.ts';
-import { ShardLink, type ShardLinkOptions } from '../../gateway/shardlink/link.ts';
+import { ShardLink } from '../../gateway/shardlink/link.ts';
+import type { ShardLinkOptions } from '../../gateway/shardlink/linkOptions.ts';
 import type { ShardReply } from '../../gateway/shardlink/reply.ts';
 import { Views } from '../../gateway/views/index.ts';
 import { MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';

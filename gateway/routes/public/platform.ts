@@ -6,7 +6,9 @@ import {
   type PlatformConfig,
   type PlatformContracts,
   READINESS,
+  READINESS_QUERY,
   type Readiness,
+  type RoleFields,
   SERVER_TIME,
 } from '../../../shared/api/platform.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
@@ -35,6 +37,7 @@ type PlatformDeps = {
   readonly queries: QueryPool;
   readonly clock: Clock;
   readonly readiness: () => Readiness;
+  readonly role: () => RoleFields;
   /** Null: the exchange keeps the funds itself. */
   readonly chainHealth: Pick<ChainHealth, 'isConnected'> | null;
 };
@@ -55,7 +58,8 @@ const CHECK_HEALTH = {
 const CHECK_READINESS = {
   ...PROBE,
   path: '/ready',
-  summary: 'Says whether requests are answered, and if not, why.',
+  summary: 'Says whether requests are answered, and if not, why; with `role=leader`, whether all are carried out here.',
+  query: READINESS_QUERY,
   answers: { 200: READINESS, 503: READINESS },
 } as const satisfies RouteSpec;
 
@@ -83,10 +87,11 @@ const SHOW_CONFIG = {
 
 export function platformRoutes(deps: PlatformDeps): Route[] {
   return [
-    route(CHECK_HEALTH, (call) => ok(call, { status: 'ok' })),
+    route(CHECK_HEALTH, (call) => ok(call, { status: 'ok', ...deps.role() })),
     route(CHECK_READINESS, (call) => {
       const readiness = deps.readiness();
-      ok(call, readiness, readiness.status === 'ready' ? 200 : SERVICE_UNAVAILABLE);
+      const isReady = readiness.status === 'ready' || (readiness.status === 'standby' && call.query.role !== 'leader');
+      ok(call, readiness, isReady ? 200 : SERVICE_UNAVAILABLE);
     }),
     route(CHECK_CHAIN, (call) => {
       const { chainHealth } = deps;

@@ -149,7 +149,7 @@ describe('what the gateway and the replication thread send each other', () => {
     const messages: ReplicationMessage[] = [
       { opened: { ends: [{ stream: 0, sequence: 2, position: 1, epoch: 1 }] } },
       { role: 'standby', leader: { holder: 'a', address: 'http://127.0.0.1:8080', epoch: 1 } },
-      { rows: [{ ...row(0, 2, 16), position: 1, epoch: 1 }] },
+      { rows: [{ ...row(0, 2, 16), position: 1, epoch: 1 }], end: 1, asOfMs: null },
     ];
     const requests: ReplicationRequest[] = [
       { follow: [{ stream: 0, sequence: 2 }] },

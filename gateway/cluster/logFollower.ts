@@ -1,0 +1,92 @@
+/**
+ * Distributes the rows of the log on a standby: those of shards to their threads, those of the gateway's databases to
+ * the stores, in the order of the log; and knows how far all of that has come.
+ * Owner: the gateway thread.
+ *
+ *   replication thread ──rows──► LogFollower ──► shard k: its thread applies them, and `committed` grows
+ *                                            └─► stores: applied at once
+ *
+ * Invariants:
+ *   LOGFOLLOWER-1  Every row is handed on once and in order, so a shard never gets one before a change of the stores
+ *                  that it rests on.
+ *   LOGFOLLOWER-2  `applied` is the last position up to which every row is durable on this machine.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
+
+export type FollowTarget = {
+  /** Hands rows to the thread of a shard. */
+  postRows(shard: number, rows: readonly LogRow[]): void;
+  /** The last sequence that is durable in the journal of the shard. */
+  committed(shard: number): number;
+  /** Applies a row of the gateway's databases, durably. */
+  applyRow(row: LogRow): void;
+};
+
+type Pending = { readonly position: number; readonly sequence: number };
+/** The log held nothing after `end` at this time. */
+type Seen = { readonly end: number; readonly asOfMs: number };
+
+export class LogFollower {
+  readonly #target: FollowTarget;
+  /** By shard: the rows that its thread has not applied yet, in order. */
+  readonly #pending: Pending[][];
+  /** The last row that was handed on. */
+  #received = 0;
+  #seen: Seen[] = [];
+  #asOfMs: number | null = null;
+
+  constructor(shards: number, target: FollowTarget) {
+    this.#target = target;
+    this.#pending = Array.from({ length: shards }, () => []);
+  }
+
+  /** ROLE-2. The last time of which everything that the log held is applied. */
+  get asOfMs(): number | null {
+    this.#forget();
+    return this.#asOfMs;
+  }
+
+  /** LOGFOLLOWER-2. */
+  get applied(): number {
+    return this.#forget();
+  }
+
+  /** True when every row that was received is applied. */
+  get isIdle(): boolean {
+    return this.applied === this.#received;
+  }
+
+  /** @param end the last row that was read, of which some are here already; `asOfMs` null: more are to be read */
+  receive(rows: readonly LogRow[], end: number, asOfMs: number | null): void {
+    const ofShards = new Map<number, LogRow[]>();
+    for (const row of rows) {
+      assert(row.position > this.#received, 'LOGFOLLOWER-1: rows come in order');
+      this.#received = row.position;
+      if (row.stream < STREAM.CONTROL) {
+        const ofShard = ofShards.get(row.stream) ?? [];
+        ofShard.push(row);
+        ofShards.set(row.stream, ofShard);
+        this.#pending[row.stream]!.push({ position: row.position, sequence: row.sequence });
+      } else this.#target.applyRow(row);
+    }
+    for (const [shard, ofShard] of ofShards) this.#target.postRows(shard, ofShard);
+    this.#received = Math.max(this.#received, end);
+    if (asOfMs !== null) this.#seen.push({ end, asOfMs });
+  }
+
+  /** Forgets what is applied. @returns the last position up to which everything is. */
+  #forget(): number {
+    for (const [shard, pending] of this.#pending.entries()) {
+      const committed = this.#target.committed(shard);
+      const first = pending.findIndex(({ sequence }) => sequence > committed);
+      pending.splice(0, first < 0 ? pending.length : first);
+    }
+    const applied = this.#pending.reduce(
+      (least, [first]) => Math.min(least, (first?.position ?? Infinity) - 1),
+      this.#received,
+    );
+    while (this.#seen.length > 0 && this.#seen[0]!.end <= applied) this.#asOfMs = this.#seen.shift()!.asOfMs;
+    return applied;
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The role of this member of a cluster at the moment, and what its answers say of it (RULES.md 18.4 to 18.6).
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   ROLE-1  A member carries out changes only as the leader, and only while the log takes rows.
+ *   ROLE-2  What a standby shows is at least what the log held at `asOfMs`: everything up to the end that was read then
+ *           has been applied.
+ */
+import type { RoleFields } from '../../shared/api/platform.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Replication } from '../../shared/wire/replication.ts';
+import type { Refusal } from '../http/refusal.ts';
+import type { Role } from '../http/role.ts';
+
+/** A standby that is staler than this is no place for reads. */
+const MOST_STALE_MS = 10_000;
+const LOG_STALLED: Refusal = { row: ERRORS.ENGINE_BUSY };
+
+type KnownLeader = Readonly<{ holder: string; address: string; epoch: number }>;
+
+export class MemberRole implements Role {
+  /** As the log says it; null while no member leads. */
+  leader: KnownLeader | null = null;
+  /** ROLE-2. Null before this member has caught up for the first time. */
+  asOfMs: number | null = null;
+  readonly #memory: Pick<Replication, 'state' | 'epoch'>;
+  readonly #clock: Clock;
+  #isLeading = false;
+
+  constructor(memory: Pick<Replication, 'state' | 'epoch'>, clock: Clock) {
+    this.#memory = memory;
+    this.#clock = clock;
+  }
+
+  get name(): 'leader' | 'standby' {
+    return this.#isLeading ? 'leader' : 'standby';
+  }
+
+  get isLeading(): boolean {
+    return this.#isLeading;
+  }
+
+  get epoch(): number {
+    return this.#memory.epoch();
+  }
+
+  /** True while this member leads and the log takes no rows. */
+  get isStalled(): boolean {
+    return this.#isLeading && this.#memory.state() === 'stalled';
+  }
+
+  /** Null for a leader, and before this member has caught up for the first time. */
+  get staleMs(): number | null {
+    if (this.#isLeading || this.asOfMs === null) return null;
+    return Math.max(0, this.#clock.nowMs() - this.asOfMs);
+  }
+
+  /** The members of /ready and /health by which a cluster is known (RULES.md 18.4). */
+  get fields(): RoleFields {
+    const { name, staleMs } = this;
+    return { role: name, ...(staleMs === null ? {} : { stale_ms: staleMs }) };
+  }
+
+  /** The reason why this member is no place for requests at present, or null. */
+  get problem(): string | null {
+    if (this.isStalled) return 'the replicated log takes no rows';
+    return (this.staleMs ?? 0) > MOST_STALE_MS ? 'the replicated log cannot be read' : null;
+  }
+
+  /** From now on changes are carried out here. */
+  lead(): void {
+    this.#isLeading = true;
+  }
+
+  lines(): string {
+    if (this.#isLeading) return 'leader';
+    const stale = this.staleMs === null ? '' : `\r\nX-SVC-Stale-Ms: ${this.staleMs}`;
+    return `standby${stale}${this.leader === null ? '' : `\r\nX-SVC-Leader: ${this.leader.address}`}`;
+  }
+
+  /** ROLE-1. */
+  changeRefusal(): Refusal | null {
+    if (!this.#isLeading) {
+      return { row: ERRORS.NOT_MATCHING_LEADER, details: { leader: this.leader?.address ?? null } };
+    }
+    return this.#memory.state() === 'leader' ? null : LOG_STALLED;
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * A cluster of real exchange processes over one log. Whoever asks it as a server reaches its leader, so that a witness
+ * of one process is a witness of the cluster.
+ */
+import assert from 'node:assert/strict';
+import { cpSync } from 'node:fs';
+import type { AdminClient } from '../../shared/client/admin.ts';
+import { temporaryDirectory } from './directory.ts';
+import { eventually } from './eventually.ts';
+import { freePort } from './freePort.ts';
+import { sharedPostgres } from './postgres.ts';
+import { type Answer, type Scope, TestServer } from './server.ts';
+
+const MASTER_KEY = '5a'.repeat(32);
+const SHARDS = 2;
+type Environment = Record<string, string>;
+
+class Member extends TestServer {
+  readonly name: string;
+  readonly env: Environment;
+
+  constructor(name: string, env: Environment) {
+    super(temporaryDirectory());
+    this.name = name;
+    this.env = env;
+  }
+
+  begin(): Promise<void> {
+    return this.start(this.env);
+  }
+
+  /** Null while it does not answer. */
+  async readiness(): Promise<Answer | null> {
+    if (!this.isRunning) return null;
+    return this.request('GET', '/ready?role=leader').catch(() => null);
+  }
+}
+
+class Cluster extends TestServer {
+  readonly members: readonly Member[];
+  #leader: Member;
+
+  constructor(members: Member[]) {
+    super('');
+    this.members = members;
+    this.#leader = members[0]!;
+  }
+
+  get leader(): Member {
+    return this.#leader;
+  }
+
+  get standbys(): readonly Member[] {
+    return this.members.filter((member) => member !== this.#leader);
+  }
+
+  override get baseUrl(): string {
+    return this.#leader.baseUrl;
+  }
+
+  override get admin(): AdminClient {
+    return this.#leader.admin;
+  }
+
+  override get isRunning(): boolean {
+    return this.#leader.isRunning;
+  }
+
+  override adminRequest(method: string, path: string, body?: unknown): Promise<Answer> {
+    return this.#leader.adminRequest(method, path, body);
+  }
+
+  override request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> {
+    return this.#leader.request(method, path, body, headers);
+  }
+
+  /** Resolves once a member leads and answers, one of these if they are named. */
+  async awaitLeader(among: readonly Member[] = this.members): Promise<Member> {
+    this.#leader = await eventually('a member that leads', async () => {
+      for (const member of among) {
+        const readiness = await member.readiness();
+        if (readiness?.status === 200) return member;
+      }
+      return false;
+    });
+    return this.#leader;
+  }
+
+  /** Resolves once the standby shows what the log holds now. */
+  async awaitStandby(member: Member): Promise<void> {
+    await eventually(`member ${member.name} as a standby`, async () => {
+      const readiness = await member.readiness();
+      return readiness?.body.status === 'standby' && readiness.body.stale_ms !== undefined;
+    });
+  }
+
+  /** A member that was killed, or has ended because it lost its lead, begins again as a standby. */
+  async rejoin(member: Member): Promise<void> {
+    assert.ok(!member.isRunning, `member ${member.name} has ended`);
+    await member.begin();
+    await this.awaitStandby(member);
+  }
+}
+
+/** The first member leads; the others follow it, and begin with copies of its files (data/docs/cluster.md). */
+export async function startCluster(scope: Scope, names: readonly string[], env: Environment = {}): Promise<Cluster> {
+  const url = env['JOURNAL_URL'] ?? (await (await sharedPostgres()).database());
+  const members: Member[] = [];
+  for (const name of names) {
+    const port = String(await freePort());
+    const own = { PORT: port, MEMBER_NAME: name, DATA_DIR: '' };
+    const shared = { JOURNAL: 'postgres', JOURNAL_URL: url, MASTER_KEY, SHARDS: String(SHARDS) };
+    const member = new Member(name, { ...shared, ...own, ...env });
+    member.env['DATA_DIR'] = member.dataDir;
+    scope.after(() => member.kill());
+    members.push(member);
+  }
+  const cluster = new Cluster(members);
+  const [first, ...others] = members;
+  await first!.begin();
+  await cluster.awaitLeader([first!]);
+  await first!.stop();
+  for (const { dataDir } of others) cpSync(first!.dataDir, dataDir, { recursive: true });
+  await first!.begin();
+  await cluster.awaitLeader([first!]);
+  for (const member of others) {
+    await member.begin();
+    await cluster.awaitStandby(member);
+  }
+  return cluster;
+}

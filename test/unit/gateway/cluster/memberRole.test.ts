@@ -1,0 +1,43 @@
+/** A member of a cluster carries out changes or names who does (RULES.md 18.4 to 18.6). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemberRole } from '../../../../gateway/cluster/memberRole.ts';
+import { ERRORS } from '../../../../shared/base/errors.ts';
+import { Replication } from '../../../../shared/wire/replication.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
+
+const START_MS = 1_790_000_000_000;
+
+function rig() {
+  const memory = new Replication(Replication.create(1));
+  const clock = new ManualClock(START_MS);
+  return { memory, clock, role: new MemberRole(memory, clock) };
+}
+
+test('a standby refuses changes, names the leader it knows, and says how stale it is', () => {
+  const { memory, clock, role } = rig();
+  memory.setState('standby');
+  assert.deepEqual(role.changeRefusal(), { row: ERRORS.NOT_MATCHING_LEADER, details: { leader: null } });
+  assert.equal(role.lines(), 'standby');
+  assert.equal(role.staleMs, null, 'nothing is known before it has caught up');
+  role.leader = { holder: 'b', address: 'http://192.0.2.2', epoch: 3 };
+  role.asOfMs = START_MS;
+  clock.advance(40);
+  assert.equal(role.lines(), 'standby\r\nX-SVC-Stale-Ms: 40\r\nX-SVC-Leader: http://192.0.2.2');
+  assert.deepEqual(role.changeRefusal()!.details, { leader: 'http://192.0.2.2' });
+  assert.deepEqual([role.name, role.isLeading], ['standby', false]);
+});
+
+test('a leader carries changes out while the log takes rows (ROLE-1)', () => {
+  const { memory, role } = rig();
+  memory.setState('leader');
+  assert.notEqual(role.changeRefusal(), null, 'the lease alone does not make it the leader');
+  role.lead();
+  assert.deepEqual([role.changeRefusal(), role.lines(), role.staleMs, role.isStalled], [null, 'leader', null, false]);
+  memory.setState('stalled');
+  assert.deepEqual([role.changeRefusal(), role.isStalled], [{ row: ERRORS.ENGINE_BUSY }, true]);
+  memory.setState('leader');
+  assert.equal(role.changeRefusal(), null);
+  memory.setState('lost');
+  assert.deepEqual(role.changeRefusal(), { row: ERRORS.ENGINE_BUSY }, 'until its process has ended');
+});
