@@ -44,7 +44,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'engine/money/sealedCredits.ts',
     search: 'const spent = Math.min(entry, this.#spentMicro[account]);',
     replace: 'const spent = Math.max(0, entry - this.#leftMicro[account]);',
-    caughtBy: CLUSTER,
+    caughtBy: 'test/unit/engine/money/sealedCredits.test.ts',
   },
   {
     name: 'the committed sequence runs ahead of the log of the cluster',
@@ -86,7 +86,7 @@ export const FAULTS: readonly Fault[] = [
     file: 'engine/shard/follower.ts',
     search: 'if (row.sequence <= this.#head.sequence) continue;',
     replace: '',
-    caughtBy: CLUSTER,
+    caughtBy: 'test/unit/engine/shard/cluster.test.ts',
   },
   {
     name: 'a standby believes the events of the leader',

@@ -3,63 +3,9 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
-import Database from 'better-sqlite3';
-import { Journal } from '../../../../engine/journal/journal.ts';
-import { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
-import { firstSequenceOf, JournalHead, type Row } from '../../../../engine/journal/row.ts';
-import { RowWriter } from '../../../../engine/journal/rowWriter.ts';
-import { type JournalFile, type LoggedRows, rejoin, rejoinedText } from '../../../../engine/replication/rejoin.ts';
-import { NO_ROWS } from '../../../../shared/crypto/journalHeads.ts';
-import { temporaryDirectory } from '../../../support/directory.ts';
-import { TEST_KEY } from '../../../support/journalKey.ts';
-
-/** Rows of a history: each of as many records as its number says, with times that tell histories apart. */
-function history(recordsOf: readonly number[], timeMs: number, after: readonly Row[] = []): Row[] {
-  const rows = [...after];
-  const head = new JournalHead(0, 0, 0);
-  const crcOf = (row: Row): number => new DataView(row.bytes.buffer, row.bytes.byteOffset).getUint32(0, true);
-  for (const row of after) head.advance(crcOf(row), row.sequence);
-  const writer = new RowWriter(TEST_KEY);
-  const record = new JournalRecord();
-  record.command.set(new Uint32Array([8, 8]), 0, 8);
-  for (const records of recordsOf) {
-    const before = head.sequence;
-    for (let sequence = before + 1; sequence <= before + records; sequence++) {
-      writer.add(Object.assign(record, { sequence, timeMs: timeMs + sequence }));
-    }
-    const row = { sequence: before + records, bytes: writer.finish(head).slice() };
-    head.advance(crcOf(row), row.sequence);
-    rows.push(row);
-  }
-  return rows;
-}
-
-function fileWith(rows: readonly Row[], knownSequence = 0): JournalFile {
-  const directory = temporaryDirectory();
-  const journalPath = join(directory, 'journal-0.db');
-  const file = { shard: 0, shards: 1, directory, journalPath, key: TEST_KEY, knownHead: NO_ROWS };
-  const journal = Journal.open({ ...file, journalSync: 'full' });
-  let knownHead = journal.head;
-  for (const row of rows) {
-    journal.appendCopy(row);
-    journal.commit();
-    if (row.sequence === knownSequence) knownHead = journal.head;
-  }
-  journal.close();
-  return { ...file, knownHead };
-}
-
-function rowsIn(file: JournalFile, journalPath = file.journalPath): Row[] {
-  const rows: Row[] = [];
-  const journal = Journal.open({ ...file, journalPath, journalSync: 'full', knownHead: NO_ROWS });
-  const first = journal.firstSequence;
-  journal.close();
-  const db = new Database(journalPath, { readonly: true });
-  rows.push(...db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence').all());
-  db.close();
-  assert.equal(rows.length === 0 ? first : firstSequenceOf(rows[0]!), first);
-  return rows;
-}
+import type { Row } from '../../../../engine/journal/row.ts';
+import { type LoggedRows, rejoin, rejoinedText } from '../../../../engine/replication/rejoin.ts';
+import { journalWith, rowHistory, rowsIn } from '../../../support/rowHistory.ts';
 
 /** A log that has these rows but for the first ones, which were trimmed. */
 function logWith(rows: readonly Row[], trimmed = 0): LoggedRows {
@@ -72,8 +18,8 @@ function logWith(rows: readonly Row[], trimmed = 0): LoggedRows {
   };
 }
 
-const COMMON = history([1, 3, 2], 1000);
-const OWN = history([2, 1, 4], 5000, COMMON);
+const COMMON = rowHistory([1, 3, 2], 1000);
+const OWN = rowHistory([2, 1, 4], 5000, COMMON);
 const plain = (rows: readonly Row[]) =>
   rows.map(({ sequence, bytes }) => [sequence, Buffer.from(bytes).toString('hex')]);
 
@@ -85,7 +31,7 @@ for (const [what, rows, log] of [
   ['is of a log that never had a leader', OWN, { ...logWith([]), range: async () => null }],
 ] as const) {
   test(`a journal that ${what} stays as it is`, async () => {
-    const file = fileWith(rows);
+    const file = journalWith(rows);
     const rejoined = await rejoin(file, log, 'now');
     assert.deepEqual(rejoined, { shard: 0, sequence: rows.at(-1)?.sequence ?? 0, setAside: null });
     assert.deepEqual(plain(rowsIn(file)), plain(rows));
@@ -95,13 +41,13 @@ for (const [what, rows, log] of [
 
 for (const [what, log] of [
   ['rows that the log never took', logWith(COMMON)],
-  ['rows in the place of which another leader has written others', logWith(history([2, 2, 2, 2], 7000, COMMON))],
-  ['rows in the place of which there are others that end elsewhere', logWith(history([3, 5], 7000, COMMON))],
+  ['rows in the place of which another leader has written others', logWith(rowHistory([2, 2, 2, 2], 7000, COMMON))],
+  ['rows in the place of which there are others that end elsewhere', logWith(rowHistory([3, 5], 7000, COMMON))],
   ['rows that the log never took, and a trimmed log', logWith(COMMON, 2)],
   ['rows that the log never took, and a log trimmed to its end', logWith(COMMON, 3)],
 ] as const) {
   test(`a journal with ${what} goes on after the last common row, and the others are in a file`, async () => {
-    const file = fileWith(OWN, 6);
+    const file = journalWith(OWN, 6);
     const rejoined = await rejoin(file, log, '20260101T000000Z');
     const path = join(file.directory, 'journal-0.unshared-20260101T000000Z.db');
     assert.deepEqual(rejoined, { shard: 0, sequence: 6, setAside: { from: 7, to: 13, path } });
@@ -114,9 +60,9 @@ for (const [what, log] of [
 }
 
 for (const [what, file, log, reason] of [
-  ['that the log has trimmed', fileWith(COMMON.slice(0, 2)), logWith(OWN, 4), /ends at 4, .* has to join anew/],
-  ['of another history', fileWith(history([1, 3, 2], 9000)), logWith(OWN, 3), /no row in common/],
-  ['that control.db knows of and the log has lost', fileWith(OWN, 8), logWith(COMMON), /the log has lost records/],
+  ['that the log has trimmed', journalWith(COMMON.slice(0, 2)), logWith(OWN, 4), /ends at 4, .* has to join anew/],
+  ['of another history', journalWith(rowHistory([1, 3, 2], 9000)), logWith(OWN, 3), /no row in common/],
+  ['that control.db knows of and the log has lost', journalWith(OWN, 8), logWith(COMMON), /the log has lost records/],
 ] as const) {
   test(`a journal with records ${what} is refused, and nothing is changed`, async () => {
     const before = [
