@@ -54,6 +54,19 @@ test('markets are made, changed, paused, resumed, decided, cancelled and settled
   assert.equal((await admin.failure(1, 'admin', 'markets', 'resolve', id, '--outcome', 'yes')).code, 'CONFLICT');
 });
 
+test('failed trades and money that waits are listed; without a chain there are none', async () => {
+  assert.deepEqual(await admin.json('admin', 'trades', 'failed'), { trades: [], next_cursor: null });
+  assert.match((await admin.lines('admin', 'trades', 'failed')).join('\n'), /no trades/);
+  for (const args of [
+    ['admin', 'trades', 'retry'],
+    ['admin', 'trades', 'unwind'],
+  ] as const) {
+    assert.equal((await admin.failure(1, ...args, NOBODY)).code, 'NOT_FOUND');
+  }
+  assert.deepEqual(await admin.json('admin', 'money'), { movements: [], total: 0 });
+  assert.equal((await admin.failure(2, 'admin', 'money', '--offset', 'few')).code, 'USAGE');
+});
+
 test('accounts are made, funded, restricted; keys issued, listed, rotated and revoked', async () => {
   const wallet = makeWallet();
   const { id } = await admin.json('admin', 'accounts', 'create', '--wallet', wallet.address, '--name', 'Ada');

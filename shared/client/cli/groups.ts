@@ -4,6 +4,7 @@ import { ACCOUNT, NOTIFICATIONS } from './commands/account.ts';
 import { ADMIN_ACCOUNTS } from './commands/adminAccounts.ts';
 import { ADMIN_MARKETS } from './commands/adminMarkets.ts';
 import { ADMIN_PLATFORM } from './commands/adminPlatform.ts';
+import { ADMIN_SETTLEMENT } from './commands/adminSettlement.ts';
 import { BOOK } from './commands/book.ts';
 import { DOCTOR } from './commands/doctor.ts';
 import { FIAT } from './commands/fiat.ts';
@@ -40,7 +41,7 @@ export const GROUPS: readonly CommandGroup[] = [
     note:
       'These go over HTTP to a running exchange. For the files of one there is `npm run admin`, in an installed ' +
       'package `open-prediction-exchange admin`.',
-    commands: [...ADMIN_PLATFORM, ...ADMIN_MARKETS, ...ADMIN_ACCOUNTS],
+    commands: [...ADMIN_PLATFORM, ...ADMIN_SETTLEMENT, ...ADMIN_MARKETS, ...ADMIN_ACCOUNTS],
   },
   { word: null, title: 'This program', commands: aboutProgram(() => GROUPS) },
 ];

@@ -1,5 +1,5 @@
 /** Operators' commands for the exchange as a whole: state, pause, approvals, audit log, operators. */
-import type { OperatorRole } from '../../types.ts';
+import type { Ledger, OperatorRole } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import { numberOf } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';
@@ -45,7 +45,7 @@ export const ADMIN_PLATFORM = [
   ),
   command({
     name: 'admin ledger',
-    summary: 'Add up the money of the exchange; exit code 1 if it does not close',
+    summary: 'Add up the money of the exchange; exit code 1 if it does not close, or differs from the chain',
     access: 'operator',
     examples: ['admin ledger'],
     json: 'the answer of GET /admin/ledger',
@@ -57,8 +57,10 @@ export const ADMIN_PLATFORM = [
         ['accounts', `${decimal(answer.accounts_usdc_micro)} USDC`],
         ['collateral', `${decimal(answer.collateral_usdc_micro)} USDC`],
         ['fees', `${decimal(answer.fees_usdc_micro)} USDC`],
+        ...(answer.chain === undefined ? [] : [['chain', chainWords(answer.chain)] as const]),
       ]);
-      return { value: answer, lines, isBad: !answer.balanced };
+      const differences = answer.chain?.differences?.length ?? 0;
+      return { value: answer, lines, isBad: !answer.balanced || differences > 0 };
     },
   }),
   command({
@@ -203,3 +205,11 @@ export const ADMIN_PLATFORM = [
     },
   }),
 ];
+
+function chainWords({ block, differences }: NonNullable<Ledger['chain']>): string {
+  if (differences === null) return 'settlement does not answer';
+  if (block === null) return 'not compared yet';
+  return differences.length === 0
+    ? `equal at block ${block}`
+    : `${differences.length} balances DIFFER at block ${block}`;
+}
