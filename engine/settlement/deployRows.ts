@@ -39,8 +39,8 @@ export class DeployRows {
   }
 
   /**
-   * The market has to be known to the contract; a repeat changes nothing.
-   * @param isNeeded its work waits for that, so what was given up is tried again
+   * The market has to be known to the contract; a repeat changes nothing, but that what was given up is tried again.
+   * @param isNeeded its work waits for that, so it is never given up
    */
   want(market: number, uuid: Hex, exchange: Hex, isNeeded: boolean): void {
     const needed = Number(isNeeded);
@@ -49,9 +49,11 @@ export class DeployRows {
       const sql = 'INSERT INTO deploys (market, uuid, exchange, is_needed) VALUES (?, ?, ?, ?)';
       const { lastInsertRowid } = this.#sql(sql).run(market, uuid, exchange, needed);
       this.#report(Number(lastInsertRowid));
-    } else if (needed > found.is_needed) {
-      this.#sql('UPDATE deploys SET is_needed = 1 WHERE id = ?').run(found.id);
-      if (found.status === 'given_up') this.#move(found.id, 'wanted', null);
+    } else {
+      if (needed > found.is_needed) this.#sql('UPDATE deploys SET is_needed = 1 WHERE id = ?').run(found.id);
+      if (found.status !== 'given_up') return;
+      this.#sql('UPDATE deploys SET failures = 0, not_before_ms = 0 WHERE id = ?').run(found.id);
+      this.#move(found.id, 'wanted', null);
     }
   }
 

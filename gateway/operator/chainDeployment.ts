@@ -22,7 +22,7 @@ import type { Refusal } from '../http/refusal.ts';
 import type { Logger } from '../process/log.ts';
 import type { Catalog, MarketEntry } from '../store/catalog.ts';
 import { type DeploymentState, deployStatus } from '../store/deployments.ts';
-import { type DeployedAs, deployedBy, type MarketDeployment } from './deployment.ts';
+import { type DeployedAs, deployedBy, isStartable, type MarketDeployment } from './deployment.ts';
 
 type ChainDeploymentOptions = {
   readonly catalog: Pick<Catalog, 'markets' | 'byId' | 'updateMarket' | 'durable'>;
@@ -48,9 +48,17 @@ export class ChainDeployment implements MarketDeployment {
     options.link.onNews('deployment', (step) => this.#take(step));
   }
 
-  async request(market: MarketEntry, isDecided: boolean): Promise<Refusal | null> {
+  request(market: MarketEntry, isDecided: boolean): Promise<Refusal | null> {
+    return this.#request(market, isDecided, deployStatus(market) === 'not_deployed');
+  }
+
+  requestAgain(market: MarketEntry, isDecided: boolean): Promise<Refusal | null> {
+    return this.#request(market, isDecided, isStartable(market));
+  }
+
+  async #request(market: MarketEntry, isDecided: boolean, isNew: boolean): Promise<Refusal | null> {
     const { catalog } = this.#options;
-    if (deployStatus(market) === 'not_deployed') {
+    if (isNew) {
       if (isDecided) return { row: ERRORS.INVALID_TRANSITION };
       this.#move(market, { status: 'pending_deploy', retries: 0 });
       await catalog.durable();

@@ -10,7 +10,7 @@
  * Invariants:
  *   DEPLOYMENT-1  A transition is in control.db with whatever it says about the market, in one transaction, so a start
  *                 goes on where the process ended. An attempt may be made twice: it gives the same ids.
- *   DEPLOYMENT-2  A market that is deployed, or was given up, has no further transition.
+ *   DEPLOYMENT-2  A market that is deployed has no further transition, nor has one that was given up by itself.
  *   DEPLOYMENT-3  Token ids never change: they are signed into orders.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -43,6 +43,8 @@ const MOST_PER_TICK = 16;
 export type MarketDeployment = {
   /** Starts what is not under way yet. Resolves once the answer is durable. @returns null when done. */
   request(market: MarketEntry, isDecided: boolean): Promise<Refusal | null>;
+  /** The same, also for a market that was given up. */
+  requestAgain(market: MarketEntry, isDecided: boolean): Promise<Refusal | null>;
   /** Called several times a second. */
   tick(): void;
 };
@@ -60,8 +62,16 @@ export class Deployment implements MarketDeployment {
     }
   }
 
-  async request(market: MarketEntry, isDecided: boolean): Promise<Refusal | null> {
-    if (deployStatus(market) === 'not_deployed') {
+  request(market: MarketEntry, isDecided: boolean): Promise<Refusal | null> {
+    return this.#request(market, isDecided, deployStatus(market) === 'not_deployed');
+  }
+
+  requestAgain(market: MarketEntry, isDecided: boolean): Promise<Refusal | null> {
+    return this.#request(market, isDecided, isStartable(market));
+  }
+
+  async #request(market: MarketEntry, isDecided: boolean, isNew: boolean): Promise<Refusal | null> {
+    if (isNew) {
       if (isDecided) return { row: ERRORS.INVALID_TRANSITION };
       this.#move(market, { status: 'deploying', retries: 0 });
       this.#queue.set(market, 0);
@@ -141,4 +151,9 @@ export function ledgerDeployer(marketFactory: () => string): Deployer {
 export function deployedBy(contract_address: string, { idBytes }: MarketEntry): DeployedAs {
   const { conditionId: condition_id, questionId: question_id } = marketIds(contract_address, idBytes);
   return { contract_address, condition_id, question_id };
+}
+
+/** No deployment of it is under way. */
+export function isStartable(market: MarketEntry): boolean {
+  return ['not_deployed', 'permanently_failed'].includes(deployStatus(market));
 }

@@ -43,6 +43,7 @@ const DEPLOY_STATUSES = [
 export const MARKET_TYPE_FIELD = { type: 'string', enum: MARKET_TYPES } as const;
 
 export const DEPLOYMENT = object({ status: { type: 'string', enum: DEPLOY_STATUSES }, market_id: UUID });
+export type MarketDeployment = FromSchema<typeof DEPLOYMENT>;
 
 const CALL_DATA = { type: 'string', pattern: '^0x(?:[0-9a-f]{2})+$', examples: ['0x3d2dd71f'] } as const;
 export const SPLIT_PARAMS = object({

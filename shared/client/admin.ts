@@ -28,6 +28,7 @@ import type {
   Ledger,
   LiveScore,
   Market,
+  MarketDeployment,
   MarketEvent,
   MarketPatch,
   MarketRebate,
@@ -216,6 +217,11 @@ export class AdminClient {
   /** The part of their fees that makers of the market get back from now on; 0 for none. */
   setRebate(marketId: string, rebateBps: number): Promise<MarketRebate> {
     return this.#send('PUT', `/admin/markets/${encodeURIComponent(marketId)}/rebate`, { rebate_bps: rebateBps });
+  }
+
+  /** Deploys the market, also one whose deployment was given up. */
+  deployMarket(marketId: string): Promise<MarketDeployment> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/deploy`);
   }
 
   /** Pays every holder that has not claimed. */

@@ -99,6 +99,7 @@ export type {
   CatalogMetadata,
   FeeRate,
   Market,
+  MarketDeployment,
   MarketPatch,
   MarketStatusName,
   Markets,

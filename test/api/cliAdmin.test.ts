@@ -28,6 +28,8 @@ test('markets are made, changed, paused, resumed, decided, cancelled and settled
   assert.equal((await admin.json('admin', 'markets', 'update', id, '--file', change)).title, 'Rain tomorrow?');
   assert.equal((await admin.json('admin', 'markets', 'pause', id)).status, 'locked');
   assert.equal((await admin.json('admin', 'markets', 'resume', id)).status, 'active');
+  assert.match((await admin.lines('admin', 'markets', 'deploy', id))[0]!, /^deploy(ing|ed)$/);
+  assert.equal((await admin.failure(1, 'admin', 'markets', 'deploy', NOBODY)).code, 'NOT_FOUND');
   assert.equal((await admin.json('admin', 'markets', 'resolve', id, '--outcome', 'yes')).status, 'resolved');
   assert.equal((await admin.json('admin', 'markets', 'settle', id)).status, 'settled');
   const shared = await newMarket();

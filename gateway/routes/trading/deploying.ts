@@ -28,6 +28,17 @@ const DEPLOY = {
   errors: ['MARKET_NOT_FOUND', 'INVALID_TRANSITION'],
 } as const satisfies RouteSpec;
 
+const DEPLOY_AGAIN = {
+  method: 'POST',
+  path: '/admin/markets/:id/deploy',
+  summary: 'Deploys a market, also one whose deployment was given up.',
+  access: 'catalogue',
+  limit: 'unlisted',
+  params: ID_PARAM,
+  answers: { 200: DEPLOYMENT },
+  errors: ['MARKET_NOT_FOUND', 'INVALID_TRANSITION'],
+} as const satisfies RouteSpec;
+
 const SHOW_SPLIT_PARAMS = {
   method: 'GET',
   path: '/v1/markets/:id/split-params',
@@ -42,7 +53,8 @@ const SHOW_SPLIT_PARAMS = {
 
 export function deployRoutes(deps: DeployDeps): Route[] {
   return [
-    route(DEPLOY, (call) => deploy(call, deps)),
+    route(DEPLOY, (call) => deploy(call, deps, 'request')),
+    route(DEPLOY_AGAIN, (call) => deploy(call, deps, 'requestAgain')),
     route(SHOW_SPLIT_PARAMS, (call) => {
       const market = requireMarket(call, deps, call.params.id);
       if (market !== null) ok(call, splitParams(market, call.query.amount_usdc_micro, deps));
@@ -84,10 +96,15 @@ function callOf(to: string, condition: string, amount: string | undefined): Spli
   };
 }
 
-async function deploy(call: CallOf<typeof DEPLOY>, deps: DeployDeps): Promise<void> {
+async function deploy(
+  call: CallOf<typeof DEPLOY | typeof DEPLOY_AGAIN>,
+  deps: DeployDeps,
+  as: 'request' | 'requestAgain',
+): Promise<void> {
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
-  const refusal = await deps.deployment.request(market, isDecided(deps.views.markets.status(market.index)));
+  call.before = { deploy_status: deployStatus(market) };
+  const refusal = await deps.deployment[as](market, isDecided(deps.views.markets.status(market.index)));
   if (refusal === null) ok(call, { status: deployStatus(market), market_id: market.id });
   else refuse(call, refusal);
 }

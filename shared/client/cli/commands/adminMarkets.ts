@@ -112,6 +112,18 @@ export const ADMIN_MARKETS = [
     run: async (context, { market }) => marketResult(await context.admin().settleMarket(market)),
   }),
   command({
+    name: 'admin markets deploy',
+    summary: 'Deploy a market, also one whose deployment was given up',
+    access: 'operator',
+    arguments: MARKET,
+    examples: ['admin markets deploy MARKET'],
+    json: 'the answer of POST /admin/markets/{id}/deploy',
+    run: async (context, { market }) => {
+      const answer = await context.admin().deployMarket(market);
+      return { value: answer, lines: [answer.status] };
+    },
+  }),
+  command({
     name: 'admin events create',
     summary: 'Make an event, to which markets then belong',
     access: 'operator',

@@ -128,6 +128,7 @@ test('what the factory refuses costs no transaction, is tried again after growin
   rig.factory.isPaused = true;
   rig.want(0);
   rig.want(1, true);
+  rig.want(2);
   const failedMs: number[] = [];
   const startMs = rig.nowMs;
   for (let i = 0; i < 400; i++) {
@@ -144,6 +145,9 @@ test('what the factory refuses costs no transaction, is tried again after growin
   assert.equal(sent, 0);
   rig.factory.isPaused = false;
   rig.want(0, true);
+  assert.equal(rig.status(2), 'given_up');
+  rig.want(2);
   await rig.steps(400);
   assert.deepEqual([rig.status(0), rig.status(1)], ['final', 'final'], 'a trade brings back what was given up');
+  assert.equal(rig.status(2), 'final', 'and so does an administrator (RULES.md 17.33)');
 });

@@ -122,6 +122,21 @@ test('a decided market is refused, by the catalogue or by the thread, and a depl
   assert.equal(deployStatus(market), 'deploying', 'trades want it');
   await news('given_up', 6);
   assert.deepEqual(market.deployment, { status: 'permanently_failed', retries: 5 });
+  await deployment.request(market, false);
+  assert.equal(deployStatus(market), 'permanently_failed', 'only an administrator starts it again (RULES.md 17.33)');
   await news('final', 6);
   assert.equal(deployStatus(market), 'deployed', 'the chain knows it all the same');
+});
+
+test('RULES.md 17.33: an administrator has a market deployed that was given up', async (t) => {
+  const { start } = rigOf(t);
+  const { deployment, market, news, asked } = start(() => ({ isWanted: true }));
+  await news('wanted');
+  await news('given_up', 6);
+  assert.deepEqual(await deployment.requestAgain(market, true), { row: ERRORS.INVALID_TRANSITION });
+  const before = asked.length;
+  assert.equal(await deployment.requestAgain(market, false), null);
+  assert.deepEqual([deployStatus(market), asked.length], ['deploying', before + 1]);
+  assert.equal(await deployment.requestAgain(market, false), null);
+  assert.equal(asked.length, before + 1, 'a repeat changes nothing');
 });

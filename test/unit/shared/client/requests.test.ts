@@ -118,6 +118,7 @@ test('every method of the administrator sends the request of its route', async (
     ['POST /admin/markets/m%2F1/cancel', { payouts: [1, 0] }, () => admin.cancelMarket(m, [1, 0])],
     ['POST /admin/markets/m%2F1/cancel', {}, () => admin.cancelMarket(m)],
     ['POST /admin/markets/m%2F1/settle', null, () => admin.settleMarket(m)],
+    ['POST /admin/markets/m%2F1/deploy', null, () => admin.deployMarket(m)],
     ['GET /admin/platform', null, () => admin.platform()],
     ['GET /admin/operations', null, () => admin.operations()],
     ['POST /admin/platform/contracts', contracts, () => admin.changeContracts(contracts)],
