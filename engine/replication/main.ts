@@ -6,11 +6,9 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import type { ReplicationMessage, ReplicationOptions, ReplicationRequest } from '../../shared/wire/threads.ts';
-import { JournalError } from '../journal/row.ts';
 import { NotAMemberError } from './log.ts';
 import { Member } from './member.ts';
 import { PostgresLog } from './postgresLog.ts';
-import { rejoinAll } from './rejoin.ts';
 
 const RETRY_MS = 500;
 
@@ -34,13 +32,12 @@ async function start(): Promise<void> {
   while (!isStopped) {
     try {
       const log = await PostgresLog.open(options);
-      if (options.journals !== undefined) post({ rejoined: await rejoinAll(options.journals, log, fileTime()) });
       member = new Member({ options, log, post });
       await member.open();
       return;
     } catch (error) {
       const { message } = error as Error;
-      if (error instanceof NotAMemberError || error instanceof JournalError) {
+      if (error instanceof NotAMemberError) {
         post({ lost: message });
         return;
       }
@@ -48,11 +45,6 @@ async function start(): Promise<void> {
       await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
     }
   }
-}
-
-/** Part of the name of a file: 20260131T235959Z. */
-function fileTime(): string {
-  return new Date().toISOString().replace(/[-:]|\.\d+/g, '');
 }
 
 function post(message: ReplicationMessage): void {

@@ -18,15 +18,13 @@ import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
-import type { ReplicatedJournals } from '../../shared/wire/threads.ts';
 import { located, markPath } from '../journal/file.ts';
 import { Journal } from '../journal/journal.ts';
 import { Mark } from '../journal/mark.ts';
-import { firstSequenceOf, JournalError, JournalHead, type Row } from '../journal/row.ts';
+import { JournalError, JournalHead, type Row } from '../journal/row.ts';
 import { RowReader } from '../journal/rowReader.ts';
-import { ShardKey } from '../journal/shardKey.ts';
+import type { ShardKey } from '../journal/shardKey.ts';
 import { listSnapshots } from '../snapshot/snapshot.ts';
-import type { ReplicatedLog } from './log.ts';
 
 /** The rows of one stream in the log. */
 export type LoggedRows = {
@@ -60,39 +58,6 @@ type Rejoined = {
 
 /** Rows that are compared between two reads of the journal. */
 const SLICE_ROWS = 100;
-
-/**
- * Compares every journal of this member. @param time part of the names of files in which rows are set aside.
- * @returns a line for each.
- */
-export async function rejoinAll(options: ReplicatedJournals, log: ReplicatedLog, time: string): Promise<string[]> {
-  const { keys } = await ShardKey.forAll(options);
-  const lines: string[] = [];
-  for (const [shard, journalPath] of options.journalPaths.entries()) {
-    const shards = options.journalPaths.length;
-    const [key, knownHead] = [keys[shard]!, options.knownHeads[shard]!];
-    const file = { shard, shards, directory: options.directory, journalPath, key, knownHead };
-    lines.push(rejoinedText(await rejoin(file, rowsOf(log, shard), time)));
-  }
-  return lines;
-}
-
-/** The rows of one stream of the log. */
-function rowsOf(log: ReplicatedLog, stream: number): LoggedRows {
-  const oldest = async (): Promise<Row | null> => {
-    const name = await log.firstAfter(stream, 0);
-    return name === null ? null : log.rowOf(stream, name.sequence);
-  };
-  return {
-    range: async () => {
-      if ((await log.lease()).epoch === 0) return null;
-      const [end, first] = [(await log.ends()).find((one) => one.stream === stream), await oldest()];
-      return { after: first === null ? 0 : firstSequenceOf(first) - 1, last: end?.sequence ?? 0 };
-    },
-    row: async (sequence) => (await log.rowOf(stream, sequence))?.bytes ?? null,
-    oldest,
-  };
-}
 
 /** @param time part of the name of the file in which rows are set aside. */
 export async function rejoin(file: JournalFile, log: LoggedRows, time: string): Promise<Rejoined> {

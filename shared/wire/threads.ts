@@ -223,18 +223,6 @@ export type ReplicationOptions = {
   readonly outboxes: readonly SharedArrayBuffer[];
   /** Of the shards, which are woken when the log holds more of theirs. */
   readonly commandRings: readonly SharedArrayBuffer[];
-  /** They are compared with the log when it is opened. Absent: this process has none. */
-  readonly journals?: ReplicatedJournals;
-};
-
-/** The journals of a member, one for each shard; no shard runs before the message `opened`. */
-export type ReplicatedJournals = {
-  readonly journalPaths: readonly string[];
-  readonly journalKey: JournalKey;
-  /** The newest row of each that control.db knows of. */
-  readonly knownHeads: readonly KnownHead[];
-  /** Directory of the snapshots. */
-  readonly directory: string;
 };
 
 /** The leader of a cluster as its lease names it. */
@@ -270,8 +258,6 @@ export type ReplicationStatus = {
 
 /** The replication thread sends these to the gateway. */
 export type ReplicationMessage =
-  /** One line for each journal: how far it agrees with the log, and what was set aside (rejoin.ts). */
-  | { readonly rejoined: readonly string[] }
   /** The log is open: which row is its last of each stream. The gateway answers with `follow`. */
   | { readonly opened: { readonly ends: readonly StreamEnd[] } }
   /** The answer to `rejoin`: a line for each journal of which rows were set aside. */

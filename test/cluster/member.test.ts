@@ -108,3 +108,11 @@ test('a primary is killed under load: every row is held, once and in order', { s
   );
   assert.equal(a.memory.state(), 'leader');
 });
+
+test('an exchange that was no cluster before goes on after what it has', { skip }, async (t) => {
+  const a = startMember(t, await (await sharedPostgres()).database(), 'a', [{ stream: 0, sequence: 40 }]);
+  await a.becomes('leader');
+  assert.deepEqual([a.memory.held(0), a.memory.held(1)], [40, 0]);
+  a.put(newRow(0, 41));
+  await a.holds(0, 41);
+});

@@ -1,7 +1,7 @@
 /** The journals of a member that comes back, and the log on a real PostgreSQL (engine/replication/rejoin.ts). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { rejoinAll } from '../../engine/replication/rejoin.ts';
+import { rejoinJournals } from '../../engine/replication/journals.ts';
 import { TEST_SECRET } from '../support/journalKey.ts';
 import { sharedPostgres, NO_POSTGRES as skip } from '../support/postgres.ts';
 import { openLog } from '../support/replicatedLog.ts';
@@ -14,14 +14,12 @@ const OTHERS = rowHistory([3, 5], 7000, COMMON);
 test('rows that the log did not take are set aside, and nothing before its first leader', { skip }, async (t) => {
   const log = await openLog(t, await (await sharedPostgres()).database(), 'a');
   const file = journalWith(OWN, 6);
-  const { directory, journalPath, knownHead } = file;
-  const options = { journalPaths: [journalPath], journalKey: TEST_SECRET, knownHeads: [knownHead], directory };
-  const before = await rejoinAll(options, log, 'start');
-  assert.deepEqual(before, ['shard 0: the journal agrees with the log up to record 13'], 'it has had no leader yet');
+  const journals = { directory: file.directory, journalKey: TEST_SECRET, journals: [file] };
+  assert.deepEqual(await rejoinJournals(log, journals), [], 'it has had no leader yet');
   const { epoch } = (await log.take(false))!;
   const rows = OTHERS.map((row) => ({ ...row, stream: 0 }));
   assert.ok(await log.append(epoch, 0, rows));
-  const [line] = await rejoinAll(options, log, 'later');
+  const [line] = await rejoinJournals(log, journals);
   assert.match(line!, /records 7 to 13 were on this machine only .* the journal goes on after record 6$/);
   assert.deepEqual(
     rowsIn(file).map(({ sequence }) => sequence),
