@@ -32,6 +32,7 @@ const FILES = [
   'test/api/replace.test.ts',
   'test/chain/day.test.ts',
   'test/chain/engine.test.ts',
+  'test/chain/fiatWorlds.test.ts',
   'test/chain/invariant.test.ts',
   'test/fault/bitflips.test.ts',
   'test/fault/clientStream.test.ts',

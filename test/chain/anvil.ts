@@ -29,6 +29,8 @@ type AnvilOptions = {
   readonly chainId: number;
   readonly port?: number;
   readonly blockSeconds?: number;
+  /** Of the first block; the clock goes on from there. */
+  readonly timestampSec?: number;
   /** Twenty blocks a second, and one for each transaction besides: everything is final within two seconds. */
   readonly isQuick?: boolean;
 };
@@ -45,12 +47,13 @@ export class Anvil {
   }
 
   /** Resolves once it listens. Without `blockSeconds` each transaction makes a block. Every address may send. */
-  static async start({ chainId, port = 0, blockSeconds, isQuick = false }: AnvilOptions): Promise<Anvil> {
+  static async start({ chainId, port = 0, blockSeconds, isQuick = false, timestampSec }: AnvilOptions): Promise<Anvil> {
     if (PATH === null) throw new Error(String(NO_ANVIL));
     const args = ['--port', String(port), '--chain-id', String(chainId), '--auto-impersonate', '--base-fee', '0'];
     args.push('--gas-price', '0', '--gas-limit', '100000000', '--hardfork', 'cancun', '--order', 'fifo');
     if (blockSeconds !== undefined) args.push('--block-time', String(blockSeconds));
     if (isQuick) args.push(...QUICK);
+    if (timestampSec !== undefined) args.push('--timestamp', String(timestampSec));
     const child = spawn(PATH, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     // A process that ends by an error leaves no chain behind, which would keep the port.
     const kill = () => child.kill('SIGKILL');

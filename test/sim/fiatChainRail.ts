@@ -11,9 +11,7 @@ import { addressOf } from '../../shared/client/privateKey.ts';
 import { type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { EvmWorld } from '../support/evmWorld.ts';
 import { authorizationIn, transfersIn, USDC_DOMAIN, usdcCall } from '../support/fakeUsdc.ts';
-import type { ManualClock } from '../support/manualClock.ts';
-import type { Random } from '../support/random.ts';
-import { type Gates, Life } from './fiatGates.ts';
+import { Life } from './fiatGates.ts';
 import { signed } from './fiatProvider.ts';
 import {
   CUSTOMERS,
@@ -24,6 +22,7 @@ import {
   type Process,
   START_MICRO,
   WALLETS,
+  type WorldOptions,
   type WorldRail,
 } from './fiatRail.ts';
 
@@ -38,10 +37,8 @@ const GWEI = 1_000_000_000n;
 const OTHER_KEYS = CUSTOMERS.map((customer) => `0x${`e${customer}`.repeat(32)}`);
 const OTHERS = OTHER_KEYS.map(addressOf);
 
-type Options = { readonly clock: ManualClock; readonly gates: Gates; readonly random: Random };
-
 export class ChainWorldRail implements WorldRail {
-  readonly #options: Options;
+  readonly #options: WorldOptions;
   readonly #finality: number;
   readonly #world: EvmWorld;
   readonly #nodeLife = new Life();
@@ -52,7 +49,7 @@ export class ChainWorldRail implements WorldRail {
   #nonces = 0;
   #isHealed = false;
 
-  constructor(options: Options) {
+  constructor(options: WorldOptions) {
     this.#options = options;
     const { clock, random } = options;
     this.#finality = random.pick([5, 40, 64]);

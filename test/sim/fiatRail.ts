@@ -5,7 +5,9 @@ import type { ControlDatabase } from '../../gateway/store/database.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
-import type { Life } from './fiatGates.ts';
+import type { ManualClock } from '../support/manualClock.ts';
+import type { Random } from '../support/random.ts';
+import type { Gates, Life } from './fiatGates.ts';
 
 /** Two customers and the provider. */
 export const KEYS = ['c1', 'c2', 'd3'].map((byte) => `0x${byte.repeat(32)}`);
@@ -34,6 +36,8 @@ export type Process = {
     durable(): Promise<void>;
   };
 };
+
+export type WorldOptions = { readonly clock: ManualClock; readonly gates: Gates; readonly random: Random };
 
 export type WorldRail = {
   /** The rail as that process has it. */
@@ -68,6 +72,8 @@ export type WorldRail = {
   isCredited(txHash: string, session: string): boolean;
   /** No USDC was made or lost: it is with its owners, or was spent by them. */
   assertMoney(): void;
+  /** Of a rail in another process: resolves once what was begun there has ended. */
+  settled?(): Promise<void>;
 };
 
 /** The sum that a wallet has received, less what it has sent. */

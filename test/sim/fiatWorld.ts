@@ -15,9 +15,9 @@ import { ModelExchange, template } from './fiatExchange.ts';
 import { Gates, Life } from './fiatGates.ts';
 import { LedgerWorldRail } from './fiatLedgerRail.ts';
 import { ModelProvider, signed } from './fiatProvider.ts';
-import { CUSTOMERS, KEYS, PROVIDER, WALLETS, type WorldRail } from './fiatRail.ts';
+import { CUSTOMERS, KEYS, PROVIDER, WALLETS, type WorldOptions, type WorldRail } from './fiatRail.ts';
 
-const START_MS = 1_790_000_000_000;
+export const WORLD_START_MS = 1_790_000_000_000;
 const USDC = 1_000_000;
 const MAX_SESSIONS = 4;
 const MAX_STEPS = 250;
@@ -44,7 +44,7 @@ export type KnownSession = {
 
 export class FiatWorld {
   readonly random: Random;
-  readonly clock = new ManualClock(START_MS);
+  readonly clock = new ManualClock(WORLD_START_MS);
   readonly gates: Gates;
   readonly rail: WorldRail;
   readonly exchange: ModelExchange;
@@ -57,7 +57,7 @@ export class FiatWorld {
   /** The longest pause ends when a sale is over, or shortly before. */
   readonly #awayMs: number;
 
-  constructor(seed: number, on: Rail['name']) {
+  constructor(seed: number, on: Rail['name'] | ((options: WorldOptions) => WorldRail)) {
     this.random = new Random(seed);
     this.#awayMs = seed % 3 === 0 ? 1_550_000 : 1_750_000;
     const { random, clock } = this;
@@ -65,7 +65,8 @@ export class FiatWorld {
     const { gates } = this;
     const exchange = (): ModelExchange => this.exchange;
     const options = { clock, gates, random };
-    this.rail = on === 'ledger' ? new LedgerWorldRail({ ...options, exchange }) : new ChainWorldRail(options);
+    if (typeof on === 'function') this.rail = on(options);
+    else this.rail = on === 'ledger' ? new LedgerWorldRail({ ...options, exchange }) : new ChainWorldRail(options);
     const { rail } = this;
     this.exchange = new ModelExchange({ rail, clock, gates, provider: () => this.provider.adapter });
     this.provider = new ModelProvider({ ...options, rail, exchange });
@@ -73,10 +74,13 @@ export class FiatWorld {
   }
 
   async run(): Promise<void> {
+    const { rail } = this;
+    if (rail.settled !== undefined) await rail.settled();
     const steps = this.random.between(40, MAX_STEPS);
     for (let step = 0; step < steps; step++) {
       this.#act();
       await turn();
+      if (rail.settled !== undefined) await rail.settled();
     }
     await this.#heal();
   }
@@ -320,6 +324,7 @@ export class FiatWorld {
       for (let turns = 0; turns < 3 || !gates.isEmpty; turns++) {
         gates.releaseAll();
         await turn();
+        if (rail.settled !== undefined) await rail.settled();
       }
     }
   }
@@ -334,7 +339,7 @@ export class FiatWorld {
   }
 
   #note(text: string): void {
-    this.log.push(`${((this.clock.nowMs() - START_MS) / 1000).toFixed(1)}  ${text}`);
+    this.log.push(`${((this.clock.nowMs() - WORLD_START_MS) / 1000).toFixed(1)}  ${text}`);
   }
 }
 
