@@ -8,6 +8,7 @@
  * RESERVE_BYTES of spaces, which no other file can take and readers of JSON lines ignore. A stop cuts them off.
  */
 import {
+  appendFileSync,
   closeSync,
   existsSync,
   fdatasync,
@@ -29,6 +30,10 @@ export type AuditFile = {
   readonly lengthBytes: number;
   /** Durable when it resolves; when it rejects, the file ends where it did before. */
   append(bytes: Uint8Array): Promise<void>;
+  /** The lines, the last one first, each without its line break. */
+  lines(): Iterable<string>;
+  /** Takes the last lines, which are these, out of the file and keeps them in one beside it. */
+  setAside(lines: readonly string[]): void;
   close(): Promise<void>;
 };
 
@@ -58,20 +63,22 @@ export function openAuditFile(path: string): OpenedAuditFile {
   const fd = openSync(path, isNew ? 'wx+' : 'r+', MODE);
   if (isNew) syncDirectory(dirname(path));
   const lengthBytes = endOfLastLine(fd);
-  const file = new RealAuditFile(fd, lengthBytes, dirname(path));
+  const file = new RealAuditFile(fd, lengthBytes, path);
   return { file, ...readLastRun(fd, lengthBytes) };
 }
 
 class RealAuditFile implements AuditFile {
   readonly #fd: number;
+  readonly #path: string;
   readonly #directory: string;
   #lengthBytes: number;
   /** Of the file, with the spaces after the last record. */
   #sizeBytes: number;
 
-  constructor(fd: number, lengthBytes: number, directory: string) {
+  constructor(fd: number, lengthBytes: number, path: string) {
     this.#fd = fd;
-    this.#directory = directory;
+    this.#path = path;
+    this.#directory = dirname(path);
     this.#lengthBytes = lengthBytes;
     this.#sizeBytes = Math.min(fstatSync(fd).size, lengthBytes + RESERVE_BYTES);
     this.#clear();
@@ -97,6 +104,17 @@ class RealAuditFile implements AuditFile {
     this.#lengthBytes += bytes.length;
     this.#sizeBytes = Math.max(this.#sizeBytes, this.#lengthBytes);
     this.#takeRoom();
+  }
+
+  lines(): Iterable<string> {
+    return linesBackwards(this.#fd, this.#lengthBytes);
+  }
+
+  setAside(lines: readonly string[]): void {
+    const text = lines.map((line) => `${line}\n`).join('');
+    appendFileSync(`${this.#path}.unshared`, text, { mode: MODE, flush: true });
+    this.#lengthBytes -= Buffer.byteLength(text);
+    this.#clear();
   }
 
   async close(): Promise<void> {
@@ -125,17 +143,21 @@ class RealAuditFile implements AuditFile {
 
 /** The records of the run of the exchange that wrote last, newest first, as far as they say how it ended. */
 function readLastRun(fd: number, lengthBytes: number): Omit<OpenedAuditFile, 'file'> {
-  let head: AuditHead | undefined;
+  const [last] = linesBackwards(fd, lengthBytes);
+  const { sequence, hash } = last === undefined ? NO_RECORDS : (readLine(last, null) ?? UNREADABLE);
+  return { head: { sequence, hash }, openChanges: openChangesOf(linesBackwards(fd, lengthBytes)) };
+}
+
+/** The changes without a result, in order, of the run that wrote last. @param lines the last one first. */
+export function openChangesOf(lines: Iterable<string>): number[] {
   const finished = new Set<unknown>();
   const openChanges: number[] = [];
-  for (const text of linesBackwards(fd, lengthBytes)) {
+  for (const text of lines) {
     const line = readLine(text, null);
-    head ??= line ?? UNREADABLE;
     if (line === null || line.event === 'start' || line.event === 'stop') break;
     noteChange(line, finished, openChanges);
   }
-  const { sequence, hash } = head ?? NO_RECORDS;
-  return { head: { sequence, hash }, openChanges: openChanges.reverse() };
+  return openChanges.reverse();
 }
 
 function noteChange({ event, sequence, fields }: AuditLine, finished: Set<unknown>, openChanges: number[]): void {

@@ -12,17 +12,28 @@
  *               no disk that is full.
  *   AUDITLOG-4  A file that does not contain the last record that control.db knows was cut or replaced. The log then
  *               goes on after the known record, so that its numbers show what is missing for ever.
+ *   AUDITLOG-5  In a cluster the lines of one write are one record of the replicated log, with the number of the last
+ *               line as its sequence; `append` resolves once the log holds it too. A member that follows writes these
+ *               lines only. Lines of its own that the log never held are set aside when the log has others in their
+ *               place, so the chain of all members is one.
  */
+import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import {
   type AuditFields,
   type AuditHead,
   type AuditKey,
+  type AuditLine,
   chainLine,
+  follows,
   NO_RECORDS,
+  readLine,
 } from '../../shared/crypto/auditChain.ts';
+import { RecordError } from '../../shared/records/bytes.ts';
+import type { HeldLog } from '../../shared/records/heldLog.ts';
+import type { FileRecord } from '../../shared/records/recordedFile.ts';
 import type { Logger } from '../process/log.ts';
-import { type AuditFile, openAuditFile } from './file.ts';
+import { type AuditFile, openAuditFile, openChangesOf } from './file.ts';
 
 export type AuditLogOptions = {
   readonly path: string;
@@ -31,6 +42,10 @@ export type AuditLogOptions = {
   readonly log: Logger;
   /** The end of the chain as control.db knows it: another file, so that a cut log is noticed. */
   readonly knownHead: { read(): AuditHead | null; write(head: AuditHead): void };
+  /** In a cluster: the last line that the log is known to hold, kept there too. */
+  readonly knownShared?: { read(): number; write(sequence: number): void };
+  /** In a cluster, while another member leads: the log has its lines only, until `lead`. Absent: no cluster. */
+  readonly isFollowing?: boolean;
   /** For tests: a file that fails. */
   readonly open?: typeof openAuditFile;
 };
@@ -54,23 +69,57 @@ export class AuditLog {
   #waiting: Waiting[] = [];
   #isWriting = false;
   #nextNoteMs = 0;
+  #isFollowing: boolean;
+  /** Null without a cluster, and while another member leads. */
+  #shared: HeldLog | null = null;
+  #sharedSequence = 0;
+  #notedShared = 0;
+  /** Applying and writing, one after the other. */
+  #applying: Promise<void> = Promise.resolve();
 
   constructor(options: AuditLogOptions) {
     const { path, clock, log, knownHead, open = openAuditFile } = options;
     this.#options = options;
+    this.#isFollowing = options.isFollowing ?? false;
     const known = knownHead.read();
     const { file, head, openChanges } = open(path);
     this.#file = file;
     this.#head = head.sequence < 0 ? NO_RECORDS : head;
     this.#notedSequence = known?.sequence ?? 0;
-    if (known !== null && !isAtOrAfter(head, known)) {
+    this.#notedShared = Math.min(options.knownShared?.read() ?? 0, Math.max(head.sequence, 0));
+    this.#sharedSequence = this.#notedShared;
+    if (known !== null && !this.#isFollowing && !isAtOrAfter(head, known)) {
       log.error({ path, found: head.sequence, expected: known.sequence }, 'the audit log was cut or replaced');
       this.#head = known;
       this.#owe({ event: 'gap', found: head.sequence, expected: known.sequence, expected_hash: known.hash });
     }
+    this.#nextNoteMs = clock.nowMs();
+    if (!this.#isFollowing) this.#start(openChanges);
+  }
+
+  /**
+   * AUDITLOG-5. A record of the member that leads; one that is here already changes nothing. Resolves when it is
+   * durable, and rejects with a RecordError when it does not follow from what is here.
+   */
+  apply(record: FileRecord): Promise<void> {
+    assert(this.#isFollowing, 'AUDITLOG-5: a member that leads writes its own lines');
+    const applied = this.#applying.then(() => this.#apply(record));
+    this.#applying = applied.catch(() => {});
+    return applied;
+  }
+
+  /** Every record of others is applied: from now on the lines are those of this member. */
+  lead(log: HeldLog): void {
+    this.#shared = log;
+    const unheld = this.#linesFrom(log.held() + 1);
+    if (unheld.length > 0) log.put(this.#head.sequence, toBytes(unheld));
+    this.#isFollowing = false;
+    this.#start(openChangesOf(this.#file.lines()));
+  }
+
+  #start(openChanges: readonly number[]): void {
     for (const of of openChanges) this.#owe({ event: 'interrupted', of });
     this.#owe({ event: 'start' });
-    this.#nextNoteMs = clock.nowMs();
     void this.#write();
   }
 
@@ -82,6 +131,11 @@ export class AuditLog {
     return this.#head;
   }
 
+  /** In a cluster: the last line that the log is known to hold; lines after it may be others there. */
+  get sharedSequence(): number {
+    return this.#sharedSequence;
+  }
+
   /** Bytes of the file that hold durable records. */
   get lengthBytes(): number {
     return this.#file.lengthBytes;
@@ -89,6 +143,7 @@ export class AuditLog {
 
   /** Resolves once the record is durable (AUDITLOG-1, AUDITLOG-2). */
   append(fields: AuditFields, isOwed = false): Promise<AuditHead> {
+    if (this.#isFollowing) return Promise.reject(new Error('the audit log has the lines of the member that leads'));
     return new Promise((resolve, reject) => {
       const settle = (error: unknown, head: AuditHead | null): void => (head === null ? reject(error) : resolve(head));
       this.#waiting.push({ fields: this.#timed(fields), isOwed, settle });
@@ -107,9 +162,12 @@ export class AuditLog {
 
   /** Writes the last record and closes the file. */
   async stop(): Promise<void> {
-    await this.append({ event: 'stop' }).catch((error) => {
-      this.#options.log.error({ err: error }, 'the end of the audit log could not be written');
-    });
+    await this.#applying;
+    if (!this.#isFollowing) {
+      await this.append({ event: 'stop' }).catch((error) => {
+        this.#options.log.error({ err: error }, 'the end of the audit log could not be written');
+      });
+    }
     this.#note();
     await this.#file.close();
   }
@@ -147,9 +205,64 @@ export class AuditLog {
         break;
       }
       this.#head = head;
-      for (const [index, { settle }] of batch.entries()) settle?.(null, heads[index]!);
+      const settleAll = (): void => {
+        for (const [index, { settle }] of batch.entries()) settle?.(null, heads[index]!);
+      };
+      if (this.#shared === null) settleAll();
+      else this.#share(this.#shared, Buffer.from(text), batch, settleAll);
     }
     this.#isWriting = false;
+  }
+
+  /** The lines are durable here. The next ones do not wait for the log. */
+  #share(log: HeldLog, bytes: Uint8Array, batch: readonly Waiting[], settleAll: () => void): void {
+    const { sequence } = this.#head;
+    log.put(sequence, bytes);
+    const whenHeld = (): void => {
+      this.#sharedSequence = Math.max(this.#sharedSequence, sequence);
+      settleAll();
+    };
+    log.whenHeld(sequence).then(whenHeld, (error) => {
+      for (const { settle } of batch) settle?.(error, null);
+    });
+  }
+
+  async #apply({ sequence, bytes }: FileRecord): Promise<void> {
+    await this.#applyLines(bytes);
+    this.#sharedSequence = Math.max(this.#sharedSequence, sequence);
+  }
+
+  async #applyLines(bytes: Uint8Array): Promise<void> {
+    const lines = Buffer.from(bytes).toString().split('\n').slice(0, -1);
+    const read = lines.map((line) => readLine(line, this.#options.key));
+    const first = read[0];
+    if (first == null) throw new RecordError('a record of the audit log that is not as it was written');
+    const own = this.#linesFrom(first.sequence);
+    const differing = own.findIndex((line, at) => line !== lines[at]);
+    const common = differing < 0 ? Math.min(own.length, lines.length) : differing;
+    if (common === lines.length) return;
+    let head = own.length === 0 ? this.#head : headBefore(own[common] ?? '', read[common - 1]);
+    for (const line of read.slice(common)) {
+      if (line === null || line.mac === 'invalid' || !follows(line, head)) {
+        throw new RecordError(`line ${head.sequence + 1} of the audit log does not follow from what is here`);
+      }
+      head = line;
+    }
+    if (common < own.length) this.#file.setAside(own.slice(common));
+    await this.#file.append(toBytes(lines.slice(common)));
+    this.#head = { sequence: head.sequence, hash: head.hash };
+    // The end that control.db knows was set aside.
+    if (common < own.length) this.#note();
+  }
+
+  /** The lines from this number on, in order. */
+  #linesFrom(sequence: number): string[] {
+    const found: string[] = [];
+    for (const line of this.#head.sequence < sequence ? [] : this.#file.lines()) {
+      if ((readLine(line, null)?.sequence ?? 0) < sequence) break;
+      found.push(line);
+    }
+    return found.reverse();
   }
 
   #fail(batch: readonly Waiting[], error: unknown): void {
@@ -165,15 +278,29 @@ export class AuditLog {
   }
 
   #note(): void {
-    const { knownHead, log } = this.#options;
-    if (this.#notedSequence === this.#head.sequence) return;
+    const { knownHead, knownShared, log } = this.#options;
     try {
+      if (this.#notedShared !== this.#sharedSequence) knownShared?.write(this.#sharedSequence);
+      this.#notedShared = this.#sharedSequence;
+      if (this.#notedSequence === this.#head.sequence) return;
       knownHead.write(this.#head);
       this.#notedSequence = this.#head.sequence;
     } catch (error) {
       log.warn({ err: error }, 'the end of the audit log could not be noted in control.db');
     }
   }
+}
+
+function toBytes(lines: readonly string[]): Buffer {
+  return Buffer.from(lines.map((line) => `${line}\n`).join(''));
+}
+
+/** The end of the chain after `before`, or before the first line of another one. */
+function headBefore(line: string, before: AuditLine | null | undefined): AuditHead {
+  if (before != null) return before;
+  const read = readLine(line, null);
+  if (read === null) throw new RecordError('a line of the audit log that is not as it was written');
+  return { sequence: read.sequence - 1, hash: read.previous };
 }
 
 function isAtOrAfter(head: AuditHead, known: AuditHead): boolean {

@@ -4,11 +4,19 @@
  *
  * Invariant:
  *   ANSWERDB-1  An account has at most MOST_ROWS rows and MOST_BYTES bytes of answers: its oldest go first.
+ *   ANSWERDB-2  In a cluster the rows of a transaction are one record of the replicated log, and the file knows its
+ *               last record in the same transaction. Rows of records that the log never held are taken away again when
+ *               the log has others in their place: no answer with them was sent.
  */
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { RecordError } from '../../shared/records/bytes.ts';
+import type { FileRecord } from '../../shared/records/recordedFile.ts';
+import { linkAfter, NO_LINK } from '../../shared/records/statements.ts';
 import type { JournalSync } from '../../shared/wire/threads.ts';
 import { StartError } from '../process/startError.ts';
+import type { AnswerBatch, KeyedAnswer, KeyUse } from './answerBatch.ts';
+import { decodeAnswers } from './answerRecord.ts';
 
 /** Time for which an answer is guaranteed to be replayed (RULES.md 6.7). */
 export const RELIABLE_MS = 24 * 3_600_000;
@@ -35,35 +43,10 @@ const SCHEMA_URL = new URL('../../data/schema/idempotency.sql', import.meta.url)
 const VERSION = 2;
 const BUSY_TIMEOUT_MS = 5000;
 
-/** A key as one account used it, for one payload. */
-export type KeyUse = {
-  readonly account: number;
-  /** 16 bytes, as is the fingerprint. */
-  readonly key: Uint8Array;
-  /** Of method, path, query and body. */
-  readonly fingerprint: Uint8Array;
-};
-
-export type KeyedAnswer = KeyUse & {
-  /** EXT_ROUTE. */
-  readonly route: number;
-  readonly status: number;
-  readonly body: string;
-  readonly createdMs: number;
-};
-
 export type StoredAnswer = Pick<KeyedAnswer, 'fingerprint' | 'status' | 'body'>;
 
 /** The rows of all accounts, and their bytes. */
 export type KeptAnswers = { readonly rows: number; readonly bytes: number };
-
-/** One transaction. */
-export type AnswerBatch = {
-  readonly rows: readonly KeyedAnswer[];
-  /** Every key used before this moment has its row, here or in an earlier batch; null leaves the moment unchanged. */
-  readonly settledMs: number | null;
-  readonly nowMs: number;
-};
 
 /** Opened by the gateway thread, before any writer. */
 export function createAnswerDb(path: string): Database {
@@ -113,6 +96,29 @@ function renew(db: Database): void {
   }).immediate();
 }
 
+/** The end of the records of the file, and those that the log may not have. */
+type AnswerTail = {
+  readonly sequence: number;
+  readonly link: Uint8Array;
+  readonly queue: readonly FileRecord[];
+};
+
+/** The part of a batch that the log knows it by. */
+export type BatchRecord = FileRecord & { readonly link: Uint8Array; readonly held: number };
+
+const RECORDS_URL = new URL('../../data/schema/records.sql', import.meta.url);
+
+/** In a cluster: the tables that say how far the log and this file agree. */
+export function addRecordTables(db: Database): void {
+  db.exec(readFileSync(RECORDS_URL, 'utf8'));
+}
+
+export function readTail(db: Database): AnswerTail {
+  const end = db.prepare<[], Omit<AnswerTail, 'queue'>>('SELECT sequence, link FROM record_end').get();
+  const queue = db.prepare<[], FileRecord>('SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
+  return { ...(end ?? { sequence: 0, link: NO_LINK }), queue };
+}
+
 export class AnswerReader {
   readonly #find;
   readonly #settled;
@@ -147,7 +153,8 @@ export class AnswerWriter {
   readonly #isOver;
   readonly #evict;
   readonly #count;
-  readonly #write: (batch: AnswerBatch) => number;
+  readonly #write: (batch: AnswerBatch, record: BatchRecord | null) => number;
+  readonly #apply: (record: FileRecord) => void;
   #kept: KeptAnswers = { rows: 0, bytes: 0 };
   #countedMs = Number.NEGATIVE_INFINITY;
 
@@ -172,19 +179,61 @@ export class AnswerWriter {
       'DELETE FROM answers WHERE id = (SELECT min(id) FROM answers WHERE account = ?)',
     );
     this.#count = this.#db.prepare<[], KeptAnswers>('SELECT total(rows) AS rows, total(bytes) AS bytes FROM kept');
-    this.#write = this.#db.transaction((batch: AnswerBatch) => {
-      // A known answer replaces the row that said it was unknown.
-      for (const row of batch.rows) (row.status === UNRESOLVED ? this.#note : this.#put).run(row);
-      for (const account of new Set(batch.rows.map((row) => row.account))) this.#bound(account);
-      if (batch.settledMs !== null) this.#settle.run(batch.settledMs);
-      const most = batch.rows.length === 0 ? SWEPT_IDLE : SWEPT_PER_WRITE * batch.rows.length;
-      return this.#sweep.run(most, batch.nowMs - LIFETIME_MS).changes;
+    this.#write = this.#db.transaction((batch: AnswerBatch, record: BatchRecord | null) => {
+      if (record !== null) this.#keepRecord(record);
+      return this.#writeRows(batch);
     }).immediate;
+    this.#apply = this.#db.transaction((record: FileRecord) => this.#follow(record)).immediate;
+  }
+
+  #writeRows(batch: AnswerBatch): number {
+    // A known answer replaces the row that said it was unknown.
+    for (const row of batch.rows) (row.status === UNRESOLVED ? this.#note : this.#put).run(row);
+    for (const account of new Set(batch.rows.map((row) => row.account))) this.#bound(account);
+    if (batch.settledMs !== null) this.#settle.run(batch.settledMs);
+    const most = batch.rows.length === 0 ? SWEPT_IDLE : SWEPT_PER_WRITE * batch.rows.length;
+    return this.#sweep.run(most, batch.nowMs - LIFETIME_MS).changes;
   }
 
   /** Returns when the batch is durable. @returns the number of rows that were deleted. */
-  write(batch: AnswerBatch): number {
-    return this.#write(batch);
+  write(batch: AnswerBatch, record: BatchRecord | null = null): number {
+    return this.#write(batch, record);
+  }
+
+  /** ANSWERDB-2. Returns when the record of another member is durable; one that is here already changes nothing. */
+  apply(record: FileRecord): void {
+    this.#apply(record);
+  }
+
+  #keepRecord({ sequence, bytes, link, held }: BatchRecord): void {
+    this.#db.prepare('DELETE FROM record_queue WHERE sequence <= ?').run(held);
+    this.#db.prepare('INSERT OR REPLACE INTO record_queue VALUES (?, ?)').run(sequence, bytes);
+    this.#setEnd(sequence, link);
+  }
+
+  #setEnd(sequence: number, link: Uint8Array): void {
+    this.#db.prepare('INSERT OR REPLACE INTO record_end VALUES (0, ?, ?)').run(sequence, link);
+  }
+
+  #follow({ sequence, bytes }: FileRecord): void {
+    let end = readTail(this.#db);
+    if (sequence <= end.sequence) {
+      const own = end.queue.find((each) => each.sequence === sequence);
+      if (own === undefined || Buffer.compare(own.bytes, bytes) === 0) return;
+      for (const each of end.queue) if (each.sequence >= sequence) this.#takeBack(each);
+      end = { sequence: sequence - 1, link: decodeAnswers(own.bytes).link, queue: [] };
+    }
+    if (sequence !== end.sequence + 1) throw new RecordError(`answers ${sequence} came after ${end.sequence}`);
+    const { link, batch } = decodeAnswers(bytes);
+    if (Buffer.compare(link, end.link) !== 0) throw new RecordError(`answers ${sequence} do not follow`);
+    this.#writeRows(batch);
+    this.#setEnd(sequence, linkAfter(bytes));
+  }
+
+  #takeBack({ sequence, bytes }: FileRecord): void {
+    const remove = this.#db.prepare('DELETE FROM answers WHERE account = ? AND key = ? AND fingerprint = ?');
+    for (const { account, key, fingerprint } of decodeAnswers(bytes).batch.rows) remove.run(account, key, fingerprint);
+    this.#db.prepare('DELETE FROM record_queue WHERE sequence = ?').run(sequence);
   }
 
   /** The rows of all accounts, as of COUNT_EVERY_MS ago or later. */

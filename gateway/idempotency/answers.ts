@@ -10,28 +10,36 @@
  *   ANSWERS-1  `whenKept(true)` is called after the transaction with the answer is durable.
  *   ANSWERS-2  The writer has one batch at a time; answers that arrive meanwhile form the next.
  *   ANSWERS-3  A row survives the write that failed: the next one has it before any new request is let in.
+ *   ANSWERS-5  In a cluster `whenKept(true)` is called after the log holds the answer too. The disk and the log write
+ *              side by side, and the next batch does not wait for the log.
  *   ANSWERS-4  No request with a key is let in until every key of the last process has its row, nor while there is no
  *              writer.
  */
 import { Worker } from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import type { HeldLog } from '../../shared/records/heldLog.ts';
+import type { FileRecord } from '../../shared/records/recordedFile.ts';
+import { linkAfter } from '../../shared/records/statements.ts';
 import type { JournalSync } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { JournaledKey } from '../queries/keys.ts';
+import type { KeyedAnswer, KeyUse } from './answerBatch.ts';
 import {
-  type AnswerBatch,
   AnswerReader,
+  addRecordTables,
+  type BatchRecord,
   createAnswerDb,
   type KeptAnswers,
-  type KeyedAnswer,
-  type KeyUse,
+  readTail,
   type StoredAnswer,
   UNRESOLVED,
 } from './answerDb.ts';
+import { encodeAnswers } from './answerRecord.ts';
 import type { KeysInFlight } from './keysInFlight.ts';
-import type { WriterMessage, WriterOptions } from './writer.ts';
+import type { WriterBatch, WriterMessage, WriterOptions } from './writer.ts';
 
 type AnswersOptions = {
   readonly path: string;
@@ -39,7 +47,12 @@ type AnswersOptions = {
   readonly inFlight: Pick<KeysInFlight, 'oldestMs'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Absent: no cluster. Called when a record of another member contradicts what is here: the process has to end. */
+  readonly onRefused?: (why: string) => void;
 };
+
+/** The records of a member that leads. */
+type Shared = { readonly log: HeldLog; sequence: number; link: Uint8Array };
 
 type Waiting = { readonly row: KeyedAnswer; whenKept: (isKept: boolean) => void };
 
@@ -66,14 +79,28 @@ export class Answers {
   #isBehind = true;
   /** The rows of all accounts, as the writer counted them last. */
   kept: KeptAnswers = { rows: 0, bytes: 0 };
+  readonly #onRefused: ((why: string) => void) | null;
+  /** Null without a cluster, and while another member leads. */
+  #shared: Shared | null = null;
+  /** Of the batch that the writer is writing. */
+  #sentRecord: BatchRecord | null = null;
+  /** Records of another member: the last one that is durable here, and those that wait for the writer. */
+  #applied = 0;
+  readonly #toApply: FileRecord[] = [];
   /** The disk had no room for the last batch. */
   isDiskFull = false;
 
-  constructor({ path, sync, inFlight, clock, log }: AnswersOptions) {
+  constructor({ path, sync, inFlight, clock, log, onRefused }: AnswersOptions) {
     this.#clock = clock;
     this.#inFlight = inFlight;
     this.#db = createAnswerDb(path);
     this.#reader = new AnswerReader(this.#db);
+    this.#onRefused = onRefused ?? null;
+    if (onRefused !== undefined) {
+      addRecordTables(this.#db);
+      const { sequence, queue } = readTail(this.#db);
+      this.#applied = (queue[0]?.sequence ?? sequence + 1) - 1;
+    }
     this.#writer = new SupervisedThread({
       name: 'idempotency',
       launch: () => this.#launch({ path, sync }),
@@ -116,6 +143,25 @@ export class Answers {
     await Promise.all(found.map(keep));
   }
 
+  /** In a cluster: the last record of another member that is durable here. */
+  get sequence(): number {
+    return this.#applied;
+  }
+
+  /** A record of the member that leads. */
+  apply(record: FileRecord): void {
+    this.#toApply.push(record);
+    this.#worker?.postMessage({ apply: record });
+  }
+
+  /** Every record of others is applied, and from now on this member leads. */
+  lead(log: HeldLog): void {
+    assert(this.#toApply.length === 0, 'answers: a member leads after it has applied every record');
+    const { sequence, link, queue } = readTail(this.#db);
+    this.#shared = { log, sequence, link };
+    for (const each of queue) if (each.sequence > log.held()) log.put(each.sequence, each.bytes);
+  }
+
   /** Every key of the last process has its row. */
   caughtUp(): void {
     this.#isCaughtUp = true;
@@ -136,11 +182,17 @@ export class Answers {
     worker.on('message', (message: WriterMessage) => {
       if (message === 'ready') {
         this.#worker = worker;
+        for (const record of this.#toApply) worker.postMessage({ apply: record });
         this.#send();
       } else if (message === 'full') {
         this.isDiskFull = true;
         this.#failed();
         setTimeout(() => this.tick(), FULL_RETRY_MS).unref();
+      } else if (typeof message === 'object' && 'applied' in message) {
+        this.#toApply.shift();
+        this.#applied = Math.max(this.#applied, message.applied);
+      } else if (typeof message === 'object' && 'refused' in message) {
+        this.#onRefused?.(message.refused);
       } else {
         this.kept = message;
         this.#kept();
@@ -169,20 +221,24 @@ export class Answers {
     this.#sent = this.#waiting;
     this.#waiting = [];
     this.#isSending = true;
-    const batch: AnswerBatch = {
+    const rows = {
       rows: this.#sent.map(({ row }) => row),
       settledMs: this.#isCaughtUp ? this.#inFlight.oldestMs(nowMs) : null,
       nowMs,
     };
+    this.#sentRecord = this.#shared === null ? null : recordOf(this.#shared, rows);
+    const batch: WriterBatch = { ...rows, record: this.#sentRecord };
     worker.postMessage(batch);
   }
 
   #kept(): void {
     const sent = this.#sent;
+    const record = this.#sentRecord;
     this.#sent = [];
     this.#isSending = false;
     this.isDiskFull = false;
-    for (const { whenKept } of sent) whenKept(true);
+    if (record === null || this.#shared === null) for (const { whenKept } of sent) whenKept(true);
+    else void whenHeld(this.#shared.log, record.sequence, sent);
     if (this.#waiting.length > 0) this.#send();
     else this.#isBehind = false;
   }
@@ -208,4 +264,23 @@ export class Answers {
       whenKept(false);
     }
   }
+}
+
+/** The record of a batch, which is in the outbox when this returns. */
+function recordOf(shared: Shared, batch: Parameters<typeof encodeAnswers>[0]['batch']): BatchRecord {
+  const bytes = encodeAnswers({ link: shared.link, batch });
+  shared.sequence++;
+  shared.link = linkAfter(bytes);
+  const held = shared.log.held();
+  shared.log.put(shared.sequence, bytes);
+  return { sequence: shared.sequence, bytes, link: shared.link, held };
+}
+
+/** ANSWERS-5 */
+async function whenHeld(log: HeldLog, sequence: number, sent: readonly Waiting[]): Promise<void> {
+  const isHeld = await log.whenHeld(sequence).then(
+    () => true,
+    () => false,
+  );
+  for (const { whenKept } of sent) whenKept(isHeld);
 }

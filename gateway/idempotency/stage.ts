@@ -29,7 +29,8 @@ import type { Call } from '../http/call.ts';
 import type { IdempotencyHold, StoredReply } from '../http/hold.ts';
 import { replay } from '../http/respond.ts';
 import type { IdempotencyStage as Stage } from '../http/stages.ts';
-import { type KeyedAnswer, type StoredAnswer, UNRESOLVED } from './answerDb.ts';
+import type { KeyedAnswer } from './answerBatch.ts';
+import { type StoredAnswer, UNRESOLVED } from './answerDb.ts';
 import type { Answers } from './answers.ts';
 import { KeysInFlight } from './keysInFlight.ts';
 

@@ -6,31 +6,54 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { isDiskFull } from '../../shared/base/diskFull.ts';
+import { RecordError } from '../../shared/records/bytes.ts';
+import type { FileRecord } from '../../shared/records/recordedFile.ts';
 import type { JournalSync } from '../../shared/wire/threads.ts';
-import { type AnswerBatch, AnswerWriter, type KeptAnswers } from './answerDb.ts';
+import type { AnswerBatch } from './answerBatch.ts';
+import { AnswerWriter, type BatchRecord, type KeptAnswers } from './answerDb.ts';
 
 export type WriterOptions = { readonly path: string; readonly sync: JournalSync };
 /** `ready` is sent once, at the start; after each batch what is kept, once it is durable, or that the disk is full. */
-export type WriterMessage = 'ready' | 'full' | KeptAnswers;
+export type WriterMessage =
+  | 'ready'
+  | 'full'
+  | KeptAnswers
+  /** In a cluster: the record of another member is durable here, or contradicts what is here. */
+  | { readonly applied: number }
+  | { readonly refused: string };
+
+/** One transaction; in a cluster with its record, where this member leads. */
+export type WriterBatch = AnswerBatch & { readonly record: BatchRecord | null };
+type WriterRequest = WriterBatch | { readonly apply: FileRecord } | 'stop';
 
 assert(parentPort !== null, 'idempotency: the writer runs as a worker thread');
 const port = parentPort;
 const { path, sync } = workerData as WriterOptions;
 const writer = new AnswerWriter(path, sync);
 const say = (message: WriterMessage): void => port.postMessage(message);
-port.on('message', (message: AnswerBatch | 'stop') => {
+port.on('message', (message: WriterRequest) => {
   if (message === 'stop') {
     writer.close();
     port.close();
     return;
   }
-  say(tryWrite(message));
+  say('apply' in message ? tryApply(message.apply) : tryWrite(message));
 });
 say('ready');
 
-function tryWrite(batch: AnswerBatch): WriterMessage {
+function tryApply(record: FileRecord): WriterMessage {
   try {
-    writer.write(batch);
+    writer.apply(record);
+  } catch (error) {
+    if (error instanceof RecordError) return { refused: error.message };
+    throw error;
+  }
+  return { applied: record.sequence };
+}
+
+function tryWrite(batch: WriterBatch): WriterMessage {
+  try {
+    writer.write(batch, batch.record);
   } catch (error) {
     if (isDiskFull(error, path)) return 'full';
     throw error;

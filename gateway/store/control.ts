@@ -24,7 +24,7 @@ import { Identities } from './identities.ts';
 import { Indications } from './indications.ts';
 import { refuseJournals, requireJournals } from './journalFiles.ts';
 import { JournalHeads } from './journalHeads.ts';
-import { openJournalKey } from './journalKey.ts';
+import { openJournalKey, shareJournalKey } from './journalKey.ts';
 import { ApiKeys } from './keys.ts';
 import { LaterSync } from './laterSync.ts';
 import { LiveScores } from './liveScores.ts';
@@ -114,6 +114,9 @@ export function openControl(config: Config, cluster: { readonly isFollowing: boo
     const shards = openShards(config, platform);
     requireSettlementMode(config, platform);
     const areNew = !platform.hasJournals;
+    if (records !== null) shareJournalKey(config.dataDir, platform);
+    const journalKey = openJournalKey({ dataDir: config.dataDir, masterKey, shards, areNew });
+    if (records !== null) shareJournalKey(config.dataDir, platform);
     const contracts = new ContractStore(config, platform);
     const catalog = new Catalog(database, shards, changes, tokensOf(config, contracts));
     requireTokens(catalog);
@@ -128,7 +131,7 @@ export function openControl(config: Config, cluster: { readonly isFollowing: boo
       platform,
       contracts,
       shards,
-      journalKey: openJournalKey({ dataDir: config.dataDir, masterKey, shards, areNew }),
+      journalKey,
       journalHeads: new JournalHeads(platform, masterKey, shards, areNew),
       adminToken: openAdminToken(config, masterKey, platform),
       auditKey: deriveAuditKey(masterKey),

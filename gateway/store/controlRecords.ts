@@ -14,6 +14,7 @@
  *   CONTROLRECORDS-2  Who leads answers a change once the log holds it: not before a takeover would keep it.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { RecordError } from '../../shared/records/bytes.ts';
 import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
 import { type FileRecord, RecordedFile, type StoreDatabase } from '../../shared/records/recordedFile.ts';
@@ -49,9 +50,9 @@ export class ControlRecords {
     return this.#file.sequence;
   }
 
-  /** The records that the log may not have, oldest first. */
-  queue(): FileRecord[] {
-    return this.#file.queue();
+  /** The last record of the log that control.db contains, as far as that is known. */
+  get sharedSequence(): number {
+    return this.#file.sharedSequence;
   }
 
   /** From now on this member leads: what the log may not have is put into it, then each change. */
@@ -66,7 +67,8 @@ export class ControlRecords {
   apply(record: FileRecord): void {
     const stores = this.#stores;
     const changed = this.#changed;
-    assert(stores !== null && changed !== null, 'CONTROLRECORDS-1: records are applied by a member that follows');
+    assert(stores !== null && this.#log === null, 'CONTROLRECORDS-1: records are applied by a member that follows');
+    if (changed === null) throw new RecordError('another member has made this cluster: this one starts anew');
     stores.changes.write(() => this.#file.apply(record));
     const rows = changed.take();
     for (const store of storesOf(rows.tables)) stores[store].reload(rows);

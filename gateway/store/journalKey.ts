@@ -1,7 +1,15 @@
 /** Opens the key of the journals; the first start of a data directory makes it. */
 import type { JournalKey } from '../../shared/base/journalKey.ts';
-import { hasJournalKey, makeJournalKey, readJournalKey, writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import {
+  hasJournalKey,
+  makeJournalKey,
+  readJournalKey,
+  readSealedJournalKey,
+  writeJournalKey,
+  writeSealedJournalKey,
+} from '../../shared/crypto/journalKeyFile.ts';
 import { StartError } from '../process/startError.ts';
+import type { Platform } from './platform.ts';
 
 type JournalKeyOptions = {
   readonly dataDir: string;
@@ -10,6 +18,16 @@ type JournalKeyOptions = {
   /** The journals do not exist yet. */
   readonly areNew: boolean;
 };
+
+/** The journals of all members of a cluster are the same, byte for byte, so their key is too. */
+const SHARED_KEY = 'journal_key';
+
+/** With a cluster: the member that leads gives the others its key, sealed as it is in its file. */
+export function shareJournalKey(dataDir: string, platform: Platform): void {
+  const shared = platform.read(SHARED_KEY);
+  if (shared !== undefined && !hasJournalKey(dataDir)) writeSealedJournalKey(dataDir, shared);
+  if (shared === undefined && hasJournalKey(dataDir)) platform.write(SHARED_KEY, readSealedJournalKey(dataDir));
+}
 
 export function openJournalKey({ dataDir, masterKey, shards, areNew }: JournalKeyOptions): JournalKey {
   if (hasJournalKey(dataDir)) {

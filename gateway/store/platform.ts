@@ -10,9 +10,11 @@ const SHARDS = 'shards';
 /** The contract and chain that orders are signed for. */
 const DOMAIN = 'signing_domain';
 const PAUSED = 'paused';
-const HAS_JOURNALS = 'has_journals';
+/** The journals of this member are there. */
+export const HAS_JOURNALS = 'has_journals';
 /** The end of the audit log of this member. */
 export const AUDIT_HEAD = 'audit_head';
+export const AUDIT_SHARED = 'audit_shared';
 
 export class Platform {
   readonly #values = new Map<string, string>();
@@ -71,6 +73,15 @@ export class Platform {
   get auditHead(): AuditHead | null {
     const value = this.#values.get(AUDIT_HEAD);
     return value === undefined ? null : JSON.parse(value);
+  }
+
+  /** The last line of the audit log that the replicated log is known to hold. */
+  get auditShared(): number {
+    return Number(this.#values.get(AUDIT_SHARED) ?? 0);
+  }
+
+  setAuditShared(sequence: number): void {
+    this.#set(AUDIT_SHARED, String(sequence));
   }
 
   setAuditHead(head: AuditHead): void {

@@ -3,7 +3,7 @@
  * and the stores that keep some of it in memory. A table without stores is read whenever it is asked for.
  */
 import { JOURNAL_HEADS } from '../../shared/crypto/journalHeads.ts';
-import { AUDIT_HEAD } from './platform.ts';
+import { AUDIT_HEAD, AUDIT_SHARED, HAS_JOURNALS } from './platform.ts';
 
 /** A table that each member keeps for itself. */
 const LOCAL = 'local';
@@ -85,7 +85,7 @@ export const CONTROL_TABLES: { readonly [table: string]: Table | typeof LOCAL } 
 };
 
 /** Texts of `platform` about the files of one member. */
-const LOCAL_TEXTS: ReadonlySet<unknown> = new Set([JOURNAL_HEADS, AUDIT_HEAD]);
+const LOCAL_TEXTS: ReadonlySet<unknown> = new Set([JOURNAL_HEADS, AUDIT_HEAD, AUDIT_SHARED, HAS_JOURNALS]);
 
 /** True for the rows that each member keeps for itself. @param first the first value of the statement */
 export function isLocalRow(table: string, first: unknown): boolean {

@@ -45,10 +45,20 @@ export function writeJournalKey(
   assert(secret.length === SECRET_BYTES, 'journal key: the secret has its length');
   const content: Content = { secret: Buffer.from(secret).toString('hex'), keyed_from: keyedFrom };
   const sealed = sealSecret(masterKey, OWNER, Buffer.from(JSON.stringify(content)));
+  writeSealedJournalKey(dataDir, sealed.toString('base64'), suffix);
+}
+
+/** The content of the file, which only the master key opens. */
+export function readSealedJournalKey(dataDir: string): string {
+  return readFileSync(join(dataDir, JOURNAL_KEY_FILE), 'utf8').trim();
+}
+
+/** After a crash at any moment the file is the old one or the new one. */
+export function writeSealedJournalKey(dataDir: string, sealed: string, suffix = ''): void {
   const path = join(dataDir, JOURNAL_KEY_FILE + suffix);
   const fd = openSync(`${path}.new`, 'w', 0o600);
   try {
-    writeSync(fd, `${sealed.toString('base64')}\n`);
+    writeSync(fd, `${sealed}\n`);
     fsyncSync(fd);
   } finally {
     closeSync(fd);

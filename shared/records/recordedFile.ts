@@ -67,6 +67,8 @@ export class RecordedFile {
   #isFollowing: boolean;
   #log: RecordLog | null = null;
   #end: EndRow;
+  /** The last record that is known to be the one of the log. */
+  #shared: number;
   /** Of the transaction that is open. */
   #statements: Statement[] = [];
   readonly #prepared = new Map<string, SqliteStatement>();
@@ -88,12 +90,18 @@ export class RecordedFile {
     this.#queued = database.prepare<[number], Uint8Array>('SELECT bytes FROM record_queue WHERE sequence = ?').pluck();
     const end = database.prepare<[], EndRow>('SELECT sequence, link FROM record_end').get();
     this.#end = end ?? { sequence: 0, link: NO_LINK };
+    this.#shared = (this.queue()[0]?.sequence ?? this.#end.sequence + 1) - 1;
     this.database = new RecordedDatabase(this, database);
   }
 
   /** The last record that the file contains. */
   get sequence(): number {
     return this.#end.sequence;
+  }
+
+  /** A follower has the records of the log up to this one; later ones of its own may be others. */
+  get sharedSequence(): number {
+    return this.#shared;
   }
 
   get isFollowing(): boolean {
@@ -121,6 +129,7 @@ export class RecordedFile {
     const tables = new Set<string>();
     if (sequence <= this.sequence) {
       this.#requireSame(sequence, bytes);
+      this.#shared = Math.max(this.#shared, sequence);
       return tables;
     }
     if (sequence !== this.sequence + 1) throw new RecordError(`record ${sequence} came after ${this.sequence}`);
@@ -137,6 +146,7 @@ export class RecordedFile {
       this.#setEnd.run(end.sequence, end.link);
     })();
     this.#end = end;
+    this.#shared = sequence;
     return tables;
   }
 

@@ -21,7 +21,7 @@ export type Statement = {
 type StatementRecord = { readonly link: Uint8Array; readonly statements: readonly Statement[] };
 
 const VERSION = 1;
-const LINK_BYTES = 16;
+export const LINK_BYTES = 16;
 /** The link of the first record. */
 export const NO_LINK: Uint8Array = new Uint8Array(LINK_BYTES);
 

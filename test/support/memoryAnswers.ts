@@ -1,5 +1,6 @@
 /** The answers of idempotency keys in memory, for tests of the code around the store. */
-import type { KeyedAnswer, KeyUse, StoredAnswer } from '../../gateway/idempotency/answerDb.ts';
+import type { KeyedAnswer, KeyUse } from '../../gateway/idempotency/answerBatch.ts';
+import type { StoredAnswer } from '../../gateway/idempotency/answerDb.ts';
 import type { AnswerStore } from '../../gateway/idempotency/stage.ts';
 
 export class MemoryAnswers implements AnswerStore {

@@ -88,6 +88,8 @@ function failing(file: AuditFile, failures: Error[]): AuditFile {
       const failure = failures.shift();
       return failure === undefined ? file.append(bytes) : Promise.reject(failure);
     },
+    lines: () => file.lines(),
+    setAside: (lines) => file.setAside(lines),
     close: () => file.close(),
   };
 }

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
+import type { KeyedAnswer } from '../../../../gateway/idempotency/answerBatch.ts';
 import {
   AnswerReader,
   AnswerWriter,
   createAnswerDb,
   KEPT_EXPIRED_MS,
-  type KeyedAnswer,
   RELIABLE_MS,
   UNRESOLVED,
 } from '../../../../gateway/idempotency/answerDb.ts';

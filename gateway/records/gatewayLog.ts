@@ -1,0 +1,122 @@
+/**
+ * The gateway's end of the replicated log: one stream for each of its databases. Records go into the outbox of the
+ * gateway thread in the order in which they were made, and the log says how far it holds each stream.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   GATEWAYLOG-1  Records of all streams are in the log in the order in which they were put.
+ *   GATEWAYLOG-2  While `isFull`, a record waits outside of the outbox: a command that is sent to a shard then could be
+ *                 in the log before it, so none may be sent.
+ *   GATEWAYLOG-3  Those who wait for a record are called in the order of the records, each once.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import type { HeldLog } from '../../shared/records/heldLog.ts';
+import type { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
+
+type GatewayLogOptions = {
+  readonly memory: Pick<Replication, 'held' | 'awaitHeld'>;
+  readonly outbox: Pick<OutboxProducer, 'put' | 'flush' | 'isWaiting'>;
+  /** Time after which those who wait for a record learn that it is not known whether the log will hold it. */
+  readonly patienceMs: number;
+};
+
+type Waiter = {
+  readonly sequence: number;
+  readonly untilMs: number;
+  readonly resolve: () => void;
+  readonly reject: (error: Error) => void;
+};
+
+/** Time between two attempts to put into a full outbox what waits. */
+const FLUSH_MS = 5;
+
+export class GatewayLog {
+  readonly #options: GatewayLogOptions;
+  readonly #streams = new Map<number, StreamLog>();
+  #flushing: NodeJS.Timeout | null = null;
+
+  constructor(options: GatewayLogOptions) {
+    this.#options = options;
+  }
+
+  /** @param stream one of STREAM. */
+  stream(stream: number): HeldLog {
+    let log = this.#streams.get(stream);
+    if (log === undefined) {
+      log = new StreamLog(stream, this.#options, () => this.#flushLater());
+      this.#streams.set(stream, log);
+    }
+    return log;
+  }
+
+  /** GATEWAYLOG-2 */
+  get isFull(): boolean {
+    return this.#options.outbox.isWaiting;
+  }
+
+  close(): void {
+    if (this.#flushing !== null) clearInterval(this.#flushing);
+    this.#flushing = null;
+  }
+
+  #flushLater(): void {
+    if (!this.isFull || this.#flushing !== null) return;
+    this.#flushing = setInterval(() => {
+      if (this.#options.outbox.flush()) this.close();
+    }, FLUSH_MS);
+    this.#flushing.unref();
+  }
+}
+
+class StreamLog implements HeldLog {
+  readonly #stream: number;
+  readonly #options: GatewayLogOptions;
+  readonly #onPut: () => void;
+  /** In the order of their sequences. */
+  readonly #waiters: Waiter[] = [];
+  #isWatching = false;
+  #last = 0;
+
+  constructor(stream: number, options: GatewayLogOptions, onPut: () => void) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#onPut = onPut;
+  }
+
+  put(sequence: number, bytes: Uint8Array): void {
+    assert(sequence > this.#last, 'GATEWAYLOG-1: the records of a stream are put in order');
+    this.#last = sequence;
+    this.#options.outbox.put({ stream: this.#stream, sequence, bytes });
+    this.#onPut();
+  }
+
+  held(): number {
+    return this.#options.memory.held(this.#stream);
+  }
+
+  whenHeld(sequence: number): Promise<void> {
+    if (this.held() >= sequence) return Promise.resolve();
+    return new Promise((resolve, reject) => {
+      const untilMs = performance.now() + this.#options.patienceMs;
+      const at = this.#waiters.findLastIndex((waiter) => waiter.sequence <= sequence);
+      this.#waiters.splice(at + 1, 0, { sequence, untilMs, resolve, reject });
+      if (!this.#isWatching) void this.#watch();
+    });
+  }
+
+  /** One wait at a time, for the first of the records that are waited for. */
+  async #watch(): Promise<void> {
+    this.#isWatching = true;
+    for (let first = this.#waiters[0]; first !== undefined; first = this.#waiters[0]) {
+      const leftMs = first.untilMs - performance.now();
+      const isHeld = await this.#options.memory.awaitHeld(this.#stream, first.sequence, leftMs);
+      const held = this.held();
+      while (this.#waiters.length > 0 && this.#waiters[0]!.sequence <= held) this.#waiters.shift()!.resolve();
+      if (!isHeld && this.#waiters[0] === first) {
+        this.#waiters.shift();
+        first.reject(new Error(`stream ${this.#stream}: the log does not hold record ${first.sequence}`));
+      }
+    }
+    this.#isWatching = false;
+  }
+}

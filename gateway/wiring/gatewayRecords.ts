@@ -1,0 +1,89 @@
+/**
+ * The gateway's own databases in a cluster: each is a stream of the replicated log. A member that follows gives each
+ * row here; one that leads puts what it changes into the log from `lead` on.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   GATEWAYRECORDS-1  `sequences` names what is durable here: after a restart the rows after it are given again, and
+ *                     those that are here already change nothing.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
+import type { AuditLog } from '../audit/log.ts';
+import type { Answers } from '../idempotency/answers.ts';
+import type { GatewayLog } from '../records/gatewayLog.ts';
+import type { ControlRecords } from '../store/controlRecords.ts';
+import type { LaterSync } from '../store/laterSync.ts';
+
+type GatewayRecordsOptions = {
+  readonly control: Pick<ControlRecords, 'apply' | 'sharedSequence' | 'lead'>;
+  readonly changes: Pick<LaterSync, 'synced'>;
+  readonly answers: Pick<Answers, 'apply' | 'sequence' | 'lead'>;
+  readonly audit: Pick<AuditLog, 'apply' | 'sharedSequence' | 'lead'>;
+  /** A row contradicts what is here: the process ends, and joins anew. */
+  readonly onRefused: (why: string) => void;
+};
+
+type StreamSequence = { readonly stream: number; readonly sequence: number };
+
+export class GatewayRecords {
+  readonly #options: GatewayRecordsOptions;
+  /** The last record of control.db that is synced. */
+  #control: number;
+  #syncing: Promise<void> | null = null;
+
+  constructor(options: GatewayRecordsOptions) {
+    this.#options = options;
+    this.#control = options.control.sharedSequence;
+  }
+
+  /** A row of the log, in its order. Throws a RecordError for one that contradicts what is here. */
+  follow({ stream, sequence, bytes }: LogRow): void {
+    const { control, answers, audit, onRefused } = this.#options;
+    if (stream === STREAM.CONTROL) {
+      control.apply({ sequence, bytes });
+      void this.#sync();
+    } else if (stream === STREAM.ANSWERS) answers.apply({ sequence, bytes });
+    else if (stream === STREAM.AUDIT) audit.apply({ sequence, bytes }).catch((error) => onRefused(String(error)));
+    else assert(stream === STREAM.SETTLEMENT, 'GATEWAYRECORDS-1: every stream of the gateway has its database');
+  }
+
+  /** The last row of each stream that is durable here. */
+  sequences(): StreamSequence[] {
+    return [
+      { stream: STREAM.CONTROL, sequence: this.#control },
+      { stream: STREAM.ANSWERS, sequence: this.#options.answers.sequence },
+      { stream: STREAM.AUDIT, sequence: this.#options.audit.sharedSequence },
+    ];
+  }
+
+  /** True once the row, and all rows of its stream before it, are durable here. */
+  has({ stream, sequence }: StreamSequence): boolean {
+    return (this.sequences().find((each) => each.stream === stream)?.sequence ?? sequence) >= sequence;
+  }
+
+  /** Every row of the log is applied and durable: from now on this member leads. */
+  lead(log: GatewayLog): void {
+    const { control, answers, audit } = this.#options;
+    control.lead(log.stream(STREAM.CONTROL));
+    answers.lead(log.stream(STREAM.ANSWERS));
+    audit.lead(log.stream(STREAM.AUDIT));
+  }
+
+  /** One sync at a time, for all records that were applied before it. */
+  async #sync(): Promise<void> {
+    if (this.#syncing !== null) return;
+    const { control, changes, onRefused } = this.#options;
+    try {
+      while (this.#control < control.sharedSequence) {
+        const { sharedSequence } = control;
+        this.#syncing = changes.synced();
+        await this.#syncing;
+        this.#control = sharedSequence;
+      }
+    } catch (error) {
+      onRefused(String(error));
+    }
+    this.#syncing = null;
+  }
+}
