@@ -1,12 +1,24 @@
 /**
  * `npm test`: every *.test.ts, many of them together in a process (support/together.ts). Ends with 1 if one failed.
- * With `--repeat-failed` a file that fails is repeated alone, and counts only if it fails again.
+ * With `--repeat-failed` a file that fails is repeated alone, and counts only if it fails again. With `--times` it says
+ * at the end which files have used how much of the processor.
  */
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { passes } from './support/testRun.ts';
 import { suiteFiles } from './support/together.ts';
 
 /** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
 const CONCURRENCY = 6;
 
+/** Otherwise each of the first processes would remove the types, all at the same time. */
+const STRIP = fileURLToPath(new URL('../shared/base/stripFolder.mjs', import.meta.url));
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', STRIP, 'engine', 'gateway', 'shared', 'test'], {
+  cwd: ROOT,
+  stdio: 'inherit',
+});
+
 const repeatsFailed = process.argv.includes('--repeat-failed');
-process.exit((await passes(suiteFiles(), { concurrency: CONCURRENCY, repeatsFailed })) ? 0 : 1);
+const countsTime = process.argv.includes('--times');
+process.exit((await passes(suiteFiles(), { concurrency: CONCURRENCY, repeatsFailed, countsTime })) ? 0 : 1);

@@ -8,14 +8,25 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { temporaryDirectory } from './directory.ts';
+import { DIRECTORY_SETTING, timesIn } from './processorTime.ts';
 
+const COUNTER = new URL('./processorTime.ts', import.meta.url).href;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-type Options = { readonly concurrency: number; readonly repeatsFailed: boolean };
+type Options = {
+  readonly concurrency: number;
+  readonly repeatsFailed: boolean;
+  /** Lists at the end what the files have used of the processor. */
+  readonly countsTime?: boolean;
+};
 
 /** @returns true if every file passed, at once or repeated */
 export async function passes(files: readonly string[], options: Options): Promise<boolean> {
-  const failed = await failedOf(files, options.concurrency);
+  const directory = options.countsTime ? temporaryDirectory() : null;
+  if (directory !== null) process.env[DIRECTORY_SETTING] = directory;
+  const failed = await failedOf(files, options.concurrency, directory === null ? [] : ['--import', COUNTER]);
+  if (directory !== null) printTimes(directory);
   if (failed.length === 0) return true;
   if (!options.repeatsFailed) return false;
   console.log(`\nrepeated alone: ${failed.join(', ')}`);
@@ -25,10 +36,21 @@ export async function passes(files: readonly string[], options: Options): Promis
   return failedAgain.length === 0;
 }
 
-async function failedOf(files: readonly string[], concurrency: number): Promise<string[]> {
+function printTimes(directory: string): void {
+  const times = timesIn(directory);
+  const sum = times.reduce((all, { seconds }) => all + seconds, 0);
+  console.log(`\nseconds of processor time: ${sum.toFixed(0)}`);
+  for (const { file, seconds } of times) console.log(`${seconds.toFixed(2).padStart(8)}  ${file}`);
+}
+
+async function failedOf(
+  files: readonly string[],
+  concurrency: number,
+  args: readonly string[] = [],
+): Promise<string[]> {
   const failed = new Set<string>();
   const paths = files.map((file) => join(ROOT, file));
-  const events = run({ files: paths, concurrency, execArgv: [...STRIPPED_BEFORE] });
+  const events = run({ files: paths, concurrency, execArgv: [...STRIPPED_BEFORE, ...args] });
   events.on('test:fail', ({ file, name }) => failed.add(relative(ROOT, file ?? name)));
   const text = events.compose(spec);
   text.pipe(process.stdout, { end: false });
