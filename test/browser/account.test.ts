@@ -7,7 +7,7 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { NO_CHROMIUM } from '../support/browser.ts';
 import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
-import { sharedServer } from '../support/server.ts';
+import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
 import { assertAccessible, openPage } from '../support/visitor.ts';
 
@@ -15,18 +15,18 @@ const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 
-const server = await sharedServer();
+const { server } = await pageServer();
 const event = await server.admin.createEvent({
-  slug: 'rain-week',
-  title: 'A week of rain',
-  description: 'Rain in the capital.',
+  slug: 'wind-week',
+  title: 'A week of wind',
+  description: 'Wind in the capital.',
   category: 'Weather',
   start_time: new Date(Date.now() + DAY_MS).toISOString(),
 });
 const market = await server.admin.createMarket({
   event_id: event.id,
-  title: 'Will it rain on Monday?',
-  description: 'Yes if a drop is measured.',
+  title: 'Will it blow on Monday?',
+  description: 'Yes if a flag moves.',
   category: 'Weather',
   trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
 });
@@ -150,7 +150,7 @@ test('what happened to an account is listed, its notifications are read, and its
   await page.getByRole('link', { name: /^Activity/ }).click();
   await page.getByText('Order filled.').waitFor();
   await page.getByText('Deposit credited.').waitFor();
-  await page.getByRole('row', { name: 'Will it rain on Monday? filled buy Yes 40¢ 10.00' }).waitFor();
+  await page.getByRole('row', { name: 'Will it blow on Monday? filled buy Yes 40¢ 10.00' }).waitFor();
   await page.getByRole('button', { name: 'Fills' }).click();
   await eventually('only the fill', async () => (await page.getByRole('row', { name: /placed/ }).count()) === 0);
   await assertAccessible(page);

@@ -8,7 +8,7 @@ import { generatePrivateKey } from 'viem/accounts';
 import type { PlacedOrder } from '../../shared/client/placedOrder.ts';
 import { NO_CHROMIUM } from '../support/browser.ts';
 import { compiledRoot } from '../support/compiledClient.ts';
-import { sharedServer } from '../support/server.ts';
+import { pageServer } from '../support/pageServer.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { openPage } from '../support/visitor.ts';
 
@@ -21,7 +21,7 @@ const IMPORT_MAP = {
     '@noble/hashes/': '/modules/@noble/hashes/',
   },
 };
-const server = await sharedServer();
+const { server } = await pageServer();
 
 /** The text of this function runs in the page: it may use nothing of this file. */
 async function trade({ privateKey, marketId }: { privateKey: string; marketId: string }): Promise<object> {

@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { NO_CHROMIUM } from '../support/browser.ts';
 import { temporaryDirectory } from '../support/directory.ts';
-import { sharedServer } from '../support/server.ts';
+import { pageServer } from '../support/pageServer.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { assertAccessible, openPage } from '../support/visitor.ts';
 
@@ -17,7 +17,7 @@ const skip = NO_CHROMIUM;
 const STAND_IN = fileURLToPath(new URL('../support/python', import.meta.url));
 const PYTHON = readFileSync(new URL('../../data/docs/python.md', import.meta.url), 'utf8');
 
-const server = await sharedServer();
+const { server } = await pageServer();
 
 test('a reader finds guides, reference and errors, and nothing is asked of another origin', { skip }, async () => {
   const { page, complaints } = await openPage({ viewport: { width: 1280, height: 900 } });

@@ -1,23 +1,16 @@
 /** The operations page in a real browser: a token, graphs of what happens, and changes that two people make. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import type { OperatorRole } from '../../shared/client/types.ts';
 import { NO_CHROMIUM } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { startServer } from '../support/server.ts';
+import { pageServer } from '../support/pageServer.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { assertAccessible, assertFitForAll, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
-/** A provider of cash-outs that does not answer. */
-const provider = {
-  FIAT_PROVIDERS: 'sandbox',
-  FIAT_SANDBOX_URL: 'http://127.0.0.1:9',
-  FIAT_SANDBOX_API_KEY: 'an-api-key-of-the-provider-of-the-tests',
-  FIAT_SANDBOX_WEBHOOK_SECRETS: 'a-secret-of-the-webhooks-of-the-tests',
-  FIAT_SANDBOX_ADDRESS: `0x${'d2'.repeat(20)}`,
-};
-const server = await startServer({ after }, { SHARDS: '1', ...provider });
+const { server } = await pageServer();
 const market = await makeMarket(server);
 const trader = await makeTrader(server);
 
@@ -27,6 +20,13 @@ async function signIn(token: string): Promise<{ page: Page; complaints: string[]
   await opened.page.getByLabel('Token of the operator').fill(token);
   await opened.page.getByRole('button', { name: 'Sign in' }).click();
   return opened;
+}
+
+/** Until the end of the test: while there is a second operator, resolutions wait for approval. */
+async function makeOperator(t: TestContext, name: string, role: OperatorRole): Promise<{ token: string }> {
+  const { id, token } = await server.admin.createOperator({ name, roles: [role] });
+  t.after(() => server.admin.revokeOperator(id));
+  return { token };
 }
 
 async function openMarket(page: Page): Promise<void> {
@@ -84,12 +84,12 @@ test('graphs and tiles show orders as they come, and a pause of placing is said 
   assert.deepEqual(complaints, []);
 });
 
-test('a market is paused and resumed; a viewer sees it and may press nothing', { skip }, async () => {
+test('a market is paused and resumed; a viewer sees it and may press nothing', { skip }, async (t) => {
   const { page } = await signIn(server.adminToken);
   await openMarket(page);
   await confirm(page, 'Pause the market');
   await page.locator('.facts strong', { hasText: 'locked' }).waitFor();
-  const { token } = await server.admin.createOperator({ name: 'vera', roles: ['viewer'] });
+  const { token } = await makeOperator(t, 'vera', 'viewer');
   const viewer = await signIn(token);
   await openMarket(viewer.page);
   const closed = viewer.page.getByRole('button', { name: 'Resume the market' });
@@ -101,8 +101,8 @@ test('a market is paused and resumed; a viewer sees it and may press nothing', {
 
 test('a resolution waits for a second operator, who approves it, and the audit log has all of it', {
   skip,
-}, async () => {
-  const ada = await server.admin.createOperator({ name: 'ada', roles: ['catalogue'] });
+}, async (t) => {
+  const ada = await makeOperator(t, 'ada', 'catalogue');
   const first = await signIn(ada.token);
   await openMarket(first.page);
   await confirm(first.page, 'Resolve: Yes');

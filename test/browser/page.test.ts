@@ -2,16 +2,14 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { NO_CHROMIUM } from '../support/browser.ts';
 import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
-import { freePort } from '../support/freePort.ts';
-import { CLIENT, serveOidc } from '../support/oidcServer.ts';
-import { startProvider } from '../support/providerServer.ts';
-import { startServer } from '../support/server.ts';
+import { serveOidc } from '../support/oidcServer.ts';
+import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
 import { assertAccessible, assertFitForAll, openPage } from '../support/visitor.ts';
 
@@ -19,16 +17,7 @@ const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
 const FIRST_PAINT_BYTES = 100 * 1024;
 
-// The page stays open over a restart, so the port is chosen and not the system's: a new start may then listen at once.
-const house = await startProvider({ after }, (_request, response) => response.writeHead(404).end());
-const ENV = {
-  SHARDS: '1',
-  PORT: String(await freePort()),
-  OIDC_HOUSE_ISSUER: house.url,
-  OIDC_HOUSE_CLIENT_ID: CLIENT.clientId,
-  OIDC_HOUSE_CLIENT_SECRET: CLIENT.clientSecret,
-};
-const server = await startServer({ after }, ENV);
+const { server, env, house } = await pageServer();
 
 const event = await server.admin.createEvent({
   slug: 'rain-week',
@@ -159,8 +148,8 @@ test('a restart of the exchange is said, and the book is live again without a re
   await page.getByText('Live').waitFor();
   await server.kill();
   await page.getByText('Out of date. The connection was lost. Reconnecting').waitFor();
-  await server.start(ENV);
-  await page.locator('.status strong', { hasText: /^Live$/ }).waitFor({ timeout: 60_000 });
+  await server.start({ ...env, DEMO: 'on' });
+  await page.locator('.status strong', { hasText: /^Live$/ }).waitFor();
   assert.ok((await ladderOf(page)).some((row) => /Bid\s+40¢\s+6\.00/.test(row)));
 });
 
@@ -216,12 +205,11 @@ test('an order is signed as typed data by the wallet of the browser, which may k
 });
 
 test('a visitor of a demo trades with play money, finds it again after a reload, and claims', { skip }, async () => {
-  // A directory that no demo was put into holds money, whatever the settings say.
-  await server.restart({ ...ENV, DEMO: 'on' });
+  // The settings wish for a demo since the restart above, but a directory that none was put into holds money.
   assert.equal((await server.request('POST', '/v1/demo/funds', {})).status, 404);
   assert.match(await (await fetch(server.baseUrl)).text(), /<meta name="demo" content="off">/);
   writeFileSync(join(server.dataDir, 'demo.json'), '{}');
-  await server.restart({ ...ENV, DEMO: 'on' });
+  await server.restart({ ...env, DEMO: 'on' });
   const { page, complaints } = await visit(`/markets/${market.id}`);
   await page.getByRole('button', { name: 'Try with play money' }).click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();

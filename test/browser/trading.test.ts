@@ -3,14 +3,13 @@
  * and every kind of order does on the page what it does in the exchange.
  */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { NO_CHROMIUM } from '../support/browser.ts';
 import { giveWallets } from '../support/browserWallet.ts';
 import { eventually } from '../support/eventually.ts';
-import { freePort } from '../support/freePort.ts';
-import { startServer } from '../support/server.ts';
+import { pageServer } from '../support/pageServer.ts';
 import { makeTrader } from '../support/traders.ts';
 import { assertAccessible, assertFitForAll, openPage } from '../support/visitor.ts';
 
@@ -18,13 +17,11 @@ const skip = NO_CHROMIUM;
 const DAY_MS = 86_400_000;
 const DEPOSIT = '100000000';
 
-// The page stays open over a restart, so the port is chosen and not the system's.
-const ENV = { SHARDS: '1', PORT: String(await freePort()) };
-const server = await startServer({ after }, ENV);
+const { server, env } = await pageServer();
 const event = await server.admin.createEvent({
-  slug: 'rain-week',
-  title: 'A week of rain',
-  description: 'Rain in the capital.',
+  slug: 'hail-week',
+  title: 'A week of hail',
+  description: 'Hail in the capital.',
   category: 'Weather',
   start_time: new Date(Date.now() + DAY_MS).toISOString(),
 });
@@ -34,7 +31,7 @@ async function newMarket(title: string) {
   const { id, yes_token_id, no_token_id } = await server.admin.createMarket({
     event_id: event.id,
     title,
-    description: 'Yes if a drop is measured.',
+    description: 'Yes if a hailstone is found.',
     category: 'Weather',
     trading_ends_at: new Date(Date.now() + DAY_MS).toISOString(),
   });
@@ -86,7 +83,7 @@ function rows(page: Page): Promise<string[]> {
 }
 
 test('a visitor places, amends, trades and cancels, and claims what was won, over a kill', { skip }, async () => {
-  const market = await newMarket('Will it rain on Monday?');
+  const market = await newMarket('Will it hail on Monday?');
   const { page } = await signedIn(market.id);
   await other.place(market, { price: '0.40', size: '7' });
 
@@ -111,8 +108,8 @@ test('a visitor places, amends, trades and cancels, and claims what was won, ove
   await server.kill();
   await page.getByText('Out of date. The connection was lost. Reconnecting').waitFor();
   await page.getByText('The book is out of date: what would trade at once is not known.').waitFor();
-  await server.start(ENV);
-  await page.locator('.status strong', { hasText: /^Live$/ }).waitFor({ timeout: 60_000 });
+  await server.start(env);
+  await page.locator('.status strong', { hasText: /^Live$/ }).waitFor();
   await page.getByRole('row', { name: 'Buy Yes 40¢ 15.00 of 15.00 7.00' }).waitFor();
 
   // The other account sells 17: its own 7 are before the visitor's, of which 10 are filled.
@@ -133,7 +130,7 @@ test('a visitor places, amends, trades and cancels, and claims what was won, ove
 });
 
 test('an order whose answer is lost is asked for again, and placed once', { skip }, async () => {
-  const market = await newMarket('Will it rain on Tuesday?');
+  const market = await newMarket('Will it hail on Tuesday?');
   const { page } = await signedIn(market.id);
   const keys: (string | undefined)[] = [];
   // The exchange carries out the first attempt, and its answer never arrives.
@@ -153,7 +150,7 @@ test('an order whose answer is lost is asked for again, and placed once', { skip
 });
 
 test('every kind of order does what it says, and what would be refused is said before', { skip }, async () => {
-  const market = await newMarket('Will it rain on Wednesday?');
+  const market = await newMarket('Will it hail on Wednesday?');
   const { page, complaints } = await signedIn(market.id);
   const back = other.reconnected();
   await back.place(market, { outcomeIndex: 1, price: '0.60', size: '10' });
@@ -208,7 +205,7 @@ function sizeOf(page: Page): Promise<string> {
 }
 
 test('the keyboard alone trades: ladder, price, size, side and Enter', { skip }, async () => {
-  const market = await newMarket('Will it rain on Thursday?');
+  const market = await newMarket('Will it hail on Thursday?');
   const { page, complaints } = await signedIn(market.id);
   const back = other.reconnected();
   for (const price of ['0.30', '0.31', '0.32']) await back.place(market, { price, size: '5' });
@@ -239,7 +236,7 @@ test('the keyboard alone trades: ladder, price, size, side and Enter', { skip },
 test('the views of an account pass the rules of accessibility, dark and light, and fit 360 pixels', {
   skip,
 }, async () => {
-  const market = await newMarket('Will it rain on Friday?');
+  const market = await newMarket('Will it hail on Friday?');
   const { page } = await signedIn(market.id);
   await fill(page, { price: '20', size: '5' });
   assert.equal(await send(page), 'Placed.');
