@@ -80,11 +80,13 @@ export class RedisCounterStore implements CounterStore {
   constructor(url: string, log: Logger, answerWithinMs = ANSWER_WITHIN_MS) {
     this.#log = log;
     this.#answerWithinMs = answerWithinMs;
+    // A connection is not idle while a question on it may still be answered.
+    const idleMs = Math.max(IDLE_MS, answerWithinMs);
     this.#client = createClient({
       url,
       disableOfflineQueue: true,
       pingInterval: PING_MS,
-      socket: { connectTimeout: IDLE_MS, socketTimeout: IDLE_MS, reconnectStrategy: () => RECONNECT_MS },
+      socket: { connectTimeout: IDLE_MS, socketTimeout: idleMs, reconnectStrategy: () => RECONNECT_MS },
     });
     this.#client.on('ready', () => this.#answers());
     this.#client.on('ping-interval', () => this.#answers());

@@ -15,7 +15,7 @@ const LONG_SEC = 3600;
 const options = { skip: NO_REDIS };
 
 /** @param patienceMs for tests that are not about a slow Redis: a busy machine can make any Redis a slow one. */
-async function connected(t: TestContext, { url }: TestRedis, patienceMs = 10_000): Promise<RedisCounterStore> {
+async function connected(t: TestContext, { url }: TestRedis, patienceMs = 300_000): Promise<RedisCounterStore> {
   const store = new RedisCounterStore(url, createLogger('silent'), patienceMs);
   t.after(() => store.close());
   await isAnswering(store);

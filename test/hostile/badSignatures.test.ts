@@ -3,14 +3,16 @@
  * slow verifier (RULES.md 5.8).
  */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { NewApiKey } from '../../shared/client/types.ts';
+import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader, type TraderOptions } from '../support/traders.ts';
 import { measureVictim } from '../support/victim.ts';
 
-const server = await startServer({ after }, { RATE_LIMITS: 'on', VERIFIER: 'noble', SHARDS: '1' });
+const server = await startServer(fileScope, { RATE_LIMITS: 'on', VERIFIER: 'noble', SHARDS: '1' });
 const BID = { price: '0.40', size: '10' };
 const BATCH = 15;
 const BATCHES = timesOf({ suite: 60, soak: 3000 });
@@ -38,14 +40,14 @@ test('an account with wrong signatures is refused before it costs the others any
   // The signature is one of another order: the shard finds out only by computing its signer.
   const bad = () => ({ ...good, salt: String(++salt) });
   const codes = new Map<string, number>();
+  const sendBatch = async (): Promise<void> => {
+    const orders = Array.from({ length: BATCH }, bad);
+    const { status, body } = await hostile.send('POST', '/v1/orders/batch', { orders });
+    assert.equal(status, 200);
+    for (const { code } of body.results) codes.set(code, (codes.get(code) ?? 0) + 1);
+  };
   const flood = async (): Promise<void> => {
-    while (salt < BATCH * BATCHES) {
-      const { status, body } = await hostile.send('POST', '/v1/orders/batch', {
-        orders: Array.from({ length: BATCH }, bad),
-      });
-      assert.equal(status, 200);
-      for (const { code } of body.results) codes.set(code, (codes.get(code) ?? 0) + 1);
-    }
+    while (salt < BATCH * BATCHES) await sendBatch();
   };
   const startedMs = performance.now();
   await measureVictim(t, {
@@ -62,11 +64,17 @@ test('an account with wrong signatures is refused before it costs the others any
   assert.ok(codes.get('INVALID_SIGNATURE')! <= windows * (SHARE + LIMIT), 'only the first few reach the shard');
   assert.ok(codes.get('RATE_LIMITED')! > 0);
 
-  const { status, headers, body } = await hostile.post(bad());
-  assert.deepEqual([status, body.code, headers.get('x-ratelimit-decision')], [429, 'RATE_LIMITED', 'quota_denied']);
+  // Some seconds after the flood it may try again, which a busy machine can take for what is above: it floods once more.
+  const [wrong, right] = await eventually('both are refused', async () => {
+    for (let batch = 0; batch * BATCH < LIMIT; batch++) await sendBatch();
+    const answers = await Promise.all([hostile.post(bad()), hostile.post(good)]);
+    return answers.every((answer) => answer.status === 429) && answers;
+  });
+  const { headers, body } = wrong!;
+  assert.deepEqual([body.code, headers.get('x-ratelimit-decision')], ['RATE_LIMITED', 'quota_denied']);
   assert.deepEqual(body.details, { reason: 'refused order signatures', requests: 20, window_seconds: 10 });
   const waitSec = Number(headers.get('retry-after'));
   assert.ok(waitSec >= 1 && waitSec <= 10, `${waitSec} s`);
-  assert.equal((await hostile.post(good)).body.code, 'RATE_LIMITED', 'its right orders wait as well');
+  assert.equal(right!.body.code, 'RATE_LIMITED', 'its right orders wait as well');
   assert.equal((await hostile.send('DELETE', '/v1/orders/cancel-all')).status, 200, 'its cancels go on');
 });
