@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, it } from 'node:test';
+import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { listShards } from '../../engine/admin/directory.ts';
@@ -13,12 +13,13 @@ import { describeShards } from '../../engine/admin/verify.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { assertBalanced, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const MAIN = fileURLToPath(new URL('../../engine/admin/main.ts', import.meta.url));
 
-const server = await startServer({ after }, { SNAPSHOT_EVERY: '1000000' });
+const server = await startServer(fileScope, { SNAPSHOT_EVERY: '1000000' });
 
 /** Users are numbered as they are made, and the demo is off. */
 const FIRST_ACCOUNT = 1;

@@ -1,13 +1,14 @@
 /** Keys that may only be used from some addresses (RULES.md 4.9), directly and behind a proxy. */
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Credentials } from '../../shared/client/credentials.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Answer, startServer, type TestServer } from '../support/server.ts';
 import { assertRefused, makeTrader, type Trader } from '../support/traders.ts';
 
-const direct = await startServer({ after });
-const proxied = await startServer({ after }, { TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' });
+const direct = await startServer(fileScope);
+const proxied = await startServer(fileScope, { TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' });
 const BLOCKED = [403, 'FORBIDDEN', 'this address is not allowed for the API key'] as const;
 
 async function traderWith(server: TestServer, allowedIps: string[], scopes: 'read:account'[] = ['read:account']) {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
 import { AdminClient, ApprovalNeededError } from '../../shared/client/admin.ts';
 import type { Approval, IssuedOperator, OperatorRole } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { assertBalanced } from '../support/traders.ts';
 
@@ -16,7 +17,7 @@ const MARKET = {
 };
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
-const server = await startServer({ after }, SETTINGS);
+const server = await startServer(fileScope, SETTINGS);
 
 type Person = { readonly id: string; readonly name: string; readonly client: AdminClient; readonly token: string };
 let names = 0;

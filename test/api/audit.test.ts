@@ -2,17 +2,18 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { AuditLogCheck } from '../../engine/admin/auditLog.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { AuditQuery, AuditRecord } from '../../shared/client/types.ts';
 import { chainLine, deriveAuditKey, follows, NO_RECORDS, readLine } from '../../shared/crypto/auditChain.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
 
 const ADMIN = fileURLToPath(new URL('../../engine/admin/main.ts', import.meta.url));
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 
 /** Every record that fits, the newest first, page by page. */
 async function recordsOf(query: AuditQuery = {}): Promise<AuditRecord[]> {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -13,6 +13,7 @@ import { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
 import { parseRecording, record } from '../../shared/client/stream/recording.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { StreamRig } from '../support/streamRig.ts';
 
 const SEED = 17;
@@ -32,9 +33,9 @@ const MAKER = {
 const EXCHANGE: BacktestSettings = { cashMicro: 100_000_000, feeRateBps: 50, latencyMs: 20 };
 const RUN = fileURLToPath(new URL('../../shared/run.mjs', import.meta.url));
 
-const rig = await StreamRig.start({ after }, SEED);
+const rig = await StreamRig.start(fileScope, SEED);
 const stream = new ExchangeStream({ baseUrl: rig.baseUrl });
-after(() => stream.close());
+fileScope.after(() => stream.close());
 
 /** A day of random orders of the whole engine, recorded as it was sent. */
 async function recordDay(): Promise<string> {

@@ -6,17 +6,18 @@ import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { temporaryDirectory } from '../support/directory.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Answer, type Json, startServer, type TestServer } from '../support/server.ts';
 
 const FAR = '2099-01-01T00:00:00.000Z';
 const ADMIN = fileURLToPath(new URL('../../engine/admin/main.ts', import.meta.url));
 const HOUR_MS = 3_600_000;
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 
 type Line = { event: Record<string, unknown> } | { market: Record<string, unknown> } | string;
 

@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { fileScope } from '../support/fileScope.ts';
 import { Pmx } from '../support/pmx.ts';
 import { startServer } from '../support/server.ts';
 import { makeWallet } from '../support/wallet.ts';
 
-const server = await startServer({ after }, { APPROVAL_ABOVE_MICRO: '50000000' });
+const server = await startServer(fileScope, { APPROVAL_ABOVE_MICRO: '50000000' });
 const { baseUrl } = server;
 const admin = new Pmx({ BASE_URL: baseUrl, ADMIN_TOKEN: server.adminToken });
 const NOBODY = '00000000-0000-4000-8000-000000000000';

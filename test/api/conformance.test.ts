@@ -5,10 +5,11 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync, rmSync, watch, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { temporaryDirectory } from '../support/directory.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { assertBalanced, makeTrader } from '../support/traders.ts';
 
@@ -33,7 +34,7 @@ async function refusedStart(server: TestServer, env: Record<string, string> = {}
   return server.stderr[0];
 }
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 for (let trader = 0; trader < 2; trader++) await makeTrader(server);
 await server.stop();
 

@@ -1,16 +1,17 @@
 /** A newcomer of the demo cashes in and out, with `pmx fiat` and on the page, at the sandbox provider of the demo. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { NO_CHROMIUM } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { Pmx } from '../support/pmx.ts';
 import { RampCustomer } from '../support/rampCustomer.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { assertAccessible, openPage } from '../support/visitor.ts';
 
 const SETTINGS = { SHARDS: '1', DEMO: 'on', DEMO_RAMP: 'on', FIAT_BLOCK_MS: '20' };
-const server = await startServer({ after }, SETTINGS);
+const server = await startServer(fileScope, SETTINGS);
 const alice = new Pmx({ DATA_DIR: server.dataDir });
 
 function asAlice(...args: string[]): Promise<Json> {

@@ -11,6 +11,7 @@ import { connect as connectTls } from 'node:tls';
 import { makeCertificate } from '../support/certificate.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
 
@@ -21,14 +22,14 @@ function portOf(server: TestServer): number {
 }
 
 /** For the tests that need no setting of their own. */
-const plainServer = await startServer({ after });
+const plainServer = await startServer(fileScope);
 
 const ORIGIN = 'https://app.example.org';
 /** With settings that do not meet; the connections are counted first. */
-const setServer = await startServer(
-  { after },
-  { MAX_CONNECTIONS: '20', CORS_ORIGINS: `${ORIGIN}, http://localhost:3000` },
-);
+const setServer = await startServer(fileScope, {
+  MAX_CONNECTIONS: '20',
+  CORS_ORIGINS: `${ORIGIN}, http://localhost:3000`,
+});
 
 /** Resolves when the connection is made; a reset after that is the server's right. */
 async function open(server: TestServer, t: TestContext): Promise<Socket> {

@@ -1,12 +1,13 @@
 /** Cashing in and out over HTTP, with a provider whose transactions the test writes (RULES.md 16). */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { LIMIT_CLASSES } from '../../gateway/limits/classes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { DealServer, SECRET } from '../support/dealServer.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { assertRefused, makeTrader } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';
@@ -15,9 +16,9 @@ const UNKNOWN = '0190a0b0-c0d0-7000-8000-0000000000af';
 const companyWallet = makeWallet();
 const COMPANY = companyWallet.address.toLowerCase();
 
-const provider = await DealServer.start({ after }, COMPANY);
+const provider = await DealServer.start(fileScope, COMPANY);
 const environment = { ...provider.environment, FIAT_BLOCK_MS: '20' };
-const server = await startServer({ after }, environment);
+const server = await startServer(fileScope, environment);
 const company = (await signIn(server, companyWallet)).body;
 await server.admin.deposit(company.user.id, { amount_usdc_micro: '500000000' });
 

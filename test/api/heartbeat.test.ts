@@ -4,15 +4,16 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import Sqlite from 'better-sqlite3';
 import { CLOSE_REASON, ORDER_STATUS } from '../../shared/base/codes.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
 
 const HEARTBEAT = '/v1/orders/heartbeat';
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 
 test('it is for keys that trade, with no fields', async () => {
   const alice = await makeTrader(server);

@@ -1,13 +1,14 @@
 /** Rate limits on a real server that has them on (RULES.md 4.6, 4.8): every endpoint's own limit, tiers, headers. */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
+import { fileScope } from '../support/fileScope.ts';
 import type { Answer } from '../support/server.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { assertRefused, makeMarket, makeTrader, type TraderOptions } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
-const server = await startServer({ after }, { RATE_LIMITS: 'on' });
+const server = await startServer(fileScope, { RATE_LIMITS: 'on' });
 const SCOPES: TraderOptions['scopes'] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
 const UNLISTED = '30/60';
 

@@ -8,6 +8,7 @@ import { ExchangeClient } from '../../shared/client/client.ts';
 import { MarketMaker } from '../../shared/client/examples/marketMaker.ts';
 import { onLedgerOnly } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { freePort } from '../support/freePort.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
@@ -22,7 +23,7 @@ const SETTINGS = {
 };
 // The market maker lives through a restart, so the exchange comes back to the same port.
 const ENV = { SHARDS: '1', PORT: String(await freePort()) };
-const server = await startServer({ after }, ENV);
+const server = await startServer(fileScope, ENV);
 const market = await makeMarket(server);
 const MAKER_KEY = `0x${'1'.padStart(64, '0')}`;
 const maker = await makeTrader(server, { privateKey: MAKER_KEY });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { completeMarketDetails } from '../../gateway/operator/marketDetails.ts';
 import { Catalog } from '../../gateway/store/catalog.ts';
 import { openControlDatabase } from '../../gateway/store/database.ts';
@@ -12,6 +12,7 @@ import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { Market } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
@@ -19,7 +20,7 @@ const DAY_MS = 86_400_000;
 const FAR = '2099-01-01T00:00:00.000Z';
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 const client = new ExchangeClient({ baseUrl: server.baseUrl });
 
 /** The least a market needs, with a category of its own so that a test lists only its own markets. */

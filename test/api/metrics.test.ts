@@ -4,8 +4,9 @@ import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
@@ -39,16 +40,13 @@ function sum(samples: Samples, name: string): number {
 }
 
 /** Listens on the network, too, for the one test that comes from there. */
-const server = await startServer(
-  { after },
-  {
-    RATE_LIMITS: 'on',
-    VERIFIER: 'noble',
-    SLOW_REQUEST_MS: String(SLOW_MS),
-    HOST: '0.0.0.0',
-    TRUST_PROXY: '192.0.2.1',
-  },
-);
+const server = await startServer(fileScope, {
+  RATE_LIMITS: 'on',
+  VERIFIER: 'noble',
+  SLOW_REQUEST_MS: String(SLOW_MS),
+  HOST: '0.0.0.0',
+  TRUST_PROXY: '192.0.2.1',
+});
 
 test('a request whose client went away before it was answered is counted as aborted', async () => {
   const sample = 'exchange_requests_total{method="POST",route="/v1/orders",status="aborted"}';

@@ -1,11 +1,12 @@
 /** GET /admin/operations and the page at /ops on a real server (RULES.md 9.60). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
-const server = await startServer({ after }, { ADMIN_PORT: '0' });
+const server = await startServer(fileScope, { ADMIN_PORT: '0' });
 
 test('a report has what the metrics have, and the name and roles of the operator', async () => {
   const market = await makeMarket(server);

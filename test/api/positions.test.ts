@@ -1,13 +1,14 @@
 /** Positions, claims and marks as accounts see them, on a real server (RULES.md 14.20 to 14.25). */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { Position } from '../../shared/client/types.ts';
 import { onLedgerOnly } from '../support/backend.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const NOT_ALLOWED = [409, 'CONFLICT', 'market status does not allow this'] as const;
 const NOTHING = [404, 'NOT_FOUND', 'nothing to claim'] as const;

@@ -1,6 +1,7 @@
 /** Signing in with those who vouch for people (RULES.md 15.30 to 15.34). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { fileScope } from '../support/fileScope.ts';
 import { CLIENT, serveOidc } from '../support/oidcServer.ts';
 import { jwksAnswer, makePrivySigner, PRIVY_APP, startProvider } from '../support/providerServer.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
@@ -9,21 +10,18 @@ import { bearer } from '../support/wallet.ts';
 
 const OTHER_SITE = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
 const signer = await makePrivySigner('first');
-const privy = await startProvider({ after }, jwksAnswer(signer));
-const house = await startProvider({ after }, (_request, response) => response.writeHead(404).end());
-const server = await startServer(
-  { after },
-  {
-    PRIVY_APP_ID: PRIVY_APP,
-    PRIVY_JWKS_URL: `${privy.url}/jwks.json`,
-    OIDC_HOUSE_ISSUER: house.url,
-    OIDC_HOUSE_CLIENT_ID: CLIENT.clientId,
-    OIDC_HOUSE_CLIENT_SECRET: CLIENT.clientSecret,
-    OIDC_OTHER_ISSUER: house.url,
-    OIDC_OTHER_CLIENT_ID: CLIENT.clientId,
-    OIDC_OTHER_CLIENT_SECRET: CLIENT.clientSecret,
-  },
-);
+const privy = await startProvider(fileScope, jwksAnswer(signer));
+const house = await startProvider(fileScope, (_request, response) => response.writeHead(404).end());
+const server = await startServer(fileScope, {
+  PRIVY_APP_ID: PRIVY_APP,
+  PRIVY_JWKS_URL: `${privy.url}/jwks.json`,
+  OIDC_HOUSE_ISSUER: house.url,
+  OIDC_HOUSE_CLIENT_ID: CLIENT.clientId,
+  OIDC_HOUSE_CLIENT_SECRET: CLIENT.clientSecret,
+  OIDC_OTHER_ISSUER: house.url,
+  OIDC_OTHER_CLIENT_ID: CLIENT.clientId,
+  OIDC_OTHER_CLIENT_SECRET: CLIENT.clientSecret,
+});
 const secrets: string[] = [];
 
 async function signedBy(sub: string, claims: Json = {}): Promise<string> {

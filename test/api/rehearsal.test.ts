@@ -1,8 +1,9 @@
 /** A start with a rehearsal (RULES.md 10.25) leaves what one without it leaves. */
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
@@ -22,7 +23,7 @@ function rehearsedOrders({ stdout }: TestServer): number[] {
   return stdout.filter((line) => line.includes('"rehearsed"')).map((line) => JSON.parse(line).orders);
 }
 
-const server = await startServer({ after }, ON);
+const server = await startServer(fileScope, ON);
 
 test('10.25: a rehearsal leaves no file, no account, no market and no count', async () => {
   assert.equal(rehearsedOrders(server).length, 1);

@@ -1,13 +1,14 @@
 /** The end of a market as clients and the administrator see it, on a real server (RULES.md 3.4, 9.6). */
 import assert from 'node:assert/strict';
-import { after, afterEach, describe, test } from 'node:test';
+import { afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { Market } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 const START = 1_000_000_000;
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const NOT_ALLOWED = [409, 'CONFLICT', 'market status does not allow this'] as const;

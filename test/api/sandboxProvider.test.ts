@@ -4,12 +4,13 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { addressOf, privateKeyBytes, signDigest } from '../../shared/client/privateKey.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { freePort } from '../support/freePort.ts';
 import { startServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
@@ -24,13 +25,16 @@ const shared = {
   FIAT_SANDBOX_API_KEY: 'the-key-of-the-exchange',
   FIAT_SANDBOX_WEBHOOK_SECRETS: 'the-secret-of-events',
 };
-const server = await startServer(
-  { after },
-  { ...shared, SHARDS: '1', FIAT_PROVIDERS: 'sandbox', FIAT_SANDBOX_ADDRESS: addressOf(RAMP_KEY), FIAT_BLOCK_MS: '20' },
-);
+const server = await startServer(fileScope, {
+  ...shared,
+  SHARDS: '1',
+  FIAT_PROVIDERS: 'sandbox',
+  FIAT_SANDBOX_ADDRESS: addressOf(RAMP_KEY),
+  FIAT_BLOCK_MS: '20',
+});
 const file = join(temporaryDirectory(), 'ramp.db');
 let child = await startRamp();
-after(() => child.kill('SIGKILL'));
+fileScope.after(() => void child.kill('SIGKILL'));
 
 const company = await server.admin.createUser({ wallet_address: addressOf(RAMP_KEY) });
 await server.admin.deposit(company.id, { amount_usdc_micro: String(1000 * USDC) });

@@ -1,17 +1,18 @@
 /** Signing in with a wallet, and what a session may do (RULES.md 15.1 to 15.10). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { createLocalJWKSet, jwtVerify } from 'jose';
 import { privateKeyToAccount } from 'viem/accounts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { assertRefused, deposit, makeMarket, makeTrader, Trader } from '../support/traders.ts';
 import { bearer, makeWallet, offeredMessage, signIn } from '../support/wallet.ts';
 
 const PAGE = 'https://app.example';
-const server = await startServer({ after }, { CORS_ORIGINS: PAGE });
+const server = await startServer(fileScope, { CORS_ORIGINS: PAGE });
 const FROM_PAGE = { 'sec-fetch-site': 'same-origin' };
 
 const get = (path: string, session: Json): Promise<Answer> => server.request('GET', path, undefined, bearer(session));

@@ -1,12 +1,13 @@
 /** Several shards over one account's money (RULES.md 3.1): what one reserves, no other can. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 
 const SHARDS = 3;
-const server = await startServer({ after }, { SHARDS: String(SHARDS), VERIFY_THREADS: '1' });
+const server = await startServer(fileScope, { SHARDS: String(SHARDS), VERIFY_THREADS: '1' });
 
 const markets = await marketPerShard(server, SHARDS);
 

@@ -1,12 +1,13 @@
 /** Public statistics over HTTP (RULES.md 13), on one server: what is asked for is of this file's own markets. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 const UNKNOWN_MARKET = '01900000-0000-7000-8000-000000000000';
 const get = (path: string): Promise<Answer> => server.request('GET', path);
 

@@ -1,10 +1,11 @@
 /** The client of the stream over kill -9: real servers, real orders, one address that stays. */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
 import type { UserEvent } from '../../shared/client/stream/userStream.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { Random } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
@@ -15,7 +16,7 @@ const SEED = seedOr(60);
 const KILLS = timesOf({ suite: 1, soak: 3 });
 const ORDERS = 40;
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 
 test('books and private events go on over kill -9; the book is what REST shows (RULES.md 8.3, 8.7)', async (t) => {
   const random = new Random(SEED);

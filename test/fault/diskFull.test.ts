@@ -5,9 +5,10 @@
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Answer, startServer } from '../support/server.ts';
 import { SmallDisk } from '../support/smallDisk.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
@@ -17,11 +18,11 @@ const RESERVE_MB = 16;
 const MB = 1_000_000;
 const BUSY = 'the engine is busy';
 
-const disk = SmallDisk.mount({ after }, DISK_MB);
-const server = await startServer(
-  { after },
-  { DATA_DIR: join(disk?.path ?? temporaryDirectory(), 'data'), DISK_RESERVE_MB: String(RESERVE_MB) },
-);
+const disk = SmallDisk.mount(fileScope, DISK_MB);
+const server = await startServer(fileScope, {
+  DATA_DIR: join(disk?.path ?? temporaryDirectory(), 'data'),
+  DISK_RESERVE_MB: String(RESERVE_MB),
+});
 const market = await makeMarket(server);
 
 test('a disk that fills up refuses what is new, lets everybody leave, and is forgotten when it has room', async (t) => {

@@ -6,8 +6,9 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
@@ -19,7 +20,7 @@ const REQUESTS = 24;
 
 type Asked = { readonly key: string; readonly body: unknown; answer: string | null };
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 const random = seededRandom(SEED);
 
 test(`every key is carried out once over ${CYCLES} kills (SEED=${SEED})`, async () => {

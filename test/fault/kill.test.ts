@@ -5,8 +5,9 @@
  *     SOAK=on SEED=7 node shared/run.mjs --test test/fault/kill.test.ts
  */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as passed } from 'node:timers/promises';
+import { fileScope } from '../support/fileScope.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
@@ -21,7 +22,7 @@ const START_MS = 1000;
 /** Snapshots and trimming take part: recovery starts from a file most of the time. */
 const ENVIRONMENT = { SNAPSHOT_EVERY: '250', JOURNAL_KEEP: '100' };
 
-const server = await startServer({ after }, ENVIRONMENT);
+const server = await startServer(fileScope, ENVIRONMENT);
 const random = seededRandom(SEED);
 
 test(`nothing acknowledged is lost over ${CYCLES} kills (SEED=${SEED})`, async () => {

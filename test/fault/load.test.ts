@@ -6,8 +6,9 @@ import assert from 'node:assert/strict';
 import { channel } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { after, type TestContext, test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { seedOr } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { Witness } from '../support/witness.ts';
@@ -17,7 +18,7 @@ const IDLE_CONNECTIONS = 1000;
 const HALF_BODIES = 50;
 const HALF_A_BODY = 'POST /v1/orders HTTP/1.1\r\nHost: test\r\nContent-Length: 500\r\n\r\n{"side":"BUY",';
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 const witness = await Witness.create(server, SEED);
 
 test('clients that send half a body, or nothing, keep nobody from trading', async (t) => {

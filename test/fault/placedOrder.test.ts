@@ -3,13 +3,14 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { UnknownOutcomeError } from '../../shared/client/placedOrder.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { freePort } from '../support/freePort.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 // The client goes on over the restart, so the port stays the same.
 const ENV = { SHARDS: '1', PORT: String(await freePort()) };
-const server = await startServer({ after }, ENV);
+const server = await startServer(fileScope, ENV);
 const market = await makeMarket(server);
 const scopes = ['read:account', 'trade:orders', 'stream:user'] as const;
 const maker = await makeTrader(server, { scopes: [...scopes] });

@@ -8,12 +8,13 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { CLOSE_REASON_NAMES } from '../../shared/base/codes.ts';
 import { bytesToUuid, UUID_BYTES, uuidToBytes } from '../../shared/base/hex.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { type Json, startServer } from '../support/server.ts';
@@ -32,9 +33,9 @@ const WAL_HEADER_BYTES = 32;
 const WAL_FRAME_HEADER_BYTES = 24;
 const canLimit = spawnSync('prlimit', ['--version']).status === 0;
 
-const server = await startServer({ after }, ENVIRONMENT);
+const server = await startServer(fileScope, ENVIRONMENT);
 const random = seededRandom(SEED);
-const scope = { after };
+const scope = fileScope;
 let named = 0;
 
 /** An account, and all frames of its stream, over all its connections. */

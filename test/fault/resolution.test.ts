@@ -10,7 +10,7 @@
  */
 import assert from 'node:assert/strict';
 import { realpathSync } from 'node:fs';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { listShards } from '../../engine/admin/directory.ts';
 import { currentState } from '../../engine/admin/replica.ts';
 import { type Market, UNDECIDED } from '../../engine/book/market.ts';
@@ -23,6 +23,7 @@ import { shardOfMarket } from '../../shared/base/sharding.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
@@ -44,7 +45,7 @@ const ASKED_AFTER = 20;
 const MOST_KILLS = 5;
 
 const random = seededRandom(SEED);
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 
 type Found = { readonly state: ShardState; readonly market: Market };
 

@@ -9,11 +9,12 @@ import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, existsSync, fstatSync, openSync, rmSync, statSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { PlacementResponse } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { type Answer, startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 
@@ -24,7 +25,7 @@ const SHARD_1 = 'journal-1.db-wal';
 const CONTROL = 'control.db-wal';
 const READ_MODEL = 'read.db-wal';
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 /** Shard 0 has `failing`, shard 1 has `other`. */
 const [failing, other] = (await marketPerShard(server, 2)) as [OrderMarket, OrderMarket];
 

@@ -7,10 +7,11 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, afterEach, describe, it } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import fc from 'fast-check';
 import type { PlacementBody } from '../../shared/client/types.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
@@ -26,7 +27,7 @@ const MAX_BODY_BYTES = 65_536;
 const NO_BODY = Buffer.alloc(0);
 const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;
 
-const server = await startServer({ after });
+const server = await startServer(fileScope);
 const port = Number(new URL(server.baseUrl).port);
 const market = await makeMarket(server);
 const trader = await makeTrader(server, { depositMicro: 1_000_000_000_000 });

@@ -7,8 +7,9 @@
  */
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import fc from 'fast-check';
+import { fileScope } from '../support/fileScope.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
@@ -24,7 +25,7 @@ const SERVER_OPCODES = new Set([0x1, 0x8, 0x9, 0xa]);
 /** A frame that ends the conversation, so that a run is over when the server has read everything. */
 const CLOSE = frame(0x88, Buffer.from([0x03, 0xe8]), true);
 
-const server = await startServer({ after }, { NEW_CONNECTIONS_PER_IP: '1000000' });
+const server = await startServer(fileScope, { NEW_CONNECTIONS_PER_IP: '1000000' });
 const port = Number(new URL(server.baseUrl).port);
 const market = await makeMarket(server);
 const trader = await makeTrader(server);

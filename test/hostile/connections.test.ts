@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict';
 import { Agent, get, type IncomingHttpHeaders } from 'node:http';
 import { connect, type Socket } from 'node:net';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
@@ -20,16 +21,13 @@ const ATTACK_MS = timesOf({ suite: 500, soak: 20_000 });
 const SAMPLES = timesOf({ suite: 10, soak: 200 });
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
 
-const server = await startServer(
-  { after },
-  {
-    RATE_LIMITS: 'on',
-    MAX_CONNECTIONS: String(TOTAL),
-    CONNECTIONS_PER_IP: String(PER_ADDRESS),
-    NEW_CONNECTIONS_PER_IP: '1000000',
-    ADMIN_PORT: '0',
-  },
-);
+const server = await startServer(fileScope, {
+  RATE_LIMITS: 'on',
+  MAX_CONNECTIONS: String(TOTAL),
+  CONNECTIONS_PER_IP: String(PER_ADDRESS),
+  NEW_CONNECTIONS_PER_IP: '1000000',
+  ADMIN_PORT: '0',
+});
 const { hostname, port } = new URL(server.baseUrl);
 
 /** Connections of one address that are open as far as its owner knows; what is closed is opened again. */

@@ -1,12 +1,13 @@
 /** Attack: an account that leaves as many orders open as it can, by every way there is to place one (RULES.md 2.11). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { BatchPlaceResponse } from '../../shared/client/types.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 
-const server = await startServer({ after }, { SHARDS: '2', MAX_OPEN_ORDERS: '6', MAX_OPEN_ORDERS_PER_MARKET: '4' });
+const server = await startServer(fileScope, { SHARDS: '2', MAX_OPEN_ORDERS: '6', MAX_OPEN_ORDERS_PER_MARKET: '4' });
 const [rain, wind] = (await marketPerShard(server, 2)) as [OrderMarket, OrderMarket];
 const QUOTE = { price: '0.40', size: '1' };
 const assertTooMany = (answer: Parameters<typeof assertRefused>[0]): void =>

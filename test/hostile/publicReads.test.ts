@@ -1,12 +1,13 @@
 /** Attack: an address without a key asks for the same book as fast as it can (RULES.md 6.8). */
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
+import { fileScope } from '../support/fileScope.ts';
 import { timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { measureVictim } from '../support/victim.ts';
 
-const server = await startServer({ after }, { RATE_LIMITS: 'on' });
+const server = await startServer(fileScope, { RATE_LIMITS: 'on' });
 const REQUESTS = timesOf({ suite: 200, soak: 5_000 });
 const CONNECTIONS = 20;
 const SAMPLES = timesOf({ suite: 5, soak: 50 });

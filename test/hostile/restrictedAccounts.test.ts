@@ -3,10 +3,11 @@
  * nothing is accepted after, in every shard and over kill -9 (RULES.md 9.15, 9.16).
  */
 import assert from 'node:assert/strict';
-import { after, describe, test } from 'node:test';
+import { describe, test } from 'node:test';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { PlacementBody } from '../../shared/client/types.ts';
+import { fileScope } from '../support/fileScope.ts';
 import { timesOf } from '../support/seeds.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
@@ -16,7 +17,7 @@ const SHARDS = 2;
 const FLOOD = timesOf({ suite: 20, soak: 300 });
 const USER_ID = '00000000-0000-4000-8000-000000000000';
 
-const server = await startServer({ after }, { SHARDS: String(SHARDS) });
+const server = await startServer(fileScope, { SHARDS: String(SHARDS) });
 const markets = await marketPerShard(server, SHARDS);
 
 /** Orders of both sides in both shards; `signer` signs for the trader. */

@@ -5,24 +5,31 @@
  *
  * Unit tests share a process unless they change something that a process has only once. Files that use `sharedServer`
  * share a server too. They run one after the other, so a file may stop that server, and the next one finds it running;
- * none may expect it to be empty. The tests of the page have one browser besides.
+ * none may expect it to be empty. Other files with servers run one after the other as well: what they start in their
+ * `fileScope` (fileScope.ts) ends with them, and they share what this process has compiled, the document that answers
+ * are checked against above all. The tests of the pages share a server and one browser.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isOnChain } from './backend.ts';
+import { endOfFile } from './fileScope.ts';
 import { LEFT_OUT_ON_CHAIN } from './leftOutOnChain.ts';
+import { endFile, isCounting } from './processorTime.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const API_GROUPS = 2;
+const OWN_GROUPS = 4;
 const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
+/** Bitflips and system calls take too long to hold up others. */
+const ALONE = new Set(['test/fault/bitflips.test.ts', 'test/fault/syscalls.test.ts']);
 
 /** By the name of the entry. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   browser: filesIn('test/browser/*.test.ts'),
-  ...Object.fromEntries(apiGroups().map((files, number) => [`api${number + 1}`, files])),
+  ...dealtOut('api', API_GROUPS, serverFiles(true)),
+  ...dealtOut('own', OWN_GROUPS, serverFiles(false)),
   engine: filesIn('test/unit/engine/**/*.test.ts'),
   gateway: filesIn('test/unit/gateway/**/*.test.ts'),
   shared: filesIn('test/unit/{bench,book,shared}/**/*.test.ts'),
@@ -32,11 +39,20 @@ function filesIn(...patterns: string[]): string[] {
   return globSync(patterns, { cwd: ROOT }).sort();
 }
 
-/** The files are dealt out in turn, so that the groups take about as long as each other. */
-function apiGroups(): string[][] {
-  const files = isOnChain ? filesOnChain() : filesIn('test/{api,hostile}/*.test.ts');
-  const sharing = files.filter((file) => USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')));
-  return Array.from({ length: API_GROUPS }, (_, group) => sharing.filter((_, index) => index % API_GROUPS === group));
+/** The files of tests with a server: those that share it, or the others. */
+function serverFiles(isShared: boolean): string[] {
+  const files = isOnChain ? filesOnChain() : filesIn('test/{api,fault,fuzz,hostile}/*.test.ts');
+  return files.filter(
+    (file) => !ALONE.has(file) && USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')) === isShared,
+  );
+}
+
+/** Groups of these names: the files are dealt out in turn, so that the groups take about as long as each other. */
+function dealtOut(name: string, groups: number, files: readonly string[]): Record<string, readonly string[]> {
+  const numbers = Array.from({ length: groups }, (_, group) => group);
+  return Object.fromEntries(
+    numbers.map((group) => [`${name}${group + 1}`, files.filter((_, index) => index % groups === group)]),
+  );
 }
 
 /** Those that are about trading, which is the same with a chain and without. */
@@ -67,7 +83,11 @@ export async function runTogether(group: string): Promise<void> {
   });
   // It is not awaited: the files are loaded while it runs.
   void test(`the files of ${group} load in one process`, () => areLoaded);
-  for (const file of GROUPS[group]!) await import(pathToFileURL(join(ROOT, file)).href);
+  for (const file of GROUPS[group]!) {
+    await import(pathToFileURL(join(ROOT, file)).href);
+    if (isCounting) void test(`the processor time of ${file} is counted`, () => endFile(file));
+  }
+  endFile(`loading ${group}`);
   begin();
 }
 
@@ -78,8 +98,6 @@ export async function runTogether(group: string): Promise<void> {
 export async function runOneAfterTheOther(group: string): Promise<void> {
   let end: () => void = () => {};
   for (const file of GROUPS[group]!) {
-    // A test that held this thread for long has left connections that the server has closed: they are noticed here.
-    for (let turn = 0; turn < 2; turn++) await nextTurn();
     await import(pathToFileURL(join(ROOT, file)).href).catch((error: unknown) => {
       void test(`${file} is loaded`, () => Promise.reject(error));
     });
@@ -87,6 +105,8 @@ export async function runOneAfterTheOther(group: string): Promise<void> {
     end = await new Promise<() => void>((resolve) => {
       void test(`the tests of ${file} have ended`, () => new Promise<void>((release) => resolve(release)));
     });
+    await endOfFile();
+    endFile(file);
   }
   end();
 }
