@@ -64,7 +64,7 @@ test('an account with wrong signatures is refused before it costs the others any
   assert.ok(codes.get('INVALID_SIGNATURE')! <= windows * (SHARE + LIMIT), 'only the first few reach the shard');
   assert.ok(codes.get('RATE_LIMITED')! > 0);
 
-  // Some seconds after the flood it may try again, which a busy machine can take for what is above: it floods once more.
+  // Ten seconds after the flood it may try again. A busy machine takes as long for the lines above, so it floods again.
   const [wrong, right] = await eventually('both are refused', async () => {
     for (let batch = 0; batch * BATCH < LIMIT; batch++) await sendBatch();
     const answers = await Promise.all([hostile.post(bad()), hostile.post(good)]);

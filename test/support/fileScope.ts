@@ -1,7 +1,7 @@
 /**
- * What lasts as long as a test file: cleaned up when its tests have ended, also where several files run one after the
- * other in a process (together.ts). The `after` of node:test at the top of a file waits for the end of the process. It is
- * for the top of a file as well: inside a test it would end with that test.
+ * A scope that ends with the tests of a file, also where several files run one after the other in a process
+ * (together.ts). The `after` of node:test at the top of a file waits for the end of the process instead. This scope is
+ * for the top of a file only: inside a test it would end with that test.
  */
 import { after } from 'node:test';
 import type { Scope } from './server.ts';

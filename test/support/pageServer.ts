@@ -27,7 +27,7 @@ const SANDBOX = {
 
 let shared: Promise<PageServer> | undefined;
 
-/** A file finds it running, with the data of others in it, and as a demo or not. It may kill it, and starts it again. */
+/** A file finds it running, with the data of others in it, and as a demo or not. It may kill it and start it again. */
 export async function pageServer(): Promise<PageServer> {
   shared ??= start();
   const { server, env } = await shared;

@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** The unit of /proc on all Linux machines. */
 const TICKS_PER_SECOND = 100;
 
-export type FileTime = { readonly file: string; readonly seconds: number };
+type FileTime = { readonly file: string; readonly seconds: number };
 
 const counted: FileTime[] = [];
 let countedTicks = 0;
@@ -33,7 +33,7 @@ if (directory !== undefined) {
   });
 }
 
-/** What was used since the last call is for this file. */
+/** This file has used what was used since the last call. */
 export function endFile(file: string): void {
   if (directory === undefined) return;
   const ticks = usedTicks();
