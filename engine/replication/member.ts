@@ -24,6 +24,7 @@ import type {
   ReplicationRequest,
   ReplicationStatus,
 } from '../../shared/wire/threads.ts';
+import { AppliedPositions } from './applied.ts';
 import { rejoinJournals } from './journals.ts';
 import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
 import { Outboxes } from './outboxes.ts';
@@ -33,17 +34,15 @@ const RENEW_MS = 500;
 /** The pause of a standby between two looks for rows, and for the lease. */
 const POLL_MS = 10;
 const LEASE_POLL_MS = 200;
+const FRESH_MS = 100;
 const STATUS_MS = 500;
 const REPORT_MS = 1000;
 const TRIM_MS = 10_000;
 /** Rows that wait for longer mean that the log cannot be written. */
 const STALL_MS = 1000;
-/** Of rows that a standby has posted and the gateway has not applied; of rows that a leader has sent. */
-const MOST_POSTED_BYTES = 8 << 20;
+/** Of rows that a leader has taken from the outboxes and that are not held. */
 const MOST_WAITING_BYTES = 16 << 20;
 const READ_BYTES = 1 << 20;
-/** Rows that were held so long ago are durable here too: a journal that cannot be written ends its process at once. */
-const LEADER_DURABLE_MS = 60_000;
 /** A planned end waits so long for the last rows. */
 const STOP_MS = 3000;
 
@@ -64,12 +63,11 @@ export class Member {
   #isEnded = false;
   #epoch = 0;
   #leader: LeaderOf | null = null;
-  /** The last row that was posted, and the last that the gateway has applied. */
+  /** The last row that was posted, or held. */
   #position = 0;
-  #applied = 0;
-  /** The messages that are not applied yet: the last position of each, and its bytes. */
-  readonly #posted: { readonly position: number; readonly bytes: number }[] = [];
-  #postedBytes = 0;
+  readonly #applied = new AppliedPositions();
+  /** The time of the last message with rows, or with none. */
+  #postedMs = 0;
   /** The last row that was posted; null before the first. */
   #last: RowName | null = null;
   /** The last sequence of each stream that this process had before it followed. */
@@ -78,8 +76,6 @@ export class Member {
   #mayLead: () => void = () => {};
   #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [] };
   #problem: string | null = null;
-  /** Positions that a leader has held, by the time: the oldest are durable here. */
-  readonly #heldAt: { readonly atMs: number; readonly position: number }[] = [];
 
   constructor({ options, log, post }: Parts) {
     this.#options = options;
@@ -98,7 +94,7 @@ export class Member {
   receive(request: Exclude<ReplicationRequest, 'stop'>): void {
     if ('follow' in request) void this.#live(request.follow);
     else if ('rejoin' in request) this.#rejoin(request.rejoin);
-    else if ('applied' in request) this.#setApplied(request.applied);
+    else if ('applied' in request) this.#applied.apply(request.applied);
     else if ('mayLead' in request) this.#mayLead();
     else if ('promote' in request) this.#isForced = true;
     else void this.#log.fence().catch((error: Error) => this.#note(error));
@@ -127,7 +123,7 @@ export class Member {
   async #live(ends: readonly LocalEnd[]): Promise<void> {
     try {
       this.#every(STATUS_MS, () => this.#postStatus());
-      this.#every(REPORT_MS, () => this.#log.report(this.#durable()));
+      this.#every(REPORT_MS, () => this.#log.report(this.#applied.durable(performance.now())));
       await this.#start(ends);
       const epoch = await this.#follow();
       if (epoch === null) return;
@@ -153,7 +149,7 @@ export class Member {
       const next = firsts.filter((name) => name !== null).map(({ position }) => position);
       this.#position = next.length > 0 ? Math.min(...next) - 1 : (await this.#log.facts()).end;
     });
-    this.#applied = this.#position;
+    this.#applied.apply(this.#position);
     this.#local = local;
   }
 
@@ -220,7 +216,7 @@ export class Member {
 
   /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
   async #postNext(): Promise<number> {
-    if (this.#postedBytes >= MOST_POSTED_BYTES) return 0;
+    if (this.#applied.isFull) return 0;
     const asOfMs = Date.now();
     const rows = await this.#log.readAfter(this.#position, READ_BYTES);
     if (this.#isEnded) return 0;
@@ -237,24 +233,19 @@ export class Member {
     }
     if (rows.length > 0) {
       this.#last = rows.at(-1)!;
-      this.#posted.push({ position: this.#position, bytes });
-      this.#postedBytes += bytes;
+      this.#applied.posted(this.#position, bytes);
     }
     const fresh = rows.filter(({ stream, sequence }) => sequence > (this.#local.get(stream) ?? 0));
     for (const { stream, sequence } of fresh) this.#hold(stream, sequence);
+    // Without rows the message only says how new the state of the standby is.
+    if (rows.length === 0 && asOfMs - this.#postedMs < FRESH_MS) return 0;
+    this.#postedMs = asOfMs;
     this.#post({
       rows: fresh satisfies readonly LogRow[],
       end: this.#position,
       asOfMs: bytes < READ_BYTES ? asOfMs : null,
     });
     return rows.length;
-  }
-
-  #setApplied(position: number): void {
-    this.#applied = Math.max(this.#applied, position);
-    while (this.#posted.length > 0 && this.#posted[0]!.position <= this.#applied) {
-      this.#postedBytes -= this.#posted.shift()!.bytes;
-    }
   }
 
   #lead(epoch: number): void {
@@ -286,25 +277,15 @@ export class Member {
     const ends = new Map(rows.map(({ stream, sequence }) => [stream, sequence]));
     for (const [stream, sequence] of ends) this.#hold(stream, sequence);
     this.#position = position;
-    const atMs = performance.now();
-    if (atMs - (this.#heldAt.at(-1)?.atMs ?? 0) >= REPORT_MS) this.#heldAt.push({ atMs, position });
+    this.#applied.held(position, performance.now());
     this.#ship();
   }
 
   #hold(stream: number, sequence: number): void {
+    if (sequence <= this.#memory.held(stream)) return;
     this.#memory.setHeld(stream, sequence);
     const ring = this.#options.commandRings[stream];
     if (ring !== undefined) wakeConsumer(ring);
-  }
-
-  /** The position up to which this member has every row durably. */
-  #durable(): number {
-    if (this.#shipper === null) return this.#applied;
-    const beforeMs = performance.now() - LEADER_DURABLE_MS;
-    while (this.#heldAt.length > 1 && this.#heldAt[1]!.atMs < beforeMs) this.#heldAt.shift();
-    const first = this.#heldAt[0];
-    if (first !== undefined && first.atMs < beforeMs) this.#applied = Math.max(this.#applied, first.position);
-    return this.#applied;
   }
 
   #watchStall(): void {

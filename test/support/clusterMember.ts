@@ -51,7 +51,7 @@ class ClusterMember {
       if ('opened' in message) this.send({ follow: ends });
       if ('rows' in message) {
         this.rows.push(...message.rows);
-        this.send({ applied: message.rows.at(-1)!.position });
+        this.send({ applied: message.end });
       }
       if ('role' in message && message.role === 'leader') this.send({ mayLead: true });
     });

@@ -1,0 +1,53 @@
+/**
+ * The position up to which a member has applied the log: a standby by what the gateway says, a leader by what was held
+ * long ago.
+ *
+ * Invariant:
+ *   APPLIED-1  The durable position never covers a row that this machine could lose in a power cut: rows up to it may
+ *              be trimmed from the log.
+ */
+
+/** Of rows that were posted and are not applied. */
+const MOST_POSTED_BYTES = 8 << 20;
+/** Rows that a leader held so long ago are durable here: a journal that cannot be written ends its process at once. */
+const LEADER_DURABLE_MS = 60_000;
+const NOTE_MS = 1000;
+
+export class AppliedPositions {
+  #applied = 0;
+  #bytes = 0;
+  /** The messages that are not applied yet: the last position of each, and its bytes. */
+  readonly #posted: { readonly position: number; readonly bytes: number }[] = [];
+  /** Positions that a leader has held, by the time: the oldest of them are durable here. */
+  readonly #heldAt: { readonly atMs: number; readonly position: number }[] = [];
+
+  /** True while no more rows should be posted. */
+  get isFull(): boolean {
+    return this.#bytes >= MOST_POSTED_BYTES;
+  }
+
+  posted(position: number, bytes: number): void {
+    this.#posted.push({ position, bytes });
+    this.#bytes += bytes;
+  }
+
+  apply(position: number): void {
+    this.#applied = Math.max(this.#applied, position);
+    while (this.#posted.length > 0 && this.#posted[0]!.position <= this.#applied) {
+      this.#bytes -= this.#posted.shift()!.bytes;
+    }
+  }
+
+  /** This process leads, and the log holds its rows up to this position. */
+  held(position: number, nowMs: number): void {
+    if (nowMs - (this.#heldAt.at(-1)?.atMs ?? 0) >= NOTE_MS) this.#heldAt.push({ atMs: nowMs, position });
+  }
+
+  /** The position up to which this member has every row durably. */
+  durable(nowMs: number): number {
+    while (this.#heldAt.length > 0 && this.#heldAt[0]!.atMs < nowMs - LEADER_DURABLE_MS) {
+      this.#applied = Math.max(this.#applied, this.#heldAt.shift()!.position);
+    }
+    return this.#applied;
+  }
+}
