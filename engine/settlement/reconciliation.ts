@@ -203,7 +203,9 @@ export class Reconciliation {
     const { exchanges, node, usdc } = this.#options;
     const all = exchanges().map(async (exchange) => {
       const call = { abi: ERC20, functionName: 'balanceOf', args: [exchange] } as const;
-      return decodeFunctionResult({ ...call, data: full(await node.view(usdc, encodeFunctionData(call), block), 1) });
+      const data = await node.view(usdc, encodeFunctionData(call), block);
+      // A chain that is as young as the exchange had no USDC at that block.
+      return data === '0x' ? 0n : decodeFunctionResult({ ...call, data: full(data, 1) });
     });
     return (await Promise.all(all)).reduce((sum, each) => sum + each, 0n);
   }
