@@ -142,12 +142,14 @@ export class Member {
   async #start(ends: readonly LocalEnd[]): Promise<void> {
     const local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
     await this.#insist(async () => {
+      // Before the ends: a row that is added in between is then read, and not passed over.
+      const { end } = await this.#log.facts();
       const streams = (await this.#log.ends()).map(({ stream }) => stream);
       // The records of an exchange that was no cluster before are not in the log: it goes on after them.
       for (const { stream, sequence } of ends) if (!streams.includes(stream)) this.#hold(stream, sequence);
       const firsts = await Promise.all(streams.map((stream) => this.#log.firstAfter(stream, local.get(stream) ?? 0)));
       const next = firsts.filter((name) => name !== null).map(({ position }) => position);
-      this.#position = next.length > 0 ? Math.min(...next) - 1 : (await this.#log.facts()).end;
+      this.#position = next.length > 0 ? Math.min(...next) - 1 : end;
     });
     this.#applied.apply(this.#position);
     this.#local = local;
