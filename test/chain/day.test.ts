@@ -82,7 +82,7 @@ class Day {
       if (random.chance(10)) await this.#raise(random.pick([0, 1, 30, 500, 5000]));
       if (random.chance(30)) exchange.crashes.stepsLeft = random.between(1, 80);
       await exchange.step();
-      await this.#compare();
+      if (random.chance(25)) await this.#compare();
       exchange.unwindFailed();
       await chain.client.mine({ blocks: random.between(1, 3) });
       if (round % every === 0) await this.#reorganise(random.between(1, 40));
@@ -155,14 +155,17 @@ class Day {
     await chain.client.request({ method: 'anvil_reorg', params: [depth, []] } as never);
   }
 
-  /** With logs that a node hides the ledger is behind, until they are found at the second look. */
+  /**
+   * The node recovers for a round, and settlement knows what the chain has. Not where a node has hidden logs, which are
+   * found at the second look, or the receipt of a final transaction, whose work is then done again to no effect.
+   */
   async #compare(): Promise<void> {
     const { exchange, node } = this;
-    if (node.hidesLogs || exchange.crashes.stepsLeft !== Number.POSITIVE_INFINITY) return;
-    const { faults } = node;
-    node.faults = 0;
+    const isMisled = exchange.db.prepare(`SELECT 1 FROM envelopes WHERE state = 'foreign'`).get() !== undefined;
+    if (node.hidesLogs || isMisled) return;
+    [node.faults, exchange.crashes.stepsLeft] = [0, Number.POSITIVE_INFINITY];
+    await exchange.step();
     await exchange.reconcile();
-    node.faults = faults;
   }
 
   async #readTwice(): Promise<void> {

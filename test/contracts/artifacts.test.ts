@@ -1,8 +1,9 @@
 /** The committed artifacts of data/contracts are those of its sources. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { artifactFile, CONTRACTS, readArtifact, sourceFiles, sourceHash } from './compile.ts';
+import { artifactFile, CONTRACTS, REVIEW_FILE, readArtifact, sourceFiles, sourceHash } from './compile.ts';
 
 test('every artifact was compiled from the sources, the libraries and the settings that are here', () => {
   const hash = sourceHash();
@@ -12,6 +13,15 @@ test('every artifact was compiled from the sources, the libraries and the settin
     const bytecodeHash = createHash('sha256').update(artifact.bytecode.slice(2)).digest('hex');
     assert.equal(artifact.bytecodeHash, bytecodeHash, `${artifactFile(contract)} was edited: npm run contracts`);
   }
+});
+
+test('the security review is of these sources, and says something about every item of the SWC list', () => {
+  const review = readFileSync(REVIEW_FILE, 'utf8');
+  const hash = sourceHash().slice(0, 16);
+  assert.ok(review.includes(`\`${hash}\``), `the sources are ${hash} now: review what has changed, then write it there`);
+  const [, list] = review.split(/^## The SWC list$/m);
+  const items = list.slice(0, list.indexOf('\n## ')).match(/^\| .*? \|/gm)!.join(' ');
+  for (let item = 100; item <= 136; item++) assert.match(items, new RegExp(`\\b${item}\\b`), `SWC-${item}`);
 });
 
 test('the hash of the sources depends on every one of them', () => {

@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 const PROJECT = join(dirname(fileURLToPath(import.meta.url)), '..', '..');
 const SOURCES = join(PROJECT, 'data/contracts/src');
+export const REVIEW_FILE = join(PROJECT, 'data/contracts/REVIEW.md');
 export const ARTIFACTS = join(PROJECT, 'data/contracts/artifacts');
 const SOLC_VERSION = '0.8.37';
 const require = createRequire(import.meta.url);

@@ -1946,8 +1946,8 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'a transaction is final before its block is finalized',
     file: 'shared/chain/envelopes.ts',
-    search: ' && block_number! <= finalized.number;',
-    replace: ' && finalized.number >= 0;',
+    search: 'async step(heads: Heads): Promise<void> {\n',
+    replace: 'async step({ head }: Heads): Promise<void> {\n    const heads = { head, finalized: head };\n',
     caughtBy: ENVELOPES,
   },
   {
