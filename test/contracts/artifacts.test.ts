@@ -18,9 +18,15 @@ test('every artifact was compiled from the sources, the libraries and the settin
 test('the security review is of these sources, and says something about every item of the SWC list', () => {
   const review = readFileSync(REVIEW_FILE, 'utf8');
   const hash = sourceHash().slice(0, 16);
-  assert.ok(review.includes(`\`${hash}\``), `the sources are ${hash} now: review what has changed, then write it there`);
+  assert.ok(
+    review.includes(`\`${hash}\``),
+    `the sources are ${hash} now: review what has changed, then write it there`,
+  );
   const [, list] = review.split(/^## The SWC list$/m);
-  const items = list.slice(0, list.indexOf('\n## ')).match(/^\| .*? \|/gm)!.join(' ');
+  const items = list
+    .slice(0, list.indexOf('\n## '))
+    .match(/^\| .*? \|/gm)!
+    .join(' ');
   for (let item = 100; item <= 136; item++) assert.match(items, new RegExp(`\\b${item}\\b`), `SWC-${item}`);
 });
 

@@ -120,6 +120,23 @@ export function compile(): Artifact[] {
 /** EIP-170. */
 const MOST_CODE_BYTES = 24_576;
 
+/** All files of a folder that analysers read as one of Hardhat: the sources, and what the compiler makes of them. */
+export function hardhatFiles(): Record<string, string> {
+  const outputs = ['abi', 'evm.bytecode', 'evm.deployedBytecode', 'evm.methodIdentifiers', 'userdoc', 'devdoc'];
+  const outputSelection = { '*': { '*': outputs, '': ['ast'] } };
+  const sources = sourceFiles();
+  const input = { language: 'Solidity', sources, settings: { ...SETTINGS, outputSelection } };
+  const solc = require('solc') as { compile(input: string): string };
+  const output: unknown = JSON.parse(solc.compile(JSON.stringify(input)));
+  const versions = { solcVersion: SOLC_VERSION, solcLongVersion: SOLC_VERSION };
+  const build = { id: 'build', _format: 'hh-sol-build-info-1', ...versions, input, output };
+  return {
+    'hardhat.config.js': 'module.exports = {};\n',
+    'artifacts/build-info/build.json': JSON.stringify(build),
+    ...Object.fromEntries(Object.entries(sources).map(([name, { content }]) => [name, content])),
+  };
+}
+
 export function artifactFile(contract: string): string {
   return join(ARTIFACTS, `${contract}.json`);
 }
