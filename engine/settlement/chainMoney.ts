@@ -154,6 +154,8 @@ export class ChainMoney {
     if (row.kind !== 'sets' || isOfSets) return null;
     const market = this.#options.markets.withCondition(row.condition!)!;
     const place = { account: row.account!, market };
+    // The USDC of a deposit stands for what the chain pays with the account's other tokens.
+    this.#addClaim(row.account!, market, Number(row.amount), 0);
     return { market, exchange: this.#options.rotation.numberOfSets(row.exchange!, place) };
   }
 

@@ -34,6 +34,13 @@ type Party = {
   readonly fee_bps: number;
   readonly received: number;
 };
+/** Micro-USDC that the tokens of an account were paid. */
+type OpenClaim = {
+  readonly account: number;
+  readonly market: number;
+  readonly ledger_micro: number;
+  readonly chain_micro: number;
+};
 /** An order with fills that are not on the chain: what it receives in them, before fees. */
 type PartlySettled = Party & { readonly account: number; readonly asset: Asset; missing: number };
 
@@ -147,17 +154,33 @@ export class UnderWay {
   }
 
   /**
-   * A payout that only one of the two has made. Once both have, they are compared; the fee account is paid in parts,
-   * because rounding remains until the last tokens of a market are claimed.
+   * A payout that only one of the two has made. Once both have, they are compared, unless more parts of it are to come.
    */
   #addClaims(): void {
-    const open = this.#db.prepare<[], { account: number; ledger_micro: number; chain_micro: number }>(
-      'SELECT account, ledger_micro, chain_micro FROM claims WHERE ledger_micro <> chain_micro',
-    );
-    for (const { account, ledger_micro, chain_micro } of open.iterate()) {
-      const isOneSided = ledger_micro === 0 || chain_micro === 0 || account === FEE_ACCOUNT;
-      if (isOneSided) this.#add(account, USDC, chain_micro - ledger_micro);
+    const open = this.#db.prepare<[], OpenClaim>('SELECT * FROM claims WHERE ledger_micro <> chain_micro');
+    for (const claim of open.all()) {
+      const { account, ledger_micro, chain_micro } = claim;
+      const isOneSided = ledger_micro === 0 || chain_micro === 0;
+      if (isOneSided || this.#isPaidInParts(claim)) this.#add(account, USDC, chain_micro - ledger_micro);
     }
+  }
+
+  /**
+   * The fee account is, because rounding remains until the last tokens of a market are claimed, and so is an account
+   * with full sets that its wallet has made before the decision: the ledger has them as USDC, and the chain pays them
+   * with its other tokens.
+   */
+  #isPaidInParts({ account, market }: OpenClaim): boolean {
+    if (account === FEE_ACCOUNT) return true;
+    const sql = `
+      SELECT 1 FROM ledger_tokens WHERE account = @account AND market = @market AND (yes <> 0 OR no <> 0)
+      UNION ALL
+      SELECT 1 FROM work WHERE market = @market AND account = @account AND kind = ${KIND.CLAIM} AND status <> 'settled'
+      UNION ALL
+      SELECT 1 FROM chain_money JOIN escrows ON escrows.address = wallet
+        WHERE escrows.account = @account AND kind = 'sets' AND status <> 'done'
+      LIMIT 1`;
+    return this.#db.prepare<[object]>(sql).get({ account, market }) !== undefined;
   }
 
   #addOutside(): void {

@@ -15,7 +15,7 @@ import { RefusedTrades } from '../../engine/settlement/refusedTrades.ts';
 import { openSettlementDb } from '../../engine/settlement/settlementDb.ts';
 import { ChainLink } from '../../gateway/chain/link.ts';
 import { createLogger } from '../../gateway/process/log.ts';
-import { FEE_ACCOUNT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { FEE_ACCOUNT, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { HttpRpc } from '../../shared/chain/rpc.ts';
 import type { SettlementMessage, SettlementOptions } from '../../shared/wire/threads.ts';
@@ -257,6 +257,33 @@ test(`funds move to the next contract, and every trade is settled at its own, se
   exchange.pay(1);
   await exchange.finish();
   await exchange.compare('after the payout');
+});
+
+test('sets that a wallet makes of a market which is decided meanwhile are no difference at any block', {
+  skip: NO_ANVIL,
+}, async () => {
+  const exchange = new RandomExchange(seed);
+  after(() => exchange.close());
+  await exchange.begin();
+  const [wallet, reference] = [key(1).address, toHex(0x5e75, { size: 32 })];
+  exchange.settlement.money.prepareRelease(reference);
+  exchange.engine.move(1, MOVEMENT.WITHDRAWAL, 1_000_000, hexToBytes(reference));
+  await exchange.finish();
+  const [{ conditionId }] = exchange.markets;
+  const splits = () => chain.exchange(wallet, 'splitFromEscrow', [conditionId, 324n]);
+  await splits();
+  exchange.decide(0, 500_000);
+  for (let round = 1; round <= 60; round++) {
+    // The ledger pays the account before the sets of the second split are in it, and after those of the first.
+    if (round === 14) await splits();
+    if (round === 20) exchange.pay(0);
+    await exchange.step();
+    await exchange.reconcile();
+    await chain.client.mine({ blocks: 5 });
+  }
+  await exchange.finish();
+  await exchange.compare('after the payout');
+  assert.equal(await chain.held(wallet, USDC), BigInt(exchange.usdcOf(1)));
 });
 
 test('the thread settles what its journals have, and none is trimmed before', { skip: NO_ANVIL }, async () => {

@@ -2006,6 +2006,13 @@ export const FAULTS: readonly Fault[] = [
     replace: 'const BOTH = [OUTCOME.YES];',
     caughtBy: FOLLOWER,
   },
+  {
+    name: 'sets of a market that was decided meanwhile count before the chain pays',
+    file: 'engine/settlement/chainMoney.ts',
+    search: '    this.#addClaim(row.account!, market, Number(row.amount), 0);\n',
+    replace: '',
+    caughtBy: FOLLOWER,
+  },
   // The contracts, compiled anew.
   {
     name: 'the contract rounds fees up',
