@@ -94,6 +94,8 @@ test('a repeated batch does nothing, and a trade in another batch is settled onc
   assert.deepEqual(repeated.receipt.logs, []);
   assert.deepEqual(await balances(), before);
   assert.deepEqual((await rig.settle(orders, [match])).failed, [{ index: 0, error: 'TradeAlreadySettled' }]);
+  await rig.settleAll(orders, [{ ...rig.match(1_000_000n, 600_000n), tradeId: match.tradeId ^ 1n }]);
+  assert.deepEqual((await rig.settle(orders, [match])).failed, [{ index: 0, error: 'TradeAlreadySettled' }]);
 });
 
 test('an order is never filled beyond its signed quantity, over however many batches', options, async () => {
