@@ -22,11 +22,15 @@ type JournalKeyOptions = {
 /** The journals of all members of a cluster are the same, byte for byte, so their key is too. */
 const SHARED_KEY = 'journal_key';
 
-/** With a cluster: the member that leads gives the others its key, sealed as it is in its file. */
-export function shareJournalKey(dataDir: string, platform: Platform): void {
+/** The first member of a cluster gives the others its key, sealed as it is in its file. */
+export function giveJournalKey(dataDir: string, platform: Platform): void {
+  if (platform.read(SHARED_KEY) === undefined) platform.write(SHARED_KEY, readSealedJournalKey(dataDir));
+}
+
+/** A member that joins with nothing but the records of control.db has the key from there. */
+export function takeJournalKey(dataDir: string, platform: Platform): void {
   const shared = platform.read(SHARED_KEY);
   if (shared !== undefined && !hasJournalKey(dataDir)) writeSealedJournalKey(dataDir, shared);
-  if (shared === undefined && hasJournalKey(dataDir)) platform.write(SHARED_KEY, readSealedJournalKey(dataDir));
 }
 
 export function openJournalKey({ dataDir, masterKey, shards, areNew }: JournalKeyOptions): JournalKey {
