@@ -60,6 +60,10 @@ const USAGE = `Usage:
   npm run admin -- chain adopt [--data DIR]
       brings a settlement.db that is older than its journals up to them, with what control.db and the chain know; the
       exchange must be stopped; RPC_URL is that of it
+  npm run admin -- cluster status
+      shows the members of a cluster, which of them leads, and how far each has followed the log in JOURNAL_URL
+  npm run admin -- cluster fence
+      ends the lead of whichever member has it: another one takes over, and the former leader becomes a standby
   npm run admin -- catalogue import FILE [--data DIR] [--url URL]
       sends the events and markets of FILE, a line of JSON each, to a running exchange; what is there already stays as
       it is, so after an interruption the same command goes on; lines that fail are named on standard error
@@ -113,6 +117,8 @@ const COMMANDS: Record<string, Command> = {
   'audit-log': { options: ['from'], run: auditLog },
   'chain reconcile': { options: ['all'], run: reconcileWithChain },
   'chain adopt': { options: [], run: adoptOlderSettlement },
+  'cluster status': { options: [], run: showCluster },
+  'cluster fence': { options: [], run: fence },
   'catalogue import': { options: ['url'], takesFile: true, run: importCatalogue },
   'catalogue export': { options: ['url'], takesFile: true, run: exportCatalogue },
 };
@@ -275,6 +281,18 @@ async function auditLog(options: Options): Promise<boolean> {
   const { lines, isSound } = check.report();
   for (const line of lines) console.error(line);
   return isSound;
+}
+
+async function showCluster(): Promise<boolean> {
+  const { clusterStatus } = await import('./cluster.ts');
+  console.log((await clusterStatus(process.env)).join('\n'));
+  return true;
+}
+
+async function fence(): Promise<boolean> {
+  const { fenceCluster } = await import('./cluster.ts');
+  console.log((await fenceCluster(process.env)).join('\n'));
+  return true;
 }
 
 async function reconcileWithChain(options: Options): Promise<boolean> {

@@ -23,6 +23,7 @@ import type {
   ReplicationMessage,
   ReplicationOptions,
   ReplicationRequest,
+  ReplicationStatus,
 } from '../../shared/wire/threads.ts';
 import type { ClusterConfig } from '../process/cluster.ts';
 import { type Config, ConfigError } from '../process/config.ts';
@@ -31,7 +32,6 @@ import { StartError } from '../process/startError.ts';
 import { type FollowTarget, LogFollower } from './logFollower.ts';
 import { MemberRole } from './memberRole.ts';
 
-type Status = Extract<ReplicationMessage, { readonly status: unknown }>['status'];
 type End = Extract<ReplicationMessage, { readonly opened: unknown }>['opened']['ends'][number];
 type StreamHere = Extract<ReplicationRequest, { readonly follow: unknown }>['follow'][number];
 
@@ -72,8 +72,6 @@ export class Member {
   readonly caughtUp: Promise<void>;
   /** Resolves with the epoch when this member has the lease and has applied every row. */
   readonly leading: Promise<number>;
-  /** The state of the log as the replication thread last reported it. */
-  status: Status | null = null;
   /** The last row of each stream that the log held when it was opened. */
   ends: readonly End[] = [];
   readonly #options: MemberOptions;
@@ -200,14 +198,14 @@ export class Member {
     else this.#lost(message.lost);
   }
 
-  #receiveStatus(status: Status): void {
+  #receiveStatus(status: ReplicationStatus): void {
     const { log } = this.#options;
-    const before = this.status?.problem ?? null;
+    const before = this.role.status?.problem ?? null;
     if (status.problem !== before) {
       if (status.problem === null) log.info('the replicated log answers again');
       else log.warn({ problem: status.problem }, 'the replicated log does not answer as it should');
     }
-    this.status = status;
+    this.role.status = status;
   }
 
   #receiveRole(message: Extract<ReplicationMessage, { readonly role: unknown }>): void {

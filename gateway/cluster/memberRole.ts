@@ -11,6 +11,7 @@ import type { RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Replication } from '../../shared/wire/replication.ts';
+import type { ReplicationStatus } from '../../shared/wire/threads.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Role } from '../http/role.ts';
 
@@ -25,6 +26,8 @@ export class MemberRole implements Role {
   leader: KnownLeader | null = null;
   /** ROLE-2. Null before this member has caught up for the first time. */
   asOfMs: number | null = null;
+  /** The state of the log as the replication thread last reported it. */
+  status: ReplicationStatus | null = null;
   readonly #memory: Pick<Replication, 'state' | 'epoch'>;
   readonly #clock: Clock;
   #isLeading = false;

@@ -9,6 +9,7 @@ import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { SpotCounts } from '../../shared/wire/spotLayout.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
 import type { ChainHealth } from '../chain/health.ts';
+import type { MemberRole } from '../cluster/memberRole.ts';
 import type { LongAnswers } from '../http/longAnswers.ts';
 import { NO_STATUS } from '../http/requestCounts.ts';
 import type { RequestMeters } from '../http/requestMeters.ts';
@@ -27,6 +28,8 @@ import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
 import type { ProjectorLag } from './projectorLag.ts';
 
 const WEI_PER_COIN = 1e18;
+
+type Member = Pick<MemberRole, 'isLeading' | 'epoch' | 'staleMs' | 'status'>;
 
 export type MetricsSources = {
   readonly link: {
@@ -64,6 +67,8 @@ export type MetricsSources = {
   readonly controlReserveBytes: () => number;
   /** The answers of idempotency keys that are stored. */
   readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
+  /** Null without a cluster. */
+  readonly member: Member | null;
   /** Null without a chain. */
   readonly settlement: Pick<ChainHealth, 'latest' | 'unhealthy' | 'isConnected' | 'lowKeys'> | null;
   /** Positions of the read model that had to be corrected. */
@@ -92,6 +97,14 @@ function ofShard<N extends OfShard>(read: (from: MetricsSources, shard: number) 
     for (let shard = 0; shard < from.progress.shards; shard++) {
       observe({ shard } as unknown as LabelsOf<N>, read(from, shard));
     }
+  };
+}
+
+/** A metric of a member of a cluster: there is none without one, and none of what is not known yet. */
+function ofMember<N extends Single>(read: (member: Member) => number | null): Reader<N> {
+  return ({ member }, observe) => {
+    const value = member === null ? null : read(member);
+    if (value !== null) observe({} as LabelsOf<N>, value as ValueOf<N>);
   };
 }
 
@@ -250,6 +263,17 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     for (const { job, wei } of settlement?.latest?.balances ?? []) {
       if (wei !== null) observe({ key: job }, Number(low.includes(job)));
     }
+  },
+  exchange_cluster_leading: ofMember((member) => Number(member.isLeading)),
+  exchange_cluster_epoch: ofMember((member) => member.epoch),
+  exchange_cluster_stale_seconds: ofMember(({ staleMs }) => (staleMs === null ? null : staleMs / 1000)),
+  exchange_cluster_log_bytes: ofMember(({ status }) => status?.logBytes ?? null),
+  exchange_cluster_waiting_rows: ofMember(({ status }) => status?.waitingRows ?? null),
+  exchange_cluster_oldest_wait_seconds: ofMember(({ status }) => (status === null ? null : status.oldestWaitMs / 1000)),
+  exchange_cluster_append_seconds: ofMember(({ status }) => (status === null ? null : status.appendMs / 1000)),
+  exchange_cluster_behind_rows: ({ member }, observe) => {
+    const { members = [], end = 0 } = member?.status ?? {};
+    for (const { holder, position } of members) observe({ member: holder }, end - position);
   },
   exchange_ready: single(({ isReady }) => Number(isReady())),
   exchange_paused: single(({ isPaused }) => Number(isPaused())),

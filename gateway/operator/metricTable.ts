@@ -48,6 +48,15 @@ export const METRICS = {
   exchange_queries_waiting: gauge('Queries of the past that wait for a thread.', []),
   exchange_kept_answers: gauge('Answers kept for idempotency keys, of all accounts.', []),
   exchange_kept_answers_bytes: gauge('Their bytes.', []),
+  // The cluster; absent without one.
+  exchange_cluster_leading: gauge('1 while this member leads, 0 while it is a standby.', []),
+  exchange_cluster_epoch: gauge('The number of the lead that this member has or follows.', []),
+  exchange_cluster_stale_seconds: gauge('How long ago the log held what this standby shows.', []),
+  exchange_cluster_log_bytes: gauge('The room that the log takes in its database.', []),
+  exchange_cluster_waiting_rows: gauge('Rows of this leader that the log does not hold yet.', []),
+  exchange_cluster_oldest_wait_seconds: gauge('For how long the oldest of them has waited.', []),
+  exchange_cluster_append_seconds: gauge('How long the last rows took until they were held.', []),
+  exchange_cluster_behind_rows: gauge('Rows of the log that a member has not applied yet.', ['member']),
   // Shards.
   exchange_shard_ready: gauge('1 while the shard accepts commands.', SHARD),
   exchange_open_orders: gauge('Open orders.', SHARD),

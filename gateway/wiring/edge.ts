@@ -293,7 +293,7 @@ export class Edge {
   }
 
   #metricsSources(): MetricsSources {
-    const { stores, trading, threads, lifecycle, clock, chainHealth } = this.#options;
+    const { stores, trading, threads, lifecycle, clock, member, chainHealth } = this.#options;
     return {
       link: trading.link,
       views: stores.views,
@@ -319,6 +319,7 @@ export class Edge {
       pendingApprovals: () => stores.control.approvals.countOpen(clock.nowMs()),
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
+      member,
       settlement: chainHealth,
       positionDifferences: () => threads.positionDifferences,
     };

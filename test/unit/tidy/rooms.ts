@@ -23,12 +23,12 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/snapshot', own: 'base core journal verify', shared: 'base wire' },
   { room: 'engine/projector', own: 'journal snapshot', shared: 'base tables wire' },
   { room: 'engine/settlement', own: 'journal', shared: 'base chain crypto wire' },
+  { room: 'engine/replication', own: 'journal snapshot', shared: 'base wire' },
   {
     room: 'engine/admin',
-    own: 'base book core journal projector settlement snapshot',
+    own: 'base book core journal projector replication settlement snapshot',
     shared: 'base chain client crypto tables wire',
   },
-  { room: 'engine/replication', own: 'journal snapshot', shared: 'base wire' },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/page', own: '', shared: 'base' },
   { room: 'gateway/docs', own: 'page', shared: 'api base' },
@@ -53,7 +53,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/trading', own: 'access http limits process queries shardlink store views', shared: 'api base wire' },
   {
     room: 'gateway/operator',
-    own: 'access chain http limits process shardlink store trading views',
+    own: 'access chain cluster http limits process shardlink store trading views',
     shared: 'api base chain crypto wire',
   },
   { room: 'gateway/stream', own: 'access http process queries shardlink store trading views', shared: 'api base wire' },

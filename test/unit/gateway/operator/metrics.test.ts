@@ -75,6 +75,7 @@ function sources() {
     isPaused: () => false,
     controlReserveBytes: () => 81,
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
+    member: null,
     positionDifferences: () => 93,
     settlement: { latest: SETTLEMENT, unhealthy: 'old', isConnected: true, lowKeys: ['DEPLOYER'] },
     spotCounts: {

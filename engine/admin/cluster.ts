@@ -1,0 +1,55 @@
+/**
+ * `admin cluster status` and `admin cluster fence` (data/docs/cluster.md): they ask the log itself, so they also serve
+ * while no member of the cluster answers.
+ */
+import { PostgresLog } from '../replication/postgresLog.ts';
+import { AdminError } from './directory.ts';
+import { table } from './table.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const HEAD = ['member', 'address', 'role', 'applied', 'behind', 'silent for'];
+
+/** A table of the members, and lines about the log. */
+export function clusterStatus(env: Environment): Promise<string[]> {
+  return withLog(env, async (log) => {
+    const [lease, { start, end, logBytes, members }] = await Promise.all([log.lease(), log.facts()]);
+    const isLed = lease.holder !== '' && lease.expiresInMs > 0;
+    const rows = members.map(({ holder, address, position, silentMs }) => {
+      const role = isLed && holder === lease.holder ? 'leader' : 'standby';
+      return [holder, address, role, String(position), String(end - position), `${(silentMs / 1000).toFixed(1)} s`];
+    });
+    const kept = `the log has the rows ${start} to ${end}, ${logBytes} bytes`;
+    const leads = isLed
+      ? `${lease.holder} leads in epoch ${lease.epoch}`
+      : `no member leads since epoch ${lease.epoch}`;
+    return [...(rows.length === 0 ? [] : table([HEAD, ...rows])), leads, kept];
+  });
+}
+
+/** Ends the lead of any member: it begins anew as a standby, and another one takes over. */
+export function fenceCluster(env: Environment): Promise<string[]> {
+  return withLog(env, async (log) => {
+    const { holder, epoch } = await log.lease();
+    await log.fence();
+    return [holder === '' ? `epoch ${epoch} has ended` : `${holder} does not lead any more: epoch ${epoch} has ended`];
+  });
+}
+
+async function withLog(env: Environment, use: (log: PostgresLog) => Promise<string[]>): Promise<string[]> {
+  const url = env['JOURNAL_URL'] ?? '';
+  if (url === '') throw new AdminError('JOURNAL_URL: set it, the log of the cluster is there');
+  const cluster = env['CLUSTER_NAME'] || 'exchange';
+  const asked = { url, cluster, holder: '', address: '', isUnreplicatedAllowed: true, facts: {} };
+  let log: PostgresLog;
+  try {
+    log = await PostgresLog.open(asked);
+  } catch (error) {
+    throw new AdminError(`the log of the cluster cannot be opened: ${(error as Error).message}`);
+  }
+  try {
+    return await use(log);
+  } finally {
+    await log.close();
+  }
+}

@@ -1,0 +1,44 @@
+/** The commands of an operator that ask the log itself, whether a member answers or not (data/docs/cluster.md). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { clusterStatus, fenceCluster } from '../../engine/admin/cluster.ts';
+import { AdminError } from '../../engine/admin/directory.ts';
+import { PostgresLog } from '../../engine/replication/postgresLog.ts';
+import { NO_POSTGRES, sharedPostgres } from '../support/postgres.ts';
+
+test('cluster status shows the members, and cluster fence ends a lead', { skip: NO_POSTGRES }, async () => {
+  const url = await (await sharedPostgres()).database();
+  const env = { JOURNAL_URL: url, CLUSTER_NAME: 'c' };
+  const [nothing, empty] = await clusterStatus(env);
+  assert.equal(nothing, 'no member leads since epoch 0');
+  assert.match(empty!, /^the log has the rows 0 to 0, \d+ bytes$/);
+  const asMember = (holder: string) => {
+    const address = `http://${holder}`;
+    return PostgresLog.open({ url, cluster: 'c', holder, address, isUnreplicatedAllowed: false, facts: {} });
+  };
+  const [a, b] = [await asMember('a'), await asMember('b')];
+  try {
+    const lead = await a.take(false);
+    await a.append(lead!.epoch, 0, [{ stream: 0, sequence: 3, bytes: new Uint8Array(10) }]);
+    await a.report(1);
+    await b.report(0);
+    const [head, ofA, ofB, leads, kept] = await clusterStatus(env);
+    assert.match(head!, /^member +address +role +applied +behind +silent for/);
+    assert.match(ofA!, /^a +http:\/\/a +leader +1 +0 /);
+    assert.match(ofB!, /^b +http:\/\/b +standby +0 +1 /);
+    assert.equal(leads, 'a leads in epoch 1');
+    assert.match(kept!, /^the log has the rows 1 to 1, \d+ bytes$/);
+    assert.deepEqual(await fenceCluster(env), ['a does not lead any more: epoch 1 has ended']);
+    assert.equal(await a.renew(1), false);
+    assert.equal((await clusterStatus(env)).at(-2), 'no member leads since epoch 2');
+    assert.notEqual(await b.take(false), null, 'another one may lead at once');
+  } finally {
+    await Promise.all([a.close(), b.close()]);
+  }
+});
+
+test('without the address of a log, or with one where there is none, the commands say so', async () => {
+  await assert.rejects(clusterStatus({}), new AdminError('JOURNAL_URL: set it, the log of the cluster is there'));
+  const nowhere = { JOURNAL_URL: 'postgres://exchange@127.0.0.1:1/log' };
+  await assert.rejects(fenceCluster(nowhere), /^AdminError: the log of the cluster cannot be opened: /);
+});
