@@ -143,9 +143,12 @@ class PostgresCluster {
     return `postgres://${USER}@${nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}/${database}`;
   }
 
-  /** The primary is gone, and the standby that has the most takes its place; the other one follows it. */
-  async promote(): Promise<void> {
-    await this.primary.stop('SIGKILL');
+  /**
+   * The standby that has the most takes the place of the primary; the other one follows it.
+   * @param isKilled false leaves the former primary as it is
+   */
+  async promote(isKilled = true): Promise<void> {
+    if (isKilled) await this.primary.stop('SIGKILL');
     const ends = await Promise.all(
       this.standbys.map(async (node) => ({
         node,
