@@ -18,6 +18,8 @@
  * wrote last.
  * Owner: the gateway thread.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
@@ -94,8 +96,7 @@ export class Exchange {
     requireTls(options.config.tls);
     const secrets = options.config.chain === null ? null : openChainKeys(options.config.chain);
     const member = await openMember(options);
-    const isFollowing = member?.ends.some(({ stream }) => stream === STREAM.CONTROL) ?? false;
-    const cluster = member && { isFollowing };
+    const cluster = member && { isFollowing: isOfCluster(member, options.config) };
     const stores = new Stores(options.config, options.clock, options.log, cluster);
     await member?.rejoin(journalsOf(stores, options.config));
     const sharedCounters = await openSharedCounters(options);
@@ -372,6 +373,12 @@ function journalsOf({ control, journalPaths }: Stores, { dataDir: directory }: C
   const { journalKey, journalHeads } = control;
   const journals = journalPaths.map((journalPath, shard) => ({ journalPath, knownHead: journalHeads.of(shard) }));
   return { directory, journalKey, journals };
+}
+
+/** False for the first start of the first member, whose stores make what the others get from the log. */
+function isOfCluster({ ends }: Member, { dataDir }: Config): boolean {
+  // Rows that every member has are trimmed: a log without any says nothing of a member that was one before.
+  return existsSync(join(dataDir, 'control.db')) || ends.some(({ stream }) => stream === STREAM.CONTROL);
 }
 
 /** The client of Redis is a tenth of all the code there is, so a start without Redis does not load it. */
