@@ -14,7 +14,6 @@
  *   CONTROLRECORDS-2  Who leads answers a change once the log holds it: not before a takeover would keep it.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { RecordError } from '../../shared/records/bytes.ts';
 import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
 import { type FileRecord, RecordedFile, type StoreDatabase } from '../../shared/records/recordedFile.ts';
@@ -29,12 +28,14 @@ type Stores = { readonly [store in (typeof RELOADED)[number]]: { reload(changed:
 export class ControlRecords {
   /** For the stores. */
   readonly database: StoreDatabase;
+  readonly #raw: ReturnType<typeof openControlDatabase>;
   readonly #file: RecordedFile;
   #changed: ChangedRows | null;
   #stores: Stores | null = null;
   #log: HeldLog | null = null;
 
   constructor(raw: ReturnType<typeof openControlDatabase>, isFollowing: boolean) {
+    this.#raw = raw;
     this.#file = new RecordedFile({ database: raw, isFollowing, isLocal: isLocalRow });
     this.#changed = isFollowing ? new ChangedRows(raw, keptColumns()) : null;
     this.database = this.#file.database;
@@ -66,12 +67,18 @@ export class ControlRecords {
   /** CONTROLRECORDS-1. Throws a RecordError for a record that does not follow from what is here. */
   apply(record: FileRecord): void {
     const stores = this.#stores;
-    const changed = this.#changed;
     assert(stores !== null && this.#log === null, 'CONTROLRECORDS-1: records are applied by a member that follows');
-    if (changed === null) throw new RecordError('another member has made this cluster: this one starts anew');
+    const changed = this.#follow();
     stores.changes.write(() => this.#file.apply(record));
     const rows = changed.take();
     for (const store of storesOf(rows.tables)) stores[store].reload(rows);
+  }
+
+  /** A member that has found an empty log may lead; it follows when another one was first. */
+  #follow(): ChangedRows {
+    this.#file.follow();
+    this.#changed ??= new ChangedRows(this.#raw, keptColumns());
+    return this.#changed;
   }
 
   /** CONTROLRECORDS-2. True if the log holds every change so far. */

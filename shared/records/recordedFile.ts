@@ -113,6 +113,12 @@ export class RecordedFile {
     return this.#raw.prepare<[], FileRecord>('SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
   }
 
+  /** From now on records of another member come. */
+  follow(): void {
+    assert(this.#log === null, 'RECORDS-3: a member that has led does not follow');
+    this.#isFollowing = true;
+  }
+
   /** From now on this member leads: the queue is put into the log, then each new record. */
   lead(log: RecordLog): void {
     this.#isFollowing = false;

@@ -151,3 +151,19 @@ test('a statement that writes does the same wherever it is run', () => {
   }
   assert.ok(count > 60, `${count} statements were found`);
 });
+
+test('a member that found an empty log follows when another one was first', (t) => {
+  const [firstDir, otherDir] = [temporaryDirectory(), temporaryDirectory()];
+  close(open(firstDir, { isFollowing: false }));
+  cpSync(firstDir, otherDir, { recursive: true });
+  const [first, other] = [firstDir, otherDir].map((dataDir) => open(dataDir, { isFollowing: false }));
+  t.after(() => {
+    for (const each of [first!, other!]) close(each);
+  });
+  const log = new Log();
+  first!.records!.lead(log);
+  first!.platform.setPaused(true);
+  for (const record of log.records) other!.records!.apply(record);
+  assert.equal(other!.platform.paused, true);
+  assert.throws(() => other!.platform.setPaused(false), /RECORDS-3/);
+});
