@@ -24,6 +24,7 @@ const BENCHES = [
   'snapshots',
   'ring',
   'journal',
+  'replication',
   'projector',
   'history',
   'account',
