@@ -163,6 +163,8 @@ export class AuditLog {
   /** Writes the last record and closes the file. */
   async stop(): Promise<void> {
     await this.#applying;
+    // The log takes nothing more: should it never hold the last line, the next start sets it aside.
+    this.#shared = null;
     if (!this.#isFollowing) {
       await this.append({ event: 'stop' }).catch((error) => {
         this.#options.log.error({ err: error }, 'the end of the audit log could not be written');

@@ -13,7 +13,7 @@ import { assert } from '../../shared/base/assert.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
 import type { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 
-type GatewayLogOptions = {
+export type GatewayLogOptions = {
   readonly memory: Pick<Replication, 'held' | 'awaitHeld'>;
   readonly outbox: Pick<OutboxProducer, 'put' | 'flush' | 'isWaiting'>;
   /** Time after which those who wait for a record learn that it is not known whether the log will hold it. */

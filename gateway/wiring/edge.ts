@@ -77,6 +77,8 @@ type EdgeOptions = {
   readonly startedSec: number;
   /** Null without a cluster. */
   readonly member: MemberRole | null;
+  /** In a cluster: a record of the log contradicts what this machine has. */
+  readonly onRefused?: (why: string) => void;
   /** Null: rate limits are counted in this process. */
   readonly sharedCounters: RedisCounterStore | null;
   /** Null without a chain. */
@@ -121,6 +123,7 @@ export class Edge {
       inFlight: this.#keysInFlight,
       clock,
       log,
+      ...(options.onRefused === undefined ? {} : { onRefused: options.onRefused }),
     });
     this.disk = new DiskGuard(
       config.diskReserveBytes,

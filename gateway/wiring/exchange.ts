@@ -36,6 +36,7 @@ import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { Edge } from './edge.ts';
 import { EngineThreads } from './engineThreads.ts';
+import type { GatewayRecords } from './gatewayRecords.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { PeriodicTasks } from './periodic.ts';
 import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } from './readiness.ts';
@@ -77,6 +78,7 @@ export class Exchange {
   port = 0;
   readonly #log: Logger;
   readonly #onFatal: ExchangeOptions['onFatal'];
+  readonly #records: GatewayRecords | null;
   readonly #lifecycle = new Lifecycle();
   readonly #feed = new AdminFeed();
   readonly #threads: EngineThreads;
@@ -145,6 +147,7 @@ export class Exchange {
       onLost: (shard, isDown) => feed.publish(isDown ? 'shard_down' : 'shard_lost', { shard }),
       onFatal,
     });
+    const onRefused = (why: string): void => onFatal(new Error(why));
     this.#edge = new Edge({
       config,
       clock,
@@ -156,12 +159,14 @@ export class Exchange {
       lifecycle,
       startedSec: this.#startedSec,
       member: member?.role ?? null,
+      ...(member === null ? {} : { onRefused }),
       sharedCounters,
       chainHealth: this.#settlement?.health ?? null,
       chainLink: this.#settlement?.link ?? null,
       baseUrl: () => this.baseUrl,
       onError,
     });
+    this.#records = member && stores.join(this.#edge.answers, onRefused);
     this.#periodicTasks = new PeriodicTasks({
       ticking: this.#ticking(),
       volumes: stores.volumes,
@@ -279,14 +284,11 @@ export class Exchange {
   /** Until this member leads, it answers reads from what the log has brought. */
   async #follow(member: Member): Promise<void> {
     const { control, progress } = this.stores;
-    const here = Array.from({ length: control.shards }, (_, shard) => {
-      return { stream: shard, sequence: progress.committed(shard) };
-    });
-    const records = control.records!;
-    member.follow([...here, { stream: STREAM.CONTROL, sequence: records.sequence }], {
+    const here = this.stores.journalPaths.map((_, stream) => ({ stream, sequence: progress.committed(stream) }));
+    member.follow([...here, ...this.#records!.sequences()], {
       postRows: (shard, rows) => this.#threads.shards.follow(shard, rows),
       committed: (shard) => progress.committed(shard),
-      applyRow: (row) => this.stores.follow(row),
+      applyRow: (row) => this.#records!.follow(row),
     });
     await member.caughtUp;
     await awaitReadModel(progress, control.catalog.revisions.current);
@@ -304,8 +306,8 @@ export class Exchange {
     const startMs = performance.now();
     this.#startedSec = Math.floor(this.clock.nowMs() / 1000);
     this.#edge.lead(this.clock.nowMs());
-    await this.#threads.shards.lead();
-    this.stores.lead(member);
+    await Promise.all([this.#threads.shards.lead(), this.#records!.settled()]);
+    this.#records!.lead(member);
     this.trading.link.lead();
     member.mayLead();
     await this.#serve();

@@ -7,11 +7,12 @@
  *   GATEWAYRECORDS-1  `sequences` names what is durable here: after a restart the rows after it are given again, and
  *                     those that are here already change nothing.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
 import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Answers } from '../idempotency/answers.ts';
-import type { GatewayLog } from '../records/gatewayLog.ts';
+import { GatewayLog, type GatewayLogOptions } from '../records/gatewayLog.ts';
 import type { ControlRecords } from '../store/controlRecords.ts';
 import type { LaterSync } from '../store/laterSync.ts';
 
@@ -24,6 +25,10 @@ type GatewayRecordsOptions = {
   readonly onRefused: (why: string) => void;
 };
 
+/** An answer waits no longer for the log; then its outcome is unknown. */
+const HELD_MS = 5000;
+const LOOK_MS = 2;
+
 type StreamSequence = { readonly stream: number; readonly sequence: number };
 
 export class GatewayRecords {
@@ -31,6 +36,8 @@ export class GatewayRecords {
   /** The last record of control.db that is synced. */
   #control: number;
   #syncing: Promise<void> | null = null;
+  /** By stream, the last row that was given. */
+  readonly #given = new Map<number, number>();
 
   constructor(options: GatewayRecordsOptions) {
     this.#options = options;
@@ -40,6 +47,7 @@ export class GatewayRecords {
   /** A row of the log, in its order. Throws a RecordError for one that contradicts what is here. */
   follow({ stream, sequence, bytes }: LogRow): void {
     const { control, answers, audit, onRefused } = this.#options;
+    this.#given.set(stream, sequence);
     if (stream === STREAM.CONTROL) {
       control.apply({ sequence, bytes });
       void this.#sync();
@@ -62,9 +70,16 @@ export class GatewayRecords {
     return (this.sequences().find((each) => each.stream === stream)?.sequence ?? sequence) >= sequence;
   }
 
+  /** Resolves when every row that was given is durable here. */
+  async settled(): Promise<void> {
+    const isSettled = (): boolean => [...this.#given].every(([stream, sequence]) => this.has({ stream, sequence }));
+    while (!isSettled()) await sleep(LOOK_MS);
+  }
+
   /** Every row of the log is applied and durable: from now on this member leads. */
-  lead(log: GatewayLog): void {
+  lead({ memory, outbox }: Pick<GatewayLogOptions, 'memory' | 'outbox'>): void {
     const { control, answers, audit } = this.#options;
+    const log = new GatewayLog({ memory, outbox, patienceMs: HELD_MS });
     control.lead(log.stream(STREAM.CONTROL));
     answers.lead(log.stream(STREAM.ANSWERS));
     audit.lead(log.stream(STREAM.AUDIT));

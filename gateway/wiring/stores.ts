@@ -9,11 +9,10 @@ import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 import { createShardMeters, ShardMeters } from '../../shared/wire/shardMeters.ts';
 import { createSpotMemory, SpotCounts } from '../../shared/wire/spotLayout.ts';
 import { AuditLog } from '../audit/log.ts';
-import type { Member } from '../cluster/member.ts';
+import type { Answers } from '../idempotency/answers.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { QueryPool } from '../queries/pool.ts';
@@ -24,12 +23,10 @@ import { SETTLEMENT_FILE } from '../store/settlementMode.ts';
 import { PrivateLog } from '../stream/private/log.ts';
 import { Views } from '../views/index.ts';
 import { CatalogFeed } from './catalogFeed.ts';
+import { GatewayRecords } from './gatewayRecords.ts';
 import { explain } from './readiness.ts';
 
 type ControlRole = Parameters<typeof openControl>[1];
-
-/** An answer whose change the log does not hold by then is OUTCOME_UNKNOWN. */
-const HELD_MS = 5000;
 
 export class Stores {
   readonly control: Control;
@@ -63,7 +60,7 @@ export class Stores {
     makeDataDir(dataDir);
     this.control = openControl(config, cluster);
     const { shards, accounts, catalog, orderGroups } = this.control;
-    this.audit = openAudit(config, this.control, clock, log);
+    this.audit = openAudit(config, this.control, clock, log, cluster !== null);
     this.isNew = accounts.count === 0 && catalog.markets.length === 0;
     this.views = new Views(shards);
     this.progressMemory = Progress.create(shards);
@@ -90,21 +87,11 @@ export class Stores {
     this.privateLog = new PrivateLog({ directory: join(dataDir, 'private'), shards });
   }
 
-  /** Makes a change that the leader of the cluster has made. */
-  follow({ stream, sequence, bytes }: LogRow): void {
-    assert(stream === STREAM.CONTROL, 'stores: no other stream of the gateway has rows');
-    this.control.records!.apply({ sequence, bytes });
-  }
-
-  /** From now on changes are made here, and go into the log. */
-  lead({ memory, outbox }: Pick<Member, 'memory' | 'outbox'>): void {
-    this.control.records!.lead({
-      put: (sequence, bytes) => outbox.put({ stream: STREAM.CONTROL, sequence, bytes }),
-      held: () => memory.held(STREAM.CONTROL),
-      whenHeld: async (sequence) => {
-        if (!(await memory.awaitHeld(STREAM.CONTROL, sequence, HELD_MS))) throw new Error('the log does not hold it');
-      },
-    });
+  /** In a cluster: the answers are open too, and rows may come. @param onRefused one contradicts what is here */
+  join(answers: Answers, onRefused: (why: string) => void): GatewayRecords {
+    const { changes, records } = this.control;
+    assert(records !== null, 'stores: only a member of a cluster has records');
+    return new GatewayRecords({ control: records, changes, answers, audit: this.audit, onRefused });
   }
 
   async close(): Promise<void> {
@@ -115,13 +102,24 @@ export class Stores {
   }
 }
 
-function openAudit({ dataDir }: Config, { auditKey, platform }: Control, clock: Clock, log: Logger): AuditLog {
+function openAudit(
+  { dataDir }: Config,
+  { auditKey, platform }: Control,
+  clock: Clock,
+  log: Logger,
+  isFollowing: boolean,
+): AuditLog {
   const knownHead = {
     read: () => platform.auditHead,
     write: (head: AuditHead) => platform.setAuditHead(head),
   };
+  const knownShared = {
+    read: () => platform.auditShared,
+    write: (sequence: number) => platform.setAuditShared(sequence),
+  };
+  const path = join(dataDir, 'audit.log');
   try {
-    return new AuditLog({ path: join(dataDir, 'audit.log'), key: auditKey, clock, log, knownHead });
+    return new AuditLog({ path, key: auditKey, clock, log, knownHead, knownShared, isFollowing });
   } catch (error) {
     explain(error as Error);
   }

@@ -8,7 +8,6 @@ import type { KeyedAnswer } from '../../../../gateway/idempotency/answerBatch.ts
 import { Answers } from '../../../../gateway/idempotency/answers.ts';
 import { parseConfig } from '../../../../gateway/process/config.ts';
 import { createLogger } from '../../../../gateway/process/log.ts';
-import { GatewayLog } from '../../../../gateway/records/gatewayLog.ts';
 import { openControl } from '../../../../gateway/store/control.ts';
 import { ControlSeed } from '../../../../gateway/store/controlSeed.ts';
 import { GatewayRecords } from '../../../../gateway/wiring/gatewayRecords.ts';
@@ -28,7 +27,6 @@ import { ManualClock } from '../../../support/manualClock.ts';
 import { Random } from '../../../support/random.ts';
 
 const ENV = { DEV_MODE: 'true', MASTER_KEY: '5'.repeat(64), SHARDS: '1' };
-const PATIENCE_MS = 60_000;
 const CALM_MS = 1_790_000_000_000;
 
 /** The log that all members share, in memory. */
@@ -52,7 +50,7 @@ class Member {
   readonly #memory = new Replication(Replication.create(1));
   readonly #ring = createRingBuffer(1 << 20);
   readonly #outbox = new OutboxConsumer(this.#ring);
-  readonly #gatewayLog;
+  readonly #producer = new OutboxProducer(this.#ring);
   #position = 0;
 
   constructor(log: Log, dataDir = temporaryDirectory()) {
@@ -79,8 +77,6 @@ class Member {
     });
     const { answers, audit } = this;
     this.records = new GatewayRecords({ control: this.control.records!, changes, answers, audit, onRefused });
-    const outbox = new OutboxProducer(this.#ring);
-    this.#gatewayLog = new GatewayLog({ memory: this.#memory, outbox, patienceMs: PATIENCE_MS });
   }
 
   /** Applies what the log has more. */
@@ -94,7 +90,7 @@ class Member {
 
   async lead(): Promise<void> {
     for (const stream of Object.values(STREAM)) this.#memory.setHeld(stream, this.#log.endOf(stream));
-    this.records.lead(this.#gatewayLog);
+    this.records.lead({ memory: this.#memory, outbox: this.#producer });
     this.answers.caughtUp();
     await eventually('the writer is there', async () => this.answers.isOpen);
   }
@@ -132,7 +128,6 @@ class Member {
   async close(): Promise<void> {
     // Nothing more gets into the log.
     this.#memory.setState('lost');
-    this.#gatewayLog.close();
     await this.answers.stop();
     await this.audit.stop();
     this.control.changes.close();
