@@ -7,7 +7,8 @@ import { ERRORS } from '../../../../../shared/base/errors.ts';
 import { TestCall } from '../../../../support/calls.ts';
 
 const HASH = new Uint8Array(32);
-const NEWEST = { id: 'row', usdcMicro: -5, referenceHash: null, entryHash: '0x1', movedMs: 0 };
+const settlement = { status: 'settled', hash: null };
+const NEWEST = { id: 'row', usdcMicro: -5, referenceHash: null, entryHash: '0x1', movedMs: 0, settlement };
 
 async function ask(query: object, result: object) {
   const queries = { ofAccount: async () => result as never };
