@@ -11,7 +11,7 @@ const CHROMIUM = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find(
 export const NO_CHROMIUM =
   CHROMIUM === undefined && 'chromium is not installed (Debian: apt-get install chromium-headless-shell)';
 /** Far above what anything on a page takes, even on a busy machine: it only turns what never comes into a failure. */
-const PATIENCE_MS = 300_000;
+const PATIENCE_MS = 90_000;
 
 /** Without the last ones it connects to the outside by itself. */
 const ARGS = [

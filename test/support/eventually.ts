@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 const LOOK_EVERY_MS = 20;
 /** Far above anything a server needs: it only turns waiting without end into a failure. */
-const LIMIT_MS = 300_000;
+const LIMIT_MS = 120_000;
 
 export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
   const deadline = performance.now() + LIMIT_MS;
