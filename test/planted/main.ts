@@ -6,7 +6,8 @@
  * texts in their name or their file (npm run planted -- snapshot journal).
  */
 import { type Failure, ProjectCopy } from '../support/projectCopy.ts';
-import { FAULTS, type Fault } from './faults.ts';
+import type { Fault } from './faults/fault.ts';
+import { FAULTS } from './faults.ts';
 
 /** A fault may as well make a test wait for ever. */
 const TEST_LIMIT_MS = 120_000;
