@@ -1,6 +1,6 @@
 /**
- * The position up to which a member has applied the log: a standby by what the gateway says, a leader by what was held
- * long ago.
+ * The positions up to which a member has applied the log, and has it durably: a standby by what the gateway says, a
+ * leader by what was held long ago.
  *
  * Invariant:
  *   APPLIED-1  The durable position never covers a row that this machine could lose in a power cut: rows up to it may
@@ -15,6 +15,7 @@ const NOTE_MS = 1000;
 
 export class AppliedPositions {
   #applied = 0;
+  #durable = 0;
   #bytes = 0;
   /** The messages that are not applied yet: the last position of each, and its bytes. */
   readonly #posted: { readonly position: number; readonly bytes: number }[] = [];
@@ -31,8 +32,9 @@ export class AppliedPositions {
     this.#bytes += bytes;
   }
 
-  apply(position: number): void {
+  apply(position: number, durable: number): void {
     this.#applied = Math.max(this.#applied, position);
+    this.#durable = Math.max(this.#durable, durable);
     while (this.#posted.length > 0 && this.#posted[0]!.position <= this.#applied) {
       this.#bytes -= this.#posted.shift()!.bytes;
     }
@@ -46,8 +48,8 @@ export class AppliedPositions {
   /** The position up to which this member has every row durably. */
   durable(nowMs: number): number {
     while (this.#heldAt.length > 0 && this.#heldAt[0]!.atMs < nowMs - LEADER_DURABLE_MS) {
-      this.#applied = Math.max(this.#applied, this.#heldAt.shift()!.position);
+      this.#durable = Math.max(this.#durable, this.#heldAt.shift()!.position);
     }
-    return this.#applied;
+    return this.#durable;
   }
 }

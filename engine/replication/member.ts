@@ -94,7 +94,7 @@ export class Member {
   receive(request: Exclude<ReplicationRequest, 'stop'>): void {
     if ('follow' in request) void this.#live(request.follow);
     else if ('rejoin' in request) this.#rejoin(request.rejoin);
-    else if ('applied' in request) this.#applied.apply(request.applied);
+    else if ('applied' in request) this.#applied.apply(request.applied, request.durable);
     else if ('mayLead' in request) this.#mayLead();
     else if ('promote' in request) this.#isForced = true;
     else void this.#log.fence().catch((error: Error) => this.#note(error));
@@ -151,7 +151,7 @@ export class Member {
       const next = firsts.filter((name) => name !== null).map(({ position }) => position);
       this.#position = next.length > 0 ? Math.min(...next) - 1 : end;
     });
-    this.#applied.apply(this.#position);
+    this.#applied.apply(this.#position, this.#position);
     this.#local = local;
   }
 

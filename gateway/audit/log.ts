@@ -74,6 +74,7 @@ export class AuditLog {
   #shared: HeldLog | null = null;
   #sharedSequence = 0;
   #notedShared = 0;
+  #noting: NodeJS.Timeout | null = null;
   /** Applying and writing, one after the other. */
   #applying: Promise<void> = Promise.resolve();
 
@@ -136,6 +137,11 @@ export class AuditLog {
     return this.#sharedSequence;
   }
 
+  /** The same as far as control.db knows it: after a restart it is no less. */
+  get notedShared(): number {
+    return this.#notedShared;
+  }
+
   /** Bytes of the file that hold durable records. */
   get lengthBytes(): number {
     return this.#file.lengthBytes;
@@ -163,6 +169,7 @@ export class AuditLog {
   /** Writes the last record and closes the file. */
   async stop(): Promise<void> {
     await this.#applying;
+    if (this.#noting !== null) clearTimeout(this.#noting);
     // The log takes nothing more: should it never hold the last line, the next start sets it aside.
     this.#shared = null;
     if (!this.#isFollowing) {
@@ -232,6 +239,15 @@ export class AuditLog {
   async #apply({ sequence, bytes }: FileRecord): Promise<void> {
     await this.#applyLines(bytes);
     this.#sharedSequence = Math.max(this.#sharedSequence, sequence);
+    this.#noteSoon();
+  }
+
+  /** Once for all records of a second: each note is a sync of control.db. */
+  #noteSoon(): void {
+    this.#noting ??= setTimeout(() => {
+      this.#noting = null;
+      this.#note();
+    }, NOTE_MS).unref();
   }
 
   async #applyLines(bytes: Uint8Array): Promise<void> {

@@ -9,7 +9,8 @@
  * Invariants:
  *   LOGFOLLOWER-1  Every row is handed on once and in order, so a shard never gets one before a change of the stores
  *                  that it rests on.
- *   LOGFOLLOWER-2  `applied` is the last position up to which every row is durable on this machine.
+ *   LOGFOLLOWER-2  Every row up to `durable` is on the disk of this machine, and a restart knows it: the log may be
+ *                  trimmed so far. Rows of the stores are applied before they are durable.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
@@ -19,8 +20,10 @@ export type FollowTarget = {
   postRows(shard: number, rows: readonly LogRow[]): void;
   /** The last sequence that is durable in the journal of the shard. */
   committed(shard: number): number;
-  /** Applies a row of the gateway's databases, durably. */
+  /** Applies a row of the gateway's databases. */
   applyRow(row: LogRow): void;
+  /** The last sequence of a stream of the gateway that is durable and would be known after a restart. */
+  durable(stream: number): number;
 };
 
 type Pending = { readonly position: number; readonly sequence: number };
@@ -31,6 +34,8 @@ export class LogFollower {
   readonly #target: FollowTarget;
   /** By shard: the rows that its thread has not applied yet, in order. */
   readonly #pending: Pending[][];
+  /** By stream of the gateway: the rows that are applied and not durable yet, in order. */
+  readonly #undurable = new Map<number, Pending[]>();
   /** The last row that was handed on. */
   #received = 0;
   #seen: Seen[] = [];
@@ -47,9 +52,16 @@ export class LogFollower {
     return this.#asOfMs;
   }
 
-  /** LOGFOLLOWER-2. */
+  /** The last position up to which every row is applied. */
   get applied(): number {
     return this.#forget();
+  }
+
+  /** LOGFOLLOWER-2. */
+  get durable(): number {
+    const applied = this.#forget();
+    for (const [stream, rows] of this.#undurable) forgetUpTo(rows, this.#target.durable(stream));
+    return leastOf(this.#undurable.values(), applied);
   }
 
   /** True when every row that was received is applied. */
@@ -68,25 +80,39 @@ export class LogFollower {
         ofShard.push(row);
         ofShards.set(row.stream, ofShard);
         this.#pending[row.stream]!.push({ position: row.position, sequence: row.sequence });
-      } else this.#target.applyRow(row);
+      } else {
+        this.#target.applyRow(row);
+        this.#note(row);
+      }
     }
     for (const [shard, ofShard] of ofShards) this.#target.postRows(shard, ofShard);
     this.#received = Math.max(this.#received, end);
     if (asOfMs !== null) this.#seen.push({ end, asOfMs });
   }
 
+  #note({ stream, position, sequence }: LogRow): void {
+    const rows = this.#undurable.get(stream) ?? [];
+    this.#undurable.set(stream, rows);
+    rows.push({ position, sequence });
+  }
+
   /** Forgets what is applied. @returns the last position up to which everything is. */
   #forget(): number {
-    for (const [shard, pending] of this.#pending.entries()) {
-      const committed = this.#target.committed(shard);
-      const first = pending.findIndex(({ sequence }) => sequence > committed);
-      pending.splice(0, first < 0 ? pending.length : first);
-    }
-    const applied = this.#pending.reduce(
-      (least, [first]) => Math.min(least, (first?.position ?? Infinity) - 1),
-      this.#received,
-    );
+    for (const [shard, pending] of this.#pending.entries()) forgetUpTo(pending, this.#target.committed(shard));
+    const applied = leastOf(this.#pending, this.#received);
     while (this.#seen.length > 0 && this.#seen[0]!.end <= applied) this.#asOfMs = this.#seen.shift()!.asOfMs;
     return applied;
   }
+}
+
+function forgetUpTo(rows: Pending[], last: number): void {
+  const first = rows.findIndex(({ sequence }) => sequence > last);
+  rows.splice(0, first < 0 ? rows.length : first);
+}
+
+/** The position before the first of all these rows, or `end`. */
+function leastOf(rows: Iterable<readonly Pending[]>, end: number): number {
+  let least = end;
+  for (const [first] of rows) if (first !== undefined) least = Math.min(least, first.position - 1);
+  return least;
 }

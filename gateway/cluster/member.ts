@@ -78,6 +78,7 @@ export class Member {
   readonly #worker: Worker;
   readonly #ended: Promise<void>;
   #follower: LogFollower | null = null;
+  /** The sum of the positions that were reported last: neither ever decreases. */
   #reported = 0;
   #epoch = 0;
   #isStopping = false;
@@ -222,10 +223,10 @@ export class Member {
 
   #look(): void {
     const follower = this.#follower!;
-    const { applied, asOfMs } = follower;
-    if (applied > this.#reported) {
-      this.#reported = applied;
-      this.#post({ applied });
+    const { applied, durable, asOfMs } = follower;
+    if (applied + durable > this.#reported) {
+      this.#reported = applied + durable;
+      this.#post({ applied, durable });
     }
     this.role.asOfMs = asOfMs;
     if (asOfMs !== null) this.#onCaughtUp();

@@ -289,6 +289,7 @@ export class Exchange {
       postRows: (shard, rows) => this.#threads.shards.follow(shard, rows),
       committed: (shard) => progress.committed(shard),
       applyRow: (row) => this.#records!.follow(row),
+      durable: (stream) => this.#records!.durable(stream),
     });
     await member.caughtUp;
     await awaitReadModel(progress, control.catalog.revisions.current);

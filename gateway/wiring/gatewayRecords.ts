@@ -20,7 +20,7 @@ type GatewayRecordsOptions = {
   readonly control: Pick<ControlRecords, 'apply' | 'sharedSequence' | 'lead'>;
   readonly changes: Pick<LaterSync, 'synced'>;
   readonly answers: Pick<Answers, 'apply' | 'sequence' | 'lead'>;
-  readonly audit: Pick<AuditLog, 'apply' | 'sharedSequence' | 'lead'>;
+  readonly audit: Pick<AuditLog, 'apply' | 'sharedSequence' | 'notedShared' | 'lead'>;
   /** A row contradicts what is here: the process ends, and joins anew. */
   readonly onRefused: (why: string) => void;
 };
@@ -28,6 +28,7 @@ type GatewayRecordsOptions = {
 /** An answer waits no longer for the log; then its outcome is unknown. */
 const HELD_MS = 5000;
 const LOOK_MS = 2;
+const STREAMS = [STREAM.CONTROL, STREAM.ANSWERS, STREAM.AUDIT] as const;
 
 type StreamSequence = { readonly stream: number; readonly sequence: number };
 
@@ -56,24 +57,24 @@ export class GatewayRecords {
     else assert(stream === STREAM.SETTLEMENT, 'GATEWAYRECORDS-1: every stream of the gateway has its database');
   }
 
-  /** The last row of each stream that is durable here. */
+  /** GATEWAYRECORDS-1 */
   sequences(): StreamSequence[] {
-    return [
-      { stream: STREAM.CONTROL, sequence: this.#control },
-      { stream: STREAM.ANSWERS, sequence: this.#options.answers.sequence },
-      { stream: STREAM.AUDIT, sequence: this.#options.audit.sharedSequence },
-    ];
+    return STREAMS.map((stream) => ({ stream, sequence: this.durable(stream) }));
   }
 
-  /** True once the row, and all rows of its stream before it, are durable here. */
-  has({ stream, sequence }: StreamSequence): boolean {
-    return (this.sequences().find((each) => each.stream === stream)?.sequence ?? sequence) >= sequence;
+  /** The last row of a stream that is durable here, and that a restart knows to be. */
+  durable(stream: number): number {
+    const { answers, audit } = this.#options;
+    if (stream === STREAM.CONTROL) return this.#control;
+    if (stream === STREAM.ANSWERS) return answers.sequence;
+    return stream === STREAM.AUDIT ? audit.notedShared : Infinity;
   }
 
   /** Resolves when every row that was given is durable here. */
   async settled(): Promise<void> {
-    const isSettled = (): boolean => [...this.#given].every(([stream, sequence]) => this.has({ stream, sequence }));
-    while (!isSettled()) await sleep(LOOK_MS);
+    const { audit } = this.#options;
+    const has = (stream: number): number => (stream === STREAM.AUDIT ? audit.sharedSequence : this.durable(stream));
+    while (![...this.#given].every(([stream, sequence]) => has(stream) >= sequence)) await sleep(LOOK_MS);
   }
 
   /** Every row of the log is applied and durable: from now on this member leads. */

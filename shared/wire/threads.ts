@@ -301,8 +301,8 @@ export type ReplicationRequest =
   | { readonly rejoin: JournalsToRejoin }
   /** Start after the rows that are here, those up to these ends. */
   | { readonly follow: readonly LocalEnd[] }
-  /** The rows up to this position are applied, durably. */
-  | { readonly applied: number }
+  /** The rows up to a position are applied, and those up to another one are durable: a restart needs them no more. */
+  | { readonly applied: number; readonly durable: number }
   /** Everything is applied, and the outboxes start after it. */
   | { readonly mayLead: true }
   /** Take the lease although another has it; give it up. */

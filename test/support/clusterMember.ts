@@ -51,7 +51,7 @@ class ClusterMember {
       if ('opened' in message) this.send({ follow: ends });
       if ('rows' in message) {
         this.rows.push(...message.rows);
-        this.send({ applied: message.end });
+        this.send({ applied: message.end, durable: message.end });
       }
       if ('role' in message && message.role === 'leader') this.send({ mayLead: true });
     });

@@ -10,13 +10,15 @@ const row = (position: number, stream: number, sequence: number): LogRow => {
 
 function rig() {
   const committed = [0, 0];
+  const durable = new Map<number, number>();
   const handedOn: string[] = [];
   const follower = new LogFollower(2, {
     postRows: (shard, rows) => handedOn.push(`shard ${shard}: ${rows.map(({ position }) => position)}`),
     committed: (shard) => committed[shard]!,
     applyRow: ({ position }) => handedOn.push(`store: ${position}`),
+    durable: (stream) => durable.get(stream) ?? 0,
   });
-  return { committed, handedOn, follower };
+  return { committed, durable, handedOn, follower };
 }
 
 test('changes of stores are applied before the rows of shards that come after them', () => {
@@ -49,4 +51,22 @@ test('rows that are here already are as good as applied', () => {
   committed[0] = 50;
   follower.receive([row(3, 0, 40), row(4, 0, 50)], 4, 100);
   assert.deepEqual([follower.applied, follower.asOfMs], [4, 100]);
+});
+
+test('LOGFOLLOWER-2: a row of the stores that is applied and not synced is not durable', () => {
+  const { committed, durable, follower } = rig();
+  const { CONTROL, AUDIT } = STREAM;
+  follower.receive([row(1, CONTROL, 1), row(2, 0, 5), row(3, AUDIT, 7), row(4, CONTROL, 2)], 4, 100);
+  committed[0] = 5;
+  assert.deepEqual([follower.applied, follower.durable], [4, 0]);
+  durable.set(AUDIT, 7);
+  assert.equal(follower.durable, 0, 'control.db is behind');
+  durable.set(CONTROL, 1);
+  assert.equal(follower.durable, 3, 'its second row is not synced');
+  committed[0] = 5;
+  follower.receive([row(5, 0, 9)], 5, 200);
+  durable.set(CONTROL, 2);
+  assert.deepEqual([follower.applied, follower.durable], [4, 4], 'and the shard is behind');
+  committed[0] = 9;
+  assert.deepEqual([follower.applied, follower.durable], [5, 5]);
 });

@@ -83,8 +83,11 @@ class Member {
   async follow(): Promise<void> {
     const { rows } = this.#log;
     for (; this.#position < rows.length; this.#position++) this.records.follow(rows[this.#position]!);
-    const isDurable = async () => this.refusals.length > 0 || rows.every((row) => this.records.has(row));
-    await eventually('every row is durable', isDurable);
+    let isSettled = false;
+    void this.records.settled().then(() => {
+      isSettled = true;
+    });
+    await eventually('every row is durable', async () => isSettled || this.refusals.length > 0);
     assert.deepEqual(this.refusals, []);
   }
 
@@ -163,6 +166,11 @@ test('a member that joins with nothing has what the log has, leads, and what it 
   const second = new Member(log);
   t.after(() => second.close());
   await second.follow();
+  for (const stream of [STREAM.CONTROL, STREAM.ANSWERS, STREAM.AUDIT]) {
+    const isDurable = async () => second.records.durable(stream) === log.endOf(stream);
+    await eventually(`stream ${stream} is durable, and a restart knows it`, isDurable);
+  }
+  assert.equal(second.control.platform.auditShared, log.endOf(STREAM.AUDIT));
   same(first, second);
   assert.deepEqual(second.control.journalKey, first.control.journalKey);
   assert.equal(second.answers.find(answer(1))?.body, '{"n":1}');
@@ -222,7 +230,12 @@ test('a member that led takes back what the log never held, but a change of cont
   // A change of control.db that the log never held cannot be taken back.
   second.control.platform.setPaused(true);
   await second.shipped(second.control.changes.durable());
-  await again.follow();
+  const before = again.records.durable(STREAM.CONTROL);
+  const following = again.follow();
+  assert.equal(again.control.platform.paused, true);
+  assert.equal(again.records.durable(STREAM.CONTROL), before, 'what is applied is not synced yet');
+  await following;
+  assert.equal(again.records.durable(STREAM.CONTROL), before + 1);
   await again.close();
   const wrong = new Member(new Log(), first.dataDir);
   await wrong.lead();

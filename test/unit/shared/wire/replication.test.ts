@@ -153,7 +153,7 @@ describe('what the gateway and the replication thread send each other', () => {
     ];
     const requests: ReplicationRequest[] = [
       { follow: [{ stream: 0, sequence: 2 }] },
-      { applied: 1 },
+      { applied: 1, durable: 1 },
       { mayLead: true },
       'stop',
     ];
