@@ -34,7 +34,7 @@ async function main(): Promise<void> {
   const { Exchange } = await import('./wiring/exchange.ts');
   const onFatal = (error: unknown): void => fail(log, error, config.cluster === null ? EXIT_SOFTWARE : EXIT_AGAIN);
   const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal });
-  stopOnSignals(exchange, log);
+  stopInOrder(exchange, log);
   const opened = config.demo ? await (await import('./wiring/demo.ts')).openDemo(exchange, log) : null;
   const flows = config.demoFlow && opened?.demo.flow !== undefined;
   const { token, isNew } = exchange.stores.control.adminToken;
@@ -63,21 +63,21 @@ async function main(): Promise<void> {
   );
 }
 
-function stopOnSignals(exchange: Exchange, log: Logger): void {
-  const stop = async (signal: NodeJS.Signals): Promise<void> => {
+function stopInOrder(exchange: Exchange, log: Logger): void {
+  const stop = async (cause: object, code: number): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
-    log.info({ signal }, 'stopping');
+    log.info(cause, 'stopping');
     setTimeout(() => {
       log.error('did not stop in time');
       process.exit(EXIT_FAILURE);
     }, STOP_WITHIN_MS).unref();
     await exchange.stop(ANSWER_WITHIN_MS);
     log.info('stopped');
-    process.exit(0);
+    process.exit(code);
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  for (const signal of ['SIGTERM', 'SIGINT']) process.on(signal, () => void stop({ signal }, 0));
+  void exchange.handedOver?.then((to) => stop({ handed_over_to: to }, EXIT_AGAIN));
   // Without files to read again a closed terminal ends the process, as it does by default.
   if (exchange.isReloadable) process.on('SIGHUP', () => void exchange.reload());
 }

@@ -35,6 +35,7 @@ const FILES = [
   'test/chain/fiatWorlds.test.ts',
   'test/chain/invariant.test.ts',
   'test/cluster/faults.test.ts',
+  'test/cluster/handOver.test.ts',
   'test/fault/bitflips.test.ts',
   'test/fault/clientStream.test.ts',
   'test/fault/fiat.test.ts',

@@ -34,6 +34,18 @@ CREATE TABLE IF NOT EXISTS exchange_member (
   PRIMARY KEY (cluster, holder)
 );
 
+ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS version text NOT NULL DEFAULT '';
+
+-- The last hand-over that an operator has asked for. It is about one lead, and for a short time.
+CREATE TABLE IF NOT EXISTS exchange_handover (
+  cluster text PRIMARY KEY,
+  epoch bigint NOT NULL,
+  holder text NOT NULL,
+  is_forced boolean NOT NULL,
+  is_accepted boolean NOT NULL,
+  expires_at timestamptz NOT NULL
+);
+
 -- All members of a cluster have the same: the number of shards, the chain, the layout of this log.
 CREATE TABLE IF NOT EXISTS exchange_fact (
   cluster text NOT NULL,

@@ -1,7 +1,8 @@
 /**
- * `admin cluster status` and `admin cluster fence` (data/docs/cluster.md): they ask the log itself, so they also serve
+ * `admin cluster status`, `promote` and `fence` (data/docs/cluster.md): they ask the log itself, so they also serve
  * while no member of the cluster answers.
  */
+import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
 import { AdminError } from './directory.ts';
 import { table } from './table.ts';
@@ -27,6 +28,24 @@ export function clusterStatus(env: Environment): Promise<string[]> {
   });
 }
 
+/**
+ * Hands the lead over, and waits until it is done.
+ * @param named null: the standby that has followed furthest
+ * @param isForced whether the member takes the lead from a leader that goes on
+ */
+export function promote(env: Environment, named: string | null, isForced: boolean): Promise<string[]> {
+  return withLog(env, async (log) => {
+    try {
+      const asked = await askHandOver(log, named, isForced);
+      if (asked.isDone) return [`${asked.to} leads already, in epoch ${asked.epoch}`];
+      const { epoch, address } = await awaitHandOver(log, asked, isForced);
+      return [`${asked.to} leads in epoch ${epoch}, at ${address}`];
+    } catch (error) {
+      throw error instanceof HandOverRefused ? new AdminError(error.message) : error;
+    }
+  });
+}
+
 /** Ends the lead of any member: it begins anew as a standby, and another one takes over. */
 export function fenceCluster(env: Environment): Promise<string[]> {
   return withLog(env, async (log) => {
@@ -40,10 +59,9 @@ async function withLog(env: Environment, use: (log: PostgresLog) => Promise<stri
   const url = env['JOURNAL_URL'] ?? '';
   if (url === '') throw new AdminError('JOURNAL_URL: set it, the log of the cluster is there');
   const cluster = env['CLUSTER_NAME'] || 'exchange';
-  const asked = { url, cluster, holder: '', address: '', isUnreplicatedAllowed: true, facts: {} };
   let log: PostgresLog;
   try {
-    log = await PostgresLog.open(asked);
+    log = await PostgresLog.observe({ url, cluster });
   } catch (error) {
     throw new AdminError(`the log of the cluster cannot be opened: ${(error as Error).message}`);
   }

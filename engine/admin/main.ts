@@ -27,52 +27,8 @@ import { rotateMasterKey } from './keyRotation.ts';
 import { type Plan, planRepair } from './plan.ts';
 import { backUp, type RebuildOptions, rebuild, verifyProjections } from './projections.ts';
 import { carryOut } from './repair.ts';
+import { USAGE } from './usage.ts';
 import { describeShards, howToProceed } from './verify.ts';
-
-const USAGE = `Usage:
-  npm run admin -- journal verify [--data DIR]
-      checks every journal, mark and snapshot, and replays everything; the exchange may be running
-  npm run admin -- journal repair [--data DIR] [--shard K] [--accept-loss]
-      does what is safe; with --accept-loss also what gives something up, and says what; nothing is deleted
-  npm run admin -- journal export [--data DIR] [--market UUID] [--from N] [--format ndjson]
-      the history, a line per event, from record N of each shard on; the exchange may be running
-  npm run admin -- journal adopt [--data DIR]
-      makes a new journal.key and vouches for the records there are: after an upgrade from a version without one
-  npm run admin -- projections rebuild [--data DIR] [--from FILE] [--accept-loss]
-      makes read.db anew from the journals, or from a copy and the records after it; the exchange must be stopped; the
-      old file is replaced when the new one is whole; --accept-loss: also where it has history that nothing else has
-  npm run admin -- projections verify [--data DIR]
-      compares read.db with the journals and with the engine's state; the exchange must be stopped
-  npm run admin -- projections backup FILE [--data DIR]
-      copies read.db to FILE, as it is at one moment; the exchange may be running
-  npm run admin -- keys rotate [--data DIR]
-      seals all secrets under a new master key: NEW_MASTER_KEY, or a random one where the key is a file of DIR; the
-      exchange must be stopped; after an interruption the same command finishes the rotation
-  npm run admin -- audit [--data DIR]
-      adds up every balance from the journals alone and compares; the exchange may be running, but only of one that is
-      stopped deposits and withdrawals are compared with control.db
-  npm run admin -- audit-log [--data DIR] [--from N]
-      writes the audit log from record N on, a line of JSON per record, and says on standard error whether its chain is
-      whole; the exchange may be running
-  npm run admin -- chain reconcile [--data DIR] [--all]
-      compares every balance of the ledger with what the chain holds, at the last block that settlement has read; shows
-      those that differ, with --all the others too, in millionths; the exchange may be running; RPC_URL is that of it
-  npm run admin -- chain adopt [--data DIR]
-      brings a settlement.db that is older than its journals up to them, with what control.db and the chain know; the
-      exchange must be stopped; RPC_URL is that of it
-  npm run admin -- cluster status
-      shows the members of a cluster, which of them leads, and how far each has followed the log in JOURNAL_URL
-  npm run admin -- cluster fence
-      ends the lead of whichever member has it: another one takes over, and the former leader becomes a standby
-  npm run admin -- catalogue import FILE [--data DIR] [--url URL]
-      sends the events and markets of FILE, a line of JSON each, to a running exchange; what is there already stays as
-      it is, so after an interruption the same command goes on; lines that fail are named on standard error
-  npm run admin -- catalogue export FILE [--data DIR] [--url URL]
-      writes all events and markets of a running exchange to FILE, in the form that import reads
-
-FILE may be - for standard input or output. URL is BASE_URL or http://127.0.0.1:8080; the token is ADMIN_TOKEN or that
-in DIR/admin.token.
-DIR is DATA_DIR or data/live. MASTER_KEY is needed where the exchange was started with it.`;
 
 const OPTIONS = {
   data: { type: 'string' },
@@ -83,6 +39,7 @@ const OPTIONS = {
   format: { type: 'string' },
   url: { type: 'string' },
   all: { type: 'boolean' },
+  now: { type: 'boolean' },
   'accept-loss': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;
@@ -99,9 +56,9 @@ class UsageError extends Error {
 
 type Command = {
   readonly options: readonly OptionName[];
-  /** The name of a file follows the name of the command. */
-  readonly takesFile?: boolean;
-  readonly run: (options: Options, file: string) => Promise<boolean>;
+  /** The name of a file follows the name of the command, or that of a member may. */
+  readonly takes?: 'file' | 'member';
+  readonly run: (options: Options, argument: string) => Promise<boolean>;
 };
 
 const COMMANDS: Record<string, Command> = {
@@ -111,16 +68,21 @@ const COMMANDS: Record<string, Command> = {
   'journal adopt': { options: [], run: adoptJournals },
   'projections rebuild': { options: ['from', 'accept-loss'], run: rebuildProjections },
   'projections verify': { options: [], run: checkProjections },
-  'projections backup': { options: [], takesFile: true, run: backUpProjections },
+  'projections backup': { options: [], takes: 'file', run: backUpProjections },
   'keys rotate': { options: [], run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
   'chain reconcile': { options: ['all'], run: reconcileWithChain },
   'chain adopt': { options: [], run: adoptOlderSettlement },
-  'cluster status': { options: [], run: showCluster },
-  'cluster fence': { options: [], run: fence },
-  'catalogue import': { options: ['url'], takesFile: true, run: importCatalogue },
-  'catalogue export': { options: ['url'], takesFile: true, run: exportCatalogue },
+  'cluster status': { options: [], run: () => ofCluster((cluster) => cluster.clusterStatus(process.env)) },
+  'cluster promote': {
+    options: ['now'],
+    takes: 'member',
+    run: ({ now }, member) => ofCluster((cluster) => cluster.promote(process.env, member || null, now === true)),
+  },
+  'cluster fence': { options: [], run: () => ofCluster((cluster) => cluster.fenceCluster(process.env)) },
+  'catalogue import': { options: ['url'], takes: 'file', run: importCatalogue },
+  'catalogue export': { options: ['url'], takes: 'file', run: exportCatalogue },
 };
 
 function parse(args: string[]) {
@@ -137,16 +99,18 @@ async function run(args: string[]): Promise<boolean> {
     console.log(USAGE);
     return true;
   }
-  const takesFile = COMMANDS[positionals.slice(0, 2).join(' ')]?.takesFile === true;
-  const [name, file = ''] = takesFile ? [positionals.slice(0, 2).join(' '), positionals[2]] : [positionals.join(' ')];
+  const named = positionals.slice(0, 2).join(' ');
+  const takes = COMMANDS[named]?.takes;
+  const [name, argument = ''] = takes === undefined ? [positionals.join(' ')] : [named, positionals[2]];
   const command = COMMANDS[name];
   if (command === undefined) throw new UsageError(name === '' ? 'a command is missing' : `unknown command: ${name}`);
-  if (takesFile && (file === '' || positionals.length > 3)) throw new UsageError(`${name} needs one file`);
+  if (takes === 'file' && (argument === '' || positionals.length > 3)) throw new UsageError(`${name} needs one file`);
+  if (takes === 'member' && positionals.length > 3) throw new UsageError(`${name} takes one member`);
   for (const option of Object.keys(values)) {
     const isKnown = option === 'data' || command.options.includes(option as OptionName);
     if (!isKnown) throw new UsageError(`${name} has no option --${option}`);
   }
-  return command.run(values, file);
+  return command.run(values, argument);
 }
 
 async function verify(options: Options): Promise<boolean> {
@@ -283,15 +247,9 @@ async function auditLog(options: Options): Promise<boolean> {
   return isSound;
 }
 
-async function showCluster(): Promise<boolean> {
-  const { clusterStatus } = await import('./cluster.ts');
-  console.log((await clusterStatus(process.env)).join('\n'));
-  return true;
-}
-
-async function fence(): Promise<boolean> {
-  const { fenceCluster } = await import('./cluster.ts');
-  console.log((await fenceCluster(process.env)).join('\n'));
+/** The driver of the database takes a while to load, and only these commands need it. */
+async function ofCluster(ask: (cluster: typeof import('./cluster.ts')) => Promise<string[]>): Promise<boolean> {
+  console.log((await ask(await import('./cluster.ts'))).join('\n'));
   return true;
 }
 

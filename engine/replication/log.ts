@@ -10,7 +10,7 @@
  *   CLUSTERLOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
  */
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
-import type { LeaderOf, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
+import type { HandOverStatus, LeaderOf, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
 
 /** The lease as it stands; at most 0 when it has ended. */
 export type Lease = LeaderOf & { readonly expiresInMs: number };
@@ -30,7 +30,10 @@ export type Resolved = {
 
 /** Every call may reject: then its outcome is not known. */
 export type ReplicatedLog = {
-  /** Takes the lease if it has ended, or in any case. @returns the new epoch and the log's end, or null. */
+  /**
+   * Takes the lease if it has ended, or in any case. One that is to be handed over waits a while for the member that
+   * was named. @returns the new epoch and the log's end, or null.
+   */
   take(isForced: boolean): Promise<{ readonly epoch: number; readonly end: number } | null>;
   lease(): Promise<Lease>;
   /** @returns false when another has taken over. */
@@ -39,6 +42,12 @@ export type ReplicatedLog = {
   release(epoch: number): Promise<void>;
   /** Ends the lease and the epoch of any leader, without a new one. */
   fence(): Promise<void>;
+  /** Notes that this lead is to go to another member. @returns false where another hand-over is underway. */
+  askHandOver(asked: AskedHandOver): Promise<boolean>;
+  /** This member is ready for the lead that it is named for. */
+  acceptHandOver(epoch: number): Promise<void>;
+  /** @returns false when there is none that was not accepted. */
+  withdrawHandOver(asked: AskedHandOver): Promise<boolean>;
   /**
    * Appends rows behind the row at `after`. Several calls may be underway, and are made in order.
    * @returns false when nothing was added: another has taken over, or a call before has failed.
@@ -63,12 +72,17 @@ export type ReplicatedLog = {
   close(): Promise<void>;
 };
 
+/** The lead of an epoch goes to a member; forced: although the leader goes on. */
+export type AskedHandOver = { readonly epoch: number; readonly to: string; readonly isForced: boolean };
+
 /** For the status. */
 export type LogFacts = {
   readonly start: number;
   readonly end: number;
   readonly logBytes: number;
   readonly members: readonly MemberStatus[];
+  /** The hand-over of the present lead; null where none was asked for. */
+  readonly handOver: HandOverStatus | null;
 };
 
 /** This process may not take part in the cluster: another attempt would end the same way. */

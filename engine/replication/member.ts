@@ -25,6 +25,7 @@ import type {
   ReplicationStatus,
 } from '../../shared/wire/threads.ts';
 import { AppliedPositions } from './applied.ts';
+import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
 import { Outboxes } from './outboxes.ts';
@@ -72,9 +73,9 @@ export class Member {
   #last: RowName | null = null;
   /** The last sequence of each stream that this process had before it followed. */
   #local: ReadonlyMap<number, number> = new Map();
-  #isForced = false;
+  readonly #handOvers: HandOvers;
   #mayLead: () => void = () => {};
-  #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [] };
+  #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [], handOver: null };
   #problem: string | null = null;
 
   constructor({ options, log, post }: Parts) {
@@ -82,6 +83,7 @@ export class Member {
     this.#log = log;
     this.#post = post;
     this.#memory = new Replication(options.memory);
+    this.#handOvers = new HandOvers(log, options.holder, (to) => this.#post({ handOver: to }));
     this.#outboxes = new Outboxes(options.outboxes, () => this.#ship());
   }
 
@@ -96,8 +98,7 @@ export class Member {
     else if ('rejoin' in request) this.#rejoin(request.rejoin);
     else if ('applied' in request) this.#applied.apply(request.applied, request.durable);
     else if ('mayLead' in request) this.#mayLead();
-    else if ('promote' in request) this.#isForced = true;
-    else void this.#log.fence().catch((error: Error) => this.#note(error));
+    else void this.#handOvers.ask(request.handOver).then((asked) => this.#post({ asked }));
   }
 
   /** The planned end: ships what is left, and gives the lease back, so that a standby takes it at once. */
@@ -165,9 +166,9 @@ export class Member {
           await this.#requireLast();
           nextLookMs = performance.now() + LEASE_POLL_MS;
           this.#show(lease);
-          if (lease.expiresInMs <= 0 || this.#isForced) {
-            const taken = await this.#log.take(this.#isForced);
-            this.#isForced = false;
+          const isForced = this.#handOvers.isForced(lease);
+          if (lease.expiresInMs <= 0 || isForced) {
+            const taken = await this.#log.take(isForced);
             if (taken !== null) return await this.#finish(taken.epoch, taken.end);
           }
         }
@@ -309,6 +310,10 @@ export class Member {
   async #postStatus(): Promise<void> {
     try {
       this.#facts = await this.#log.facts();
+      await this.#handOvers.look(this.#facts, {
+        applied: this.#applied.durable(performance.now()),
+        leadsIn: this.#shipper === null ? null : this.#epoch,
+      });
     } finally {
       const shipper = this.#shipper;
       const status: ReplicationStatus = {

@@ -19,14 +19,27 @@
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
-import type { MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
-import { type Connection, type Purpose, Servers } from './connection.ts';
-import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type Resolved, type RowName } from './log.ts';
+import type { HandOverStatus, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
+import { type Connection, type Purpose, Servers, type Statement } from './connection.ts';
+import {
+  type AskedHandOver,
+  type Lease,
+  type LogFacts,
+  NotAMemberError,
+  type ReplicatedLog,
+  type Resolved,
+  type RowName,
+} from './log.ts';
 import { SQL } from './statements.ts';
 
 const SCHEMA_URL = new URL('../../data/schema/log.sql', import.meta.url);
 /** A lease that is not renewed ends after this time, by the database's clock. */
 const LEASE_MS = 2000;
+/** A hand-over that was asked for is accepted within this time, or forgotten; then the leader has the second time. */
+const ASKED_MS = 10_000;
+const ACCEPTED_MS = 15_000;
+/** A lease that has ended waits so long for the member that it is handed over to. */
+const KEPT_MS = 3000;
 /** A statement that is older than this makes the connections look whether their server is still there. */
 const SUSPECT_MS = 1000;
 const LOOK_EVERY_MS = 250;
@@ -41,6 +54,8 @@ export type PostgresLogOptions = {
   readonly cluster: string;
   readonly holder: string;
   readonly address: string;
+  /** Of the program that this member runs. */
+  readonly version: string;
   readonly isUnreplicatedAllowed: boolean;
   readonly facts: Readonly<Record<string, string>>;
 };
@@ -72,6 +87,28 @@ export class PostgresLog implements ReplicatedLog {
     }
   }
 
+  /** The log as an operator sees it: no table is made, and nothing waits for the standbys of the database. */
+  static async observe(options: Pick<PostgresLogOptions, 'url' | 'cluster'>): Promise<PostgresLog> {
+    const noMember = { holder: '', address: '', version: '', isUnreplicatedAllowed: true, facts: {} };
+    const log = new PostgresLog({ ...options, ...noMember });
+    try {
+      await log.#requireCluster();
+      return log;
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+  }
+
+  async #requireCluster(): Promise<void> {
+    const { cluster } = this.#options;
+    const found = await this.#read<Lease>(SQL.lease, [cluster]).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === UNDEFINED_TABLE) throw new Error('the database has no log');
+      throw error;
+    });
+    if (found.length === 0) throw new Error(`the database has no cluster ${cluster}`);
+  }
+
   async #prepare(): Promise<void> {
     const { cluster, facts } = this.#options;
     const connection = await this.#connection('write');
@@ -91,7 +128,7 @@ export class PostgresLog implements ReplicatedLog {
   async take(isForced: boolean): Promise<{ epoch: number; end: number } | null> {
     const { cluster, holder, address } = this.#options;
     const connection = await this.#connection('write');
-    const values = [cluster, holder, address, LEASE_MS, isForced];
+    const values = [cluster, holder, address, LEASE_MS, isForced, KEPT_MS];
     const { rows, hasWarning } = await connection.run<{ epoch: number }>(SQL.take, values);
     if (rows[0] === undefined) return null;
     requireReplicated(hasWarning);
@@ -119,8 +156,21 @@ export class PostgresLog implements ReplicatedLog {
 
   async fence(): Promise<void> {
     const connection = await this.#connection('write');
-    const { hasWarning } = await connection.run(SQL.take, [this.#options.cluster, '', '', 0, true]);
+    const { hasWarning } = await connection.run(SQL.take, [this.#options.cluster, '', '', 0, true, 0]);
     requireReplicated(hasWarning);
+  }
+
+  async askHandOver({ epoch, to, isForced }: AskedHandOver): Promise<boolean> {
+    return this.#note(SQL.askHandOver, [this.#options.cluster, epoch, to, isForced, ASKED_MS]);
+  }
+
+  async acceptHandOver(epoch: number): Promise<void> {
+    const { cluster, holder } = this.#options;
+    await this.#note(SQL.acceptHandOver, [cluster, holder, epoch, ACCEPTED_MS]);
+  }
+
+  async withdrawHandOver({ epoch, to }: AskedHandOver): Promise<boolean> {
+    return this.#note(SQL.withdrawHandOver, [this.#options.cluster, to, epoch]);
   }
 
   /** It never opens a connection: what was sent on the one before may still arrive, and `resolve` finds out. */
@@ -185,17 +235,24 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async report(position: number): Promise<void> {
-    const { cluster, holder, address } = this.#options;
-    await this.#read(SQL.report, [cluster, holder, address, position]);
+    const { cluster, holder, address, version } = this.#options;
+    await this.#note(SQL.report, [cluster, holder, address, position, version]);
   }
 
   async facts(): Promise<LogFacts> {
     const { cluster } = this.#options;
-    const [[size], members] = await Promise.all([
-      this.#read<Omit<LogFacts, 'members'>>(SQL.size, [cluster]),
+    const [[size], members, [handOver]] = await Promise.all([
+      this.#read<Pick<LogFacts, 'start' | 'end' | 'logBytes'>>(SQL.size, [cluster]),
       this.#read<MemberStatus>(SQL.members, [cluster]),
+      this.#read<HandOverStatus>(SQL.handOver, [cluster]),
     ]);
-    return { ...size!, members };
+    return { ...size!, members, handOver: handOver ?? null };
+  }
+
+  /** A fact that may be lost with a server of the database. @returns whether it was new. */
+  async #note(statement: Statement, values: readonly unknown[]): Promise<boolean> {
+    const connection = await this.#connection('read');
+    return (await connection.runWithin(READ_WITHIN_MS, statement, values)).count > 0;
   }
 
   async trim(): Promise<number> {
@@ -213,7 +270,7 @@ export class PostgresLog implements ReplicatedLog {
     await Promise.allSettled([write?.close(), read?.close()]);
   }
 
-  async #read<Row>(statement: (typeof SQL)[keyof typeof SQL], values: readonly unknown[]): Promise<readonly Row[]> {
+  async #read<Row>(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     const connection = await this.#connection('read');
     return (await connection.runWithin<Row>(READ_WITHIN_MS, statement, values)).rows;
   }
@@ -255,6 +312,8 @@ export class PostgresLog implements ReplicatedLog {
   }
 }
 
+/** An error of PostgreSQL. */
+const UNDEFINED_TABLE = '42P01';
 /** Any number that nothing else in the database locks. */
 const SCHEMA_LOCK = 7_214_001;
 

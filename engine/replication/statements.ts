@@ -20,7 +20,12 @@ export const SQL = {
     'take',
     `UPDATE exchange_leader SET epoch = epoch + 1, holder = $2, address = $3,
        expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
-     WHERE cluster = $1 AND ($5::boolean OR expires_at <= clock_timestamp()) RETURNING epoch`,
+     WHERE cluster = $1 AND ($5::boolean OR (expires_at <= clock_timestamp() AND NOT EXISTS (
+       SELECT FROM exchange_handover AS asked
+       WHERE asked.cluster = $1 AND asked.epoch = exchange_leader.epoch AND asked.holder <> $2
+         AND asked.expires_at > clock_timestamp()
+         AND exchange_leader.expires_at > clock_timestamp() - $6::int * interval '1 millisecond'
+     ))) RETURNING epoch`,
   ),
   renew: statement(
     'renew',
@@ -32,6 +37,32 @@ export const SQL = {
     `SELECT epoch, holder, address,
        (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::float8 AS "expiresInMs"
      FROM exchange_leader WHERE cluster = $1`,
+  ),
+
+  askHandOver: statement(
+    'askHandOver',
+    `INSERT INTO exchange_handover AS asked (cluster, epoch, holder, is_forced, is_accepted, expires_at)
+     VALUES ($1, $2, $3, $4, false, clock_timestamp() + $5::int * interval '1 millisecond')
+     ON CONFLICT (cluster) DO UPDATE
+       SET epoch = excluded.epoch, holder = excluded.holder, is_forced = excluded.is_forced, is_accepted = false,
+         expires_at = excluded.expires_at
+       WHERE asked.epoch <> excluded.epoch OR NOT asked.is_accepted OR asked.expires_at <= clock_timestamp()`,
+  ),
+  acceptHandOver: statement(
+    'acceptHandOver',
+    `UPDATE exchange_handover
+     SET is_accepted = true, expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
+     WHERE cluster = $1 AND holder = $2 AND epoch = $3 AND NOT is_accepted AND expires_at > clock_timestamp()`,
+  ),
+  withdrawHandOver: statement(
+    'withdrawHandOver',
+    'DELETE FROM exchange_handover WHERE cluster = $1 AND holder = $2 AND epoch = $3 AND NOT is_accepted',
+  ),
+  handOver: statement(
+    'handOver',
+    `SELECT epoch, asked.holder AS "to", is_forced AS "isForced", is_accepted AS "isAccepted"
+     FROM exchange_handover AS asked JOIN exchange_leader USING (cluster, epoch)
+     WHERE cluster = $1 AND asked.expires_at > clock_timestamp()`,
   ),
 
   append: statement(
@@ -85,14 +116,15 @@ export const SQL = {
 
   report: statement(
     'report',
-    `INSERT INTO exchange_member (cluster, holder, address, position, seen_at)
-     VALUES ($1, $2, $3, $4, clock_timestamp())
+    `INSERT INTO exchange_member (cluster, holder, address, position, version, seen_at)
+     VALUES ($1, $2, $3, $4, $5, clock_timestamp())
      ON CONFLICT (cluster, holder) DO UPDATE
-       SET address = excluded.address, position = excluded.position, seen_at = excluded.seen_at`,
+       SET address = excluded.address, position = excluded.position, version = excluded.version,
+         seen_at = excluded.seen_at`,
   ),
   members: statement(
     'members',
-    `SELECT holder, address, position,
+    `SELECT holder, address, version, position,
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
      FROM exchange_member WHERE cluster = $1 ORDER BY holder`,
   ),

@@ -15,10 +15,12 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/base/clock.ts';
+import { ownVersion } from '../../shared/base/packages.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type {
+  HandOverAnswer,
   JournalsToRejoin,
   ReplicationMessage,
   ReplicationOptions,
@@ -72,6 +74,8 @@ export class Member {
   readonly caughtUp: Promise<void>;
   /** Resolves with the epoch when this member has the lease and has applied every row. */
   readonly leading: Promise<number>;
+  /** Resolves with a name when that member is ready to lead in the place of this one, which then ends in order. */
+  readonly handedOver: Promise<string>;
   /** The last row of each stream that the log held when it was opened. */
   ends: readonly End[] = [];
   readonly #options: MemberOptions;
@@ -88,6 +92,9 @@ export class Member {
   #onRejoined: (texts: readonly string[]) => void = () => {};
   #onCaughtUp: () => void = () => {};
   #onLeading: (epoch: number) => void = () => {};
+  #onHandedOver: (to: string) => void = () => {};
+  readonly #asking = new Map<number, (answer: HandOverAnswer) => void>();
+  #questions = 0;
 
   /** Resolves when the files of this member agree with the log, or are those of a new one: they may be opened. */
   static async open(options: MemberOptions): Promise<Member> {
@@ -116,6 +123,9 @@ export class Member {
     });
     this.leading = new Promise((resolve) => {
       this.#onLeading = resolve;
+    });
+    this.handedOver = new Promise((resolve) => {
+      this.#onHandedOver = resolve;
     });
     this.#worker = this.#launch();
     this.#ended = new Promise((resolve) => this.#worker.once('exit', () => resolve()));
@@ -151,9 +161,13 @@ export class Member {
     this.#post({ mayLead: true });
   }
 
-  /** Asks for the lease of another, or gives up this member's own. */
-  request(request: 'promote' | 'fence'): void {
-    this.#post(request === 'promote' ? { promote: true } : { fence: true });
+  /** Asks that the lead goes to this member, or to the standby that has followed furthest. */
+  askHandOver(to: string | null): Promise<HandOverAnswer> {
+    return new Promise((resolve) => {
+      const id = ++this.#questions;
+      this.#asking.set(id, resolve);
+      this.#post({ handOver: { id, to } });
+    });
   }
 
   /** The shards have stopped: waits until what they left is held, and hands the lease back. */
@@ -177,6 +191,7 @@ export class Member {
       cluster: cluster.name,
       holder: cluster.member,
       address: cluster.address,
+      version: ownVersion(),
       isUnreplicatedAllowed: cluster.allowsUnreplicated,
       facts: { shards: String(shards), chain_id: String(config.chainId), exchange: config.contracts.exchange },
       ...this.replicas,
@@ -195,8 +210,15 @@ export class Member {
     else if ('role' in message) this.#receiveRole(message);
     else if ('opened' in message) this.#opened(message.opened.ends);
     else if ('rejoined' in message) this.#onRejoined(message.rejoined);
+    else if ('asked' in message) this.#answer(message.asked);
+    else if ('handOver' in message) this.#onHandedOver(message.handOver);
     else if ('unreachable' in message) this.#noteUnreachable(message.unreachable);
     else this.#lost(message.lost);
+  }
+
+  #answer(answer: HandOverAnswer): void {
+    this.#asking.get(answer.id)?.(answer);
+    this.#asking.delete(answer.id);
   }
 
   #receiveStatus(status: ReplicationStatus): void {

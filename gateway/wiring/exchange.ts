@@ -45,6 +45,7 @@ import { SettlementThread } from './settlementThread.ts';
 import { COMMAND_RING_BYTES } from './shardThreads.ts';
 import { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
+import { urlOf } from './urls.ts';
 import { waitingPlacements } from './verifyThreads.ts';
 
 /** Commands that the log of a cluster has not taken by then are answered OUTCOME_UNKNOWN (RULES.md 18.6). */
@@ -178,6 +179,11 @@ export class Exchange {
       noteOnline: () => this.#edge.noteOnline(),
       log,
     });
+  }
+
+  /** Resolves with the name of the member that gets the lead: this process ends in order. Null without a cluster. */
+  get handedOver(): Promise<string> | null {
+    return this.#member?.handedOver ?? null;
   }
 
   /** The URL at which this machine reaches the server. */
@@ -389,11 +395,4 @@ async function openSharedCounters({ config, log }: ExchangeOptions): Promise<Red
   if (config.redisUrl === null) return null;
   const { RedisCounterStore } = await import('../limits/redisCounterStore.ts');
   return new RedisCounterStore(config.redisUrl, log);
-}
-
-/** An address that stands for all is reached at this machine's own. */
-function urlOf({ host, tls }: Pick<Config, 'host' | 'tls'>, port: number): string {
-  const isAnyAddress = host === '0.0.0.0' || host === '::';
-  const name = isAnyAddress ? '127.0.0.1' : host;
-  return `${tls === null ? 'http' : 'https'}://${name.includes(':') ? `[${name}]` : name}:${port}`;
 }

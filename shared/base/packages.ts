@@ -2,11 +2,16 @@
  * Where the packages lie that our files import. In a clone they are below it; installed as a package itself, the
  * project has most of them beside it, and below it only what another package needs in another version.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The version of this project. */
+export function ownVersion(): string {
+  return JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')).version;
+}
 
 /** The folders in which Node looks for packages, the nearest first. */
 export function packageFolders(root = ROOT): string[] {

@@ -211,9 +211,10 @@ export type ReplicationOptions = {
   readonly url: string;
   /** The name of the cluster in the database: several exchanges may share one. */
   readonly cluster: string;
-  /** The name of this process in the cluster, and the address at which clients reach it. */
+  /** The name of this process in the cluster, the address at which clients reach it, and its version. */
   readonly holder: string;
   readonly address: string;
+  readonly version: string;
   /** True lets a database without synchronous standbys serve, for trying out. */
   readonly isUnreplicatedAllowed: boolean;
   /** Settings that all members of a cluster share: a process with others does not start. */
@@ -234,9 +235,28 @@ export type MemberStatus = {
   readonly address: string;
   /** It has applied the rows up to this position, durably. */
   readonly position: number;
+  /** Of the program that it runs; empty where that is too old to say. */
+  readonly version: string;
   /** Time since it last reported, by the database's clock. */
   readonly silentMs: number;
 };
+
+/** A hand-over that an operator has asked for: the lead of this epoch goes to a member. */
+export type HandOverStatus = {
+  readonly epoch: number;
+  readonly to: string;
+  /** The member takes the lead from a leader that goes on. */
+  readonly isForced: boolean;
+  /** The member is ready, so the leader ends. */
+  readonly isAccepted: boolean;
+};
+
+/** Null: to the standby that has followed furthest. */
+export type HandOverQuestion = { readonly id: number; readonly to: string | null };
+/** `isDone`: it leads already. */
+export type HandOverAnswer =
+  | { readonly id: number; readonly to: string; readonly isDone: boolean }
+  | { readonly id: number; readonly problem: string };
 
 export type ReplicationStatus = {
   readonly leader: LeaderOf | null;
@@ -246,6 +266,8 @@ export type ReplicationStatus = {
   /** The room that the log takes in the database. */
   readonly logBytes: number;
   readonly members: readonly MemberStatus[];
+  /** The hand-over of the present lead that an operator has asked for, or null. */
+  readonly handOver: HandOverStatus | null;
   /** Rows and bytes that wait to be held, and the age of the oldest of them. */
   readonly waitingRows: number;
   readonly waitingBytes: number;
@@ -272,6 +294,10 @@ export type ReplicationMessage =
    * nothing after it; null: there is more.
    */
   | { readonly rows: readonly LogRow[]; readonly end: number; readonly asOfMs: number | null }
+  /** The answer to `handOver`: the member that gets the lead, or why none does. */
+  | { readonly asked: HandOverAnswer }
+  /** This member is ready to lead: this process ends in order, and its lease goes there. */
+  | { readonly handOver: string }
   /** Another leads, or the log contradicts what this process has: it ends without acknowledging anything more. */
   | { readonly lost: string }
   | { readonly status: ReplicationStatus };
@@ -305,9 +331,8 @@ export type ReplicationRequest =
   | { readonly applied: number; readonly durable: number }
   /** Everything is applied, and the outboxes start after it. */
   | { readonly mayLead: true }
-  /** Take the lease although another has it; give it up. */
-  | { readonly promote: true }
-  | { readonly fence: true }
+  /** Hand the lead over to a member. */
+  | { readonly handOver: HandOverQuestion }
   | 'stop';
 
 export type VerifierOptions = {

@@ -9,15 +9,27 @@ import { NO_POSTGRES, sharedPostgres } from '../support/postgres.ts';
 test('cluster status shows the members, and cluster fence ends a lead', { skip: NO_POSTGRES }, async () => {
   const url = await (await sharedPostgres()).database();
   const env = { JOURNAL_URL: url, CLUSTER_NAME: 'c' };
-  const [nothing, empty] = await clusterStatus(env);
-  assert.equal(nothing, 'no member leads since epoch 0');
-  assert.match(empty!, /^the log has the rows 0 to 0, \d+ bytes$/);
+  const noLog = 'the log of the cluster cannot be opened: the database has no log';
+  await assert.rejects(clusterStatus(env), new AdminError(noLog));
   const asMember = (holder: string) => {
     const address = `http://${holder}`;
-    return PostgresLog.open({ url, cluster: 'c', holder, address, isUnreplicatedAllowed: false, facts: {} });
+    return PostgresLog.open({
+      url,
+      cluster: 'c',
+      holder,
+      address,
+      version: '1',
+      isUnreplicatedAllowed: false,
+      facts: {},
+    });
   };
   const [a, b] = [await asMember('a'), await asMember('b')];
   try {
+    const noCluster = 'the log of the cluster cannot be opened: the database has no cluster d';
+    await assert.rejects(fenceCluster({ ...env, CLUSTER_NAME: 'd' }), new AdminError(noCluster));
+    const [nothing, empty] = await clusterStatus(env);
+    assert.equal(nothing, 'no member leads since epoch 0');
+    assert.match(empty!, /^the log has the rows 0 to 0, \d+ bytes$/);
     const lead = await a.take(false);
     await a.append(lead!.epoch, 0, [{ stream: 0, sequence: 3, bytes: new Uint8Array(10) }]);
     await a.report(1);

@@ -5,7 +5,7 @@ import { type LogRow, type NewRow, STREAM } from '../../shared/wire/replication.
 import { startMember } from '../support/clusterMember.ts';
 import { eventually } from '../support/eventually.ts';
 import { sharedPostgres, NO_POSTGRES as skip, startPostgres } from '../support/postgres.ts';
-import { newRow } from '../support/replicatedLog.ts';
+import { newRow, openLog } from '../support/replicatedLog.ts';
 
 function names(rows: readonly (LogRow | NewRow)[]): readonly (readonly [number, number])[] {
   return rows.map(({ stream, sequence }) => [stream, sequence]);
@@ -78,7 +78,7 @@ test('a leader whose lease was taken is lost, and holds nothing more', { skip },
   await a.becomes('leader');
   const b = startMember(t, url, 'b');
   await b.becomes('standby');
-  b.send({ promote: true });
+  await (await openLog(t, url, 'operator')).askHandOver({ epoch: 1, to: 'b', isForced: true });
   await b.becomes('leader');
   a.put(newRow(0, 1));
   await a.becomes('lost');

@@ -38,6 +38,7 @@ class ClusterMember {
     const workerData: ReplicationOptions = {
       cluster: 'exchange',
       address: `http://${options.holder}:8080`,
+      version: '1.0.0',
       isUnreplicatedAllowed: false,
       facts: { shards: String(SHARDS) },
       memory,
@@ -79,6 +80,11 @@ class ClusterMember {
 
   get lost(): string | undefined {
     return this.messages.flatMap((message) => ('lost' in message ? [message.lost] : []))[0];
+  }
+
+  /** The member for which this one was asked to end. */
+  get handedOver(): string | undefined {
+    return this.messages.flatMap((message) => ('handOver' in message ? [message.handOver] : []))[0];
   }
 
   /** The thread is gone in the middle of its work, as when its process is killed. */

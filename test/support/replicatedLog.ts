@@ -15,6 +15,7 @@ export async function openLog(
     cluster: 'exchange',
     holder,
     address: `http://${holder}:8080`,
+    version: '1.0.0',
     isUnreplicatedAllowed: false,
     facts: { shards: '2' },
     ...options,

@@ -140,6 +140,7 @@ describe('what the gateway and the replication thread send each other', () => {
       cluster: 'exchange',
       holder: 'a',
       address: 'http://127.0.0.1:8080',
+      version: '1.0.0',
       isUnreplicatedAllowed: false,
       facts: { shards: '1' },
       memory,

@@ -1,0 +1,48 @@
+/** The commands of `npm run admin`, as its --help shows them. */
+export const USAGE = `Usage:
+  npm run admin -- journal verify [--data DIR]
+      checks every journal, mark and snapshot, and replays everything; the exchange may be running
+  npm run admin -- journal repair [--data DIR] [--shard K] [--accept-loss]
+      does what is safe; with --accept-loss also what gives something up, and says what; nothing is deleted
+  npm run admin -- journal export [--data DIR] [--market UUID] [--from N] [--format ndjson]
+      the history, a line per event, from record N of each shard on; the exchange may be running
+  npm run admin -- journal adopt [--data DIR]
+      makes a new journal.key and vouches for the records there are: after an upgrade from a version without one
+  npm run admin -- projections rebuild [--data DIR] [--from FILE] [--accept-loss]
+      makes read.db anew from the journals, or from a copy and the records after it; the exchange must be stopped; the
+      old file is replaced when the new one is whole; --accept-loss: also where it has history that nothing else has
+  npm run admin -- projections verify [--data DIR]
+      compares read.db with the journals and with the engine's state; the exchange must be stopped
+  npm run admin -- projections backup FILE [--data DIR]
+      copies read.db to FILE, as it is at one moment; the exchange may be running
+  npm run admin -- keys rotate [--data DIR]
+      seals all secrets under a new master key: NEW_MASTER_KEY, or a random one where the key is a file of DIR; the
+      exchange must be stopped; after an interruption the same command finishes the rotation
+  npm run admin -- audit [--data DIR]
+      adds up every balance from the journals alone and compares; the exchange may be running, but only of one that is
+      stopped deposits and withdrawals are compared with control.db
+  npm run admin -- audit-log [--data DIR] [--from N]
+      writes the audit log from record N on, a line of JSON per record, and says on standard error whether its chain is
+      whole; the exchange may be running
+  npm run admin -- chain reconcile [--data DIR] [--all]
+      compares every balance of the ledger with what the chain holds, at the last block that settlement has read; shows
+      those that differ, with --all the others too, in millionths; the exchange may be running; RPC_URL is that of it
+  npm run admin -- chain adopt [--data DIR]
+      brings a settlement.db that is older than its journals up to them, with what control.db and the chain know; the
+      exchange must be stopped; RPC_URL is that of it
+  npm run admin -- cluster status
+      shows the members of a cluster, which of them leads, and how far each has followed the log in JOURNAL_URL
+  npm run admin -- cluster promote [MEMBER] [--now]
+      hands the lead over to a standby, or to the one that has followed furthest: the leader ends in order and begins
+      anew as a standby; with --now the standby takes the lead without it, from a leader that hangs
+  npm run admin -- cluster fence
+      ends the lead of whichever member has it: another one takes over, and the former leader becomes a standby
+  npm run admin -- catalogue import FILE [--data DIR] [--url URL]
+      sends the events and markets of FILE, a line of JSON each, to a running exchange; what is there already stays as
+      it is, so after an interruption the same command goes on; lines that fail are named on standard error
+  npm run admin -- catalogue export FILE [--data DIR] [--url URL]
+      writes all events and markets of a running exchange to FILE, in the form that import reads
+
+FILE may be - for standard input or output. URL is BASE_URL or http://127.0.0.1:8080; the token is ADMIN_TOKEN or that
+in DIR/admin.token.
+DIR is DATA_DIR or data/live. MASTER_KEY is needed where the exchange was started with it.`;

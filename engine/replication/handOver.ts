@@ -1,0 +1,143 @@
+/**
+ * A hand-over: the lead goes from the leader to a member that an operator names, in order. The three of them speak
+ * through the log alone, so that it also serves while no leader answers.
+ *
+ *   operator ──asks──► log ──► the member accepts: it answers, and is not far behind
+ *                       └────► the leader ends as at a planned stop: it accepts nothing more, its last rows are held,
+ *                              and its lease is over. The lease then waits a while for the member that was named.
+ *
+ * Invariants:
+ *   HANDOVER-1  It is about one lead: once the epoch is another one, nothing of it has an effect.
+ *   HANDOVER-2  A leader ends only for a member that has accepted, a moment before.
+ */
+import type { HandOverAnswer, HandOverQuestion, HandOverStatus, MemberStatus } from '../../shared/wire/threads.ts';
+import type { Lease, LogFacts, ReplicatedLog } from './log.ts';
+
+/** A member reports each second. */
+const ANSWERS_WITHIN_MS = 3000;
+/** Rows that a member reads in about a second. Nothing leads while the next leader reads what it lacks. */
+const MOST_BEHIND_ROWS = 5000;
+const ACCEPT_WITHIN_MS = 5000;
+const DONE_WITHIN_MS = 25_000;
+const LOOK_MS = 100;
+
+/** An answer of the operator's: nothing was changed, unless the text says so. */
+export class HandOverRefused extends Error {
+  override readonly name = 'HandOverRefused';
+}
+
+type HandOver = {
+  readonly to: string;
+  /** Of the lead that ends; the present one where the member leads already. */
+  readonly epoch: number;
+  readonly isDone: boolean;
+};
+
+type Asked = Pick<ReplicatedLog, 'lease' | 'facts' | 'askHandOver' | 'withdrawHandOver'>;
+
+/** @param named null: the standby that has followed furthest */
+export async function askHandOver(log: Asked, named: string | null, isForced: boolean): Promise<HandOver> {
+  const lease = await log.lease();
+  const facts = await log.facts();
+  if (named === null || named !== lease.holder || lease.expiresInMs <= 0) {
+    const to = named ?? furthestOf(facts, lease);
+    requireReady(facts, to);
+    const isNew = await log.askHandOver({ epoch: lease.epoch, to, isForced });
+    const { handOver } = isNew ? { handOver: null } : await log.facts();
+    if (!isNew && handOver?.to !== to)
+      throw new HandOverRefused(`the lead is on its way to ${handOver?.to ?? 'another'}`);
+    return { to, epoch: lease.epoch, isDone: false };
+  }
+  return { to: named, epoch: lease.epoch, isDone: true };
+}
+
+/** Resolves once the member leads. */
+export async function awaitHandOver(log: Asked, { to, epoch }: HandOver, isForced: boolean): Promise<Lease> {
+  const startMs = performance.now();
+  let isAccepted = false;
+  while (performance.now() - startMs < DONE_WITHIN_MS) {
+    const lease = await log.lease();
+    if (lease.epoch > epoch && lease.holder !== '') {
+      if (lease.holder === to) return lease;
+      throw new HandOverRefused(`${lease.holder} leads in epoch ${lease.epoch}, and not ${to}`);
+    }
+    isAccepted ||= (await log.facts()).handOver?.isAccepted === true;
+    const isLate = !isAccepted && performance.now() - startMs > ACCEPT_WITHIN_MS;
+    if (isLate && (await log.withdrawHandOver({ epoch, to, isForced }))) {
+      throw new HandOverRefused(`${to} is not ready to lead: it has not accepted, and nothing was changed`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
+  throw new HandOverRefused(
+    `${to} does not lead after ${DONE_WITHIN_MS / 1000} s; cluster status shows which one does`,
+  );
+}
+
+/** The part of a member in hand-overs. */
+export class HandOvers {
+  readonly #log: ReplicatedLog;
+  readonly #holder: string;
+  readonly #onHandedOver: (to: string) => void;
+  #latest: HandOverStatus | null = null;
+  #isHandedOver = false;
+
+  constructor(log: ReplicatedLog, holder: string, onHandedOver: (to: string) => void) {
+    this.#log = log;
+    this.#holder = holder;
+    this.#onHandedOver = onHandedOver;
+  }
+
+  /** HANDOVER-1. This member takes the lease whether it has ended or not. */
+  isForced({ epoch }: Lease): boolean {
+    const { to, isForced, epoch: asked } = this.#latest ?? {};
+    return isForced === true && to === this.#holder && asked === epoch;
+  }
+
+  /** @param leadsIn the epoch in which this member leads, or null; `applied` the rows that it has */
+  async look({ handOver, end }: LogFacts, { applied, leadsIn }: Standing): Promise<void> {
+    this.#latest = handOver;
+    if (handOver === null) return;
+    const { to, epoch, isAccepted } = handOver;
+    if (leadsIn === null) {
+      const isReady = to === this.#holder && !isAccepted && end - applied <= MOST_BEHIND_ROWS;
+      if (isReady) await this.#log.acceptHandOver(epoch);
+    } else if (isAccepted && epoch === leadsIn && !this.#isHandedOver) {
+      this.#isHandedOver = true;
+      this.#onHandedOver(to);
+    }
+  }
+
+  /** A question of the gateway's. */
+  async ask({ id, to }: HandOverQuestion): Promise<HandOverAnswer> {
+    try {
+      const asked = await askHandOver(this.#log, to, false);
+      return { id, to: asked.to, isDone: asked.isDone };
+    } catch (error) {
+      return { id, problem: (error as Error).message };
+    }
+  }
+}
+
+type Standing = { readonly applied: number; readonly leadsIn: number | null };
+
+function furthestOf({ members }: LogFacts, lease: Lease): string {
+  const standbys = members.filter(({ holder, silentMs }) => holder !== lease.holder && silentMs < ANSWERS_WITHIN_MS);
+  const [first] = standbys.sort((a, b) => b.position - a.position);
+  if (first === undefined) throw new HandOverRefused('no standby answers that could lead');
+  return first.holder;
+}
+
+function requireReady({ members, end }: LogFacts, to: string): void {
+  const member = members.find(({ holder }) => holder === to);
+  if (member === undefined) throw new HandOverRefused(`there is no member ${to}: ${namesOf(members)}`);
+  if (member.silentMs > ANSWERS_WITHIN_MS) {
+    throw new HandOverRefused(`${to} has not answered for ${(member.silentMs / 1000).toFixed(0)} s`);
+  }
+  const behind = end - member.position;
+  if (behind > MOST_BEHIND_ROWS) throw new HandOverRefused(`${to} is ${behind} rows behind the end of the log`);
+}
+
+function namesOf(members: readonly MemberStatus[]): string {
+  if (members.length === 0) return 'there is none at all';
+  return `the members are ${members.map(({ holder }) => holder).join(', ')}`;
+}
