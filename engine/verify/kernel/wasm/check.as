@@ -6,7 +6,7 @@ import { recoverKey } from './recover';
 import { invertScalar, multiplyScalars, scalarFromBytes } from './scalar';
 import { NOT_CANONICAL, recoveryBit, S } from './signature';
 import * as signers from './signers';
-import { GENERATOR, GENERATOR_WIDTH, UPPER_GENERATOR } from './table';
+import { GENERATOR, GENERATOR_WIDTH, NEXT_GENERATOR } from './table';
 import { addScalarTerms, ALONE, beginTerms, evaluate, sortTerms } from './terms';
 
 let keepsTables: bool = true;
@@ -28,11 +28,7 @@ export function check(digest: usize, signature: usize, address: usize): bool {
   if (bit == NOT_CANONICAL) return false;
   const entry = keepsTables ? signers.findSigner(address) : 0;
   if (entry != 0) {
-    if (!signers.hasTables(entry)) {
-      signers.makeSignerTable(entry);
-      signers.raiseSigner(entry);
-      signers.makeUpperSignerTable(entry);
-    }
+    while (!signers.hasTables(entry)) signers.makeSignerTable(entry);
     return isSignedBy(entry, digest, signature, bit);
   }
   if (!recoverKey(X, Y, digest, signature, bit) || !isAddressOf(address)) return false;
@@ -47,10 +43,10 @@ function isSignedBy(entry: usize, digest: usize, signature: usize, bit: i32): bo
   beginTerms(ALONE);
   scalarFromBytes(U, digest);
   multiplyScalars(U, U, INVERSE);
-  addScalarTerms(U, false, GENERATOR, UPPER_GENERATOR, GENERATOR_WIDTH);
+  addScalarTerms(U, false, GENERATOR, NEXT_GENERATOR, GENERATOR_WIDTH);
   scalarFromBytes(U, signature);
   multiplyScalars(U, U, INVERSE);
-  addScalarTerms(U, false, signers.tableOf(entry), signers.upperTableOf(entry), signers.SIGNER_WIDTH);
+  addScalarTerms(U, false, signers.tableOf(entry), signers.NEXT_TABLE, signers.SIGNER_WIDTH);
   sortTerms();
   evaluate();
   if (point.isInfinity) return false;

@@ -21,7 +21,7 @@ import { liftPoint } from './recover';
 import { addScalars, invertScalar, multiplyScalars, scalarFromBytes } from './scalar';
 import { S } from './signature';
 import * as signers from './signers';
-import { GENERATOR, GENERATOR_WIDTH, UPPER_GENERATOR } from './table';
+import { GENERATOR, GENERATOR_WIDTH, NEXT_GENERATOR } from './table';
 import * as terms from './terms';
 
 const LIFT = 0;
@@ -31,17 +31,15 @@ const INVERT_S = 3;
 const WEIGH = 4;
 const FIND_TABLES = 5;
 const MAKE_TABLE = 6;
-const RAISE_SIGNER = 7;
-const MAKE_UPPER_TABLE = 8;
-const SIGNER_TERMS = 9;
-const SORT = 10;
-const COLLECT = 11;
-const INVERT_ROUND = 12;
-const COMPLETE_ROUND = 13;
-const DESCEND = 14;
-const DECIDED = 15;
+const SIGNER_TERMS = 7;
+const SORT = 8;
+const COLLECT = 9;
+const INVERT_ROUND = 10;
+const COMPLETE_ROUND = 11;
+const DESCEND = 12;
+const DECIDED = 13;
 /** The cost of a unit of each phase; for each pair collected and each point added on the way down there is more. */
-const COSTS = memory.data<u16>([245, 120, 16, 350, 56, 4, 1000, 1000, 1000, 34, 200, 4, 120, 13, 1, 0]);
+const COSTS = memory.data<u16>([245, 120, 16, 350, 56, 4, 1000, 34, 200, 4, 120, 13, 1, 0]);
 const COST_OF_PAIR = 7;
 const COST_OF_DOUBLING = 9;
 const COST_OF_ADDITION = 16;
@@ -126,7 +124,7 @@ function advance(): void {
   else if (phase == COMPLETE_RATIOS) completeRatio();
   else if (phase == INVERT_S) invertS();
   else if (phase == WEIGH) weigh();
-  else if (phase <= MAKE_UPPER_TABLE) makeTables();
+  else if (phase <= MAKE_TABLE) makeTables();
   else if (phase == SIGNER_TERMS) addSignerTerms();
   else if (phase == SORT) sort();
   else if (phase == COLLECT) collect();
@@ -227,20 +225,14 @@ function sumOf(entry: usize): usize {
   return at + 16;
 }
 
-/** A signer without tables gets them in three phases. */
+/** A signer without tables gets them one by one. */
 function makeTables(): void {
   const entry = load<usize>(sums + SUM_BYTES * next);
   if (phase == FIND_TABLES) {
     if (!signers.hasTables(entry)) phase = MAKE_TABLE;
     else if (++next == sumCount) begin(SIGNER_TERMS);
-  } else if (phase == MAKE_TABLE) {
-    signers.makeSignerTable(entry);
-    phase = RAISE_SIGNER;
-  } else if (phase == RAISE_SIGNER) {
-    signers.raiseSigner(entry);
-    phase = MAKE_UPPER_TABLE;
   } else {
-    signers.makeUpperSignerTable(entry);
+    signers.makeSignerTable(entry);
     phase = FIND_TABLES;
   }
 }
@@ -248,13 +240,12 @@ function makeTables(): void {
 function addSignerTerms(): void {
   const sum = sums + SUM_BYTES * next;
   const entry = load<usize>(sum);
-  const table = signers.tableOf(entry);
-  terms.addScalarTerms(sum + 16, false, table, signers.upperTableOf(entry), signers.SIGNER_WIDTH);
+  terms.addScalarTerms(sum + 16, false, signers.tableOf(entry), signers.NEXT_TABLE, signers.SIGNER_WIDTH);
   if (++next == sumCount) begin(SORT);
 }
 
 function sort(): void {
-  terms.addScalarTerms(GENERATOR_SUM, false, GENERATOR, UPPER_GENERATOR, GENERATOR_WIDTH);
+  terms.addScalarTerms(GENERATOR_SUM, false, GENERATOR, NEXT_GENERATOR, GENERATOR_WIDTH);
   terms.sortTerms();
   pairs.beginPairs();
   beginRound();

@@ -8,7 +8,7 @@
  *   SIGNERS-2  Entries of the batch that is under way are not replaced.
  */
 import { copy } from './element';
-import { ENTRY, ENTRY_Y, makeTable, raisePoint } from './table';
+import { BASES, ENTRY, ENTRY_Y, makeNextTable, makeTable } from './table';
 
 const WAYS: usize = 8;
 const ADDRESS_LENGTH: usize = 20;
@@ -17,14 +17,15 @@ const STATE: usize = 20;
 const USED: usize = 24;
 const BATCH: usize = 32;
 const TABLE: usize = 48;
-export const SIGNER_WIDTH = 7;
-const SIGNER_ENTRIES = 32;
-const UPPER: usize = TABLE + ENTRY * SIGNER_ENTRIES;
-const SIGNER_BYTES: usize = UPPER + ENTRY * SIGNER_ENTRIES;
+export const SIGNER_WIDTH = 6;
+const SIGNER_ENTRIES = 16;
+export const NEXT_TABLE: usize = ENTRY * SIGNER_ENTRIES;
+const SIGNER_BYTES: usize = TABLE + NEXT_TABLE * BASES;
 
-const EMPTY = 0;
-const HAS_KEY = 1;
-const HAS_TABLES = 2;
+/** The states of an entry. Between the last two it has the first of its tables. */
+const EMPTY: u32 = 0;
+const HAS_KEY: u32 = 1;
+const HAS_TABLES: u32 = HAS_KEY + BASES;
 
 let firstEntry: usize = 0;
 let sets: usize = 1;
@@ -107,22 +108,21 @@ export function hasTables(entry: usize): bool {
   return load<u32>(entry, STATE) == HAS_TABLES;
 }
 
-/** Makes the table of the key in `entry`. The two below follow: they make that of 2^64 times the key. */
+/**
+ * Makes the next of the entry's tables: the first is that of its key. None when it has all: between two steps of a
+ * batch a check alone may have made the rest.
+ */
 export function makeSignerTable(entry: usize): void {
-  copy(KEY_X, entry + TABLE);
-  copy(KEY_Y, entry + TABLE + ENTRY_Y);
-  makeTable(entry + TABLE, SIGNER_ENTRIES, KEY_X, KEY_Y);
-}
-
-export function raiseSigner(entry: usize): void {
-  raisePoint(entry + UPPER, entry + UPPER + ENTRY_Y, entry + TABLE, entry + TABLE + ENTRY_Y);
-}
-
-export function makeUpperSignerTable(entry: usize): void {
-  copy(KEY_X, entry + UPPER);
-  copy(KEY_Y, entry + UPPER + ENTRY_Y);
-  makeTable(entry + UPPER, SIGNER_ENTRIES, KEY_X, KEY_Y);
-  store<u32>(entry, HAS_TABLES, STATE);
+  const state = load<u32>(entry, STATE);
+  if (state == HAS_TABLES) return;
+  if (state == HAS_KEY) {
+    copy(KEY_X, entry + TABLE);
+    copy(KEY_Y, entry + TABLE + ENTRY_Y);
+    makeTable(entry + TABLE, SIGNER_ENTRIES, KEY_X, KEY_Y);
+  } else {
+    makeNextTable(entry + TABLE + NEXT_TABLE * (state - HAS_KEY - 1), SIGNER_ENTRIES);
+  }
+  store<u32>(entry, state + 1, STATE);
 }
 
 const KEY_X = memory.data(48, 16);
@@ -131,9 +131,4 @@ const KEY_Y = memory.data(48, 16);
 @inline
 export function tableOf(entry: usize): usize {
   return entry + TABLE;
-}
-
-@inline
-export function upperTableOf(entry: usize): usize {
-  return entry + UPPER;
 }

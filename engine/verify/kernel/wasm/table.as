@@ -1,6 +1,9 @@
 /**
  * Tables of a point's odd multiples P, 3 P, 5 P …, by which sums (terms.as) are shortened. An entry has three elements:
  * x and y of the multiple, and beta x, the x of lambda times it (same y).
+ *
+ * Points that stay have a table at each of BASES bases, one after the other: the multiples of 2^(SPAN k) P are in table
+ * k. A sum of their multiples then needs SPAN doublings, and not BASES times as many.
  */
 import { copy } from './element';
 import { multiply, SLOT, square } from './field';
@@ -9,10 +12,12 @@ import * as point from './point';
 export const ENTRY: usize = 3 * SLOT;
 export const ENTRY_Y: usize = SLOT;
 export const ENTRY_BETA_X: usize = 2 * SLOT;
+export const BASES = 4;
+export const SPAN = 32;
 /** For each multiple X, Y, Z, and the product of all Z up to it. */
 const WORK: usize = 4 * SLOT;
 const PRODUCT: usize = 3 * SLOT;
-const multiples = memory.data(49152, 16);
+const multiples = memory.data(98304, 16);
 
 const DOUBLE_X = memory.data(48, 16);
 const DOUBLE_Y = memory.data(48, 16);
@@ -63,24 +68,31 @@ function normaliseMultiples(table: usize, entries: i32): void {
   }
 }
 
-/** Writes 2^64 times the affine point. */
-export function raisePoint(outX: usize, outY: usize, x: usize, y: usize): void {
+/** Writes 2^SPAN times the affine point. */
+function raisePoint(outX: usize, outY: usize, x: usize, y: usize): void {
   point.setPoint(x, y);
-  for (let i = 0; i < 64; i++) point.double();
+  for (let i = 0; i < SPAN; i++) point.double();
   point.toAffine(outX, outY);
 }
 
-const UPPER_X = memory.data(48, 16);
-const UPPER_Y = memory.data(48, 16);
+const BASE_X = memory.data(48, 16);
+const BASE_Y = memory.data(48, 16);
 
-/** The tables of the generator, at 1 and at 2^64: odd multiples up to 511 G. */
-export const GENERATOR_WIDTH = 10;
-const GENERATOR_ENTRIES = 256;
-export const GENERATOR = memory.data(36864, 16);
-export const UPPER_GENERATOR = memory.data(36864, 16);
+/** Makes the table of the next base, after that at `table`. */
+export function makeNextTable(table: usize, entries: i32): void {
+  raisePoint(BASE_X, BASE_Y, table, table + ENTRY_Y);
+  makeTable(table + ENTRY * entries, entries, BASE_X, BASE_Y);
+}
+
+/** The tables of the generator: odd multiples up to 1,023 of each base. */
+export const GENERATOR_WIDTH = 11;
+const GENERATOR_ENTRIES = 512;
+export const NEXT_GENERATOR: usize = ENTRY * GENERATOR_ENTRIES;
+export const GENERATOR = memory.data(294912, 16);
 
 export function makeGeneratorTables(): void {
   makeTable(GENERATOR, GENERATOR_ENTRIES, point.GENERATOR_X, point.GENERATOR_Y);
-  raisePoint(UPPER_X, UPPER_Y, point.GENERATOR_X, point.GENERATOR_Y);
-  makeTable(UPPER_GENERATOR, GENERATOR_ENTRIES, UPPER_X, UPPER_Y);
+  for (let base = 1; base < BASES; base++) {
+    makeNextTable(GENERATOR + NEXT_GENERATOR * <usize>(base - 1), GENERATOR_ENTRIES);
+  }
 }

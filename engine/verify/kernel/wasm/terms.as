@@ -11,15 +11,15 @@
 import { negate } from './element';
 import * as point from './point';
 import * as parts from './split';
-import { ENTRY, ENTRY_BETA_X, ENTRY_Y } from './table';
+import { BASES, ENTRY, ENTRY_BETA_X, ENTRY_Y, SPAN } from './table';
 
 /**
  * Digits of a scalar of 128 bits and the carry of the last one; and 64 doublings more than a digit of 64 bits needs.
  */
 const POSITIONS = 132;
 /**
- * 32 signatures with a short pair of scalars (33 terms), and two parts of a long one in digits of width 7 (20 each),
- * and those of the generator (2 times 14).
+ * 32 signatures with a short pair of scalars (33 terms), and two parts of a long one in digits of width 6 (22 each),
+ * and those of the generator (2 times 13).
  */
 const MOST_TERMS = 2700;
 const TERM: usize = 12;
@@ -48,16 +48,19 @@ export function beginTerms(which: usize): void {
   memory.fill(set, 0, UNSORTED);
 }
 
-/** Adds ±scalar times the point of the table; `upper`, if not 0, is the table of 2^64 times it, of the same width. */
-export function addScalarTerms(scalar: usize, isNegative: bool, table: usize, upper: usize, width: i32): void {
+/**
+ * Adds ±scalar times the point of the table. `nextBase`, if not 0, is the distance from its table at one base to that
+ * at the next.
+ */
+export function addScalarTerms(scalar: usize, isNegative: bool, table: usize, nextBase: usize, width: i32): void {
   parts.split(scalar);
-  addTerms(parts.low1, parts.high1, isNegative != parts.isNegative1, table, upper, 0, width);
-  addTerms(parts.low2, parts.high2, isNegative != parts.isNegative2, table, upper, ENTRY_BETA_X, width);
+  addTerms(parts.low1, parts.high1, isNegative != parts.isNegative1, table, nextBase, 0, width);
+  addTerms(parts.low2, parts.high2, isNegative != parts.isNegative2, table, nextBase, ENTRY_BETA_X, width);
 }
 
 /** Adds ±(low + 2^64 high) times the point, or lambda times that if `offsetOfX` is that of beta x. */
 function addTerms(
-  low: u64, high: u64, isNegative: bool, table: usize, upper: usize, offsetOfX: usize, width: i32,
+  low: u64, high: u64, isNegative: bool, table: usize, nextBase: usize, offsetOfX: usize, width: i32,
 ): void {
   const mask = (<u64>1 << width) - 1;
   const half = <u64>1 << (width - 1);
@@ -85,10 +88,11 @@ function addTerms(
       l += half << 1;
       if (l == 0) h++;
     }
-    const isUpper = upper != 0 && position >= 64;
-    const entry = (isUpper ? upper : table) + <usize>(digit >> 1) * ENTRY;
+    // The carry of the last digit is at the end of the last base.
+    const base = nextBase == 0 ? 0 : min(position / SPAN, BASES - 1);
+    const entry = table + <usize>base * nextBase + <usize>(digit >> 1) * ENTRY;
     const sign: usize = isBelow != isNegative ? 1 : 0;
-    addTerm(isUpper ? position - 64 : position, entry + offsetOfX, (entry + ENTRY_Y) | sign);
+    addTerm(position - SPAN * base, entry + offsetOfX, (entry + ENTRY_Y) | sign);
   }
 }
 
