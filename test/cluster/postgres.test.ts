@@ -1,5 +1,10 @@
 /** The PostgreSQL that the tests of the replicated log run on keeps the promise that the log relies on. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { Client } from 'pg';
 import { eventually } from '../support/eventually.ts';
@@ -42,4 +47,30 @@ test('nothing is committed while no standby has it', { skip: NO_POSTGRES }, asyn
   for (const standby of cluster.standbys) standby.goOn();
   await insert;
   await client.end();
+});
+
+/** Starts servers, hangs one of them and says where their files are. */
+const STARTER = `
+  import { startPostgres } from ${JSON.stringify(new URL('../support/postgres.ts', import.meta.url).href)};
+  const cluster = await startPostgres({ after() {} });
+  cluster.standbys[0].hang();
+  const ports = Object.values(cluster.nodes).map(({ port }) => port);
+  console.log(JSON.stringify({ data: cluster.primary.data, ports }));
+  setInterval(() => {}, 60_000);`;
+
+test('servers end with the process that started them, hung ones too, and leave no files', {
+  skip: NO_POSTGRES,
+}, async (t) => {
+  const child = spawn(process.execPath, ['--input-type=module', '-e', STARTER], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  t.after(() => child.kill('SIGKILL'));
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const { data, ports } = JSON.parse(line) as { data: string; ports: number[] };
+  child.kill('SIGKILL');
+  await eventually('no files', async () => !existsSync(dirname(data)));
+  for (const port of ports) {
+    const client = new Client({ host: '127.0.0.1', port, user: 'exchange', database: 'postgres' });
+    await assert.rejects(client.connect(), /ECONNREFUSED/);
+  }
 });

@@ -3,31 +3,22 @@
  * test that finds none installed is skipped and says so.
  *
  * The tests of a process share one cluster, each with a database of its own. A test that stops servers starts a cluster
- * for itself. Data and sockets are in a temporary directory, and nothing is synced to the disk unless a test asks for
- * it: a killed server loses nothing that it has written, because the system still has it.
+ * for itself. Servers and files end with the process that started them (postgresFiles.ts). Nothing is synced to the
+ * disk unless a test asks for it: a killed server loses nothing that it has written, because the system still has it.
  */
-import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chownSync, closeSync, existsSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { appendFileSync, chownSync, closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { temporaryDirectory } from './directory.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './freePort.ts';
+import { copyTemplate, IDENTITY, type PostgresFiles, PROGRAMS, postgresFiles, USER } from './postgresFiles.ts';
 import type { Scope } from './server.ts';
-
-const USER = 'exchange';
-const DEBIAN = '/usr/lib/postgresql';
-
-/** The folder of `postgres`, which Debian does not put into the path; undefined if there is none. */
-const PROGRAMS = foundPrograms();
 
 /** For the `skip` of a test. */
 export const NO_POSTGRES =
   PROGRAMS === undefined ? 'PostgreSQL is not installed (Debian: apt-get install postgresql)' : false;
-
-/** PostgreSQL does not run as root. */
-const IDENTITY = process.getuid?.() === 0 && PROGRAMS !== undefined ? identityOf('postgres') : {};
 
 type NodeName = 's0' | 's1' | 's2';
 const NAMES: readonly NodeName[] = ['s0', 's1', 's2'];
@@ -102,14 +93,14 @@ class PostgresNode {
     for (const pid of this.#pids()) trySignal(pid, 'SIGCONT');
   }
 
-  /** For the end of the process, when nothing can be awaited. */
-  endNow(): void {
-    for (const pid of this.#pids().reverse()) trySignal(pid, 'SIGKILL');
-    this.#process = null;
-  }
-
   configure(lines: readonly string[]): void {
     appendFileSync(join(this.data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+  }
+
+  beStandby(): void {
+    const path = join(this.data, 'standby.signal');
+    writeFileSync(path, '');
+    if (IDENTITY.uid !== undefined) chownSync(path, IDENTITY.uid, IDENTITY.gid!);
   }
 
   /** The server and its children. */
@@ -122,9 +113,11 @@ class PostgresNode {
 class PostgresCluster {
   readonly nodes: Readonly<Record<NodeName, PostgresNode>>;
   primary: PostgresNode;
+  readonly #files: PostgresFiles;
 
-  constructor(nodes: Readonly<Record<NodeName, PostgresNode>>) {
+  constructor(nodes: Readonly<Record<NodeName, PostgresNode>>, files: PostgresFiles) {
     this.nodes = nodes;
+    this.#files = files;
     this.primary = nodes.s0;
   }
 
@@ -168,6 +161,7 @@ class PostgresCluster {
 
   async stop(): Promise<void> {
     await Promise.all(Object.values(this.nodes).map((node) => node.stop('SIGKILL')));
+    this.#files.end();
   }
 }
 
@@ -188,28 +182,14 @@ export async function startPostgres(scope: Scope, options: ClusterOptions = {}):
 }
 
 async function startedCluster({ isSynced = false }: ClusterOptions): Promise<PostgresCluster> {
-  const directory = temporaryDirectory();
-  if (IDENTITY.uid !== undefined) chownSync(directory, IDENTITY.uid, IDENTITY.gid!);
+  const files = postgresFiles();
+  const { directory } = files;
   const nodes = Object.fromEntries(
     await Promise.all(NAMES.map(async (name) => [name, new PostgresNode(name, await freePort(), directory)] as const)),
   ) as Record<NodeName, PostgresNode>;
-  process.prependOnceListener('exit', () => {
-    for (const node of Object.values(nodes)) node.endNow();
-  });
   const { s0, s1, s2 } = nodes;
-  const init = [
-    '-D',
-    s0.data,
-    '-U',
-    USER,
-    '--auth=trust',
-    '--no-sync',
-    '--encoding=UTF8',
-    '--locale=C',
-    '--no-instructions',
-  ];
-  execFileSync(join(PROGRAMS!, 'initdb'), init, { ...IDENTITY, stdio: 'ignore' });
-  s0.configure([
+  await copyTemplate(NAMES.map((name) => nodes[name].data));
+  const settings = [
     "listen_addresses = '127.0.0.1'",
     `unix_socket_directories = '${directory}'`,
     `fsync = ${isSynced ? 'on' : 'off'}`,
@@ -220,30 +200,22 @@ async function startedCluster({ isSynced = false }: ClusterOptions): Promise<Pos
     'synchronous_commit = on',
     "synchronous_standby_names = 'ANY 1 (s1, s2)'",
     "log_min_messages = 'warning'",
-  ]);
+    // As with segments of the usual length.
+    'max_wal_size = 1GB',
+    // A standby that was faster than the primary would try again after 5 s.
+    "wal_retrieve_retry_interval = '100ms'",
+  ];
+  for (const node of Object.values(nodes)) node.configure([...settings, `port = ${node.port}`]);
   for (const standby of [s1, s2]) {
-    execFileSync('cp', ['-a', s0.data, standby.data]);
     standby.configure([upstream(s0.port, standby.name)]);
-    execFileSync('touch', [join(standby.data, 'standby.signal')], IDENTITY);
+    standby.beStandby();
   }
-  for (const node of Object.values(nodes)) node.configure([`port = ${node.port}`]);
   await Promise.all(Object.values(nodes).map((node) => node.start()));
-  return new PostgresCluster(nodes);
+  return new PostgresCluster(nodes, files);
 }
 
 function upstream(port: number, name: NodeName): string {
   return `primary_conninfo = 'host=127.0.0.1 port=${port} user=${USER} application_name=${name}'`;
-}
-
-function foundPrograms(): string | undefined {
-  const versions = existsSync(DEBIAN) ? readdirSync(DEBIAN).sort((a, b) => Number(b) - Number(a)) : [];
-  const folders = [...versions.map((version) => join(DEBIAN, version, 'bin')), ...(process.env.PATH ?? '').split(':')];
-  return folders.find((folder) => existsSync(join(folder, 'postgres')) && existsSync(join(folder, 'initdb')));
-}
-
-function identityOf(user: string): { uid?: number; gid?: number } {
-  const [uid, gid] = ['-u', '-g'].map((flag) => Number(spawnSync('id', [flag, user], { encoding: 'utf8' }).stdout));
-  return { uid, gid };
 }
 
 function childrenOf(pid: number): number[] {
