@@ -14,8 +14,13 @@ import { assert } from '../../shared/base/assert.ts';
 import type { NewRow } from '../../shared/wire/replication.ts';
 import type { ReplicatedLog, Resolved } from './log.ts';
 
-/** While one append commits, the next one is on its way: more of them would only be smaller. */
+/**
+ * While one append commits, a second one is on its way if it is so long that its transfer takes time. Otherwise rows
+ * wait for the first: an append that is sent early waits for the one before it all the same, and the rows that come
+ * meanwhile wait for both.
+ */
 const MOST_UNDERWAY = 2;
+const LEAST_SECOND_BYTES = 64 << 10;
 /** An append has rows of about this length together, and this number of rows at most. */
 const APPEND_BYTES = 1 << 20;
 const APPEND_ROWS = 1000;
@@ -95,7 +100,7 @@ export class Shipper {
   #send(): void {
     while (!this.#isEnded && !this.#isInDoubt && this.#underway < MOST_UNDERWAY) {
       const rows = this.#nextRows();
-      if (rows.length === 0) return;
+      if (rows.length === 0 || (this.#underway > 0 && lengthOf(rows) < LEAST_SECOND_BYTES)) return;
       const after = this.#sentEnd;
       this.#sentEnd += rows.length;
       this.#underway++;
@@ -187,4 +192,8 @@ export class Shipper {
     }
     return null;
   }
+}
+
+function lengthOf(rows: readonly NewRow[]): number {
+  return rows.reduce((sum, { bytes }) => sum + bytes.length, 0);
 }
