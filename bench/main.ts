@@ -25,6 +25,7 @@ const BENCHES = [
   'ring',
   'journal',
   'replication',
+  'cluster',
   'projector',
   'history',
   'account',

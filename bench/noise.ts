@@ -14,13 +14,12 @@ export type Noise = { readonly stolen: number; readonly others: number };
 type Pids = readonly number[];
 
 export class NoiseMeter {
-  readonly #pids: Pids;
   readonly #ticks = readProcessorTicks();
-  readonly #ownSeconds: number;
+  /** Processor time of each process at the start. */
+  readonly #ownSeconds: ReadonlyMap<number, number>;
 
-  /** @param pids the processes of the bench, none of which ends meanwhile */
+  /** @param pids the processes of the bench; one that ends meanwhile counts as another program */
   constructor(pids: Pids) {
-    this.#pids = pids;
     this.#ownSeconds = secondsOf(pids);
   }
 
@@ -30,10 +29,15 @@ export class NoiseMeter {
     const after = readProcessorTicks();
     if (before === undefined || after === undefined) return { stolen: Number.NaN, others: Number.NaN };
     const total = after.total - before.total;
-    const ownTicks = (secondsOf(this.#pids) - this.#ownSeconds) / TICK_SECONDS;
+    const ownTicks = this.#usedSeconds() / TICK_SECONDS;
     const others = after.busy - before.busy - ownTicks;
     // The two are counted at different moments, so a small difference may be negative.
     return { stolen: share(after.stolen - before.stolen, total), others: share(Math.max(0, others), total) };
+  }
+
+  #usedSeconds(): number {
+    const now = secondsOf([...this.#ownSeconds.keys()]);
+    return [...now].reduce((sum, [pid, seconds]) => sum + seconds - this.#ownSeconds.get(pid)!, 0);
   }
 }
 
@@ -41,6 +45,15 @@ function share(part: number, total: number): number {
   return total === 0 ? 0 : (100 * part) / total;
 }
 
-function secondsOf(pids: readonly number[]): number {
-  return pids.reduce((sum, pid) => sum + processSeconds(pid), 0);
+/** Of those that run. */
+function secondsOf(pids: readonly number[]): Map<number, number> {
+  const seconds = new Map<number, number>();
+  for (const pid of pids) {
+    try {
+      seconds.set(pid, processSeconds(pid));
+    } catch {
+      // It has ended.
+    }
+  }
+  return seconds;
 }

@@ -86,11 +86,11 @@ class PostgresNode {
 
   /** Connections stay open and take what is sent, and nothing ever comes back. */
   hang(): void {
-    for (const pid of this.#pids()) trySignal(pid, 'SIGSTOP');
+    for (const pid of this.pids()) trySignal(pid, 'SIGSTOP');
   }
 
   goOn(): void {
-    for (const pid of this.#pids()) trySignal(pid, 'SIGCONT');
+    for (const pid of this.pids()) trySignal(pid, 'SIGCONT');
   }
 
   configure(lines: readonly string[]): void {
@@ -104,7 +104,7 @@ class PostgresNode {
   }
 
   /** The server and its children. */
-  #pids(): number[] {
+  pids(): number[] {
     const pid = this.#process?.pid;
     return pid === undefined ? [] : [pid, ...childrenOf(pid)];
   }
@@ -123,6 +123,11 @@ class PostgresCluster {
 
   get standbys(): readonly PostgresNode[] {
     return Object.values(this.nodes).filter((node) => node !== this.primary && node.isRunning);
+  }
+
+  /** Of the servers and their children at this moment. */
+  pids(): readonly number[] {
+    return Object.values(this.nodes).flatMap((node) => node.pids());
   }
 
   /** A new database, as a URL that names every server of the cluster. */

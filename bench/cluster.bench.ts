@@ -1,0 +1,173 @@
+/**
+ * What does an exchange pay for a replicated log, and for how long is it gone when its leader dies? Orders of one
+ * account in one market, by turns on an exchange with its journal alone and on a leader with a log in a PostgreSQL of
+ * this machine with two standbys, which all sync; and beside them appends to that log one after the other: the round
+ * trip that an answer has to wait for. Then leaders are killed, and the time counts to the first order that the standby
+ * accepts.
+ *
+ * Everything shares the processors and the disk: exchanges, client and three servers of PostgreSQL. On machines of
+ * their own the log takes nothing from the exchange.
+ */
+import { assert } from '../shared/base/assert.ts';
+import { startCluster } from '../test/support/cluster.ts';
+import { NO_POSTGRES, startPostgres } from '../test/support/postgres.ts';
+import { type Scope, startServer } from '../test/support/server.ts';
+import { makeMarket, makeTrader } from '../test/support/traders.ts';
+import type { ClusterLoadOptions, ClusterRound, JournalName, JournalRound } from './clusterLoad.ts';
+import { MEASURED_SERVER, makeTarget, runClient } from './loadTarget.ts';
+import type { Noise } from './noise.ts';
+import { atLeast, atMost, type Goal, median, quietest, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+
+const ROUNDS = 4;
+const TAKEOVERS = 10;
+const TAKEOVERS_FULL = 50;
+/** Orders before each kill, so that a leader dies in the middle of its work. */
+const ORDERS_BEFORE = 40;
+const PROBE_EVERY_MS = 5;
+
+const LEAST_RATE = 0.8;
+const MOST_TAKEOVER_MS = 3000;
+
+const SHARDS = '1';
+
+type Takeovers = { readonly waitsMs: readonly number[]; readonly stolen: Row[string] };
+
+export async function run({ isFull }: { readonly isFull: boolean }): Promise<Report> {
+  const report = {
+    bench: 'cluster',
+    settings:
+      `PostgreSQL, ANY 1 of 2 standbys, all three synced; ${ROUNDS} rounds by turns, one account, one market, one ` +
+      'shard, client on the same machine; a takeover counts from kill -9 of the leader to the first order accepted',
+    goals: [],
+  };
+  if (NO_POSTGRES !== false) return { ...report, rows: [{ what: NO_POSTGRES }] };
+  const rounds = await withScope(compare);
+  const takeovers = await withScope((scope) => killLeaders(scope, isFull ? TAKEOVERS_FULL : TAKEOVERS));
+  return {
+    ...report,
+    rows: [...rounds.flatMap((round, index) => rowsOf(1 + index, round)), takeoverRow(takeovers)],
+    goals: goalsOf(rounds, takeovers),
+  };
+}
+
+async function compare(scope: Scope): Promise<ClusterRound[]> {
+  const postgres = await startPostgres(scope, { isSynced: true });
+  const server = await startServer(scope, { ...MEASURED_SERVER, SHARDS });
+  const url = await postgres.database();
+  const cluster = await startCluster(scope, ['a'], { ...MEASURED_SERVER, SHARDS, JOURNAL_URL: url });
+  const [rounds] = await runClient<ClusterLoadOptions, ClusterRound[]>('./clusterLoad.ts', {
+    targets: { sqlite: await makeTarget(server), postgres: await makeTarget(cluster) },
+    logUrl: await postgres.database(),
+    rounds: ROUNDS,
+    pids: [process.pid, server.pid!, cluster.leader.pid!, ...postgres.pids()],
+  });
+  for (const exchange of [server, cluster]) {
+    assert((await exchange.admin.ledger()).balanced, 'cluster: the money closes after the load');
+  }
+  return rounds!;
+}
+
+/** Two members take the lead from each other. */
+async function killLeaders(scope: Scope, count: number): Promise<Takeovers> {
+  const postgres = await startPostgres(scope, { isSynced: true });
+  const url = await postgres.database();
+  const cluster = await startCluster(scope, ['a', 'b'], { ...MEASURED_SERVER, SHARDS: '2', JOURNAL_URL: url });
+  const market = await makeMarket(cluster);
+  let trader = await makeTrader(cluster, { depositMicro: 1_000_000_000_000 });
+  const steal = new StealMeter();
+  const waitsMs: number[] = [];
+  const order = { price: '0.2', size: '10' };
+  for (let takeover = 0; takeover < count; takeover++) {
+    const orders = Array.from({ length: ORDERS_BEFORE }, () => trader.body(market, order));
+    await Promise.all(orders.map((body) => trader.client.placeOrder(body)));
+    const { leader } = cluster;
+    const [next] = cluster.standbys;
+    const startMs = performance.now();
+    const killed = leader.kill();
+    for (let isAccepted = false; !isAccepted; ) {
+      await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
+      const { headers, body } = trader.client.prepareSigned('POST', '/v1/orders', trader.body(market, order));
+      isAccepted = (await next!.request('POST', '/v1/orders', body, { ...headers })).status === 200;
+    }
+    waitsMs.push(performance.now() - startMs);
+    await killed;
+    await cluster.awaitLeader([next!]);
+    trader = trader.reconnected();
+    await cluster.rejoin(leader);
+  }
+  assert((await cluster.admin.ledger()).balanced, 'cluster: the money closes after the takeovers');
+  return { waitsMs, stolen: steal.percent() };
+}
+
+function goalsOf(rounds: readonly ClusterRound[], { waitsMs }: Takeovers): Goal[] {
+  const quiet = (part: keyof JournalRound): ClusterRound =>
+    quietest(
+      rounds,
+      ({ journals: { sqlite, postgres } }) => noiseOf(sqlite[part].noise) + noiseOf(postgres[part].noise),
+    );
+  const { postgres, sqlite } = quiet('full').journals;
+  const more = (part: 'paced' | 'single'): number => {
+    const { journals, roundTrip } = quiet(part);
+    return (journals.postgres[part].p50Us - journals.sqlite[part].p50Us) / roundTrip.p50Us;
+  };
+  return [
+    atLeast('orders/s with the log / without', postgres.full.perSecond / sqlite.full.perSecond, LEAST_RATE),
+    atMost('p50 of one order after the other, what the log adds / a round trip to it', more('single'), 1),
+    atMost('p50 at a moderate pace, what the log adds / a round trip to it', more('paced'), 1),
+    atMost('longest takeover, ms', Math.max(...waitsMs), MOST_TAKEOVER_MS),
+  ];
+}
+
+function rowsOf(number: number, { journals, pacePerSecond, roundTrip }: ClusterRound): Row[] {
+  const of = (name: JournalName): Row[] => {
+    const { full, paced, single } = journals[name];
+    const row = (what: string, { p50Us, p99Us, noise }: typeof single, perSecond: number): Row => ({
+      what: `${number}, JOURNAL=${name}, ${what}`,
+      'per second': perSecond,
+      'p50 us': p50Us,
+      'p99 us': p99Us,
+      'others %': noise.others,
+      [STOLEN]: noise.stolen,
+    });
+    return [
+      row('all at once', full, full.perSecond),
+      row('paced', paced, pacePerSecond),
+      row('one by one', single, 1e6 / single.p50Us),
+    ];
+  };
+  return [
+    ...of('sqlite'),
+    ...of('postgres'),
+    {
+      what: `${number}, appends to the log, one by one`,
+      'per second': 1e6 / roundTrip.p50Us,
+      'p50 us': roundTrip.p50Us,
+      'p99 us': roundTrip.p99Us,
+      'others %': roundTrip.noise.others,
+      [STOLEN]: roundTrip.noise.stolen,
+    },
+  ];
+}
+
+function takeoverRow({ waitsMs, stolen }: Takeovers): Row {
+  const longestUs = Math.max(...waitsMs) * 1000;
+  return {
+    what: `${waitsMs.length} takeovers`,
+    'p50 us': median(waitsMs) * 1000,
+    'max us': longestUs,
+    [STOLEN]: stolen,
+  };
+}
+
+function noiseOf({ stolen, others }: Noise): number {
+  return stolen + others;
+}
+
+async function withScope<T>(run: (scope: Scope) => Promise<T>): Promise<T> {
+  const cleanUps: (() => void | Promise<void>)[] = [];
+  try {
+    return await run({ after: (cleanUp) => void cleanUps.unshift(cleanUp) });
+  } finally {
+    for (const cleanUp of cleanUps) await cleanUp();
+  }
+}
