@@ -164,7 +164,7 @@ export class Member {
         if (performance.now() >= nextLookMs) {
           const lease = await this.#log.lease();
           await this.#requireLast();
-          nextLookMs = performance.now() + LEASE_POLL_MS;
+          nextLookMs = performance.now() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);
           const isForced = this.#handOvers.isForced(lease);
           if (lease.expiresInMs <= 0 || isForced) {

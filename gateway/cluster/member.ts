@@ -152,6 +152,7 @@ export class Member {
   /** The shards are READY: rows of the log after these may come. */
   follow(here: readonly StreamHere[], target: FollowTarget): void {
     this.#follower = new LogFollower(this.#options.shards, target);
+    this.role.noteChange();
     this.#post({ follow: here });
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
   }
@@ -261,6 +262,7 @@ export class Member {
   /** A row that cannot be applied contradicts what this machine has. */
   #apply({ rows, end, asOfMs }: Extract<ReplicationMessage, { readonly rows: unknown }>): void {
     try {
+      if (rows.length > 0) this.role.noteChange();
       this.#follower?.receive(rows, end, asOfMs);
     } catch (error) {
       this.#lost(String(error));

@@ -6,6 +6,8 @@
  *   ROLE-1  A member carries out changes only as the leader, and only while the log takes rows.
  *   ROLE-2  What a standby shows is at least what the log held at `asOfMs`: everything up to the end that was read then
  *           has been applied.
+ *   ROLE-3  What another member has carried out, and that changed something, was signed until `signedUntilMs`, unless
+ *           it was signed ahead of that member's clock: its row came here later.
  */
 import type { RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -17,6 +19,8 @@ import type { Role } from '../http/role.ts';
 
 /** A standby that is staler than this is no place for reads. */
 const MOST_STALE_MS = 10_000;
+/** Clocks of members are closer to each other than this. */
+const CLOCKS_APART_MS = 500;
 const LOG_STALLED: Refusal = { row: ERRORS.ENGINE_BUSY };
 
 type KnownLeader = Readonly<{ holder: string; address: string; epoch: number }>;
@@ -31,6 +35,7 @@ export class MemberRole implements Role {
   readonly #memory: Pick<Replication, 'state' | 'epoch'>;
   readonly #clock: Clock;
   #isLeading = false;
+  #changedMs = 0;
 
   constructor(memory: Pick<Replication, 'state' | 'epoch'>, clock: Clock) {
     this.#memory = memory;
@@ -70,6 +75,16 @@ export class MemberRole implements Role {
   get problem(): string | null {
     if (this.isStalled) return 'the replicated log takes no rows';
     return (this.staleMs ?? 0) > MOST_STALE_MS ? 'the replicated log cannot be read' : null;
+  }
+
+  /** ROLE-3. */
+  get signedUntilMs(): number {
+    return this.#changedMs + CLOCKS_APART_MS;
+  }
+
+  /** A change of another member has come, or the first ones are about to. */
+  noteChange(): void {
+    this.#changedMs = this.#clock.nowMs();
   }
 
   /** From now on changes are carried out here. */

@@ -233,9 +233,9 @@ export class Edge {
     this.#options.sharedCounters?.close();
   }
 
-  /** This member leads from now on: what was signed until now may have been sent to another. */
-  lead(nowMs: number): void {
-    this.#nonces.forgetBefore(Math.floor(nowMs / 1000));
+  /** This member leads from now on: what was signed until then may have been carried out by another. */
+  lead(signedUntilSec: number): void {
+    this.#nonces.forgetBefore(signedUntilSec);
   }
 
   /** A standby notes nothing: it carries out no request that could come twice. */

@@ -311,8 +311,8 @@ export class Exchange {
   async #lead(member: Member): Promise<void> {
     if (this.#lifecycle.isDraining) return;
     const startMs = performance.now();
-    this.#startedSec = Math.floor(this.clock.nowMs() / 1000);
-    this.#edge.lead(this.clock.nowMs());
+    this.#startedSec = Math.floor(member.role.signedUntilMs / 1000);
+    this.#edge.lead(this.#startedSec);
     await Promise.all([this.#threads.shards.lead(), this.#records!.settled()]);
     this.#records!.lead(member);
     this.trading.link.lead();

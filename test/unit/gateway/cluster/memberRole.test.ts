@@ -41,3 +41,14 @@ test('a leader carries changes out while the log takes rows (ROLE-1)', () => {
   memory.setState('lost');
   assert.deepEqual(role.changeRefusal(), { row: ERRORS.ENGINE_BUSY }, 'until its process has ended');
 });
+
+test('what another member has carried out was signed before its last row came, clocks apart or not (ROLE-3)', () => {
+  const { clock, role } = rig();
+  role.noteChange();
+  clock.advance(10_000);
+  role.noteChange();
+  const lastRowMs = clock.nowMs();
+  clock.advance(1900);
+  assert.equal(role.signedUntilMs, lastRowMs + 500);
+  assert.ok(Math.floor(role.signedUntilMs / 1000) < Math.floor(clock.nowMs() / 1000), 'no takeover waits for it');
+});
