@@ -8,6 +8,7 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } fr
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Shipper } from '../engine/replication/shipper.ts';
+import { THREAD_TIMING } from '../engine/replication/timing.ts';
 import { NO_POSTGRES, startPostgres } from '../test/support/postgres.ts';
 import { newRow, openLog } from '../test/support/replicatedLog.ts';
 import { Histogram } from './histogram.ts';
@@ -49,6 +50,7 @@ async function measure(scope: Parameters<typeof openLog>[0], url: string, bytes:
   await new Promise<void>((resolve, reject) => {
     const shipper = new Shipper({
       log,
+      timing: THREAD_TIMING,
       epoch,
       end,
       onHeld: (held) => {

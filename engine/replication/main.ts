@@ -8,7 +8,9 @@ import { assert } from '../../shared/base/assert.ts';
 import type { ReplicationMessage, ReplicationOptions, ReplicationRequest } from '../../shared/wire/threads.ts';
 import { NotAMemberError } from './log.ts';
 import { Member } from './member.ts';
+import { Outboxes } from './outboxes.ts';
 import { PostgresLog } from './postgresLog.ts';
+import { THREAD_TIMING } from './timing.ts';
 
 const RETRY_MS = 500;
 
@@ -32,7 +34,7 @@ async function start(): Promise<void> {
   while (!isStopped) {
     try {
       const log = await PostgresLog.open(options);
-      member = new Member({ options, log, post });
+      member = new Member({ options, log, outboxes: new Outboxes(options.outboxes), timing: THREAD_TIMING, post });
       await member.open();
       return;
     } catch (error) {

@@ -28,8 +28,9 @@ import { AppliedPositions } from './applied.ts';
 import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
-import { Outboxes } from './outboxes.ts';
+import type { Outboxes } from './outboxes.ts';
 import { Shipper } from './shipper.ts';
+import type { Timing } from './timing.ts';
 
 const RENEW_MS = 500;
 /** The pause of a standby between two looks for rows, and for the lease. */
@@ -48,8 +49,10 @@ const READ_BYTES = 1 << 20;
 const STOP_MS = 3000;
 
 type Parts = {
-  readonly options: Pick<ReplicationOptions, 'holder' | 'memory' | 'outboxes' | 'commandRings'>;
+  readonly options: Pick<ReplicationOptions, 'holder' | 'memory' | 'commandRings'>;
   readonly log: ReplicatedLog;
+  readonly outboxes: Pick<Outboxes, 'watch' | 'take' | 'isEmpty' | 'end'>;
+  readonly timing: Timing;
   readonly post: (message: ReplicationMessage) => void;
 };
 
@@ -58,8 +61,10 @@ export class Member {
   readonly #post: Parts['post'];
   readonly #options: Parts['options'];
   readonly #memory: Replication;
-  readonly #outboxes: Outboxes;
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #outboxes: Parts['outboxes'];
+  readonly #timing: Timing;
+  /** Each of these ends a timer. */
+  readonly #timers: (() => void)[] = [];
   #shipper: Shipper | null = null;
   #isEnded = false;
   #epoch = 0;
@@ -78,13 +83,14 @@ export class Member {
   #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [], handOver: null };
   #problem: string | null = null;
 
-  constructor({ options, log, post }: Parts) {
+  constructor({ options, log, outboxes, timing, post }: Parts) {
     this.#options = options;
     this.#log = log;
     this.#post = post;
     this.#memory = new Replication(options.memory);
     this.#handOvers = new HandOvers(log, options.holder, (to) => this.#post({ handOver: to }));
-    this.#outboxes = new Outboxes(options.outboxes, () => this.#ship());
+    this.#outboxes = outboxes;
+    this.#timing = timing;
   }
 
   async open(): Promise<void> {
@@ -104,15 +110,15 @@ export class Member {
   /** The planned end: ships what is left, and gives the lease back, so that a standby takes it at once. */
   async stop(): Promise<void> {
     const shipper = this.#shipper;
-    const deadlineMs = performance.now() + STOP_MS;
+    const deadlineMs = this.#timing.nowMs() + STOP_MS;
     const isShipped = (): boolean => this.#outboxes.isEmpty() && shipper?.waitingRows === 0;
-    while (shipper !== null && !this.#isEnded && !isShipped() && performance.now() < deadlineMs) {
+    while (shipper !== null && !this.#isEnded && !isShipped() && this.#timing.nowMs() < deadlineMs) {
       this.#ship();
-      await sleep(1);
+      await this.#timing.sleep(1);
     }
     const isLeader = this.#epoch > 0 && !this.#isEnded && this.#leader?.holder === this.#options.holder;
     this.#end();
-    if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), sleep(STOP_MS)]);
+    if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), this.#timing.sleep(STOP_MS)]);
     await this.#log.close();
   }
 
@@ -124,7 +130,7 @@ export class Member {
   async #live(ends: readonly LocalEnd[]): Promise<void> {
     try {
       this.#every(STATUS_MS, () => this.#postStatus());
-      this.#every(REPORT_MS, () => this.#log.report(this.#applied.durable(performance.now())));
+      this.#every(REPORT_MS, () => this.#log.report(this.#applied.durable(this.#timing.nowMs())));
       await this.#start(ends);
       const epoch = await this.#follow();
       if (epoch === null) return;
@@ -161,10 +167,10 @@ export class Member {
     let nextLookMs = 0;
     while (!this.#isEnded) {
       try {
-        if (performance.now() >= nextLookMs) {
+        if (this.#timing.nowMs() >= nextLookMs) {
           const lease = await this.#log.lease();
           await this.#requireLast();
-          nextLookMs = performance.now() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
+          nextLookMs = this.#timing.nowMs() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);
           const isForced = this.#handOvers.isForced(lease);
           if (lease.expiresInMs <= 0 || isForced) {
@@ -174,10 +180,10 @@ export class Member {
         }
         const count = await this.#postNext();
         this.#problem = null;
-        if (count === 0) await sleep(POLL_MS);
+        if (count === 0) await this.#timing.sleep(POLL_MS);
       } catch (error) {
         this.#rethrow(error);
-        await sleep(POLL_MS * 10);
+        await this.#timing.sleep(POLL_MS * 10);
       }
     }
     return null;
@@ -190,7 +196,7 @@ export class Member {
     this.#every(RENEW_MS, () => this.#renew());
     while (!this.#isEnded && this.#position < end) {
       await this.#insist(async () => {
-        if ((await this.#postNext()) === 0) await sleep(POLL_MS);
+        if ((await this.#postNext()) === 0) await this.#timing.sleep(POLL_MS);
       });
     }
     this.#leader = { ...(await this.#insist(() => this.#log.lease())), epoch };
@@ -220,7 +226,7 @@ export class Member {
   /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
   async #postNext(): Promise<number> {
     if (this.#applied.isFull) return 0;
-    const asOfMs = Date.now();
+    const asOfMs = this.#timing.timeMs();
     const rows = await this.#log.readAfter(this.#position, READ_BYTES);
     if (this.#isEnded) return 0;
     let bytes = 0;
@@ -254,6 +260,7 @@ export class Member {
   #lead(epoch: number): void {
     this.#shipper = new Shipper({
       log: this.#log,
+      timing: this.#timing,
       epoch,
       end: this.#position,
       onHeld: (rows, position) => this.#held(rows, position),
@@ -265,7 +272,7 @@ export class Member {
     this.#memory.setState('leader');
     this.#every(TRIM_MS, () => this.#log.trim());
     this.#every(STALL_MS / 4, () => this.#watchStall());
-    this.#outboxes.watch();
+    this.#outboxes.watch(() => this.#ship());
     this.#ship();
   }
 
@@ -280,7 +287,7 @@ export class Member {
     const ends = new Map(rows.map(({ stream, sequence }) => [stream, sequence]));
     for (const [stream, sequence] of ends) this.#hold(stream, sequence);
     this.#position = position;
-    this.#applied.held(position, performance.now());
+    this.#applied.held(position, this.#timing.nowMs());
     this.#ship();
   }
 
@@ -311,7 +318,7 @@ export class Member {
     try {
       this.#facts = await this.#log.facts();
       await this.#handOvers.look(this.#facts, {
-        applied: this.#applied.durable(performance.now()),
+        applied: this.#applied.durable(this.#timing.nowMs()),
         leadsIn: this.#shipper === null ? null : this.#epoch,
       });
     } finally {
@@ -340,7 +347,7 @@ export class Member {
   #end(): void {
     assert(!this.#isEnded, 'MEMBER-3: it ends once');
     this.#isEnded = true;
-    for (const timer of this.#timers) clearInterval(timer);
+    for (const end of this.#timers) end();
     this.#shipper?.end();
     this.#outboxes.end();
   }
@@ -348,15 +355,15 @@ export class Member {
   /** Does it now and then, one after the other; a failure is a problem of the log, which may pass. */
   #every(periodMs: number, run: () => unknown): void {
     let isRunning = false;
-    const timer = setInterval(async () => {
+    const turn = async (): Promise<void> => {
       if (isRunning) return;
       isRunning = true;
       await Promise.resolve()
         .then(run)
         .catch((error: Error) => this.#note(error));
       isRunning = false;
-    }, periodMs);
-    this.#timers.push(timer);
+    };
+    this.#timers.push(this.#timing.every(periodMs, () => void turn()));
   }
 
   /** Tries until it succeeds. */
@@ -367,7 +374,7 @@ export class Member {
       } catch (error) {
         this.#rethrow(error);
         if (this.#isEnded) throw error;
-        await sleep(POLL_MS * 10);
+        await this.#timing.sleep(POLL_MS * 10);
       }
     }
   }
@@ -380,8 +387,4 @@ export class Member {
   #note({ message }: Error): void {
     this.#problem = message;
   }
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

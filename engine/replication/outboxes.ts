@@ -12,19 +12,17 @@ import type { ReplicationOptions } from '../../shared/wire/threads.ts';
 export class Outboxes {
   readonly #shards: readonly OutboxConsumer[];
   readonly #gateway: OutboxConsumer;
-  readonly #onRows: () => void;
   #isEnded = false;
 
-  constructor(buffers: ReplicationOptions['outboxes'], onRows: () => void) {
+  constructor(buffers: ReplicationOptions['outboxes']) {
     const consumers = buffers.map((buffer) => new OutboxConsumer(buffer));
     this.#shards = consumers.slice(0, -1);
     this.#gateway = consumers.at(-1)!;
-    this.#onRows = onRows;
   }
 
   /** Calls `onRows` from now on, in turns of the event loop, whenever there may be rows. */
-  watch(): void {
-    for (const consumer of [...this.#shards, this.#gateway]) void this.#watch(consumer);
+  watch(onRows: () => void): void {
+    for (const consumer of [...this.#shards, this.#gateway]) void this.#watch(consumer, onRows);
   }
 
   /** @param mostBytes of the shards' rows, roughly; the gateway's are always taken, as shards may follow from them */
@@ -52,11 +50,11 @@ export class Outboxes {
     for (const consumer of [...this.#shards, this.#gateway]) consumer.wake();
   }
 
-  async #watch(consumer: OutboxConsumer): Promise<void> {
+  async #watch(consumer: OutboxConsumer, onRows: () => void): Promise<void> {
     while (!this.#isEnded) {
       await consumer.waitAsync();
       if (this.#isEnded) return;
-      this.#onRows();
+      onRows();
       // Where rows are left for want of room, others have to be held first.
       if (!consumer.isEmpty()) await new Promise((resolve) => setTimeout(resolve, 1));
     }

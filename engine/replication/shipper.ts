@@ -13,6 +13,7 @@
 import { assert } from '../../shared/base/assert.ts';
 import type { NewRow } from '../../shared/wire/replication.ts';
 import type { ReplicatedLog, Resolved } from './log.ts';
+import type { Timing } from './timing.ts';
 
 /**
  * While one append commits, a second one is on its way if it is so long that its transfer takes time. Otherwise rows
@@ -31,6 +32,7 @@ type Waiting = NewRow & { readonly addedMs: number };
 
 type ShipperOptions = {
   readonly log: Pick<ReplicatedLog, 'append' | 'resolve'>;
+  readonly timing: Pick<Timing, 'nowMs' | 'sleep'>;
   readonly epoch: number;
   /** The log's last position. */
   readonly end: number;
@@ -72,11 +74,11 @@ export class Shipper {
   /** The age of the oldest row that is not held, 0 if there is none. */
   get oldestMs(): number {
     const first = this.#waiting[0];
-    return first === undefined ? 0 : performance.now() - first.addedMs;
+    return first === undefined ? 0 : this.#options.timing.nowMs() - first.addedMs;
   }
 
   add(row: NewRow): void {
-    this.#waiting.push({ ...row, addedMs: performance.now() });
+    this.#waiting.push({ ...row, addedMs: this.#options.timing.nowMs() });
     this.waitingBytes += row.bytes.length;
     if (this.#isQueued) return;
     // The rows of one turn share an append.
@@ -120,13 +122,13 @@ export class Shipper {
 
   async #append(after: number, rows: readonly NewRow[]): Promise<void> {
     const { log, epoch, onProblem } = this.#options;
-    const startMs = performance.now();
+    const startMs = this.#options.timing.nowMs();
     try {
       const isAdded = await log.append(epoch, after, rows);
       // A later commit than a doubtful one: it covers that one as well (SHIPPER-2).
       if (isAdded) this.#held(after + rows.length);
       else this.#isInDoubt = true;
-      this.appendMs = performance.now() - startMs;
+      this.appendMs = this.#options.timing.nowMs() - startMs;
     } catch (error) {
       this.#isInDoubt = true;
       onProblem((error as Error).message);
@@ -149,14 +151,14 @@ export class Shipper {
   async #resolve(): Promise<void> {
     if (this.#isResolving) return;
     this.#isResolving = true;
-    const { log, epoch, onProblem } = this.#options;
+    const { log, epoch, timing, onProblem } = this.#options;
     while (!this.#isEnded) {
       try {
         this.#settle(await log.resolve(epoch, this.#heldEnd));
         break;
       } catch (error) {
         onProblem((error as Error).message);
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await timing.sleep(RETRY_MS);
       }
     }
     this.#isResolving = false;

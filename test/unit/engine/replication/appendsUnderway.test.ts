@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Shipper } from '../../../../engine/replication/shipper.ts';
+import { THREAD_TIMING } from '../../../../engine/replication/timing.ts';
 import type { NewRow } from '../../../../shared/wire/replication.ts';
 
 const LONG_BYTES = 100_000;
@@ -18,6 +19,7 @@ function pausedLog() {
         }),
       resolve: () => Promise.reject(new Error('nothing is in doubt')),
     },
+    timing: THREAD_TIMING,
     epoch: 1,
     end: 0,
     onHeld: (rows) => held.push(...rows.map(({ sequence }) => sequence)),
