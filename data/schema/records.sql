@@ -13,3 +13,10 @@ CREATE TABLE IF NOT EXISTS record_queue (
   sequence INTEGER PRIMARY KEY,
   bytes    BLOB    NOT NULL
 ) STRICT;
+
+-- What takes back each of them, should the log never hold it (shared/records/undo.ts). Only files that have it are
+-- brought back to what the log holds; the others take back what they can by themselves.
+CREATE TABLE IF NOT EXISTS record_undo (
+  sequence INTEGER PRIMARY KEY,
+  bytes    BLOB    NOT NULL
+) STRICT;

@@ -7,12 +7,16 @@ import { firstSequenceOf } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { listSnapshots } from '../snapshot/snapshot.ts';
 import type { ReplicatedLog } from './log.ts';
+import { timeOfNames } from './records.ts';
 import { type JournalFile, type LoggedRows, rejoin, rejoinedText } from './rejoin.ts';
 
 /** @returns a line for each journal of which rows were set aside. */
-export async function rejoinJournals(log: ReplicatedLog, { directory, journalKey, journals }: JournalsToRejoin) {
+export async function rejoinJournals(
+  log: ReplicatedLog,
+  { directory, journalKey, journals }: JournalsToRejoin,
+  time = timeOfNames(),
+): Promise<string[]> {
   const texts: string[] = [];
-  const time = new Date().toISOString().replaceAll(/[:.]/g, '-');
   for (const [shard, { journalPath, knownHead }] of journals.entries()) {
     const key = await ShardKey.create(journalKey, shard);
     const file = { shard, shards: journals.length, directory, journalPath, key, knownHead };

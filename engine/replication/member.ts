@@ -16,7 +16,6 @@ import { assert } from '../../shared/base/assert.ts';
 import { type LogRow, type NewRow, Replication } from '../../shared/wire/replication.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
 import type {
-  JournalsToRejoin,
   LeaderOf,
   LocalEnd,
   ReplicationMessage,
@@ -29,6 +28,7 @@ import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
 import type { Outboxes } from './outboxes.ts';
+import { rejoinRecords } from './records.ts';
 import { Shipper } from './shipper.ts';
 import type { Timing } from './timing.ts';
 
@@ -101,7 +101,8 @@ export class Member {
 
   receive(request: Exclude<ReplicationRequest, 'stop'>): void {
     if ('follow' in request) void this.#live(request.follow);
-    else if ('rejoin' in request) this.#rejoin(request.rejoin);
+    else if ('prepare' in request) this.#answer(rejoinRecords(this.#log, request.prepare));
+    else if ('rejoin' in request) this.#answer(rejoinJournals(this.#log, request.rejoin));
     else if ('applied' in request) this.#applied.apply(request.applied, request.durable);
     else if ('mayLead' in request) this.#mayLead();
     else void this.#handOvers.ask(request.handOver).then((asked) => this.#post({ asked }));
@@ -122,9 +123,9 @@ export class Member {
     await this.#log.close();
   }
 
-  #rejoin(journals: JournalsToRejoin): void {
+  #answer(lines: Promise<readonly string[]>): void {
     const post = (rejoined: readonly string[]): void => this.#post({ rejoined });
-    rejoinJournals(this.#log, journals).then(post, (error: Error) => this.#lose(error.message));
+    lines.then(post, (error: Error) => this.#lose(error.message));
   }
 
   async #live(ends: readonly LocalEnd[]): Promise<void> {

@@ -22,6 +22,7 @@ import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type {
   HandOverAnswer,
   JournalsToRejoin,
+  RecordsToRejoin,
   ReplicationMessage,
   ReplicationOptions,
   ReplicationRequest,
@@ -139,13 +140,22 @@ export class Member {
     });
   }
 
-  /** Sets aside what only the journals of this machine have; no shard has started yet. */
-  async rejoin(journals: JournalsToRejoin): Promise<void> {
+  /** Sets aside what only these files of this machine have; no store has opened them yet. */
+  prepare(files: readonly RecordsToRejoin[]): Promise<void> {
+    return this.#setAside({ prepare: files });
+  }
+
+  /** The same of the journals; no shard has started yet. */
+  rejoin(journals: JournalsToRejoin): Promise<void> {
+    return this.#setAside({ rejoin: journals });
+  }
+
+  async #setAside(request: ReplicationRequest): Promise<void> {
     const rejoined = new Promise<readonly string[]>((resolve, reject) => {
       this.#onRejoined = resolve;
       this.#onRefused = reject;
     });
-    this.#post({ rejoin: journals });
+    this.#post(request);
     for (const text of await rejoined) this.#options.log.warn(text);
   }
 

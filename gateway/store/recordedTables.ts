@@ -42,6 +42,7 @@ type Table = { readonly key: readonly string[]; readonly stores: readonly Reload
 export const CONTROL_TABLES: { readonly [table: string]: Table | typeof LOCAL } = {
   record_end: LOCAL,
   record_queue: LOCAL,
+  record_undo: LOCAL,
   platform: { key: ['key'], stores: ['platform', 'contracts'] },
   users: { key: ['account_index'], stores: ['accounts'] },
   wallets: { key: ['address'], stores: ['accounts'] },

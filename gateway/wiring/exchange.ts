@@ -18,13 +18,9 @@
  * wrote last.
  * Owner: the gateway thread.
  */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import { STREAM } from '../../shared/wire/replication.ts';
-import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
-import { Member, shardsOf } from '../cluster/member.ts';
+import type { Member } from '../cluster/member.ts';
 import { Call } from '../http/call.ts';
 import { DoorClosedError, requireTls } from '../http/door.ts';
 import { refuse } from '../http/respond.ts';
@@ -38,11 +34,11 @@ import { Edge } from './edge.ts';
 import { EngineThreads } from './engineThreads.ts';
 import type { GatewayRecords } from './gatewayRecords.ts';
 import { Lifecycle } from './lifecycle.ts';
+import { isOfCluster, journalsOf, openMember } from './membership.ts';
 import { PeriodicTasks } from './periodic.ts';
 import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } from './readiness.ts';
 import { Rehearsal } from './rehearsal.ts';
 import { SettlementThread } from './settlementThread.ts';
-import { COMMAND_RING_BYTES } from './shardThreads.ts';
 import { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
 import { urlOf } from './urls.ts';
@@ -367,27 +363,6 @@ export class Exchange {
     const call = context instanceof Call ? context : (context as { readonly call?: Call } | null)?.call;
     if (call !== undefined) refuse(call, { row: ERRORS.INTERNAL_ERROR });
   }
-}
-
-/** Null without a cluster. The files of this member agree with the log when it resolves, and are opened after that. */
-async function openMember({ config, clock, log, onFatal }: ExchangeOptions): Promise<Member | null> {
-  const { cluster } = config;
-  if (cluster === null) return null;
-  const onLost = (reason: string): void => onFatal(new Error(reason));
-  const shards = shardsOf(config);
-  return Member.open({ config, cluster, shards, commandRingBytes: COMMAND_RING_BYTES, clock, log, onLost });
-}
-
-function journalsOf({ control, journalPaths }: Stores, { dataDir: directory }: Config): JournalsToRejoin {
-  const { journalKey, journalHeads } = control;
-  const journals = journalPaths.map((journalPath, shard) => ({ journalPath, knownHead: journalHeads.of(shard) }));
-  return { directory, journalKey, journals };
-}
-
-/** False for the first start of the first member, whose stores make what the others get from the log. */
-function isOfCluster({ ends }: Member, { dataDir }: Config): boolean {
-  // Rows that every member has are trimmed: a log without any says nothing of a member that was one before.
-  return existsSync(join(dataDir, 'control.db')) || ends.some(({ stream }) => stream === STREAM.CONTROL);
 }
 
 /** The client of Redis is a tenth of all the code there is, so a start without Redis does not load it. */

@@ -16,8 +16,9 @@
  *              last record, or changes another number of rows than it did where it was made, is refused and changes
  *              nothing.
  *   RECORDS-4  A record is put in the turn of its commit, so it is in the log before anything that follows from it.
- *   RECORDS-5  A file whose queue has another record than the log at the same sequence was changed by a member that the
- *              others had left behind. It is refused: what it has more cannot be taken back.
+ *   RECORDS-5  A record of the queue can be taken back by what the file keeps with it (undo.ts), before any store has
+ *              opened the file: a start does so with those that the log never held. A file that has another record
+ *              than the log all the same is refused.
  */
 import { readFileSync } from 'node:fs';
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';
@@ -33,6 +34,7 @@ import {
   type Statement,
   writtenTable,
 } from './statements.ts';
+import { RecordUndo } from './undo.ts';
 
 /** The part of a connection that stores use. */
 export type StoreDatabase = Pick<Database, 'prepare' | 'inTransaction'> & {
@@ -71,12 +73,16 @@ export class RecordedFile {
   #shared: number;
   /** Of the transaction that is open. */
   #statements: Statement[] = [];
+  /** Null while another member leads. */
+  #undo: RecordUndo | null = null;
   readonly #prepared = new Map<string, SqliteStatement>();
   readonly #countChanges;
   readonly #setEnd;
   readonly #enqueue;
   readonly #dequeue;
   readonly #queued;
+  readonly #addUndo;
+  readonly #forgetUndo;
 
   constructor({ database, isFollowing, isLocal }: RecordedFileOptions) {
     this.#raw = database;
@@ -88,6 +94,8 @@ export class RecordedFile {
     this.#enqueue = database.prepare<[number, Uint8Array]>('INSERT INTO record_queue VALUES (?, ?)');
     this.#dequeue = database.prepare<[number]>('DELETE FROM record_queue WHERE sequence <= ?');
     this.#queued = database.prepare<[number], Uint8Array>('SELECT bytes FROM record_queue WHERE sequence = ?').pluck();
+    this.#addUndo = database.prepare<[number, Uint8Array]>('INSERT OR REPLACE INTO record_undo VALUES (?, ?)');
+    this.#forgetUndo = database.prepare<[number]>('DELETE FROM record_undo WHERE sequence <= ?');
     const end = database.prepare<[], EndRow>('SELECT sequence, link FROM record_end').get();
     this.#end = end ?? { sequence: 0, link: NO_LINK };
     this.#shared = (this.queue()[0]?.sequence ?? this.#end.sequence + 1) - 1;
@@ -123,6 +131,7 @@ export class RecordedFile {
   lead(log: RecordLog): void {
     this.#isFollowing = false;
     this.#log = log;
+    this.#undo = new RecordUndo(this.#raw, this.#isLocal);
     for (const { sequence, bytes } of this.queue()) if (sequence > log.held()) log.put(sequence, bytes);
   }
 
@@ -187,15 +196,18 @@ export class RecordedFile {
       throw error;
     } finally {
       this.#statements = [];
+      this.#undo?.keepFirst(0);
     }
   }
 
   #nested<R>(body: () => R): R {
     const before = this.#statements.length;
+    const undoBefore = this.#undo?.length ?? 0;
     try {
       return this.#raw.transaction(body)();
     } catch (error) {
       this.#statements.length = before;
+      this.#undo?.keepFirst(undoBefore);
       throw error;
     }
   }
@@ -204,11 +216,18 @@ export class RecordedFile {
     if (this.#statements.length === 0) return null;
     const bytes = encodeStatements({ link: this.#end.link, statements: this.#statements });
     const end = { sequence: this.#end.sequence + 1, link: linkAfter(bytes) };
-    this.#dequeue.run(this.#log?.held() ?? 0);
+    const held = this.#log?.held() ?? 0;
+    this.#dequeue.run(held);
     this.#enqueue.run(end.sequence, bytes);
+    if (this.#undo !== null) this.#keepUndo(held, end.sequence, this.#undo.take());
     this.#setEnd.run(end.sequence, end.link);
     this.#end = end;
     return { sequence: end.sequence, bytes };
+  }
+
+  #keepUndo(held: number, sequence: number, bytes: Uint8Array): void {
+    this.#forgetUndo.run(held);
+    this.#addUndo.run(sequence, bytes);
   }
 
   /** RECORDS-5 */

@@ -282,7 +282,7 @@ export type ReplicationStatus = {
 export type ReplicationMessage =
   /** The log is open: which row is its last of each stream. The gateway answers with `follow`. */
   | { readonly opened: { readonly ends: readonly StreamEnd[] } }
-  /** The answer to `rejoin`: a line for each journal of which rows were set aside. */
+  /** The answer to `prepare` and to `rejoin`: a line for each file of which something was set aside. */
   | { readonly rejoined: readonly string[] }
   /** The log cannot be opened; it is tried again. */
   | { readonly unreachable: string }
@@ -321,8 +321,18 @@ export type JournalsToRejoin = {
   readonly journals: readonly { readonly journalPath: string; readonly knownHead: KnownHead }[];
 };
 
+/** A file with records of a stream (shared/records/), before it is opened. */
+export type RecordsToRejoin = {
+  readonly path: string;
+  readonly stream: number;
+  /** It keeps what takes its records back; another one takes back what it has to by itself, as rows of the log come. */
+  readonly hasUndo: boolean;
+};
+
 /** The gateway sends these to the replication thread. */
 export type ReplicationRequest =
+  /** Compare the records of these files with the log, before anything opens them. */
+  | { readonly prepare: readonly RecordsToRejoin[] }
   /** Compare the journals with the log, before any shard starts. */
   | { readonly rejoin: JournalsToRejoin }
   /** Start after the rows that are here, those up to these ends. */

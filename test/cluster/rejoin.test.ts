@@ -15,11 +15,11 @@ test('rows that the log did not take are set aside, and nothing before its first
   const log = await openLog(t, await (await sharedPostgres()).database(), 'a');
   const file = journalWith(OWN, 6);
   const journals = { directory: file.directory, journalKey: TEST_SECRET, journals: [file] };
-  assert.deepEqual(await rejoinJournals(log, journals), [], 'it has had no leader yet');
+  assert.deepEqual(await rejoinJournals(log, journals, 'now'), [], 'it has had no leader yet');
   const { epoch } = (await log.take(false))!;
   const rows = OTHERS.map((row) => ({ ...row, stream: 0 }));
   assert.ok(await log.append(epoch, 0, rows));
-  const [line] = await rejoinJournals(log, journals);
+  const [line] = await rejoinJournals(log, journals, 'now');
   assert.match(line!, /records 7 to 13 were on this machine only .* the journal goes on after record 6$/);
   assert.deepEqual(
     rowsIn(file).map(({ sequence }) => sequence),

@@ -91,7 +91,7 @@ test('every table of control.db is a record or local, and every recorded key has
   const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
   t.after(() => database.close());
   const select = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
-  const made = ['record_end', 'record_queue'];
+  const made = ['record_end', 'record_queue', 'record_undo'];
   const tables = [...(database.prepare(select).pluck().all() as string[]), ...made].sort();
   assert.deepEqual(Object.keys(CONTROL_TABLES).sort(), tables);
   for (const [table, each] of Object.entries(CONTROL_TABLES)) {

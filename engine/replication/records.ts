@@ -1,0 +1,134 @@
+/**
+ * The records that a file of this machine has in its queue (shared/records/recordedFile.ts) and the replicated log,
+ * before anything opens the file. Those that the log holds are known to be held from then on. Those that it never held
+ * were not acknowledged: they are set aside and taken back, so that the file agrees with the log.
+ * Owner: the replication thread, while no other part of the process has the file.
+ *
+ * Invariants:
+ *   RECORDSREJOIN-1  A record is taken back only when it is durable in the other file, and only with every record after
+ *                    it. An interrupted start does it again.
+ *   RECORDSREJOIN-2  A record that the log has trimmed is held: the stream goes on behind it.
+ *   RECORDSREJOIN-3  A log that has nothing of the stream says nothing about it: it is the file of a first member.
+ */
+import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { dirname } from 'node:path';
+import Database from 'better-sqlite3';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { RecordError } from '../../shared/records/bytes.ts';
+import { decodeStatements } from '../../shared/records/statements.ts';
+import { takeBack } from '../../shared/records/undo.ts';
+import type { RecordsToRejoin } from '../../shared/wire/threads.ts';
+import type { ReplicatedLog } from './log.ts';
+
+type Queued = { readonly sequence: number; readonly bytes: Uint8Array };
+type Log = Pick<ReplicatedLog, 'ends' | 'rowOf'>;
+
+/** Part of the names of files in which something is set aside. */
+export function timeOfNames(): string {
+  return new Date().toISOString().replaceAll(/[:.]/g, '-');
+}
+
+/** @returns a line for each file of which records were set aside. */
+export async function rejoinRecords(
+  log: Log,
+  files: readonly RecordsToRejoin[],
+  time = timeOfNames(),
+): Promise<string[]> {
+  const lines: string[] = [];
+  for (const file of files) {
+    const line = existsSync(file.path) ? await rejoinFile(log, file, time) : null;
+    if (line !== null) lines.push(line);
+  }
+  return lines;
+}
+
+async function rejoinFile(log: Log, { path, stream, hasUndo }: RecordsToRejoin, time: string): Promise<string | null> {
+  const database = openAlone(path);
+  try {
+    const queue = queueOf(database);
+    const end = (await log.ends()).find((each) => each.stream === stream)?.sequence;
+    if (queue.length === 0 || end === undefined) return null;
+    const unshared = await firstUnshared(log, stream, queue, end);
+    const last = queue.at(-1)!.sequence;
+    if (unshared > queue[0]!.sequence) forget(database, unshared);
+    if (unshared > last || !hasUndo) return null;
+    const left = queue.filter(({ sequence }) => sequence >= unshared);
+    const aside = path.replace(/\.db$/, `.unshared-${time}.jsonl`);
+    setAside(aside, left);
+    takeBack(database, unshared);
+    const records = unshared === last ? `record ${last} was` : `records ${unshared} to ${last} were`;
+    return (
+      `${path}: ${records} on this machine only and never acknowledged: set aside in ${aside}; ` +
+      `the file goes on after record ${unshared - 1}`
+    );
+  } catch (error) {
+    if (error instanceof RecordError) throw new RecordError(`${path}: ${error.message}`);
+    throw error;
+  } finally {
+    database.close();
+  }
+}
+
+/** Its lock is that of a server, so a second one on the same directory ends here. */
+function openAlone(path: string): Database.Database {
+  const database = new Database(path, { timeout: 0 });
+  try {
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    database.exec('BEGIN EXCLUSIVE; COMMIT');
+    return database;
+  } catch (error) {
+    database.close();
+    const isBusy = error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY');
+    throw isBusy ? new Error(`${path} is in use by another server`) : error;
+  }
+}
+
+/** A file that was never one of a cluster has none of the tables. */
+function queueOf(database: Database.Database): Queued[] {
+  const select = "SELECT count(*) FROM sqlite_master WHERE name IN ('record_queue', 'record_undo')";
+  if (database.prepare<[], number>(select).pluck().get() !== 2) return [];
+  return database.prepare<[], Queued>('SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
+}
+
+/** RECORDSREJOIN-2. The first record that the log does not have as it is here, or the one after the last. */
+async function firstUnshared(log: Log, stream: number, queue: readonly Queued[], end: number): Promise<number> {
+  for (const { sequence, bytes } of queue) {
+    const row = sequence > end ? null : await log.rowOf(stream, sequence);
+    const isShared = row === null ? sequence <= end : Buffer.compare(row.bytes, bytes) === 0;
+    if (!isShared) return sequence;
+  }
+  return queue.at(-1)!.sequence + 1;
+}
+
+/** The records before this one need no way back. */
+function forget(database: Database.Database, before: number): void {
+  database.transaction(() => {
+    for (const table of ['record_queue', 'record_undo']) {
+      database.prepare(`DELETE FROM ${table} WHERE sequence < ?`).run(before);
+    }
+  })();
+}
+
+/** RECORDSREJOIN-1. A line of JSON for each record. */
+function setAside(path: string, records: readonly Queued[]): void {
+  const fd = openSync(path, 'w', 0o600);
+  try {
+    for (const { sequence, bytes } of records) {
+      const { statements } = decodeStatements(bytes);
+      writeSync(fd, `${JSON.stringify({ sequence, statements }, legible)}\n`);
+    }
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  syncDirectory(dirname(path));
+}
+
+/** Bytes come as what their own `toJSON` makes of them. */
+function legible(_: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  const isBytes = typeof value === 'object' && value !== null && (value as { type?: string }).type === 'Buffer';
+  return isBytes ? `0x${Buffer.from((value as { data: number[] }).data).toString('hex')}` : value;
+}

@@ -1,0 +1,55 @@
+/**
+ * The first steps of a start in a cluster: the replicated log is open, and the files of this member agree with it,
+ * before anything else opens them.
+ * Owner: the gateway thread.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../shared/base/clock.ts';
+import { STREAM } from '../../shared/wire/replication.ts';
+import type { JournalsToRejoin, RecordsToRejoin } from '../../shared/wire/threads.ts';
+import { Member, shardsOf } from '../cluster/member.ts';
+import type { Config } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import { COMMAND_RING_BYTES } from './shardThreads.ts';
+import type { Stores } from './stores.ts';
+
+type MembershipOptions = {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** The process has to end and start again. */
+  readonly onFatal: (error: unknown) => void;
+};
+
+/** Null without a cluster. The files of this member agree with the log when it resolves, and are opened after that. */
+export async function openMember({ config, clock, log, onFatal }: MembershipOptions): Promise<Member | null> {
+  const { cluster } = config;
+  if (cluster === null) return null;
+  const onLost = (reason: string): void => onFatal(new Error(reason));
+  const shards = shardsOf(config);
+  const commandRingBytes = COMMAND_RING_BYTES;
+  const member = await Member.open({ config, cluster, shards, commandRingBytes, clock, log, onLost });
+  await member.prepare(recordsOf(config));
+  return member;
+}
+
+export function journalsOf({ control, journalPaths }: Stores, { dataDir: directory }: Config): JournalsToRejoin {
+  const { journalKey, journalHeads } = control;
+  const journals = journalPaths.map((journalPath, shard) => ({ journalPath, knownHead: journalHeads.of(shard) }));
+  return { directory, journalKey, journals };
+}
+
+/** idempotency.db and audit.log take back by themselves what the log has otherwise. */
+function recordsOf({ dataDir }: Config): RecordsToRejoin[] {
+  return [
+    { path: join(dataDir, 'control.db'), stream: STREAM.CONTROL, hasUndo: true },
+    { path: join(dataDir, 'idempotency.db'), stream: STREAM.ANSWERS, hasUndo: false },
+  ];
+}
+
+/** False for the first start of the first member, whose stores make what the others get from the log. */
+export function isOfCluster({ ends }: Member, { dataDir }: Config): boolean {
+  // Rows that every member has are trimmed: a log without any says nothing of a member that was one before.
+  return existsSync(join(dataDir, 'control.db')) || ends.some(({ stream }) => stream === STREAM.CONTROL);
+}
