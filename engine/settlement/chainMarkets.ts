@@ -1,16 +1,17 @@
 /** Markets of the ledger by what they are called on the chain: their conditions and the ids of their tokens. */
-import type Database from 'better-sqlite3';
+
 import { tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import { PPM } from '../../shared/base/payout.ts';
 import { type MarketChain, marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 
 export class Markets {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #chain: MarketChain;
   readonly #byCondition = new Map<string, number>();
   readonly #learned = new Set<number>();
 
-  constructor(db: Database.Database, chain: MarketChain) {
+  constructor(db: StoreDatabase, chain: MarketChain) {
     this.#db = db;
     this.#chain = chain;
   }

@@ -15,6 +15,7 @@ import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainMoneyKind } from '../../shared/wire/chainQuestions.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { ChainEvent } from './chainEvents.ts';
@@ -49,7 +50,7 @@ const AGAIN_AFTER_MS = 30_000;
 const MOST_AGAIN = 20;
 
 type ChainMoneyOptions = {
-  readonly db: Database.Database;
+  readonly db: StoreDatabase;
   readonly work: WorkRows;
   readonly markets: Markets;
   readonly news: News;
@@ -120,7 +121,7 @@ export class ChainMoney {
       );
       return row.account === null ? work.nextMark() : work.mark;
     });
-    return accepted.immediate();
+    return accepted();
   }
 
   wait(id: number, reason: string): void {
@@ -140,7 +141,7 @@ export class ChainMoney {
         this.#sql('UPDATE chain_money SET asked_ms = ? WHERE id = ?').run(nowMs(), row.id);
         this.#report(row);
       }
-    }).immediate();
+    })();
   }
 
   /**

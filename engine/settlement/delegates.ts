@@ -4,15 +4,16 @@
  */
 import type Database from 'better-sqlite3';
 import { maxUint256 } from 'viem';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import type { News } from './news.ts';
 
 export class Delegates {
   readonly #news: News;
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #insert: Database.Statement<[string, number]>;
 
-  constructor(db: Database.Database, news: News) {
+  constructor(db: StoreDatabase, news: News) {
     this.#news = news;
     this.#db = db;
     this.#insert = db.prepare('INSERT OR IGNORE INTO ended_delegates VALUES (?, ?)');

@@ -8,6 +8,7 @@
  */
 import type Database from 'better-sqlite3';
 import type { Hex } from '../../shared/chain/node.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainNews } from '../../shared/wire/chainQuestions.ts';
 import type { News } from './news.ts';
 
@@ -27,12 +28,12 @@ export type Deploy = {
 };
 
 export class DeployRows {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #nowMs: () => number;
   readonly #news: News;
   readonly #statements = new Map<string, Database.Statement<unknown[]>>();
 
-  constructor(db: Database.Database, nowMs: () => number, news: News) {
+  constructor(db: StoreDatabase, nowMs: () => number, news: News) {
     this.#db = db;
     this.#nowMs = nowMs;
     this.#news = news;

@@ -13,7 +13,7 @@
  *              its orders have been signed for.
  *   DEPLOYS-3  A node that does not answer is no failure of a deployment.
  */
-import type Database from 'better-sqlite3';
+
 import { encodeAbiParameters, encodeEventTopics, encodeFunctionData, hexToBytes, parseAbiParameters } from 'viem';
 import { type Draft, EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
@@ -22,10 +22,11 @@ import type { ChainKey } from '../../shared/chain/key.ts';
 import type { Block, BlockTag, ChainNode, Hex, Receipt } from '../../shared/chain/node.ts';
 import { type MarketChain, marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Deploy, DeployRows } from './deployRows.ts';
 
 type DeploysOptions = {
-  readonly db: Database.Database;
+  readonly db: StoreDatabase;
   readonly rows: DeployRows;
   readonly node: ChainNode;
   readonly key: ChainKey;
@@ -53,9 +54,14 @@ export class Deploys {
     const { db, key } = options;
     this.#envelopeRows = new EnvelopeRows(db, key.address);
     this.#envelopes = new Envelopes({ ...options, rows: this.#envelopeRows, jobs: this });
-    // Another key has sent the others, and nothing follows those any more.
+    if (db.isFollowing !== true) this.begin();
+  }
+
+  /** Another key has sent what is not among the own, and nothing follows that any more. */
+  begin(): void {
+    const { db, rows } = this.#options;
     const own = new Set(this.#envelopeRows.unsettled().map(({ job }) => job));
-    db.transaction(() => options.rows.takeOver(own)).immediate();
+    db.transaction(() => rows.takeOver(own))();
   }
 
   /** One round, which costs no calls while nothing is under way. An error of the node ends it; the next goes on. */
@@ -100,7 +106,7 @@ export class Deploys {
   /** Keeps DEPLOYS-1. What is there for good needs no transaction; what would be refused now costs no gas. */
   async #begin(deploy: Deploy, finalized: Block): Promise<void> {
     const { db, rows } = this.#options;
-    const commit = (change: () => void): void => db.transaction(change).immediate();
+    const commit = (change: () => void): void => db.transaction(change)();
     if (deploy.status === 'failed') commit(() => rows.set(deploy.id, 'wanted'));
     if (await this.#isRegistered(deploy, finalized.number)) {
       commit(() => rows.set(deploy.id, 'final'));

@@ -25,20 +25,45 @@ type DeskOptions = {
   readonly money: MoneyHandlers;
   readonly refused: RefusedTrades;
   readonly checks: Pick<ChainChecks, 'successorProblem'>;
+  /** Another member of the cluster settles. */
+  readonly isFollowing?: () => boolean;
 };
 type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
+/** A standby changes nothing, signs nothing and sends nothing. */
+const OF_A_LEADER: ReadonlySet<ChainQuestion> = new Set<ChainQuestion>([
+  'acknowledge',
+  'deploy',
+  'depositPermit',
+  'moneyAccepted',
+  'moneyWaits',
+  'prepareRelease',
+  'railBroadcast',
+  'railEnvelope',
+  'releaseTrade',
+  'retryTrade',
+  'setEscrow',
+  'unwindTrade',
+]);
+const FOLLOWS = 'another member of the cluster settles';
+
 export class Desk {
   readonly #handlers: Handlers;
+  readonly #isFollowing: () => boolean;
   readonly #post: (reply: ChainReply) => void;
 
   constructor(options: DeskOptions, post: (reply: ChainReply) => void) {
     this.#handlers = handlersOf(options);
+    this.#isFollowing = options.isFollowing ?? (() => false);
     this.#post = post;
   }
 
   /** Anything else than a node that does not answer, or a contract that refuses, is an error of the thread. */
   async answer({ id, question, ask }: ChainAsk): Promise<void> {
+    if (this.#isFollowing() && OF_A_LEADER.has(question)) {
+      this.#post({ id, down: FOLLOWS });
+      return;
+    }
     const handler = this.#handlers[question] as (ask: unknown) => unknown;
     try {
       this.#post({ id, answer: await handler(ask) });

@@ -7,7 +7,7 @@
  * Invariant:
  *   EXITS-1  A wallet is leaving by its newest request or cancellation in the order of the chain.
  */
-import type Database from 'better-sqlite3';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import type { ChainMoney } from './chainMoney.ts';
 import type { News } from './news.ts';
@@ -25,11 +25,11 @@ type Exit = {
 const SURELY_READ_BLOCKS = 64;
 
 export class Exits {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #money: ChainMoney;
   readonly #news: News;
 
-  constructor(db: Database.Database, money: ChainMoney, news: News) {
+  constructor(db: StoreDatabase, money: ChainMoney, news: News) {
     this.#db = db;
     this.#money = money;
     this.#news = news;
@@ -66,19 +66,20 @@ export class Exits {
 
   /** Everything up to this block was read. */
   settle(scannedBlock: number): void {
-    this.#db
-      .transaction(() => {
-        const gone = `UPDATE exits SET state = 'returning'
+    const isAnyOpen = this.#db.prepare(`SELECT 1 FROM exits WHERE state <> 'staying' LIMIT 1`).get() !== undefined;
+    if (!isAnyOpen) return;
+    const settle = this.#db.transaction(() => {
+      const gone = `UPDATE exits SET state = 'returning'
         WHERE state <> 'staying' AND state = 'leaving' AND is_final = 0 AND block <= ?`;
-        this.#db.prepare(gone).run(scannedBlock - SURELY_READ_BLOCKS);
-        const open = `SELECT * FROM exits WHERE state <> 'staying' AND state = 'returning'`;
-        for (const { wallet } of this.#db.prepare<[], Exit>(open).all()) {
-          if (this.#money.owesExit(wallet)) continue;
-          this.#db.prepare(`UPDATE exits SET state = 'staying' WHERE wallet = ?`).run(wallet);
-          this.#news.add('exit', { wallet, isLeaving: false });
-        }
-      })
-      .immediate();
+      this.#db.prepare(gone).run(scannedBlock - SURELY_READ_BLOCKS);
+      const open = `SELECT * FROM exits WHERE state <> 'staying' AND state = 'returning'`;
+      for (const { wallet } of this.#db.prepare<[], Exit>(open).all()) {
+        if (this.#money.owesExit(wallet)) continue;
+        this.#db.prepare(`UPDATE exits SET state = 'staying' WHERE wallet = ?`).run(wallet);
+        this.#news.add('exit', { wallet, isLeaving: false });
+      }
+    });
+    settle();
   }
 
   #get(wallet: string): Exit | undefined {

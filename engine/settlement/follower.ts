@@ -10,11 +10,12 @@
  *               account that had tokens of it, also where they pay nothing: with the last one the chain gives away
  *               what rounding kept back.
  */
-import type Database from 'better-sqlite3';
+
 import { assert } from '../../shared/base/assert.ts';
 import { isDecided, MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import type { Hex } from '../../shared/chain/node.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { ANY_COMMAND, COMMAND, kindOutcome, kindSide, NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
@@ -40,7 +41,7 @@ const NO_TRADE = {
 const WITH_SIGNATURE: readonly number[] = [COMMAND.PLACE.TYPE, COMMAND.REPLACE.TYPE];
 
 type FollowerOptions = {
-  readonly db: Database.Database;
+  readonly db: StoreDatabase;
   readonly work: WorkRows;
   readonly deploys: DeployRows;
   readonly rotation: Rotation;
@@ -48,6 +49,8 @@ type FollowerOptions = {
   readonly progress: Progress;
   readonly journalPaths: readonly string[];
   readonly keys: readonly ShardKey[];
+  /** In a cluster: has `derive` called in the transaction of a record. */
+  readonly follow?: (shard: number, sequence: number) => void;
 };
 type Followed = { sequence: number; chain_low: number; chain_high: number; exchange: string | null };
 
@@ -84,8 +87,7 @@ export class Follower {
       const committed = this.#options.progress.committed(shard);
       const head = this.#heads[shard];
       if (committed === NOT_KNOWN || committed <= head.sequence) continue;
-      const reader = this.#readers[shard] ?? this.#connect(shard);
-      this.#follow(shard, reader, Math.min(committed - head.sequence, MOST_RECORDS));
+      this.#follow(shard, Math.min(committed, head.sequence + MOST_RECORDS));
       hasMoved = true;
     }
     return hasMoved;
@@ -138,28 +140,32 @@ export class Follower {
   }
 
   /** Keeps FOLLOWER-1: position and contract move in memory once they are durable. */
-  #follow(shard: number, reader: JournalReader, records: number): void {
-    const { db } = this.#options;
-    const { sequence, chainLow, chainHigh } = this.#heads[shard];
-    const head = new JournalHead(sequence, chainLow, chainHigh);
-    const exchange = this.#exchanges[shard];
+  #follow(shard: number, sequence: number): void {
+    const { db, follow } = this.#options;
+    const [head, exchange] = [this.#heads[shard], this.#exchanges[shard]];
     try {
-      db.transaction(() => {
-        reader.readFrom(head, records, (record) => this.#visit(shard, record));
-        this.#options.money.ledger.flush();
-        db.prepare('INSERT OR REPLACE INTO followed VALUES (?, ?, ?, ?, ?)').run(
-          shard,
-          head.sequence,
-          head.chainLow,
-          head.chainHigh,
-          this.#exchanges[shard],
-        );
-      }).immediate();
+      if (follow !== undefined) follow(shard, sequence);
+      else db.transaction(() => this.derive(shard, sequence))();
     } catch (error) {
+      this.#heads[shard] = head;
       this.#exchanges[shard] = exchange;
       this.#options.money.ledger.drop();
       throw error;
     }
+  }
+
+  /** Makes the rows that follow from the journal up to the row with this record; called in their transaction. */
+  derive(shard: number, sequence: number): void {
+    const { db, money } = this.#options;
+    const reader = this.#readers[shard] ?? this.#connect(shard);
+    const before = this.#heads[shard];
+    const head = new JournalHead(before.sequence, before.chainLow, before.chainHigh);
+    reader.readFrom(head, sequence - before.sequence, (record) => this.#visit(shard, record));
+    assert(head.sequence >= sequence, 'FOLLOWER-1: the journal has the record up to which it is followed');
+    money.ledger.flush();
+    const { chainLow, chainHigh } = head;
+    const sql = 'INSERT OR REPLACE INTO followed VALUES (?, ?, ?, ?, ?)';
+    db.prepare(sql).run(shard, head.sequence, chainLow, chainHigh, this.#exchanges[shard]);
     this.#heads[shard] = head;
   }
 

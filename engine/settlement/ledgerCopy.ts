@@ -2,20 +2,20 @@
  * The balances of the ledger as of the records that were followed, from the events of the journals. They are compared
  * with what the chain holds (reconciliation.ts).
  */
-import type Database from 'better-sqlite3';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
 
 export class LedgerCopy {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #onChanged: (account: number, market: number | null) => void;
   /** Of the stretch at hand, by account and shard, and by account and market: the last is what counts. */
   readonly #usdc = new Map<string, readonly [account: number, shard: number, micro: number]>();
   readonly #tokens = new Map<string, readonly [account: number, market: number, yes: number, no: number]>();
 
   /** @param onChanged is called with each balance that a stretch has changed; a market stands for its tokens. */
-  constructor(db: Database.Database, onChanged: (account: number, market: number | null) => void) {
+  constructor(db: StoreDatabase, onChanged: (account: number, market: number | null) => void) {
     this.#db = db;
     this.#onChanged = onChanged;
   }

@@ -1,7 +1,8 @@
 /**
  * Entry point of the settlement thread. It may end at any moment: the next one goes on from settlement.db. A node that
  * does not answer, or that has another chain, stops the sending; the journals are followed all the same, and the
- * gateway has the state of settlement each second.
+ * gateway has the state of settlement each second. On a standby of a cluster it applies the records of the member that
+ * leads, and looks at the chain, until it is asked to lead.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -9,9 +10,16 @@ import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode, type Hex } from '../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import { RecordError } from '../../shared/records/bytes.ts';
 import type { ChainAsk } from '../../shared/wire/chainQuestions.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import type { SettlementMessage, SettlementOptions } from '../../shared/wire/threads.ts';
+import { Replication } from '../../shared/wire/replication.ts';
+import type {
+  FollowedRow,
+  SettlementMessage,
+  SettlementOptions,
+  SettlementRequest,
+} from '../../shared/wire/threads.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { ChainChecks } from './checks.ts';
 import { Desk } from './desk.ts';
@@ -24,17 +32,19 @@ import { Relay } from './relay.ts';
 import { RelayToken } from './relayToken.ts';
 import { Settlement } from './settlement.ts';
 import { openSettlementDb } from './settlementDb.ts';
+import { SettlementFile } from './settlementFile.ts';
 
 /** A chain has a block every two seconds or so. */
 const PAUSE_MS = 1000;
 const REPORT_MS = 1000;
 /** A start waits for the journals, so they are looked for more often. */
 const CONNECT_MS = 50;
+/** Rows of the log wait for the journals that they follow from. */
+const JOURNAL_MS = 2;
 const AHEAD = 'the chain has trades that the journals do not have: the data directory is older than the chain';
 
 stepBack(NICE_FOLLOWER);
 const { keys, ...options } = await ShardKey.forAll(workerData as SettlementOptions);
-const nowMs = (): number => Date.now();
 const lower = (address: string): Hex => address.toLowerCase() as Hex;
 const [operator, deployer, permit] = [options.operatorKey, options.deployerKey, options.permitKey].map(chainKey);
 const relayer = options.relayerKey === null ? null : chainKey(options.relayerKey);
@@ -46,13 +56,21 @@ const contracts = {
 };
 const progress = new Progress(options.progress);
 const node = new ChainNode(new HttpRpc(options.rpcUrl));
-const db = openSettlementDb(options.settlementDbPath);
+const { cluster } = options;
+const file = new SettlementFile({
+  db: openSettlementDb(options.settlementDbPath),
+  memory: cluster && new Replication(cluster.memory),
+  nowMs: () => Date.now(),
+});
+const { database: db, nowMs } = file;
 const news = new News(db, nowMs);
 const settlement = new Settlement({
   ...{ ...options, db, node, contracts, news, progress, keys, nowMs },
   key: operator,
   deployerKey: deployer,
+  follow: (shard, sequence) => file.follow(shard, sequence),
 });
+file.attach((shard, sequence) => settlement.derive(shard, sequence));
 const setup = {
   ...contracts,
   chainId: options.chainId,
@@ -70,22 +88,35 @@ const checks = new ChainChecks(node, setup, nowMs);
 const refused = new RefusedTrades(db, settlement.rows, () => settlement.follow());
 const token = new RelayToken(deskNode, contracts.usdc, options.chainId);
 const permits = new Permits({ node: deskNode, key: permit, chainId: options.chainId, token });
+const isFollowing = (): boolean => file.isFollowing;
 const money = moneyHandlers(settlement.money, settlement.rows, permits);
-const desk = new Desk({ node: deskNode, contracts, news, relay, refused, settlement, money, checks }, (reply) =>
-  post({ reply }),
+const desk = new Desk(
+  { node: deskNode, contracts, news, relay, refused, settlement, money, checks, isFollowing },
+  (reply) => post({ reply }),
 );
+/** Of the log, in its order: they are not applied yet. */
+const rows: FollowedRow[] = [];
+/** Called when rows have come, and when there is nothing more to wait for. */
+let onRows = (): void => {};
+/** The gateway asks for it once every row is applied. */
+const mayLead = new AbortController();
 const stopping = new AbortController();
 /** Null until the chain was asked. */
 let isAhead: boolean | null = null;
 let problem: string | null = 'the node was not asked yet';
 
-parentPort?.on('message', (message: ChainAsk | 'stop') => {
+parentPort?.on('message', (message: ChainAsk | SettlementRequest) => {
   if (message === 'stop') stopping.abort();
+  else if (message === 'lead') mayLead.abort();
+  else if ('rows' in message) rows.push(...message.rows);
   else if (!stopping.signal.aborted) void desk.answer(message).then(sendNews);
+  onRows();
 });
 try {
+  if (cluster !== null) post({ applied: file.sequence });
   await connect();
   const reports = setInterval(report, REPORT_MS);
+  if (cluster !== null) await lead(cluster.leads);
   while (!stopping.signal.aborted) {
     problem = await round();
     report();
@@ -93,7 +124,7 @@ try {
   }
   clearInterval(reports);
 } catch (error) {
-  if (!(error instanceof CannotFollow)) throw error;
+  if (!(error instanceof CannotFollow || error instanceof RecordError)) throw error;
   post({ refusal: error.message });
 }
 settlement.close();
@@ -105,9 +136,46 @@ async function connect(): Promise<void> {
   if (!stopping.signal.aborted) post({ connected: true });
 }
 
+/** Resolves once this member leads, or the thread is to stop. */
+async function lead(before: { readonly last: FollowedRow | null } | null): Promise<void> {
+  if (before === null) {
+    void lookAtChain();
+    await applyRows();
+  }
+  if (stopping.signal.aborted) return;
+  file.lead((record) => post({ record }), before?.last ?? null);
+  settlement.lead();
+}
+
+/** Applies the rows of the log as they come. */
+async function applyRows(): Promise<void> {
+  while (!mayLead.signal.aborted && !stopping.signal.aborted) {
+    const [row] = rows;
+    if (row === undefined) await new Promise<void>((resolve) => (onRows = resolve));
+    else if (file.apply(row, progress)) {
+      rows.shift();
+      noteFollowed();
+      post({ applied: file.sequence });
+      await nextTurn();
+    } else await pause(JOURNAL_MS);
+  }
+}
+
+/** A standby asks the node as well, so that the chain is known when it leads. */
+async function lookAtChain(): Promise<void> {
+  while (!mayLead.signal.aborted && !stopping.signal.aborted) {
+    problem = await answered(async () => {
+      const found = settlement.rotation.all.length === 0 ? null : await checks.step(settlement.exchanges);
+      await settlement.look();
+      return found;
+    });
+    await pause(PAUSE_MS);
+  }
+}
+
 /** @returns why it ended early, or null. */
-async function round(): Promise<string | null> {
-  try {
+function round(): Promise<string | null> {
+  return answered(async () => {
     await follow();
     const found = await checks.step(settlement.exchanges);
     if (found !== null) return found;
@@ -115,6 +183,13 @@ async function round(): Promise<string | null> {
     if (isAhead) return AHEAD;
     await settlement.step();
     return null;
+  });
+}
+
+/** @returns the answer, or what is wrong with the node. */
+async function answered(ask: () => Promise<string | null>): Promise<string | null> {
+  try {
+    return await ask();
   } catch (error) {
     if (error instanceof NodeUnreachable || error instanceof RpcError) return error.message;
     throw error;
@@ -141,6 +216,7 @@ function report(): void {
 }
 
 function sendNews(): void {
+  if (file.isFollowing) return;
   for (const each of news.due()) post({ news: each });
 }
 

@@ -2,8 +2,9 @@
  * Movements of accounts whose wallet settlement does not know: they wait, the gateway is asked for the wallets, and
  * their number is reported. An account without any wallet is given one by its owner or by an administrator.
  */
-import type Database from 'better-sqlite3';
+
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { News } from './news.ts';
 import { KIND } from './work.ts';
 
@@ -13,7 +14,7 @@ const MOST_ASKED = 20;
 const MOST_LOOKED_AT = 1000;
 
 type MissingWalletsOptions = {
-  readonly db: Database.Database;
+  readonly db: StoreDatabase;
   readonly news: News;
   readonly nowMs: () => number;
 };
@@ -42,7 +43,7 @@ export class MissingWallets {
         this.#askedMs.set(account, now);
         news.add('walletMissing', { account });
       }
-    }).immediate();
+    })();
   }
 
   #waiting(): number[] {

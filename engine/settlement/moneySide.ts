@@ -2,9 +2,10 @@
  * Money between the chain and the ledger, a round at a time: what the chain has done, the wallets that leave, and the
  * comparison of both.
  */
-import type Database from 'better-sqlite3';
+
 import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import { Markets } from './chainMarkets.ts';
 import { ChainMoney, type PaidSets } from './chainMoney.ts';
@@ -23,7 +24,7 @@ import type { WorkRows } from './work.ts';
 const CONFIRMATIONS = 32;
 
 type MoneySideOptions = {
-  readonly db: Database.Database;
+  readonly db: StoreDatabase;
   readonly node: ChainNode;
   readonly work: WorkRows;
   readonly news: News;
@@ -52,8 +53,9 @@ export class MoneySide {
   readonly #exits: Exits;
   readonly #missing: MissingWallets;
   readonly #delegates: Delegates;
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #work: WorkRows;
+  readonly #rotation: Rotation;
 
   constructor(options: MoneySideOptions) {
     const { db, node, news, contracts } = options;
@@ -69,9 +71,8 @@ export class MoneySide {
       db,
       node,
       onEvents: (exchange, events) => this.#take(exchange, events),
-      onExitRequests: (events) => db.transaction(() => this.#request(events)).immediate(),
+      onExitRequests: (events) => db.transaction(() => this.#request(events))(),
     });
-    for (const exchange of options.rotation.all) this.addExchange(exchange);
     this.#reconciliation = new Reconciliation({
       db,
       node,
@@ -80,6 +81,13 @@ export class MoneySide {
       exchanges: () => this.#scanner.exchanges(),
     });
     this.ledger = new LedgerCopy(db, (account, market) => this.#reconciliation.noteChanged(account, market));
+    this.#rotation = options.rotation;
+    if (db.isFollowing !== true) this.begin();
+  }
+
+  /** The events of every contract are followed. */
+  begin(): void {
+    for (const exchange of this.#rotation.all) this.addExchange(exchange);
   }
 
   /** True while the wallet of this movement leaves: its account has to be frozen before it has the money. */
@@ -109,7 +117,7 @@ export class MoneySide {
       const { changes } = this.#db.prepare('INSERT OR IGNORE INTO releases VALUES (?)').run(reference);
       return changes === 0 ? this.#work.mark : this.#work.nextMark();
     });
-    return prepared.immediate();
+    return prepared();
   }
 
   followed(reference: string, isOfSets: boolean): PaidSets | null {

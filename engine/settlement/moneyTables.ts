@@ -14,9 +14,9 @@
  *   ahead          references of movements that the journals had before this file (`admin chain adopt`)
  *   market_tokens  the ids of outcome tokens
  */
-import type Database from 'better-sqlite3';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 
-export function addMoneyTables(db: Database.Database): void {
+export function addMoneyTables(db: StoreDatabase): void {
   db.exec(TABLES);
 }
 

@@ -2,7 +2,7 @@
  * News for the gateway (shared/wire/chainQuestions.ts, NEWS-1 and -2): rows that are written with what they are about,
  * in one transaction, and sent until the gateway has acknowledged them. Of each kind only the oldest is under way.
  */
-import type Database from 'better-sqlite3';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainNews, NewsKind, NewsOf } from '../../shared/wire/chainQuestions.ts';
 
 /** The gateway may have been starting, or have failed to carry it out. */
@@ -11,12 +11,12 @@ const REPEAT_MS = 2000;
 type Row = { readonly number: number; readonly kind: NewsKind; readonly facts: string };
 
 export class News {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #nowMs: () => number;
   /** By kind, what was sent last, and when. */
   readonly #sent = new Map<NewsKind, { readonly number: number; readonly atMs: number }>();
 
-  constructor(db: Database.Database, nowMs: () => number) {
+  constructor(db: StoreDatabase, nowMs: () => number) {
     this.#db = db;
     this.#nowMs = nowMs;
   }

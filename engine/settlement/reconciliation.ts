@@ -8,12 +8,13 @@
  *                whose events were read.
  *   RECONCILE-2  A difference is one that stands at several blocks: an answer of a node that is behind is none.
  */
-import type Database from 'better-sqlite3';
+
 import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { FEE_ACCOUNT, OUTCOME } from '../../shared/base/codes.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import { NodeUnreachable } from '../../shared/chain/rpc.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Markets } from './chainMarkets.ts';
 import { type Asset, outcomeOfAsset, tokenAsset, UnderWay, USDC } from './underWay.ts';
 
@@ -39,7 +40,7 @@ const TIMES_SEEN = 3;
 const ROUNDS_OF_TOTAL = 16;
 
 type ReconciliationOptions = {
-  readonly db: Database.Database;
+  readonly db: StoreDatabase;
   readonly node: ChainNode;
   readonly markets: Markets;
   readonly usdc: Hex;
@@ -230,7 +231,7 @@ export function isDifferent(balance: Balance): boolean {
 }
 
 /** True while work is settled in blocks whose events were not read, of which this is the last one that was. */
-export function isSettledAfter(db: Database.Database, block: number): boolean {
+export function isSettledAfter(db: StoreDatabase, block: number): boolean {
   const sql = `SELECT 1 FROM jobs, json_each(jobs.work) AS part JOIN work ON work.id = part.value
     WHERE jobs.block_number > ? AND work.job = jobs.id AND work.status = 'settled' LIMIT 1`;
   return db.prepare(sql).get(block) !== undefined;

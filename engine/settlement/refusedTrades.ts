@@ -8,7 +8,7 @@
  *   REFUSED-2  Only what the chain cannot take back any more is unwound, and only once both orders are closed: a later
  *              fill pays a fee that follows from all fills before it.
  */
-import type Database from 'better-sqlite3';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type {
   FailedTrade,
   TradePlace,
@@ -45,12 +45,12 @@ export class RefusedTrades {
     releaseTrade: (place) => this.#release(place),
     retryTrade: (place) => ({ refusal: this.#retry(place) }),
   };
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #rows: WorkRows;
   readonly #follow: () => void;
 
   /** @param follow reads what the journals have by now. */
-  constructor(db: Database.Database, rows: WorkRows, follow: () => void = () => {}) {
+  constructor(db: StoreDatabase, rows: WorkRows, follow: () => void = () => {}) {
     this.#db = db;
     this.#rows = rows;
     this.#follow = follow;
@@ -115,7 +115,7 @@ export class RefusedTrades {
     const refusal = whyNotFailed(trade);
     if (refusal !== null) return refusal;
     if (trade!.is_held === 1) return 'being unwound';
-    this.#db.transaction(() => this.#rows.retry(trade!, 0, TRIED_AGAIN)).immediate();
+    this.#db.transaction(() => this.#rows.retry(trade!, 0, TRIED_AGAIN))();
     return null;
   }
 

@@ -15,6 +15,7 @@
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import type { Hex } from '../../shared/chain/node.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { DeployRows } from './deployRows.ts';
@@ -52,22 +53,29 @@ const NO_TRADE = {
 };
 
 export class Rotation {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #work: WorkRows;
   readonly #deploys: DeployRows;
   readonly #mostPlaces: number;
+  readonly #settings: Hex;
   readonly #all: Database.Statement<[], Row>;
   readonly #number: Database.Statement<[string], number>;
 
   /** @param first the contract of the settings: that of the first start stays the first. */
-  constructor(db: Database.Database, work: WorkRows, deploys: DeployRows, first: Hex, mostPlaces = MOST_PLACES) {
+  constructor(db: StoreDatabase, work: WorkRows, deploys: DeployRows, first: Hex, mostPlaces = MOST_PLACES) {
     this.#db = db;
     this.#work = work;
     this.#deploys = deploys;
     this.#mostPlaces = mostPlaces;
     this.#all = db.prepare('SELECT * FROM exchanges ORDER BY number');
     this.#number = db.prepare<[string], number>('SELECT number FROM exchanges WHERE exchange = ?').pluck();
-    if (this.#rows().length === 0) this.add(first, 0);
+    this.#settings = first;
+    if (db.isFollowing !== true) this.begin();
+  }
+
+  /** Called when this process sends, and once only: a standby has the row from the one that did before. */
+  begin(): void {
+    if (this.#rows().length === 0) this.add(this.#settings, 0);
   }
 
   /** A repeat changes nothing. @param timeMs the time of the record with the change */
@@ -152,14 +160,13 @@ export class Rotation {
     const after = account === null ? null : { account, market: market! };
     if (after === null && this.#hasUnsettled(number, state)) return;
     const next = after === null ? NEXT[state] : state;
-    this.#db
-      .transaction(() => {
-        const isSliced = next === 'claiming' || next === 'moving';
-        const last = isSliced ? this.#addSlice(number, next, after ?? BEFORE_ALL) : null;
-        const sql = 'UPDATE exchanges SET state = ?, after_account = ?, after_market = ? WHERE number = ?';
-        this.#db.prepare(sql).run(next, last?.account ?? null, last?.market ?? null, number);
-      })
-      .immediate();
+    const advance = this.#db.transaction(() => {
+      const isSliced = next === 'claiming' || next === 'moving';
+      const last = isSliced ? this.#addSlice(number, next, after ?? BEFORE_ALL) : null;
+      const sql = 'UPDATE exchanges SET state = ?, after_account = ?, after_market = ? WHERE number = ?';
+      this.#db.prepare(sql).run(next, last?.account ?? null, last?.market ?? null, number);
+    });
+    advance();
   }
 
   /** Null while no funds have to move. */

@@ -12,6 +12,7 @@
 import type Database from 'better-sqlite3';
 import type { ChainNode, Hex, PlacedLog } from '../../shared/chain/node.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { type ChainEvent, decodeChainEvent, EVERY_EVENT, EXIT_REQUESTS } from './chainEvents.ts';
 
 /** The most that one question asks for; nodes that allow less say so, and the stretches become shorter. */
@@ -25,7 +26,7 @@ const MOST_UNSETTLED_BLOCKS = 500;
 type Position = { readonly exchange: Hex; readonly next_block: number | null; readonly checked_block: number | null };
 
 type ScannerOptions = {
-  readonly db: Database.Database;
+  readonly db: StoreDatabase;
   readonly node: ChainNode;
   /** Called inside the transaction of a stretch, in the order of the chain; a repeat changes nothing. */
   readonly onEvents: (exchange: Hex, events: readonly ChainEvent[]) => void;
@@ -87,7 +88,7 @@ export class Scanner {
       db.transaction(() => {
         onEvents(exchange, events);
         db.prepare(`UPDATE scans SET ${column} = ? WHERE exchange = ?`).run(next, exchange);
-      }).immediate();
+      })();
     }
     return next;
   }

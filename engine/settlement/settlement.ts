@@ -9,12 +9,13 @@
  *   ONCHAIN-2  What is sent twice is done once: the contract knows trades, batches and movements by their ids.
  *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later.
  */
-import type Database from 'better-sqlite3';
+
 import { chainTradeId } from '../../shared/chain/batch.ts';
 import { EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
 import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { SettlementHealth, SettlementLimits } from '../../shared/wire/threads.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
@@ -38,7 +39,7 @@ const MOST_FAILED_IN_ROW = 5;
 const LOOKED_AHEAD = 4;
 
 type SettlementOptions = {
-  readonly db: Database.Database;
+  readonly db: StoreDatabase;
   readonly node: ChainNode;
   readonly key: ChainKey;
   readonly deployerKey: ChainKey;
@@ -51,6 +52,8 @@ type SettlementOptions = {
   readonly nowMs: () => number;
   readonly news: News;
   readonly limits: SettlementLimits;
+  /** In a cluster: follows the journals up to a record. */
+  readonly follow?: (shard: number, sequence: number) => void;
   readonly lingerMs?: number;
 };
 
@@ -103,7 +106,28 @@ export class Settlement {
       mostFeeWei,
       nowMs,
     });
+    if (db.isFollowing !== true) this.#takeOver();
+  }
+
+  /** A standby sends from now on. What is in the file is what the log holds: everything goes on from there. */
+  lead(): void {
+    this.rotation.begin();
+    this.money.begin();
+    this.#deploys.begin();
     this.#takeOver();
+  }
+
+  /** A standby looks at the chain, so that its health is known when it leads. */
+  async look(): Promise<void> {
+    const { node } = this.#options;
+    const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
+    if (head === null || finalized === null) return;
+    this.#seen(head, finalized);
+  }
+
+  /** Makes the rows that follow from a stretch of a journal; called in the transaction of a record. */
+  derive(shard: number, sequence: number): void {
+    this.#follower.derive(shard, sequence);
   }
 
   /** One round: the journals, the chain, and the next transactions. An error of the node ends it; the next goes on. */
@@ -112,8 +136,7 @@ export class Settlement {
     const { node } = this.#options;
     const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
     if (head === null || finalized === null) return;
-    if (head.number >= (this.#head?.number ?? 0)) this.#head = head;
-    this.#finalizedNumber = finalized.number;
+    this.#seen(head, finalized);
     await this.#deploys.step({ head, finalized });
     this.#send(head);
     // Sending does not depend on what can be read.
@@ -129,7 +152,7 @@ export class Settlement {
   wantMarket(market: number, uuid: Hex): boolean {
     const { db } = this.#options;
     if ((this.rows.findMarket(market)?.payout_yes_ppm ?? null) !== null) return false;
-    db.transaction(() => this.#deployRows.want(market, uuid, this.rotation.newest, false)).immediate();
+    db.transaction(() => this.#deployRows.want(market, uuid, this.rotation.newest, false))();
     return true;
   }
 
@@ -141,7 +164,7 @@ export class Settlement {
 
   /** The journals are followed also while the node does not answer. */
   follow(): boolean {
-    return this.#follower.step();
+    return this.#options.db.isFollowing !== true && this.#follower.step();
   }
 
   /** The record of a shard up to which its journal is not needed any more. */
@@ -216,6 +239,11 @@ export class Settlement {
     });
   }
 
+  #seen(head: Block, finalized: Block): void {
+    if (head.number >= (this.#head?.number ?? 0)) this.#head = head;
+    this.#finalizedNumber = finalized.number;
+  }
+
   /** Keeps ONCHAIN-1 and -3: statuses, job and nonce are one transaction. */
   #send(head: Block): void {
     const { db, nowMs, lingerMs = LINGER_MS } = this.#options;
@@ -229,7 +257,7 @@ export class Settlement {
         const job = this.rows.addJob(chosen.exchange, chosen.work, chosen.batch);
         for (const { id } of chosen.work) this.rows.submit(id, job);
         this.#envelopes.reserve(job, chosen.draft);
-      }).immediate();
+      })();
     }
   }
 }

@@ -5,6 +5,7 @@
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { bpsFloor } from '../../shared/base/int.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Markets } from './chainMarkets.ts';
 import type { MoneyRow } from './chainMoney.ts';
 import { KIND, type Work } from './work.ts';
@@ -45,7 +46,7 @@ type OpenClaim = {
 type PartlySettled = Party & { readonly account: number; readonly asset: Asset; missing: number };
 
 export class UnderWay {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #markets: Markets;
   /** By account and asset. */
   readonly #amounts = new Map<number, Map<Asset, bigint>>();
@@ -53,7 +54,7 @@ export class UnderWay {
   readonly #ticks = new Map<number, number>();
   readonly #party: Database.Statement<[number], Party>;
 
-  constructor(db: Database.Database, markets: Markets, block: number) {
+  constructor(db: StoreDatabase, markets: Markets, block: number) {
     this.#db = db;
     this.#markets = markets;
     this.#party = db.prepare('SELECT side, outcome, fee_bps, received FROM orders WHERE id = ?');

@@ -9,6 +9,7 @@
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME, type SettlementStatus, SIDE } from '../../shared/base/codes.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 
 export const KIND = {
   TRADE: 0,
@@ -95,11 +96,11 @@ const MOST_PAUSE_BLOCKS = 64;
 const STILL_NEEDED = `status <> 'settled' AND unwound_ms IS NULL`;
 
 export class WorkRows {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #nowMs: () => number;
   readonly #statements = new Map<string, Database.Statement<unknown[]>>();
 
-  constructor(db: Database.Database, nowMs: () => number) {
+  constructor(db: StoreDatabase, nowMs: () => number) {
     this.#db = db;
     this.#nowMs = nowMs;
   }

@@ -112,7 +112,7 @@ export function openControl(config: Config, cluster: { readonly isFollowing: boo
     requireNoRotation(config.dataDir);
     const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
     const shards = openShards(config, platform);
-    requireSettlementMode(config, platform);
+    requireSettlementMode(config, platform, cluster);
     const areNew = !platform.hasJournals;
     if (records !== null) takeJournalKey(config.dataDir, platform);
     const journalKey = openJournalKey({ dataDir: config.dataDir, masterKey, shards, areNew });

@@ -16,7 +16,8 @@
 import { assert } from '../../shared/base/assert.ts';
 import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
-import { type FileRecord, RecordedFile, type StoreDatabase } from '../../shared/records/recordedFile.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
+import { type FileRecord, RecordedFile } from '../../shared/records/recordedFile.ts';
 import type { openControlDatabase } from './database.ts';
 import type { LaterSync } from './laterSync.ts';
 import { isLocalRow, keptColumns, type RELOADED, storesOf } from './recordedTables.ts';

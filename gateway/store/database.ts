@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import type { StoreDatabase } from '../../shared/records/recordedFile.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { StartError } from '../process/startError.ts';
 
 export type ControlDatabase = StoreDatabase;

@@ -3,6 +3,9 @@
  * from its first record on, and what was traded without it has no counterpart on the chain. Nor does it go on without
  * settlement.db, or with an older one than the journals: these alone do not say which withdrawals the chain has made
  * first, and would have them paid a second time.
+ *
+ * In a cluster control.db may be ahead of settlement.db on a machine that went down: the log has the rest. There the
+ * age of the file is looked at by the member that is about to lead, which has everything that the log holds.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,8 +17,12 @@ import type { Platform } from './platform.ts';
 const SETTLES = 'settles_on_chain';
 export const SETTLEMENT_FILE = 'settlement.db';
 
-/** Throws ConfigError when the settings want the other of the two. */
-export function requireSettlementMode({ chain, dataDir }: Pick<Config, 'chain' | 'dataDir'>, platform: Platform): void {
+/** Throws ConfigError when the settings want the other of the two. @param cluster null: this exchange is one process */
+export function requireSettlementMode(
+  { chain, dataDir }: Pick<Config, 'chain' | 'dataDir'>,
+  platform: Platform,
+  cluster: { readonly isFollowing: boolean } | null = null,
+): void {
   const settles = platform.read(SETTLES) === 'yes';
   if (settles && chain === null) {
     throw new ConfigError('RPC_URL: this data directory settles on a chain, and cannot go on without one');
@@ -24,17 +31,18 @@ export function requireSettlementMode({ chain, dataDir }: Pick<Config, 'chain' |
   if (settles && platform.hasJournals && !existsSync(join(dataDir, SETTLEMENT_FILE))) {
     throw new ConfigError(`${SETTLEMENT_FILE} is missing: put it back, as it was beside these journals`);
   }
-  if (settles) requireNewest(join(dataDir, SETTLEMENT_FILE), platform);
+  if (settles && cluster === null) requireNewestSettlement(dataDir, platform);
   if (settles || chain === null) return;
   if (platform.hasJournals) {
     throw new ConfigError('RPC_URL: this data directory was started without a chain; a chain needs a new one');
   }
-  platform.write(SETTLES, 'yes');
+  if (cluster?.isFollowing !== true) platform.write(SETTLES, 'yes');
 }
 
-function requireNewest(path: string, platform: Platform): void {
+/** Throws ConfigError when settlement.db is older than what control.db knows of it. */
+export function requireNewestSettlement(dataDir: string, platform: Platform): void {
   const mark = Number(platform.read(SETTLEMENT_MARK) ?? 0);
-  if (mark === 0 || markOf(path) >= mark) return;
+  if (mark === 0 || markOf(join(dataDir, SETTLEMENT_FILE)) >= mark) return;
   throw new ConfigError(
     `${SETTLEMENT_FILE} is older than these journals: put back the newest one, or bring this one up to them with ` +
       '`npm run admin -- chain adopt`',

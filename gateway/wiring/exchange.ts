@@ -30,6 +30,7 @@ import { readAdminToken } from '../process/adminTokenFile.ts';
 import { type ChainSecrets, openChainKeys } from '../process/chainKeys.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
+import { requireNewestSettlement } from '../store/settlementMode.ts';
 import { Edge } from './edge.ts';
 import { EngineThreads } from './engineThreads.ts';
 import type { GatewayRecords } from './gatewayRecords.ts';
@@ -118,7 +119,13 @@ export class Exchange {
     this.#onFatal = onFatal;
     this.stores = stores;
     this.#member = member;
-    this.#settlement = secrets && new SettlementThread({ secrets, config, stores, clock, log, feed });
+    const replication = member?.replicas.memory ?? null;
+    this.#settlement =
+      secrets &&
+      new SettlementThread({
+        ...{ secrets, config, stores, clock, log, feed, replication },
+        onContradiction: onFatal,
+      });
     const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
     this.trading = new Trading({
       stores,
@@ -163,7 +170,7 @@ export class Exchange {
       baseUrl: () => this.baseUrl,
       onError,
     });
-    this.#records = member && stores.join(this.#edge.answers, onRefused);
+    this.#records = member && stores.join(this.#edge.answers, this.#settlement, onRefused);
     this.#periodicTasks = new PeriodicTasks({
       ticking: this.#ticking(),
       volumes: stores.volumes,
@@ -265,9 +272,11 @@ export class Exchange {
       this.#periodicTasks.saveHeads();
       this.#periodicTasks.noteOnline();
     }
+    // In a cluster it waits for the log, which takes nothing after the member has stopped.
+    if (this.#member !== null) await this.#settlement?.stop();
     await this.#member?.stop();
     await this.trading.stop();
-    await Promise.all([this.#threads.stopFollowers(), this.#settlement?.stop()]);
+    await Promise.all([this.#threads.stopFollowers(), this.#member === null ? this.#settlement?.stop() : undefined]);
     await this.#rehearsalEnd;
     await this.stores.close();
   }
@@ -310,6 +319,7 @@ export class Exchange {
     this.#startedSec = Math.floor(member.role.signedUntilMs / 1000);
     this.#edge.lead(this.#startedSec);
     await Promise.all([this.#threads.shards.lead(), this.#records!.settled()]);
+    if (this.#settlement !== null) requireNewestSettlement(this.config.dataDir, this.stores.control.platform);
     this.#records!.lead(member);
     this.trading.link.lead();
     member.mayLead();

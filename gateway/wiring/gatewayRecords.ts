@@ -9,6 +9,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
+import type { RecordLog } from '../../shared/records/heldLog.ts';
 import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Answers } from '../idempotency/answers.ts';
@@ -16,11 +17,21 @@ import { GatewayLog, type GatewayLogOptions } from '../records/gatewayLog.ts';
 import type { ControlRecords } from '../store/controlRecords.ts';
 import type { LaterSync } from '../store/laterSync.ts';
 
+/** The thread that settles on a chain. */
+export type SettlementStream = {
+  /** The last row that is durable in settlement.db. */
+  readonly sequence: number;
+  follow(row: Pick<LogRow, 'sequence' | 'bytes'>): void;
+  lead(log: RecordLog): void;
+};
+
 type GatewayRecordsOptions = {
   readonly control: Pick<ControlRecords, 'apply' | 'sharedSequence' | 'lead'>;
   readonly changes: Pick<LaterSync, 'synced'>;
   readonly answers: Pick<Answers, 'apply' | 'sequence' | 'lead'>;
   readonly audit: Pick<AuditLog, 'apply' | 'sharedSequence' | 'notedShared' | 'lead'>;
+  /** Null without a chain. */
+  readonly settlement: SettlementStream | null;
   /** A row contradicts what is here: the process ends, and joins anew. */
   readonly onRefused: (why: string) => void;
 };
@@ -47,27 +58,32 @@ export class GatewayRecords {
 
   /** A row of the log, in its order. Throws a RecordError for one that contradicts what is here. */
   follow({ stream, sequence, bytes }: LogRow): void {
-    const { control, answers, audit, onRefused } = this.#options;
+    const { control, answers, audit, settlement, onRefused } = this.#options;
     this.#given.set(stream, sequence);
     if (stream === STREAM.CONTROL) {
       control.apply({ sequence, bytes });
       void this.#sync();
     } else if (stream === STREAM.ANSWERS) answers.apply({ sequence, bytes });
     else if (stream === STREAM.AUDIT) audit.apply({ sequence, bytes }).catch((error) => onRefused(String(error)));
-    else assert(stream === STREAM.SETTLEMENT, 'GATEWAYRECORDS-1: every stream of the gateway has its database');
+    else {
+      assert(stream === STREAM.SETTLEMENT, 'GATEWAYRECORDS-1: every stream of the gateway has its database');
+      assert(settlement !== null, 'GATEWAYRECORDS-1: all members of a cluster settle on the same chain, or on none');
+      settlement.follow({ sequence, bytes });
+    }
   }
 
   /** GATEWAYRECORDS-1 */
   sequences(): StreamSequence[] {
-    return STREAMS.map((stream) => ({ stream, sequence: this.durable(stream) }));
+    const streams = this.#options.settlement === null ? STREAMS : [...STREAMS, STREAM.SETTLEMENT];
+    return streams.map((stream) => ({ stream, sequence: this.durable(stream) }));
   }
 
   /** The last row of a stream that is durable here, and that a restart knows to be. */
   durable(stream: number): number {
-    const { answers, audit } = this.#options;
+    const { answers, audit, settlement } = this.#options;
     if (stream === STREAM.CONTROL) return this.#control;
     if (stream === STREAM.ANSWERS) return answers.sequence;
-    return stream === STREAM.AUDIT ? audit.notedShared : Infinity;
+    return stream === STREAM.AUDIT ? audit.notedShared : (settlement?.sequence ?? Infinity);
   }
 
   /** Resolves when every row that was given is durable here. */
@@ -79,11 +95,12 @@ export class GatewayRecords {
 
   /** Every row of the log is applied and durable: from now on this member leads. */
   lead({ memory, outbox }: Pick<GatewayLogOptions, 'memory' | 'outbox'>): void {
-    const { control, answers, audit } = this.#options;
+    const { control, answers, audit, settlement } = this.#options;
     const log = new GatewayLog({ memory, outbox, patienceMs: HELD_MS });
     control.lead(log.stream(STREAM.CONTROL));
     answers.lead(log.stream(STREAM.ANSWERS));
     audit.lead(log.stream(STREAM.AUDIT));
+    settlement?.lead(log.stream(STREAM.SETTLEMENT));
   }
 
   /** One sync at a time, for all records that were applied before it. */

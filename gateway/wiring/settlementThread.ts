@@ -1,13 +1,23 @@
 /**
  * The thread that settles on a chain (engine/settlement), its link and its health; only with RPC_URL. A thread that
- * ends is started again and goes on from settlement.db.
+ * ends is started again and goes on from settlement.db. In a cluster its changes are a stream of the replicated log.
  * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   SETTLETHREAD-1  The last record that was given to the log, and rows of the log that the thread has not applied,
+ *                   outlive the thread: the next one gets them first.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/base/clock.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
-import type { SettlementMessage, SettlementOptions } from '../../shared/wire/threads.ts';
+import type { RecordLog } from '../../shared/records/heldLog.ts';
+import type {
+  FollowedRow,
+  SettlementMessage,
+  SettlementOptions,
+  SettlementRequest,
+} from '../../shared/wire/threads.ts';
 import { ChainHealth } from '../chain/health.ts';
 import { ChainLink } from '../chain/link.ts';
 import type { AdminFeed } from '../operator/feed.ts';
@@ -32,6 +42,10 @@ type SettlementThreadOptions = {
   readonly clock: Clock;
   readonly log: Logger;
   readonly feed: AdminFeed;
+  /** The memory of the replicated log; null without a cluster. */
+  readonly replication: SharedArrayBuffer | null;
+  /** In a cluster: what this machine has contradicts the log. */
+  readonly onContradiction: (error: Error) => void;
 };
 
 export class SettlementThread {
@@ -41,12 +55,21 @@ export class SettlementThread {
   readonly connected: Promise<void>;
   readonly #log: Logger;
   readonly #thread: SupervisedThread;
+  /** Null on a standby, and without a cluster. */
+  #records: RecordLog | null = null;
+  /** SETTLETHREAD-1 */
+  #last: FollowedRow | null = null;
+  #rows: FollowedRow[] = [];
+  #sequence = 0;
+  #isConnected = false;
+  readonly #onContradiction: (error: Error) => void;
   #onConnected: () => void = () => {};
   #onRefused: (error: StartError) => void = () => {};
 
   constructor(options: SettlementThreadOptions) {
     const { clock, log, feed } = options;
     this.#log = log;
+    this.#onContradiction = options.replication === null ? () => {} : options.onContradiction;
     this.link = new ChainLink((ask) => this.#thread.post(ask), log);
     this.health = new ChainHealth({
       lowBalanceWei: options.config.chain!.lowBalanceWei,
@@ -70,8 +93,9 @@ export class SettlementThread {
     this.#thread = new SupervisedThread({
       name: 'settlement',
       launch: () => {
-        const workerData = optionsOf(options);
+        const workerData = { ...optionsOf(options), cluster: this.#clusterOf(options) };
         const worker = new Worker(ENTRY, { workerData, name: 'settlement', execArgv: STRIPPED_BEFORE });
+        if (this.#rows.length > 0) worker.postMessage({ rows: this.#rows } satisfies SettlementRequest);
         return worker.on('message', (message: SettlementMessage) => this.#take(message));
       },
       onEnd: (error) => {
@@ -85,24 +109,66 @@ export class SettlementThread {
     });
   }
 
+  /** The last record of a standby that settlement.db has durably. */
+  get sequence(): number {
+    return this.#sequence;
+  }
+
+  /** A row of the log, in its order. */
+  follow({ sequence, bytes }: FollowedRow): void {
+    const row = { sequence, bytes };
+    this.#rows.push(row);
+    this.#thread.post({ rows: [row] } satisfies SettlementRequest);
+  }
+
+  /** From now on this member leads: every row of the log is applied. */
+  lead(log: RecordLog): void {
+    this.#records = log;
+    this.#thread.post('lead' satisfies SettlementRequest);
+  }
+
   async stop(): Promise<void> {
     await Promise.race([this.#thread.stop(), sleep(LAST_ROUND_MS, undefined, { ref: false })]);
     await this.#thread.terminate();
+  }
+
+  #connect(): void {
+    this.#isConnected = true;
+    this.#onConnected();
+  }
+
+  #put(record: FollowedRow): void {
+    this.#last = record;
+    this.#records!.put(record.sequence, record.bytes);
+  }
+
+  #applied(sequence: number): void {
+    this.#sequence = sequence;
+    const first = this.#rows.findIndex((row) => row.sequence > sequence);
+    this.#rows.splice(0, first < 0 ? this.#rows.length : first);
+  }
+
+  #clusterOf({ replication: memory }: SettlementThreadOptions): SettlementOptions['cluster'] {
+    if (memory === null) return null;
+    return { memory, leads: this.#records === null ? null : { last: this.#last } };
   }
 
   #take(message: SettlementMessage): void {
     if ('health' in message) this.health.note(message.health);
     else if ('reply' in message) this.link.reply(message.reply);
     else if ('news' in message) void this.link.take(message.news);
-    else if ('connected' in message) this.#onConnected();
+    else if ('record' in message) this.#put(message.record);
+    else if ('applied' in message) this.#applied(message.applied);
+    else if ('connected' in message) this.#connect();
     else {
       this.#log.error({ reason: message.refusal }, 'nothing is settled');
       this.#onRefused(new StartError(message.refusal));
+      if (this.#isConnected) this.#onContradiction(new Error(message.refusal));
     }
   }
 }
 
-function optionsOf({ config, secrets, stores }: SettlementThreadOptions): SettlementOptions {
+function optionsOf({ config, secrets, stores }: SettlementThreadOptions): Omit<SettlementOptions, 'cluster'> {
   const { journalPaths, progressMemory, settlementDbPath, control } = stores;
   const { first, current } = control.contracts;
   const chain = config.chain!;

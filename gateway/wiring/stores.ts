@@ -23,7 +23,7 @@ import { SETTLEMENT_FILE } from '../store/settlementMode.ts';
 import { PrivateLog } from '../stream/private/log.ts';
 import { Views } from '../views/index.ts';
 import { CatalogFeed } from './catalogFeed.ts';
-import { GatewayRecords } from './gatewayRecords.ts';
+import { GatewayRecords, type SettlementStream } from './gatewayRecords.ts';
 import { explain } from './readiness.ts';
 
 type ControlRole = Parameters<typeof openControl>[1];
@@ -88,10 +88,10 @@ export class Stores {
   }
 
   /** In a cluster: the answers are open too, and rows may come. @param onRefused one contradicts what is here */
-  join(answers: Answers, onRefused: (why: string) => void): GatewayRecords {
+  join(answers: Answers, settlement: SettlementStream | null, onRefused: (why: string) => void): GatewayRecords {
     const { changes, records } = this.control;
     assert(records !== null, 'stores: only a member of a cluster has records');
-    return new GatewayRecords({ control: records, changes, answers, audit: this.audit, onRefused });
+    return new GatewayRecords({ control: records, changes, answers, audit: this.audit, settlement, onRefused });
   }
 
   async close(): Promise<void> {

@@ -2,7 +2,7 @@
  * The rows of envelopes: one for each nonce of a key, and one for each transaction that was signed for it. They are
  * never deleted; their bytes are kept until the nonce is used up, so while any of them may still be mined.
  */
-import type Database from 'better-sqlite3';
+import type { StoreDatabase } from '../records/recordedDatabase.ts';
 import type { Hex, Receipt } from './node.ts';
 
 const ENVELOPE_TABLES = `
@@ -39,10 +39,10 @@ export type Attempt = {
 export type Draft = { readonly to: Hex; readonly data: Hex; readonly gas: number };
 
 export class EnvelopeRows {
-  readonly #db: Database.Database;
+  readonly #db: StoreDatabase;
   readonly #key: Hex;
 
-  constructor(db: Database.Database, key: Hex) {
+  constructor(db: StoreDatabase, key: Hex) {
     db.exec(ENVELOPE_TABLES);
     this.#db = db;
     this.#key = key;
@@ -50,7 +50,7 @@ export class EnvelopeRows {
 
   /** One durable step. */
   commit(change: () => void): void {
-    this.#db.transaction(change).immediate();
+    this.#db.transaction(change)();
   }
 
   /** Those whose end is not final, by nonce, without their data: a batch has a hundred kilobytes. */

@@ -19,12 +19,17 @@
  *   RECORDS-5  A record of the queue can be taken back by what the file keeps with it (undo.ts), before any store has
  *              opened the file: a start does so with those that the log never held. A file that has another record
  *              than the log all the same is refused.
+ *   RECORDS-6  After `leadHeld` a record is in the file only once the log holds it: the file is never ahead of the log,
+ *              its queue is empty, and nothing in it is ever taken back.
+ *   RECORDS-7  What is derived follows from the values in the record and from what every member has: its rows are in no
+ *              record, and their number has to be the same where it is derived again.
  */
 import { readFileSync } from 'node:fs';
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
 import { RecordError, type SqlValue } from './bytes.ts';
 import type { RecordLog } from './heldLog.ts';
+import { RecordedDatabase, type StoreDatabase } from './recordedDatabase.ts';
 import {
   decodeStatements,
   encodeStatements,
@@ -36,16 +41,6 @@ import {
 } from './statements.ts';
 import { RecordUndo } from './undo.ts';
 
-/** The part of a connection that stores use. */
-export type StoreDatabase = Pick<Database, 'prepare' | 'inTransaction'> & {
-  pragma(source: string, options?: { simple?: boolean }): unknown;
-  exec(sql: string): unknown;
-  close(): unknown;
-  transaction<A extends unknown[], R>(body: (...values: A) => R): (...values: A) => R;
-  /** The member follows another one: its stores write nothing of their own accord. */
-  readonly isFollowing?: boolean;
-};
-
 export type FileRecord = { readonly sequence: number; readonly bytes: Uint8Array };
 
 type RecordedFileOptions = {
@@ -53,21 +48,38 @@ type RecordedFileOptions = {
   readonly isFollowing: boolean;
   /** True for the rows that each member keeps for itself. @param first the first value of the statement */
   readonly isLocal: (table: string, first: unknown) => boolean;
+  /** RECORDS-7. Makes the rows that follow from these values; called in the transaction of the record. */
+  readonly derive?: (values: readonly SqlValue[]) => void;
+  /** True for the tables whose rows may be derived. */
+  readonly mayDerive?: (table: string) => boolean;
 };
 
 type EndRow = { sequence: number; link: Uint8Array };
 
 const SCHEMA_URL = new URL('../../data/schema/records.sql', import.meta.url);
+/** In the place of the SQL of what is derived. */
+const DERIVED = 'DERIVED';
 /** Statements that a follower keeps prepared: the stores have a few hundred. */
 const MOST_PREPARED = 1000;
+
+/** RECORDS-7. What a record derives rows from, in its order. */
+export function derivedValues({ bytes }: FileRecord): readonly (readonly SqlValue[])[] {
+  return decodeStatements(bytes).statements.flatMap(({ sql, values }) => (sql === DERIVED ? [values] : []));
+}
 
 export class RecordedFile {
   /** For the stores. */
   readonly database: StoreDatabase;
   readonly #raw: Database;
   readonly #isLocal: RecordedFileOptions['isLocal'];
+  readonly #derive: RecordedFileOptions['derive'];
+  readonly #mayDerive: RecordedFileOptions['mayDerive'];
   #isFollowing: boolean;
   #log: RecordLog | null = null;
+  /** RECORDS-6. Returns when the log holds the record. */
+  #hold: ((record: FileRecord) => void) | null = null;
+  /** Rows that were changed since the derivation at hand began; null outside of one. */
+  #derivedChanges: number | null = null;
   #end: EndRow;
   /** The last record that is known to be the one of the log. */
   #shared: number;
@@ -84,9 +96,11 @@ export class RecordedFile {
   readonly #addUndo;
   readonly #forgetUndo;
 
-  constructor({ database, isFollowing, isLocal }: RecordedFileOptions) {
+  constructor({ database, isFollowing, isLocal, derive, mayDerive }: RecordedFileOptions) {
     this.#raw = database;
     this.#isLocal = isLocal;
+    this.#derive = derive;
+    this.#mayDerive = mayDerive;
     this.#isFollowing = isFollowing;
     database.exec(readFileSync(SCHEMA_URL, 'utf8'));
     this.#countChanges = database.prepare<[], number>('SELECT changes()').pluck();
@@ -135,6 +149,13 @@ export class RecordedFile {
     for (const { sequence, bytes } of this.queue()) if (sequence > log.held()) log.put(sequence, bytes);
   }
 
+  /** RECORDS-6. From now on this member leads. @param hold throws when the log will not hold the record */
+  leadHeld(hold: (record: FileRecord) => void): void {
+    assert(this.#shared === this.sequence && this.#log === null, 'RECORDS-6: the file has what the log has');
+    this.#isFollowing = false;
+    this.#hold = hold;
+  }
+
   /**
    * RECORDS-3. A record that the file contains already changes nothing. Not synced by itself: the caller decides.
    * @returns the tables of its statements.
@@ -155,8 +176,11 @@ export class RecordedFile {
     const end = { sequence, link: linkAfter(bytes) };
     this.#raw.transaction(() => {
       for (const statement of statements) {
-        this.#repeat(sequence, statement);
-        tables.add(writtenTable(statement.sql));
+        if (statement.sql === DERIVED) this.#deriveAgain(sequence, statement);
+        else {
+          this.#repeat(sequence, statement);
+          tables.add(writtenTable(statement.sql));
+        }
       }
       this.#setEnd.run(end.sequence, end.link);
     })();
@@ -176,6 +200,12 @@ export class RecordedFile {
   /** Runs a writing statement, and records it unless it is local. @param run runs it, and returns its result. */
   write<R>(sql: string, values: readonly SqlValue[], table: string, run: () => R): R {
     if (this.#isLocal(table, values[0])) return run();
+    if (this.#derivedChanges !== null) {
+      assert(this.#mayDerive?.(table) === true, 'RECORDS-7: only what every member has is derived');
+      const result = run();
+      this.#derivedChanges += this.#countChanges.get()!;
+      return result;
+    }
     assert(!this.#isFollowing, 'RECORDS-3: who follows writes nothing of its own accord');
     return this.transact(() => {
       const result = run();
@@ -184,12 +214,23 @@ export class RecordedFile {
     });
   }
 
+  /** RECORDS-7. One transaction, or a part of the one that is open. */
+  derive(values: readonly SqlValue[]): void {
+    assert(!this.#isFollowing, 'RECORDS-3: who follows writes nothing of its own accord');
+    this.transact(() => {
+      const changes = this.#runDerivation(values);
+      this.#statements.push({ sql: DERIVED, values, changes });
+    });
+  }
+
   #commit<R>(body: () => R): { readonly result: R; readonly record: FileRecord | null } {
     const end = this.#end;
     try {
       return this.#raw.transaction(() => {
         const result = body();
-        return { result, record: this.#seal() };
+        const record = this.#seal();
+        if (record !== null) this.#hold?.(record);
+        return { result, record };
       })();
     } catch (error) {
       this.#end = end;
@@ -216,18 +257,37 @@ export class RecordedFile {
     if (this.#statements.length === 0) return null;
     const bytes = encodeStatements({ link: this.#end.link, statements: this.#statements });
     const end = { sequence: this.#end.sequence + 1, link: linkAfter(bytes) };
-    const held = this.#log?.held() ?? 0;
-    this.#dequeue.run(held);
-    this.#enqueue.run(end.sequence, bytes);
-    if (this.#undo !== null) this.#keepUndo(held, end.sequence, this.#undo.take());
+    if (this.#hold === null) this.#keep(end.sequence, bytes);
     this.#setEnd.run(end.sequence, end.link);
     this.#end = end;
     return { sequence: end.sequence, bytes };
   }
 
-  #keepUndo(held: number, sequence: number, bytes: Uint8Array): void {
+  /** RECORDS-2, RECORDS-5 */
+  #keep(sequence: number, bytes: Uint8Array): void {
+    const held = this.#log?.held() ?? 0;
+    this.#dequeue.run(held);
+    this.#enqueue.run(sequence, bytes);
+    if (this.#undo === null) return;
     this.#forgetUndo.run(held);
-    this.#addUndo.run(sequence, bytes);
+    this.#addUndo.run(sequence, this.#undo.take());
+  }
+
+  #runDerivation(values: readonly SqlValue[]): number {
+    assert(this.#derive !== undefined && this.#derivedChanges === null, 'RECORDS-7: one derivation at a time');
+    this.#derivedChanges = 0;
+    try {
+      this.#derive(values);
+      return this.#derivedChanges;
+    } finally {
+      this.#derivedChanges = null;
+    }
+  }
+
+  #deriveAgain(sequence: number, { values, changes }: Statement): void {
+    const changed = this.#runDerivation(values);
+    if (changed === changes) return;
+    throw new RecordError(`record ${sequence} derived ${changed} rows, and ${changes} where it was made`);
   }
 
   /** RECORDS-5 */
@@ -256,89 +316,5 @@ export class RecordedFile {
       this.#prepared.set(sql, statement);
     }
     return statement;
-  }
-}
-
-/** The connection as stores see it: statements that only read are those of the connection itself. */
-class RecordedDatabase implements StoreDatabase {
-  readonly #file: RecordedFile;
-  readonly #raw: Database;
-  readonly prepare: Database['prepare'];
-
-  constructor(file: RecordedFile, raw: Database) {
-    this.#file = file;
-    this.#raw = raw;
-    this.prepare = ((sql: string) => {
-      const statement = raw.prepare(sql);
-      return statement.readonly ? statement : new RecordedStatement(file, statement, sql);
-    }) as unknown as Database['prepare'];
-  }
-
-  get isFollowing(): boolean {
-    return this.#file.isFollowing;
-  }
-
-  get inTransaction(): boolean {
-    return this.#raw.inTransaction;
-  }
-
-  transaction<A extends unknown[], R>(body: (...values: A) => R): (...values: A) => R {
-    return (...values) => this.#file.transact(() => body(...values));
-  }
-
-  pragma(source: string, options?: { simple?: boolean }): unknown {
-    return this.#raw.pragma(source, options);
-  }
-
-  /** Not recorded: stores write by statements. */
-  exec(sql: string): void {
-    this.#raw.exec(sql);
-  }
-
-  close(): void {
-    this.#raw.close();
-  }
-}
-
-class RecordedStatement {
-  readonly #file: RecordedFile;
-  readonly #statement: SqliteStatement;
-  readonly #sql: string;
-  readonly #table: string;
-  readonly #names: readonly string[];
-
-  constructor(file: RecordedFile, statement: SqliteStatement, sql: string) {
-    this.#file = file;
-    this.#statement = statement;
-    this.#sql = sql;
-    this.#table = writtenTable(sql);
-    this.#names = parameterNames(sql);
-  }
-
-  pluck(): this {
-    this.#statement.pluck();
-    return this;
-  }
-
-  run(...values: unknown[]): unknown {
-    return this.#write(values, () => this.#statement.run(...values));
-  }
-
-  get(...values: unknown[]): unknown {
-    return this.#write(values, () => this.#statement.get(...values));
-  }
-
-  all(...values: unknown[]): unknown {
-    return this.#write(values, () => this.#statement.all(...values));
-  }
-
-  #write(values: readonly unknown[], run: () => unknown): unknown {
-    return this.#file.write(this.#sql, this.#bound(values), this.#table, run);
-  }
-
-  #bound(values: readonly unknown[]): readonly SqlValue[] {
-    if (this.#names.length === 0) return values as readonly SqlValue[];
-    const named = values[0] as { readonly [name: string]: SqlValue };
-    return this.#names.map((name) => named[name] ?? null);
   }
 }

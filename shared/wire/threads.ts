@@ -88,7 +88,7 @@ export type ShardMessage =
  * `lead` once every shard has restored. A shard that leads only gets `stop`.
  */
 export type FollowRequest = { readonly rows: readonly FollowedRow[] } | 'restore' | 'lead' | 'stop';
-type FollowedRow = { readonly sequence: number; readonly bytes: Uint8Array };
+export type FollowedRow = { readonly sequence: number; readonly bytes: Uint8Array };
 
 export type SnapshotOptions = {
   readonly journalPaths: readonly string[];
@@ -142,7 +142,22 @@ export type SettlementOptions = {
   /** No transaction offers more for a unit of gas. */
   readonly mostFeeWei: bigint;
   readonly limits: SettlementLimits;
+  /** Null without a cluster. */
+  readonly cluster: SettlementCluster | null;
 };
+
+/** The part of settlement in a replicated log (replication.ts). It follows until it is asked to lead. */
+type SettlementCluster = {
+  readonly memory: SharedArrayBuffer;
+  /** The process leads: the thread before this one has given the log this record last, or none. Null: it follows. */
+  readonly leads: { readonly last: FollowedRow | null } | null;
+};
+
+/**
+ * In a cluster the gateway sends these to the settlement thread beside its questions: rows of its stream, in order, and
+ * `lead` once the last of them is applied. `stop` ends the thread.
+ */
+export type SettlementRequest = { readonly rows: readonly FollowedRow[] } | 'lead' | 'stop';
 
 /** The times from which on placing is refused. */
 export type SettlementLimits = { readonly headAgeMs: number; readonly waitMs: number };
@@ -203,6 +218,10 @@ export type SettlementMessage =
   | { readonly news: NewsOf }
   /** Every journal is there from the record on that settlement has to go on with. */
   | { readonly connected: true }
+  /** On a standby: up to this record settlement.db has the rows of the log, durably. */
+  | { readonly applied: number }
+  /** Of a leader: it goes on once the log holds this record. */
+  | { readonly record: FollowedRow }
   /** One line: settlement cannot go on with this data directory. */
   | { readonly refusal: string };
 

@@ -309,6 +309,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     relayerKey: null,
     permitKey: toHex(0xabcdef, { size: 32 }),
     mostFeeWei: 10n ** 15n,
+    cluster: null,
     // The blocks of this chain come when they are asked for.
     limits: { headAgeMs: 3_600_000, waitMs: 3_600_000 },
   };

@@ -10,13 +10,12 @@ export class Crashes {
 
   /** The same database: a crash comes before or after a transaction. */
   around(db: Database.Database): Database.Database {
-    const transaction = (change: () => unknown) => ({
-      immediate: () => {
-        this.#mayCrash();
-        db.transaction(change).immediate();
-        this.#mayCrash();
-      },
-    });
+    const transaction = (change: () => unknown) => () => {
+      this.#mayCrash();
+      const result = db.transaction(change)();
+      this.#mayCrash();
+      return result;
+    };
     return new Proxy(db, {
       get: (_, name) => {
         if (name === 'transaction') return transaction;

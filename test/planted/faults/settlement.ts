@@ -10,6 +10,7 @@ const ROTATION = 'test/unit/engine/settlement/rotation.test.ts';
 const FOLLOWER = 'test/chain/follower.test.ts';
 const DAY = 'test/chain/day.test.ts';
 const REFUSALS = 'test/chain/refusals.test.ts';
+const SETTLEMENT_FILE = 'test/unit/engine/settlement/settlementFile.test.ts';
 
 export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
@@ -267,5 +268,33 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     search: 'if (amount > both >> 128) revert InsufficientUnheld(account, assetId, both >> 128, amount);\n',
     replace: '',
     caughtBy: 'test/chain/invariant.test.ts',
+  },
+  {
+    name: 'a transaction leaves for the chain before the log of the cluster holds it',
+    file: 'engine/settlement/settlementFile.ts',
+    search: 'put(record);\n      this.#awaitHeld(record);',
+    replace: 'put(record);',
+    caughtBy: SETTLEMENT_FILE,
+  },
+  {
+    name: 'the next settlement thread forgets what the one before has given to the log',
+    file: 'engine/settlement/settlementFile.ts',
+    search: 'if (last !== null && last.sequence > recorded.sequence) {',
+    replace: 'if (last !== null && last.sequence < recorded.sequence) {',
+    caughtBy: SETTLEMENT_FILE,
+  },
+  {
+    name: 'what members derive has the time of each',
+    file: 'engine/settlement/settlementFile.ts',
+    search: 'this.#derivedMs ?? this.#options.nowMs()',
+    replace: 'this.#options.nowMs()',
+    caughtBy: SETTLEMENT_FILE,
+  },
+  {
+    name: 'a file is committed before the log holds its record',
+    file: 'shared/records/recordedFile.ts',
+    search: 'if (record !== null) this.#hold?.(record);',
+    replace: '',
+    caughtBy: 'test/unit/shared/records/recordedFile.test.ts',
   },
 ];

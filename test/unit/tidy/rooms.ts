@@ -11,7 +11,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'shared/tables', own: 'base' },
   { room: 'shared/wire', own: 'base' },
   { room: 'shared/records', own: 'base' },
-  { room: 'shared/chain', own: 'base crypto' },
+  { room: 'shared/chain', own: 'base crypto records' },
   { room: 'shared/client', own: 'api base crypto wire' },
   { room: 'engine/base', own: '', shared: 'base crypto wire' },
   { room: 'engine/journal', own: '', shared: 'base crypto wire' },
@@ -22,7 +22,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/core', own: 'base book journal money output verify', shared: 'base wire' },
   { room: 'engine/snapshot', own: 'base core journal verify', shared: 'base wire' },
   { room: 'engine/projector', own: 'journal snapshot', shared: 'base tables wire' },
-  { room: 'engine/settlement', own: 'journal', shared: 'base chain crypto wire' },
+  { room: 'engine/settlement', own: 'journal', shared: 'base chain crypto records wire' },
   { room: 'engine/replication', own: 'journal snapshot', shared: 'base records wire' },
   {
     room: 'engine/admin',
@@ -66,7 +66,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'gateway/wiring',
     own: 'access audit chain cluster fiat http idempotency limits operator page process queries records routes sessions shardlink store stream trading views',
-    shared: 'api base client crypto wire',
+    shared: 'api base client crypto records wire',
   },
   { room: 'gateway', own: 'process wiring', shared: 'base' },
 ];

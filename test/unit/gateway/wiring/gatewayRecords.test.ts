@@ -76,7 +76,8 @@ class Member {
       isFollowing: true,
     });
     const { answers, audit } = this;
-    this.records = new GatewayRecords({ control: this.control.records!, changes, answers, audit, onRefused });
+    const { records: control } = this.control;
+    this.records = new GatewayRecords({ control: control!, changes, answers, audit, settlement: null, onRefused });
   }
 
   /** Applies what the log has more. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { RecordError } from '../../../../shared/records/bytes.ts';
-import { type FileRecord, RecordedFile } from '../../../../shared/records/recordedFile.ts';
+import { derivedValues, type FileRecord, RecordedFile } from '../../../../shared/records/recordedFile.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { Random } from '../../../support/random.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
@@ -216,4 +216,75 @@ test('any statements in any transactions make the same rows, over restarts and a
     led.file.lead(log);
     log.records.length = 0;
   }
+});
+
+/** A file of which some rows are derived: a `parents` row for each number up to the one in the record. */
+function derivingMember(t: TestContext, path = join(temporaryDirectory(), 'file.db')) {
+  const raw = connect(path);
+  t.after(() => raw.close());
+  const file: RecordedFile = new RecordedFile({
+    ...{ database: raw, isFollowing: true, isLocal, mayDerive: (table) => table === 'parents' },
+    derive: ([upTo]) => {
+      const insert = file.database.prepare('INSERT OR IGNORE INTO parents (name) VALUES (?)');
+      for (let number = 1; number <= Number(upTo); number++) insert.run(`n${number}`);
+      file.database.prepare('INSERT OR REPLACE INTO settings VALUES (?, ?)').run('mine', String(upTo));
+      if (upTo === 13) file.database.prepare('INSERT INTO children (parent) VALUES (1)').run();
+    },
+  });
+  return { path, raw, file };
+}
+
+test('what is derived is one statement of a record, and makes the same rows elsewhere', (t) => {
+  const { file, raw } = derivingMember(t);
+  const log = new Log();
+  file.leadHeld((record) => log.put(record.sequence, record.bytes));
+  file.derive([3]);
+  file.database.transaction(() => {
+    file.database.prepare('DELETE FROM parents WHERE name = ?').run('n1');
+    file.derive([4]);
+  })();
+  assert.deepEqual(
+    log.records.map((record) => derivedValues(record)),
+    [[[3]], [[4]]],
+  );
+  const follower = derivingMember(t);
+  for (const record of log.records) follower.file.apply(record);
+  assert.deepEqual(rowsOf(follower.raw), rowsOf(raw));
+  assert.throws(() => file.derive([13]), /RECORDS-7/, 'a table whose rows no member derives');
+  assert.equal(file.sequence, 2);
+
+  const other = derivingMember(t);
+  other.file.apply(log.records[0]!);
+  other.raw.prepare('DELETE FROM parents WHERE name = ?').run('n2');
+  assert.throws(() => other.file.apply(log.records[1]!), /record 2 derived 3 rows, and 2 where it was made/);
+  assert.equal(other.file.sequence, 1);
+  assert.throws(() => other.file.derive([5]), /RECORDS-3/, 'who follows derives by records alone');
+});
+
+test('a file that leads so has a record only once the log holds it', (t) => {
+  const { file, raw, path } = derivingMember(t);
+  const insert = file.database.prepare('INSERT INTO parents (name) VALUES (?)');
+  const count = raw.prepare('SELECT count(*) FROM parents').pluck();
+  const elsewhere = new Sqlite(path, { readonly: true });
+  t.after(() => elsewhere.close());
+  const committed = elsewhere.prepare('SELECT count(*) FROM parents').pluck();
+  const seen: unknown[] = [];
+  let isLost = false;
+  file.leadHeld(({ sequence }) => {
+    seen.push([sequence, committed.get()]);
+    if (isLost) throw new Error('another member leads');
+  });
+  insert.run('a');
+  insert.run('b');
+  assert.deepEqual(
+    seen,
+    [
+      [1, 0],
+      [2, 1],
+    ],
+    'no other connection sees the row before',
+  );
+  isLost = true;
+  assert.throws(() => insert.run('c'), /another member leads/);
+  assert.deepEqual([count.get(), file.sequence, file.queue().length], [2, 2, 0]);
 });

@@ -1,0 +1,53 @@
+/**
+ * The tables of settlement.db in a cluster (RULES.md 18.10).
+ *
+ *   recorded   rows come from records alone: what the member that leads has read of the chain, signed or been asked for
+ *   derived    rows come from records too, and from following the journals, which each member does by itself
+ *   local      each member has rows of its own: they follow from others, or are about its file
+ */
+const TABLES: { readonly [table: string]: 'recorded' | 'derived' | 'local' } = {
+  ahead: 'recorded',
+  chain_money: 'derived',
+  claims: 'derived',
+  delegates: 'derived',
+  deploy_jobs: 'recorded',
+  deploys: 'derived',
+  ended_delegates: 'recorded',
+  envelope_attempts: 'recorded',
+  envelopes: 'recorded',
+  escrows: 'derived',
+  exchanges: 'derived',
+  exits: 'recorded',
+  followed: 'derived',
+  history: 'derived',
+  holders: 'derived',
+  jobs: 'recorded',
+  ledger_tokens: 'derived',
+  ledger_usdc: 'derived',
+  market_tokens: 'local',
+  markets: 'derived',
+  marks: 'recorded',
+  mirrored: 'recorded',
+  news: 'derived',
+  orders: 'derived',
+  outside: 'derived',
+  record_end: 'local',
+  record_queue: 'local',
+  releases: 'recorded',
+  scans: 'derived',
+  work: 'derived',
+};
+
+export function isLocalTable(table: string): boolean {
+  return TABLES[table] === 'local';
+}
+
+/** False for what no journal may change: the members would not agree on it. */
+export function mayDerive(table: string): boolean {
+  return TABLES[table] === 'derived';
+}
+
+/** For a test: every table is declared. */
+export function declaredTables(): readonly string[] {
+  return Object.keys(TABLES);
+}

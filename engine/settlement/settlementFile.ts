@@ -1,0 +1,129 @@
+/**
+ * settlement.db of one process, or as a stream of the replicated log of a cluster, which every member has equally.
+ * Owner: the settlement thread.
+ *
+ *   alone     transaction ──► COMMIT ──► chain
+ *   leads     transaction ──► record ──► log ──held──► COMMIT ──► chain
+ *   follows   log ──► record ──► the same rows; nothing is signed, nothing is sent
+ *
+ * Invariants:
+ *   SETTLEFILE-1  What the leader's file has, the log holds: a nonce is reserved, bytes are signed and a mark is given
+ *                 away only after a takeover would keep them. The thread stands still until the log holds its record.
+ *   SETTLEFILE-2  What follows from journals is derived: a record of it has the shard, the journal's record up to which
+ *                 it was followed, and the time. Every member has the same journals, and makes the same rows.
+ *   SETTLEFILE-3  A time in a derived row is the one in the record.
+ */
+import type Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import type { SqlValue } from '../../shared/records/bytes.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
+import { derivedValues, type FileRecord, RecordedFile } from '../../shared/records/recordedFile.ts';
+import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
+import { type Replication, STREAM } from '../../shared/wire/replication.ts';
+import { isLocalTable, mayDerive } from './recordedTables.ts';
+
+type SettlementFileOptions = {
+  readonly db: Database.Database;
+  /** Null without a cluster. A member of one follows until it leads. */
+  readonly memory: Pick<Replication, 'held' | 'state' | 'bell' | 'waitForBell'> | null;
+  readonly nowMs: () => number;
+};
+
+/** Makes the rows that follow from the journal of a shard up to a record. */
+type Derive = (shard: number, sequence: number) => void;
+
+/** Between two looks at the state of the log. */
+const LOOK_MS = 1000;
+
+export class SettlementFile {
+  readonly database: StoreDatabase;
+  readonly #options: SettlementFileOptions;
+  readonly #recorded: RecordedFile | null;
+  #derive: Derive = () => assert(false, 'SETTLEFILE-2: the follower is attached first');
+  #derivedMs: number | null = null;
+
+  constructor(options: SettlementFileOptions) {
+    const { db: database, memory } = options;
+    this.#options = options;
+    this.#recorded =
+      memory === null
+        ? null
+        : new RecordedFile({
+            ...{ database, isFollowing: true, isLocal: isLocalTable, mayDerive },
+            derive: (values) => this.#deriveFrom(values),
+          });
+    this.database = this.#recorded?.database ?? database;
+  }
+
+  /** SETTLEFILE-3. The time for everything that settlement writes. */
+  readonly nowMs = (): number => this.#derivedMs ?? this.#options.nowMs();
+
+  attach(derive: Derive): void {
+    this.#derive = derive;
+  }
+
+  get isFollowing(): boolean {
+    return this.#recorded?.isFollowing === true;
+  }
+
+  /** The last record that the file has, durably; 0 without a cluster. */
+  get sequence(): number {
+    return this.#recorded?.sequence ?? 0;
+  }
+
+  /** SETTLEFILE-2. Follows the journal of a shard up to this record, as one durable step. */
+  follow(shard: number, sequence: number): void {
+    if (this.#recorded !== null) this.#recorded.derive([shard, sequence, this.#options.nowMs()]);
+    else this.database.transaction(() => this.#derive(shard, sequence))();
+  }
+
+  /** A record of the member that leads. @returns false while a journal of this machine is behind it. */
+  apply(record: FileRecord, progress: Pick<Progress, 'committed'>): boolean {
+    if (record.sequence > this.sequence) {
+      for (const values of derivedValues(record)) {
+        const [shard, sequence] = values as number[];
+        const committed = progress.committed(shard!);
+        if (committed === NOT_KNOWN || committed < sequence!) return false;
+      }
+    }
+    this.#recorded!.apply(record);
+    return true;
+  }
+
+  /**
+   * From now on this member leads. @param put gives a record to the log
+   * @param last the record that was given to the log last, by a thread before this one: the file may not have it
+   */
+  lead(put: (record: FileRecord) => void, last: FileRecord | null): void {
+    const recorded = this.#recorded!;
+    if (last !== null && last.sequence > recorded.sequence) {
+      this.#awaitHeld(last);
+      recorded.apply(last);
+    }
+    recorded.leadHeld((record) => {
+      put(record);
+      this.#awaitHeld(record);
+    });
+  }
+
+  /** Keeps SETTLEFILE-1: it blocks the thread, inside the transaction. */
+  #awaitHeld({ sequence }: FileRecord): void {
+    const memory = this.#options.memory!;
+    for (;;) {
+      const bell = memory.bell();
+      if (memory.held(STREAM.SETTLEMENT) >= sequence) return;
+      if (memory.state() === 'lost') throw new Error('another member leads: nothing is settled by this one any more');
+      memory.waitForBell(bell, LOOK_MS);
+    }
+  }
+
+  #deriveFrom(values: readonly SqlValue[]): void {
+    const [shard, sequence, atMs] = values as number[];
+    this.#derivedMs = atMs!;
+    try {
+      this.#derive(shard!, sequence!);
+    } finally {
+      this.#derivedMs = null;
+    }
+  }
+}
