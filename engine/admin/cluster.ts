@@ -2,6 +2,7 @@
  * `admin cluster status`, `promote` and `fence` (data/docs/cluster.md): they ask the log itself, so they also serve
  * while no member of the cluster answers.
  */
+import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
 import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
 import { AdminError } from './directory.ts';
@@ -9,23 +10,39 @@ import { table } from './table.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-const HEAD = ['member', 'address', 'role', 'applied', 'behind', 'silent for'];
+const ALL_KNOWN = 'the user of the database may not see them (GRANT pg_monitor)';
+const HEAD = ['member', 'address', 'role', 'applied', 'behind', 'version', 'silent for'];
 
 /** A table of the members, and lines about the log. */
 export function clusterStatus(env: Environment): Promise<string[]> {
   return withLog(env, async (log) => {
-    const [lease, { start, end, logBytes, members }] = await Promise.all([log.lease(), log.facts()]);
+    const [lease, { start, end, logBytes, members, database }] = await Promise.all([log.lease(), log.facts()]);
     const isLed = lease.holder !== '' && lease.expiresInMs > 0;
-    const rows = members.map(({ holder, address, position, silentMs }) => {
+    const rows = members.map(({ holder, address, version, position, silentMs }) => {
       const role = isLed && holder === lease.holder ? 'leader' : 'standby';
-      return [holder, address, role, String(position), String(end - position), `${(silentMs / 1000).toFixed(1)} s`];
+      // A leader reports only what has been durable here for long.
+      const behind = role === 'leader' ? '' : String(end - position);
+      return [holder, address, role, String(position), behind, version, `${(silentMs / 1000).toFixed(1)} s`];
     });
     const kept = `the log has the rows ${start} to ${end}, ${logBytes} bytes`;
     const leads = isLed
       ? `${lease.holder} leads in epoch ${lease.epoch}`
       : `no member leads since epoch ${lease.epoch}`;
-    return [...(rows.length === 0 ? [] : table([HEAD, ...rows])), leads, kept];
+    return [
+      ...(rows.length === 0 ? [] : table([HEAD, ...rows])),
+      leads,
+      kept,
+      ...(database === null ? [] : databaseLines(database)),
+    ];
   });
+}
+
+function databaseLines({ server, standbys }: DatabaseStatus): string[] {
+  const lines = standbys.map(({ name, state, syncState, behindBytes }) => {
+    const known = state === null ? ALL_KNOWN : `${state}, ${syncState}, ${behindBytes ?? 0} bytes behind`;
+    return `its standby ${name}: ${known}`;
+  });
+  return [`the database is written at ${server}`, ...(lines.length > 0 ? lines : ['it has no standby'])];
 }
 
 /**

@@ -10,7 +10,8 @@
  *   HANDOVER-1  It is about one lead: once the epoch is another one, nothing of it has an effect.
  *   HANDOVER-2  A leader ends only for a member that has accepted, a moment before.
  */
-import type { HandOverAnswer, HandOverQuestion, HandOverStatus, MemberStatus } from '../../shared/wire/threads.ts';
+import type { HandOverAnswer, HandOverQuestion, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
+import type { MemberStatus } from '../../shared/wire/threads.ts';
 import type { Lease, LogFacts, ReplicatedLog } from './log.ts';
 
 /** A member reports each second. */
@@ -113,7 +114,8 @@ export class HandOvers {
       const asked = await askHandOver(this.#log, to, false);
       return { id, to: asked.to, isDone: asked.isDone };
     } catch (error) {
-      return { id, problem: (error as Error).message };
+      const { message } = error as Error;
+      return error instanceof HandOverRefused ? { id, refused: message } : { id, failed: message };
     }
   }
 }

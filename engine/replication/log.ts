@@ -9,8 +9,10 @@
  *                 all.
  *   CLUSTERLOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
  */
+
+import type { DatabaseStatus, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
-import type { HandOverStatus, LeaderOf, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
+import type { LeaderOf, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
 
 /** The lease as it stands; at most 0 when it has ended. */
 export type Lease = LeaderOf & { readonly expiresInMs: number };
@@ -83,6 +85,7 @@ export type LogFacts = {
   readonly members: readonly MemberStatus[];
   /** The hand-over of the present lead; null where none was asked for. */
   readonly handOver: HandOverStatus | null;
+  readonly database: DatabaseStatus | null;
 };
 
 /** This process may not take part in the cluster: another attempt would end the same way. */

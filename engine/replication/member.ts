@@ -80,7 +80,7 @@ export class Member {
   #local: ReadonlyMap<number, number> = new Map();
   readonly #handOvers: HandOvers;
   #mayLead: () => void = () => {};
-  #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [], handOver: null };
+  #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [], handOver: null, database: null };
   #problem: string | null = null;
 
   constructor({ options, log, outboxes, timing, post }: Parts) {

@@ -18,8 +18,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
+import type { DatabaseStandby, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
-import type { HandOverStatus, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
+import type { MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
 import { type Connection, type Purpose, Servers, type Statement } from './connection.ts';
 import {
   type AskedHandOver,
@@ -241,12 +242,14 @@ export class PostgresLog implements ReplicatedLog {
 
   async facts(): Promise<LogFacts> {
     const { cluster } = this.#options;
-    const [[size], members, [handOver]] = await Promise.all([
+    const { server } = await this.#connection('read');
+    const [[size], members, [handOver], standbys] = await Promise.all([
       this.#read<Pick<LogFacts, 'start' | 'end' | 'logBytes'>>(SQL.size, [cluster]),
       this.#read<MemberStatus>(SQL.members, [cluster]),
       this.#read<HandOverStatus>(SQL.handOver, [cluster]),
+      this.#read<DatabaseStandby>(SQL.standbys, []),
     ]);
-    return { ...size!, members, handOver: handOver ?? null };
+    return { ...size!, members, handOver: handOver ?? null, database: { server, standbys } };
   }
 
   /** A fact that may be lost with a server of the database. @returns whether it was new. */

@@ -128,6 +128,12 @@ export const SQL = {
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
      FROM exchange_member WHERE cluster = $1 ORDER BY holder`,
   ),
+  standbys: statement(
+    'standbys',
+    `SELECT application_name AS name, state, sync_state AS "syncState",
+       pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)::float8 AS "behindBytes"
+     FROM pg_stat_replication ORDER BY application_name`,
+  ),
   size: statement(
     'size',
     `SELECT coalesce(min(position), 0) AS start, coalesce(max(position), 0) AS "end",

@@ -17,10 +17,10 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ownVersion } from '../../shared/base/packages.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import type { HandOverAnswer } from '../../shared/wire/clusterStatus.ts';
 import { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type {
-  HandOverAnswer,
   JournalsToRejoin,
   RecordsToRejoin,
   ReplicationMessage,

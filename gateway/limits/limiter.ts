@@ -56,6 +56,11 @@ export class Limiter {
   readonly #prefixes = new Prefixes(MINUTE_MS);
   readonly #signUpPrefixes = new Prefixes(DAY_MS);
 
+  /** One that counts everything in the same store; null: in this process. */
+  static in(store: CounterStore | null): Limiter {
+    return store === null ? new Limiter() : new Limiter(store, store, store, store, store);
+  }
+
   constructor(
     keys: CounterStore = new MemoryCounterStore(MAX_KEY_SUBJECTS),
     addresses: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),

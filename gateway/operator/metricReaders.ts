@@ -22,6 +22,7 @@ import type { ShardLoad } from '../shardlink/lane.ts';
 import { KINDS, type ReplyTimes } from '../shardlink/replyTimes.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
+import { answeringMembers, answeringStandbys, syncedStandbys } from './clusterReport.ts';
 import type { DataFiles } from './dataFiles.ts';
 import type { DiskGuard } from './diskGuard.ts';
 import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
@@ -272,8 +273,16 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_cluster_oldest_wait_seconds: ofMember(({ status }) => (status === null ? null : status.oldestWaitMs / 1000)),
   exchange_cluster_append_seconds: ofMember(({ status }) => (status === null ? null : status.appendMs / 1000)),
   exchange_cluster_behind_rows: ({ member }, observe) => {
-    const { members = [], end = 0 } = member?.status ?? {};
-    for (const { holder, position } of members) observe({ member: holder }, end - position);
+    const { members = [], end = 0, leader = null } = member?.status ?? {};
+    // A leader reports only what has been durable for long.
+    for (const { holder, position } of members) {
+      if (holder !== leader?.holder) observe({ member: holder }, Math.max(end - position, 0));
+    }
+  },
+  exchange_cluster_standbys: ofMember(({ status }) => status && answeringStandbys(status)),
+  exchange_cluster_database_standbys: ofMember(({ status }) => status && syncedStandbys(status)),
+  exchange_cluster_member_info: ({ member }, observe) => {
+    for (const { holder, version } of answeringMembers(member?.status ?? null)) observe({ member: holder, version }, 1);
   },
   exchange_ready: single(({ isReady }) => Number(isReady())),
   exchange_paused: single(({ isPaused }) => Number(isPaused())),

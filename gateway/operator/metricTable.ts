@@ -56,7 +56,13 @@ export const METRICS = {
   exchange_cluster_waiting_rows: gauge('Rows of this leader that the log does not hold yet.', []),
   exchange_cluster_oldest_wait_seconds: gauge('For how long the oldest of them has waited.', []),
   exchange_cluster_append_seconds: gauge('How long the last rows took until they were held.', []),
-  exchange_cluster_behind_rows: gauge('Rows of the log that a member has not applied yet.', ['member']),
+  exchange_cluster_behind_rows: gauge('Rows of the log that a standby has not applied yet.', ['member']),
+  exchange_cluster_standbys: gauge('Standbys that have reported within the last 10 s.', []),
+  exchange_cluster_database_standbys: gauge(
+    'Standbys of the database that commits wait for, where it may be seen.',
+    [],
+  ),
+  exchange_cluster_member_info: gauge('The version of the program of each member that answers.', ['member', 'version']),
   // Shards.
   exchange_shard_ready: gauge('1 while the shard accepts commands.', SHARD),
   exchange_open_orders: gauge('Open orders.', SHARD),

@@ -10,12 +10,15 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
 import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { Administrator } from '../access/principal.ts';
+import type { ClusterControl } from './clusterControl.ts';
 import { behind, type HistogramValue, type MetricsSources } from './metricReaders.ts';
 
 type OperationsSources = {
   readonly metrics: MetricsSources;
   readonly readiness: () => Readiness;
   readonly drills: () => readonly DrillName[];
+  /** Null without a cluster. */
+  readonly cluster: ClusterControl | null;
   readonly clock: Clock;
 };
 
@@ -31,7 +34,7 @@ export class OperationsReport {
   }
 
   of({ name, roles }: Administrator): Operations {
-    const { metrics, readiness, drills, clock } = this.#sources;
+    const { metrics, readiness, drills, cluster, clock } = this.#sources;
     const { shardMeters, requests, limiter, disk, files, queries, loopDelay } = metrics;
     const { status, reason } = readiness();
     // A file system that hangs must not keep the page waiting: the sizes are those of the report before.
@@ -69,6 +72,7 @@ export class OperationsReport {
         files: [...files.sizes].map(([file, bytes]) => ({ name: file, bytes })),
       },
       memory_bytes: process.memoryUsage.rss(),
+      cluster: cluster?.state ?? null,
       settlement: settlementOf(metrics),
     };
   }

@@ -17,6 +17,7 @@ import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { FourEyes } from '../operator/approvals.ts';
 import type { CatalogueImport } from '../operator/catalogueImport.ts';
+import type { ClusterControl } from '../operator/clusterControl.ts';
 import type { ContractRotation } from '../operator/contractRotation.ts';
 import type { MarketDeployment } from '../operator/deployment.ts';
 import type { Drills } from '../operator/drills.ts';
@@ -67,6 +68,7 @@ import { adminAuditRoutes } from './admin/audit.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { catalogueFileRoutes } from './admin/catalogueFiles.ts';
 import { chainMoneyRoutes } from './admin/chainMoney.ts';
+import { adminClusterRoutes } from './admin/cluster.ts';
 import { failedTradeRoutes } from './admin/failedTrades.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFiatRoutes } from './admin/fiat.ts';
@@ -159,6 +161,8 @@ type RouteTableDeps = {
   readonly stats: () => object;
   readonly readiness: () => Readiness;
   readonly role: () => RoleFields;
+  /** Null without a cluster. */
+  readonly cluster: ClusterControl | null;
   /** Null without a chain. */
   readonly chainHealth: ChainHealth | null;
   readonly chainLink: ChainLink | null;
@@ -267,6 +271,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
     ...adminApprovalRoutes(approvalDeps),
     ...adminOperatorRoutes({ operators, clock }),
     ...adminOperationsRoutes(deps.operations),
+    ...adminClusterRoutes(deps),
     ...adminAuditRoutes({ reader: new AuditReader(deps.audit.path, deps.audit), log: deps.audit }),
   ];
 }

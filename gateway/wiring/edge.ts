@@ -30,6 +30,7 @@ import { ConnectionLimits } from '../limits/connectionLimits.ts';
 import { Limiter } from '../limits/limiter.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { holdersOf } from '../limits/socketTable.ts';
+import type { ClusterControl } from '../operator/clusterControl.ts';
 import { DataFiles } from '../operator/dataFiles.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
 import { Drills } from '../operator/drills.ts';
@@ -77,6 +78,7 @@ type EdgeOptions = {
   readonly startedSec: number;
   /** Null without a cluster. */
   readonly member: MemberRole | null;
+  readonly cluster: ClusterControl | null;
   /** In a cluster: a record of the log contradicts what this machine has. */
   readonly onRefused?: (why: string) => void;
   /** Null: rate limits are counted in this process. */
@@ -163,7 +165,7 @@ export class Edge {
     keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));
     operators.revoked.subscribe((operatorId) => feed.disconnectAll(operatorId));
     this.#badSignatures = config.rateLimits ? new BadSignatures(clock) : null;
-    this.#limiter = config.rateLimits ? makeLimiter(options.sharedCounters) : null;
+    this.#limiter = config.rateLimits ? Limiter.in(options.sharedCounters) : null;
     this.#connectionLimits = new ConnectionLimits({
       total: config.maxConnections,
       perAddress: config.rateLimits ? { open: config.connectionsPerIp, newInWindow: config.newConnectionsPerIp } : null,
@@ -176,8 +178,8 @@ export class Edge {
     this.#server = this.#makeServer();
     const metrics = this.#metricsSources();
     this.#metrics = new Metrics(metrics);
-    const readiness = () => this.#readiness();
-    this.#operations = new OperationsReport({ metrics, readiness, drills: () => this.#drills.active, clock });
+    const [readiness, drills] = [() => this.#readiness(), () => this.#drills.active];
+    this.#operations = new OperationsReport({ metrics, readiness, drills, cluster: options.cluster, clock });
   }
 
   /** From here on probes are answered; all other requests once the exchange is ready. @returns the port. */
@@ -370,6 +372,7 @@ export class Edge {
       stats: () => this.stats(),
       readiness: () => this.#readiness(),
       role: () => this.#options.member?.fields ?? {},
+      cluster: this.#options.cluster,
       chainHealth,
       chain: chainLink && new ChainFacts(chainLink),
       chainLink,
@@ -390,8 +393,4 @@ export class Edge {
     const isRefused = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
     return { status: lifecycle.phase, ...(isRefused ? { reason: UNSETTLED } : {}), ...role };
   }
-}
-
-function makeLimiter(shared: RedisCounterStore | null): Limiter {
-  return shared === null ? new Limiter() : new Limiter(shared, shared, shared, shared, shared);
 }

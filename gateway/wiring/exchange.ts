@@ -25,6 +25,7 @@ import { Call } from '../http/call.ts';
 import { DoorClosedError, requireTls } from '../http/door.ts';
 import { refuse } from '../http/respond.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
+import { ClusterControl } from '../operator/clusterControl.ts';
 import { AdminFeed } from '../operator/feed.ts';
 import { readAdminToken } from '../process/adminTokenFile.ts';
 import { type ChainSecrets, openChainKeys } from '../process/chainKeys.ts';
@@ -163,6 +164,7 @@ export class Exchange {
       lifecycle,
       startedSec: this.#startedSec,
       member: member?.role ?? null,
+      cluster: member && new ClusterControl(config.cluster!.member, member),
       ...(member === null ? {} : { onRefused }),
       sharedCounters,
       chainHealth: this.#settlement?.health ?? null,

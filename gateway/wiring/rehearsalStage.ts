@@ -91,6 +91,7 @@ export class Stage {
       // No process has used its keys before.
       startedSec: 0,
       member: null,
+      cluster: null,
       sharedCounters: null,
       chainHealth: null,
       chainLink: null,

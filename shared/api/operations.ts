@@ -1,4 +1,5 @@
 /** Schemas of what the operations page draws: counters since the start, and how things stand. */
+import { CLUSTER } from './cluster.ts';
 import { ADDRESS, COUNT, FLAG } from './fields.ts';
 import { OPERATOR_ROLES } from './operators.ts';
 import { DRILL_NAME } from './platform.ts';
@@ -97,6 +98,7 @@ export const OPERATIONS = object({
     files: arrayOf(object({ name: { type: 'string', examples: ['journal-0.db'] }, bytes: COUNT })),
   }),
   memory_bytes: COUNT,
+  cluster: described(orNull(CLUSTER), 'Null on one machine.'),
   settlement: described(orNull(SETTLEMENT_STATE), 'Null without a chain, and until settlement has reported.'),
 });
 export type Operations = FromSchema<typeof OPERATIONS>;

@@ -16,12 +16,14 @@ import type {
   ApprovalsQuery,
   AuditPage,
   AuditQuery,
+  ClusterState,
   Delegate,
   Delegates,
   DrillName,
   FailedTrades,
   FailedTradesQuery,
   FundMovement,
+  HandedOver,
   Indication,
   IssuedApiKey,
   IssuedOperator,
@@ -254,6 +256,16 @@ export class AdminClient {
 
   platform(): Promise<PlatformStatus> {
     return this.#send('GET', '/admin/platform');
+  }
+
+  /** Of any member of a cluster (RULES.md 18.11). */
+  cluster(): Promise<ClusterState> {
+    return this.#send('GET', '/admin/cluster');
+  }
+
+  /** Asks the leader to hand over, to the standby that has followed furthest if none is named. */
+  promote(member?: string): Promise<HandedOver> {
+    return this.#send('POST', '/admin/cluster/promote', member === undefined ? {} : { member });
   }
 
   /** The state of the exchange, and its counters since the start. */

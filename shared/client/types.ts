@@ -37,6 +37,7 @@ export type { BrowsedEvents, BrowsedQuotes, BrowseQuery } from '../api/browse.ts
 export type { CatalogueLine, ImportReport, LineReport } from '../api/catalogue.ts';
 export type { DepositAuthorization, NewWithdrawal } from '../api/chainFunds.ts';
 export type { WaitingMoney, WaitingMoneyQuery } from '../api/chainMoney.ts';
+export type { ClusterState, HandedOver } from '../api/cluster.ts';
 export type {
   EventsQuery,
   EventView,

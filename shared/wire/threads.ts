@@ -1,8 +1,8 @@
 /** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
-
 import type { MessagePort } from 'node:worker_threads';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
+import type { DatabaseStatus, HandOverAnswer, HandOverQuestion, HandOverStatus } from './clusterStatus.ts';
 import type { LogRow } from './replication.ts';
 
 export type JournalSync = 'full' | 'normal';
@@ -260,23 +260,6 @@ export type MemberStatus = {
   readonly silentMs: number;
 };
 
-/** A hand-over that an operator has asked for: the lead of this epoch goes to a member. */
-export type HandOverStatus = {
-  readonly epoch: number;
-  readonly to: string;
-  /** The member takes the lead from a leader that goes on. */
-  readonly isForced: boolean;
-  /** The member is ready, so the leader ends. */
-  readonly isAccepted: boolean;
-};
-
-/** Null: to the standby that has followed furthest. */
-export type HandOverQuestion = { readonly id: number; readonly to: string | null };
-/** `isDone`: it leads already. */
-export type HandOverAnswer =
-  | { readonly id: number; readonly to: string; readonly isDone: boolean }
-  | { readonly id: number; readonly problem: string };
-
 export type ReplicationStatus = {
   readonly leader: LeaderOf | null;
   /** The last position of the log, and its oldest row that was not trimmed. */
@@ -287,6 +270,8 @@ export type ReplicationStatus = {
   readonly members: readonly MemberStatus[];
   /** The hand-over of the present lead that an operator has asked for, or null. */
   readonly handOver: HandOverStatus | null;
+  /** Null before the database was asked. */
+  readonly database: DatabaseStatus | null;
   /** Rows and bytes that wait to be held, and the age of the oldest of them. */
   readonly waitingRows: number;
   readonly waitingBytes: number;

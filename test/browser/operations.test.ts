@@ -4,8 +4,12 @@ import { type TestContext, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { OperatorRole } from '../../shared/client/types.ts';
 import { NO_CHROMIUM } from '../support/browser.ts';
+import { startCluster } from '../support/cluster.ts';
+import { startMember } from '../support/clusterMember.ts';
 import { eventually } from '../support/eventually.ts';
 import { pageServer } from '../support/pageServer.ts';
+import { NO_POSTGRES } from '../support/postgres.ts';
+import type { TestServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { assertAccessible, assertFitForAll, openPage } from '../support/visitor.ts';
 
@@ -14,9 +18,9 @@ const { server } = await pageServer();
 const market = await makeMarket(server);
 const trader = await makeTrader(server);
 
-async function signIn(token: string): Promise<{ page: Page; complaints: string[] }> {
+async function signIn(token: string, at: TestServer = server): Promise<{ page: Page; complaints: string[] }> {
   const opened = await openPage({ viewport: { width: 1280, height: 900 }, bypassCSP: true });
-  await opened.page.goto(`${server.baseUrl}/ops`);
+  await opened.page.goto(`${at.baseUrl}/ops`);
   await opened.page.getByLabel('Token of the operator').fill(token);
   await opened.page.getByRole('button', { name: 'Sign in' }).click();
   return opened;
@@ -190,4 +194,27 @@ test('every section passes the rules of accessibility in light and dark, and fit
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await page.getByLabel('Token of the operator').waitFor();
   await assertAccessible(page);
+});
+
+test('the leader of a cluster shows its members, and hands the lead over', { skip: skip || NO_POSTGRES }, async (t) => {
+  const cluster = await startCluster(t, ['a']);
+  const { leader } = cluster;
+  const b = startMember(t, leader.env['JOURNAL_URL']!, 'b');
+  await b.becomes('standby');
+  const { page, complaints } = await signIn(leader.adminToken, leader);
+  const panel = page.getByRole('region', { name: 'Cluster' });
+  await panel.getByText('a, which answers, leads in epoch 1.').waitFor();
+  await panel.getByRole('row', { name: /^a leader – / }).waitFor();
+  await panel.getByRole('row', { name: /^b standby 0 / }).waitFor();
+  await panel
+    .getByText(/^The log has the rows [0-9]+ to [0-9,]+, .* followed by s1 \(quorum, .*\) and s2 \(/)
+    .waitFor();
+  await page.getByText('Members run different versions.').waitFor();
+  await assertFitForAll(page);
+  assert.deepEqual(complaints, []);
+  const ended = leader.expectEnd();
+  await confirm(page, 'Promote b');
+  await panel.getByText('Promote b: done.').waitFor();
+  assert.equal(await ended, 75);
+  await b.becomes('leader');
 });

@@ -34,15 +34,18 @@ test('cluster status shows the members, and cluster fence ends a lead', { skip: 
     await a.append(lead!.epoch, 0, [{ stream: 0, sequence: 3, bytes: new Uint8Array(10) }]);
     await a.report(1);
     await b.report(0);
-    const [head, ofA, ofB, leads, kept] = await clusterStatus(env);
-    assert.match(head!, /^member +address +role +applied +behind +silent for/);
-    assert.match(ofA!, /^a +http:\/\/a +leader +1 +0 /);
-    assert.match(ofB!, /^b +http:\/\/b +standby +0 +1 /);
+    const [head, ofA, ofB, leads, kept, server, s1, s2] = await clusterStatus(env);
+    assert.match(head!, /^member +address +role +applied +behind +version +silent for/);
+    assert.match(ofA!, /^a +http:\/\/a +leader +1 +1 /);
+    assert.match(ofB!, /^b +http:\/\/b +standby +0 +1 +1 /);
     assert.equal(leads, 'a leads in epoch 1');
     assert.match(kept!, /^the log has the rows 1 to 1, \d+ bytes$/);
+    assert.match(server!, /^the database is written at 127\.0\.0\.1:\d+$/);
+    assert.match(s1!, /^its standby s1: streaming, quorum, \d+ bytes behind$/);
+    assert.match(s2!, /^its standby s2: streaming, quorum, \d+ bytes behind$/);
     assert.deepEqual(await fenceCluster(env), ['a does not lead any more: epoch 1 has ended']);
     assert.equal(await a.renew(1), false);
-    assert.equal((await clusterStatus(env)).at(-2), 'no member leads since epoch 2');
+    assert.equal((await clusterStatus(env))[3], 'no member leads since epoch 2');
     assert.notEqual(await b.take(false), null, 'another one may lead at once');
   } finally {
     await Promise.all([a.close(), b.close()]);

@@ -119,6 +119,7 @@ export async function startCluster(scope: Scope, names: readonly string[], env: 
   const [first, ...others] = members;
   await first!.begin();
   await cluster.awaitLeader([first!]);
+  if (others.length === 0) return cluster;
   await first!.stop();
   for (const { dataDir } of others) cpSync(first!.dataDir, dataDir, { recursive: true });
   await first!.begin();

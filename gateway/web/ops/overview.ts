@@ -4,6 +4,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { Action } from './action.ts';
 import { Chart } from './chart.ts';
+import { ClusterPanel } from './clusterPanel.ts';
 import { earlier, rate, total } from './measure.ts';
 import { bytes, count, perSecond, seconds, share } from './numbers.ts';
 import { problemsOf } from './problems.ts';
@@ -21,6 +22,7 @@ export function Overview(props: ViewProps): VNode {
   return html`
     <${Problems} ...${props} />
     <${Tiles} ...${props} />
+    <${ClusterPanel} ...${props} />
     <${Charts} ...${props} />
     <${ShardTable} last=${last} before=${before} />
     <div class="two">

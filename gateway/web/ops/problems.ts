@@ -16,6 +16,11 @@ const COMMIT_P99_SEC = 0.1;
 /** The exit delay of a contract is longer, and the move has to end before. */
 const MOVE_HANGS_SEC = 1800;
 const RING_SHARE = 0.5;
+/** Rows of a cluster are held within milliseconds; from a second on changes are refused. */
+const LOG_WAIT_SEC = 1;
+const MEMBER_SILENT_SEC = 10;
+/** A member that is farther behind gets no lead. */
+const BEHIND_ROWS = 5000;
 /** The disk reserve refuses orders: this many times as much is time to act. */
 const DISK_WARN_FACTOR = 4;
 
@@ -26,6 +31,7 @@ export function problemsOf(samples: readonly Sample[], error: string | null): Pr
   if (last === null) return found;
   found.push(
     ...stateProblems(last),
+    ...clusterProblems(last),
     ...settlementProblems(last),
     ...last.shards.flatMap((shard) => shardProblems(shard)),
   );
@@ -36,7 +42,8 @@ export function problemsOf(samples: readonly Sample[], error: string | null): Pr
 
 function stateProblems({ status, reason, paused, drills, disk, approvals_pending }: Operations): Problem[] {
   const found: Problem[] = [];
-  if (status !== 'ready') {
+  // A standby that follows is as it should be.
+  if (status !== 'ready' && status !== 'standby') {
     found.push({ level: 'bad', text: `The exchange is ${status}${reason === null ? '' : `: ${reason}`}.` });
   }
   if (paused) found.push({ level: 'warn', text: 'Placing is paused.' });
@@ -49,6 +56,30 @@ function stateProblems({ status, reason, paused, drills, disk, approvals_pending
     const text = approvals_pending === 1 ? 'A change waits' : `${approvals_pending} changes wait`;
     found.push({ level: 'warn', text: `${text} for a second operator.` });
   }
+  return found;
+}
+
+function clusterProblems({ cluster }: Operations): Problem[] {
+  if (cluster === null) return [];
+  const { leader, log, members, database } = cluster;
+  const found: Problem[] = [];
+  if (leader === null) found.push({ level: 'bad', text: 'No member leads: changes are refused.' });
+  if (log.problem !== null) found.push({ level: 'bad', text: `The log does not answer as it should: ${log.problem}.` });
+  if (log.oldest_wait_seconds > LOG_WAIT_SEC) {
+    found.push({ level: 'bad', text: `Rows wait for the log for ${seconds(log.oldest_wait_seconds)}.` });
+  }
+  const answering = members.filter(({ silent_seconds: silent }) => silent < MEMBER_SILENT_SEC);
+  if (!answering.some(({ role }) => role === 'standby')) {
+    found.push({ level: 'bad', text: 'No standby answers that could take over.' });
+  }
+  for (const { member, behind_rows: behind } of answering) {
+    if ((behind ?? 0) > BEHIND_ROWS) found.push({ level: 'warn', text: `${member} is ${behind} rows behind the log.` });
+  }
+  if (new Set(answering.map(({ version }) => version)).size > 1) {
+    found.push({ level: 'warn', text: 'Members run different versions.' });
+  }
+  const isOne = database?.standbys.filter(({ state }) => state === 'streaming').length === 1;
+  if (isOne) found.push({ level: 'warn', text: 'The database has one standby alone: without it nothing is accepted.' });
   return found;
 }
 

@@ -36,6 +36,7 @@ const REPORT: Operations = {
   reason: null,
   paused: false,
   drills: [],
+  cluster: null,
   settlement: null,
   approvals_pending: 0,
   bounds_seconds: BOUNDS,
@@ -109,6 +110,55 @@ test('an exchange without problems has none, and the worst of several is first',
   ]);
   assert.deepEqual(textsOf({ disk: { ...REPORT.disk, free_bytes: 2e6 } }), ['warn The disk has 2 MB left.']);
   assert.match(textsOf({}, 'The exchange does not answer.')[0]!, /^bad No report: The exchange does not answer\./);
+});
+
+test('a cluster says in words what it lacks, and a standby that follows is no problem', () => {
+  const member = { address: 'http://a', version: '1', applied_position: 1, behind_rows: 0, silent_seconds: 0.4 };
+  const leader = { ...member, member: 'a', role: 'leader', behind_rows: null } as const;
+  const standby = { ...member, member: 'b', role: 'standby' } as const;
+  const database = (count: number) => {
+    const server = { name: 's', state: 'streaming', sync_state: 'quorum', behind_bytes: 0 };
+    return { server: 'db:5432', standbys: Array.from({ length: count }, () => server) };
+  };
+  const log = {
+    first_position: 1,
+    last_position: 9000,
+    bytes: 100,
+    problem: null,
+    waiting_rows: 0,
+    waiting_bytes: 0,
+    oldest_wait_seconds: 0,
+    append_seconds: 0.001,
+  };
+  const cluster: NonNullable<Operations['cluster']> = {
+    member: 'a',
+    role: 'leader',
+    epoch: 3,
+    stale_seconds: null,
+    leader: { member: 'a', address: 'http://a', epoch: 3 },
+    hand_over: null,
+    log,
+    members: [leader, standby],
+    database: database(2),
+  };
+  assert.deepEqual(textsOf({ cluster }), []);
+  assert.deepEqual(textsOf({ status: 'standby', cluster: { ...cluster, role: 'standby' } }), []);
+  const stalled = { ...log, oldest_wait_seconds: 4, problem: 'it is a standby' };
+  assert.deepEqual(textsOf({ cluster: { ...cluster, leader: null, log: stalled, members: [leader] } }), [
+    'bad No member leads: changes are refused.',
+    'bad The log does not answer as it should: it is a standby.',
+    'bad Rows wait for the log for 4 s.',
+    'bad No standby answers that could take over.',
+  ]);
+  const late = { ...standby, version: '2', behind_rows: 7000 };
+  assert.deepEqual(textsOf({ cluster: { ...cluster, members: [leader, late], database: database(1) } }), [
+    'warn b is 7000 rows behind the log.',
+    'warn Members run different versions.',
+    'warn The database has one standby alone: without it nothing is accepted.',
+  ]);
+  assert.deepEqual(textsOf({ cluster: { ...cluster, members: [leader, { ...standby, silent_seconds: 60 }] } }), [
+    'bad No standby answers that could take over.',
+  ]);
 });
 
 test('settlement says in words why it refuses orders, and what will stop it soon', () => {

@@ -1,0 +1,37 @@
+/** Reports of the replication thread about the database of a cluster, and about hand-overs of the lead. */
+
+/** The database of a cluster: the server that is written, and those that follow it. */
+export type DatabaseStatus = {
+  /** Its host and port, as JOURNAL_URL names them. */
+  readonly server: string;
+  readonly standbys: readonly DatabaseStandby[];
+};
+
+/** All but the name is null where the user of the database may not see it (pg_monitor). */
+export type DatabaseStandby = {
+  readonly name: string;
+  readonly state: string | null;
+  /** `sync` or `quorum`: commits wait for it. */
+  readonly syncState: string | null;
+  /** Bytes that it has not written to its disk yet. */
+  readonly behindBytes: number | null;
+};
+
+/** A hand-over that an operator has asked for: the lead of this epoch goes to a member. */
+export type HandOverStatus = {
+  readonly epoch: number;
+  readonly to: string;
+  /** The member takes the lead from a leader that goes on. */
+  readonly isForced: boolean;
+  /** The member is ready, so the leader ends. */
+  readonly isAccepted: boolean;
+};
+
+/** Null: to the standby that has followed furthest. */
+export type HandOverQuestion = { readonly id: number; readonly to: string | null };
+/** `isDone`: it leads already. */
+export type HandOverAnswer =
+  | { readonly id: number; readonly to: string; readonly isDone: boolean }
+  | { readonly id: number; readonly refused: string }
+  /** The log cannot be read at the moment. */
+  | { readonly id: number; readonly failed: string };
