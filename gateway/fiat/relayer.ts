@@ -7,7 +7,8 @@
  *                       ▲ same bytes again, whenever it is not known what became of them ┘
  *
  * Invariants:
- *   RELAYER-1  An account nonce and the bytes that use it are one row, durable before the bytes leave.
+ *   RELAYER-1  An account nonce and the bytes that use it are one row, durable before the bytes leave, each time: in a
+ *              cluster the log may not hold a row that a try before has written.
  *   RELAYER-2  No envelope gets a further account nonce while one that may not have left waits.
  *   RELAYER-3  A replacement has the same account nonce and a higher fee, and is a row of its own before it leaves.
  *   RELAYER-4  `accepted` is written after the rail has said so.
@@ -182,14 +183,14 @@ export class Relayer {
       if (last !== undefined) transfers.setEnvelope(last.txHash, 'dead');
       transfers.addEnvelope(row);
     });
-    await sessions.durable();
     return { ...row, sequence: 0 };
   }
 
   async #send(envelope: StoredEnvelope, intent: Intent): Promise<Relayed> {
-    const { rail } = this.#options;
+    const { rail, sessions } = this.#options;
     let sent = envelope;
     for (let bumps = 0; bumps <= MAX_BUMPS; bumps++) {
+      await sessions.durable();
       // RELAYER-5: asked last, because the answer can change while bytes are made.
       const mayGo = this.#options.mayLeave(intent.sessionId) && (await this.#options.mayBroadcast());
       if (!mayGo) return WAITING;

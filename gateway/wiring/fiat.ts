@@ -1,6 +1,7 @@
 /** The parts that cash in and out, over the books of the exchange or over a chain (RULES.md 16). */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { ChainLink } from '../chain/link.ts';
+import type { MemberRole } from '../cluster/memberRole.ts';
 import { EvmRail } from '../fiat/evmRail.ts';
 import { Fiat } from '../fiat/fiat.ts';
 import { LedgerRail } from '../fiat/ledgerRail.ts';
@@ -22,6 +23,8 @@ type FiatPartOptions = {
   readonly publicUrl: () => string;
   /** Null without a chain. */
   readonly chainLink: ChainLink | null;
+  /** Null without a cluster. */
+  readonly member: Pick<MemberRole, 'isLeading'> | null;
 };
 
 export type FiatParts = {
@@ -45,8 +48,8 @@ export function openFiat(options: FiatPartOptions): FiatParts {
     log,
     publicUrl,
     isOwnAddress: (address) => ownAddresses(control.contracts.current).has(address),
-    // This process holds the lock of control.db, and there is no other box.
-    mayBroadcast: () => true,
+    // This process holds the lock of control.db; in a cluster another one may lead.
+    mayBroadcast: () => options.member === null || options.member.isLeading,
   });
   return { fiat, ledgerRail };
 }

@@ -297,4 +297,11 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     replace: '',
     caughtBy: 'test/unit/shared/records/recordedFile.test.ts',
   },
+  {
+    name: 'a transfer of the relayer that is tried again leaves before the log of the cluster holds it',
+    file: 'gateway/fiat/relayer.ts',
+    search: 'await sessions.durable();\n      // RELAYER-5',
+    replace: '// RELAYER-5',
+    caughtBy: 'test/unit/gateway/fiat/relayer.test.ts',
+  },
 ];

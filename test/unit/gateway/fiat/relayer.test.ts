@@ -19,6 +19,7 @@ function intentOf(sessionId: string): Intent {
 class Rig {
   readonly rows: StoredEnvelope[] = [];
   durable: string[] = [];
+  isStalled = false;
   readonly sent: string[] = [];
   readonly leaving = new Set<string>();
   answer: BroadcastResult = 'refused';
@@ -68,6 +69,7 @@ class Rig {
       sessions: {
         write: ((change: () => void) => change()) as never,
         durable: async () => {
+          if (this.isStalled) throw new Error('the log does not hold it');
           this.durable = rows.map(({ signed }) => signed);
         },
       },
@@ -85,6 +87,18 @@ test('bytes are on the disk before they leave, and a repeat sends the same ones 
   await rig.relayer.relay(intentOf('a'));
   assert.deepEqual(rig.sent, ['bytes-0-1', 'bytes-0-1']);
   assert.equal(rig.rows.length, 1);
+});
+
+test('bytes that the log may not hold yet do not leave when they are tried again (RELAYER-1)', async () => {
+  const rig = new Rig();
+  rig.leaving.add('a');
+  rig.isStalled = true;
+  await assert.rejects(rig.relayer.relay(intentOf('a')), /the log does not hold it/);
+  await assert.rejects(rig.relayer.relay(intentOf('a')), /the log does not hold it/);
+  assert.deepEqual([rig.rows.length, rig.sent], [1, []]);
+  rig.isStalled = false;
+  await rig.relayer.relay(intentOf('a'));
+  assert.deepEqual(rig.sent, ['bytes-0-1']);
 });
 
 test('no further account nonce is used while an envelope that may leave waits (RELAYER-2)', async () => {
