@@ -6,7 +6,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import { encodeFunctionData } from 'viem';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex, tryParseHex } from '../../shared/base/hex.ts';
@@ -36,6 +36,7 @@ const WORD_TRUE = `0x${'1'.padStart(64, '0')}`;
 export async function adoptSettlement(directory: string, rpcUrl: string): Promise<readonly string[]> {
   const path = join(directory, 'settlement.db');
   if (!existsSync(path)) throw new AdminError(`${path} does not exist: an empty one cannot be brought up to journals`);
+  if (isOfCluster(path)) throw new AdminError(`${path}: a member of a cluster gets what it lacks from the log`);
   if (!URL.canParse(rpcUrl)) throw new AdminError('RPC_URL: set it, the chain is asked there');
   return withExclusiveDirectory(directory, async (control) => {
     if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
@@ -50,6 +51,15 @@ export async function adoptSettlement(directory: string, rpcUrl: string): Promis
       db.close();
     }
   });
+}
+
+function isOfCluster(path: string): boolean {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'record_end'`).get() !== undefined;
+  } finally {
+    db.close();
+  }
 }
 
 async function adopt(

@@ -1,5 +1,5 @@
 /**
- * The tables of settlement.db in a cluster (RULES.md 18.10).
+ * The tables of settlement.db in a cluster (RULES.md 18.12).
  *
  *   recorded   rows come from records alone: what the member that leads has read of the chain, signed or been asked for
  *   derived    rows come from records too, and from following the journals, which each member does by itself

@@ -54,7 +54,6 @@ export function readCluster(read: Reader, surroundings: Surroundings): ClusterCo
   for (const needed of ['MASTER_KEY', 'SHARDS']) {
     if (!read.has(needed)) return `JOURNAL=postgres: ${needed} must be set, to the same value on every member`;
   }
-  if (read.has('RPC_URL')) return 'JOURNAL=postgres: there is no replicated log for an exchange with RPC_URL yet';
   if (surroundings.demo) return 'JOURNAL=postgres: there is no demo with DEMO=on, whose keys are on one machine';
   const address = memberUrl ?? ownAddress(surroundings);
   if (address === null) return 'JOURNAL=postgres: MEMBER_URL must be set, to the origin of this member';

@@ -4,6 +4,7 @@ import { ConfigError, type Environment, parseConfig } from '../../../../gateway/
 
 const CORES = 4;
 const SECRET = 'xxxx';
+const ADDRESS = `0x${'5'.repeat(40)}`;
 const GIVEN: Environment = {
   JOURNAL: 'postgres',
   JOURNAL_URL: `postgres://exchange:${SECRET}@one:5432,two:5433/log`,
@@ -44,6 +45,14 @@ describe('cluster settings (RULES.md 18.1)', () => {
     assert.deepEqual([name, address, allowsUnreplicated], ['c', 'https://a.example', true]);
   });
 
+  it('may come with those of a chain (RULES.md 18.12)', () => {
+    const addresses = ['EXCHANGE', 'MARKET_FACTORY', 'USDC', 'CTF'].map((name) => [`${name}_ADDRESS`, ADDRESS]);
+    const keys = ['OPERATOR', 'DEPLOYER', 'PERMIT'].map((job, at) => [`${job}_KEY`, `0x${String(at + 1).repeat(64)}`]);
+    const chain = Object.fromEntries([...addresses, ...keys, ['RPC_URL', 'http://node.example']]);
+    const config = parseConfig({ ...GIVEN, ...chain }, CORES);
+    assert.deepEqual([config.cluster?.member, config.chain?.rpcUrl], ['a', 'http://node.example']);
+  });
+
   it('are refused, in one line without a secret, where a member could not be one', () => {
     const refusals: [Environment, RegExp][] = [
       [{ JOURNAL: 'kafka' }, /^JOURNAL: expected one of sqlite, postgres$/],
@@ -60,7 +69,6 @@ describe('cluster settings (RULES.md 18.1)', () => {
       [{ PORT: '0' }, /^JOURNAL=postgres: MEMBER_URL must be set/],
       [{ MEMBER_URL: 'a.example' }, /^MEMBER_URL: expected an origin/],
       [{ JOURNAL_UNREPLICATED: 'yes' }, /^JOURNAL_UNREPLICATED: expected one of on, off$/],
-      [{ RPC_URL: 'http://node' }, /^/],
     ];
     for (const [changed, expected] of refusals) assert.match(refusal(changed), expected);
   });

@@ -1,0 +1,194 @@
+/**
+ * A cluster that settles on a real chain (RULES.md 18.12): its leader is killed just before and just after a
+ * transaction leaves, while receipts are read and while deposits are. The next one sends the same bytes, everything
+ * settles once, and every balance is that of the chain.
+ *
+ *     SOAK=on SEED=7 node shared/run.mjs --test test/cluster/chain.test.ts
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import Database from 'better-sqlite3';
+import { type Address, maxInt128, parseTransaction } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { reconcileChain } from '../../engine/admin/chain.ts';
+import type { OrderMarket } from '../../shared/client/order.ts';
+import { Anvil, NO_ANVIL } from '../chain/anvil.ts';
+import { LocalChain, secretOf } from '../chain/local.ts';
+import { startCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { NO_POSTGRES } from '../support/postgres.ts';
+import { Random } from '../support/random.ts';
+import { RpcGate } from '../support/rpcGate.ts';
+import { seedOr, timesOf } from '../support/seeds.ts';
+import { type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+
+const SEED = seedOr(20_261_125);
+const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: it takes a minute';
+const CHAIN_ID = 137;
+const HUNDRED = 100_000_000;
+const SENT = 'eth_sendRawTransaction';
+/** Rows that have to be the same on both members once nothing is under way. */
+const SHARED = [
+  'SELECT id, kind, shard, sequence, part, exchange, status, job, created_ms FROM work ORDER BY id',
+  'SELECT work, step, status, at_ms FROM history ORDER BY work, step',
+  'SELECT id, exchange, work, batch, hash, block_number, is_final FROM jobs ORDER BY id',
+  'SELECT key_address, nonce, job, state, hash FROM envelopes ORDER BY key_address, nonce',
+  'SELECT key_address, nonce, attempt, hash, signed_ms FROM envelope_attempts ORDER BY key_address, nonce, attempt',
+  'SELECT id, kind, tx_hash, wallet, amount, account, reference, status FROM chain_money ORDER BY id',
+  'SELECT number FROM marks',
+];
+
+type Cluster = Awaited<ReturnType<typeof startCluster>>;
+
+class World {
+  readonly cluster: Cluster;
+  readonly chain: LocalChain;
+  readonly gate: RpcGate;
+  readonly traders: Trader[] = [];
+  readonly #random = new Random(SEED);
+  market!: OrderMarket;
+
+  constructor(cluster: Cluster, chain: LocalChain, gate: RpcGate) {
+    this.cluster = cluster;
+    this.chain = chain;
+    this.gate = gate;
+  }
+
+  async addTrader(): Promise<void> {
+    this.traders.push(await makeTrader(this.cluster, { depositMicro: 0 }));
+    await this.deposit(this.traders.at(-1)!);
+    await eventually('the deposit', async () => (await this.available(this.traders.at(-1)!)) === HUNDRED);
+  }
+
+  async deposit({ address }: Trader): Promise<void> {
+    await this.chain.deposit(privateKeyToAccount(secretOf('payer')), BigInt(HUNDRED), address as Address);
+  }
+
+  async available(trader: Trader): Promise<number> {
+    return Number((await this.cluster.admin.user(trader.userId)).usdc.available);
+  }
+
+  /** Two orders that meet; each is sent until it was taken, which it is once (RULES.md 5.4). */
+  async trade(): Promise<void> {
+    const cents = this.#random.between(30, 70);
+    const [yes, no] = [`0.${cents}`, `0.${100 - cents}`];
+    const size = String(this.#random.between(1, 5));
+    await this.#place(this.traders[0]!, { price: yes, size });
+    await this.#place(this.traders[1]!, { price: no, size, outcomeIndex: 1 });
+  }
+
+  async #place(trader: Trader, intent: Intent): Promise<void> {
+    const body = trader.body(this.market, intent);
+    await eventually('an order that is taken', async () => {
+      const answer = await trader
+        .reconnected()
+        .post(body)
+        .catch(() => null);
+      if (answer?.status === 200) return true;
+      return answer?.body.code === 'ORDER_PLACEMENT_FAILED' && /duplicate/.test(JSON.stringify(answer.body));
+    });
+  }
+
+  /** Kills the leader at its next call of this kind, while `work` goes on. @returns the parameters of the call */
+  async killedAt(method: string, isPassedOn: boolean, work: () => Promise<void>): Promise<readonly unknown[]> {
+    const { cluster, gate } = this;
+    const killed = cluster.leader;
+    let params: readonly unknown[] = [];
+    const killing = gate
+      .at(method, isPassedOn, () => killed.kill())
+      .then(async (found) => {
+        params = found;
+        await cluster.awaitLeader(cluster.standbys);
+      });
+    await Promise.all([killing, work()]);
+    await cluster.rejoin(killed);
+    return params;
+  }
+
+  /** Nothing waits, nothing has failed, and ledger and chain are equal in every balance. */
+  async check(): Promise<void> {
+    const { cluster, chain } = this;
+    await eventually('all work has settled', async () => {
+      const metrics = await (await fetch(`${cluster.baseUrl}/metrics`)).text();
+      const open = [...metrics.matchAll(/^exchange_settlement_work\{status="(pending|submitted|mined)"\} (\d+)$/gm)];
+      const behind = /^exchange_settlement_behind_records (\d+)$/m.exec(metrics);
+      return open.length > 0 && behind?.[1] === '0' && open.every(([, , count]) => count === '0');
+    });
+    assert.deepEqual((await cluster.admin.failedTrades()).trades, []);
+    const members = [cluster.leader, ...cluster.standbys];
+    await eventually('the same rows on both members', async () => {
+      const [rows, ...others] = members.map(({ dataDir }) => rowsOf(join(dataDir, 'settlement.db')));
+      return others.every((other) => isDeepStrictEqual(other, rows));
+    });
+    for (const { dataDir } of members) {
+      const { lines, isEqual } = await reconcileChain(dataDir, chain.settings['RPC_URL']!, false);
+      assert.ok(isEqual, lines.join('\n'));
+    }
+  }
+}
+
+function rowsOf(path: string): unknown {
+  const db = new Database(path, { readonly: true });
+  try {
+    return SHARED.map((sql) => db.prepare(sql).all());
+  } finally {
+    db.close();
+  }
+}
+
+test(`killed before and after what leaves for the chain (SEED=${SEED})`, {
+  skip: NO_POSTGRES || NO_ANVIL || IS_LONG,
+}, async (t) => {
+  const anvil = await Anvil.start({ chainId: CHAIN_ID, isQuick: true });
+  t.after(() => anvil.stop());
+  const chain = await LocalChain.on(anvil, CHAIN_ID, 'of a cluster: ');
+  await chain.fund(privateKeyToAccount(secretOf('payer')).address, maxInt128);
+  const gate = await RpcGate.open(t, anvil.url);
+  const { ADMIN_KEY: _, ...settings } = chain.settings;
+  const cluster = await startCluster(t, ['a', 'b'], { ...settings, RPC_URL: gate.url });
+  const world = new World(cluster, chain, gate);
+  await world.addTrader();
+  await world.addTrader();
+  world.market = await makeMarket(cluster);
+  await world.trade();
+  await world.check();
+
+  const [unsent] = await world.killedAt(SENT, false, () => world.trade());
+  await world.check();
+  assert.ok(gate.sent.includes(unsent as string), 'the next leader has sent the bytes of the one before');
+  await world.killedAt(SENT, true, () => world.trade());
+  await world.check();
+  await world.killedAt('eth_getTransactionReceipt', false, () => world.trade());
+  await world.check();
+  const [trader] = world.traders as [Trader];
+  const before = await world.available(trader);
+  await world.killedAt('eth_getLogs', true, () => world.deposit(trader));
+  await eventually('the deposit, once', async () => (await world.available(trader)) >= before + HUNDRED);
+  await trader.reconnected().client.ledger.withdraw({ amount_usdc_micro: '30000000', reference: 'mine' });
+  await world.check();
+  assert.equal(await world.available(trader), before + HUNDRED - 30_000_000);
+  assert.equal(await chain.client.readContract({ ...usdcOf(chain), args: [trader.address as Address] }), 30_000_000n);
+
+  const does = new Map<string, string>();
+  for (const bytes of gate.sent) {
+    const { nonce, to, data } = parseTransaction(bytes as `0x02${string}`);
+    const name = `${to === chain.contracts.exchange ? 'operator' : 'deployer'} ${nonce}`;
+    assert.equal(does.get(name) ?? data, data, 'a nonce is used for one thing');
+    does.set(name, data!);
+  }
+});
+
+function usdcOf({ contracts }: LocalChain) {
+  const abi = [
+    {
+      type: 'function',
+      name: 'balanceOf',
+      stateMutability: 'view',
+      inputs: [{ name: 'owner', type: 'address' }],
+      outputs: [{ name: '', type: 'uint256' }],
+    },
+  ] as const;
+  return { address: contracts.usdc, abi, functionName: 'balanceOf' } as const;
+}
