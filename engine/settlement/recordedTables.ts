@@ -33,6 +33,7 @@ const TABLES: { readonly [table: string]: 'recorded' | 'derived' | 'local' } = {
   outside: 'derived',
   record_end: 'local',
   record_queue: 'local',
+  record_undo: 'local',
   releases: 'recorded',
   scans: 'derived',
   work: 'derived',
