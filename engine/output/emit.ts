@@ -31,6 +31,7 @@ const {
   ORDER,
   ORDER_STATE,
   ORDER_TAG,
+  PUBLISHED,
   READY,
   RECORD,
   REPLY,
@@ -325,6 +326,11 @@ export class EventWriter {
     const word = this.#start(READY.TYPE, 0, 0, 0, NO_MARKET, 0);
     writeSafe(this.out.words, word + READY.shardSequence, shardSequence);
     writeSafe(this.out.words, word + READY.timeMs, timeMs);
+  }
+
+  published(shardSequence: number): void {
+    const word = this.#start(PUBLISHED.TYPE, 0, 0, 0, NO_MARKET, 0);
+    writeSafe(this.out.words, word + PUBLISHED.shardSequence, shardSequence);
   }
 }
 

@@ -3,8 +3,8 @@
  * leader by what was held long ago.
  *
  * Invariant:
- *   APPLIED-1  The durable position never covers a row that this machine could lose in a power cut: rows up to it may
- *              be trimmed from the log.
+ *   APPLIED-1  The durable position never covers a row that this machine could lose in a power cut, or whose private
+ *              frames are not numbered here: rows up to it may be trimmed from the log.
  */
 
 /** Of rows that were posted and are not applied. */
@@ -16,6 +16,7 @@ const NOTE_MS = 1000;
 export class AppliedPositions {
   #applied = 0;
   #durable = 0;
+  #numbered = 0;
   #bytes = 0;
   /** The messages that are not applied yet: the last position of each, and its bytes. */
   readonly #posted: { readonly position: number; readonly bytes: number }[] = [];
@@ -40,6 +41,11 @@ export class AppliedPositions {
     }
   }
 
+  /** The private frames of the rows up to this position are numbered, durably. */
+  numbered(position: number): void {
+    this.#numbered = position;
+  }
+
   /** This process leads, and the log holds its rows up to this position. */
   held(position: number, nowMs: number): void {
     if (nowMs - (this.#heldAt.at(-1)?.atMs ?? 0) >= NOTE_MS) this.#heldAt.push({ atMs: nowMs, position });
@@ -50,6 +56,6 @@ export class AppliedPositions {
     while (this.#heldAt.length > 0 && this.#heldAt[0]!.atMs < nowMs - LEADER_DURABLE_MS) {
       this.#durable = Math.max(this.#durable, this.#heldAt.shift()!.position);
     }
-    return this.#durable;
+    return Math.min(this.#durable, this.#numbered);
   }
 }

@@ -5,6 +5,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
+import { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import type { ReplicationMessage, ReplicationOptions, ReplicationRequest } from '../../shared/wire/threads.ts';
 import { NotAMemberError } from './log.ts';
 import { Member } from './member.ts';
@@ -17,6 +18,7 @@ const RETRY_MS = 500;
 assert(parentPort !== null, 'replication: runs as a worker thread');
 const port = parentPort;
 const options = workerData as ReplicationOptions;
+const order = new LogOrderProducer(options.order);
 let isStopped = false;
 let member: Member | null = null;
 
@@ -34,7 +36,8 @@ async function start(): Promise<void> {
   while (!isStopped) {
     try {
       const log = await PostgresLog.open(options);
-      member = new Member({ options, log, outboxes: new Outboxes(options.outboxes), timing: THREAD_TIMING, post });
+      const outboxes = new Outboxes(options.outboxes);
+      member = new Member({ options, log, outboxes, order, timing: THREAD_TIMING, post });
       await member.open();
       return;
     } catch (error) {

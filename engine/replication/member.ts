@@ -13,6 +13,7 @@
  *   MEMBER-4  A standby posts each row once, in order, and stops at a row that does not follow from the last one.
  */
 import { assert } from '../../shared/base/assert.ts';
+import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import { type LogRow, type NewRow, Replication } from '../../shared/wire/replication.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
 import type {
@@ -30,6 +31,7 @@ import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type Ro
 import type { Outboxes } from './outboxes.ts';
 import { rejoinRecords } from './records.ts';
 import { Shipper } from './shipper.ts';
+import { findStart } from './start.ts';
 import type { Timing } from './timing.ts';
 
 const RENEW_MS = 500;
@@ -52,6 +54,7 @@ type Parts = {
   readonly options: Pick<ReplicationOptions, 'holder' | 'memory' | 'commandRings'>;
   readonly log: ReplicatedLog;
   readonly outboxes: Pick<Outboxes, 'watch' | 'take' | 'isEmpty' | 'end'>;
+  readonly order: Pick<LogOrderProducer, 'put'>;
   readonly timing: Timing;
   readonly post: (message: ReplicationMessage) => void;
 };
@@ -62,6 +65,7 @@ export class Member {
   readonly #options: Parts['options'];
   readonly #memory: Replication;
   readonly #outboxes: Parts['outboxes'];
+  readonly #order: Parts['order'];
   readonly #timing: Timing;
   /** Each of these ends a timer. */
   readonly #timers: (() => void)[] = [];
@@ -71,6 +75,8 @@ export class Member {
   #leader: LeaderOf | null = null;
   /** The last row that was posted, or held. */
   #position = 0;
+  /** Rows up to here were applied before this process started: some are read again only for their names. */
+  #appliedBefore = 0;
   readonly #applied = new AppliedPositions();
   /** The time of the last message with rows, or with none. */
   #postedMs = 0;
@@ -83,13 +89,14 @@ export class Member {
   #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [], handOver: null, database: null };
   #problem: string | null = null;
 
-  constructor({ options, log, outboxes, timing, post }: Parts) {
+  constructor({ options, log, outboxes, order, timing, post }: Parts) {
     this.#options = options;
     this.#log = log;
     this.#post = post;
     this.#memory = new Replication(options.memory);
     this.#handOvers = new HandOvers(log, options.holder, (to) => this.#post({ handOver: to }));
     this.#outboxes = outboxes;
+    this.#order = order;
     this.#timing = timing;
   }
 
@@ -104,6 +111,7 @@ export class Member {
     else if ('prepare' in request) this.#answer(rejoinRecords(this.#log, request.prepare));
     else if ('rejoin' in request) this.#answer(rejoinJournals(this.#log, request.rejoin));
     else if ('applied' in request) this.#applied.apply(request.applied, request.durable);
+    else if ('numbered' in request) this.#applied.numbered(request.numbered);
     else if ('mayLead' in request) this.#mayLead();
     else void this.#handOvers.ask(request.handOver).then((asked) => this.#post({ asked }));
   }
@@ -146,21 +154,16 @@ export class Member {
     }
   }
 
-  /** Finds the last position whose rows, and all before it, are here. */
   async #start(ends: readonly LocalEnd[]): Promise<void> {
-    const local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
     await this.#insist(async () => {
-      // Before the ends: a row that is added in between is then read, and not passed over.
-      const { end } = await this.#log.facts();
-      const streams = (await this.#log.ends()).map(({ stream }) => stream);
-      // The records of an exchange that was no cluster before are not in the log: it goes on after them.
-      for (const { stream, sequence } of ends) if (!streams.includes(stream)) this.#hold(stream, sequence);
-      const firsts = await Promise.all(streams.map((stream) => this.#log.firstAfter(stream, local.get(stream) ?? 0)));
-      const next = firsts.filter((name) => name !== null).map(({ position }) => position);
-      this.#position = next.length > 0 ? Math.min(...next) - 1 : end;
+      const { applied, position, before } = await findStart(this.#log, ends);
+      for (const { stream, sequence } of before) this.#hold(stream, sequence);
+      this.#appliedBefore = applied;
+      this.#position = position;
     });
-    this.#applied.apply(this.#position, this.#position);
-    this.#local = local;
+    this.#applied.apply(this.#appliedBefore, this.#appliedBefore);
+    this.#applied.numbered(this.#position);
+    this.#local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
   }
 
   /** @returns the epoch in which this process leads, once every row was posted; null when it was ended. */
@@ -232,7 +235,8 @@ export class Member {
     if (this.#isEnded) return 0;
     let bytes = 0;
     for (const row of rows) {
-      if (row.position !== this.#position + 1) {
+      // Of rows that are here the names may have been trimmed (APPLIED-1).
+      if (row.position !== this.#position + 1 && row.position > this.#appliedBefore + 1) {
         throw new NotAMemberError(
           `MEMBER-4: the log goes on at position ${row.position} after ${this.#position}: ` +
             'what lies between was trimmed, and this member has to join anew',
@@ -245,6 +249,7 @@ export class Member {
       this.#last = rows.at(-1)!;
       this.#applied.posted(this.#position, bytes);
     }
+    this.#order.put(rows);
     const fresh = rows.filter(({ stream, sequence }) => sequence > (this.#local.get(stream) ?? 0));
     for (const { stream, sequence } of fresh) this.#hold(stream, sequence);
     // Without rows the message only says how new the state of the standby is.
@@ -285,6 +290,8 @@ export class Member {
 
   #held(rows: readonly NewRow[], position: number): void {
     if (this.#isEnded) return;
+    // Before `held`: an event that follows from a row comes after its name (LOGORDER-2).
+    this.#order.put(rows.map((row, index) => ({ ...row, position: position - rows.length + index + 1 })));
     const ends = new Map(rows.map(({ stream, sequence }) => [stream, sequence]));
     for (const [stream, sequence] of ends) this.#hold(stream, sequence);
     this.#position = position;

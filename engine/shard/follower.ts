@@ -87,6 +87,7 @@ export class Follower {
     assert(journal.lastSequence === engine.sequence, 'SHARDFOLLOWER-1: the journal holds every applied record');
     journal.commit();
     progress.setCommitted(shard, engine.sequence);
+    engine.state.emit.published(engine.sequence);
     while (!outlet.publish()) events.waitForRoom(ROOM_WAIT_MS);
   }
 

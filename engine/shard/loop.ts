@@ -226,11 +226,12 @@ export class ShardLoop {
       assert(this.#journal.lastSequence === this.#engine.sequence, 'LOOP-7: the journal holds every applied record');
       this.#journal.commit();
     }
-    if (this.#unheld !== null) this.#noteUnheld(this.#unheld);
+    if (this.#unheld !== null) this.#noteUnheld(this.#unheld, hasChanged);
     return hasChanged;
   }
 
-  #noteUnheld(unheld: Unheld): void {
+  #noteUnheld(unheld: Unheld, hasChanged: boolean): void {
+    if (hasChanged) this.#engine.state.emit.published(this.#engine.sequence);
     if (this.#outlet.end === unheld.end) return;
     unheld.push(this.#journal.head, this.#engine.state.ledger.sealCredits(), this.#outlet.end);
   }

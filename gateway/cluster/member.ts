@@ -18,6 +18,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ownVersion } from '../../shared/base/packages.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { HandOverAnswer } from '../../shared/wire/clusterStatus.ts';
+import { createLogOrder, LogOrderConsumer } from '../../shared/wire/logOrder.ts';
 import { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type {
@@ -56,6 +57,8 @@ export type ShardReplicas = {
   /** One for each shard, then that of the gateway. */
   readonly outboxes: readonly SharedArrayBuffer[];
   readonly commandRings: readonly SharedArrayBuffer[];
+  /** The names of the rows of the log, in order. */
+  readonly order: SharedArrayBuffer;
 };
 
 /** Room for the rows that a shard may have on their way into the log. */
@@ -71,6 +74,8 @@ export class Member {
   readonly replicas: ShardReplicas;
   /** Rows of the gateway's databases on their way into the log. */
   readonly outbox: OutboxProducer;
+  /** The names of the rows of the log, in order. */
+  readonly order: LogOrderConsumer;
   /** Resolves when this member shows everything that the log held at a moment after its start. */
   readonly caughtUp: Promise<void>;
   /** Resolves with the epoch when this member has the lease and has applied every row. */
@@ -116,7 +121,9 @@ export class Member {
       memory,
       outboxes: Array.from({ length: shards + 1 }, () => createRingBuffer(OUTBOX_BYTES)),
       commandRings: Array.from({ length: shards }, () => createRingBuffer(commandRingBytes)),
+      order: createLogOrder(),
     };
+    this.order = new LogOrderConsumer(this.replicas.order);
     this.outbox = new OutboxProducer(this.replicas.outboxes[shards]!);
     this.role = new MemberRole(this.memory, clock);
     this.caughtUp = new Promise((resolve) => {
@@ -179,6 +186,11 @@ export class Member {
       this.#asking.set(id, resolve);
       this.#post({ handOver: { id, to } });
     });
+  }
+
+  /** The private frames of the rows up to this position are on the disk of this machine. */
+  numbered(position: number): void {
+    this.#post({ numbered: position });
   }
 
   /** The shards have stopped: waits until what they left is held, and hands the lease back. */

@@ -5,9 +5,12 @@
  *
  *   event ─► views ─┬► market feed ──► channels: numbered, kept, pushed to subscribers at the end of the batch
  *                   └► private feed ─► intake ──► log of private frames ──commit──► subscribers
+ *
+ * In a cluster the intake numbers private frames in the order of the replicated log.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { Signal } from '../../shared/base/signal.ts';
+import type { LogOrderConsumer } from '../../shared/wire/logOrder.ts';
 import type { RecordView } from '../../shared/wire/privateRecord.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { Logger } from '../process/log.ts';
@@ -16,8 +19,9 @@ import type { RecordResult } from '../views/recordResult.ts';
 import { MarketFeed } from './market/feed.ts';
 import { PrivateFeed } from './private/feed.ts';
 import { type GroupNames, privateFrame } from './private/frames.ts';
-import { PrivateIntake, type PrivateSource } from './private/intake.ts';
+import { type FrameIntake, PrivateIntake, type PrivateSource } from './private/intake.ts';
 import type { PrivateLog } from './private/log.ts';
+import { OrderedIntake } from './private/orderedIntake.ts';
 import { PrivateSubscribers } from './private/subscribers.ts';
 
 type StreamFeedsOptions = {
@@ -28,7 +32,18 @@ type StreamFeedsOptions = {
   readonly progress: Pick<Progress, 'setLogged'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Null without a cluster. */
+  readonly cluster?: FeedsInCluster | null;
 };
+
+export type FeedsInCluster = {
+  readonly order: Pick<LogOrderConsumer, 'read'>;
+  /** The private frames of the rows up to this position are numbered, durably. */
+  readonly onNumbered: (position: number) => void;
+};
+
+/** A member that leads waits no longer for the private frames of its last rows. */
+const SETTLED_MS = 2000;
 
 export class StreamFeeds implements ViewsFollower {
   readonly markets: MarketFeed;
@@ -36,35 +51,54 @@ export class StreamFeeds implements ViewsFollower {
   readonly privateSubscribers = new PrivateSubscribers();
   /** Frames have been pushed to subscribers, and the sockets can send them. */
   readonly pushed = new Signal<void>();
-  readonly #intake: PrivateIntake;
+  /** True while clients may have seen private frames that are not here yet. */
+  isBehind: boolean;
+  readonly #intake: FrameIntake;
+  /** The same in a cluster; null without one. */
+  readonly #ordered: OrderedIntake | null;
   readonly #privates: PrivateFeed;
   readonly #views: Views;
   readonly #groups: GroupNames;
   readonly #clock: Clock;
 
-  constructor({ views, groups, privateLog, privateSource, progress, clock, log }: StreamFeedsOptions) {
+  constructor({ views, groups, privateLog, privateSource, progress, clock, log, cluster }: StreamFeedsOptions) {
     this.#views = views;
     this.#groups = groups;
     this.#clock = clock;
     this.privateLog = privateLog;
     this.markets = new MarketFeed(views);
-    this.#intake = new PrivateIntake({
+    const options = {
       log: privateLog,
       source: privateSource,
       shards: views.orders.length,
       progress,
       logger: log,
-      onCommitted: (accounts) => {
+      onCommitted: (accounts: ReadonlySet<number>) => {
         this.privateSubscribers.notify(accounts);
         this.pushed.notify();
       },
-    });
+    };
+    this.isBehind = cluster != null;
+    this.#ordered = cluster == null ? null : new OrderedIntake({ ...options, ...cluster });
+    this.#intake = this.#ordered ?? new PrivateIntake(options);
     this.#privates = new PrivateFeed(views, this.#intake);
   }
 
   /** Every shard is READY. */
   start(): void {
     this.#intake.start();
+  }
+
+  /** In a cluster: rows of the shard that end after this record have to be named for its private frames. */
+  doneThrough(shard: number): number {
+    return this.#ordered?.doneThrough(shard) ?? 0;
+  }
+
+  /** This member leads, and shows everything that was acknowledged: waits for the frames that follow from it. */
+  async lead(): Promise<boolean> {
+    const isSettled = (await this.#ordered?.settled(SETTLED_MS)) ?? true;
+    this.isBehind = false;
+    return isSettled;
   }
 
   /** The shards publish nothing any more. */

@@ -145,6 +145,8 @@ export class Views {
         break; // the balances come with it
       case EVENT.DIGEST.TYPE:
         break; // for replays only
+      case EVENT.PUBLISHED.TYPE:
+        break; // for private frames only
       default:
         unreachable('views: an event of unknown type');
     }

@@ -136,7 +136,7 @@ export class Exchange {
       lifecycle,
       defaultFeeBps: config.feeBps,
       waitingPlacements: waitingPlacements(config.verifier),
-      isFollowing: member !== null,
+      cluster: member && { order: member.order, onNumbered: (position) => member.numbered(position) },
       onHandlerError: onError,
       onFatal,
       chainLink: this.#settlement?.link ?? null,
@@ -297,7 +297,10 @@ export class Exchange {
   /** Until this member leads, it answers reads from what the log has brought. */
   async #follow(member: Member): Promise<void> {
     const { control, progress } = this.stores;
-    const here = this.stores.journalPaths.map((_, stream) => ({ stream, sequence: progress.committed(stream) }));
+    const { feeds } = this.trading;
+    const here = this.stores.journalPaths.map((_, stream) => {
+      return { stream, sequence: progress.committed(stream), doneThrough: feeds.doneThrough(stream) };
+    });
     member.follow([...here, ...this.#records!.sequences()], {
       postRows: (shard, rows) => this.#threads.shards.follow(shard, rows),
       committed: (shard) => progress.committed(shard),
@@ -307,7 +310,7 @@ export class Exchange {
     await member.caughtUp;
     await awaitReadModel(progress, control.catalog.revisions.current);
     await Promise.all([this.#periodicTasks.refreshAllVolumes(), this.#edge.disk.start()]);
-    this.trading.feeds.start();
+    feeds.start();
     this.#edge.stream.start();
     this.#lifecycle.phase = 'standby';
     this.#periodicTasks.startReading();
@@ -356,7 +359,7 @@ export class Exchange {
     if (this.#member === null) {
       trading.feeds.start();
       this.#edge.stream.start();
-    }
+    } else if (!(await trading.feeds.lead())) this.#log.warn('private frames of the last rows come later');
     this.#lifecycle.phase = 'ready';
     this.#member?.role.lead();
     trading.deadMansSwitch.start();

@@ -72,7 +72,7 @@ export class Stage {
       lifecycle,
       defaultFeeBps: FEE_BPS,
       waitingPlacements: waitingPlacements(config.verifier),
-      isFollowing: false,
+      cluster: null,
       // There is no read model, and nothing is in its past.
       privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,

@@ -24,7 +24,7 @@ import type { Logger } from '../process/log.ts';
 import { contractsOf } from '../routes/public/platform.ts';
 import { ShardClient } from '../shardlink/client.ts';
 import { ShardLink } from '../shardlink/link.ts';
-import { StreamFeeds } from '../stream/feeds.ts';
+import { type FeedsInCluster, StreamFeeds } from '../stream/feeds.ts';
 import type { PrivateSource } from '../stream/private/intake.ts';
 import { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import { GroupCommands } from '../trading/groupCommands.ts';
@@ -40,8 +40,8 @@ type TradingOptions = {
   readonly defaultFeeBps: number;
   /** The placements that should wait for one shard at once. */
   readonly waitingPlacements: number;
-  /** The shards follow the log of a cluster, until `link.lead`. */
-  readonly isFollowing: boolean;
+  /** The shards follow the log of a cluster, until `link.lead`; null without one. */
+  readonly cluster: FeedsInCluster | null;
   /** Absent: the read model. */
   readonly privateSource?: PrivateSource;
   /** A reply handler has failed: the request in `context` has to be answered. */
@@ -70,8 +70,8 @@ export class Trading {
 
   constructor(options: TradingOptions) {
     const { stores, clock, log, feed, lifecycle, defaultFeeBps, waitingPlacements, onHandlerError, onFatal } = options;
-    const { chainLink, isFollowing } = options;
-    const { control, views, queries, privateLog, progress } = stores;
+    const { chainLink, cluster, privateSource = stores.queries } = options;
+    const { control, views, privateLog, progress } = stores;
     const { shards } = control;
     this.#log = log;
     this.#feed = feed;
@@ -79,13 +79,12 @@ export class Trading {
       views,
       groups: control.orderGroups,
       privateLog,
-      privateSource: options.privateSource ?? queries,
+      privateSource,
       progress,
-      clock,
-      log,
+      ...{ clock, log, cluster },
     });
-    const receivers = { follower: this.feeds, onHandlerError, onFatal };
-    this.link = new ShardLink({ shards, views, waitingPlacements, clock, isFollowing, ...receivers });
+    const linked = { follower: this.feeds, onHandlerError, onFatal, isFollowing: cluster !== null };
+    this.link = new ShardLink({ shards, views, waitingPlacements, clock, ...linked });
     this.engine = new ShardClient(this.link);
     const trades = chainLink && new MarketTrades(chainLink);
     this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock, trades);

@@ -1,10 +1,11 @@
 /**
- * Events: the output of a shard. All except RECORD, REPLY and READY are stored in the journal after the command that
- * caused them, so a change of layout needs a new EVENT_VERSION and a way to read the old one. RECORDS.md draws every
- * record.
+ * Events: the output of a shard. All except RECORD, REPLY, READY and PUBLISHED are stored in the journal after the
+ * command that caused them, so a change of layout needs a new EVENT_VERSION and a way to read the old one. RECORDS.md
+ * draws every record.
  *
  * An accepted command emits, in this order: RECORD, its events, REPLY. A refused one emits a REPLY only. None of
- * them reaches the event ring before the journal transaction of the command is durable.
+ * them reaches the event ring before the journal transaction of the command is durable. In a cluster a batch ends with
+ * PUBLISHED.
  *
  * Invariants:
  *   EVENT-1  Writer and reader of an event agree on EVENT_VERSION.
@@ -167,6 +168,7 @@ export const EVENT = family(HEADER, {
     yesAtomic: signed('and of its tokens'),
     noAtomic: signed(),
   }),
+  PUBLISHED: member(20, 'In a cluster: every event up to this record has come.', { shardSequence: safe() }),
 });
 /** The fields that every event has. */
 export const ANY_EVENT = record('ANY_EVENT', HEADER, 'The header of every event.');

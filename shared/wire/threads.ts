@@ -243,6 +243,8 @@ export type ReplicationOptions = {
   readonly outboxes: readonly SharedArrayBuffer[];
   /** Of the shards, which are woken when the log holds more of theirs. */
   readonly commandRings: readonly SharedArrayBuffer[];
+  /** The names of the rows of the log, in order (logOrder.ts). */
+  readonly order: SharedArrayBuffer;
 };
 
 /** The leader of a cluster as its lease names it. */
@@ -315,7 +317,12 @@ export type StreamEnd = {
 };
 
 /** The last sequence of a stream that this process has durably. */
-export type LocalEnd = { readonly stream: number; readonly sequence: number };
+export type LocalEnd = {
+  readonly stream: number;
+  readonly sequence: number;
+  /** Of a shard: rows that end after this record are named again (logOrder.ts), those that are here too. */
+  readonly doneThrough?: number;
+};
 
 export type JournalsToRejoin = {
   /** Of the snapshots. */
@@ -343,6 +350,8 @@ export type ReplicationRequest =
   | { readonly follow: readonly LocalEnd[] }
   /** The rows up to a position are applied, and those up to another one are durable: a restart needs them no more. */
   | { readonly applied: number; readonly durable: number }
+  /** The private frames of the rows up to this position are on the disk. */
+  | { readonly numbered: number }
   /** Everything is applied, and the outboxes start after it. */
   | { readonly mayLead: true }
   /** Hand the lead over to a member. */

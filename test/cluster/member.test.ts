@@ -57,6 +57,35 @@ test('OUTBOXES-1: a change of the gateway comes before the commands that follow 
   }
 });
 
+test('leader and standby name the rows in the order of the log, once (LOGORDER-1, 2)', { skip }, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  const a = startMember(t, url, 'a');
+  await a.becomes('leader');
+  const b = startMember(t, url, 'b');
+  for (let sequence = 1; sequence <= 60; sequence++) {
+    a.put(newRow(sequence % 2, sequence));
+    if (sequence % 3 === 0) a.put(newRow(STREAM.CONTROL, sequence));
+  }
+  const ofLeader = await a.names(80);
+  const isNext = ({ position }: { readonly position: number }, at: number): boolean => position === at + 1;
+  assert.ok(ofLeader.every(isNext));
+  assert.deepEqual(await b.names(80), ofLeader);
+  assert.deepEqual(
+    names(b.rows),
+    ofLeader.map(({ stream, sequence }) => [stream, sequence]),
+  );
+  // A start with every row, of which the frames of some are not numbered: those are named again, and none is applied.
+  const here = [
+    { stream: 0, sequence: 60, doneThrough: 40 },
+    { stream: 1, sequence: 59, doneThrough: 59 },
+    { stream: STREAM.CONTROL, sequence: 60 },
+  ];
+  const again = startMember(t, url, 'c', here);
+  const from = ofLeader.findIndex(({ stream, sequence }) => stream === 0 && sequence > 40);
+  assert.deepEqual(await again.names(80 - from), ofLeader.slice(from));
+  assert.deepEqual(again.rows, []);
+});
+
 test('a member that stops hands its lease back, after its last rows', { skip }, async (t) => {
   const url = await (await sharedPostgres()).database();
   const a = startMember(t, url, 'a');

@@ -34,6 +34,7 @@ import {
 } from '../../shared/wire/entry.ts';
 import { ANY_EVENT, EVENT, EVENT_VERSION } from '../../shared/wire/events.ts';
 import type { AnyLayout } from '../../shared/wire/layout.ts';
+import { LOG_ORDER_ROW } from '../../shared/wire/logOrder.ts';
 import { FILL_FRAME, PRIVATE_FRAME, STATUS_FRAME } from '../../shared/wire/privateRecord.ts';
 import { BELLS } from '../../shared/wire/progress.ts';
 import { OUTBOX_PART, REPLICATION } from '../../shared/wire/replication.ts';
@@ -133,6 +134,7 @@ const CHAPTERS: readonly Chapter[] = [
       BELLS,
       REPLICATION,
       OUTBOX_PART,
+      LOG_ORDER_ROW,
       CHECK_BOARD,
       CHECK_QUEUE,
       CHECK_SLOT,

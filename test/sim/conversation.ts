@@ -102,6 +102,7 @@ export class Conversation {
   /** One record out of the event ring. */
   hear(words: Uint32Array, word: number): void {
     const event = this.overhear(words, word);
+    if (event.name === 'PUBLISHED') return;
     if (event.name === 'RECORD' || (event.name === 'REPLY' && isOwnRecord(this.#record))) this.#heardOwn();
     if (event.name === 'RECORD') this.#record = event;
     this.#heard.appendRecords(words, word, words[word]);

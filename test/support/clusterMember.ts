@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
+import { createLogOrder, LogOrderConsumer, type OrderedRow } from '../../shared/wire/logOrder.ts';
 import { type LogRow, type NewRow, OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type {
@@ -28,6 +29,10 @@ class ClusterMember {
   readonly outboxes: readonly OutboxProducer[];
   readonly rows: LogRow[] = [];
   readonly messages: ReplicationMessage[] = [];
+  /** The names of rows that the gateway would get. */
+  readonly named: OrderedRow[] = [];
+  readonly #order = createLogOrder();
+  readonly #names = new LogOrderConsumer(this.#order);
   readonly #worker: Worker;
 
   constructor(options: Named, ends: Ends) {
@@ -44,6 +49,7 @@ class ClusterMember {
       memory,
       outboxes: buffers,
       commandRings: Array.from({ length: SHARDS }, () => createRingBuffer(4096)),
+      order: this.#order,
       ...options,
     };
     this.#worker = new Worker(MAIN_URL, { workerData });
@@ -53,6 +59,7 @@ class ClusterMember {
       if ('rows' in message) {
         this.rows.push(...message.rows);
         this.send({ applied: message.end, durable: message.end });
+        this.send({ numbered: message.end });
       }
       if ('role' in message && message.role === 'leader') this.send({ mayLead: true });
     });
@@ -69,6 +76,15 @@ class ClusterMember {
 
   async becomes(state: 'leader' | 'standby' | 'lost'): Promise<void> {
     await eventually(`a member that is ${state}`, async () => this.memory.state() === state);
+  }
+
+  /** Resolves once so many rows were named. */
+  async names(count: number): Promise<readonly OrderedRow[]> {
+    await eventually(`${count} names`, async () => {
+      this.#names.read(this.named);
+      return this.named.length >= count;
+    });
+    return this.named;
   }
 
   async holds(stream: number, sequence: number): Promise<void> {

@@ -24,13 +24,15 @@ import { bboFrame, bookFrame, recordFrame, type StreamMarket } from './frames.ts
 import * as rec from './record.ts';
 
 /** At least this many of a market's frames are kept for clients that reconnect. */
-const REPLAY_FRAMES = 65_536;
+export const REPLAY_FRAMES = 65_536;
 
 /** A frame to be pushed at the end of the batch; for frames that never have a checksum the two are the same. */
-type Outgoing = { readonly plain: Buffer; readonly withChecksum: Buffer };
+type Outgoing = { readonly sequence: number; readonly plain: Buffer; readonly withChecksum: Buffer };
 
 export type MarketSubscriber = {
   readonly isLive: boolean;
+  /** Its client has every frame up to this one already. */
+  readonly seen: number;
   readonly wantsChecksum: boolean;
   push(frame: Buffer): void;
 };
@@ -156,8 +158,10 @@ export class MarketChannel {
     this.#outgoing = [];
     for (const subscriber of this.#subscribers) {
       if (!subscriber.isLive) continue;
-      const { wantsChecksum } = subscriber;
-      for (const frame of outgoing) subscriber.push(wantsChecksum ? frame.withChecksum : frame.plain);
+      const { wantsChecksum, seen } = subscriber;
+      for (const frame of outgoing) {
+        if (frame.sequence > seen) subscriber.push(wantsChecksum ? frame.withChecksum : frame.plain);
+      }
     }
   }
 
@@ -196,7 +200,7 @@ export class MarketChannel {
     if (this.#checksum !== null) this.#startChecksum();
     if (this.#subscribers.size === 0) return;
     const frame = this.bookFrame(timeMs);
-    this.#outgoing.push({ plain: frame, withChecksum: frame });
+    this.#outgoing.push({ sequence, plain: frame, withChecksum: frame });
     this.#publishBest(sequence, timeMs);
   }
 
@@ -207,7 +211,7 @@ export class MarketChannel {
     const hasChecksum =
       (words[word + rec.MARKET_FRAME.ticks] & rec.REC_HAS_CHECKSUM) !== 0 && this.#checksumSubscribers > 0;
     const withChecksum = hasChecksum ? toFrame(recordFrame(this.market, sequence, words, word, true)) : plain;
-    this.#outgoing.push({ plain, withChecksum });
+    this.#outgoing.push({ sequence, plain, withChecksum });
   }
 
   /** Publishes one frame for each outcome when the price or quantity of a best level has changed. */
@@ -215,7 +219,7 @@ export class MarketChannel {
     if (this.#subscribers.size === 0 || !this.#updateBest()) return;
     for (const outcome of OUTCOMES) {
       const frame = toFrame(bboFrame(this.market, sequence, timeMs, this.#bookOf(), outcome));
-      this.#outgoing.push({ plain: frame, withChecksum: frame });
+      this.#outgoing.push({ sequence, plain: frame, withChecksum: frame });
     }
   }
 

@@ -13,7 +13,7 @@ import { readSafe } from '../../../shared/wire/record.ts';
 import type { Views } from '../../views/index.ts';
 import { HASH_WORDS } from '../../views/openOrderIndex.ts';
 import type { RecordResult } from '../../views/recordResult.ts';
-import type { PrivateIntake } from './intake.ts';
+import type { FrameIntake } from './intake.ts';
 
 /**
  * The order that a shard placed last: only this one may be off the grid, so its signed amounts are kept. The frame of
@@ -27,7 +27,7 @@ const NOT_WAITING = -1;
 
 export class PrivateFeed {
   readonly #views: Views;
-  readonly #intake: PrivateIntake;
+  readonly #intake: FrameIntake;
   /** By shard. */
   readonly #incoming: readonly Incoming[];
   /** The record and the order of the frame that is being written; the same two objects serve all frames. */
@@ -48,7 +48,7 @@ export class PrivateFeed {
     remainingLots: 0,
   };
 
-  constructor(views: Views, intake: PrivateIntake) {
+  constructor(views: Views, intake: FrameIntake) {
     this.#views = views;
     this.#intake = intake;
     this.#incoming = views.orders.map(() => ({ slot: NO_SLOT, makerAmount: 0, takerAmount: 0, waitsIn: NOT_WAITING }));
@@ -73,6 +73,9 @@ export class PrivateFeed {
         break;
       case EVENT.CLOSED.TYPE:
         writeClosed(this.#append(shard, record, slot), this.#origin, this.#order, words, word);
+        break;
+      case EVENT.PUBLISHED.TYPE:
+        this.#intake.published(shard, readSafe(words, word + EVENT.PUBLISHED.shardSequence));
         break;
       default:
     }

@@ -12,31 +12,39 @@
  *             and up to `target` from the read model, those after `target` from the events.
  *   INTAKE-2  Frames that pass while a shard is catching up wait in memory, at most MAX_WAITING of them; when there are
  *             more, `target` moves on and the read model is asked for them too.
- *   INTAKE-3  Subscribers of an account are notified of new frames only after the commit that contains them.
+ *
+ * In a cluster the order of the log decides instead: orderedIntake.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../../shared/base/assert.ts';
 import { PRIVATE_FRAME, type RecordView } from '../../../shared/wire/privateRecord.ts';
-import type { Progress } from '../../../shared/wire/progress.ts';
-import type { Logger } from '../../process/log.ts';
 import type { PrivateTailPage } from '../../queries/privateTail.ts';
 import { FrameLog } from '../market/frameLog.ts';
-import type { PrivateLog } from './log.ts';
+import { PrivateWriter, type PrivateWriterOptions } from './writer.ts';
 
 export type PrivateSource = {
   /** The read model's frames from this record on up to `through`; null while it has not followed the journal there. */
   privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null>;
 };
 
-type PrivateIntakeOptions = {
-  readonly log: PrivateLog;
+export type PrivateIntakeOptions = PrivateWriterOptions & {
   readonly source: PrivateSource;
   readonly shards: number;
-  /** The projector reads here which frames are in the log, so that the read model need not keep them. */
-  readonly progress: Pick<Progress, 'setLogged'>;
-  readonly logger: Logger;
-  /** These accounts have new frames in the log. */
-  readonly onCommitted: (accounts: ReadonlySet<number>) => void;
+};
+
+/** Takes the frames of passing events into the log. */
+export type FrameIntake = {
+  /** Every shard is READY: from now on the log is synced to the disk at intervals. */
+  start(): void;
+  close(): Promise<void>;
+  /** @returns the record to write the frame of a passing event into. */
+  append(shard: number, shardSequence: number, account: number): RecordView;
+  /** In a cluster: every event up to this record has passed. */
+  published(shard: number, shardSequence: number): void;
+  /** At the end of a pump batch. */
+  flush(): void;
+  /** A shard has recovered up to this record of its journal: the frames of later records will pass. */
+  resumed(shard: number, shardSequence: number): void;
 };
 
 type CatchUp = {
@@ -49,51 +57,44 @@ type CatchUp = {
 
 const MAX_WAITING = 65_536;
 const RETRY_MS = 1000;
-const SYNC_EVERY_MS = 200;
 
-export class PrivateIntake {
+export class PrivateIntake implements FrameIntake {
   readonly #options: PrivateIntakeOptions;
+  readonly #writer: PrivateWriter;
   /** By shard; null while it is live. */
   readonly #catchUps: (CatchUp | null)[];
   /** By shard: the record of the newest frame that passed, or the sequence of its last READY. */
   readonly #seen: Float64Array;
-  /** Accounts with frames that are not committed. */
-  #touched = new Set<number>();
   /** Frames that are not wanted are written here. */
   readonly #ignored = { words: new Uint32Array(PRIVATE_FRAME.WORDS), word: 0 };
   readonly #waitingRecord: { words: Uint32Array; word: number } = { words: this.#ignored.words, word: 0 };
-  #timer: NodeJS.Timeout | undefined;
-  #syncing: Promise<void> | null = null;
   #isClosed = false;
 
   constructor(options: PrivateIntakeOptions) {
     this.#options = options;
+    this.#writer = new PrivateWriter(options, {
+      // `logged` of a shard that is catching up may still name records that were lost.
+      before: () => this.#catchUps.map((catchUp) => catchUp === null),
+    });
     this.#catchUps = Array.from({ length: options.shards }, () => null);
     this.#seen = new Float64Array(options.shards);
   }
 
-  /** Every shard is READY: from now on the log is synced to the disk at intervals. */
   start(): void {
-    this.#timer = setInterval(() => this.#sync(), SYNC_EVERY_MS);
+    this.#writer.start();
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
     this.#isClosed = true;
-    clearInterval(this.#timer);
-    await this.#syncing;
-    this.#options.log.close();
+    return this.#writer.close();
   }
 
-  /** @returns the record to write the frame of a passing event into. */
   append(shard: number, shardSequence: number, account: number): RecordView {
     if (this.#isClosed) return this.#ignored;
     assert(shardSequence >= this.#seen[shard], 'INTAKE-1: frames pass in the order of the journal');
     this.#seen[shard] = shardSequence;
     const catchUp = this.#catchUps[shard];
-    if (catchUp === null) {
-      this.#touched.add(account);
-      return this.#options.log.append(account);
-    }
+    if (catchUp === null) return this.#writer.append(account);
     if (shardSequence <= catchUp.target) return this.#ignored;
     if (catchUp.waiting.last === MAX_WAITING) {
       catchUp.target = shardSequence;
@@ -108,12 +109,12 @@ export class PrivateIntake {
     return this.#waitingRecord;
   }
 
-  /** INTAKE-3. At the end of a pump batch. */
+  published(): void {}
+
   flush(): void {
-    if (this.#touched.size > 0 && !this.#commit()) this.#catchUpAll();
+    if (this.#writer.hasFrames && !this.#writer.commit()) this.#catchUpAll();
   }
 
-  /** A shard has recovered up to this record of its journal: the frames of later records will pass. */
   resumed(shard: number, shardSequence: number): void {
     this.#seen[shard] = shardSequence;
     // Frames of this batch that the last thread published are committed first: `logged` decides what is read again.
@@ -179,7 +180,7 @@ export class PrivateIntake {
     }
     const isThrough = page.isLast && target === catchUp.target;
     if (isThrough) this.#appendWaiting(catchUp);
-    if (!this.#commit()) {
+    if (!this.#writer.commit()) {
       // The frames that waited are lost with the batch: the next turn reads them from the read model, too.
       if (isThrough) {
         catchUp.target = Math.max(catchUp.target, this.#seen[shard]);
@@ -194,54 +195,15 @@ export class PrivateIntake {
 
   #appendAll(frames: Uint32Array, skipped: number): void {
     for (let word = skipped * PRIVATE_FRAME.WORDS; word < frames.length; word += PRIVATE_FRAME.WORDS) {
-      this.#copy(frames, word);
+      this.#writer.copy(frames, word);
     }
   }
 
   #appendWaiting({ waiting }: CatchUp): void {
     for (let at = 1; at <= waiting.last; at++) {
       const word = waiting.locate(at);
-      this.#copy(waiting.words, word);
+      this.#writer.copy(waiting.words, word);
     }
-  }
-
-  /** Copies a frame without its number, which the log assigns. */
-  #copy(from: Uint32Array, at: number): void {
-    const account = from[at + PRIVATE_FRAME.account];
-    this.#touched.add(account);
-    const { words, word } = this.#options.log.append(account);
-    for (let i = 0; i < PRIVATE_FRAME.WORDS; i++) {
-      if (i < PRIVATE_FRAME.userSequence || i > PRIVATE_FRAME.userSequence + 1) words[word + i] = from[at + i];
-    }
-  }
-
-  /** @returns false when the batch could not be written. */
-  #commit(): boolean {
-    const touched = this.#touched;
-    this.#touched = new Set();
-    if (!this.#options.log.commit()) return false;
-    if (touched.size > 0) this.#options.onCommitted(touched);
-    return true;
-  }
-
-  #sync(): void {
-    if (this.#syncing !== null) return;
-    const { log, progress, logger } = this.#options;
-    // `logged` of a shard that is catching up may still name records that were lost.
-    const isLive = this.#catchUps.map((catchUp) => catchUp === null);
-    this.#syncing = log
-      .sync()
-      .then((logged) => {
-        for (const [shard, { shardSequence }] of logged.entries()) {
-          if (isLive[shard]) progress.setLogged(shard, shardSequence);
-        }
-        this.#syncing = null;
-      })
-      .catch((error) => {
-        // The kernel may report a failed write only once, so there are no more syncs: the read model keeps all frames.
-        clearInterval(this.#timer);
-        logger.error({ err: error }, 'the log of private frames cannot be synced');
-      });
   }
 }
 

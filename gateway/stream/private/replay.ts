@@ -23,12 +23,15 @@ export class PrivateReplay {
   readonly #ends = new Map<number, number>();
   readonly #words = new Uint32Array(BLOCK * PRIVATE_FRAME.WORDS);
 
-  /** @param after the number of the last frame that the client has. */
-  constructor(log: PrivateLog, account: number, after: number) {
+  /**
+   * @param after the number of the last frame that the client has.
+   * @param isBehind true: it may be one that is not in this log yet. Otherwise there is none after the newest here.
+   */
+  constructor(log: PrivateLog, account: number, after: number, isBehind = false) {
     this.#log = log;
     this.#account = account;
     const last = log.last(account);
-    this.#cursor = Math.max(Math.min(after, last), last - REPLAY_PRIVATE, 0);
+    this.#cursor = Math.max(isBehind ? after : Math.min(after, last), last - REPLAY_PRIVATE, 0);
     this.#findBlocks();
   }
 

@@ -66,7 +66,7 @@ export class Subscribing {
       subscription.setChecksum(wantsChecksum);
     }
     const from = fromSequence(data, market.id);
-    if (from !== undefined) subscription.startAfter(from);
+    if (from !== undefined) subscription.startAfter(from, this.#options.feeds.isBehind);
     else if (data.snapshot === true) subscription.startWithBook();
     else return;
     connection.serve(subscription);

@@ -5,13 +5,15 @@
  *
  * Invariant:
  *   SUBSCRIPTION-1  From its start on a subscription sends frames without a gap, or starts again with a `book` frame.
+ *   SUBSCRIPTION-2  A client of a standby may have frames that the standby is yet to have: it is sent those after them,
+ *                   and nothing before.
  */
 import { assert } from '../../../shared/base/assert.ts';
 import type { RecordView } from '../../../shared/wire/privateRecord.ts';
 import type { StreamFeeds } from '../feeds.ts';
 import type { MarketChannel, MarketSubscriber } from '../market/channel.ts';
-import { toFrame } from '../market/channel.ts';
-import type { PrivateLog } from '../private/log.ts';
+import { REPLAY_FRAMES, toFrame } from '../market/channel.ts';
+import { type PrivateLog, REPLAY_PRIVATE } from '../private/log.ts';
 import { PrivateReplay } from '../private/replay.ts';
 import type { PrivateSubscriber } from '../private/subscribers.ts';
 
@@ -27,6 +29,7 @@ export type Subscription = {
 /** Frames read in one turn: enough to be quick, and few enough that other clients do not wait. */
 const FRAMES_A_TURN = 64;
 const NEEDS_BOOK = -1;
+const NOTHING_SEEN = -1;
 
 export class MarketSubscription implements Subscription, MarketSubscriber {
   readonly channel: MarketChannel;
@@ -35,6 +38,7 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
   #isLive = true;
   /** While not live: the last sequence sent, or NEEDS_BOOK. */
   #cursor = 0;
+  #seen = NOTHING_SEEN;
   /** Frames of this replay were kept without the checksum that they should have: a book follows them. */
   #lacksChecksum = false;
 
@@ -55,8 +59,12 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
 
   /** The sequence of the last frame sent, or null while the client still waits for its book. */
   get sequence(): number | null {
-    if (this.#isLive) return this.channel.log.last;
+    if (this.#isLive) return Math.max(this.channel.log.last, this.#seen);
     return this.#cursor === NEEDS_BOOK ? null : this.#cursor;
+  }
+
+  get seen(): number {
+    return this.#seen;
   }
 
   end(): void {
@@ -72,11 +80,16 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
 
   startWithBook(): void {
     this.#isLive = false;
+    this.#seen = NOTHING_SEEN;
     this.#cursor = NEEDS_BOOK;
   }
 
-  startAfter(sequence: number): void {
-    this.#isLive = false;
+  /** @param isBehind true: this process may be yet to have the frame, as a standby (SUBSCRIPTION-2). */
+  startAfter(sequence: number, isBehind = false): void {
+    const { last } = this.channel.log;
+    const isAhead = isBehind && sequence > last && sequence - last <= REPLAY_FRAMES;
+    this.#isLive = isAhead;
+    this.#seen = isAhead ? sequence : NOTHING_SEEN;
     this.#cursor = sequence;
     this.#lacksChecksum = false;
   }
@@ -86,6 +99,7 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
   }
 
   catchUp(nowMs: number): boolean {
+    if (this.#isLive) return true;
     const { channel } = this;
     if (this.#cursor === NEEDS_BOOK || !channel.canReplay(this.#cursor)) {
       this.#sink.push(channel.bookFrame(nowMs));
@@ -139,7 +153,8 @@ export class UserSubscription implements Subscription, PrivateSubscriber {
 
   /** Sends the frames after this number again, as far back as they are kept; a gap shows in the numbers. */
   startAfter(userSequence: number): void {
-    this.#replay = new PrivateReplay(this.#log, this.account, userSequence);
+    const isNear = userSequence - this.#log.last(this.account) <= REPLAY_PRIVATE;
+    this.#replay = new PrivateReplay(this.#log, this.account, userSequence, this.#feeds.isBehind && isNear);
     this.#isLive = false;
   }
 

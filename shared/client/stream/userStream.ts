@@ -163,7 +163,8 @@ export class UserStream implements AsyncIterable<UserEvent> {
       // An answer that does not arrive between heartbeats was lost.
       if (++this.#tries >= MOST_TRIES) this.#subscribeAnew();
     } else if (sent < this.#last) {
-      this.#restarted();
+      // A standby may be yet to have the last frame; the answer says whether the numbers are others.
+      this.#subscribeAnew();
     } else if (sent > this.#last) {
       this.#skippedTo(this.#last, sent + 1, null);
     } else {

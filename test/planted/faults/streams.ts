@@ -11,7 +11,7 @@ export const STREAM_FAULTS: readonly Fault[] = [
   },
   {
     name: 'private frames leave before they are in the log',
-    file: 'gateway/stream/private/intake.ts',
+    file: 'gateway/stream/private/writer.ts',
     search: 'if (!this.#options.log.commit()) return false;\n',
     replace: 'this.#options.onCommitted(touched);\n    if (!this.#options.log.commit()) return false;\n',
     caughtBy: 'test/unit/gateway/stream/private/intake.test.ts',
@@ -29,6 +29,20 @@ export const STREAM_FAULTS: readonly Fault[] = [
     search: 'shardSequence === logged.shardSequence ? logged.frames : 0',
     replace: '0',
     caughtBy: 'test/unit/gateway/stream/private/intake.test.ts',
+  },
+  {
+    name: 'private frames of a cluster have the order in which shards publish',
+    file: 'gateway/stream/private/orderedIntake.ts',
+    search: 'if (frames.published < sequence) return false;',
+    replace: 'if (frames.published < sequence) return true;',
+    caughtBy: 'test/unit/gateway/stream/private/orderedIntake.test.ts',
+  },
+  {
+    name: 'the log is trimmed of rows whose private frames are not numbered',
+    file: 'gateway/stream/private/orderedIntake.ts',
+    search: 'return isMarked || done === 0 || log.setLogged(shard, done);',
+    replace: 'return true;',
+    caughtBy: 'test/unit/gateway/stream/private/orderedIntake.test.ts',
   },
   {
     name: 'cancels of ended connections that found no room are forgotten',

@@ -8,6 +8,7 @@ import { RowReader } from '../../../../engine/journal/rowReader.ts';
 import { RowWriter } from '../../../../engine/journal/rowWriter.ts';
 import { Unheld } from '../../../../engine/shard/unheld.ts';
 import { OK } from '../../../../shared/base/errors.ts';
+import type { Event } from '../../../../shared/wire/events.ts';
 import { ClusterShard, DEPOSIT_MICRO } from '../../../support/clusterShard.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
@@ -114,8 +115,11 @@ test('a shard that follows has the same journal and events, and goes on as the l
   await eventually('the restoring', async () => standby.messages.some((message) => 'restored' in message));
   assert.deepEqual(standby.messages.at(-1), { restored: 5 });
   assert.equal(standby.progress.committed(0), 5);
-  const withoutReplies = leader.listen().events.filter(({ name }) => name !== 'REPLY' && name !== 'READY');
-  const followed = standby.listen().events.filter(({ name }) => name !== 'READY');
+  // Batches end where they end on each.
+  const isNoEnd = ({ name }: Event): boolean => name !== 'READY' && name !== 'PUBLISHED';
+  const withoutReplies = leader.listen().events.filter((event) => isNoEnd(event) && event.name !== 'REPLY');
+  const followed = standby.listen().events.filter(isNoEnd);
+  assert.deepEqual([leader, standby].map(publishedThrough), [5, 5]);
   assert.deepEqual(followed.slice(1), withoutReplies.slice(1));
   assert.deepEqual(rowsOf(standby.journalPath), rowsOf(leader.journalPath));
 
@@ -187,3 +191,8 @@ test('a shard ends on a row that does not follow, is damaged, or does other thin
     assert.deepEqual(rowsOf(standby.journalPath), [], 'nothing of it is journaled');
   }
 });
+
+/** The last record up to which every event was published. */
+function publishedThrough({ events }: { readonly events: readonly Event[] }): number | undefined {
+  return events.findLast((event) => event.name === 'PUBLISHED')?.shardSequence;
+}

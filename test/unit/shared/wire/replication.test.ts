@@ -146,6 +146,7 @@ describe('what the gateway and the replication thread send each other', () => {
       memory,
       outboxes: [createRingBuffer(4096)],
       commandRings: [],
+      order: createRingBuffer(4096),
     };
     const messages: ReplicationMessage[] = [
       { opened: { ends: [{ stream: 0, sequence: 2, position: 1, epoch: 1 }] } },
@@ -153,8 +154,9 @@ describe('what the gateway and the replication thread send each other', () => {
       { rows: [{ ...row(0, 2, 16), position: 1, epoch: 1 }], end: 1, asOfMs: null },
     ];
     const requests: ReplicationRequest[] = [
-      { follow: [{ stream: 0, sequence: 2 }] },
+      { follow: [{ stream: 0, sequence: 2, doneThrough: 1 }] },
       { applied: 1, durable: 1 },
+      { numbered: 1 },
       { mayLead: true },
       'stop',
     ];

@@ -29,7 +29,7 @@ function channelOf() {
   return { channel, deltas, orders, slot };
 }
 
-const SUBSCRIBER: MarketSubscriber = { isLive: true, wantsChecksum: true, push: () => {} };
+const SUBSCRIBER: MarketSubscriber = { isLive: true, seen: -1, wantsChecksum: true, push: () => {} };
 
 test('a client that wanted checksums can have its replay with them for as long as the frames are kept', () => {
   const { channel, deltas } = channelOf();
@@ -72,8 +72,8 @@ test('best prices are published when a best level has changed, once for each out
   };
   const channel = new MarketChannel(MARKET, 0, () => book);
   const frames: string[] = [];
-  channel.add({ isLive: true, wantsChecksum: false, push: (frame) => frames.push(String(frame)) });
-  channel.add({ isLive: false, wantsChecksum: false, push: () => assert.fail('it waits for its replay') });
+  channel.add({ isLive: true, seen: -1, wantsChecksum: false, push: (frame) => frames.push(String(frame)) });
+  channel.add({ isLive: false, seen: -1, wantsChecksum: false, push: () => assert.fail('it waits for its replay') });
   /** The channels of the frames that an order causes. */
   const open = (slot: number, side: typeof SIDE.BUY | typeof SIDE.SELL, ticks: number): string[] => {
     insert(slot, side, ticks);
@@ -95,7 +95,12 @@ test('best prices are published when a best level has changed, once for each out
 test('a jump shows the book instead of what is missing, and the frames before it are not kept (CHANNEL-3)', () => {
   const { channel, deltas, orders, slot } = channelOf();
   const frames: { channel: string; sequence: number }[] = [];
-  channel.add({ isLive: true, wantsChecksum: false, push: (frame) => frames.push(JSON.parse(String(frame))) });
+  channel.add({
+    isLive: true,
+    seen: -1,
+    wantsChecksum: false,
+    push: (frame) => frames.push(JSON.parse(String(frame))),
+  });
   deltas(2);
   frames.length = 0;
   channel.recovered(9, 5);

@@ -23,7 +23,7 @@ test('a fill is a trade and then the delta of its maker, at the level of the mak
   await rig.start();
   feed = new MarketFeed(rig.views);
   const push = (frame: Buffer) => frames.push(JSON.parse(String(frame)));
-  feed.channel(0).add({ isLive: true, wantsChecksum: false, push });
+  feed.channel(0).add({ isLive: true, seen: -1, wantsChecksum: false, push });
   const slots: number[] = [];
   for (const ticks of [38, 41, 39, 40]) slots.push((await rig.run(rig.place(rig.record(SIDE.BUY, ticks)))).slot);
   const makerId = rig.views.orders[0].orderId(slots[1]);

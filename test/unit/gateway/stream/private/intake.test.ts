@@ -109,7 +109,7 @@ function makeRig(t: TestContext, directory = temporaryDirectory()): Rig {
   return rig;
 }
 
-test('no account is notified of a frame before it is written (INTAKE-3)', async (t) => {
+test('no account is notified of a frame before it is written (PRIVATEWRITER-1)', async (t) => {
   const rig = makeRig(t);
   rig.intake.resumed(SHARD, 0);
   await nextTurn();

@@ -1,0 +1,35 @@
+/**
+ * Where a member begins to read the log: after the rows that it has, and for the order of private frames before some of
+ * them (gateway/stream/private/orderedIntake.ts).
+ */
+import type { LocalEnd } from '../../shared/wire/threads.ts';
+import type { ReplicatedLog } from './log.ts';
+
+type Start = {
+  /** Every row up to here is applied on this machine. */
+  readonly applied: number;
+  /** Rows after this one, at most `applied`, are read: of those up to `applied` only the names. */
+  readonly position: number;
+  /** Streams that the log does not have, of an exchange that was no cluster before: it goes on after them. */
+  readonly before: readonly LocalEnd[];
+};
+
+type Log = Pick<ReplicatedLog, 'facts' | 'ends' | 'firstAfter'>;
+
+export async function findStart(log: Log, ends: readonly LocalEnd[]): Promise<Start> {
+  // Before the ends: a row that is added in between is then read, and not passed over.
+  const { end } = await log.facts();
+  const streams = (await log.ends()).map(({ stream }) => stream);
+  const local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
+  const here = streams.map((stream) => ({ stream, sequence: local.get(stream) ?? 0 }));
+  const applied = await positionBefore(log, here, end);
+  const numbered = ends.map(({ stream, sequence, doneThrough }) => ({ stream, sequence: doneThrough ?? sequence }));
+  const position = await positionBefore(log, numbered, applied);
+  return { applied, position, before: ends.filter(({ stream }) => !streams.includes(stream)) };
+}
+
+/** The position before the first row that follows one of these, at most `end`. */
+async function positionBefore(log: Log, ends: readonly LocalEnd[], end: number): Promise<number> {
+  const firsts = await Promise.all(ends.map(({ stream, sequence }) => log.firstAfter(stream, sequence)));
+  return Math.min(end, ...firsts.flatMap((name) => (name === null ? [] : [name.position - 1])));
+}
