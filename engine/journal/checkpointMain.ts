@@ -1,5 +1,6 @@
 /** Entry point of a checkpointer thread (checkpointer.ts). It may end at any moment: every page is in the WAL. */
 import { workerData } from 'node:worker_threads';
-import { type CheckpointOptions, keepCheckpointed } from './checkpointer.ts';
+import { keepCheckpointed } from './checkpointer.ts';
+import type { HelperOptions } from './helperThread.ts';
 
-keepCheckpointed(workerData as CheckpointOptions);
+keepCheckpointed(workerData as HelperOptions);

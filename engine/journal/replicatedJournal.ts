@@ -14,6 +14,7 @@ import type { Journal } from './journal.ts';
 import type { JournalRecord, RecordVisitor } from './journalRecord.ts';
 import type { JournalStore } from './journalStore.ts';
 import type { JournalHead } from './row.ts';
+import type { Beside } from './walSync.ts';
 
 type ReplicatedJournalParts = {
   readonly shard: number;
@@ -60,8 +61,8 @@ export class ReplicatedJournal implements JournalStore {
     this.#journal.append(record);
   }
 
-  commit(): void {
-    this.#journal.commit();
+  commit(beside?: Beside): void {
+    this.#journal.commit(beside);
   }
 
   replay(after: JournalHead, visit: RecordVisitor): void {

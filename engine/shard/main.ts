@@ -25,12 +25,13 @@ import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import { REHEARSED, type ShardMessage, type ShardOptions, type ShardThreadOptions } from '../../shared/wire/threads.ts';
 import { Engine } from '../core/engine.ts';
-import { Checkpointer } from '../journal/checkpointer.ts';
+import { checkpointerFor } from '../journal/checkpointer.ts';
 import { Journal } from '../journal/journal.ts';
 import type { JournalStore } from '../journal/journalStore.ts';
 import { ReplicatedJournal } from '../journal/replicatedJournal.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
+import { syncerFor } from '../journal/syncer.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
 import { Kernel } from '../verify/kernel/kernel.ts';
@@ -87,8 +88,10 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   };
   const isFollowing = options.replication?.mode === 'follow';
   if (!isFollowing) goLive();
-  const checkpointer = new Checkpointer(options.journalPath);
+  const checkpointer = checkpointerFor(options.journalPath);
   journal.checkpointsBy(checkpointer.cell);
+  const syncer = syncerFor(options.journalPath);
+  journal.syncsBy(syncer.cell);
   if (!isRehearsal) post({ report: recovery });
 
   progress.setCommitted(shard, engine.sequence);
@@ -105,7 +108,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   report(journal.head);
   const close = async (): Promise<void> => {
     // The connection that is closed last removes the WAL.
-    await checkpointer.end();
+    await Promise.all([checkpointer.end(), syncer.end()]);
     journal.close();
   };
   if (isFollowing) {
