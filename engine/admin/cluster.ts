@@ -2,6 +2,7 @@
  * `admin cluster status`, `promote` and `fence` (data/docs/cluster.md): they ask the log itself, so they also serve
  * while no member of the cluster answers.
  */
+import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
 import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
 import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
@@ -72,9 +73,18 @@ export function fenceCluster(env: Environment): Promise<string[]> {
   });
 }
 
+export function logUrl(env: Environment): string {
+  try {
+    const url = journalUrlOf(env);
+    if (url !== '') return url;
+  } catch (error) {
+    throw error instanceof JournalUrlError ? new AdminError(error.message) : error;
+  }
+  throw new AdminError('JOURNAL_URL: set it, the log of the cluster is there');
+}
+
 async function withLog(env: Environment, use: (log: PostgresLog) => Promise<string[]>): Promise<string[]> {
-  const url = env['JOURNAL_URL'] ?? '';
-  if (url === '') throw new AdminError('JOURNAL_URL: set it, the log of the cluster is there');
+  const url = logUrl(env);
   const cluster = env['CLUSTER_NAME'] || 'exchange';
   let log: PostgresLog;
   try {

@@ -80,6 +80,7 @@ const COMMANDS: Record<string, Command> = {
     takes: 'member',
     run: ({ now }, member) => ofCluster((cluster) => cluster.promote(process.env, member || null, now === true)),
   },
+  'cluster doctor': { options: [], run: examineCluster },
   'cluster fence': { options: [], run: () => ofCluster((cluster) => cluster.fenceCluster(process.env)) },
   'catalogue import': { options: ['url'], takes: 'file', run: importCatalogue },
   'catalogue export': { options: ['url'], takes: 'file', run: exportCatalogue },
@@ -251,6 +252,13 @@ async function auditLog(options: Options): Promise<boolean> {
 async function ofCluster(ask: (cluster: typeof import('./cluster.ts')) => Promise<string[]>): Promise<boolean> {
   console.log((await ask(await import('./cluster.ts'))).join('\n'));
   return true;
+}
+
+async function examineCluster(): Promise<boolean> {
+  const { examine } = await import('./clusterDoctor.ts');
+  const { lines, isWell } = await examine(process.env, systemClock);
+  console.log(lines.join('\n'));
+  return isWell;
 }
 
 async function reconcileWithChain(options: Options): Promise<boolean> {

@@ -35,6 +35,9 @@ export const USAGE = `Usage:
   npm run admin -- cluster promote [MEMBER] [--now]
       hands the lead over to a standby, or to the one that has followed furthest: the leader ends in order and begins
       anew as a standby; with --now the standby takes the lead without it, from a leader that hangs
+  npm run admin -- cluster doctor
+      checks from here: every server in JOURNAL_URL, its version, clock, standbys and rights; that members answer, have
+      the settings of the cluster and run one version; with MEMBER_NAME, MEMBER_URL and SHARDS also those
   npm run admin -- cluster fence
       ends the lead of whichever member has it: another one takes over, and the former leader becomes a standby
   npm run admin -- catalogue import FILE [--data DIR] [--url URL]

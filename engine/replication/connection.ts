@@ -11,6 +11,7 @@
  *   SERVERS-3  A statement whose connection is gone rejects. Nothing is sent twice.
  */
 import pg from 'pg';
+import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
 
 /** The time in which a server has to accept a connection; once one has, a better one has the second time for it. */
 const CONNECT_MS = 1500;
@@ -114,13 +115,6 @@ const TYPES = {
     type === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(type, format as 'text'),
 };
 
-/** The servers of a URL, one URL each. */
-export function serversOf(url: string): readonly string[] {
-  const [, scheme, user = '', hosts, path = ''] = /^(postgres(?:ql)?:\/\/)([^@/]*@)?([^/?]*)(.*)$/.exec(url) ?? [];
-  if (scheme === undefined || hosts === undefined) throw new Error('the URL of the log starts with postgres://');
-  return hosts.split(',').map((host) => `${scheme}${user}${host}${path}`);
-}
-
 export class Servers {
   readonly #urls: readonly string[];
   readonly #isUnreplicatedAllowed: boolean;
@@ -171,17 +165,8 @@ export class Servers {
   }
 
   async #connectTo(url: string, purpose: Purpose): Promise<Connection> {
-    const server = new URL(url).host;
-    const client = new pg.Client({
-      connectionString: url,
-      application_name: 'exchange',
-      connectionTimeoutMillis: CONNECT_MS,
-      keepAlive: true,
-      keepAliveInitialDelayMillis: KEEP_ALIVE_SEC * 1000,
-      pipeline: true,
-      options: optionsFor(purpose),
-    } as pg.ClientConfig);
-    client.on('error', () => {});
+    const server = serverName(url);
+    const client = clientOf(url, purpose);
     const timer = setTimeout(() => client.end(), CONNECT_MS);
     try {
       await client.connect();
@@ -212,6 +197,26 @@ type ServerFacts = { pid: number; is_standby: boolean; timeline: string; standby
 const SERVER_FACTS = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_standby,
   CASE WHEN pg_is_in_recovery() THEN '0' ELSE substring(pg_walfile_name(pg_current_wal_lsn()) FOR 8) END AS timeline,
   current_setting('synchronous_standby_names') AS standbys, current_setting('synchronous_commit') AS commit`;
+
+/** Not connected yet. Its errors are those of its statements. */
+export function clientOf(url: string, purpose: Purpose): pg.Client {
+  const client = new pg.Client({
+    connectionString: strictly(url),
+    application_name: 'exchange',
+    connectionTimeoutMillis: CONNECT_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_SEC * 1000,
+    pipeline: true,
+    options: optionsFor(purpose),
+  } as pg.ClientConfig);
+  client.on('error', () => {});
+  return client;
+}
+
+/** With the modes of TLS as libpq has them: the driver has others under the same names. */
+function strictly(url: string): string {
+  return `${url}${url.includes('?') ? '&' : '?'}uselibpqcompat=true`;
+}
 
 function optionsFor(purpose: Purpose): string {
   const settings = {

@@ -13,6 +13,7 @@ export const SQL = {
     'addFact',
     'INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
   ),
+  facts: statement('facts', 'SELECT name, value FROM exchange_fact WHERE cluster = $1'),
   fact: statement('fact', 'SELECT value FROM exchange_fact WHERE cluster = $1 AND name = $2'),
 
   /** The condition is looked at again with the newest row, when another process has changed it meanwhile. */

@@ -2,6 +2,7 @@
  * The settings of an exchange on several machines (RULES.md 18.1): every member writes what it commits to a log in
  * PostgreSQL as well. The addresses of that log may contain a password, so no message repeats them.
  */
+import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
 
 export type ClusterConfig = Readonly<{
   /** Where the log is; of several hosts, the one that accepts writes. It may contain a password. */
@@ -33,21 +34,18 @@ type Surroundings = Readonly<{
 }>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
-/** The form of libpq: hosts with or without a port, separated by commas, or none with a socket among the parameters. */
-const URL_FORM = /^postgres(?:ql)?:\/\/(?:[^@/?#\s]*@)?[^@/?#\s]*\/[^/?#\s]+(?:\?[^#\s]*)?$/;
 
 /** @returns null without a replicated log; the reason why the settings are refused, as a text. */
 export function readCluster(read: Reader, surroundings: Surroundings): ClusterConfig | null | string {
   const journal = read.choice('JOURNAL', ['sqlite', 'postgres'], 'sqlite');
-  const url = read.text('JOURNAL_URL', '');
+  const url = urlOf(read);
+  if (url instanceof JournalUrlError) return url.message;
   const name = read.text('CLUSTER_NAME', 'exchange');
   const member = read.text('MEMBER_NAME', '');
   const memberUrl = read.origin('MEMBER_URL');
   const allowsUnreplicated = read.flag('JOURNAL_UNREPLICATED', false);
-  if (url !== '' && !URL_FORM.test(url))
-    return 'JOURNAL_URL: expected postgres://user:password@host:port,host:port/name';
   if (journal === 'sqlite') return url === '' ? null : 'JOURNAL_URL: has an effect only with JOURNAL=postgres';
-  if (url === '') return 'JOURNAL=postgres: JOURNAL_URL must be set';
+  if (url === '') return 'JOURNAL=postgres: JOURNAL_URL or JOURNAL_URL_FILE must be set';
   if (!NAME.test(name)) return 'CLUSTER_NAME: expected up to 63 letters, digits, dots, dashes and underscores';
   if (member === '') return 'JOURNAL=postgres: MEMBER_NAME must be set, to a name of this member alone';
   if (!NAME.test(member)) return 'MEMBER_NAME: expected up to 63 letters, digits, dots, dashes and underscores';
@@ -58,6 +56,18 @@ export function readCluster(read: Reader, surroundings: Surroundings): ClusterCo
   const address = memberUrl ?? ownAddress(surroundings);
   if (address === null) return 'JOURNAL=postgres: MEMBER_URL must be set, to the origin of this member';
   return Object.freeze({ url, name, member, address, allowsUnreplicated });
+}
+
+function urlOf(read: Reader): string | JournalUrlError {
+  try {
+    return journalUrlOf({
+      JOURNAL_URL: read.text('JOURNAL_URL', ''),
+      JOURNAL_URL_FILE: read.text('JOURNAL_URL_FILE', ''),
+    });
+  } catch (error) {
+    if (error instanceof JournalUrlError) return error;
+    throw error;
+  }
 }
 
 /** Only this machine can know a loopback address, and a port only if the system does not choose it. */

@@ -56,9 +56,10 @@ describe('cluster settings (RULES.md 18.1)', () => {
   it('are refused, in one line without a secret, where a member could not be one', () => {
     const refusals: [Environment, RegExp][] = [
       [{ JOURNAL: 'kafka' }, /^JOURNAL: expected one of sqlite, postgres$/],
-      [{ JOURNAL_URL: '' }, /^JOURNAL=postgres: JOURNAL_URL must be set$/],
+      [{ JOURNAL_URL: '' }, /^JOURNAL=postgres: JOURNAL_URL or JOURNAL_URL_FILE must be set$/],
       [{ JOURNAL_URL: `mysql://a:${SECRET}@b/c` }, /^JOURNAL_URL: expected postgres:\/\//],
       [{ JOURNAL_URL: `postgres://a:${SECRET}@b` }, /^JOURNAL_URL: expected postgres:\/\//],
+      [{ JOURNAL_URL_FILE: '/nowhere' }, /^JOURNAL_URL and JOURNAL_URL_FILE: set one of them$/],
       [{ JOURNAL: 'sqlite' }, /^JOURNAL_URL: has an effect only with JOURNAL=postgres$/],
       [{ MEMBER_NAME: '' }, /^JOURNAL=postgres: MEMBER_NAME must be set/],
       [{ MEMBER_NAME: 'a b' }, /^MEMBER_NAME: expected/],
