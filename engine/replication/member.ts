@@ -27,7 +27,8 @@ import type {
 import { AppliedPositions } from './applied.ts';
 import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
-import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
+import { LastRow } from './lastRow.ts';
+import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog } from './log.ts';
 import type { Outboxes } from './outboxes.ts';
 import { rejoinRecords } from './records.ts';
 import { Shipper } from './shipper.ts';
@@ -80,8 +81,7 @@ export class Member {
   readonly #applied = new AppliedPositions();
   /** The time of the last message with rows, or with none. */
   #postedMs = 0;
-  /** The last row that was posted; null before the first. */
-  #last: RowName | null = null;
+  readonly #last: LastRow;
   /** The last sequence of each stream that this process had before it followed. */
   #local: ReadonlyMap<number, number> = new Map();
   readonly #handOvers: HandOvers;
@@ -92,7 +92,10 @@ export class Member {
   constructor({ options, log, outboxes, order, timing, post }: Parts) {
     this.#options = options;
     this.#log = log;
-    this.#post = post;
+    this.#last = new LastRow(log);
+    this.#post = (message) => {
+      if (!this.#isEnded || 'lost' in message) post(message);
+    };
     this.#memory = new Replication(options.memory);
     this.#handOvers = new HandOvers(log, options.holder, (to) => this.#post({ handOver: to }));
     this.#outboxes = outboxes;
@@ -102,7 +105,10 @@ export class Member {
 
   async open(): Promise<void> {
     const ends = await this.#log.ends();
-    for (const { stream, sequence } of ends) this.#hold(stream, sequence);
+    for (const end of ends) {
+      this.#hold(end.stream, end.sequence);
+      this.#last.see(end);
+    }
     this.#post({ opened: { ends } });
   }
 
@@ -126,7 +132,7 @@ export class Member {
       await this.#timing.sleep(1);
     }
     const isLeader = this.#epoch > 0 && !this.#isEnded && this.#leader?.holder === this.#options.holder;
-    this.#end();
+    if (!this.#isEnded) this.#end();
     if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), this.#timing.sleep(STOP_MS)]);
     await this.#log.close();
   }
@@ -160,6 +166,7 @@ export class Member {
       for (const { stream, sequence } of before) this.#hold(stream, sequence);
       this.#appliedBefore = applied;
       this.#position = position;
+      await this.#last.requireThere();
     });
     this.#applied.apply(this.#appliedBefore, this.#appliedBefore);
     this.#applied.numbered(this.#position);
@@ -173,7 +180,7 @@ export class Member {
       try {
         if (this.#timing.nowMs() >= nextLookMs) {
           const lease = await this.#log.lease();
-          await this.#requireLast();
+          await this.#last.requireThere();
           nextLookMs = this.#timing.nowMs() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);
           const isForced = this.#handOvers.isForced(lease);
@@ -203,6 +210,8 @@ export class Member {
         if ((await this.#postNext()) === 0) await this.#timing.sleep(POLL_MS);
       });
     }
+    // The lease may be that of a server which lacks rows that this member has.
+    await this.#insist(() => this.#last.requireThere());
     this.#leader = { ...(await this.#insist(() => this.#log.lease())), epoch };
     return this.#isEnded ? null : epoch;
   }
@@ -217,21 +226,13 @@ export class Member {
     this.#post({ role: 'standby', leader });
   }
 
-  /** A failover of the database to a server that has not everything takes away rows which were read before. */
-  async #requireLast(): Promise<void> {
-    const last = this.#last;
-    const name = last === null ? null : await this.#log.nameAt(last.position);
-    // A row that is not the last one of its stream may have been trimmed meanwhile.
-    const isTrimmed = name === null && (await this.#log.facts()).end > (last?.position ?? 0);
-    if (last === null || isTrimmed || name?.epoch === last.epoch) return;
-    throw new NotAMemberError(`the log has lost the row at position ${last.position}, which this member has applied`);
-  }
-
   /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
   async #postNext(): Promise<number> {
     if (this.#applied.isFull) return 0;
     const asOfMs = this.#timing.timeMs();
     const rows = await this.#log.readAfter(this.#position, READ_BYTES);
+    // Rows of another lead may be of a log that has lost what this member has, with others in its place.
+    if (rows.length > 0 && this.#last.isOfAnotherLead(rows[0]!)) await this.#last.requireThere();
     if (this.#isEnded) return 0;
     let bytes = 0;
     for (const row of rows) {
@@ -246,7 +247,7 @@ export class Member {
       bytes += row.bytes.length;
     }
     if (rows.length > 0) {
-      this.#last = rows.at(-1)!;
+      this.#last.see(rows.at(-1)!);
       this.#applied.posted(this.#position, bytes);
     }
     this.#order.put(rows);
@@ -340,7 +341,7 @@ export class Member {
         appendMs: shipper?.appendMs ?? 0,
         problem: this.#problem,
       };
-      if (!this.#isEnded) this.#post({ status });
+      this.#post({ status });
     }
   }
 

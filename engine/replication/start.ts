@@ -3,7 +3,7 @@
  * them (gateway/stream/private/orderedIntake.ts).
  */
 import type { LocalEnd } from '../../shared/wire/threads.ts';
-import type { ReplicatedLog } from './log.ts';
+import { NotAMemberError, type ReplicatedLog } from './log.ts';
 
 type Start = {
   /** Every row up to here is applied on this machine. */
@@ -19,8 +19,10 @@ type Log = Pick<ReplicatedLog, 'facts' | 'ends' | 'firstAfter'>;
 export async function findStart(log: Log, ends: readonly LocalEnd[]): Promise<Start> {
   // Before the ends: a row that is added in between is then read, and not passed over.
   const { end } = await log.facts();
-  const streams = (await log.ends()).map(({ stream }) => stream);
+  const logged = await log.ends();
+  const streams = logged.map(({ stream }) => stream);
   const local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
+  for (const { stream, sequence } of logged) requireLogged(stream, local.get(stream) ?? 0, sequence);
   const here = streams.map((stream) => ({ stream, sequence: local.get(stream) ?? 0 }));
   const applied = await positionBefore(log, here, end);
   const numbered = ends.map(({ stream, sequence, doneThrough }) => ({ stream, sequence: doneThrough ?? sequence }));
@@ -32,4 +34,10 @@ export async function findStart(log: Log, ends: readonly LocalEnd[]): Promise<St
 async function positionBefore(log: Log, ends: readonly LocalEnd[], end: number): Promise<number> {
   const firsts = await Promise.all(ends.map(({ stream, sequence }) => log.firstAfter(stream, sequence)));
   return Math.min(end, ...firsts.flatMap((name) => (name === null ? [] : [name.position - 1])));
+}
+
+/** The files of this process were brought to where the log agrees with them, a moment before. */
+function requireLogged(stream: number, local: number, logged: number): void {
+  if (local <= logged) return;
+  throw new NotAMemberError(`the log has lost the rows of stream ${stream} from ${logged + 1} to ${local}`);
 }

@@ -1,15 +1,16 @@
 /**
- * Short runs of a simulated cluster (clusterWorld.ts): leaders die, are cut off and are deposed without knowing it, and
- * the next one has what was answered. The soak of an hour runs a million commands.
+ * Short runs of a simulated cluster (clusterWorld.ts): leaders die, are cut off and are deposed without knowing it,
+ * servers of the database take over, and the next leader has what was answered. The soak of an hour runs a million
+ * commands.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { type ClusterTotals, simulateCluster } from './simulate.ts';
 
-const STEPS = 500;
+const STEPS = 1000;
 const isShort = Number(process.env['SOAK_MINUTES'] ?? 60) < 60;
-const worlds = timesOf({ suite: 3, soak: isShort ? 100 : 2000 });
+const worlds = timesOf({ suite: 4, soak: isShort ? 50 : 1000 });
 const seed = seedOr(1);
 
 test(`${worlds} clusters lose nothing and do nothing twice, whatever dies (seed ${seed})`, async () => {

@@ -1,23 +1,33 @@
 /**
- * One process of a simulated cluster: its shards, and in the place of the replication thread a small one that reads the
- * log, takes the lease when it has ended, and ships the rows of the outboxes, several appends at a time.
+ * One process of a simulated cluster: the real member of the replicated log (member.ts) with its shipper and outboxes,
+ * the real shards, and the real distribution of rows on a standby, each turn by turn. A small gateway stands for the
+ * stores.
  */
 import assert from 'node:assert/strict';
+import { Member } from '../../engine/replication/member.ts';
+import { Outboxes } from '../../engine/replication/outboxes.ts';
 import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
+import { LogFollower } from '../../gateway/cluster/logFollower.ts';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
 import { NO_ROWS } from '../../shared/crypto/journalHeads.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import { type NewRow, Replication } from '../../shared/wire/replication.ts';
+import { type LogRow, Replication } from '../../shared/wire/replication.ts';
+import type { ReplicationMessage } from '../../shared/wire/threads.ts';
+import type { FakeDatabase } from '../support/fakeDatabase.ts';
+import { FakeLog } from '../support/fakeLog.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
+import { ManualTiming, promisesKept } from '../support/manualTiming.ts';
 import type { Random } from '../support/random.ts';
-import { type Answer, type Request, SimConnection, type SimLog } from './clusterLog.ts';
-import { ClusterShard, type MemberMemory } from './clusterShard.ts';
+import { GATEWAY_STREAMS, SimGateway } from './clusterGateway.ts';
+import { ClusterShard, type Fact, type MemberMemory, type Needs } from './clusterShard.ts';
 
-const MOST_UNDER_WAY = 3;
-const MOST_ROWS_SENT = 4;
 const KEEP_RECORDS = 50;
+/** The stores sync about so often (laterSync.ts). */
+const SYNC_MS = 1000;
+/** More than a world has. */
+const WORLD_ACCOUNTS = 64;
 
 type MemberOptions = {
   readonly name: string;
@@ -25,7 +35,10 @@ type MemberOptions = {
   readonly directory: string;
   readonly random: Random;
   readonly keccak: Keccak256;
-  readonly log: SimLog;
+  readonly database: FakeDatabase;
+  /** By shard and sequence: what the log holds. */
+  readonly facts: readonly Map<number, Fact>[];
+  readonly needs: Needs;
   readonly nowMs: () => number;
   readonly holders: readonly number[];
 };
@@ -33,74 +46,95 @@ type MemberOptions = {
 /** `lost`: another leads; the process only has to end. */
 type Role = 'down' | 'standby' | 'promoting' | 'leader' | 'lost';
 
-export class Member {
+export class SimMember {
   readonly name: string;
   role: Role = 'down';
   shards: ClusterShard[] = [];
-  epoch = 0;
   starts = 0;
   setAside = 0;
-  readonly connection: SimConnection;
+  reason = '';
+  log!: FakeLog;
+  gateway!: SimGateway;
   readonly #options: MemberOptions;
   readonly #random: Random;
   /** The files of the process beside its journals: they outlive it. */
   readonly #knownHeads: KnownHead[];
+  /** For one process after the other: new memory of this size takes longer than what is done in it. */
+  readonly #balances: SharedArrayBuffer;
   #memory!: MemberMemory;
   #maker!: SnapshotMaker;
-  /** The rows of the log up to here were posted to the shards. */
-  #position = 0;
-  #isReading = false;
-  /** Of a leader: the log's end as far as it is known to be held, and where the next append goes. */
-  #lastHeld = 0;
-  #nextAfter = 0;
-  #underWay = 0;
-  #isResolving = false;
-  /** Rows that are not held: the first of them were sent. */
-  #unheld: NewRow[] = [];
-  #sent = 0;
+  #member!: Member;
+  #timing!: ManualTiming;
+  #follower!: LogFollower;
+  #reported = -1;
+  #syncedMs = 0;
+  /** Messages of the replication thread that the gateway has not read. */
+  #mail: ReplicationMessage[] = [];
+  #onRows: () => void = () => {};
 
   constructor(options: MemberOptions) {
     this.name = options.name;
     this.#options = options;
     this.#random = options.random;
     this.#knownHeads = Array.from({ length: options.shards }, () => NO_ROWS);
-    this.connection = new SimConnection(options.log, options.random, (answer, request) => this.#hear(answer, request));
+    this.gateway = new SimGateway();
+    this.#balances = createBalances(options.shards);
   }
 
   get isUp(): boolean {
     return this.role !== 'down';
   }
 
+  get epoch(): number {
+    return this.isUp ? this.#replication.epoch() : 0;
+  }
+
   /** True for one that believes to lead while another does. */
   get isDeposed(): boolean {
-    return (this.role === 'leader' || this.role === 'lost') && this.epoch < this.#options.log.epoch;
+    return (this.role === 'leader' || this.role === 'lost') && this.epoch < this.#options.database.epoch;
   }
 
   get isQuiet(): boolean {
-    if (!this.shards.every((shard) => shard.isQuiet)) return false;
-    return this.role === 'leader' ? this.#unheld.length === 0 : this.#position === this.#options.log.rows.length;
+    if (this.#mail.length > 0 || !this.shards.every((shard) => shard.isQuiet)) return false;
+    if (this.role === 'leader') return this.gateway.isAllHeld(this.#replication);
+    return this.#follower.applied === this.#options.database.end && this.#follower.isIdle;
+  }
+
+  /** True for a row that this process counts as held. */
+  holds({ stream, sequence }: LogRow): boolean {
+    return this.isUp && this.#replication.held(stream) >= sequence;
+  }
+
+  /** The last sequences that are held, of all streams together. */
+  get heldRows(): number {
+    const streams = [...this.shards.map(({ shard }) => shard), ...GATEWAY_STREAMS];
+    return streams.reduce((sum, stream) => sum + this.#replication.held(stream), 0);
   }
 
   get balances(): Balances {
     return new Balances(this.#memory.balances);
   }
 
+  get #replication(): Replication {
+    return new Replication(this.#memory.replication);
+  }
+
   async start(): Promise<void> {
-    const { shards, directory, log } = this.#options;
+    const { shards, directory, database, name } = this.#options;
     this.#memory = {
-      balances: createBalances(shards),
+      balances: cleared(this.#balances, 1 + shards),
       progress: Progress.create(shards),
       replication: Replication.create(shards),
     };
     this.shards = Array.from({ length: shards }, (_, shard) => {
-      return new ClusterShard({ ...this.#options, shard }, this.#memory);
+      return new ClusterShard({ ...this.#options, shard, gateway: this.gateway }, this.#memory);
     });
     this.starts++;
     for (const shard of this.shards) {
       await shard.start(this.#knownHeads[shard.shard]!, `${this.starts}`);
       this.setAside += shard.setAside;
     }
-    this.#position = Math.min(...this.shards.map((shard) => log.positionOf(shard.shard, shard.engine.sequence)));
+    this.gateway.start(database);
     this.#maker = new SnapshotMaker({
       keys: this.shards.map(() => TEST_KEY),
       journalPaths: this.shards.map(({ journalPath }) => journalPath),
@@ -109,25 +143,64 @@ export class Member {
       everyRecords: 1,
       keepRecords: KEEP_RECORDS,
     });
+    this.log = new FakeLog(database, name);
+    this.#timing = new ManualTiming(this.#options.nowMs());
+    this.#mail = [];
+    this.#reported = -1;
+    const progress = new Progress(this.#memory.progress);
+    this.#follower = new LogFollower(shards, {
+      postRows: (shard, rows) => this.shards[shard]!.inbox.push(...rows),
+      committed: (shard) => progress.committed(shard),
+      applyRow: (row) => this.gateway.apply(row),
+      durable: (stream) => this.gateway.durable(stream),
+    });
+    this.#member = this.#newMember();
     this.role = 'standby';
+    this.reason = '';
+    await this.#open();
   }
 
-  /** The process is killed. What it has sent to the log may arrive. */
-  kill(): void {
+  #newMember(): Member {
+    const outboxes = new Outboxes([...this.shards.map(({ outboxBuffer }) => outboxBuffer), this.gateway.outboxBuffer]);
+    return new Member({
+      options: { holder: this.name, memory: this.#memory.replication, commandRings: [] },
+      log: this.log,
+      outboxes: {
+        take: (mostBytes) => outboxes.take(mostBytes),
+        isEmpty: () => outboxes.isEmpty(),
+        end: () => {},
+        watch: (onRows) => {
+          this.#onRows = onRows;
+        },
+      },
+      order: { put: () => {} },
+      timing: this.#timing,
+      post: (message) => this.#mail.push(message),
+    });
+  }
+
+  /** The log is opened at once: what a start waits for is not simulated. */
+  async #open(): Promise<void> {
+    void this.#member.open();
+    this.log.settle();
+    await promisesKept();
+    assert.ok('opened' in this.#mail[0]!, 'a log that can be reached opens');
+  }
+
+  /** The process is killed, or the power goes. What it has sent to the log may arrive. */
+  async kill(isPowerCut: boolean): Promise<void> {
     assert.ok(this.isUp, 'a process that runs is killed');
-    const isLeader = this.role === 'leader';
-    const rows = this.shards.flatMap((shard) => shard.die());
-    if (isLeader && !this.#isResolving && rows.length > 0 && this.#random.chance(50)) {
-      this.#unheld.push(...rows);
-      this.#ship();
+    for (const shard of this.shards) shard.die(isPowerCut);
+    if (this.role === 'leader' && this.#random.chance(50)) {
+      this.#onRows();
+      await promisesKept();
     }
-    this.connection.cut();
-    Object.assign(this, { role: 'down', shards: [] });
-    this.#isReading = false;
-    this.#isResolving = false;
-    this.#unheld = [];
-    this.#sent = 0;
-    this.#underWay = 0;
+    this.log.cut('write', this.#random.chance(70));
+    this.log.cut('read', false);
+    this.gateway.die(isPowerCut, this.#random);
+    this.role = 'down';
+    this.shards = [];
+    this.#onRows = () => {};
   }
 
   stop(): void {
@@ -135,27 +208,54 @@ export class Member {
     this.role = 'down';
   }
 
-  cut(): void {
-    this.connection.cut();
-    this.#isReading = false;
-    if (this.role === 'leader') this.#resolve();
+  /** The time of the process goes on, up to now. @returns whether anything happened that promises may follow. */
+  tick(): boolean {
+    if (this.#options.nowMs() > this.#syncedMs + SYNC_MS) {
+      this.gateway.sync();
+      this.#syncedMs = this.#options.nowMs();
+    }
+    return this.#timing.advance(this.#options.nowMs() - this.#timing.nowMs());
   }
 
-  /** One turn of the replication thread. */
+  /** The replication thread looks into the outboxes, and the gateway reads a message of it. */
   turn(): void {
-    switch (this.role) {
-      case 'standby':
-        if (this.#random.chance(10)) this.connection.send({ kind: 'take', holder: this.name });
-        else this.#read();
-        break;
-      case 'promoting':
-        this.#promote();
-        break;
-      case 'leader':
-        this.#collect();
-        if (this.#random.chance(20)) this.connection.send({ kind: 'renew', epoch: this.epoch });
-        else this.#ship();
+    this.#onRows();
+    const message = this.#mail.shift();
+    if (message !== undefined) this.#read(message);
+    if (this.role === 'promoting') this.#promote();
+    if (this.role !== 'standby' && this.role !== 'promoting') {
+      if (this.role !== 'leader') return;
+      this.gateway.deliver(this.#replication);
+      this.#member.receive({ numbered: this.#options.database.held });
+      return;
     }
+    const { applied, durable } = this.#follower;
+    if (applied + durable === this.#reported) return;
+    this.#reported = applied + durable;
+    this.#member.receive({ applied, durable });
+    this.#member.receive({ numbered: applied });
+  }
+
+  #read(message: ReplicationMessage): void {
+    if ('opened' in message) {
+      const ofShards = this.shards.map(({ shard, engine }) => ({ stream: shard, sequence: engine.sequence }));
+      this.#member.receive({ follow: [...ofShards, ...this.gateway.ends()] });
+    } else if ('rows' in message) this.#follower.receive(message.rows, message.end, message.asOfMs);
+    else if ('role' in message && message.role === 'leader') this.role = 'promoting';
+    else if ('lost' in message) {
+      this.role = 'lost';
+      this.reason = message.lost;
+    }
+  }
+
+  /** Every row is applied, every shard restores, and then all lead (BALANCES-3). */
+  #promote(): void {
+    if (!this.#follower.isIdle || this.shards.some(({ inbox }) => inbox.length > 0)) return;
+    for (const shard of this.shards) shard.restore();
+    for (const shard of this.shards) shard.lead();
+    this.gateway.lead();
+    this.#member.receive({ mayLead: true });
+    this.role = 'leader';
   }
 
   /** Makes snapshots, as far as the read models follow, and notes the heads. @param kept by shard. */
@@ -170,94 +270,19 @@ export class Member {
     this.#maker.makeDue(true);
   }
 
-  #hear(answer: Answer, request: Request): void {
-    switch (answer.kind) {
-      case 'take':
-        if (answer.taken === null || this.role !== 'standby') return;
-        this.epoch = answer.taken.epoch;
-        this.#lastHeld = answer.taken.end;
-        this.role = 'promoting';
-        return;
-      case 'read':
-        this.#isReading = false;
-        for (const row of answer.rows) this.shards[row.stream]!.inbox.push(row);
-        this.#position = answer.rows.at(-1)?.position ?? this.#position;
-        return;
-      case 'renew':
-        if (!answer.isLeader) this.role = 'lost';
-        return;
-      case 'append':
-        this.#underWay--;
-        assert.ok(request.kind === 'append');
-        if (answer.isAdded) this.#held(request.rows.length);
-        else if (!this.#isResolving) this.#resolve();
-        return;
-      case 'resolve':
-        this.#isResolving = false;
-        if (!answer.isLeader) {
-          this.role = 'lost';
-          return;
-        }
-        for (const { stream, sequence } of answer.rows) {
-          const { stream: ownStream, sequence: ownSequence } = this.#unheld[0]!;
-          assert.deepEqual({ stream, sequence }, { stream: ownStream, sequence: ownSequence }, 'only a leader appends');
-          this.#held(1);
-        }
-        this.#nextAfter = this.#lastHeld;
-        this.#sent = 0;
-    }
+  /** For a comparison: the rows of the gateway's streams. */
+  gatewayRows(): readonly string[] {
+    return GATEWAY_STREAMS.map((stream) => this.gateway.digest(stream));
   }
+}
 
-  #read(): void {
-    if (this.#isReading) return;
-    this.#isReading = true;
-    this.connection.send({ kind: 'read', after: this.#position });
+/** The cells of the few accounts that a world has, and the last cell of each row, are zero again. */
+function cleared(balances: SharedArrayBuffer, rows: number): SharedArrayBuffer {
+  const cells = balances.byteLength / 8 / rows;
+  const words = new BigInt64Array(balances);
+  for (let row = 0; row < rows; row++) {
+    words.fill(0n, row * cells, row * cells + WORLD_ACCOUNTS);
+    words[(row + 1) * cells - 1] = 0n;
   }
-
-  /** The tail is read to its end and applied, every shard restores, and then all lead (BALANCES-3). */
-  #promote(): void {
-    if (this.#position < this.#lastHeld) {
-      this.#read();
-      return;
-    }
-    if (this.shards.some(({ inbox }) => inbox.length > 0)) return;
-    const replication = new Replication(this.#memory.replication);
-    for (const shard of this.shards) shard.restore();
-    for (const { shard, engine } of this.shards) replication.setHeld(shard, engine.sequence);
-    for (const shard of this.shards) shard.lead();
-    this.#nextAfter = this.#lastHeld;
-    this.role = 'leader';
-  }
-
-  /** The rows of one shard keep their order; between shards any does, for a shard only spends what is held. */
-  #collect(): void {
-    for (let count = this.#random.below(4); count > 0; count--) {
-      const row = this.#random.pick(this.shards).outbox.next();
-      if (row !== null) this.#unheld.push(row);
-    }
-  }
-
-  #ship(): void {
-    if (this.#isResolving || this.#underWay >= MOST_UNDER_WAY) return;
-    const rows = this.#unheld.slice(this.#sent, this.#sent + 1 + this.#random.below(MOST_ROWS_SENT));
-    if (rows.length === 0) return;
-    this.connection.send({ kind: 'append', epoch: this.epoch, after: this.#nextAfter, rows });
-    this.#sent += rows.length;
-    this.#nextAfter += rows.length;
-    this.#underWay++;
-  }
-
-  #resolve(): void {
-    this.#isResolving = true;
-    this.#underWay = 0;
-    this.connection.cut();
-    this.connection.send({ kind: 'resolve', epoch: this.epoch, lastHeld: this.#lastHeld });
-  }
-
-  #held(count: number): void {
-    const replication = new Replication(this.#memory.replication);
-    for (const { stream, sequence } of this.#unheld.splice(0, count)) replication.setHeld(stream, sequence);
-    this.#sent = Math.max(0, this.#sent - count);
-    this.#lastHeld += count;
-  }
+  return balances;
 }

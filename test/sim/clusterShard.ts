@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { Engine } from '../../engine/core/engine.ts';
 import { Journal } from '../../engine/journal/journal.ts';
 import { ReplicatedJournal } from '../../engine/journal/replicatedJournal.ts';
-import { rejoin } from '../../engine/replication/rejoin.ts';
+import { firstSequenceOf } from '../../engine/journal/row.ts';
+import { type LoggedRows, rejoin } from '../../engine/replication/rejoin.ts';
 import { Follower } from '../../engine/shard/follower.ts';
 import { ShardLoop } from '../../engine/shard/loop.ts';
 import { Outlet } from '../../engine/shard/outlet.ts';
@@ -26,28 +27,25 @@ import { ANY_COMMAND } from '../../shared/wire/commands.ts';
 import { decodeEvent } from '../../shared/wire/events.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { readSafe } from '../../shared/wire/record.ts';
-import {
-  type LogRow,
-  type NewRow,
-  OutboxConsumer,
-  OutboxProducer,
-  Replication,
-} from '../../shared/wire/replication.ts';
+import { type LogRow, OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import { FakeBatches } from '../support/batchVerifier.ts';
 import { DOMAIN } from '../support/engine.ts';
+import type { FakeDatabase } from '../support/fakeDatabase.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 import type { Random } from '../support/random.ts';
-import type { SimLog } from './clusterLog.ts';
+import type { SimGateway } from './clusterGateway.ts';
 import { type Command, marketOf, send, simVerifier } from './command.ts';
 import type { Conversation } from './conversation.ts';
-import { Image } from './image.ts';
+import { cutDuringCommit, Image } from './image.ts';
 import { ROWS_OF_RECORD } from './simShard.ts';
 
 /** Small, so that both rings are full now and then. */
 const RING_BYTES = 8192;
 const OUTBOX_BYTES = 4096;
+/** Of the requests so many have a key. */
+const ANSWERED_EVERY = 4;
 
 export type MemberMemory = {
   readonly balances: SharedArrayBuffer;
@@ -55,13 +53,22 @@ export type MemberMemory = {
   readonly replication: SharedArrayBuffer;
 };
 
+/** Every published record is compared with one of these. */
+export type Fact = { readonly timeMs: number; readonly command: number };
+
+/** By epoch, shard and record: the changes of the gateway that its command rests on. */
+export type Needs = Map<string, number>;
+
 type ClusterShardOptions = {
   readonly shard: number;
   readonly shards: number;
   readonly directory: string;
   readonly random: Random;
   readonly keccak: Keccak256;
-  readonly log: SimLog;
+  readonly database: FakeDatabase;
+  readonly gateway: SimGateway;
+  readonly facts: readonly Map<number, Fact>[];
+  readonly needs: Needs;
   readonly nowMs: () => number;
   readonly holders: readonly number[];
 };
@@ -73,7 +80,7 @@ type Nets = { readonly sequence: number; readonly micro: readonly number[] };
 
 export class ClusterShard {
   readonly journalPath: string;
-  readonly outbox: OutboxConsumer;
+  readonly outboxBuffer = createRingBuffer(OUTBOX_BYTES);
   engine!: Engine;
   phase: Phase = 'readAhead';
   /** Rows that the replication thread has posted and the shard has not applied. */
@@ -86,7 +93,6 @@ export class ClusterShard {
   setAside = 0;
   readonly #options: ClusterShardOptions;
   readonly #memory: MemberMemory;
-  readonly #outboxBuffer = createRingBuffer(OUTBOX_BYTES);
   readonly #commandRing = createRingBuffer(RING_BYTES);
   readonly #eventRing = createRingBuffer(RING_BYTES);
   readonly #commandsIn = new RingProducer(this.#commandRing);
@@ -100,12 +106,13 @@ export class ClusterShard {
   #published = 0;
   #unheldNets: Nets[] = [];
   #arrivedMs = 0;
+  /** By request: the changes of the gateway before it. */
+  readonly #changesBefore = new Map<number, number>();
 
   constructor(options: ClusterShardOptions, memory: MemberMemory) {
     this.#options = options;
     this.#memory = memory;
     this.journalPath = join(options.directory, `journal-${options.shard}.db`);
-    this.outbox = new OutboxConsumer(this.#outboxBuffer);
   }
 
   get shard(): number {
@@ -129,11 +136,12 @@ export class ClusterShard {
 
   /** A new thread: files and log are compared, and the shard follows from where they agree. */
   async start(knownHead: KnownHead, time: string): Promise<void> {
-    const { shard, shards, directory, log, keccak } = this.#options;
+    const { shard, shards, directory, database, keccak } = this.#options;
     const file = { shard, shards, directory, journalPath: this.journalPath, key: TEST_KEY, knownHead };
-    const { sequence, setAside } = await rejoin(file, log.rowsOf(shard), time);
+    const { sequence, setAside } = await rejoin(file, loggedRows(database, shard), time);
     if (setAside !== null) this.setAside = setAside.to - sequence;
-    assert.ok(sequence <= log.endOf(shard), 'what only one machine has is set aside');
+    const logged = database.ends().find(({ stream }) => stream === shard)?.sequence ?? 0;
+    assert.ok(sequence <= logged, 'what only one machine has is set aside');
     this.#journal = Journal.open({ ...file, journalSync: 'full' });
     this.#checks = new ShardChecks({
       digests: digestsBy(hasherFor(DOMAIN, keccak)),
@@ -164,7 +172,7 @@ export class ClusterShard {
   lead(): void {
     const { shard } = this.#options;
     const replication = new Replication(this.#memory.replication);
-    const outbox = new OutboxProducer(this.#outboxBuffer);
+    const outbox = new OutboxProducer(this.outboxBuffer);
     const journal = new ReplicatedJournal({ shard, journal: this.#journal, replication, outbox });
     this.#loop = new ShardLoop({
       shard,
@@ -183,7 +191,9 @@ export class ClusterShard {
       const requestId = words[word + ANY_COMMAND.requestId]!;
       const timeMs = readSafe(words, word + ANY_COMMAND.timeMs);
       this.conversation?.willRun(engine, requestId, timeMs, this.#arrivedMs);
+      const before = engine.sequence;
       submit(words, bytes, word, isOvertaking);
+      if (engine.sequence > before) this.#noteNeed(requestId, engine.sequence);
     };
   }
 
@@ -191,8 +201,17 @@ export class ClusterShard {
   send(command: Command, timeMs: number): boolean {
     const requestId = this.conversation?.nextRequestId() ?? 1;
     const isSent = send(this.#commandsIn, requestId, timeMs, command, this.#toIndex);
-    if (isSent) this.conversation?.wasSent(command, timeMs);
+    if (isSent && this.conversation !== null) {
+      this.conversation.wasSent(command, timeMs);
+      this.#changesBefore.set(requestId, this.#options.gateway.changes);
+    }
     return isSent;
+  }
+
+  #noteNeed(requestId: number, sequence: number): void {
+    const changes = this.#changesBefore.get(requestId);
+    const epoch = new Replication(this.#memory.replication).epoch();
+    if (changes !== undefined) this.#options.needs.set(`${epoch}/${this.shard}/${sequence}`, changes);
   }
 
   /** One turn, as shard/turns.ts and shard/follower.ts take them. */
@@ -243,26 +262,37 @@ export class ClusterShard {
       const event = decodeEvent(words, word);
       if (event.name === 'RECORD') this.#checkRecord(event);
       this.conversation?.hear(words, word);
+      if (event.name === 'REPLY' && event.requestId % ANSWERED_EVERY === 0) {
+        this.#options.gateway.answer(`${this.shard}/${event.requestId}`);
+      }
     }
     this.#eventsOut.release();
   }
 
   /**
    * The process ends at whatever turn it is; of a commit under way the file may have nothing, and the outbox the row.
-   * @returns rows that were on their way to the log.
+   * When the power goes, a commit may be on the disk in part.
    */
-  die(): NewRow[] {
+  die(isPowerCut: boolean): void {
     const { random } = this.#options;
     let image = Image.take(this.journalPath);
-    if (this.#loop !== null && this.phase === 'commit' && random.chance(70)) {
-      this.#loop.commit();
-      if (random.chance(50)) image = Image.take(this.journalPath);
+    if (random.chance(70) && this.#commitSome()) {
+      const after = Image.take(this.journalPath);
+      if (isPowerCut) image = cutDuringCommit(image, after, random);
+      else if (random.chance(50)) image = after;
     }
-    const rows: NewRow[] = [];
-    for (let row = this.outbox.next(); row !== null; row = this.outbox.next()) rows.push(row);
     this.#journal.close();
     image.write(this.journalPath);
-    return rows;
+  }
+
+  /** @returns whether a commit was due at this turn. */
+  #commitSome(): boolean {
+    if (this.#loop === null) {
+      const rows = this.inbox.splice(0, 2);
+      this.#follower.apply(rows);
+      return rows.length > 0;
+    }
+    return this.phase === 'commit' && this.#loop.commit();
   }
 
   stop(): void {
@@ -271,7 +301,7 @@ export class ClusterShard {
 
   /** SIMMEMBER-1 and SIMMEMBER-2. */
   #checkRecord({ shardSequence, timeMs, command }: { shardSequence: number; timeMs: number; command: number }): void {
-    const fact = this.#options.log.facts[this.shard]!.get(shardSequence);
+    const fact = this.#options.facts[this.shard]!.get(shardSequence);
     assert.deepEqual({ timeMs, command }, fact, `SIMMEMBER-1: record ${shardSequence} of shard ${this.shard}`);
     assert.equal(shardSequence, this.#published + 1, 'SIMMEMBER-2: records are published in order, each once');
     this.#published = shardSequence;
@@ -309,4 +339,22 @@ export class ClusterShard {
   }
 
   readonly #toIndex = (market: number): number => marketOf(this.shard, this.#options.shards, market);
+}
+
+/** For a member that comes back, as journals.ts asks for them. */
+function loggedRows(database: FakeDatabase, shard: number): LoggedRows {
+  const oldest = (): LogRow | null => {
+    const name = database.firstAfter(shard, 0);
+    return name === null ? null : database.rowOf(shard, name.sequence);
+  };
+  return {
+    oldest: async () => oldest(),
+    row: async (sequence) => database.rowOf(shard, sequence)?.bytes ?? null,
+    range: async () => {
+      if (database.epoch === 0) return null;
+      const first = oldest();
+      const end = database.ends().find(({ stream }) => stream === shard);
+      return first === null ? { after: 0, last: 0 } : { after: firstSequenceOf(first) - 1, last: end!.sequence };
+    },
+  };
 }

@@ -1,7 +1,9 @@
 /**
- * A cluster on a virtual clock in one thread: three members over one log, clients that send, and everything that can go
- * wrong in an order that only the seed decides: the way to the log is cut, what was sent arrives late, processes die at
- * any turn, and leases end while their holder does not know.
+ * A cluster on a virtual clock in one thread: three members over one log in a database with two standbys, clients that
+ * send, and everything that can go wrong in an order that only the seed decides. The way to the database is slow or
+ * cut, and what was sent arrives late. A commit is answered with a warning, or never. Another server of the database
+ * takes over. Processes die at any turn, the power of a machine goes, and a replication thread stands still for longer
+ * than its lease, so that two members believe that they lead.
  *
  * Invariants, besides those of the members and of the oracle:
  *   CLUSTER-1  A new leader has every record that was published anywhere, and what its journal has of commands without
@@ -9,20 +11,29 @@
  *   CLUSTER-2  Available funds never exceed those whose records the log holds, and are never negative. When no command
  *              is under way they are the sum of the shards' nets.
  *   CLUSTER-3  When all have followed, the journals of all members are the same byte for byte, and so are their states.
+ *   CLUSTER-4  An answer that a client has is known to every later leader, and a command is in the log only behind the
+ *              changes of the gateway that it rests on.
+ *   CLUSTER-5  When a server of the database takes over that lacks rows, each member that has them stops and holds
+ *              nothing more, unless a leader to which they were not held adds the same rows at the same positions.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { checkInvariants } from '../../engine/core/invariants.ts';
-import type { Row } from '../../engine/journal/row.ts';
+import { firstSequenceOf, JournalHead, type Row } from '../../engine/journal/row.ts';
+import { RowReader } from '../../engine/journal/rowReader.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
+import { ANY_COMMAND } from '../../shared/wire/commands.ts';
+import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 import { stateOf } from '../support/engine.ts';
+import { FakeDatabase } from '../support/fakeDatabase.ts';
+import { TEST_KEY } from '../support/journalKey.ts';
+import { promisesKept } from '../support/manualTiming.ts';
 import { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
-import { SimLog } from './clusterLog.ts';
-import { Member } from './clusterMember.ts';
-import type { ClusterShard } from './clusterShard.ts';
+import { SimMember } from './clusterMember.ts';
+import type { ClusterShard, Fact, Needs } from './clusterShard.ts';
 import { type Command, marketOf, show } from './command.ts';
 import { Conversation } from './conversation.ts';
 import { ACCOUNTS, Flow } from './flow.ts';
@@ -30,15 +41,22 @@ import { Oracle } from './oracle.ts';
 import { ROWS_OF_RECORD } from './simShard.ts';
 
 const MEMBERS = 3;
-const SHARDS = 2;
+const MOST_SHARDS = 3;
 const START_MS = 1_800_000_000_000;
 const HOLDERS = [0, ...ACCOUNTS];
 /** Commands after which all is answered, followed and compared. */
-const COMPARE_EVERY = 150;
+const COMPARE_EVERY = 500;
 const LOG_LINES = 60;
+/** Commands that clients send at a time. */
+const MOST_SENT = 16;
+/** Between two steps. */
+const MOST_STEP_MS = 10;
 /** Several leases: another leads meanwhile, and the member does not know. */
-const LONGEST_SILENCE_STEPS = 12_000;
+const LONGEST_SILENCE_STEPS = 3000;
+const LONGEST_PAUSE_MS = 3000;
 const MOST_TURNS = 200_000;
+const LOSS_STEPS = 300;
+const LOSS_TURNS = 2000;
 /** References of deposits that only a deposed leader gets. */
 const FIRST_LOST_REFERENCE = 1_000_000;
 
@@ -48,7 +66,16 @@ export type ClusterTotals = {
   fills: number;
   takeovers: number;
   deaths: number;
+  powerCuts: number;
   cuts: number;
+  /** Commits that were answered with a warning. */
+  warnings: number;
+  failovers: number;
+  /** Servers that took over and lacked what was held. */
+  losses: number;
+  /** Changes and answers of the gateway. */
+  changes: number;
+  answers: number;
   /** Commands that a leader ran which had been deposed. */
   lost: number;
   /** Records that were set aside. */
@@ -64,38 +91,69 @@ export class ClusterWorld {
     fills: 0,
     takeovers: 0,
     deaths: 0,
+    powerCuts: 0,
     cuts: 0,
+    warnings: 0,
+    failovers: 0,
+    losses: 0,
+    changes: 0,
+    answers: 0,
     lost: 0,
     setAside: 0,
   };
   readonly log: string[] = [];
   readonly #random: Random;
-  readonly #members: Member[];
+  readonly #shards: number;
+  readonly #members: SimMember[];
   readonly #talks: Talk[];
-  readonly #replicated: SimLog;
+  readonly #database: FakeDatabase;
+  readonly #facts: Map<number, Fact>[];
+  readonly #heads: JournalHead[];
+  readonly #reader = new RowReader('of the log', TEST_KEY);
+  readonly #needs: Needs = new Map();
+  /** The changes of the gateway that the log holds. */
+  #heldChanges = 0;
   /** The member that clients talk to, and its epoch. */
-  #leader: Member | null = null;
+  #leader: SimMember | null = null;
   #step = 0;
-  /** Members between which and the log nothing moves before a step. */
-  readonly #stuck = new Map<Member, number>();
+  #clockMs = START_MS;
+  /** Members whose replication thread stands still before a step. */
+  readonly #stuck = new Map<SimMember, number>();
   #nowMs = START_MS;
   #lostReference = FIRST_LOST_REFERENCE;
+  /** A standby of the database gets nothing. */
+  #isLagging = false;
 
   constructor(seed: number, directory: string, keccak: Keccak256) {
     const random = new Random(seed);
     this.#random = random;
-    this.#replicated = new SimLog(SHARDS, () => this.#step);
-    this.#talks = Array.from({ length: SHARDS }, (_, shard) => {
-      const oracle = new Oracle(true, ROWS_OF_RECORD, SHARDS);
+    const shards = random.between(1, MOST_SHARDS);
+    this.#shards = shards;
+    this.#database = new FakeDatabase(() => this.#clockMs);
+    this.#database.onHeld = (row) => this.#held(row);
+    this.#facts = Array.from({ length: shards }, () => new Map());
+    this.#heads = this.#facts.map(() => new JournalHead(0, 0, 0));
+    this.#talks = Array.from({ length: shards }, (_, shard) => {
+      const oracle = new Oracle(true, ROWS_OF_RECORD, shards);
       oracle.nowMs = START_MS;
-      const flow = new Flow({ random, oracle, shard, shards: SHARDS, nowMs: START_MS, isRehearsal: false, keccak });
+      const flow = new Flow({ random, oracle, shard, shards, nowMs: START_MS, isRehearsal: false, keccak });
       return { oracle, flow, conversation: new Conversation(oracle, flow) };
     });
     this.#members = Array.from({ length: MEMBERS }, (_, index) => {
       const own = join(directory, `${index}`);
       mkdirSync(own);
-      const [name, log, nowMs] = [`member ${index}`, this.#replicated, () => this.#nowMs];
-      return new Member({ name, shards: SHARDS, directory: own, random, keccak, log, nowMs, holders: HOLDERS });
+      return new SimMember({
+        name: `member ${index}`,
+        shards,
+        directory: own,
+        random,
+        keccak,
+        database: this.#database,
+        facts: this.#facts,
+        needs: this.#needs,
+        nowMs: () => this.#clockMs,
+        holders: HOLDERS,
+      });
     });
   }
 
@@ -112,9 +170,11 @@ export class ClusterWorld {
       compareAt = totals.commands + COMPARE_EVERY;
     }
     await this.#settle();
+    await this.#loseRows();
     for (const member of this.#members) {
+      totals.answers += member.gateway.delivered.length;
       totals.setAside += member.setAside;
-      member.stop();
+      if (member.isUp) member.stop();
     }
     for (const { conversation } of this.#talks) {
       totals.accepted += conversation.accepted;
@@ -128,39 +188,90 @@ export class ClusterWorld {
     const member = random.pick(this.#members);
     const dice = random.below(10_000);
     this.#step++;
+    this.#clockMs += random.below(MOST_STEP_MS + 1);
     if (!member.isUp) {
       if (dice < 300) await this.#start(member);
       return;
     }
+    const goesOn = (this.#stuck.get(member) ?? 0) <= this.#step;
+    let hasMoved = goesOn && member.tick();
     if (dice < 1200) this.#sendSome();
-    else if (dice < 4500) for (let turns = random.below(8); turns >= 0; turns--) random.pick(member.shards).turn();
-    else if (dice < 6000) random.pick(member.shards).listen(random.below(60));
-    else if (dice < 7400) member.turn();
-    else if (dice < 9600) this.#move(member);
-    else if (dice < 9700) member.connection.arriveLate();
-    else if (dice < 9730) this.#cut(member);
-    else if (dice < 9745) this.#kill(member);
-    else if (dice < 9765) this.#housekeep(member);
-    else if (dice < 9775) this.#step += random.below(600);
-    else if (dice < 9790) this.#stuck.set(member, this.#step + random.below(LONGEST_SILENCE_STEPS));
-    if (member.isDeposed && random.chance(10)) this.#sendInVain(member);
+    else if (dice < 4500) for (let turns = random.below(24); turns >= 0; turns--) random.pick(member.shards).turn();
+    else if (dice < 5700) random.pick(member.shards).listen(random.below(120));
+    else if (dice < 7400) hasMoved = this.#turn(member, goesOn) || hasMoved;
+    else if (dice < 9000) hasMoved = (goesOn && this.#move(member)) || hasMoved;
+    else if (dice < 9600) this.#replicate();
+    else if (dice < 9700) member.log.serveLate();
+    else await this.#fail(member, dice);
+    if (hasMoved) await promisesKept();
+    if (member.isDeposed && random.chance(30)) this.#sendInVain(member);
     this.#meetLeader();
-    if (member.role === 'lost' && random.chance(2)) this.#kill(member);
+    if (member.role === 'lost' && random.chance(2)) await this.#kill(member, false);
     this.#checkCells();
   }
 
+  async #fail(member: SimMember, dice: number): Promise<void> {
+    const random = this.#random;
+    if (dice < 9730) this.#cut(member);
+    else if (dice < 9745) await this.#kill(member, random.chance(40));
+    else if (dice < 9755) this.#housekeep(member);
+    else if (dice < 9770) this.#clockMs += random.below(LONGEST_PAUSE_MS);
+    else if (dice < 9795) this.#stuck.set(member, this.#step + random.below(LONGEST_SILENCE_STEPS));
+    else if (dice < 9850) this.#warn(member);
+    else if (dice < 9854) this.#failOver();
+    else return;
+    await promisesKept();
+  }
+
+  #turn(member: SimMember, goesOn: boolean): boolean {
+    if (goesOn) member.turn();
+    return goesOn;
+  }
+
   /** Something on the way of the member to the log, or back, arrives. */
-  #move(member: Member): void {
-    if ((this.#stuck.get(member) ?? 0) <= this.#step) member.connection.step();
+  #move(member: SimMember): boolean {
+    const random = this.#random;
+    let hasMoved = false;
+    for (let count = random.below(6); count >= 0; count--) {
+      const purpose = random.chance(50) ? 'write' : 'read';
+      hasMoved = (random.chance(50) ? member.log.serve(purpose) : member.log.deliver(purpose)) || hasMoved;
+    }
+    return hasMoved;
+  }
+
+  /** A standby of the database gets the next writes. */
+  #replicate(): void {
+    const standby = this.#random.chance(50) && !this.#isLagging ? 1 : 0;
+    this.#database.replicate(standby, this.#random.between(1, 4));
+  }
+
+  /** The log holds a row from now on: no failover to a standby in the quorum takes it away. */
+  #held({ stream, sequence, bytes, epoch }: LogRow): void {
+    if (stream === STREAM.CONTROL) this.#heldChanges = sequence;
+    if (stream >= STREAM.CONTROL) return;
+    const head = this.#heads[stream]!;
+    assert.equal(firstSequenceOf({ sequence, bytes }), head.sequence + 1, 'the rows of a stream have no gap');
+    this.#reader.load({ sequence, bytes }, head);
+    this.#reader.show((record) => {
+      const command = record.command.words[record.command.word + ANY_COMMAND.type]! & 0xffff;
+      this.#facts[stream]!.set(record.sequence, { timeMs: record.timeMs, command });
+      const changes = this.#needs.get(`${epoch}/${stream}/${record.sequence}`) ?? 0;
+      assert.ok(changes <= this.#heldChanges, `CLUSTER-4: record ${record.sequence} rests on change ${changes}`);
+    });
   }
 
   #sendSome(): void {
     const leader = this.#leader;
     if (leader === null || !leader.isUp) return;
     const random = this.#random;
+    if (random.chance(5)) {
+      this.totals.changes++;
+      leader.gateway.change(`change ${this.totals.changes}`, random.chance(20));
+    }
+    if (!leader.gateway.maySend) return;
     const shard = random.pick(leader.shards);
     const { flow } = this.#talks[shard.shard]!;
-    for (let count = random.below(6); count >= 0; count--) {
+    for (let count = random.below(MOST_SENT); count >= 0; count--) {
       if (random.chance(10)) this.#nowMs += random.below(4000);
       const timeMs = random.chance(2) ? this.#nowMs - random.below(3000) : this.#nowMs;
       const command = flow.next(timeMs);
@@ -171,7 +282,7 @@ export class ClusterWorld {
   }
 
   /** Clients that do not know of the new leader: nothing of this may have an answer. */
-  #sendInVain(member: Member): void {
+  #sendInVain(member: SimMember): void {
     const account = this.#random.pick(ACCOUNTS);
     const reference = this.#lostReference++;
     const command: Command = { kind: 'funds', account, amount: 1_000_000, isDeposit: true, reference };
@@ -180,14 +291,17 @@ export class ClusterWorld {
     if (shard.send(command, this.#nowMs)) this.totals.lost++;
   }
 
-  /** CLUSTER-1. Clients go to the member that leads in the newest epoch. */
+  /** CLUSTER-1 and CLUSTER-4. Clients go to the member that leads in the newest epoch. */
   #meetLeader(): void {
-    const newest = this.#members.find(({ role, epoch }) => role === 'leader' && epoch === this.#replicated.epoch);
+    const newest = this.#members.find(({ role, epoch }) => role === 'leader' && epoch === this.#database.epoch);
     if (newest === undefined || newest === this.#leader) return;
     for (const shard of this.#leader?.shards ?? []) shard.conversation = null;
     this.#leader = newest;
     this.totals.takeovers++;
     this.#note(`${newest.name} leads in epoch ${newest.epoch}`);
+    for (const { gateway } of this.#members) {
+      for (const text of gateway.delivered) assert.ok(newest.gateway.has(text), `CLUSTER-4: ${text} was answered`);
+    }
     for (const shard of newest.shards) {
       shard.listen();
       const { conversation, oracle } = this.#talks[shard.shard]!;
@@ -199,29 +313,43 @@ export class ClusterWorld {
     }
   }
 
-  async #start(member: Member): Promise<void> {
+  async #start(member: SimMember): Promise<void> {
     await member.start();
     this.#note(`${member.name} is back at ${member.shards.map(({ engine }) => engine.sequence).join(', ')}`);
   }
 
-  #cut(member: Member): void {
+  #cut(member: SimMember): void {
     this.#note(`the way of ${member.name} (${member.role}) to the log is cut`);
     this.totals.cuts++;
-    member.cut();
+    member.log.cut(this.#random.chance(60) ? 'write' : 'read', this.#random.chance(70));
   }
 
-  #kill(member: Member): void {
-    this.#note(`${member.name} (${member.role}) dies, its shards before ${member.shards.map(({ phase }) => phase)}`);
+  #warn(member: SimMember): void {
+    if (!member.log.cancel()) return;
+    this.#note(`a commit of ${member.name} does not wait for the standbys`);
+    this.totals.warnings++;
+  }
+
+  #failOver(): void {
+    this.#note(`a standby takes over at ${this.#database.held} of ${this.#database.end}`);
+    this.totals.failovers++;
+    this.#database.failOver();
+  }
+
+  async #kill(member: SimMember, isPowerCut: boolean): Promise<void> {
+    const how = isPowerCut ? 'loses its power' : 'dies';
+    this.#note(`${member.name} (${member.role}) ${how}, its shards before ${member.shards.map(({ phase }) => phase)}`);
     this.totals.deaths++;
+    if (isPowerCut) this.totals.powerCuts++;
     if (member === this.#leader) {
       // Its clients may have got all that it has published.
       for (const shard of member.shards) shard.listen();
       this.#leader = null;
     }
-    member.kill();
+    await member.kill(isPowerCut);
   }
 
-  #housekeep(member: Member): void {
+  #housekeep(member: SimMember): void {
     member.housekeep((shard) => this.#talks[shard]!.conversation.oracleSequence);
   }
 
@@ -244,26 +372,73 @@ export class ClusterWorld {
     for (let turns = 0; !this.#isQuiet; turns++) {
       assert.ok(turns < MOST_TURNS, `a cluster in which nothing fails gets done: ${this.#where()}`);
       this.#step++;
+      this.#clockMs += MOST_STEP_MS;
+      this.#stuck.clear();
       const member = random.pick(this.#members);
-      if (member.role === 'lost') this.#kill(member);
+      if (member.role === 'lost') await this.#kill(member, false);
       if (!member.isUp) {
         await this.#start(member);
         continue;
       }
-      if (this.#leader === null && random.chance(1)) this.#step += 400;
-      for (let i = 0; i < 4; i++) {
-        member.turn();
-        member.connection.step();
-        // Before a new leader runs what is due by itself: clients are there from its first record on.
-        this.#meetLeader();
-        for (const shard of member.shards) {
-          shard.turn();
-          shard.listen();
-        }
-      }
+      await this.#goOn(member);
       this.#checkCells();
     }
     this.#compare();
+    this.#needs.clear();
+  }
+
+  /** A member of a cluster in which nothing fails. */
+  async #goOn(member: SimMember): Promise<void> {
+    member.tick();
+    for (let i = 0; i < 4; i++) {
+      await promisesKept();
+      member.turn();
+      // Before a new leader runs what is due by itself: clients are there from its first record on.
+      this.#meetLeader();
+      member.log.settle();
+      this.#database.replicate(0);
+      if (!this.#isLagging) this.#database.replicate(1);
+      for (const shard of member.shards) {
+        shard.turn();
+        shard.listen();
+      }
+    }
+    await promisesKept();
+  }
+
+  /** CLUSTER-5. */
+  async #loseRows(): Promise<void> {
+    this.#isLagging = true;
+    for (let steps = 0; steps < LOSS_STEPS; steps++) await this.#takeStep();
+    const before = this.#database.readAfter(0, Number.POSITIVE_INFINITY);
+    // Facts are of rows that are never lost.
+    this.#database.onHeld = () => {};
+    this.#database.failOver('other');
+    const lost = before.filter(({ position }) => position > this.#database.end);
+    const having = this.#members.flatMap((member) => {
+      const rows = lost.filter((row) => member.holds(row));
+      return rows.length === 0 ? [] : { member, rows, heldRows: member.heldRows };
+    });
+    if (having.length === 0) return;
+    this.totals.losses++;
+    this.#note(`a standby takes over that lacks ${lost.length} rows after ${this.#database.end}`);
+    const isBack = (row: LogRow): boolean => isSameRow(this.#database.rowOf(row.stream, row.sequence), row);
+    const isSafe = ({ member, rows }: (typeof having)[number]) => member.role === 'lost' || rows.every(isBack);
+    for (let turns = 0; !having.every(isSafe); turns++) {
+      assert.ok(turns < LOSS_TURNS, `CLUSTER-5: members that have lost rows stop: ${this.#where()}`);
+      this.#clockMs += MOST_STEP_MS;
+      for (const member of this.#members.filter(({ isUp }) => isUp)) {
+        member.tick();
+        await promisesKept();
+        member.log.settle();
+        this.#database.replicate(0);
+        await promisesKept();
+        member.turn();
+      }
+    }
+    for (const { member, heldRows } of having) {
+      if (member.role === 'lost') assert.equal(member.heldRows, heldRows, 'CLUSTER-5: it holds nothing more');
+    }
   }
 
   get #isQuiet(): boolean {
@@ -275,7 +450,7 @@ export class ClusterWorld {
   }
 
   #where(): string {
-    return this.#members.map(({ name, role, epoch }) => `${name} ${role} ${epoch}`).join(', ');
+    return this.#members.map(({ name, role, epoch, reason }) => `${name} ${role} ${epoch} ${reason}`).join(', ');
   }
 
   #compare(): void {
@@ -292,6 +467,9 @@ export class ClusterWorld {
         assertSameRows(rowsOf(twin), rows, `CLUSTER-3: the journal of shard ${shard.shard} of ${other.name}`);
       }
     }
+    for (const member of this.#members) {
+      assert.deepEqual(member.gatewayRows(), leader.gatewayRows(), `CLUSTER-3: the stores of ${member.name}`);
+    }
     for (const [index, account] of HOLDERS.entries()) {
       const net = leader.shards.reduce((sum, { heldNets }) => sum + heldNets[index]!, 0);
       assert.equal(leader.balances.availableMicro(account), net, `CLUSTER-2: account ${account}`);
@@ -301,7 +479,7 @@ export class ClusterWorld {
   #agree(shard: ClusterShard, oracle: Oracle): void {
     checkInvariants(shard.engine.state);
     const { events } = this.#talks[shard.shard]!.conversation;
-    const toIndex = (market: number): number => marketOf(shard.shard, SHARDS, market);
+    const toIndex = (market: number): number => marketOf(shard.shard, this.#shards, market);
     assertAgreement(shard.engine, oracle, (market) => events.frameOf(market), toIndex);
   }
 
@@ -335,4 +513,8 @@ function rowsOf({ journalPath }: ClusterShard): Row[] {
 function assertSameRows(rows: readonly Row[], others: readonly Row[], what: string): void {
   const count = Math.min(rows.length, others.length);
   assert.deepEqual(rows.slice(rows.length - count), others.slice(others.length - count), what);
+}
+
+function isSameRow(row: LogRow | null, other: LogRow): boolean {
+  return row !== null && row.position === other.position && Buffer.from(row.bytes).equals(other.bytes);
 }

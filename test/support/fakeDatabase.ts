@@ -1,0 +1,269 @@
+/**
+ * The database of a replicated log, in memory: a primary and two standbys, of which a commit waits for one (`ANY 1`).
+ * Whoever drives it decides when a statement runs, how far each standby has come, and when a server takes over; the
+ * statements behave as those of statements.ts do on PostgreSQL, with their locks.
+ *
+ *   statement ──► runs at the primary, and waits for locks ──► is written ──► a standby has it ──► visible, answered
+ *                                                                 └── its wait is cancelled ──► visible, not held
+ *
+ * Invariants:
+ *   FAKEDATABASE-1  What was answered without a warning survives every failover to the standby that has the most.
+ *   FAKEDATABASE-2  Of two statements that lock the same, the second runs when the first is visible, or gone.
+ */
+import assert from 'node:assert/strict';
+import type { Lease, LogFacts, RowName } from '../../engine/replication/log.ts';
+import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
+
+const LEASE_MS = 2000;
+
+/** A statement waits for the lock of another one. */
+export const BLOCKED = Symbol('blocked');
+
+/** The number of a write in the order of all, and whether others see it. */
+type Write = {
+  readonly number: number;
+  readonly backend: object;
+  readonly locks: 'append' | 'take' | 'renew';
+  isVisible: boolean;
+};
+type StoredRow = { readonly row: LogRow; readonly write: Write };
+type StoredLease = { readonly lease: Omit<Lease, 'expiresInMs'>; readonly expiresAtMs: number; readonly write: Write };
+
+/** The outcome of a statement that ran; with a write, its answer leaves when that is visible. */
+export type Ran<T> = { readonly answer: T; readonly write: Write | null };
+
+export class FakeDatabase {
+  /** False: no connection is accepted. */
+  isReachable = true;
+  /** It grows with every failover. */
+  timeline = 1;
+  /** Calls with each row as soon as a standby has it, in the order of the log. */
+  onHeld: (row: LogRow) => void = () => {};
+  readonly #nowMs: () => number;
+  /** By position, from 1 on; null where trimmed. */
+  readonly #rows: (StoredRow | null)[] = [];
+  readonly #byName = new Map<string, StoredRow>();
+  readonly #ends = new Map<number, StoredRow[]>();
+  #leases: StoredLease[] = [];
+  #underway: Write[] = [];
+  #writes = 0;
+  /** The last write that each standby has. */
+  #received: [number, number] = [0, 0];
+  #heldRows = 0;
+  #start = 1;
+  readonly #members = new Map<string, number>();
+
+  constructor(nowMs: () => number) {
+    this.#nowMs = nowMs;
+    const write = { number: 0, backend: this, locks: 'take', isVisible: true } as const;
+    this.#leases.push({ lease: { epoch: 0, holder: '', address: '' }, expiresAtMs: 0, write });
+  }
+
+  get epoch(): number {
+    return this.#lease().lease.epoch;
+  }
+
+  /** The last position that is visible. */
+  get end(): number {
+    let end = this.#rows.length;
+    while (end > 0 && this.#rows[end - 1]?.write.isVisible === false) end--;
+    return end;
+  }
+
+  /** The last position that a standby has. */
+  get held(): number {
+    return this.#heldRows;
+  }
+
+  get isAllHeld(): boolean {
+    return Math.max(...this.#received) === this.#writes;
+  }
+
+  // Statements.
+
+  take(backend: object, holder: string, address: string, isForced: boolean): Ran<number | null> | typeof BLOCKED {
+    if (this.#underway.length > 0) return BLOCKED;
+    const { lease, expiresAtMs } = this.#lease();
+    if (!isForced && expiresAtMs > this.#nowMs()) return { answer: null, write: null };
+    const epoch = lease.epoch + 1;
+    const write = this.#write(backend, 'take');
+    this.#leases.push({ lease: { epoch, holder, address }, expiresAtMs: this.#nowMs() + LEASE_MS, write });
+    return { answer: epoch, write };
+  }
+
+  renew(backend: object, epoch: number, leaseMs = LEASE_MS): Ran<boolean> | typeof BLOCKED {
+    if (this.#underway.some(({ locks }) => locks !== 'append')) return BLOCKED;
+    const { lease } = this.#lease();
+    if (lease.epoch !== epoch) return { answer: false, write: null };
+    const write = this.#write(backend, 'renew');
+    this.#leases.push({ lease, expiresAtMs: this.#nowMs() + leaseMs, write });
+    return { answer: true, write };
+  }
+
+  append(backend: object, epoch: number, after: number, rows: readonly NewRow[]): Ran<boolean> | typeof BLOCKED {
+    if (this.#underway.some(({ locks }) => locks === 'take')) return BLOCKED;
+    const isBehind = after === 0 || this.#visible(after) !== null;
+    if (this.#lease().lease.epoch !== epoch || !isBehind) return { answer: false, write: null };
+    const taken = rows.map((row, index) => this.#rows[after + index] ?? this.#byName.get(nameOf(row)));
+    if (taken.some((stored) => stored?.write.isVisible === false)) return BLOCKED;
+    if (taken.some((stored) => stored !== undefined)) throw new Error('duplicate key');
+    const names = rows.map(nameOf);
+    if (new Set(names).size < names.length) throw new Error('duplicate key');
+    assert.equal(this.#rows.length, after, 'rows are written behind the last one');
+    const write = this.#write(backend, 'append');
+    for (const row of rows) this.#add({ row: { ...row, epoch, position: this.#rows.length + 1 }, write });
+    return { answer: true, write };
+  }
+
+  namesFrom(position: number): readonly RowName[] {
+    return this.#visibleFrom(position, Number.POSITIVE_INFINITY);
+  }
+
+  readAfter(position: number, mostBytes: number): readonly LogRow[] {
+    return this.#visibleFrom(position + 1, mostBytes);
+  }
+
+  lease(): Lease {
+    const { lease, expiresAtMs } = this.#lease();
+    return { ...lease, expiresInMs: expiresAtMs - this.#nowMs() };
+  }
+
+  nameAt(position: number): RowName | null {
+    return this.#visible(position)?.row ?? null;
+  }
+
+  rowOf(stream: number, sequence: number): LogRow | null {
+    const stored = this.#byName.get(nameOf({ stream, sequence }));
+    return stored?.write.isVisible === true ? stored.row : null;
+  }
+
+  firstAfter(stream: number, sequence: number): RowName | null {
+    const rows = this.#ends.get(stream) ?? [];
+    return rows.find(({ row, write }) => row.sequence > sequence && write.isVisible)?.row ?? null;
+  }
+
+  ends(): readonly LogRow[] {
+    const last = [...this.#ends.values()].map((rows) => rows.findLast(({ write }) => write.isVisible)?.row);
+    return last.filter((row) => row !== undefined).sort((a, b) => a.stream - b.stream);
+  }
+
+  report(holder: string, position: number): void {
+    this.#members.set(holder, position);
+  }
+
+  facts(): LogFacts {
+    const members = [...this.#members].map(([holder, position]) => {
+      return { holder, address: '', position, version: '', silentMs: 0 };
+    });
+    const start = this.#visibleFrom(1, 1)[0]?.position ?? 0;
+    return { start, end: this.end, logBytes: 0, members, handOver: null, database: null };
+  }
+
+  /** The last row of each stream stays. */
+  trim(): number {
+    const least = Math.min(...this.#members.values());
+    let count = 0;
+    for (let position = this.#start; position <= least && position <= this.end; position++) {
+      const stored = this.#rows[position - 1] ?? null;
+      const rows = this.#ends.get(stored?.row.stream ?? 0) ?? [];
+      if (stored === null || rows.at(-1) === stored) continue;
+      rows.splice(rows.indexOf(stored), 1);
+      this.#byName.delete(nameOf(stored.row));
+      this.#rows[position - 1] = null;
+      if (position === this.#start) this.#start++;
+      count++;
+    }
+    return count;
+  }
+
+  // Faults, and time.
+
+  /** A standby gets what was written, up to a number of writes. */
+  replicate(standby: 0 | 1, most = Number.POSITIVE_INFINITY): void {
+    this.#received[standby] = Math.min(this.#writes, this.#received[standby] + most);
+    const received = Math.max(...this.#received);
+    for (const write of this.#underway) if (write.number <= received) write.isVisible = true;
+    this.#underway = this.#underway.filter(({ isVisible }) => !isVisible);
+    for (; this.#heldRows < this.#rows.length; this.#heldRows++) {
+      const stored = this.#rows[this.#heldRows]!;
+      if (stored !== null && stored.write.number > received) break;
+      if (stored !== null) this.onHeld(stored.row);
+    }
+  }
+
+  /** The wait of a commit for the standbys ends with a warning. */
+  cancel(write: Write): void {
+    write.isVisible = true;
+    this.#underway = this.#underway.filter((other) => other !== write);
+  }
+
+  isHeld({ number }: Write): boolean {
+    return number <= Math.max(...this.#received);
+  }
+
+  /** A standby takes over, the one that has the most or the other one. Every connection is gone. */
+  failOver(which: 'furthest' | 'other' = 'furthest'): void {
+    const last = (which === 'furthest' ? Math.max : Math.min)(...this.#received);
+    this.timeline++;
+    const dropped = this.#rows.splice(this.#rows.findLastIndex((stored) => !isAfter(stored, last)) + 1);
+    for (const stored of dropped) {
+      this.#byName.delete(nameOf(stored!.row));
+      this.#ends.get(stored!.row.stream)!.pop();
+    }
+    this.#leases = this.#leases.filter(({ write }) => write.number <= last);
+    for (const { write } of [...this.#leases, ...this.#rows.filter((stored) => stored !== null)])
+      write.isVisible = true;
+    this.#underway = [];
+    this.#heldRows = Math.min(this.#heldRows, this.#rows.length);
+    // Both follow the new primary. A number is not used again for something else that was lost.
+    this.#received = [last, last];
+    this.#writes = last;
+  }
+
+  #lease(): StoredLease {
+    return this.#leases.findLast(({ write }) => write.isVisible)!;
+  }
+
+  #write(backend: object, locks: Write['locks']): Write {
+    const write = { number: ++this.#writes, backend, locks, isVisible: false };
+    this.#underway.push(write);
+    // Former leases are kept for a failover, which keeps at least what every standby has.
+    const everywhere = Math.min(...this.#received);
+    const firstKept = this.#leases.findLastIndex((stored) => stored.write.number <= everywhere);
+    this.#leases.splice(0, Math.max(0, firstKept));
+    return write;
+  }
+
+  #add(stored: StoredRow): void {
+    const { stream } = stored.row;
+    this.#rows.push(stored);
+    this.#byName.set(nameOf(stored.row), stored);
+    const rows = this.#ends.get(stream) ?? [];
+    this.#ends.set(stream, rows);
+    rows.push(stored);
+  }
+
+  #visible(position: number): StoredRow | null {
+    const stored = this.#rows[position - 1] ?? null;
+    return stored?.write.isVisible === true ? stored : null;
+  }
+
+  #visibleFrom(position: number, mostBytes: number): readonly LogRow[] {
+    const rows: LogRow[] = [];
+    for (let at = Math.max(position, this.#start), bytes = 0; at <= this.#rows.length && bytes < mostBytes; at++) {
+      const stored = this.#visible(at);
+      if (stored === null) continue;
+      rows.push(stored.row);
+      bytes += stored.row.bytes.length;
+    }
+    return rows;
+  }
+}
+
+function isAfter(stored: StoredRow | null, last: number): boolean {
+  return stored !== null && stored.write.number > last;
+}
+
+function nameOf({ stream, sequence }: { readonly stream: number; readonly sequence: number }): string {
+  return `${stream}/${sequence}`;
+}

@@ -1,0 +1,250 @@
+/**
+ * The log of a FakeDatabase as one process has it open: two connections, as those of postgresLog.ts. What is sent
+ * arrives, runs and is answered one step at a time, in order on each connection; a connection may be lost at any
+ * moment, and then what was sent on it may still run, much later, and no one gets the answers.
+ */
+import type { Lease, LogFacts, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
+import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
+import type { StreamEnd } from '../../shared/wire/threads.ts';
+import { BLOCKED, type FakeDatabase, type Ran } from './fakeDatabase.ts';
+
+type Run = (backend: object) => Ran<unknown> | typeof BLOCKED;
+type Statement = {
+  readonly run: Run;
+  readonly resolve: (answer: never) => void;
+  readonly reject: (error: Error) => void;
+};
+type Outcome = { readonly statement: Statement; readonly answer?: unknown; readonly error?: Error };
+
+/** One connection: its statements, in order, and their answers. */
+class Connection {
+  isGone = false;
+  readonly #database: FakeDatabase;
+  readonly #timeline: number;
+  #sent: Statement[] = [];
+  #current: { readonly statement: Statement; readonly ran: Ran<unknown> } | null = null;
+  #outcomes: Outcome[] = [];
+
+  constructor(database: FakeDatabase) {
+    this.#database = database;
+    this.#timeline = database.timeline;
+  }
+
+  get isIdle(): boolean {
+    return this.#sent.length === 0 && this.#current === null && this.#outcomes.length === 0;
+  }
+
+  run<T>(run: (backend: object) => Ran<T> | typeof BLOCKED): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.isGone) reject(new Error('the connection is lost'));
+      else this.#sent.push({ run, resolve, reject } as Statement);
+    });
+  }
+
+  /** The server goes on with the next statement. @returns false when nothing changed. */
+  serve(): boolean {
+    if (this.#timeline !== this.#database.timeline) return false;
+    if (this.#current !== null) {
+      const { statement, ran } = this.#current;
+      if (!ran.write!.isVisible) return false;
+      const isReplicated = this.#database.isHeld(ran.write!);
+      const error = new Error('the database has not waited for its standbys');
+      this.#outcomes.push(isReplicated ? { statement, answer: ran.answer } : { statement, error });
+      this.#current = null;
+      return true;
+    }
+    const statement = this.#sent[0];
+    if (statement === undefined) return false;
+    try {
+      const ran = statement.run(this);
+      if (ran === BLOCKED) return false;
+      if (ran.write === null) this.#outcomes.push({ statement, answer: ran.answer });
+      else this.#current = { statement, ran };
+    } catch (error) {
+      this.#outcomes.push({ statement, error: error as Error });
+    }
+    this.#sent.shift();
+    return true;
+  }
+
+  /** The next answer arrives. @returns false when there is none. */
+  deliver(): boolean {
+    if (this.#timeline !== this.#database.timeline && !this.isGone) this.lose();
+    const outcome = this.isGone ? undefined : this.#outcomes.shift();
+    if (outcome === undefined) return false;
+    if (outcome.error !== undefined) outcome.statement.reject(outcome.error);
+    else outcome.statement.resolve(outcome.answer as never);
+    return true;
+  }
+
+  /** The wait of its commit is cancelled: the answer is a warning. @returns false when none waits. */
+  cancel(): boolean {
+    const write = this.#current?.ran.write;
+    if (write === undefined || write === null || write.isVisible) return false;
+    this.#database.cancel(write);
+    return true;
+  }
+
+  /** The process notices that it is gone. */
+  lose(): void {
+    this.isGone = true;
+    const open = [...this.#outcomes.map(({ statement }) => statement), this.#current?.statement, ...this.#sent];
+    for (const statement of open) statement?.reject(new Error('the connection is lost'));
+  }
+}
+
+export class FakeLog implements ReplicatedLog {
+  readonly #database: FakeDatabase;
+  readonly #holder: string;
+  readonly #connections: { write: Connection | null; read: Connection | null } = { write: null, read: null };
+  /** Lost ones, whose statements may still run. */
+  #late: Connection[] = [];
+
+  constructor(database: FakeDatabase, holder: string) {
+    this.#database = database;
+    this.#holder = holder;
+  }
+
+  // Faults, and the steps of statements.
+
+  /** @returns whether anything moved. */
+  serve(purpose: 'write' | 'read'): boolean {
+    return this.#connections[purpose]?.serve() ?? false;
+  }
+
+  deliver(purpose: 'write' | 'read'): boolean {
+    return this.#connections[purpose]?.deliver() ?? false;
+  }
+
+  /** Everything that can move does. */
+  settle(): boolean {
+    let hasMoved = false;
+    for (const purpose of ['write', 'read'] as const) {
+      while (this.serve(purpose) || this.deliver(purpose)) hasMoved = true;
+    }
+    return hasMoved;
+  }
+
+  cancel(): boolean {
+    return this.#connections.write?.cancel() ?? false;
+  }
+
+  /** @param isLate what was sent may still run */
+  cut(purpose: 'write' | 'read', isLate = true): void {
+    const connection = this.#connections[purpose];
+    if (connection === null) return;
+    connection.lose();
+    if (isLate && !connection.isIdle) this.#late.push(connection);
+    this.#connections[purpose] = null;
+  }
+
+  /** A statement of a lost connection runs. */
+  serveLate(): boolean {
+    const hasMoved = this.#late[0]?.serve() ?? false;
+    if (!hasMoved) this.#late.shift();
+    return hasMoved;
+  }
+
+  // The log.
+
+  async take(isForced: boolean): Promise<{ epoch: number; end: number } | null> {
+    const connection = this.#connection('write');
+    const take = (backend: object) => this.#database.take(backend, this.#holder, `http://${this.#holder}`, isForced);
+    const epoch = await connection.run(take);
+    if (epoch === null) return null;
+    return { epoch, end: await connection.run(() => ({ answer: this.#database.end, write: null })) };
+  }
+
+  lease(): Promise<Lease> {
+    return this.#read(() => this.#database.lease());
+  }
+
+  async renew(epoch: number): Promise<boolean> {
+    return this.#connection('write').run((backend) => this.#database.renew(backend, epoch));
+  }
+
+  async release(epoch: number): Promise<void> {
+    await this.#connection('write').run((backend) => this.#database.renew(backend, epoch, 0));
+  }
+
+  async fence(): Promise<void> {
+    await this.#connection('write').run((backend) => this.#database.take(backend, '', '', true));
+  }
+
+  askHandOver(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  acceptHandOver(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  withdrawHandOver(): Promise<boolean> {
+    return Promise.resolve(false);
+  }
+
+  async append(epoch: number, after: number, rows: readonly NewRow[]): Promise<boolean> {
+    const connection = this.#connections.write;
+    if (connection === null || connection.isGone) throw new Error('the connection to the log is lost');
+    return connection.run((backend) => this.#database.append(backend, epoch, after, rows));
+  }
+
+  async resolve(epoch: number, lastHeld: number): Promise<Resolved> {
+    const connection = this.#connection('write');
+    const reading = connection.run(() => ({ answer: this.#database.namesFrom(lastHeld), write: null }));
+    const renewing = connection.run((backend) => this.#database.renew(backend, epoch));
+    const [rows, isLeader] = await Promise.all([reading, renewing]);
+    const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;
+    return { isLeader, hasLastHeld, rows: rows.filter(({ position }) => position > lastHeld) };
+  }
+
+  readAfter(position: number, mostBytes: number): Promise<readonly LogRow[]> {
+    return this.#read(() => this.#database.readAfter(position, mostBytes));
+  }
+
+  nameAt(position: number): Promise<RowName | null> {
+    return this.#read(() => this.#database.nameAt(position));
+  }
+
+  rowOf(stream: number, sequence: number): Promise<LogRow | null> {
+    return this.#read(() => this.#database.rowOf(stream, sequence));
+  }
+
+  firstAfter(stream: number, sequence: number): Promise<RowName | null> {
+    return this.#read(() => this.#database.firstAfter(stream, sequence));
+  }
+
+  ends(): Promise<readonly StreamEnd[]> {
+    return this.#read(() => this.#database.ends());
+  }
+
+  report(position: number): Promise<void> {
+    return this.#read(() => this.#database.report(this.#holder, position));
+  }
+
+  facts(): Promise<LogFacts> {
+    return this.#read(() => this.#database.facts());
+  }
+
+  trim(): Promise<number> {
+    return this.#read(() => this.#database.trim());
+  }
+
+  async close(): Promise<void> {
+    this.cut('write');
+    this.cut('read');
+  }
+
+  async #read<T>(read: () => T): Promise<T> {
+    return this.#connection('read').run(() => ({ answer: read(), write: null }));
+  }
+
+  #connection(purpose: 'write' | 'read'): Connection {
+    const existing = this.#connections[purpose];
+    if (existing !== null && !existing.isGone) return existing;
+    if (!this.#database.isReachable) throw new Error('no server answers');
+    const connection = new Connection(this.#database);
+    this.#connections[purpose] = connection;
+    return connection;
+  }
+}
