@@ -10,7 +10,7 @@
  *   CALL-4  The bytes of the body belong to uWebSockets.js and are valid in the turn in which the body was complete; a
  *           call that waits before its validation keeps a copy.
  */
-import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
+import type { us_socket_context_t } from 'uWebSockets.js';
 import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
@@ -50,10 +50,26 @@ export type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
 /** A text, or its bytes. */
 export type AnswerBody = string | Buffer;
 
+/** The response of uWebSockets.js as far as it is used, or what stands for it where a front thread has it. */
+export type ServerResponse = {
+  cork(write: () => void): unknown;
+  writeStatus(status: string): unknown;
+  writeHeader(name: string, value: string): unknown;
+  write(piece: AnswerBody): boolean;
+  end(body?: AnswerBody, closesConnection?: boolean): unknown;
+  endWithoutBody(): unknown;
+  close(): unknown;
+  onWritable(handler: (offset: number) => boolean): unknown;
+  onAborted(handler: () => void): unknown;
+  onData(handler: (bytes: ArrayBuffer, isLast: boolean) => void): unknown;
+  getRemoteAddress(): ArrayBuffer;
+  upgrade(data: object, key: string, protocol: string, extensions: string, context: us_socket_context_t | null): void;
+};
+
 /** A call and its answer are carried by a request over HTTP, or by a message on a socket that has logged in. */
 export type Transport = {
   /** Null where there is none: only routes that HTTP alone carries write to it themselves. */
-  readonly response: HttpResponse | null;
+  readonly response: ServerResponse | null;
   /** The client has gone away while the call waited, and nothing has aborted the call. */
   readonly isGone: boolean;
   /** The address at the other end, as its socket has it; empty when there is none any more. */
@@ -116,7 +132,8 @@ export type Upgrade = {
   readonly key: string;
   readonly protocol: string;
   readonly extensions: string;
-  readonly context: us_socket_context_t;
+  /** Null where a front thread keeps it. */
+  readonly context: us_socket_context_t | null;
 };
 
 export class Call {
@@ -232,7 +249,7 @@ export class Call {
   }
 
   /** The response of a call over HTTP. */
-  get response(): HttpResponse {
+  get response(): ServerResponse {
     const { response } = this.transport;
     assert(response !== null, 'call: only HTTP carries the routes that write their answers themselves');
     return response;

@@ -1,11 +1,17 @@
 /**
  * One port with its connections: it listens, counts what is open, and passes requests on. An exchange has a door for
  * everyone and, with ADMIN_PORT, another for its administrators, whose connections no one else can use up.
- * Owner: the gateway thread.
  *
- * Invariant:
+ * A shared door (GATEWAYS) accepts for several threads: each of them has a door that does not listen, and the apps of
+ * these doors get the connections in turn. The port stays that of one socket, so no second program can take it, which
+ * SO_REUSEPORT would allow; the connections are spread evenly, which a hash of addresses does not do for a few.
+ * Owner: the gateway thread, or the front thread that has made it.
+ *
+ * Invariants:
  *   DOOR-1  `connections` is the number of open sockets: uWebSockets.js reports a connection that opens and one that
  *           closes, except that a WebSocket reports its close to its own handler alone.
+ *   DOOR-2  A shared door hands connections to apps of threads that run. Its own app gets them only while there are no
+ *           others: the gateway thread has enough to do.
  */
 import {
   App,
@@ -38,6 +44,8 @@ type DoorOptions = {
   /** 0 lets the system choose. */
   readonly port: number;
   readonly tls: Config['tls'];
+  /** True for a door that accepts for other threads as well. */
+  readonly isShared?: boolean;
   readonly webSocket?: WebSocketEndpoint | undefined;
   /** False: the connection is closed at once. `open` counts it already. */
   readonly onOpened: (response: HttpResponse, open: number) => boolean;
@@ -48,6 +56,12 @@ type DoorOptions = {
 /** LIBUS_LISTEN_EXCLUSIVE_PORT, which the package's types leave out: without it two servers would share a port. */
 const EXCLUSIVE_PORT = 1;
 
+/** An app of any thread, as uWebSockets.js names it to another one. */
+export type AppDescriptor = number;
+
+/** A door that accepts for several threads. */
+export type SharedDoor = Pick<Door, 'addOther' | 'removeOther'>;
+
 /** The door does not listen any more: the exchange has to be started again. */
 export class DoorClosedError extends Error {
   override readonly name = 'DoorClosedError';
@@ -55,7 +69,11 @@ export class DoorClosedError extends Error {
 
 export class Door {
   readonly #options: DoorOptions;
-  #app: TemplatedApp;
+  /** Listens for the apps of all threads; null: this door's own app listens. */
+  readonly #acceptor: SharingApp | null;
+  /** The apps of other threads. */
+  readonly #others = new Set<AppDescriptor>();
+  #app: SharingApp;
   /** Apps with former certificates, which serve the connections that they have accepted. */
   readonly #former: TemplatedApp[] = [];
   #port: number;
@@ -66,10 +84,31 @@ export class Door {
     this.#options = options;
     this.#port = options.port;
     this.#app = this.#makeApp();
+    this.#acceptor = options.isShared === true ? makeApp(options.tls) : null;
+    this.#acceptor?.addChildAppDescriptor(this.#app.getDescriptor());
   }
 
   get connections(): number {
     return this.#connections;
+  }
+
+  /** The app of a door that does not listen, for the thread with the shared one. */
+  get descriptor(): AppDescriptor {
+    return this.#app.getDescriptor();
+  }
+
+  /** DOOR-2. */
+  addOther(descriptor: AppDescriptor): void {
+    if (this.#others.size === 0) this.#acceptor!.removeChildAppDescriptor(this.descriptor);
+    this.#others.add(descriptor);
+    this.#acceptor!.addChildAppDescriptor(descriptor);
+  }
+
+  /** DOOR-2. The thread is about to end, or has another app: none of its connections is cut by this. */
+  removeOther(descriptor: AppDescriptor): void {
+    if (!this.#others.delete(descriptor)) return;
+    this.#acceptor!.removeChildAppDescriptor(descriptor);
+    if (this.#others.size === 0) this.#acceptor!.addChildAppDescriptor(this.descriptor);
   }
 
   /** Starts to listen. Resolves to the port. */
@@ -86,19 +125,31 @@ export class Door {
         this.#port = us_socket_local_port(socket);
         resolve(this.#port);
       };
-      (this.#app as unknown as ExclusiveListener).listen(host, port, EXCLUSIVE_PORT, onListen);
+      (this.#acceptor ?? this.#app).listen(host, port, EXCLUSIVE_PORT, onListen);
     });
   }
 
   /**
    * Reads certificate and key again, for the connections from now on; open ones keep theirs. An app of uWebSockets.js
    * cannot change its files, so a new one listens in place of the other, in the same turn of the event loop: only a
-   * connection that the system has and the app has not accepted in that moment is reset.
+   * connection that the system has and the app has not accepted in that moment is reset. Behind a shared door the new
+   * app takes the place of the other without that: what accepts stays as it is.
    * Throws a ConfigError, and changes nothing, when the files cannot be used; a DoorClosedError when another program
    * has taken the port in between.
    */
   async reloadTls(): Promise<void> {
-    if (this.#options.tls === null || this.#listenSocket === null) return;
+    if (this.#options.tls === null) return;
+    if (this.#acceptor !== null) {
+      const isOwnTurn = this.#others.size === 0;
+      const before = this.descriptor;
+      this.renew();
+      if (isOwnTurn) {
+        this.#acceptor.addChildAppDescriptor(this.descriptor);
+        this.#acceptor.removeChildAppDescriptor(before);
+      }
+      return;
+    }
+    if (this.#listenSocket === null) return;
     // The system gives a port that it chose only to the socket that it chose it for.
     if (this.#options.port === 0) throw new ConfigError('PORT: only a port that is set can get another certificate');
     const fresh = this.#makeApp();
@@ -113,6 +164,13 @@ export class Door {
     }
   }
 
+  /** The same for a door that does not listen: it has another descriptor then. */
+  renew(): void {
+    const fresh = this.#makeApp();
+    this.#former.push(this.#app);
+    this.#app = fresh;
+  }
+
   /** Accepts no more connections. */
   stopListening(): void {
     if (this.#listenSocket !== null) us_listen_socket_close(this.#listenSocket);
@@ -121,15 +179,17 @@ export class Door {
 
   /** Cuts every connection. */
   close(): void {
+    this.#acceptor?.close();
     for (const app of [...this.#former, this.#app]) app.close();
   }
 
-  #makeApp(): TemplatedApp {
+  #makeApp(): SharingApp {
     const { tls, webSocket, onRequest } = this.#options;
     const app = makeApp(tls);
     app.filter(this.#onConnection);
     if (webSocket !== undefined) this.#addWebSocket(app, webSocket);
-    return app.any('/*', (response, request) => onRequest(response, request, null));
+    app.any('/*', (response, request) => onRequest(response, request, null));
+    return app;
   }
 
   #addWebSocket(app: TemplatedApp, { path, behavior }: WebSocketEndpoint): void {
@@ -154,8 +214,12 @@ export class Door {
   };
 }
 
-type ExclusiveListener = {
+/** An app with what the package's types leave out. */
+type SharingApp = TemplatedApp & {
   listen(host: string, port: number, options: number, onListen: (socket: us_listen_socket | false) => void): void;
+  getDescriptor(): AppDescriptor;
+  addChildAppDescriptor(descriptor: AppDescriptor): void;
+  removeChildAppDescriptor(descriptor: AppDescriptor): void;
 };
 
 /** Throws a ConfigError when TLS cannot be used with these files. Called at the start, before any thread runs. */
@@ -164,10 +228,10 @@ export function requireTls(tls: Config['tls']): void {
 }
 
 /** The error of uWebSockets.js says neither which file is wrong nor why. */
-function makeApp(tls: Config['tls']): TemplatedApp {
-  if (tls === null) return App();
+function makeApp(tls: Config['tls']): SharingApp {
+  if (tls === null) return App() as SharingApp;
   try {
-    return SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile });
+    return SSLApp({ cert_file_name: tls.certFile, key_file_name: tls.keyFile }) as SharingApp;
   } catch {
     throw new ConfigError(`TLS_CERT and TLS_KEY: cannot use ${tls.certFile} with ${tls.keyFile}`);
   }

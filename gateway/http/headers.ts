@@ -16,6 +16,9 @@ export const MALFORMED = -2;
 
 const LENGTH_FORM = /^[0-9]{1,15}$/;
 
+/** A request, as far as its headers. */
+export type HeaderLines = Pick<HttpRequest, 'forEach'>;
+
 /** Values as sent; a header that is absent is the empty string. */
 export class RequestHeaders implements Credentials {
   keyId = '';
@@ -46,14 +49,14 @@ export class RequestHeaders implements Credentials {
   #transferEncoding = '';
   #framingLines = 0;
 
-  static of(request: HttpRequest): RequestHeaders {
+  static of(request: HeaderLines): RequestHeaders {
     reading = new RequestHeaders();
     request.forEach(read);
     return reading;
   }
 
   /** All of them; of lines with the same name, the last. */
-  static allOf(request: HttpRequest): Readonly<Record<string, string>> {
+  static allOf(request: HeaderLines): Readonly<Record<string, string>> {
     const all = new Map<string, string>();
     request.forEach((name, value) => {
       all.set(name, value);

@@ -3,8 +3,7 @@
  * written as the value of the first one: uWebSockets.js copies a value as it is, so the lines after the first cost no
  * call of their own.
  */
-import type { HttpResponse } from 'uWebSockets.js';
-import type { AnswerBody, AnswerOptions, Call, Transport } from './call.ts';
+import type { AnswerBody, AnswerOptions, Call, ServerResponse, Transport } from './call.ts';
 import { retryAfterOf } from './refusal.ts';
 
 /** An answer is data: a browser that navigates to one must not show, run or embed anything. */
@@ -17,11 +16,11 @@ const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
 const KEPT_JSON_HEADERS = `application/json\r\n${KEPT_HEADERS}`;
 
 export class HttpTransport implements Transport {
-  readonly response: HttpResponse;
+  readonly response: ServerResponse;
   /** uWebSockets.js reports it, and the call is aborted then. */
   readonly isGone = false;
 
-  constructor(response: HttpResponse) {
+  constructor(response: ServerResponse) {
     this.response = response;
   }
 

@@ -22,7 +22,6 @@
  *   PIPELINE-1  Every call is over exactly once: answered by a stage or its handler, or aborted before it had one.
  *   PIPELINE-2  Nothing thrown by a stage or a handler leaves this file; the call is answered 500.
  */
-import type { HttpRequest } from 'uWebSockets.js';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -36,7 +35,7 @@ import type { Logger } from '../process/log.ts';
 import { collectBody, MAX_BODY_BYTES, refuseTooLarge } from './body.ts';
 import { type Call, type HeldChanges, NOT_RECEIVING } from './call.ts';
 import type { Cors } from './cors.ts';
-import { CHUNKED, MALFORMED, RequestHeaders } from './headers.ts';
+import { CHUNKED, type HeaderLines, MALFORMED, RequestHeaders } from './headers.ts';
 import { type IdentityStage, isFromHere } from './identity.ts';
 import { LongAnswers } from './longAnswers.ts';
 import { requestIds } from './requestIds.ts';
@@ -103,7 +102,7 @@ export class Pipeline {
   }
 
   /** Runs the call through the stages. Its abort handler has been set. */
-  run(call: Call, request: HttpRequest): void {
+  run(call: Call, request: HeaderLines): void {
     this.#inFlight++;
     try {
       this.#receive(call, RequestHeaders.of(request), request);
@@ -168,7 +167,7 @@ export class Pipeline {
   };
 
   /** The stages that need the headers. */
-  #receive(call: Call, headers: RequestHeaders, request: HttpRequest): void {
+  #receive(call: Call, headers: RequestHeaders, request: HeaderLines): void {
     const row = this.#transport(call, headers);
     if (row === null) return;
     const { route } = row;

@@ -8,12 +8,16 @@
  * One request at a time on a connection (RULES.md 6.4): uWebSockets.js has one response per socket. It answers
  * pipelined requests in order as long as each is answered at once, and closes the connection when its parser comes to
  * the next one while an answer is owed. `pause` would not help: it stops the next read, not the parser in this one.
+ *
+ * With front threads (GATEWAYS) the public port is accepted here and its connections are theirs: they pass on what
+ * their clients send, and it runs through the same stages (gateway/front/).
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { peerSubject } from '../limits/clientAddress.ts';
 import type { Config } from '../process/config.ts';
-import { Call, type Upgrade } from './call.ts';
-import { Door, type WebSocketEndpoint } from './door.ts';
+import { Call, type ServerResponse, type Upgrade } from './call.ts';
+import { Door, type SharedDoor, type WebSocketEndpoint } from './door.ts';
+import type { HeaderLines } from './headers.ts';
 import { HttpTransport } from './httpTransport.ts';
 import type { LongAnswers } from './longAnswers.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
@@ -23,6 +27,37 @@ import { SilentConnections } from './silentConnections.ts';
 export type ServerOptions = PipelineOptions & {
   readonly config: PipelineOptions['config'] & Pick<Config, 'host' | 'port' | 'tls'>;
   readonly webSocket?: WebSocketEndpoint;
+  /** The threads that have the connections of the public port; absent: this one has them. */
+  readonly fronts?: Fronts | undefined;
+};
+
+/** A connection of a front thread: WATCHED ones are closed after two seconds without a request. */
+type Admission = 'REFUSED' | 'ADMITTED' | 'WATCHED';
+
+/** A request as a front thread has passed it on; it is valid until `receive` returns. */
+type PassedRequest = HeaderLines & { readonly method: string; readonly path: string; readonly query: string | null };
+
+/** The server, as front threads use it. */
+export type FrontServer = {
+  opened(peer: Uint8Array): Admission;
+  closed(): void;
+  receive(response: ServerResponse, request: PassedRequest, upgrade: Upgrade | null): void;
+  readonly webSocket: WebSocketEndpoint['behavior'];
+};
+
+/** The front threads, as the server uses them. */
+export type Fronts = {
+  /** Open connections of all of them. */
+  readonly connections: number;
+  /** Resolves when each of them can serve. */
+  start(server: FrontServer, door: SharedDoor): Promise<void>;
+  reloadTls(): Promise<void>;
+  /** Resolves when everything that clients have sent by now has been received. */
+  settle(): Promise<void>;
+  /** Connections are no longer scarce. */
+  calm(): void;
+  /** Cuts every connection, once what was answered has been written. */
+  close(): Promise<void>;
 };
 
 /** About the time a message needs across an ocean. */
@@ -44,12 +79,13 @@ export class HttpServer {
   constructor(options: ServerOptions) {
     this.#options = options;
     this.#pipeline = new Pipeline(options);
-    const { config, adminDoor, connectionLimits: limits } = options;
+    const { config, adminDoor, connectionLimits: limits, fronts } = options;
     this.#publicDoor = new Door({
       ...config,
+      isShared: fronts !== undefined,
       webSocket: options.webSocket,
-      onOpened: (response, open) => this.#admit(response, open),
-      onClosed: (open) => limits?.closed(open),
+      onOpened: (response) => this.#open(response),
+      onClosed: () => limits?.closed(this.connections),
       onRequest: (response, request, upgrade) => this.#onRequest(response, request, upgrade, false),
     });
     this.#adminDoor =
@@ -78,6 +114,11 @@ export class HttpServer {
 
   /** Open connections, with and without a request; those of administrators are not among them. */
   get connections(): number {
+    return this.#publicDoor.connections + (this.#options.fronts?.connections ?? 0);
+  }
+
+  /** Those that this thread has itself. */
+  get ownConnections(): number {
     return this.#publicDoor.connections;
   }
 
@@ -88,6 +129,7 @@ export class HttpServer {
 
   /** Starts to listen. Resolves to the port. */
   async listen(): Promise<number> {
+    await this.#options.fronts?.start(this.#forFronts(), this.#publicDoor);
     const port = await this.#publicDoor.listen();
     if (this.#adminDoor !== null) this.#adminPort = await this.#adminDoor.listen();
     this.#timer = setInterval(() => this.#tick(port), TICK_MS);
@@ -97,6 +139,7 @@ export class HttpServer {
   /** Reads the certificate again, for new connections at every door. Throws when its files cannot be used. */
   async reloadTls(): Promise<void> {
     await this.#publicDoor.reloadTls();
+    await this.#options.fronts?.reloadTls();
     await this.#adminDoor?.reloadTls();
   }
 
@@ -106,7 +149,7 @@ export class HttpServer {
     const doors = this.#adminDoor === null ? [this.#publicDoor] : [this.#publicDoor, this.#adminDoor];
     const drained = this.#pipeline.drain(deadlineMs);
     // Clients that wait to be let in would be cut off.
-    await allRead();
+    await this.#allRead();
     for (const door of doors) door.stopListening();
     await drained;
     this.#options.webSocket?.close();
@@ -114,27 +157,57 @@ export class HttpServer {
     // off.
     await new Promise((resolve) => setTimeout(resolve, LINGER_MS));
     // On a busy machine the time may pass with none of them read.
-    await allRead();
+    await this.#allRead();
     const isDrained = this.#pipeline.isIdle;
+    await this.#options.fronts?.close();
     for (const door of doors) door.close();
     return isDrained;
   }
 
-  #admit(response: HttpResponse, open: number): boolean {
-    const { connectionLimits: limits, clock } = this.#options;
-    if (limits === undefined) return true;
+  async #allRead(): Promise<void> {
+    await allRead();
+    await this.#options.fronts?.settle();
+  }
+
+  #forFronts(): FrontServer {
+    const { webSocket, connectionLimits } = this.#options;
+    return {
+      opened: (peer) => this.#admit(peer),
+      closed: () => connectionLimits?.closed(this.connections),
+      receive: (response, request, upgrade) => {
+        const { method, path, query } = request;
+        this.#run(this.#callOf(response, method, path, query), request, upgrade);
+      },
+      webSocket: webSocket?.behavior ?? {},
+    };
+  }
+
+  #open(response: HttpResponse): boolean {
+    const { connectionLimits, clock } = this.#options;
+    if (connectionLimits === undefined) return true;
     const peer = new Uint8Array(response.getRemoteAddress());
+    const admission = this.#admit(peer);
+    if (admission === 'WATCHED') this.#silent.opened(peerSubject(peer), response, clock.nowMs());
+    return admission !== 'REFUSED';
+  }
+
+  /** It is among the open connections already. */
+  #admit(peer: Uint8Array): Admission {
+    const { connectionLimits: limits } = this.#options;
+    if (limits === undefined) return 'ADMITTED';
     // A connection that was reset before it was accepted has no address any more.
-    if (peer.length === 0 || !limits.admits(peer, open)) return false;
-    if (limits.isCrowded && !limits.isShared(peer)) this.#silent.opened(peerSubject(peer), response, clock.nowMs());
-    return true;
+    if (peer.length === 0 || !limits.admits(peer, this.connections)) return 'REFUSED';
+    return limits.isCrowded && !limits.isShared(peer) ? 'WATCHED' : 'ADMITTED';
   }
 
   #tick(port: number): void {
-    const { connectionLimits: limits, clock, webSocket } = this.#options;
+    const { connectionLimits: limits, clock, webSocket, fronts } = this.#options;
     if (limits === undefined) return;
     void limits.tick(port);
-    if (!limits.isCrowded) this.#silent.clear();
+    if (!limits.isCrowded) {
+      this.#silent.clear();
+      fronts?.calm();
+    }
     this.#silent.closeOld(clock.nowMs());
     if (limits.excess > 0) webSocket?.closeAnonymous?.(limits.excess);
   }
@@ -142,14 +215,23 @@ export class HttpServer {
   #onRequest(response: HttpResponse, request: HttpRequest, upgrade: Upgrade | null, isAdminDoor: boolean): void {
     // The method first: getMethod would turn it into lower case in place.
     const method = request.getCaseSensitiveMethod();
-    const query = request.getQuery() ?? null;
-    const { clock, connectionLimits } = this.#options;
-    const call = new Call(new HttpTransport(response), method, request.getUrl(), query, clock.nowMs(), this.#pipeline);
-    call.upgrade = upgrade;
+    const call = this.#callOf(response, method, request.getUrl(), request.getQuery() ?? null);
     call.isAtAdminDoor = isAdminDoor;
-    response.onAborted(() => this.#pipeline.abort(call));
-    if (!isAdminDoor && (this.#silent.size > 0 || connectionLimits?.isCrowded)) this.#inCrowd(call);
-    this.#pipeline.run(call, request);
+    this.#run(call, request, upgrade);
+  }
+
+  #callOf(response: ServerResponse, method: string, path: string, query: string | null): Call {
+    const transport = new HttpTransport(response);
+    return new Call(transport, method, path, query, this.#options.clock.nowMs(), this.#pipeline);
+  }
+
+  /** SERVER-1. */
+  #run(call: Call, headers: HeaderLines, upgrade: Upgrade | null): void {
+    call.upgrade = upgrade;
+    call.response.onAborted(() => this.#pipeline.abort(call));
+    const { connectionLimits } = this.#options;
+    if (!call.isAtAdminDoor && (this.#silent.size > 0 || connectionLimits?.isCrowded)) this.#inCrowd(call);
+    this.#pipeline.run(call, headers);
   }
 
   #inCrowd(call: Call): void {

@@ -8,10 +8,10 @@
  *                next one replaces them.
  *   ADMINFEED-2  The exchange never waits for a listener.
  */
-import type { HttpResponse } from 'uWebSockets.js';
+import type { ServerResponse } from '../http/call.ts';
 
 /** The part of a response that is used here. */
-export type EventSink = Pick<HttpResponse, 'write' | 'end' | 'close' | 'cork' | 'onWritable' | 'onAborted'>;
+export type EventSink = Pick<ServerResponse, 'write' | 'end' | 'close' | 'cork' | 'onWritable' | 'onAborted'>;
 
 type Listener = {
   readonly sink: EventSink;

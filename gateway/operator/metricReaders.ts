@@ -59,6 +59,13 @@ export type MetricsSources = {
   readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes'>;
   readonly files: Pick<DataFiles, 'sizes' | 'refresh'>;
   readonly connections: () => number;
+  /** Those of the gateway thread itself. */
+  readonly ownConnections: () => number;
+  /** Null: no front threads. */
+  readonly fronts: {
+    readonly failures: number;
+    counts(): { readonly connections: number; readonly calls: number; readonly unreadBytes: number }[];
+  } | null;
   readonly refusedConnections: () => number;
   readonly streamConnections: () => number;
   readonly isReady: () => boolean;
@@ -153,6 +160,21 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_long_answer_pieces_total: single(({ longAnswers }) => longAnswers.pieces),
   exchange_connections: single(({ connections }) => connections()),
   exchange_connections_refused_total: single(({ refusedConnections }) => refusedConnections()),
+  exchange_thread_connections: ({ fronts, ownConnections }, observe) => {
+    if (fronts === null) return;
+    observe({ thread: 0 }, ownConnections());
+    for (const [index, { connections }] of fronts.counts().entries()) observe({ thread: index + 1 }, connections);
+  },
+  exchange_front_calls_total: ({ fronts }, observe) => {
+    for (const [index, { calls }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, calls);
+  },
+  exchange_front_unread_bytes: ({ fronts }, observe) => {
+    for (const [index, { unreadBytes }] of fronts?.counts().entries() ?? [])
+      observe({ thread: index + 1 }, unreadBytes);
+  },
+  exchange_front_failures_total: ({ fronts }, observe) => {
+    if (fronts !== null) observe({}, fronts.failures);
+  },
   exchange_stream_connections: single(({ streamConnections }) => streamConnections()),
   exchange_event_loop_delay_seconds: single(({ loopDelay }) => loopDelay.delaySec),
   exchange_event_loop_active_seconds_total: single(({ loopDelay }) => loopDelay.use.activeSec),

@@ -21,6 +21,7 @@ const histogram = <const L extends readonly string[]>(help: string, labels: L) =
 
 const ROUTE = ['method', 'route'] as const;
 const SHARD = ['shard'] as const;
+const THREAD = ['thread'] as const;
 
 export const METRICS = {
   // Requests.
@@ -40,6 +41,11 @@ export const METRICS = {
   exchange_connections: gauge('Open connections.', []),
   exchange_connections_refused_total: counter('Connections closed at once because there were too many.', []),
   exchange_stream_connections: gauge('Open WebSockets, which are among the connections.', []),
+  // Front threads; absent without them (GATEWAYS).
+  exchange_thread_connections: gauge('Open connections by their thread; 0 is the gateway thread.', THREAD),
+  exchange_front_calls_total: counter('Calls that a front thread has passed on to the gateway thread.', THREAD),
+  exchange_front_unread_bytes: gauge('Bytes of answers and frames that a front thread has not read yet.', THREAD),
+  exchange_front_failures_total: counter('Front threads that have failed and were started again.', []),
   // The gateway thread and its helpers.
   exchange_event_loop_delay_seconds: histogram('How late a timer of 20 ms of the gateway thread came.', []),
   exchange_event_loop_active_seconds_total: counter('Time in which the event loop of the gateway thread worked.', []),

@@ -47,6 +47,8 @@ export type Config = Readonly<{
   verifier: VerifierChoice;
   /** Null: as many as there are cores left beside gateway and shards (wiring/verifyThreads.ts). */
   verifyThreads: number | null;
+  /** Threads that share the public port: the gateway thread, and front threads beside it. */
+  gateways: number;
   /** Cores this process may use. */
   cores: number;
   journalSync: JournalSync;
@@ -126,6 +128,7 @@ export type ContractAddresses = Readonly<{
 
 /** The index of a shard can number that many (HASHES-3). */
 const MAX_ORDERS_EVER = 2 ** 30;
+const MAX_GATEWAYS = 64;
 /** An hour: a longer time can only be a mistake. */
 const MAX_POST_ONLY_MS = 3_600_000;
 
@@ -150,6 +153,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     shards: read.has('SHARDS') ? read.integer('SHARDS', 1, 1, MAX_SHARDS) : null,
     defaultShards: Math.min(Math.max(cores - 1, 1), MAX_SHARDS),
     verifyThreads: read.has('VERIFY_THREADS') ? read.integer('VERIFY_THREADS', 0, 0, MAX_VERIFY_THREADS) : null,
+    gateways: read.integer('GATEWAYS', 1, 1, MAX_GATEWAYS),
     cores,
     verifier: readVerifier(read),
     journalSync: read.choice('JOURNAL_SYNC', ['full', 'normal'] as const, 'full'),

@@ -17,6 +17,7 @@ import { ChainFacts } from '../chain/facts.ts';
 import type { ChainHealth } from '../chain/health.ts';
 import type { ChainLink } from '../chain/link.ts';
 import type { MemberRole } from '../cluster/memberRole.ts';
+import type { FrontThreads } from '../front/threads.ts';
 import { Cors } from '../http/cors.ts';
 import { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
@@ -26,10 +27,9 @@ import type { AuditTrail } from '../http/stages.ts';
 import { Answers } from '../idempotency/answers.ts';
 import { KeysInFlight } from '../idempotency/keysInFlight.ts';
 import { IdempotencyStage } from '../idempotency/stage.ts';
-import { ConnectionLimits } from '../limits/connectionLimits.ts';
+import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import { Limiter } from '../limits/limiter.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
-import { holdersOf } from '../limits/socketTable.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import { DataFiles } from '../operator/dataFiles.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
@@ -49,6 +49,7 @@ import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
 import { BadSignatures } from '../trading/badSignatures.ts';
 import { isDemo } from './demoFile.ts';
+import { makeConnectionLimits, makeFronts } from './edgeParts.ts';
 import { type FiatParts, openFiat } from './fiat.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { explain } from './readiness.ts';
@@ -107,6 +108,7 @@ export class Edge {
   readonly #limiter: Limiter | null;
   readonly #badSignatures: BadSignatures | null;
   readonly #connectionLimits: ConnectionLimits;
+  readonly #fronts: FrontThreads | null;
   readonly #server: HttpServer;
   readonly #nonces: NonceMemory;
   readonly #metrics: Metrics;
@@ -166,13 +168,8 @@ export class Edge {
     operators.revoked.subscribe((operatorId) => feed.disconnectAll(operatorId));
     this.#badSignatures = config.rateLimits ? new BadSignatures(clock) : null;
     this.#limiter = config.rateLimits ? Limiter.in(options.sharedCounters) : null;
-    this.#connectionLimits = new ConnectionLimits({
-      total: config.maxConnections,
-      perAddress: config.rateLimits ? { open: config.connectionsPerIp, newInWindow: config.newConnectionsPerIp } : null,
-      proxies: config.trustProxy,
-      holders: holdersOf,
-      clock,
-    });
+    this.#connectionLimits = makeConnectionLimits(config, clock);
+    this.#fronts = makeFronts(config, this.stream, log);
     this.#dataFiles = new DataFiles(config.dataDir);
     this.#nonces = new NonceMemory(options.startedSec, this.#aheadTimestamps());
     this.#server = this.#makeServer();
@@ -266,6 +263,7 @@ export class Edge {
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
       limiter: this.#limiter,
       connectionLimits: this.#connectionLimits,
+      fronts: this.#fronts ?? undefined,
       ...(config.adminDoor === null ? {} : { adminDoor: config.adminDoor }),
       ...(config.corsOrigins.length === 0 ? {} : { cors: new Cors(config.corsOrigins) }),
       clock,
@@ -317,6 +315,8 @@ export class Edge {
       disk: this.disk,
       files: this.#dataFiles,
       connections: () => this.#server.connections,
+      ownConnections: () => this.#server.ownConnections,
+      fronts: this.#fronts,
       streamConnections: () => this.stream.connectionCount,
       refusedConnections: () => this.#connectionLimits.refused,
       isReady: () => lifecycle.isReady,

@@ -102,6 +102,23 @@ export class RingProducer {
     if (released === this.#released) Atomics.wait(this.#control, WANTS_ROOM, 1, timeoutMs);
     Atomics.store(this.#control, WANTS_ROOM, 0);
   }
+
+  /** Resolves once the consumer has released something since the last refused claim, or at `wake`. */
+  async waitForRoomAsync(): Promise<void> {
+    Atomics.store(this.#control, WANTS_ROOM, 1);
+    const released = Atomics.load(this.#control, RELEASED) >>> 0;
+    if (released === this.#released) {
+      const waiting = Atomics.waitAsync(this.#control, WANTS_ROOM, 1);
+      if (waiting.async) await waiting.value;
+    }
+    Atomics.store(this.#control, WANTS_ROOM, 0);
+  }
+
+  /** Ends a wait of this side without room. */
+  wake(): void {
+    Atomics.store(this.#control, WANTS_ROOM, 0);
+    Atomics.notify(this.#control, WANTS_ROOM);
+  }
 }
 
 export class RingConsumer {

@@ -2,6 +2,8 @@
 import { SNAPSHOT_PART } from '../../engine/base/snapshotIo.ts';
 import { HIGH_WATER_MARK } from '../../engine/journal/mark.ts';
 import { JOURNAL_RECORD, JOURNAL_ROW, OLD_JOURNAL_ROW } from '../../engine/journal/row.ts';
+import { ANY_FRONT, FROM_FRONT, TO_FRONT } from '../../gateway/front/records.ts';
+import { END_WORDS } from '../../gateway/front/threadOptions.ts';
 import { MARKET_FRAME } from '../../gateway/stream/market/record.ts';
 import { ACCOUNT_END, LOG_ENTRY, LOGGED_RECORD, SEGMENT_HEAD } from '../../gateway/stream/private/segment.ts';
 import { MATCH_TYPE, ORDER_STATUS, OUTCOME, SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
@@ -126,6 +128,12 @@ const CHAPTERS: readonly Chapter[] = [
     records: [JOURNAL_ROW, JOURNAL_RECORD, OLD_JOURNAL_ROW, HIGH_WATER_MARK, SNAPSHOT_PART],
   },
   {
+    title: 'Front threads',
+    about: 'Between the gateway thread and each front thread: connections, calls and sockets (gateway/front/).',
+    header: ANY_FRONT,
+    records: [...Object.values<AnyLayout>(FROM_FRONT), ...Object.values<AnyLayout>(TO_FRONT)],
+  },
+  {
     title: 'Shared memory',
     about: 'What threads share besides commands and events; none of it outlives the process.',
     records: [
@@ -140,6 +148,7 @@ const CHAPTERS: readonly Chapter[] = [
       CHECK_SLOT,
       SPOT_QUEUE,
       SPOT_SLOT,
+      END_WORDS,
     ],
   },
 ];

@@ -230,6 +230,8 @@ function baseEnvironment(dataDir: string): Environment {
     // Taking it costs every start a tenth of a second, and a rehearsal more than a second.
     JOURNAL_RESERVE_MB: '0',
     REHEARSE: 'off',
+    // `GATEWAYS=3 node shared/run.mjs --test …` runs the same tests with front threads.
+    GATEWAYS: process.env['GATEWAYS'] ?? '1',
   };
 }
 

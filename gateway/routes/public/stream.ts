@@ -93,7 +93,9 @@ function upgrade(call: CallOf<typeof OPEN_STREAM>, deps: StreamDeps): void {
     const peer = call.transport.peer().slice();
     const origin = { subject: clientSubject(peer, forwardedFor, trustProxy), peer, forwardedFor };
     const data = { connection: stream.connection(principal, origin, protocol !== '') };
-    response.cork(() => response.upgrade(data, key, protocol, extensions, context));
+    // Without `cork`: after a turn of the event loop, such as one that waited for a counter, it would take the socket
+    // for a response and might close it. In the turn of the request the response is corked already.
+    response.upgrade(data, key, protocol, extensions, context);
   }
   call.answered = true;
   call.host.onAnswered(call);

@@ -40,6 +40,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/limits', own: 'process', shared: 'api base' },
   { room: 'gateway/access', own: 'limits', shared: 'api base crypto' },
   { room: 'gateway/http', own: 'access limits process', shared: 'api base crypto' },
+  { room: 'gateway/front', own: 'http limits process', shared: 'base wire' },
   { room: 'gateway/cluster', own: 'http process', shared: 'api base wire' },
   { room: 'gateway/store', own: 'access limits process', shared: 'api base chain crypto records' },
   { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },
@@ -65,7 +66,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'gateway/wiring',
-    own: 'access audit chain cluster fiat http idempotency limits operator page process queries records routes sessions shardlink store stream trading views',
+    own: 'access audit chain cluster fiat front http idempotency limits operator page process queries records routes sessions shardlink store stream trading views',
     shared: 'api base client crypto records wire',
   },
   { room: 'gateway', own: 'process wiring', shared: 'base' },

@@ -27,7 +27,7 @@ async function openDoor(
     onClosed: (open) => closed.push(open),
     onRequest: (response, _request, upgrade) => {
       if (upgrade === null) response.cork(() => response.end('{}'));
-      else response.upgrade({}, upgrade.key, upgrade.protocol, upgrade.extensions, upgrade.context);
+      else response.upgrade({}, upgrade.key, upgrade.protocol, upgrade.extensions, upgrade.context!);
     },
   });
   const used = await door.listen();

@@ -71,6 +71,8 @@ function sources() {
     longAnswers: { underway: 71, pieces: 72 },
     connections: () => 73,
     refusedConnections: () => 74,
+    ownConnections: () => 84,
+    fronts: { failures: 85, counts: () => [{ connections: 86, calls: 87, unreadBytes: 88 }] },
     isReady: () => true,
     isPaused: () => false,
     controlReserveBytes: () => 81,
@@ -129,6 +131,11 @@ async function scrape(metrics: Metrics): Promise<Record<string, number>> {
 }
 
 const EXPECTED: Record<string, number> = {
+  'exchange_thread_connections{thread="0"}': 84,
+  'exchange_thread_connections{thread="1"}': 86,
+  'exchange_front_calls_total{thread="1"}': 87,
+  'exchange_front_unread_bytes{thread="1"}': 88,
+  exchange_front_failures_total: 85,
   exchange_settlement_healthy: 0,
   exchange_settlement_node_connected: 1,
   exchange_settlement_head_age_seconds: 2.5,

@@ -177,6 +177,7 @@ describe('config', () => {
     const bounds: Record<string, [(config: Config) => unknown, least: number, most: number, unit?: number]> = {
       PORT: [({ port }) => port, 0, 65_535],
       SHARDS: [({ shards }) => shards, 1, 64],
+      GATEWAYS: [({ gateways }) => gateways, 1, 64],
       SNAPSHOT_EVERY: [({ snapshotEvery }) => snapshotEvery, 1, 1_000_000_000],
       JOURNAL_KEEP: [({ journalKeep }) => journalKeep, 0, MAX],
       DISK_RESERVE_MB: [({ diskReserveBytes }) => diskReserveBytes, 0, 1_000_000_000, MB],
@@ -208,6 +209,7 @@ describe('config', () => {
     const bad: Record<string, string[]> = {
       PORT: ['65536', '-1', '80.5', '1e3', '0x50', 'http'],
       SHARDS: ['0', '65', 'two'],
+      GATEWAYS: ['0', '65', 'on'],
       VERIFIER: ['NOBLE', 'fast'],
       JOURNAL_SYNC: ['off'],
       ADMIN_TOKEN: ['two words', 'tök'],

@@ -1,0 +1,356 @@
+/**
+ * The connections of a front thread, their calls and their sockets: what clients send becomes records, and records
+ * become what they receive.
+ * Owner: the front thread.
+ *
+ * Invariants:
+ *   FRONT-1  Nothing is read from a connection before the gateway thread has admitted it.
+ *   FRONT-2  Every call has its abort handler before anything else happens: uWebSockets.js ends the process otherwise.
+ *            After it ran, the response is never touched.
+ *   FRONT-3  What waits for the gateway thread is bounded: while it is far behind, bodies are not read, calls are
+ *            refused here, and a socket that goes on sending is closed.
+ */
+
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { Call, type Upgrade } from '../http/call.ts';
+import { type AppDescriptor, Door } from '../http/door.ts';
+import { HttpTransport } from '../http/httpTransport.ts';
+import { requestIds } from '../http/requestIds.ts';
+import { refuse } from '../http/respond.ts';
+import { SilentConnections } from '../http/silentConnections.ts';
+import { peerSubject } from '../limits/clientAddress.ts';
+import { FrontCall } from './frontCall.ts';
+import { FrontSocket, type SocketData } from './frontSocket.ts';
+import { HeldResponse } from './heldResponse.ts';
+import { Incoming } from './incoming.ts';
+import { Outgoing } from './outgoing.ts';
+import {
+  ANY_FRONT,
+  CALL_BIT_QUERY,
+  CALL_BIT_UPGRADE,
+  FROM_FRONT,
+  TEXT_SEPARATOR,
+  TO_FRONT,
+  VERDICT,
+} from './records.ts';
+import type { FrontOptions } from './threadOptions.ts';
+
+/** FRONT-3: as much as four rings hold. */
+const MOST_WAITING_BYTES = 16 * 1024 * 1024;
+const SILENT_LOOK_MS = 250;
+const { ADMITTED, ANSWER, PIECE, CUT, UPGRADE, FRAME, END, PING, SETTLE } = TO_FRONT;
+
+/** A connection whose admission is asked for. */
+type Opening = { readonly response: HttpResponse; isGone: boolean };
+
+export class Front {
+  readonly #out: Outgoing;
+  readonly #incoming: Incoming;
+  readonly #door: Door;
+  readonly #openings = new Map<number, Opening>();
+  #lastOpening = 0;
+  readonly #silent = new SilentConnections();
+  readonly #inSlot: (FrontCall | FrontSocket | null)[] = [];
+  readonly #freeSlots: number[] = [];
+  #serial = 0;
+  /** Calls whose bodies are not read on while the gateway thread is behind. */
+  readonly #paused = new Set<FrontCall>();
+  /** Sockets that were sent frames in this turn. */
+  readonly #sentTo: FrontSocket[] = [];
+  readonly #nextRequestId = requestIds();
+  readonly #held = new HeldResponse();
+
+  constructor(options: FrontOptions) {
+    const { tls, socketPath, socketLimits, longestMessageBytes } = options;
+    this.#out = new Outgoing(options.fromFront, () => this.#resume());
+    this.#incoming = new Incoming(options.toFront);
+    this.#door = new Door({
+      // This door does not listen: the gateway thread accepts for it.
+      host: '',
+      port: 0,
+      tls,
+      webSocket: {
+        path: socketPath,
+        behavior: {
+          ...defined(socketLimits),
+          open: (socket) => (socket.getUserData() as SocketData).socket.opened(socket),
+          message: (socket, bytes, isBinary) =>
+            this.#message(socket.getUserData(), bytes, isBinary, longestMessageBytes),
+          ping: (socket) => this.#ofSocket(FROM_FRONT.PINGED.TYPE, socket.getUserData()),
+          pong: (socket) => this.#ofSocket(FROM_FRONT.PONGED.TYPE, socket.getUserData()),
+          drain: (socket) => (socket.getUserData() as SocketData).socket.drained(this.#out),
+          close: (socket) => this.#socketClosed(socket.getUserData()),
+        },
+        close: () => {},
+      },
+      onOpened: (response) => this.#opened(response),
+      onClosed: () => this.#out.send(FROM_FRONT.CLOSED.TYPE, 0, 0),
+      onRequest: (response, request, upgrade) => this.#request(response, request, upgrade),
+    });
+    setInterval(() => this.#silent.closeOld(Date.now()), SILENT_LOOK_MS).unref();
+  }
+
+  get descriptor(): AppDescriptor {
+    return this.#door.descriptor;
+  }
+
+  /** Reads the certificate again, for connections from now on. */
+  renew(): AppDescriptor {
+    this.#door.renew();
+    return this.#door.descriptor;
+  }
+
+  /** Resolves when connections can come. */
+  prepare(): Promise<void> {
+    return this.#held.open();
+  }
+
+  /** Answers until the process ends: resolves when `isEnding` holds. */
+  async run(isEnding: () => boolean): Promise<void> {
+    await this.#incoming.pump(this.#read, () => {
+      this.#reportTaken();
+      if (isEnding()) this.#incoming.end();
+    });
+  }
+
+  /** Passes on every answer that is there. */
+  readAll(): void {
+    this.#incoming.drain(this.#read);
+  }
+
+  /** Cuts every connection. */
+  close(): void {
+    this.#incoming.end();
+    this.#out.end();
+    this.#door.close();
+    this.#held.close();
+  }
+
+  /** FRONT-1. */
+  #opened(response: HttpResponse): boolean {
+    const peer = new Uint8Array(response.getRemoteAddress());
+    const opening: Opening = { response, isGone: false };
+    response.onAborted(() => {
+      opening.isGone = true;
+    });
+    response.pause();
+    const connection = ++this.#lastOpening >>> 0;
+    this.#openings.set(connection, opening);
+    const { OPENED } = FROM_FRONT;
+    const word = this.#out.claim(OPENED.TYPE, 0, connection, OPENED.BYTES);
+    this.#out.words[word + OPENED.peerBytes] = peer.length;
+    this.#out.bytes.set(peer, (word + OPENED.peer) * 4);
+    this.#out.publish();
+    return true;
+  }
+
+  #admitted(connection: number, verdict: number): void {
+    if (verdict === VERDICT.CALM) this.#silent.clear();
+    const opening = this.#openings.get(connection);
+    if (opening === undefined) return;
+    this.#openings.delete(connection);
+    if (opening.isGone) return;
+    const { response } = opening;
+    if (verdict === VERDICT.REFUSED) {
+      response.close();
+      return;
+    }
+    if (verdict === VERDICT.WATCHED) {
+      this.#silent.opened(peerSubject(new Uint8Array(response.getRemoteAddress())), response, Date.now());
+    }
+    response.resume();
+  }
+
+  /** FRONT-2. */
+  #request(response: HttpResponse, request: HttpRequest, upgrade: Upgrade | null): void {
+    const method = request.getCaseSensitiveMethod();
+    const path = request.getUrl();
+    const query = request.getQuery();
+    const peer = new Uint8Array(response.getRemoteAddress());
+    if (this.#silent.size > 0) this.#silent.spoke(peer.length === 0 ? '' : peerSubject(peer));
+    if (this.#out.waitingBytes > MOST_WAITING_BYTES) {
+      this.#refuseBusy(response, method, path);
+      return;
+    }
+    const slot = this.#freeSlots.pop() ?? this.#inSlot.push(null) - 1;
+    this.#serial = (this.#serial + 1) >>> 0;
+    const call = new FrontCall(this.#out, slot, this.#serial, response, upgrade);
+    this.#inSlot[slot] = call;
+    response.onAborted(() => this.#aborted(call));
+    text = method + TEXT_SEPARATOR + path + TEXT_SEPARATOR + (query ?? '');
+    hasBody = false;
+    request.forEach(appendHeader);
+    this.#sendCall(call, query === undefined ? 0 : CALL_BIT_QUERY, peer);
+    if (hasBody) response.onData((bytes, isLast) => this.#body(call, bytes, isLast));
+  }
+
+  #sendCall({ slot, serial, upgrade }: FrontCall, queryBit: number, peer: Uint8Array): void {
+    const { CALL } = FROM_FRONT;
+    const out = this.#out;
+    const textBytes = Buffer.byteLength(text);
+    const word = out.claim(CALL.TYPE, slot, serial, CALL.BYTES + textBytes);
+    const { words, bytes } = out;
+    words[word + CALL.bits] = queryBit | (upgrade === null ? 0 : CALL_BIT_UPGRADE);
+    words[word + CALL.peerBytes] = peer.length;
+    bytes.set(peer, (word + CALL.peer) * 4);
+    words[word + CALL.textBytes] = textBytes;
+    bytes.write(text, (word + CALL.WORDS) * 4, textBytes);
+    out.publish();
+  }
+
+  #body(call: FrontCall, part: ArrayBuffer, isLast: boolean): void {
+    if (call.isOver) return;
+    call.sendBody(new Uint8Array(part), isLast);
+    // FRONT-3.
+    if (isLast || this.#out.waitingBytes === 0 || this.#paused.has(call)) return;
+    call.response.pause();
+    this.#paused.add(call);
+  }
+
+  #resume(): void {
+    for (const call of this.#paused) call.response.resume();
+    this.#paused.clear();
+  }
+
+  #refuseBusy(response: HttpResponse, method: string, path: string): void {
+    const host = {
+      onAnswered: () => {},
+      abort: () => {},
+      role: undefined,
+      changes: null,
+      nextRequestId: this.#nextRequestId,
+      longAnswers: { admits: () => false, continue: () => {} },
+    };
+    response.onAborted(() => {});
+    const call = new Call(new HttpTransport(response), method, path, null, Date.now(), host);
+    call.closesConnection = true;
+    refuse(call, { row: ERRORS.ENGINE_BUSY });
+  }
+
+  #aborted(call: FrontCall): void {
+    if (call.isOver) return;
+    call.isOver = true;
+    this.#paused.delete(call);
+    this.#out.send(FROM_FRONT.GONE.TYPE, call.slot, call.serial);
+    this.#leave(call);
+  }
+
+  #leave({ slot }: FrontCall | FrontSocket): void {
+    this.#inSlot[slot] = null;
+    this.#freeSlots.push(slot);
+  }
+
+  #message({ socket }: SocketData, bytes: ArrayBuffer, isBinary: boolean, longestBytes: number): void {
+    if (socket.isOver) return;
+    if (this.#out.waitingBytes > MOST_WAITING_BYTES) socket.endBusy();
+    else
+      socket.sendMessage(this.#out, new Uint8Array(bytes, 0, Math.min(bytes.byteLength, longestBytes + 1)), isBinary);
+  }
+
+  #ofSocket(type: number, { socket }: SocketData): void {
+    if (!socket.isOver) this.#out.send(type, socket.slot, socket.serial);
+  }
+
+  #socketClosed({ socket }: SocketData): void {
+    socket.closed();
+    if (!socket.isOver) {
+      socket.isOver = true;
+      this.#out.send(FROM_FRONT.GONE.TYPE, socket.slot, socket.serial);
+      this.#leave(socket);
+    }
+  }
+
+  readonly #read = (type: number, word: number): void => {
+    const { words } = this.#incoming;
+    const slot = words[word + ANY_FRONT.slot]!;
+    const serial = words[word + ANY_FRONT.serial]!;
+    if (type === ADMITTED.TYPE) this.#admitted(serial, words[word + ADMITTED.verdict]!);
+    else if (type === SETTLE.TYPE) void this.#settle(serial);
+    else {
+      const target = this.#inSlot[slot];
+      if (target == null || target.serial !== serial) return;
+      if (target instanceof FrontCall) this.#toCall(type, target, word);
+      else this.#toSocket(type, target, word);
+    }
+  };
+
+  #toCall(type: number, call: FrontCall, word: number): void {
+    const { words, bytes } = this.#incoming;
+    // The rest of a body that is answered already is read and dropped.
+    if (this.#paused.delete(call)) call.response.resume();
+    switch (type) {
+      case ANSWER.TYPE:
+        call.begin(words, bytes, word);
+        break;
+      case PIECE.TYPE:
+        call.piece(words, bytes, word);
+        break;
+      case CUT.TYPE:
+        call.isOver = true;
+        call.response.close();
+        break;
+      case UPGRADE.TYPE:
+        this.#upgrade(call, word);
+        return;
+    }
+    if (call.isOver) this.#leave(call);
+  }
+
+  #upgrade(call: FrontCall, word: number): void {
+    const { words, bytes } = this.#incoming;
+    const at = (word + UPGRADE.WORDS) * 4;
+    const protocol = bytes.toString('latin1', at, at + words[word + UPGRADE.protocolBytes]!);
+    const socket = new FrontSocket(call);
+    this.#inSlot[call.slot] = socket;
+    call.isOver = true;
+    const { response } = call;
+    const { key, extensions, context } = call.upgrade!;
+    this.#held.cork(() => response.upgrade<SocketData>({ socket }, key, protocol, extensions, context!));
+  }
+
+  #toSocket(type: number, socket: FrontSocket, word: number): void {
+    const { words, bytes } = this.#incoming;
+    switch (type) {
+      case FRAME.TYPE:
+        if (socket.sendFrame(words, bytes, word)) this.#sentTo.push(socket);
+        break;
+      case PING.TYPE:
+        socket.ping();
+        break;
+      case END.TYPE:
+      case CUT.TYPE:
+        // The gateway thread has closed it already.
+        socket.isOver = true;
+        this.#leave(socket);
+        if (type === CUT.TYPE) socket.cut();
+        else socket.end(words, bytes, word);
+    }
+  }
+
+  #reportTaken(): void {
+    for (const socket of this.#sentTo) socket.report(this.#out);
+    if (this.#sentTo.length > 0) this.#sentTo.length = 0;
+  }
+
+  /** Two turns of the event loop: everything that has arrived has been read. */
+  async #settle(question: number): Promise<void> {
+    await nextTurn();
+    await nextTurn();
+    this.#out.send(FROM_FRONT.SETTLED.TYPE, 0, question);
+  }
+}
+
+/** Limits that are not set are those of uWebSockets.js. */
+function defined<T extends object>(limits: T): { [K in keyof T]: NonNullable<T[K]> } {
+  return Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined)) as never;
+}
+
+// The request that is being read: a closure for each would cost an allocation.
+let text = '';
+let hasBody = false;
+function appendHeader(name: string, value: string): void {
+  text += TEXT_SEPARATOR + name + TEXT_SEPARATOR + value;
+  hasBody ||= name === 'transfer-encoding' || (name === 'content-length' && value !== '0');
+}

@@ -1,0 +1,269 @@
+/**
+ * The front threads: started together, and each again when it has failed. The gateway thread accepts the connections of
+ * the public port for them (http/door.ts), decides about each, and answers their calls (lane.ts).
+ *
+ *   starting ──descriptor──► serving ──fails──► its app gets no more connections ──► ends, its connections are cut
+ *       ▲                                                                                │
+ *       └────────────────────────────── after a wait (supervisedThread.ts) ──────────────┘
+ *
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   FRONTS-1  An app is removed from the shared door before its thread closes its sockets and ends: uWebSockets.js
+ *             would hand a connection to memory that is gone.
+ *   FRONTS-2  A thread ends only when its sockets are closed: Node ends the process when the event loop of a thread
+ *             ends with sockets of uWebSockets.js. So at the exit of the process, whatever its reason, the threads
+ *             close theirs first; a thread that runs out of memory ends the process, as the gateway thread would.
+ *   FRONTS-3  Each run of a thread has rings of its own: a record that a failed thread left half written is never read.
+ */
+import { Worker } from 'node:worker_threads';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { wakeConsumer } from '../../shared/wire/ring.ts';
+import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
+import type { AppDescriptor, SharedDoor, WebSocketEndpoint } from '../http/door.ts';
+import type { FrontServer, Fronts } from '../http/server.ts';
+import { type Config, ConfigError } from '../process/config.ts';
+import type { Logger } from '../process/log.ts';
+import { SupervisedThread } from '../process/supervisedThread.ts';
+import { FrontLane } from './lane.ts';
+import { RING_BYTES } from './records.ts';
+import { END_WORDS, type FrontMessage, type FrontOptions, type FrontRequest } from './threadOptions.ts';
+
+type FrontThreadsOptions = {
+  /** One less than GATEWAYS. */
+  readonly count: number;
+  readonly tls: Config['tls'];
+  readonly webSocket: Pick<WebSocketEndpoint, 'path' | 'behavior'>;
+  /** Messages on sockets that are longer are cut there: they are refused for their length anyway. */
+  readonly longestMessageBytes: number;
+  readonly log: Logger;
+  /** Makes the thread; for one with another entry. */
+  readonly launch?: (options: FrontOptions) => Worker;
+};
+
+type FrontCounts = {
+  readonly connections: number;
+  /** Calls that the thread has passed on since the start. */
+  readonly calls: number;
+  /** Bytes for the thread that it has not read. */
+  readonly unreadBytes: number;
+};
+
+/** One front thread, in its present run. */
+type Front = {
+  readonly options: FrontOptions;
+  readonly lane: FrontLane;
+  /** Null until it can serve, and once it has failed. */
+  descriptor: AppDescriptor | null;
+};
+
+/** At the exit of the process: what the threads have to do then takes less than a millisecond. */
+const LAST_CLOSE_MS = 500;
+const LAST_LOOK_MS = 5;
+const WAKE_EVERY_MS = 250;
+
+export class FrontThreads implements Fronts {
+  /** Threads that have ended by themselves, since the start. */
+  failures = 0;
+  readonly #options: FrontThreadsOptions;
+  readonly #fronts: (Front | null)[] = [];
+  readonly #formerCalls: number[];
+  #threads: readonly SupervisedThread[] = [];
+  #server: FrontServer | null = null;
+  #door: SharedDoor | null = null;
+  #onServing: (() => void) | null = null;
+  /** Threads that read the certificate again: called with null, or what is wrong with it. */
+  readonly #reloads = new Map<number, (problem: string | null) => void>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: FrontThreadsOptions) {
+    this.#options = options;
+    this.#formerCalls = Array<number>(options.count).fill(0);
+  }
+
+  get connections(): number {
+    let sum = 0;
+    for (const front of this.#fronts) sum += front?.lane.connections ?? 0;
+    return sum;
+  }
+
+  /** For gauges. */
+  counts(): FrontCounts[] {
+    return this.#formerCalls.map((formerCalls, index) => {
+      const lane = this.#fronts[index]?.lane;
+      if (lane === undefined) return { connections: 0, calls: formerCalls, unreadBytes: 0 };
+      const { connections, forwarded, out } = lane;
+      return { connections, calls: formerCalls + forwarded, unreadBytes: out.usedBytes + out.waitingBytes };
+    });
+  }
+
+  async start(server: FrontServer, door: SharedDoor): Promise<void> {
+    const options = this.#options;
+    this.#server = server;
+    this.#door = door;
+    process.on('exit', this.#closeAtExit);
+    await new Promise<void>((resolve, reject) => {
+      this.#onServing = () => {
+        if (this.#fronts.filter((front) => front !== null && front.descriptor !== null).length === options.count)
+          resolve();
+      };
+      this.#threads = Array.from({ length: options.count }, (_, index) => this.#supervise(index, reject));
+    });
+    this.#onServing = null;
+    this.#timer = setInterval(() => this.#wake(), WAKE_EVERY_MS);
+  }
+
+  /** The files have been tried by the gateway thread: a thread that cannot use them has found others. */
+  async reloadTls(): Promise<void> {
+    const problems = await Promise.all(
+      this.#threads.map((thread, index) => {
+        return new Promise<string | null>((resolve) => {
+          if (this.#fronts[index]?.descriptor == null) return resolve(null);
+          this.#reloads.set(index, resolve);
+          thread.post('reloadTls' satisfies FrontRequest);
+        });
+      }),
+    );
+    const problem = problems.find((each) => each !== null);
+    if (problem !== undefined && problem !== null) throw new ConfigError(problem);
+  }
+
+  /** Twice: a connection that was let in by the first has been read by the second. */
+  async settle(): Promise<void> {
+    for (let round = 0; round < 2; round++) await Promise.all(this.#lanes().map((lane) => lane.settle()));
+  }
+
+  calm(): void {
+    for (const lane of this.#lanes()) lane.calm();
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const { lane } of this.#fronts.filter((front) => front !== null)) await lane.settle();
+    for (const front of this.#fronts) if (front !== null) this.#leaveDoor(front);
+    await Promise.all(this.#threads.map((thread) => thread.stop()));
+    process.off('exit', this.#closeAtExit);
+  }
+
+  #lanes(): FrontLane[] {
+    return this.#fronts.filter((front) => front !== null).map(({ lane }) => lane);
+  }
+
+  /** @param onFailedStart a thread has ended before all could serve for the first time */
+  #supervise(index: number, onFailedStart: (error: Error) => void): SupervisedThread {
+    const name = `front ${index + 1}`;
+    return new SupervisedThread({
+      name,
+      launch: () => this.#launch(index),
+      onEnd: (error) => {
+        this.#ended(index);
+        if (error === null) return false;
+        this.failures++;
+        if (this.#onServing !== null) {
+          onFailedStart(error);
+          return false;
+        }
+        this.#options.log.error(
+          { err: error },
+          `the ${name} thread ended; its connections are cut, it is started again`,
+        );
+        return true;
+      },
+    });
+  }
+
+  /** FRONTS-3. */
+  #launch(index: number): Worker {
+    const { tls, webSocket, longestMessageBytes, launch = launchFront } = this.#options;
+    const { maxPayloadLength, maxBackpressure, closeOnBackpressureLimit, idleTimeout, sendPingsAutomatically } =
+      webSocket.behavior;
+    const options: FrontOptions = {
+      index,
+      tls,
+      fromFront: createRingBuffer(RING_BYTES),
+      toFront: createRingBuffer(RING_BYTES),
+      ending: new SharedArrayBuffer(END_WORDS.BYTES),
+      socketPath: webSocket.path,
+      socketLimits: {
+        maxPayloadLength,
+        maxBackpressure,
+        closeOnBackpressureLimit,
+        idleTimeout,
+        sendPingsAutomatically,
+      },
+      longestMessageBytes,
+    };
+    const lane = new FrontLane(this.#server!, options.fromFront, options.toFront);
+    const front: Front = { options, lane, descriptor: null };
+    this.#fronts[index] = front;
+    const worker = launch(options);
+    lane.start((error) => {
+      this.#options.log.error({ err: error }, 'the records of a front thread cannot be read');
+      this.#leaveDoor(front);
+      worker.postMessage('stop' satisfies FrontRequest);
+    });
+    worker.on('message', (message: FrontMessage) => this.#received(index, front, worker, message));
+    return worker;
+  }
+
+  #received(index: number, front: Front, worker: Worker, message: FrontMessage): void {
+    if ('descriptor' in message) {
+      const before = front.descriptor;
+      front.descriptor = message.descriptor;
+      this.#door!.addOther(message.descriptor);
+      if (before !== null) this.#door!.removeOther(before);
+      this.#onServing?.();
+      this.#reloaded(index, null);
+    } else if ('problem' in message) this.#reloaded(index, message.problem);
+    else {
+      // FRONTS-1.
+      this.#options.log.error({ err: message.failure, thread: index + 1 }, 'a front thread has failed');
+      this.#leaveDoor(front);
+      worker.postMessage('stop' satisfies FrontRequest);
+    }
+  }
+
+  #reloaded(index: number, problem: string | null): void {
+    this.#reloads.get(index)?.(problem);
+    this.#reloads.delete(index);
+  }
+
+  #leaveDoor(front: Front): void {
+    if (front.descriptor !== null) this.#door!.removeOther(front.descriptor);
+    front.descriptor = null;
+  }
+
+  #ended(index: number): void {
+    const front = this.#fronts[index];
+    if (front == null) return;
+    this.#leaveDoor(front);
+    this.#reloaded(index, null);
+    this.#fronts[index] = null;
+    this.#formerCalls[index]! += front.lane.forwarded;
+    const had = front.lane.end();
+    if (had > 0) this.#server!.closed();
+  }
+
+  #wake(): void {
+    for (const lane of this.#lanes()) lane.wake();
+  }
+
+  /** FRONTS-2. This thread does nothing else from here on: no connection comes to a door any more. */
+  readonly #closeAtExit = (): void => {
+    const deadlineMs = performance.now() + LAST_CLOSE_MS;
+    for (const { options } of this.#fronts.filter((front) => front !== null)) {
+      const ending = new Int32Array(options.ending);
+      Atomics.store(ending, END_WORDS.asked, 1);
+      // A thread that was about to sleep may not have seen it.
+      while (Atomics.load(ending, END_WORDS.closed) === 0 && performance.now() < deadlineMs) {
+        wakeConsumer(options.toFront);
+        Atomics.wait(ending, END_WORDS.closed, 0, LAST_LOOK_MS);
+      }
+    }
+  };
+}
+
+export function launchFront(options: FrontOptions): Worker {
+  const name = `front ${options.index + 1}`;
+  return new Worker(new URL('main.ts', import.meta.url), { workerData: options, name, execArgv: STRIPPED_BEFORE });
+}

@@ -1,0 +1,53 @@
+/** An HTTP server with real front threads, in the test's own thread; a test can make one of them fail. */
+import { once } from 'node:events';
+import type { Worker } from 'node:worker_threads';
+import { FrontThreads, launchFront } from '../../gateway/front/threads.ts';
+import type { WebSocketEndpoint } from '../../gateway/http/door.ts';
+import type { Route } from '../../gateway/http/route.ts';
+import type { HttpServer, ServerOptions } from '../../gateway/http/server.ts';
+import type { Config } from '../../gateway/process/config.ts';
+import { createLogger } from '../../gateway/process/log.ts';
+import { startEdge } from './edgeRig.ts';
+import type { Scope } from './server.ts';
+
+const NO_SOCKETS: WebSocketEndpoint = { path: '/ws', behavior: {}, close: () => undefined };
+
+type FrontRig = {
+  readonly fronts: FrontThreads;
+  readonly server: HttpServer;
+  readonly port: number;
+  /** Makes a thread fail, and resolves when it has ended. */
+  fail(index: number): Promise<void>;
+};
+
+export async function startFronts(
+  scope: Scope,
+  count: number,
+  routes: readonly Route[],
+  webSocket: WebSocketEndpoint = NO_SOCKETS,
+  options: Partial<ServerOptions> & { readonly tls?: Config['tls'] } = {},
+): Promise<FrontRig> {
+  const workers: Worker[] = [];
+  const { tls = null, ...rest } = options;
+  const fronts = new FrontThreads({
+    count,
+    tls,
+    webSocket,
+    longestMessageBytes: 65_536,
+    log: createLogger('silent'),
+    launch: (given) => {
+      const worker = launchFront(given);
+      workers[given.index] = worker;
+      return worker;
+    },
+  });
+  const config = { host: '127.0.0.1', port: 0, tls, trustProxy: null };
+  const { server, port } = await startEdge(scope, routes, [], { config, limiter: null, webSocket, fronts, ...rest });
+  const fail = async (index: number): Promise<void> => {
+    const worker = workers[index]!;
+    // No request that a front knows: what it does not expect is a failure.
+    worker.postMessage('nonsense');
+    await once(worker, 'exit');
+  };
+  return { fronts, server, port, fail };
+}
