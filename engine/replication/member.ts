@@ -185,6 +185,7 @@ export class Member {
           this.#show(lease);
           const isForced = this.#handOvers.isForced(lease);
           if (lease.expiresInMs <= 0 || isForced) {
+            this.#memory.setRenewed(this.#timing.timeMs());
             const taken = await this.#log.take(isForced);
             if (taken !== null) return await this.#finish(taken.epoch, taken.end);
           }
@@ -308,19 +309,18 @@ export class Member {
   }
 
   #watchStall(): void {
-    const oldestMs = this.#shipper?.oldestMs ?? 0;
-    const state = oldestMs > STALL_MS ? 'stalled' : 'leader';
+    const state = (this.#shipper?.oldestMs ?? 0) > STALL_MS ? 'stalled' : 'leader';
     if (!this.#isEnded && this.#memory.state() !== state) this.#memory.setState(state);
   }
 
   async #renew(): Promise<void> {
-    try {
-      if (await this.#log.renew(this.#epoch)) return;
-    } catch (error) {
+    const sentMs = this.#timing.timeMs();
+    const isRenewed = await this.#log.renew(this.#epoch).catch((error: Error) => {
       this.#shipper?.doubt();
       throw error;
-    }
-    this.#lose(`another process leads since epoch ${this.#epoch}`);
+    });
+    if (isRenewed) this.#memory.setRenewed(sentMs);
+    else this.#lose(`another process leads since epoch ${this.#epoch}`);
   }
 
   async #postStatus(): Promise<void> {

@@ -19,7 +19,7 @@
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import type { DatabaseStandby, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
-import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
+import { LEASE_MS, type LogRow, type NewRow } from '../../shared/wire/replication.ts';
 import type { MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
 import { type Connection, type Purpose, Servers, type Statement } from './connection.ts';
 import {
@@ -34,8 +34,6 @@ import {
 import { SQL } from './statements.ts';
 
 const SCHEMA_URL = new URL('../../data/schema/log.sql', import.meta.url);
-/** A lease that is not renewed ends after this time, by the database's clock. */
-const LEASE_MS = 2000;
 /** A hand-over that was asked for is accepted within this time, or forgotten; then the leader has the second time. */
 const ASKED_MS = 10_000;
 const ACCEPTED_MS = 15_000;

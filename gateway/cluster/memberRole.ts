@@ -8,11 +8,13 @@
  *           has been applied.
  *   ROLE-3  What another member has carried out, and that changed something, was signed until `signedUntilMs`, unless
  *           it was signed ahead of that member's clock: its row came here later.
+ *   ROLE-4  While another member may lead, because the lease has not been renewed for as long as it lasts, a leader
+ *           carries out no changes, and says how stale it may be.
  */
 import type { RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import type { Replication } from '../../shared/wire/replication.ts';
+import { LEASE_MS, type Replication } from '../../shared/wire/replication.ts';
 import type { ReplicationStatus } from '../../shared/wire/threads.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Role } from '../http/role.ts';
@@ -32,12 +34,12 @@ export class MemberRole implements Role {
   asOfMs: number | null = null;
   /** The state of the log as the replication thread last reported it. */
   status: ReplicationStatus | null = null;
-  readonly #memory: Pick<Replication, 'state' | 'epoch'>;
+  readonly #memory: Pick<Replication, 'state' | 'epoch' | 'renewedMs'>;
   readonly #clock: Clock;
   #isLeading = false;
   #changedMs = 0;
 
-  constructor(memory: Pick<Replication, 'state' | 'epoch'>, clock: Clock) {
+  constructor(memory: Pick<Replication, 'state' | 'epoch' | 'renewedMs'>, clock: Clock) {
     this.#memory = memory;
     this.#clock = clock;
   }
@@ -54,15 +56,18 @@ export class MemberRole implements Role {
     return this.#memory.epoch();
   }
 
-  /** True while this member leads and the log takes no rows. */
+  /** True while this member leads and the log takes no rows, as far as is known. */
   get isStalled(): boolean {
-    return this.#isLeading && this.#memory.state() === 'stalled';
+    return this.#isLeading && (this.#memory.state() === 'stalled' || this.staleMs !== null);
   }
 
-  /** Null for a leader, and before this member has caught up for the first time. */
+  /** Null for a leader whose lease has not ended, and before this member has caught up for the first time. */
   get staleMs(): number | null {
-    if (this.#isLeading || this.asOfMs === null) return null;
-    return Math.max(0, this.#clock.nowMs() - this.asOfMs);
+    if (this.#isLeading) {
+      const endedMs = this.#clock.nowMs() - this.#memory.renewedMs() - LEASE_MS;
+      return endedMs > 0 ? endedMs : null;
+    }
+    return this.asOfMs === null ? null : Math.max(0, this.#clock.nowMs() - this.asOfMs);
   }
 
   /** The members of /ready and /health by which a cluster is known (RULES.md 18.4). */
@@ -93,8 +98,9 @@ export class MemberRole implements Role {
   }
 
   lines(): string {
-    if (this.#isLeading) return 'leader';
-    const stale = this.staleMs === null ? '' : `\r\nX-SVC-Stale-Ms: ${this.staleMs}`;
+    const { staleMs } = this;
+    const stale = staleMs === null ? '' : `\r\nX-SVC-Stale-Ms: ${staleMs}`;
+    if (this.#isLeading) return `leader${stale}`;
     return `standby${stale}${this.leader === null ? '' : `\r\nX-SVC-Leader: ${this.leader.address}`}`;
   }
 
@@ -103,6 +109,6 @@ export class MemberRole implements Role {
     if (!this.#isLeading) {
       return { row: ERRORS.NOT_MATCHING_LEADER, details: { leader: this.leader?.address ?? null } };
     }
-    return this.#memory.state() === 'leader' ? null : LOG_STALLED;
+    return this.#memory.state() === 'leader' && this.staleMs === null ? null : LOG_STALLED;
   }
 }

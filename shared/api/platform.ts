@@ -6,10 +6,10 @@ import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts
 export const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
 export type DrillName = (typeof DRILLS)[number];
 
-/** Only of a member of a cluster; `stale_ms` only of a standby (RULES.md 18.4). */
+/** Only of a member of a cluster; `stale_ms` of a standby and of a leader without its log (RULES.md 18.4, 18.14). */
 const ROLE_FIELDS = {
   role: { type: 'string', enum: ['leader', 'standby'] },
-  stale_ms: described(COUNT, 'The standby shows at least what the log held so many milliseconds before.'),
+  stale_ms: described(COUNT, 'It shows at least what the log held so many milliseconds before.'),
 } as const;
 export type RoleFields = { role?: 'leader' | 'standby'; stale_ms?: number };
 export const HEALTH = object({ status: { const: 'ok' } }, ROLE_FIELDS);

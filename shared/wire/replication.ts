@@ -8,7 +8,7 @@
  * Owner: the replication thread writes the memory, all other threads read. An outbox has one thread that writes, a
  * shard or the gateway, and the replication thread that reads.
  *
- *   buffer   REPLICATION (RECORDS.md) | epoch: a 64-bit cell | held: one for each shard, then for each gateway stream
+ *   buffer   REPLICATION (RECORDS.md) | epoch and renewed: cells of 64 bits | held: one for each stream, shards first
  *
  * Invariants:
  *   REPLICATION-1  `held` of a stream only grows. What it covers is in the log for good: no failover takes it away.
@@ -28,6 +28,12 @@ import { RECORD_ALIGNMENT } from './ringLayout.ts';
 export const STREAM = { CONTROL: 1000, ANSWERS: 1001, SETTLEMENT: 1002, AUDIT: 1003 } as const;
 const FIRST_GATEWAY_STREAM = STREAM.CONTROL;
 const GATEWAY_STREAMS = Object.keys(STREAM).length;
+/** Epoch and time of the last renewal, before those of the streams. */
+const OWN_CELLS = 2;
+const RENEWED = 1;
+
+/** A lease that is not renewed ends after this time, by the database's clock. */
+export const LEASE_MS = 2000;
 
 /** A row that waits to get into the log, and one that is there: `position` counts the rows of all streams. */
 export type NewRow = { readonly stream: number; readonly sequence: number; readonly bytes: Uint8Array };
@@ -53,19 +59,20 @@ export const REPLICATION = record(
 export class Replication {
   readonly shards: number;
   readonly #words: Int32Array;
-  readonly #epoch: BigInt64Array;
+  /** Epoch and RENEWED. */
+  readonly #own: BigInt64Array;
   readonly #held: BigInt64Array;
 
   static create(shards: number): SharedArrayBuffer {
-    return new SharedArrayBuffer(REPLICATION.BYTES + 8 * (1 + shards + GATEWAY_STREAMS));
+    return new SharedArrayBuffer(REPLICATION.BYTES + 8 * (OWN_CELLS + shards + GATEWAY_STREAMS));
   }
 
   constructor(buffer: SharedArrayBuffer) {
-    this.shards = (buffer.byteLength - REPLICATION.BYTES) / 8 - 1 - GATEWAY_STREAMS;
+    this.shards = (buffer.byteLength - REPLICATION.BYTES) / 8 - OWN_CELLS - GATEWAY_STREAMS;
     assert(Number.isInteger(this.shards) && this.shards >= 1, 'replication: the buffer has a cell for each stream');
     this.#words = new Int32Array(buffer, 0, REPLICATION.WORDS);
-    this.#epoch = new BigInt64Array(buffer, REPLICATION.BYTES, 1);
-    this.#held = new BigInt64Array(buffer, REPLICATION.BYTES + 8);
+    this.#own = new BigInt64Array(buffer, REPLICATION.BYTES, OWN_CELLS);
+    this.#held = new BigInt64Array(buffer, REPLICATION.BYTES + 8 * OWN_CELLS);
   }
 
   /** The last sequence of the stream that the log holds; 0 when it holds none. */
@@ -81,12 +88,22 @@ export class Replication {
 
   /** The epoch in which this process leads, or that of the leader it follows; 0 before it knows one. */
   epoch(): number {
-    return Number(Atomics.load(this.#epoch, 0));
+    return Number(Atomics.load(this.#own, 0));
   }
 
   setEpoch(epoch: number): void {
-    Atomics.store(this.#epoch, 0, BigInt(epoch));
+    Atomics.store(this.#own, 0, BigInt(epoch));
     this.#ring();
+  }
+
+  /** The time, as `Date.now()`, when this process sent its last renewal of the lease that was not in vain. */
+  renewedMs(): number {
+    return Number(Atomics.load(this.#own, RENEWED));
+  }
+
+  /** No thread waits for it. */
+  setRenewed(sentMs: number): void {
+    Atomics.store(this.#own, RENEWED, BigInt(Math.floor(sentMs)));
   }
 
   state(): ReplicationState {

@@ -8,6 +8,7 @@ import type { AdminClient } from '../../shared/client/admin.ts';
 import { temporaryDirectory } from './directory.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './freePort.ts';
+import type { LogLine } from './logLine.ts';
 import { sharedPostgres } from './postgres.ts';
 import { type Answer, type Scope, TestServer } from './server.ts';
 
@@ -19,8 +20,8 @@ class Member extends TestServer {
   readonly name: string;
   readonly env: Environment;
 
-  constructor(name: string, env: Environment) {
-    super(temporaryDirectory());
+  constructor(name: string, env: Environment, directory: string) {
+    super(directory);
     this.name = name;
     this.env = env;
   }
@@ -74,9 +75,10 @@ class Cluster extends TestServer {
     return this.#leader.request(method, path, body, headers);
   }
 
-  /** Resolves once a member leads and answers, one of these if they are named. */
+  /** Resolves once a member leads and answers, one of these if they are named; rejects when all of them have ended. */
   async awaitLeader(among: readonly Member[] = this.members): Promise<Member> {
     this.#leader = await eventually('a member that leads', async () => {
+      requireOneRunning(among);
       for (const member of among) {
         const readiness = await member.readiness();
         if (readiness?.status === 200) return member;
@@ -89,6 +91,7 @@ class Cluster extends TestServer {
   /** Resolves once the standby shows what the log holds now. */
   async awaitStandby(member: Member): Promise<void> {
     await eventually(`member ${member.name} as a standby`, async () => {
+      requireOneRunning([member]);
       const readiness = await member.readiness();
       return readiness?.body.status === 'standby' && readiness.body.stale_ms !== undefined;
     });
@@ -102,15 +105,34 @@ class Cluster extends TestServer {
   }
 }
 
-/** The first member leads; the others follow it, and begin with copies of its files (data/docs/cluster.md). */
-export async function startCluster(scope: Scope, names: readonly string[], env: Environment = {}): Promise<Cluster> {
+/** A wait for members that have ended would never end. */
+function requireOneRunning(members: readonly Member[]): void {
+  if (members.some(({ isRunning }) => isRunning)) return;
+  const logs = members.flatMap(({ name, stdout, stderr }) => [`member ${name} has ended:`, ...stdout, ...stderr]);
+  throw new Error(logs.join('\n'));
+}
+
+/**
+ * The first member leads; the others follow it, and begin with copies of its files (data/docs/cluster.md).
+ * @param lines the network of a member, by its name, to the servers of `JOURNAL_URL`
+ * @param directories of members, by their names, that have one already
+ */
+export async function startCluster(
+  scope: Scope,
+  names: readonly string[],
+  env: Environment = {},
+  lines: Readonly<Record<string, LogLine>> = {},
+  directories: Readonly<Record<string, string>> = {},
+): Promise<Cluster> {
   const url = env['JOURNAL_URL'] ?? (await (await sharedPostgres()).database());
   const members: Member[] = [];
   for (const name of names) {
     const port = String(await freePort());
     const own = { PORT: port, MEMBER_NAME: name, DATA_DIR: '' };
     const shared = { JOURNAL: 'postgres', JOURNAL_URL: url, MASTER_KEY, SHARDS: String(SHARDS) };
-    const member = new Member(name, { ...shared, ...own, ...env });
+    const member = new Member(name, { ...shared, ...own, ...env }, directories[name] ?? temporaryDirectory());
+    const line = lines[name];
+    if (line !== undefined) member.env['JOURNAL_URL'] = throughLine(url, line);
     member.env['DATA_DIR'] = member.dataDir;
     scope.after(() => member.kill());
     members.push(member);
@@ -129,4 +151,10 @@ export async function startCluster(scope: Scope, names: readonly string[], env: 
     await cluster.awaitStandby(member);
   }
   return cluster;
+}
+
+/** The same log by the addresses of the line. */
+function throughLine(url: string, { ports }: LogLine): string {
+  let server = 0;
+  return url.replaceAll(/127\.0\.0\.1:\d+/g, () => `127.0.0.1:${ports[server++]}`);
 }

@@ -8,7 +8,7 @@
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chownSync, closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { appendFileSync, chownSync, closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { eventually } from './eventually.ts';
@@ -162,6 +162,22 @@ class PostgresCluster {
       node.configure([upstream(first!.port, node.name)]);
       await node.query('SELECT pg_reload_conf()');
     }
+  }
+
+  /** A server that is gone begins again with a copy of the primary, which from now on may wait for any other. */
+  async rejoin(node: PostgresNode): Promise<void> {
+    await node.stop('SIGKILL');
+    rmSync(node.data, { recursive: true });
+    const { primary } = this;
+    const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', USER, '-D', node.data];
+    const copying = spawn(join(PROGRAMS!, 'pg_basebackup'), [...from, '-c', 'fast', '--no-sync'], IDENTITY);
+    const [code] = await once(copying, 'exit');
+    if (code !== 0) throw new Error(`pg_basebackup has ended with ${code}`);
+    node.configure([`port = ${node.port}`, upstream(primary.port, node.name)]);
+    node.beStandby();
+    await node.start();
+    primary.configure([`synchronous_standby_names = 'ANY 1 (${NAMES.join(', ')})'`]);
+    await primary.query('SELECT pg_reload_conf()');
   }
 
   async stop(): Promise<void> {

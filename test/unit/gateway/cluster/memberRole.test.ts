@@ -31,6 +31,7 @@ test('a standby refuses changes, names the leader it knows, and says how stale i
 test('a leader carries changes out while the log takes rows (ROLE-1)', () => {
   const { memory, role } = rig();
   memory.setState('leader');
+  memory.setRenewed(START_MS);
   assert.notEqual(role.changeRefusal(), null, 'the lease alone does not make it the leader');
   role.lead();
   assert.deepEqual([role.changeRefusal(), role.lines(), role.staleMs, role.isStalled], [null, 'leader', null, false]);
@@ -51,4 +52,19 @@ test('what another member has carried out was signed before its last row came, c
   clock.advance(1900);
   assert.equal(role.signedUntilMs, lastRowMs + 500);
   assert.ok(Math.floor(role.signedUntilMs / 1000) < Math.floor(clock.nowMs() / 1000), 'no takeover waits for it');
+});
+
+test('a leader whose lease may have ended carries out nothing, and says how stale it may be (ROLE-4)', () => {
+  const { memory, clock, role } = rig();
+  memory.setState('leader');
+  memory.setRenewed(START_MS);
+  role.lead();
+  clock.advance(2000);
+  assert.deepEqual([role.changeRefusal(), role.lines(), role.isStalled], [null, 'leader', false]);
+  clock.advance(70);
+  assert.deepEqual(role.changeRefusal(), { row: ERRORS.ENGINE_BUSY });
+  assert.deepEqual([role.lines(), role.isStalled], ['leader\r\nX-SVC-Stale-Ms: 70', true]);
+  assert.deepEqual(role.fields, { role: 'leader', stale_ms: 70 });
+  memory.setRenewed(START_MS + 2000);
+  assert.deepEqual([role.changeRefusal(), role.lines(), role.isStalled], [null, 'leader', false]);
 });
