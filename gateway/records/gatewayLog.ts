@@ -14,7 +14,7 @@ import type { HeldLog } from '../../shared/records/heldLog.ts';
 import type { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 
 export type GatewayLogOptions = {
-  readonly memory: Pick<Replication, 'held' | 'awaitHeld'>;
+  readonly memory: Pick<Replication, 'held' | 'awaitHeld' | 'state'>;
   readonly outbox: Pick<OutboxProducer, 'put' | 'flush' | 'isWaiting'>;
   /** Time after which those who wait for a record learn that it is not known whether the log will hold it. */
   readonly patienceMs: number;
@@ -27,6 +27,11 @@ type Waiter = {
   readonly reject: (error: Error) => void;
 };
 
+/**
+ * The part of the patience that is left while the log takes nothing: an answer that had to wait for a shard in vain has
+ * used up its own.
+ */
+const STALLED_PATIENCE = 0.2;
 /** Time between two attempts to put into a full outbox what waits. */
 const FLUSH_MS = 5;
 
@@ -97,7 +102,8 @@ class StreamLog implements HeldLog {
   whenHeld(sequence: number): Promise<void> {
     if (this.held() >= sequence) return Promise.resolve();
     return new Promise((resolve, reject) => {
-      const untilMs = performance.now() + this.#options.patienceMs;
+      const { memory, patienceMs } = this.#options;
+      const untilMs = performance.now() + patienceMs * (memory.state() === 'stalled' ? STALLED_PATIENCE : 1);
       const at = this.#waiters.findLastIndex((waiter) => waiter.sequence <= sequence);
       this.#waiters.splice(at + 1, 0, { sequence, untilMs, resolve, reject });
       if (!this.#isWatching) void this.#watch();
