@@ -65,6 +65,8 @@ type Deposit = { readonly account: number; readonly reference: string; readonly 
 type Traffic = {
   commands: number;
   connections?: number;
+  /** The exchange may be stopped for longer than a client waits. */
+  mayHang?: boolean;
   /** After every answer, with how many there have been in this round. */
   onAnswer?: (answered: number) => void;
   /** For every command that got no answer at all. */
@@ -111,7 +113,7 @@ export class Witness {
   }
 
   /** Sends commands on several connections at once, until all are sent or the server is gone. */
-  async trade({ commands, connections = 8, onAnswer, onSilence }: Traffic): Promise<void> {
+  async trade({ commands, connections = 8, mayHang = false, onAnswer, onSilence }: Traffic): Promise<void> {
     let sent = 0;
     let answered = 0;
     let isGone = false;
@@ -119,6 +121,7 @@ export class Witness {
       while (!isGone && sent < commands) {
         sent++;
         const outcome = await this.#command();
+        assert.ok(mayHang || outcome !== 'late', 'a request is answered or its connection broken');
         if (outcome === 'answered') onAnswer?.(++answered);
         if (outcome !== 'gone') continue;
         isGone = true;
@@ -460,8 +463,11 @@ export class Witness {
   }
 }
 
-/** `gone`: there was no answer at all. `unknown`: the server says that it does not know. */
-type Outcome = 'answered' | 'unknown' | 'gone';
+/**
+ * `gone`: the connection was broken. `late`: there was no answer in time. `unknown`: the server says that it does not
+ * know.
+ */
+type Outcome = 'answered' | 'unknown' | 'late' | 'gone';
 
 async function told<T>(
   sending: Promise<T>,
@@ -472,10 +478,7 @@ async function told<T>(
   try {
     answer = await sending;
   } catch (error) {
-    if (!(error instanceof ApiError)) {
-      assert.notEqual((error as Error).name, 'TimeoutError', 'a request is answered or its connection broken');
-      return 'gone';
-    }
+    if (!(error instanceof ApiError)) return (error as Error).name === 'TimeoutError' ? 'late' : 'gone';
     if (error.code === 'OUTCOME_UNKNOWN') return 'unknown';
     onRefused(error);
     return 'answered';
