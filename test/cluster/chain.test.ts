@@ -1,13 +1,14 @@
 /**
  * A cluster that settles on a real chain (RULES.md 18.12): its leader is killed just before and just after a
- * transaction leaves, while receipts are read and while deposits are. The next one sends the same bytes, everything
- * settles once, and every balance is that of the chain.
+ * transaction leaves, while receipts are read and while deposits are; it hangs, hands over, and has a log that takes
+ * nothing.
+ * The next one sends the same bytes, everything settles once, and every balance is that of the chain.
  *
  *     SOAK=on SEED=7 node shared/run.mjs --test test/cluster/chain.test.ts
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import Database from 'better-sqlite3';
 import { type Address, maxInt128, parseTransaction } from 'viem';
@@ -18,7 +19,7 @@ import { Anvil, NO_ANVIL } from '../chain/anvil.ts';
 import { LocalChain, secretOf } from '../chain/local.ts';
 import { startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { NO_POSTGRES } from '../support/postgres.ts';
+import { NO_POSTGRES, startPostgres } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
 import { RpcGate } from '../support/rpcGate.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
@@ -26,6 +27,9 @@ import { type Intent, makeMarket, makeTrader, type Trader } from '../support/tra
 
 const SEED = seedOr(20_261_125);
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: it takes a minute';
+const options = { skip: NO_POSTGRES || NO_ANVIL || IS_LONG };
+/** The exit code of a member that has lost its lead. */
+const AGAIN = 75;
 const CHAIN_ID = 137;
 const HUNDRED = 100_000_000;
 const SENT = 'eth_sendRawTransaction';
@@ -138,23 +142,26 @@ function rowsOf(path: string): unknown {
   }
 }
 
-test(`killed before and after what leaves for the chain (SEED=${SEED})`, {
-  skip: NO_POSTGRES || NO_ANVIL || IS_LONG,
-}, async (t) => {
+async function startWorld(t: TestContext, env: Record<string, string> = {}): Promise<World> {
   const anvil = await Anvil.start({ chainId: CHAIN_ID, isQuick: true });
   t.after(() => anvil.stop());
   const chain = await LocalChain.on(anvil, CHAIN_ID, 'of a cluster: ');
   await chain.fund(privateKeyToAccount(secretOf('payer')).address, maxInt128);
   const gate = await RpcGate.open(t, anvil.url);
   const { ADMIN_KEY: _, ...settings } = chain.settings;
-  const cluster = await startCluster(t, ['a', 'b'], { ...settings, RPC_URL: gate.url });
+  const cluster = await startCluster(t, ['a', 'b'], { ...settings, RPC_URL: gate.url, ...env });
   const world = new World(cluster, chain, gate);
   await world.addTrader();
   await world.addTrader();
   world.market = await makeMarket(cluster);
   await world.trade();
   await world.check();
+  return world;
+}
 
+test(`killed before and after what leaves for the chain (SEED=${SEED})`, options, async (t) => {
+  const world = await startWorld(t);
+  const { chain, cluster, gate } = world;
   const [unsent] = await world.killedAt(SENT, false, () => world.trade());
   await world.check();
   assert.ok(gate.sent.includes(unsent as string), 'the next leader has sent the bytes of the one before');
@@ -169,7 +176,16 @@ test(`killed before and after what leaves for the chain (SEED=${SEED})`, {
   await trader.reconnected().client.ledger.withdraw({ amount_usdc_micro: '30000000', reference: 'mine' });
   await world.check();
   assert.equal(await world.available(trader), before + HUNDRED - 30_000_000);
-  assert.equal(await chain.client.readContract({ ...usdcOf(chain), args: [trader.address as Address] }), 30_000_000n);
+  await eventually('what was withdrawn', async () => {
+    const micro = await chain.client.readContract({ ...usdcOf(chain), args: [trader.address as Address] });
+    return micro === 30_000_000n;
+  });
+
+  const [standby] = cluster.standbys;
+  for (const path of ['/admin/settlement/money', '/admin/settlement/failed', '/admin/ledger']) {
+    const answer = await standby!.adminRequest('GET', path);
+    assert.deepEqual([answer.status, answer.headers.get('x-svc-role')], [200, 'standby'], path);
+  }
 
   const does = new Map<string, string>();
   for (const bytes of gate.sent) {
@@ -178,6 +194,49 @@ test(`killed before and after what leaves for the chain (SEED=${SEED})`, {
     assert.equal(does.get(name) ?? data, data, 'a nonce is used for one thing');
     does.set(name, data!);
   }
+});
+
+test(`a leader that hangs, that hands over, and whose log takes nothing (SEED=${SEED})`, options, async (t) => {
+  const postgres = await startPostgres(t);
+  const world = await startWorld(t, { JOURNAL_URL: await postgres.database() });
+  const { cluster, gate, chain } = world;
+  const trading = world.trade();
+  for (const standby of postgres.standbys) standby.hang();
+  await eventually('a log that takes nothing', async () => {
+    return (await cluster.request('GET', '/ready')).body.reason === 'the replicated log takes no rows';
+  });
+  const sent = new Set(gate.sent);
+  const block = await chain.client.getBlockNumber();
+  await eventually('more blocks', async () => (await chain.client.getBlockNumber()) > block + 60n);
+  assert.deepEqual(
+    gate.sent.filter((bytes) => !sent.has(bytes)),
+    [],
+    'nothing new leaves',
+  );
+  for (const standby of postgres.standbys) standby.goOn();
+  await cluster.awaitLeader();
+  await trading;
+  await world.check();
+
+  const hung = cluster.leader;
+  // Its batch waits for more trades meanwhile.
+  await world.trade();
+  process.kill(hung.pid!, 'SIGSTOP');
+  await cluster.awaitLeader(cluster.standbys);
+  await world.trade();
+  const ended = hung.expectEnd();
+  process.kill(hung.pid!, 'SIGCONT');
+  assert.equal(await ended, AGAIN);
+  await cluster.rejoin(hung);
+  await world.check();
+
+  const stopped = cluster.leader;
+  const last = world.trade();
+  assert.equal(await stopped.stop(), 0);
+  await cluster.awaitLeader(cluster.standbys);
+  await last;
+  await cluster.rejoin(stopped);
+  await world.check();
 });
 
 function usdcOf({ contracts }: LocalChain) {

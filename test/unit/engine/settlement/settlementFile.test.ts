@@ -246,7 +246,7 @@ function byId([a]: [bigint, string], [b]: [bigint, string]): number {
   return a < b ? -1 : 1;
 }
 
-const SEEDS = timesOf({ suite: 2, soak: 30 });
+const SEEDS = timesOf({ suite: 2, soak: 12 });
 const ROUNDS = timesOf({ suite: 5, soak: 25 });
 const first = seedOr(1);
 
