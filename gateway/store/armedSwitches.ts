@@ -1,5 +1,6 @@
 /**
- * The accounts whose dead-man's switch is armed; durable, so that a restart does not disarm it.
+ * The accounts whose dead-man's switch is armed, and those of which one was triggered and the orders are not all
+ * cancelled yet; durable, so that neither a restart nor another leader forgets one or cancels twice.
  * Owner: the gateway thread.
  */
 import type { ControlDatabase } from './database.ts';
@@ -7,29 +8,57 @@ import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
 
 export class ArmedSwitches {
   readonly #changes: Changes;
-  readonly #select;
-  readonly #insert;
-  readonly #delete;
+  readonly #selectArmed;
+  readonly #selectTriggered;
+  readonly #arm;
+  readonly #trigger;
+  readonly #finish;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
-    this.#select = database.prepare<[], number>('SELECT account_index FROM armed_switches').pluck();
-    this.#insert = database.prepare<[number, number]>(
+    this.#selectArmed = database.prepare<[], number>('SELECT account_index FROM armed_switches').pluck();
+    this.#selectTriggered = database.prepare<[], number>('SELECT account_index FROM triggered_switches').pluck();
+    this.#arm = database.prepare<[number, number]>(
       'INSERT OR IGNORE INTO armed_switches (account_index, armed_ms) VALUES (?, ?)',
     );
-    this.#delete = database.prepare<[number]>('DELETE FROM armed_switches WHERE account_index = ?');
+    const disarm = database.prepare<[number]>('DELETE FROM armed_switches WHERE account_index = ?');
+    const insert = database.prepare<[number, number]>(
+      'INSERT OR IGNORE INTO triggered_switches (account_index, triggered_ms) VALUES (?, ?)',
+    );
+    const remove = database.prepare<[number]>('DELETE FROM triggered_switches WHERE account_index = ?');
+    this.#trigger = database.transaction((accounts: readonly number[], nowMs: number) => {
+      for (const account of accounts) {
+        disarm.run(account);
+        insert.run(account, nowMs);
+      }
+    });
+    this.#finish = database.transaction((account: number, isArmed: boolean) => {
+      remove.run(account);
+      if (!isArmed) disarm.run(account);
+    });
   }
 
-  all(): number[] {
-    return this.#select.all();
+  armed(): number[] {
+    return this.#selectArmed.all();
+  }
+
+  /** The accounts of which some shard may have orders left that are to be cancelled. */
+  triggered(): number[] {
+    return this.#selectTriggered.all();
   }
 
   arm(account: number, nowMs: number): void {
-    this.#changes.write(() => this.#insert.run(account, nowMs));
+    this.#changes.write(() => this.#arm.run(account, nowMs));
   }
 
-  disarm(account: number): void {
-    this.#changes.write(() => this.#delete.run(account));
+  /** The accounts are no longer armed, and their orders are to be cancelled. */
+  trigger(accounts: readonly number[], nowMs: number): void {
+    this.#changes.write(() => this.#trigger(accounts, nowMs));
+  }
+
+  /** Its orders are cancelled. @param isArmed true: it has sent a heartbeat since */
+  finish(account: number, isArmed: boolean): void {
+    this.#changes.write(() => this.#finish(account, isArmed));
   }
 
   /** Null when every change so far is durable; otherwise resolves when it is. */

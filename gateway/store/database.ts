@@ -35,6 +35,7 @@ const MIGRATIONS = [
   'control-020.sql',
   'control-021.sql',
   'control-022.sql',
+  'control-023.sql',
 ] as const;
 
 export function openControlDatabase(path: string): Database {

@@ -65,6 +65,7 @@ export const CONTROL_TABLES: { readonly [table: string]: Table | typeof LOCAL } 
   movements: { key: ['id'], stores: ['movements'] },
   rebate_rates: { key: ['market_index'], stores: ['rebateRates'] },
   armed_switches: { key: ['account_index'], stores: [] },
+  triggered_switches: { key: ['account_index'], stores: [] },
   gaming_preferences: { key: ['account_index'], stores: ['tradingTimeouts'] },
   trading_timeouts: { key: ['id'], stores: ['tradingTimeouts'] },
   order_groups: { key: ['group_index'], stores: ['orderGroups'] },

@@ -10,8 +10,10 @@
  *   DEADMAN-1  Windows are measured in served time: time in which this process accepted heartbeats. A late tick (a
  *              stalled process, a suspended machine, a clock that was moved) adds nothing, nor does draining; so no
  *              deadline passes while the server cannot receive heartbeats.
- *   DEADMAN-2  An account is in control.db before its first heartbeat is answered, and is removed only when every shard
- *              has cancelled. A crash in between finds it armed, with a full window.
+ *   DEADMAN-2  An account is armed in control.db before its first heartbeat is answered, and triggered there before its
+ *              orders are cancelled, until every shard has cancelled. After a crash, or at the next leader of a cluster,
+ *              an armed switch has a full window, and one that was triggered cancels before any order is accepted; in
+ *              the log the end of a cancellation comes before the orders that are placed after it.
  *   DEADMAN-3  All windows are equally long and a heartbeat moves its account to the end: the first of #deadlines is
  *              the next.
  */
@@ -29,7 +31,7 @@ export type MassCancelEngine = {
 type DeadMansSwitchOptions = {
   readonly shards: number;
   readonly engine: MassCancelEngine;
-  readonly store: Pick<ArmedSwitches, 'all' | 'arm' | 'disarm' | 'durable'>;
+  readonly store: Pick<ArmedSwitches, 'armed' | 'triggered' | 'arm' | 'trigger' | 'finish' | 'durable'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** True while heartbeats are accepted. */
@@ -60,18 +62,20 @@ export class DeadMansSwitch {
     this.#lookedMs = options.clock.nowMs();
   }
 
-  /** Called at readiness: accounts that were armed before get a full window from now. */
+  /** Called at readiness, before any order is accepted (DEADMAN-2). */
   start(): void {
-    this.#lookedMs = this.#options.clock.nowMs();
-    for (const account of this.#options.store.all()) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
+    const { store, clock } = this.#options;
+    this.#lookedMs = clock.nowMs();
+    for (const account of store.armed()) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
+    for (const account of store.triggered()) this.#cancels.add(account);
+    this.#cancels.send();
   }
 
   /** Records a heartbeat of the account. @returns what its answer has to wait for, if anything (DEADMAN-2). */
   beat(account: number): Promise<void> | null {
     const { store, clock } = this.#options;
     const nowMs = clock.nowMs();
-    const isKept = this.#deadlines.delete(account) || this.#cancels.isOpen(account);
-    if (!isKept) store.arm(account, nowMs);
+    if (!this.#deadlines.delete(account)) store.arm(account, nowMs);
     this.#deadlines.set(account, this.#servedMs + withinGap(nowMs - this.#lookedMs) + WINDOW_MS);
     return store.durable();
   }
@@ -83,10 +87,12 @@ export class DeadMansSwitch {
     this.#lookedMs = nowMs;
     if (!this.#options.isServing()) return;
     if (passedMs === withinGap(passedMs)) this.#servedMs += passedMs;
+    const due: number[] = [];
     for (const [account, deadlineMs] of this.#deadlines) {
       if (deadlineMs > this.#servedMs) break;
-      this.#trigger(account);
+      due.push(account);
     }
+    if (due.length > 0) this.#trigger(due);
     this.#cancels.send();
   }
 
@@ -104,23 +110,31 @@ export class DeadMansSwitch {
     return this.#cancels.cancelledOrders;
   }
 
-  #trigger(account: number): void {
-    const { log, onTriggered } = this.#options;
-    this.#deadlines.delete(account);
-    this.#triggered++;
-    log.warn({ account }, 'no heartbeat within the window: its orders are cancelled');
-    this.#cancels.add(account);
-    onTriggered?.(account);
+  /** DEADMAN-2. */
+  #trigger(accounts: readonly number[]): void {
+    const { log, store, clock, onTriggered } = this.#options;
+    try {
+      store.trigger(accounts, clock.nowMs());
+    } catch (error) {
+      // Their orders are cancelled all the same; a crash meanwhile finds them armed, with a full window.
+      log.error({ err: error }, 'it could not be kept that switches were triggered');
+    }
+    for (const account of accounts) {
+      this.#deadlines.delete(account);
+      this.#triggered++;
+      log.warn({ account }, 'no heartbeat within the window: its orders are cancelled');
+      this.#cancels.add(account);
+      onTriggered?.(account);
+    }
   }
 
   /** DEADMAN-2. Every shard has cancelled the orders of the account. */
   #cancelled(account: number): void {
-    if (this.#deadlines.has(account)) return;
     try {
-      this.#options.store.disarm(account);
+      this.#options.store.finish(account, this.#deadlines.has(account));
     } catch (error) {
-      // If this fails, the switch stays armed and cancels once more after a restart, which is safe.
-      this.#options.log.error({ err: error, account }, 'a switch could not be disarmed durably');
+      // If this fails, the orders of the account are cancelled once more at the next start.
+      this.#options.log.error({ err: error, account }, 'it could not be kept that a switch has cancelled');
     }
   }
 }

@@ -43,11 +43,6 @@ export class MassCancels {
     return this.#cancelledOrders;
   }
 
-  /** True while some shard has not cancelled the orders of the account. */
-  isOpen(account: number): boolean {
-    return this.#open.has(account);
-  }
-
   /** Adds the account; the next `send` sends its cancels. */
   add(account: number): void {
     const { shards } = this.#options;

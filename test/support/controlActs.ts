@@ -165,7 +165,8 @@ const PEOPLE: Act[] = [
     else if (random.below(2) === 0) control.movements.refuse(movement);
   },
   (control, random, nowMs) => control.armedSwitches.arm(userOf(control, random).index, nowMs),
-  (control, random) => control.armedSwitches.disarm(userOf(control, random).index),
+  (control, random, nowMs) => control.armedSwitches.trigger([userOf(control, random).index], nowMs),
+  (control, random) => control.armedSwitches.finish(userOf(control, random).index, random.below(2) === 0),
   (control, random) => {
     const limits = { realityCheckMinutes: random.below(60), sessionTimeoutMinutes: null };
     control.tradingTimeouts.setPreferences(userOf(control, random).index, limits);
@@ -368,7 +369,8 @@ function answersOfPeople(control: Control, each: Each, nowMs: number): Answers {
   return {
     claimMarks: each((account) => unordered(control.claimMarks.of(account))),
     movements: [movements.pending(), [1, 500, 5000].map((less) => movements.hasRoomFor(2 ** 53 - less))],
-    armed: unordered(control.armedSwitches.all()),
+    armed: unordered(control.armedSwitches.armed()),
+    triggered: unordered(control.armedSwitches.triggered()),
     timeouts: each((account) => [tradingTimeouts.preferences(account), tradingTimeouts.activeTimeout(account, nowMs)]),
     groups: [...control.orderGroups.all()],
     bounds: each((account) => control.openOrderBounds.of(account)),

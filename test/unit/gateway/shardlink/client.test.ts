@@ -160,9 +160,11 @@ test('silence cancels what an account has open and nothing else, on a lost shard
     shards: 2,
     engine: rig.client,
     store: {
-      all: () => [...kept],
+      armed: () => [...kept],
+      triggered: () => [],
       arm: (account) => kept.add(account),
-      disarm: (account) => kept.delete(account),
+      trigger: () => undefined,
+      finish: (account) => kept.delete(account),
       durable: () => null,
     },
     clock: rig.clock,

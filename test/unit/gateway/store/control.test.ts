@@ -93,7 +93,7 @@ describe('control.db', () => {
     tradingTimeouts.startTimeout(1, 'custom', 1, NOW_MS);
     tradingTimeouts.setPreferences(1, { realityCheckMinutes: 15, sessionTimeoutMinutes: null });
     const again = new TradingTimeouts(database);
-    assert.deepEqual(new ArmedSwitches(database).all(), [1]);
+    assert.deepEqual(new ArmedSwitches(database).armed(), [1]);
     assert.deepEqual(again.preferences(1), { realityCheckMinutes: 15, sessionTimeoutMinutes: null });
     assert.deepEqual(again.activeTimeout(1, NOW_MS), tradingTimeouts.activeTimeout(1, NOW_MS));
     assert.equal(again.activeTimeout(1, NOW_MS + 3_600_000 - 1)?.durationLabel, 'custom');

@@ -237,9 +237,22 @@ test('an answer waits for a switch only while its change is not durable yet', (t
   assert.ok(switches.durable() instanceof Promise);
   isDurable = true;
   assert.equal(switches.durable(), null);
-  assert.deepEqual(new ArmedSwitches(database).all(), [2]);
-  switches.disarm(2);
-  assert.deepEqual(new ArmedSwitches(database).all(), []);
+  const kept = (): number[][] => {
+    const again = new ArmedSwitches(database);
+    return [again.armed(), again.triggered()];
+  };
+  assert.deepEqual(kept(), [[2], []]);
+  switches.trigger([2], NOW_MS + 2);
+  assert.deepEqual(kept(), [[], [2]]);
+  switches.arm(2, NOW_MS + 3);
+  switches.trigger([2], NOW_MS + 4);
+  switches.arm(2, NOW_MS + 5);
+  assert.deepEqual(kept(), [[2], [2]]);
+  switches.finish(2, true);
+  assert.deepEqual(kept(), [[2], []]);
+  switches.trigger([2], NOW_MS + 6);
+  switches.finish(2, false);
+  assert.deepEqual(kept(), [[], []]);
 });
 
 test('a journal that is missing is named, and so is one that no control.db belongs to', () => {

@@ -72,6 +72,11 @@ class Scene {
     return this.deadMansSwitch;
   }
 
+  /** The accounts that control.db has as armed, and as triggered. */
+  kept(): number[][] {
+    return [this.store.armed(), this.store.triggered()];
+  }
+
   /** Time passes, with a look every quarter of a second. */
   pass(ms: number): void {
     for (let left = ms; left > 0; left -= LOOK_MS) {
@@ -143,13 +148,13 @@ test('accounts are judged each by its own last heartbeat', (t) => {
 test('the cancellation disarms, and the next heartbeat arms again', (t) => {
   const it = scene(t);
   it.deadMansSwitch.beat(1);
-  assert.deepEqual(it.store.all(), [1]);
+  assert.deepEqual(it.kept(), [[1], []]);
   it.pass(WINDOW_MS);
-  assert.deepEqual(it.store.all(), [1], 'armed until every shard has done it');
+  assert.deepEqual(it.kept(), [[], [1]], 'triggered until every shard has done it');
   it.shards.answerAll();
-  assert.deepEqual([it.store.all(), it.deadMansSwitch.armed], [[], 0]);
+  assert.deepEqual([it.kept(), it.deadMansSwitch.armed], [[[], []], 0]);
   it.deadMansSwitch.beat(1);
-  assert.deepEqual(it.store.all(), [1]);
+  assert.deepEqual(it.kept(), [[1], []]);
   it.pass(WINDOW_MS);
   assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
 });
@@ -164,10 +169,10 @@ test('a shard that is away or lost is asked until it has cancelled, the other on
   it.pass(LOOK_MS);
   it.shards.asked[0].answer(E.OUTCOME_UNKNOWN);
   assert.deepEqual(it.shards.take(), ['1@1']);
-  assert.deepEqual(it.store.all(), [1]);
+  assert.deepEqual(it.kept(), [[], [1]]);
   it.pass(LOOK_MS);
   assert.deepEqual(it.shards.answerAll(), ['1@1']);
-  assert.deepEqual(it.store.all(), []);
+  assert.deepEqual(it.kept(), [[], []]);
 });
 
 test('a heartbeat while the cancellation goes on arms anew and stays armed when it is done', (t) => {
@@ -180,13 +185,13 @@ test('a heartbeat while the cancellation goes on arms anew and stays armed when 
   it.shards.away.clear();
   it.pass(LOOK_MS);
   assert.deepEqual(it.shards.answerAll(), ['1@1']);
-  assert.deepEqual([it.store.all(), it.deadMansSwitch.armed], [[1], 1]);
+  assert.deepEqual([it.kept(), it.deadMansSwitch.armed], [[[1], []], 1]);
   it.pass(WINDOW_MS);
   assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
-  assert.deepEqual(it.store.all(), []);
+  assert.deepEqual(it.kept(), [[], []]);
 });
 
-test('a second silence while the first is being cancelled: armed until the shards have carried out both', (t) => {
+test('a second silence while the first is being cancelled: triggered until the shards have carried out both', (t) => {
   const it = scene(t);
   it.shards.away.add(1);
   it.deadMansSwitch.beat(1);
@@ -200,26 +205,58 @@ test('a second silence while the first is being cancelled: armed until the shard
   const [first, second] = it.shards.asked;
   assert.deepEqual(it.shards.take(), ['1@1', '1@1']);
   first.answer(OK, 3);
-  assert.deepEqual(it.store.all(), [1], 'the cancel of the second silence is not carried out yet');
+  assert.deepEqual(it.kept(), [[], [1]], 'the cancel of the second silence is not carried out yet');
   second.answer(OK, 0);
-  assert.deepEqual(it.store.all(), []);
+  assert.deepEqual(it.kept(), [[], []]);
   assert.equal(it.deadMansSwitch.triggered, 2);
 });
 
-test('after a restart an armed switch has a full window, and an unfinished cancellation is one', (t) => {
+test('after a restart an armed switch has a full window', (t) => {
   const it = scene(t);
   it.deadMansSwitch.beat(1);
-  it.deadMansSwitch.beat(2);
-  it.pass(WINDOW_MS);
-  // Account 1 is done on shard 0 only, account 2 everywhere.
-  for (const { account, shard, answer } of it.shards.asked) if (account === 2 || shard === 0) answer(OK);
-  it.shards.take();
+  it.pass(WINDOW_MS - LOOK_MS);
   it.clock.advance(3_600_000);
   it.restarted();
   it.pass(WINDOW_MS - LOOK_MS);
   assert.deepEqual(it.shards.take(), []);
   it.pass(LOOK_MS);
   assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
+});
+
+test('an unfinished cancellation goes on at once after a restart, a finished one is not done again (DEADMAN-2)', (t) => {
+  const it = scene(t);
+  for (const account of [1, 2, 3]) it.deadMansSwitch.beat(account);
+  it.pass(WINDOW_MS);
+  // Account 1 is done on shard 0 only, account 2 everywhere, account 3 nowhere; it has sent a heartbeat since.
+  for (const { account, shard, answer } of it.shards.asked)
+    if (account === 2 || (account === 1 && shard === 0)) answer(OK);
+  it.shards.take();
+  it.deadMansSwitch.beat(3);
+  it.restarted();
+  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1', '3@0', '3@1'], 'before anything else');
+  assert.deepEqual(it.kept(), [[3], []]);
+  it.pass(WINDOW_MS - LOOK_MS);
+  assert.deepEqual(it.shards.take(), []);
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.answerAll(), ['3@0', '3@1']);
+});
+
+test('a switch that could not be kept as triggered cancels all the same', (t) => {
+  const it = scene(t);
+  it.deadMansSwitch.beat(1);
+  const trigger = t.mock.method(it.store, 'trigger', () => {
+    throw new Error('SQLITE_FULL');
+  });
+  it.pass(WINDOW_MS);
+  assert.equal(trigger.mock.callCount(), 1);
+  assert.deepEqual(
+    [it.kept(), it.shards.answerAll()],
+    [
+      [[1], []],
+      ['1@0', '1@1'],
+    ],
+  );
+  assert.deepEqual(it.kept(), [[], []]);
 });
 
 test('no window ends while heartbeats are refused', (t) => {
@@ -266,5 +303,5 @@ test('a heartbeat within the window writes nothing: the switch is armed already'
   it.shards.away.add(1);
   it.pass(WINDOW_MS);
   it.deadMansSwitch.beat(1);
-  assert.equal(arm.mock.callCount(), 1, 'its cancels are still under way, so it was never disarmed');
+  assert.equal(arm.mock.callCount(), 2, 'it was triggered meanwhile');
 });
