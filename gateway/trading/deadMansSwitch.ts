@@ -11,9 +11,9 @@
  *              stalled process, a suspended machine, a clock that was moved) adds nothing, nor does draining; so no
  *              deadline passes while the server cannot receive heartbeats.
  *   DEADMAN-2  An account is armed in control.db before its first heartbeat is answered, and triggered there before its
- *              orders are cancelled, until every shard has cancelled. After a crash, or at the next leader of a cluster,
- *              an armed switch has a full window, and one that was triggered cancels before any order is accepted; in
- *              the log the end of a cancellation comes before the orders that are placed after it.
+ *              orders are cancelled, until every shard has cancelled. After a crash, or at the next leader, an armed
+ *              switch has a full window, and one that was triggered cancels before any order is accepted; in the log of
+ *              a cluster the end of a cancellation comes before the orders that are placed after it.
  *   DEADMAN-3  All windows are equally long and a heartbeat moves its account to the end: the first of #deadlines is
  *              the next.
  */

@@ -223,7 +223,7 @@ test('after a restart an armed switch has a full window', (t) => {
   assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
 });
 
-test('an unfinished cancellation goes on at once after a restart, a finished one is not done again (DEADMAN-2)', (t) => {
+test('a restart goes on with an unfinished cancellation at once, and repeats none that has ended (DEADMAN-2)', (t) => {
   const it = scene(t);
   for (const account of [1, 2, 3]) it.deadMansSwitch.beat(account);
   it.pass(WINDOW_MS);
