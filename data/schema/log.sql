@@ -53,3 +53,30 @@ CREATE TABLE IF NOT EXISTS exchange_fact (
   value text NOT NULL,
   PRIMARY KEY (cluster, name)
 );
+
+-- A member that joins asks for a copy of another one's files, and one of the others gives it, in parts
+-- (engine/replication/join.ts). A failover of the database takes both tables away, and the copy is begun anew.
+CREATE UNLOGGED TABLE IF NOT EXISTS exchange_join (
+  cluster text NOT NULL,
+  holder text NOT NULL,
+  attempt text NOT NULL,
+  asked_at timestamptz NOT NULL,
+  seen_at timestamptz NOT NULL,
+  giver text NOT NULL,
+  given_at timestamptz NOT NULL,
+  problem text NOT NULL,
+  PRIMARY KEY (cluster, holder)
+);
+CREATE UNLOGGED TABLE IF NOT EXISTS exchange_copy (
+  cluster text NOT NULL,
+  attempt text NOT NULL,
+  part bigint NOT NULL,
+  name text NOT NULL,
+  bytes bytea NOT NULL,
+  PRIMARY KEY (cluster, attempt, part)
+) WITH (
+  -- Parts are taken away as they are read.
+  autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 100,
+  toast.autovacuum_vacuum_scale_factor = 0, toast.autovacuum_vacuum_threshold = 1000
+);
+ALTER TABLE exchange_copy ALTER COLUMN bytes SET STORAGE EXTERNAL;

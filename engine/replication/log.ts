@@ -90,5 +90,10 @@ export type LogFacts = {
 
 /** This process may not take part in the cluster: another attempt would end the same way. */
 export class NotAMemberError extends Error {
-  override readonly name = 'NotAMemberError';
+  override readonly name: string = 'NotAMemberError';
+}
+
+/** The same, but a copy of another member's files helps: the log does not reach back to what this member has. */
+export class JoinAnewError extends NotAMemberError {
+  override readonly name = 'JoinAnewError';
 }

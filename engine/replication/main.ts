@@ -10,6 +10,7 @@ import type { ReplicationMessage, ReplicationOptions, ReplicationRequest } from 
 import { NotAMemberError } from './log.ts';
 import { Member } from './member.ts';
 import { Outboxes } from './outboxes.ts';
+import { OwnFiles } from './ownFiles.ts';
 import { PostgresLog } from './postgresLog.ts';
 import { THREAD_TIMING } from './timing.ts';
 
@@ -36,8 +37,9 @@ async function start(): Promise<void> {
   while (!isStopped) {
     try {
       const log = await PostgresLog.open(options);
+      const files = new OwnFiles(options, log, post);
       const outboxes = new Outboxes(options.outboxes);
-      member = new Member({ options, log, outboxes, order, timing: THREAD_TIMING, post });
+      member = new Member({ options, log, outboxes, order, files, timing: THREAD_TIMING, post });
       await member.open();
       return;
     } catch (error) {

@@ -28,9 +28,9 @@ import { AppliedPositions } from './applied.ts';
 import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { LastRow } from './lastRow.ts';
-import { type Lease, type LogFacts, NotAMemberError, type ReplicatedLog } from './log.ts';
+import { JoinAnewError, type Lease, type LogFacts, NotAMemberError, type ReplicatedLog } from './log.ts';
 import type { Outboxes } from './outboxes.ts';
-import { rejoinRecords } from './records.ts';
+import type { OwnFiles } from './ownFiles.ts';
 import { Shipper } from './shipper.ts';
 import { findStart } from './start.ts';
 import type { Timing } from './timing.ts';
@@ -57,6 +57,8 @@ type Parts = {
   readonly outboxes: Pick<Outboxes, 'watch' | 'take' | 'isEmpty' | 'end'>;
   readonly order: Pick<LogOrderProducer, 'put'>;
   readonly timing: Timing;
+  /** Absent: nothing of the directory is looked at. */
+  readonly files?: Pick<OwnFiles, 'prepare' | 'look' | 'copied' | 'leave' | 'stop'>;
   readonly post: (message: ReplicationMessage) => void;
 };
 
@@ -64,6 +66,7 @@ export class Member {
   readonly #log: ReplicatedLog;
   readonly #post: Parts['post'];
   readonly #options: Parts['options'];
+  readonly #files: Parts['files'];
   readonly #memory: Replication;
   readonly #outboxes: Parts['outboxes'];
   readonly #order: Parts['order'];
@@ -89,7 +92,7 @@ export class Member {
   #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [], handOver: null, database: null };
   #problem: string | null = null;
 
-  constructor({ options, log, outboxes, order, timing, post }: Parts) {
+  constructor({ options, log, outboxes, order, timing, files, post }: Parts) {
     this.#options = options;
     this.#log = log;
     this.#last = new LastRow(log);
@@ -101,6 +104,7 @@ export class Member {
     this.#outboxes = outboxes;
     this.#order = order;
     this.#timing = timing;
+    this.#files = files;
   }
 
   async open(): Promise<void> {
@@ -114,7 +118,8 @@ export class Member {
 
   receive(request: Exclude<ReplicationRequest, 'stop'>): void {
     if ('follow' in request) void this.#live(request.follow);
-    else if ('prepare' in request) this.#answer(rejoinRecords(this.#log, request.prepare));
+    else if ('prepare' in request) this.#answer(this.#files?.prepare(request.prepare) ?? Promise.resolve([]));
+    else if ('copied' in request) this.#files?.copied(request.copied);
     else if ('rejoin' in request) this.#answer(rejoinJournals(this.#log, request.rejoin));
     else if ('applied' in request) this.#applied.apply(request.applied, request.durable);
     else if ('numbered' in request) this.#applied.numbered(request.numbered);
@@ -124,6 +129,7 @@ export class Member {
 
   /** The planned end: ships what is left, and gives the lease back, so that a standby takes it at once. */
   async stop(): Promise<void> {
+    await this.#files?.stop();
     const shipper = this.#shipper;
     const deadlineMs = this.#timing.nowMs() + STOP_MS;
     const isShipped = (): boolean => this.#outboxes.isEmpty() && shipper?.waitingRows === 0;
@@ -138,14 +144,14 @@ export class Member {
   }
 
   #answer(lines: Promise<readonly string[]>): void {
-    const post = (rejoined: readonly string[]): void => this.#post({ rejoined });
-    lines.then(post, (error: Error) => this.#lose(error.message));
+    lines.then((rejoined) => this.#post({ rejoined })).catch((error) => this.#lose(error.message, error));
   }
 
   async #live(ends: readonly LocalEnd[]): Promise<void> {
     try {
       this.#every(STATUS_MS, () => this.#postStatus());
       this.#every(REPORT_MS, () => this.#log.report(this.#applied.durable(this.#timing.nowMs())));
+      this.#every(REPORT_MS, () => this.#files?.look(this.#shipper !== null, this.#applied.numberedUpTo));
       await this.#start(ends);
       const epoch = await this.#follow();
       if (epoch === null) return;
@@ -156,7 +162,7 @@ export class Member {
       await mayLead;
       if (!this.#isEnded) this.#lead(epoch);
     } catch (error) {
-      this.#lose((error as Error).message);
+      this.#lose((error as Error).message, error as Error);
     }
   }
 
@@ -239,9 +245,8 @@ export class Member {
     for (const row of rows) {
       // Of rows that are here the names may have been trimmed (APPLIED-1).
       if (row.position !== this.#position + 1 && row.position > this.#appliedBefore + 1) {
-        throw new NotAMemberError(
-          `MEMBER-4: the log goes on at position ${row.position} after ${this.#position}: ` +
-            'what lies between was trimmed, and this member has to join anew',
+        throw new JoinAnewError(
+          `MEMBER-4: the log goes on at ${row.position} after ${this.#position}: what lies between was trimmed`,
         );
       }
       this.#position = row.position;
@@ -331,26 +336,20 @@ export class Member {
         leadsIn: this.#shipper === null ? null : this.#epoch,
       });
     } finally {
-      const shipper = this.#shipper;
-      const status: ReplicationStatus = {
-        ...this.#facts,
-        leader: this.#leader,
-        waitingRows: shipper?.waitingRows ?? 0,
-        waitingBytes: shipper?.waitingBytes ?? 0,
-        oldestWaitMs: shipper?.oldestMs ?? 0,
-        appendMs: shipper?.appendMs ?? 0,
-        problem: this.#problem,
-      };
+      const { waitingRows = 0, waitingBytes = 0, oldestMs: oldestWaitMs = 0, appendMs = 0 } = this.#shipper ?? {};
+      const waiting = { waitingRows, waitingBytes, oldestWaitMs, appendMs };
+      const status: ReplicationStatus = { ...this.#facts, ...waiting, leader: this.#leader, problem: this.#problem };
       this.#post({ status });
     }
   }
 
-  #lose(reason: string): void {
+  #lose(reason: string, error?: Error): void {
     if (this.#isEnded) return;
     this.#end();
     this.#memory.setState('lost');
     for (const ring of this.#options.commandRings) wakeConsumer(ring);
-    this.#post({ lost: reason });
+    if (error instanceof JoinAnewError) this.#files?.leave(reason);
+    this.#post({ lost: reason, joinsAnew: error instanceof JoinAnewError });
   }
 
   #end(): void {

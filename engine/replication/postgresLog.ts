@@ -101,7 +101,7 @@ export class PostgresLog implements ReplicatedLog {
 
   async #requireCluster(): Promise<void> {
     const { cluster } = this.#options;
-    const found = await this.#read<Lease>(SQL.lease, [cluster]).catch((error: NodeJS.ErrnoException) => {
+    const found = await this.read<Lease>(SQL.lease, [cluster]).catch((error: NodeJS.ErrnoException) => {
       if (error.code === UNDEFINED_TABLE) throw new Error('the database has no log');
       throw error;
     });
@@ -136,7 +136,7 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async lease(): Promise<Lease> {
-    const [lease] = await this.#read<Lease>(SQL.lease, [this.#options.cluster]);
+    const [lease] = await this.read<Lease>(SQL.lease, [this.#options.cluster]);
     assert(lease !== undefined, 'log: its cluster is there since it was opened');
     return lease;
   }
@@ -210,27 +210,27 @@ export class PostgresLog implements ReplicatedLog {
 
   async readAfter(position: number, mostBytes: number): Promise<readonly LogRow[]> {
     const values = [this.#options.cluster, position, MOST_ROWS_READ, mostBytes];
-    return (await this.#read<LogRow>(SQL.readAfter, values)).map(copied);
+    return (await this.read<LogRow>(SQL.readAfter, values)).map(copied);
   }
 
   async nameAt(position: number): Promise<RowName | null> {
-    const [row] = await this.#read<RowName>(SQL.nameAt, [this.#options.cluster, position]);
+    const [row] = await this.read<RowName>(SQL.nameAt, [this.#options.cluster, position]);
     return row ?? null;
   }
 
   async rowOf(stream: number, sequence: number): Promise<LogRow | null> {
     const values = [this.#options.cluster, stream, sequence];
-    const [row] = await this.#read<LogRow>(SQL.rowOf, values);
+    const [row] = await this.read<LogRow>(SQL.rowOf, values);
     return row === undefined ? null : copied(row);
   }
 
   async firstAfter(stream: number, sequence: number): Promise<RowName | null> {
-    const [row] = await this.#read<RowName>(SQL.firstAfter, [this.#options.cluster, stream, sequence]);
+    const [row] = await this.read<RowName>(SQL.firstAfter, [this.#options.cluster, stream, sequence]);
     return row ?? null;
   }
 
   async ends(): Promise<readonly StreamEnd[]> {
-    return this.#read<StreamEnd>(SQL.ends, [this.#options.cluster]);
+    return this.read<StreamEnd>(SQL.ends, [this.#options.cluster]);
   }
 
   async report(position: number): Promise<void> {
@@ -242,10 +242,10 @@ export class PostgresLog implements ReplicatedLog {
     const { cluster } = this.#options;
     const { server } = await this.#connection('read');
     const [[size], members, [handOver], standbys] = await Promise.all([
-      this.#read<Pick<LogFacts, 'start' | 'end' | 'logBytes'>>(SQL.size, [cluster]),
-      this.#read<MemberStatus>(SQL.members, [cluster]),
-      this.#read<HandOverStatus>(SQL.handOver, [cluster]),
-      this.#read<DatabaseStandby>(SQL.standbys, []),
+      this.read<Pick<LogFacts, 'start' | 'end' | 'logBytes'>>(SQL.size, [cluster]),
+      this.read<MemberStatus>(SQL.members, [cluster]),
+      this.read<HandOverStatus>(SQL.handOver, [cluster]),
+      this.read<DatabaseStandby>(SQL.standbys, []),
     ]);
     return { ...size!, members, handOver: handOver ?? null, database: { server, standbys } };
   }
@@ -271,7 +271,8 @@ export class PostgresLog implements ReplicatedLog {
     await Promise.allSettled([write?.close(), read?.close()]);
   }
 
-  async #read<Row>(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
+  /** A statement that waits for no standby. */
+  async read<Row>(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     const connection = await this.#connection('read');
     return (await connection.runWithin<Row>(READ_WITHIN_MS, statement, values)).rows;
   }
@@ -298,7 +299,7 @@ export class PostgresLog implements ReplicatedLog {
     if (this.#isLooking || write === null || write.isGone || write.oldestMs < SUSPECT_MS) return;
     this.#isLooking = true;
     try {
-      const [backend] = await this.#read<{ state: string }>(SQL.backend, [write.pid]);
+      const [backend] = await this.read<{ state: string }>(SQL.backend, [write.pid]);
       if (read !== null && this.#connections.read?.timeline !== write.timeline) write.destroy();
       else if (backend?.state !== 'active') write.destroy();
       else if (await this.#servers.hasNewer(write.timeline)) {

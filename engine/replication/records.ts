@@ -17,7 +17,7 @@ import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import { decodeStatements } from '../../shared/records/statements.ts';
 import { takeBack } from '../../shared/records/undo.ts';
-import type { RecordsToRejoin } from '../../shared/wire/threads.ts';
+import type { RecordsToRejoin } from '../../shared/wire/joining.ts';
 import type { ReplicatedLog } from './log.ts';
 
 type Queued = { readonly sequence: number; readonly bytes: Uint8Array };

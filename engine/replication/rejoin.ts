@@ -25,6 +25,7 @@ import { JournalError, JournalHead, type Row } from '../journal/row.ts';
 import { RowReader } from '../journal/rowReader.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 import { listSnapshots } from '../snapshot/snapshot.ts';
+import { JoinAnewError } from './log.ts';
 
 /** The rows of one stream in the log. */
 export type LoggedRows = {
@@ -102,9 +103,8 @@ async function commonHead(file: JournalFile, log: LoggedRows, end: number, range
   const { journalPath, key, shard } = file;
   const { after, last } = range;
   if (end < after) {
-    throw new JournalError(
-      `journal ${journalPath}: ends at ${end}, and the log holds shard ${shard} only from ${after + 1} on: ` +
-        'this member has to join anew',
+    throw new JoinAnewError(
+      `journal ${journalPath}: ends at ${end}, and the log holds shard ${shard} only from ${after + 1} on`,
     );
   }
   const reader = new RowReader(journalPath, key);
@@ -115,7 +115,7 @@ async function commonHead(file: JournalFile, log: LoggedRows, end: number, range
   }
   const head = await headBeforeLog(file, log, reader, after);
   if (head !== null) return head;
-  throw new JournalError(
+  throw new JoinAnewError(
     `journal ${journalPath}: has no row in common with what the log holds of shard ${shard}: ` +
       'it is of another exchange, or of another history of this one',
   );

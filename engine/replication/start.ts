@@ -3,6 +3,7 @@
  * them (gateway/stream/private/orderedIntake.ts).
  */
 import type { LocalEnd } from '../../shared/wire/threads.ts';
+import { requireNoGap } from './gaps.ts';
 import { NotAMemberError, type ReplicatedLog } from './log.ts';
 
 type Start = {
@@ -14,7 +15,7 @@ type Start = {
   readonly before: readonly LocalEnd[];
 };
 
-type Log = Pick<ReplicatedLog, 'facts' | 'ends' | 'firstAfter'>;
+type Log = Pick<ReplicatedLog, 'facts' | 'ends' | 'firstAfter' | 'rowOf'>;
 
 export async function findStart(log: Log, ends: readonly LocalEnd[]): Promise<Start> {
   // Before the ends: a row that is added in between is then read, and not passed over.
@@ -24,6 +25,7 @@ export async function findStart(log: Log, ends: readonly LocalEnd[]): Promise<St
   const local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
   for (const { stream, sequence } of logged) requireLogged(stream, local.get(stream) ?? 0, sequence);
   const here = streams.map((stream) => ({ stream, sequence: local.get(stream) ?? 0 }));
+  await requireNoGap(log, here);
   const applied = await positionBefore(log, here, end);
   const numbered = ends.map(({ stream, sequence, doneThrough }) => ({ stream, sequence: doneThrough ?? sequence }));
   const position = await positionBefore(log, numbered, applied);

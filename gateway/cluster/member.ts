@@ -18,12 +18,12 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ownVersion } from '../../shared/base/packages.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { HandOverAnswer } from '../../shared/wire/clusterStatus.ts';
+import type { ControlCopy, DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import { createLogOrder, LogOrderConsumer } from '../../shared/wire/logOrder.ts';
 import { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type {
   JournalsToRejoin,
-  RecordsToRejoin,
   ReplicationMessage,
   ReplicationOptions,
   ReplicationRequest,
@@ -50,6 +50,8 @@ type MemberOptions = {
   /** MEMBERSHIP-2. */
   readonly onLost: (reason: string) => void;
 };
+
+type MemberTarget = FollowTarget & { copyControl(copy: ControlCopy): Promise<void> };
 
 /** The memory that the shards of this member share with its replication thread. */
 export type ShardReplicas = {
@@ -88,6 +90,7 @@ export class Member {
   readonly #worker: Worker;
   readonly #ended: Promise<void>;
   #follower: LogFollower | null = null;
+  #target: MemberTarget | null = null;
   /** The sum of the positions that were reported last: neither ever decreases. */
   #reported = 0;
   #epoch = 0;
@@ -147,9 +150,9 @@ export class Member {
     });
   }
 
-  /** Sets aside what only these files of this machine have; no store has opened them yet. */
-  prepare(files: readonly RecordsToRejoin[]): Promise<void> {
-    return this.#setAside({ prepare: files });
+  /** Sets aside what only this machine has, or joins with a copy; no store has opened anything yet. */
+  prepare(directory: DirectoryToPrepare): Promise<void> {
+    return this.#setAside({ prepare: directory });
   }
 
   /** The same of the journals; no shard has started yet. */
@@ -167,7 +170,8 @@ export class Member {
   }
 
   /** The shards are READY: rows of the log after these may come. */
-  follow(here: readonly StreamHere[], target: FollowTarget): void {
+  follow(here: readonly StreamHere[], target: MemberTarget): void {
+    this.#target = target;
     this.#follower = new LogFollower(this.#options.shards, target);
     this.role.noteChange();
     this.#post({ follow: here });
@@ -236,7 +240,18 @@ export class Member {
     else if ('asked' in message) this.#answer(message.asked);
     else if ('handOver' in message) this.#onHandedOver(message.handOver);
     else if ('unreachable' in message) this.#noteUnreachable(message.unreachable);
-    else this.#lost(message.lost);
+    else if ('news' in message) this.#options.log.info(message.news);
+    else if ('copyControl' in message) void this.#copyControl(message.copyControl);
+    else this.#lost(message.lost, message.joinsAnew);
+  }
+
+  /** A member that joins gets it. */
+  async #copyControl(copy: ControlCopy): Promise<void> {
+    const problem = await this.#target!.copyControl(copy).then(
+      () => null,
+      (error: Error) => error.message,
+    );
+    this.#post({ copied: problem });
   }
 
   #answer(answer: HandOverAnswer): void {
@@ -301,10 +316,10 @@ export class Member {
   }
 
   /** MEMBERSHIP-2. */
-  #lost(reason: string): void {
+  #lost(reason: string, joinsAnew = false): void {
     clearInterval(this.#timer);
-    // Before the shards have started another attempt would end in the same way.
-    if (this.#follower === null) {
+    // Before the shards have started another attempt would end in the same way, unless it joins anew.
+    if (this.#follower === null && !joinsAnew) {
       this.#isStopping = true;
       this.#onRefused(new StartError(reason));
     } else this.#options.onLost(reason);

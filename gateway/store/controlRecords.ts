@@ -13,6 +13,7 @@
  *   CONTROLRECORDS-1  After `apply` every reader of every store answers as it did where the record was made.
  *   CONTROLRECORDS-2  Who leads answers a change once the log holds it: not before a takeover would keep it.
  */
+import Sqlite from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
@@ -21,6 +22,9 @@ import { type FileRecord, RecordedFile } from '../../shared/records/recordedFile
 import type { openControlDatabase } from './database.ts';
 import type { LaterSync } from './laterSync.ts';
 import { isLocalRow, keptColumns, type RELOADED, storesOf } from './recordedTables.ts';
+
+/** A step of a copy takes a fraction of a millisecond. */
+const COPIED_PAGES = 64;
 
 type Stores = { readonly [store in (typeof RELOADED)[number]]: { reload(changed: TakenRows): void } } & {
   readonly changes: Pick<LaterSync, 'write'>;
@@ -73,6 +77,22 @@ export class ControlRecords {
     stores.changes.write(() => this.#file.apply(record));
     const rows = changed.take();
     for (const store of storesOf(rows.tables)) stores[store].reload(rows);
+  }
+
+  /**
+   * A copy for a member that joins, as the file is at one moment: without what only this member knows of its own files.
+   * It is made a few pages at a time, and changes meanwhile are in it.
+   */
+  async copyTo(path: string): Promise<void> {
+    await this.#raw.backup(path, { progress: () => COPIED_PAGES });
+    const copy = new Sqlite(path);
+    try {
+      const keys = copy.prepare<[], string>('SELECT key FROM platform').pluck().all();
+      const forget = copy.prepare('DELETE FROM platform WHERE key = ?');
+      for (const key of keys) if (isLocalRow('platform', key)) forget.run(key);
+    } finally {
+      copy.close();
+    }
   }
 
   /** A member that has found an empty log may lead; it follows when another one was first. */

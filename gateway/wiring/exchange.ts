@@ -306,6 +306,7 @@ export class Exchange {
       committed: (shard) => progress.committed(shard),
       applyRow: (row) => this.#records!.follow(row),
       durable: (stream) => this.#records!.durable(stream),
+      copyControl: (copy) => this.#records!.copyControl(copy),
     });
     await member.caughtUp;
     await awaitReadModel(progress, control.catalog.revisions.current);

@@ -10,6 +10,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
 import type { RecordLog } from '../../shared/records/heldLog.ts';
+import type { ControlCopy } from '../../shared/wire/joining.ts';
 import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Answers } from '../idempotency/answers.ts';
@@ -26,7 +27,7 @@ export type SettlementStream = {
 };
 
 type GatewayRecordsOptions = {
-  readonly control: Pick<ControlRecords, 'apply' | 'sharedSequence' | 'lead'>;
+  readonly control: Pick<ControlRecords, 'apply' | 'sequence' | 'sharedSequence' | 'lead' | 'copyTo'>;
   readonly changes: Pick<LaterSync, 'synced'>;
   readonly answers: Pick<Answers, 'apply' | 'sequence' | 'lead'>;
   readonly audit: Pick<AuditLog, 'apply' | 'sharedSequence' | 'notedShared' | 'lead'>;
@@ -91,6 +92,13 @@ export class GatewayRecords {
     const { audit } = this.#options;
     const has = (stream: number): number => (stream === STREAM.AUDIT ? audit.sharedSequence : this.durable(stream));
     while (![...this.#given].every(([stream, sequence]) => has(stream) >= sequence)) await sleep(LOOK_MS);
+  }
+
+  /** Copies control.db for a member that joins, once it has this record. */
+  async copyControl({ path, atLeast }: ControlCopy): Promise<void> {
+    const { control } = this.#options;
+    while (control.sequence < atLeast) await sleep(LOOK_MS);
+    await control.copyTo(path);
   }
 
   /** Every row of the log is applied and durable: from now on this member leads. */

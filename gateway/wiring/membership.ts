@@ -5,9 +5,11 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
-import type { JournalsToRejoin, RecordsToRejoin } from '../../shared/wire/threads.ts';
+import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
 import { Member, shardsOf } from '../cluster/member.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
@@ -30,22 +32,24 @@ export async function openMember({ config, clock, log, onFatal }: MembershipOpti
   const shards = shardsOf(config);
   const commandRingBytes = COMMAND_RING_BYTES;
   const member = await Member.open({ config, cluster, shards, commandRingBytes, clock, log, onLost });
-  await member.prepare(recordsOf(config));
+  await member.prepare(directoryOf(config, shards));
   return member;
+}
+
+/** idempotency.db and audit.log take back by themselves what the log has otherwise. */
+function directoryOf({ dataDir, masterKey }: Config, shards: number): DirectoryToPrepare {
+  assert(masterKey !== null, 'membership: readCluster wants a MASTER_KEY');
+  const records = [
+    { path: join(dataDir, 'control.db'), stream: STREAM.CONTROL, hasUndo: true },
+    { path: join(dataDir, 'idempotency.db'), stream: STREAM.ANSWERS, hasUndo: false },
+  ];
+  return { directory: dataDir, shards, masterKey, records };
 }
 
 export function journalsOf({ control, journalPaths }: Stores, { dataDir: directory }: Config): JournalsToRejoin {
   const { journalKey, journalHeads } = control;
   const journals = journalPaths.map((journalPath, shard) => ({ journalPath, knownHead: journalHeads.of(shard) }));
   return { directory, journalKey, journals };
-}
-
-/** idempotency.db and audit.log take back by themselves what the log has otherwise. */
-function recordsOf({ dataDir }: Config): RecordsToRejoin[] {
-  return [
-    { path: join(dataDir, 'control.db'), stream: STREAM.CONTROL, hasUndo: true },
-    { path: join(dataDir, 'idempotency.db'), stream: STREAM.ANSWERS, hasUndo: false },
-  ];
 }
 
 /** False for the first start of the first member, whose stores make what the others get from the log. */

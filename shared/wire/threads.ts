@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
 import type { DatabaseStatus, HandOverAnswer, HandOverQuestion, HandOverStatus } from './clusterStatus.ts';
+import type { ControlCopy, DirectoryToPrepare } from './joining.ts';
 import type { LogRow } from './replication.ts';
 
 export type JournalSync = 'full' | 'normal';
@@ -304,8 +305,14 @@ export type ReplicationMessage =
   | { readonly asked: HandOverAnswer }
   /** This member is ready to lead: this process ends in order, and its lease goes there. */
   | { readonly handOver: string }
-  /** Another leads, or the log contradicts what this process has: it ends without acknowledging anything more. */
-  | { readonly lost: string }
+  /**
+   * Another leads, or the log contradicts what this process has: it ends without acknowledging anything more.
+   * `joinsAnew`: the next start gets a copy of another member's files.
+   */
+  | { readonly lost: string; readonly joinsAnew?: boolean }
+  /** A line for the log: a member joins, this one or another. */
+  | { readonly news: string }
+  | { readonly copyControl: ControlCopy }
   | { readonly status: ReplicationStatus };
 
 /** The last row of a stream in the log. */
@@ -332,18 +339,12 @@ export type JournalsToRejoin = {
   readonly journals: readonly { readonly journalPath: string; readonly knownHead: KnownHead }[];
 };
 
-/** A file with records of a stream (shared/records/), before it is opened. */
-export type RecordsToRejoin = {
-  readonly path: string;
-  readonly stream: number;
-  /** It keeps what takes its records back; another one takes back what it has to by itself, as rows of the log come. */
-  readonly hasUndo: boolean;
-};
-
 /** The gateway sends these to the replication thread. */
 export type ReplicationRequest =
-  /** Compare the records of these files with the log, before anything opens them. */
-  | { readonly prepare: readonly RecordsToRejoin[] }
+  /** Compare the records of the directory with the log, or join with a copy, before anything opens it. */
+  | { readonly prepare: DirectoryToPrepare }
+  /** The copy of control.db is there; a text says why it is not. */
+  | { readonly copied: string | null }
   /** Compare the journals with the log, before any shard starts. */
   | { readonly rejoin: JournalsToRejoin }
   /** Start after the rows that are here, those up to these ends. */

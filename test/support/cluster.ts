@@ -3,7 +3,6 @@
  * of one process is a witness of the cluster.
  */
 import assert from 'node:assert/strict';
-import { cpSync } from 'node:fs';
 import type { AdminClient } from '../../shared/client/admin.ts';
 import { temporaryDirectory } from './directory.ts';
 import { eventually } from './eventually.ts';
@@ -113,7 +112,7 @@ function requireOneRunning(members: readonly Member[]): void {
 }
 
 /**
- * The first member leads; the others follow it, and begin with copies of its files (data/docs/cluster.md).
+ * The first member leads; the others join it with empty directories (data/docs/cluster.md).
  * @param lines the network of a member, by its name, to the servers of `JOURNAL_URL`
  * @param directories of members, by their names, that have one already
  */
@@ -139,11 +138,6 @@ export async function startCluster(
   }
   const cluster = new Cluster(members);
   const [first, ...others] = members;
-  await first!.begin();
-  await cluster.awaitLeader([first!]);
-  if (others.length === 0) return cluster;
-  await first!.stop();
-  for (const { dataDir } of others) cpSync(first!.dataDir, dataDir, { recursive: true });
   await first!.begin();
   await cluster.awaitLeader([first!]);
   for (const member of others) {

@@ -23,7 +23,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/snapshot', own: 'base core journal verify', shared: 'base wire' },
   { room: 'engine/projector', own: 'journal snapshot', shared: 'base tables wire' },
   { room: 'engine/settlement', own: 'journal', shared: 'base chain crypto records wire' },
-  { room: 'engine/replication', own: 'journal snapshot', shared: 'base records wire' },
+  { room: 'engine/replication', own: 'journal snapshot', shared: 'base crypto records wire' },
   {
     room: 'engine/admin',
     own: 'base book core journal projector replication settlement snapshot',

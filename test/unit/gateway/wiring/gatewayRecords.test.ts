@@ -1,6 +1,6 @@
 /** The gateway's databases in a cluster: a member that follows has what the one that leads has acknowledged. */
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { AuditLog } from '../../../../gateway/audit/log.ts';
@@ -9,9 +9,11 @@ import { Answers } from '../../../../gateway/idempotency/answers.ts';
 import { parseConfig } from '../../../../gateway/process/config.ts';
 import { createLogger } from '../../../../gateway/process/log.ts';
 import { openControl } from '../../../../gateway/store/control.ts';
-import { ControlSeed } from '../../../../gateway/store/controlSeed.ts';
+import { openControlDatabase } from '../../../../gateway/store/database.ts';
+import { isLocalRow } from '../../../../gateway/store/recordedTables.ts';
 import { GatewayRecords } from '../../../../gateway/wiring/gatewayRecords.ts';
 import { follows, NO_RECORDS, readLine } from '../../../../shared/crypto/auditChain.ts';
+import { RecordedFile } from '../../../../shared/records/recordedFile.ts';
 import {
   type LogRow,
   OutboxConsumer,
@@ -57,7 +59,7 @@ class Member {
     this.#log = log;
     this.dataDir = dataDir;
     const isFirst = log.endOf(STREAM.CONTROL) === 0;
-    if (!isFirst && !ControlSeed.isThere(dataDir)) this.#seed();
+    if (!isFirst && !existsSync(join(dataDir, 'control.db'))) this.#seed();
     this.control = openControl(parseConfig({ ...ENV, DATA_DIR: dataDir }, 2), { isFollowing: !isFirst });
     const { platform, changes, auditKey } = this.control;
     const clock = new ManualClock(CALM_MS);
@@ -139,10 +141,11 @@ class Member {
   }
 
   #seed(): void {
-    const seed = new ControlSeed(this.dataDir);
-    for (const row of this.#log.rows) if (row.stream === STREAM.CONTROL) seed.apply(row);
-    assert.equal(seed.sequence, this.#log.endOf(STREAM.CONTROL));
-    seed.close();
+    const database = openControlDatabase(join(this.dataDir, 'control.db'));
+    const file = new RecordedFile({ database, isFollowing: true, isLocal: isLocalRow });
+    for (const row of this.#log.rows) if (row.stream === STREAM.CONTROL) file.apply(row);
+    assert.equal(file.sequence, this.#log.endOf(STREAM.CONTROL));
+    database.close();
   }
 }
 

@@ -1,0 +1,94 @@
+/**
+ * Looks whether a member asks for a copy of another one's files, and starts the thread that gives it (givingMain.ts):
+ * one at a time. A standby gives it, so that the leader has nothing to do with it; the leader does while there is none.
+ * Owner: the replication thread.
+ */
+import { Worker } from 'node:worker_threads';
+import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import type { ControlCopy } from '../../shared/wire/joining.ts';
+import type { ReplicationOptions, StreamEnd } from '../../shared/wire/threads.ts';
+import { type Attempt, CopyTable, type Reader } from './copyTable.ts';
+
+export type GiveOptions = Pick<ReplicationOptions, 'url' | 'cluster' | 'isUnreplicatedAllowed'> & {
+  readonly attempt: Attempt;
+  readonly directory: string;
+  readonly shards: number;
+  readonly ends: ReadonlyMap<number, number>;
+};
+
+type GiverOptions = {
+  readonly options: Pick<ReplicationOptions, 'url' | 'cluster' | 'isUnreplicatedAllowed' | 'holder'>;
+  readonly log: Reader & { ends(): Promise<readonly StreamEnd[]> };
+  readonly directory: string;
+  readonly shards: number;
+  /** Asks the gateway for a copy of control.db, which `copied` answers. */
+  readonly askControl: (copy: ControlCopy) => void;
+  readonly onNews: (text: string) => void;
+};
+
+type Message = { readonly copyControl: ControlCopy } | { readonly failed: string };
+
+export class Giver {
+  readonly #options: GiverOptions;
+  readonly #table: CopyTable;
+  #worker: Worker | null = null;
+  /** A request that this member answers as soon as it is far enough. */
+  #claimed: { readonly attempt: Attempt; readonly ends: readonly StreamEnd[] } | null = null;
+  #isStopped = false;
+
+  constructor(options: GiverOptions) {
+    this.#options = options;
+    this.#table = new CopyTable(options.log, options.options.cluster);
+  }
+
+  /**
+   * Called now and then by a member that follows or leads. @param numbered the rows whose private frames have their
+   * numbers here, of which the other side needs those that it cannot read in the log (JOIN-1).
+   */
+  async look(isLeader: boolean, numbered: number): Promise<void> {
+    const { options, log } = this.#options;
+    if (this.#worker !== null || this.#isStopped) return;
+    const attempt = this.#claimed?.attempt ?? (await this.#table.claim(options.holder, isLeader));
+    if (attempt === null) return;
+    // After the request, and so after the position that the other side has noted.
+    this.#claimed ??= { attempt, ends: await log.ends() };
+    const { ends } = this.#claimed;
+    if (ends.some(({ position }) => position > numbered)) {
+      if ((await this.#table.giving(attempt)) === null) this.#claimed = null;
+      return;
+    }
+    this.#claimed = null;
+    if (!this.#isStopped) this.#launch(attempt, new Map(ends.map(({ stream, sequence }) => [stream, sequence])));
+  }
+
+  /** The gateway has copied control.db, or could not. */
+  copied(problem: string | null): void {
+    this.#worker?.postMessage(problem);
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#worker?.terminate();
+  }
+
+  #launch(attempt: Attempt, ends: ReadonlyMap<number, number>): void {
+    const { options, directory, shards, askControl, onNews } = this.#options;
+    const { url, cluster, isUnreplicatedAllowed } = options;
+    const workerData: GiveOptions = { url, cluster, isUnreplicatedAllowed, attempt, directory, shards, ends };
+    const worker = new Worker(new URL('./givingMain.ts', import.meta.url), {
+      workerData,
+      name: 'giving',
+      execArgv: STRIPPED_BEFORE,
+    });
+    this.#worker = worker;
+    onNews(`${attempt.holder} joins, and gets a copy of the files of this member`);
+    worker.on('message', (message: Message) => {
+      if ('copyControl' in message) askControl(message.copyControl);
+      else onNews(`the copy for ${attempt.holder} has failed: ${message.failed}`);
+    });
+    worker.once('error', ({ message }) => onNews(`the copy for ${attempt.holder} has failed: ${message}`));
+    worker.once('exit', () => {
+      this.#worker = null;
+    });
+  }
+}

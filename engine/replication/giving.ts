@@ -1,0 +1,237 @@
+/**
+ * The parts of a copy of this member's files, for one that joins, while the exchange goes on with them: SQLite's own
+ * copies of databases, journals row by row, the other files up to where they end.
+ * Owner: a thread of its own (givingMain.ts).
+ *
+ * Invariants:
+ *   GIVING-1  The copy has every row that the log held when it was begun (JOIN-1).
+ *   GIVING-2  A file that another one rests on is copied later, so the copy is one of a member that is at most too far
+ *             in them: private frames after the read model that asks for them, journals after both, and control.db,
+ *             without which no command comes, after the journals.
+ *   GIVING-3  Few parts wait for the other side, and a copy of a database is deleted once it is given.
+ */
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { ByteWriter } from '../../shared/records/bytes.ts';
+import { STREAM } from '../../shared/wire/replication.ts';
+import type { Row } from '../journal/row.ts';
+import { listSnapshots } from '../snapshot/snapshot.ts';
+import type { Attempt, CopyTable } from './copyTable.ts';
+import { END, ROWS } from './joiningFiles.ts';
+
+type GivingOptions = {
+  readonly table: CopyTable;
+  readonly attempt: Attempt;
+  readonly directory: string;
+  readonly shards: number;
+  /** The last sequence of each stream that the log held. */
+  readonly ends: ReadonlyMap<number, number>;
+  /** Resolves when control.db is copied to this path, with this record at least. */
+  readonly copyControl: (path: string, atLeast: number) => Promise<void>;
+};
+
+const PART_BYTES = 512 << 10;
+const MOST_WAITING = 16;
+const POLL_MS = 20;
+/** The files of this member have by then what the log held. */
+const PATIENCE_MS = 60_000;
+const LINE_BREAK = 0x0a;
+
+/** The other side does not ask any more. */
+export class NotWantedError extends Error {}
+
+export class Giving {
+  readonly #options: GivingOptions;
+  readonly #temporary: string;
+  #part = 0;
+  #left = 0;
+
+  constructor(options: GivingOptions) {
+    this.#options = options;
+    this.#temporary = join(options.directory, 'giving');
+  }
+
+  /** GIVING-2 */
+  async run(): Promise<void> {
+    const { directory, shards } = this.#options;
+    rmSync(this.#temporary, { recursive: true, force: true });
+    mkdirSync(this.#temporary, { mode: 0o700 });
+    try {
+      await this.#file('journal.key');
+      if (existsSync(join(directory, 'read.db'))) await this.#database('read.db', null);
+      await this.#database('idempotency.db', STREAM.ANSWERS);
+      if (existsSync(join(directory, 'settlement.db'))) await this.#database('settlement.db', STREAM.SETTLEMENT);
+      await this.#auditLog();
+      for (const name of filesOf(join(directory, 'private'))) await this.#file(`private/${name}`);
+      for (let shard = 0; shard < shards; shard++) {
+        for (const { path } of listSnapshots(directory, shard)) await this.#file(path.slice(directory.length + 1));
+        await this.#journal(shard);
+      }
+      await this.#control();
+      await this.#put(END, new Uint8Array(0));
+    } finally {
+      rmSync(this.#temporary, { recursive: true, force: true });
+    }
+  }
+
+  /** GIVING-3 */
+  async #put(name: string, bytes: Uint8Array): Promise<void> {
+    const { table, attempt } = this.#options;
+    await table.put(attempt, { part: ++this.#part, name, bytes });
+    for (this.#left++; this.#left >= MOST_WAITING; ) {
+      await sleep(POLL_MS);
+      await this.#look();
+    }
+  }
+
+  async #look(): Promise<void> {
+    const left = await this.#options.table.giving(this.#options.attempt);
+    if (left === null) throw new NotWantedError();
+    this.#left = left;
+  }
+
+  /** Waits for something, and says meanwhile that this side is there. */
+  async #until<T>(what: string, look: () => T | null): Promise<T> {
+    const deadlineMs = performance.now() + PATIENCE_MS;
+    for (;;) {
+      const found = look();
+      if (found !== null) return found;
+      if (performance.now() > deadlineMs) throw new Error(`${what} is behind the log`);
+      await this.#look();
+      await sleep(POLL_MS);
+    }
+  }
+
+  /** A file that is only appended to, or replaced as a whole. One that is gone meanwhile is left out. */
+  async #file(name: string, path = join(this.#options.directory, name), lengthBytes?: number): Promise<void> {
+    let fd: number;
+    try {
+      fd = openSync(path, 'r');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      throw error;
+    }
+    try {
+      const end = lengthBytes ?? statSync(path).size;
+      for (let at = 0; at < end || at === 0; ) {
+        const bytes = Buffer.alloc(Math.min(PART_BYTES, end - at));
+        const read = readSync(fd, bytes, 0, bytes.length, at);
+        if (read === 0 && at > 0) return;
+        await this.#put(name, bytes.subarray(0, read));
+        at += Math.max(1, read);
+      }
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /** @param stream of its records, null for a file without any */
+  async #database(name: string, stream: number | null): Promise<void> {
+    const path = join(this.#options.directory, name);
+    const copy = join(this.#temporary, name);
+    const database = new Database(path, { readonly: true, timeout: 5000 });
+    try {
+      const wanted = stream === null ? 0 : (this.#options.ends.get(stream) ?? 0);
+      if (wanted > 0) {
+        const end = database.prepare<[], number>('SELECT sequence FROM record_end').pluck();
+        await this.#until(name, () => ((end.get() ?? 0) >= wanted ? true : null));
+      }
+      database.prepare('VACUUM INTO ?').run(copy);
+    } finally {
+      database.close();
+    }
+    await this.#look();
+    await this.#file(name, copy);
+    rmSync(copy);
+  }
+
+  /** Up to the end of a line; after the last one there is room for others. */
+  async #auditLog(): Promise<void> {
+    const path = join(this.#options.directory, 'audit.log');
+    if (!existsSync(path)) return;
+    const wanted = this.#options.ends.get(STREAM.AUDIT) ?? 0;
+    const end = await this.#until('audit.log', () => {
+      const last = lastLineOf(path);
+      return last.sequence >= wanted ? last.endBytes : null;
+    });
+    if (end > 0) await this.#file('audit.log', path, end);
+  }
+
+  /** GIVING-1 */
+  async #journal(shard: number): Promise<void> {
+    const database = new Database(join(this.#options.directory, `journal-${shard}.db`), { readonly: true });
+    try {
+      const wanted = this.#options.ends.get(shard) ?? 0;
+      const select = database.prepare<[number], Row>(
+        'SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence',
+      );
+      let last = 0;
+      for (let isFirst = true; ; isFirst = false) {
+        const writer = new ByteWriter();
+        let bytes = 0;
+        for (const row of select.iterate(last)) {
+          last = row.sequence;
+          writer.number(row.sequence);
+          writer.bytes(row.bytes);
+          bytes += row.bytes.length;
+          if (bytes >= PART_BYTES) break;
+        }
+        if (bytes > 0 || isFirst) await this.#put(ROWS + shard, writer.done());
+        if (bytes < PART_BYTES && last >= wanted) return;
+        if (bytes === 0) await this.#look().then(() => sleep(POLL_MS));
+      }
+    } finally {
+      database.close();
+    }
+  }
+
+  async #control(): Promise<void> {
+    const { ends, copyControl } = this.#options;
+    const copy = join(this.#temporary, 'control.db');
+    let isCopied = false;
+    let failure: Error | null = null;
+    copyControl(copy, ends.get(STREAM.CONTROL) ?? 0).then(
+      () => {
+        isCopied = true;
+      },
+      (error: Error) => {
+        failure = error;
+      },
+    );
+    await this.#until('control.db', () => {
+      if (failure !== null) throw failure;
+      return isCopied ? true : null;
+    });
+    await this.#file('control.db', copy);
+  }
+}
+
+function filesOf(directory: string): string[] {
+  return existsSync(directory) ? readdirSync(directory).sort() : [];
+}
+
+function lastLineOf(path: string): { readonly sequence: number; readonly endBytes: number } {
+  const size = statSync(path).size;
+  const fd = openSync(path, 'r');
+  try {
+    for (let bytes = PART_BYTES; ; bytes *= 2) {
+      const chunk = Buffer.alloc(Math.min(bytes, size));
+      const start = size - chunk.length;
+      readSync(fd, chunk, 0, chunk.length, start);
+      const end = chunk.lastIndexOf(LINE_BREAK);
+      const before = end <= 0 ? -1 : chunk.lastIndexOf(LINE_BREAK, end - 1);
+      const isWhole = start === 0 || (end > 0 && before >= 0);
+      if (!isWhole) continue;
+      if (end < 0) return { sequence: 0, endBytes: 0 };
+      const line: { sequence: number } = JSON.parse(chunk.toString('utf8', before + 1, end));
+      return { sequence: line.sequence, endBytes: start + end + 1 };
+    }
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

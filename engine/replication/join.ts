@@ -1,0 +1,127 @@
+/**
+ * A member that joins: gets a copy of the files of another member while that one goes on, and follows the log from
+ * where the copy ends.
+ * Owner: the replication thread, before anything else opens the directory.
+ *
+ *   note a position ──► ask ──► parts: read.db, answers, audit log, journals, control.db last ──► whole ──► follow
+ *         │                        ▲ a standby gives them, or the leader while there is none
+ *         └── rows after it are kept in the log
+ *
+ * Invariants:
+ *   JOIN-1  The member notes its position, the end of the log, before it asks, and the giver's files have every row up
+ *           to the end that it reads after that: so no row that the copy lacks is trimmed.
+ *   JOIN-2  A copy that is interrupted, or not what it should be, is thrown away, and another one is begun. No half of
+ *           one is ever opened.
+ */
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { CopyTable, type Reader } from './copyTable.ts';
+import { CopyWriter, finishJoining, type JoiningDirectory } from './joiningFiles.ts';
+import type { ReplicatedLog } from './log.ts';
+
+type JoinOptions = JoiningDirectory & {
+  readonly log: Pick<ReplicatedLog, 'facts' | 'report'> & Reader;
+  readonly cluster: string;
+  readonly holder: string;
+  /** For the log of the process: how it goes. */
+  readonly onNews: (text: string) => void;
+  readonly isStopped: () => boolean;
+};
+
+const POLL_MS = 20;
+/** Time between two notes that this member is still there. */
+const NOTE_MS = 1000;
+const RETRY_MS = 1000;
+/** Time between two lines that say how it goes. */
+const NEWS_MS = 10_000;
+const MIB = 1 << 20;
+
+/** @returns who gave the copy, when it is in its place; null when this process stops. */
+export async function joinByCopy(options: JoinOptions): Promise<string | null> {
+  for (let tries = 0; !options.isStopped(); tries++) {
+    try {
+      const giver = await new Copying(options).run();
+      finishJoining(options.directory);
+      return giver;
+    } catch (error) {
+      if (options.isStopped()) break;
+      if (tries % 10 === 0) options.onNews(`the copy is begun anew: ${(error as Error).message}`);
+      rmSync(join(options.directory, 'joining'), { recursive: true, force: true });
+      await sleep(RETRY_MS);
+    }
+  }
+  return null;
+}
+
+class Copying {
+  readonly #options: JoinOptions;
+  readonly #table: CopyTable;
+  readonly #attempt;
+  #position = 0;
+  #giver = '';
+  #nextNoteMs = 0;
+  #nextNewsMs = 0;
+
+  constructor(options: JoinOptions) {
+    this.#options = options;
+    this.#table = new CopyTable(options.log, options.cluster);
+    this.#attempt = { holder: options.holder, attempt: randomUUID() };
+  }
+
+  async run(): Promise<string> {
+    const { log } = this.#options;
+    // JOIN-1
+    this.#position = (await log.facts()).end;
+    await log.report(this.#position);
+    await this.#table.ask(this.#attempt);
+    const writer = new CopyWriter(this.#options);
+    try {
+      await this.#copy(writer);
+      this.#giver = (await this.#table.joining(this.#attempt))?.giver ?? this.#giver;
+    } finally {
+      writer.close();
+      await this.#table.end(this.#attempt).catch(() => {});
+    }
+    return this.#giver;
+  }
+
+  async #copy(writer: CopyWriter): Promise<void> {
+    for (let next = 1; ; ) {
+      await this.#note(writer);
+      const parts = await this.#table.take(this.#attempt, next);
+      for (const each of parts) {
+        if (each.part !== next) throw new Error(`COPYTABLE-1: part ${each.part} came in the place of ${next}`);
+        next++;
+        if (await writer.write(each)) return;
+      }
+      if (parts.length === 0) await sleep(POLL_MS);
+    }
+  }
+
+  async #note(writer: CopyWriter): Promise<void> {
+    const { log, onNews, isStopped } = this.#options;
+    if (isStopped()) throw new Error('the process stops');
+    const nowMs = performance.now();
+    if (nowMs < this.#nextNoteMs) return;
+    this.#nextNoteMs = nowMs + NOTE_MS;
+    await log.report(this.#position);
+    const found = await this.#table.joining(this.#attempt);
+    if (found === null) throw new Error(`${this.#giver || 'the database'} has stopped giving it`);
+    if (found.problem !== '') throw new Error(`${found.giver}: ${found.problem}`);
+    this.#giver = found.giver;
+    if (nowMs < this.#nextNewsMs) return;
+    this.#nextNewsMs = nowMs + NEWS_MS;
+    const from =
+      this.#giver === '' ? 'waits for another member to give one' : `has ${mib(writer.bytes)} of ${this.#giver}`;
+    onNews(`this member joins with a copy: it ${from}`);
+  }
+}
+
+function mib(bytes: number): string {
+  return `${(bytes / MIB).toFixed(0)} MiB`;
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

@@ -1,0 +1,200 @@
+/**
+ * The files of a member that joins: those of a copy while it comes, and those that it had before.
+ * Owner: the replication thread, while nothing else has the directory open.
+ *
+ * Invariants:
+ *   JOININGFILES-1  A copy is in a folder of its own until it is whole and durable. Then it is moved to its place,
+ *                   control.db last, and a move that was interrupted goes on at the next start.
+ *   JOININGFILES-2  Nothing of what this member had is deleted: it is moved into a folder of its own.
+ *   JOININGFILES-3  The rows of a copied journal follow from one another, and were written with the cluster's key.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import { ByteReader } from '../../shared/records/bytes.ts';
+import { Journal } from '../journal/journal.ts';
+import { firstSequenceOf, type JournalHead, type Row } from '../journal/row.ts';
+import { RowReader } from '../journal/rowReader.ts';
+import { ShardKey } from '../journal/shardKey.ts';
+import type { Part } from './copyTable.ts';
+
+/** The folder of a copy that is not whole, and the file that says it is. */
+const FOLDER = 'joining';
+const WHOLE = 'whole';
+/** A member that cannot go on from what it has leaves this file, whose text is the reason. */
+const ANEW_FILE = 'join-anew';
+export const CONTROL_FILE = 'control.db';
+/** The names of what a member has of the cluster: not its own keys and tokens. */
+const STATE = /^(?:(?:control|idempotency|read|settlement)\.db|journal[-.]|snapshot-|audit\.log|private$)/;
+const PART_NAME = /^(?:private\/)?[a-z0-9][a-z0-9._-]*$/i;
+/** A part with this name has rows of a journal. */
+export const ROWS = 'rows ';
+/** The last part. */
+export const END = 'end';
+
+export type JoiningDirectory = {
+  readonly directory: string;
+  readonly shards: number;
+  readonly masterKey: Uint8Array;
+};
+
+/** Why this member has to join anew, or null. */
+export function reasonToJoin(directory: string): string | null {
+  const path = join(directory, ANEW_FILE);
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : null;
+}
+
+/** The next start joins anew. */
+export function leaveReason(directory: string, reason: string): void {
+  writeFileSync(join(directory, ANEW_FILE), `${reason}\n`, { mode: 0o600, flush: true });
+  syncDirectory(directory);
+}
+
+/** JOININGFILES-2. @returns the folder, or null where there was nothing. */
+export function setStateAside(directory: string, time: string): string | null {
+  const names = stateIn(directory);
+  const aside = join(directory, `left-${time}`);
+  if (names.length > 0) {
+    mkdirSync(aside, { mode: 0o700 });
+    for (const name of names) renameSync(join(directory, name), join(aside, name));
+    syncDirectory(aside);
+  }
+  rmSync(join(directory, ANEW_FILE), { force: true });
+  syncDirectory(directory);
+  return names.length > 0 ? aside : null;
+}
+
+/** JOININGFILES-1. Moves a copy that is whole to its place, and removes one that is not. */
+export function finishJoining(directory: string): void {
+  const folder = join(directory, FOLDER);
+  if (!existsSync(folder)) return;
+  if (existsSync(join(folder, WHOLE))) {
+    for (const name of stateIn(folder)) renameSync(join(folder, name), join(directory, name));
+    syncDirectory(directory);
+  }
+  rmSync(folder, { recursive: true });
+  syncDirectory(directory);
+}
+
+/** control.db comes last: with it a directory is that of a member. */
+function stateIn(directory: string): string[] {
+  const names = readdirSync(directory).filter((name) => STATE.test(name));
+  return names.sort((a, b) => Number(a.startsWith(CONTROL_FILE)) - Number(b.startsWith(CONTROL_FILE)));
+}
+
+/** Writes the parts of one attempt. */
+export class CopyWriter {
+  readonly #options: JoiningDirectory;
+  readonly #folder: string;
+  /** The file that is being written. */
+  #name = '';
+  #fd = -1;
+  #journal: JournalCopy | null = null;
+  bytes = 0;
+
+  constructor(options: JoiningDirectory) {
+    this.#options = options;
+    this.#folder = join(options.directory, FOLDER);
+    rmSync(this.#folder, { recursive: true, force: true });
+    mkdirSync(join(this.#folder, 'private'), { recursive: true, mode: 0o700 });
+  }
+
+  /** @returns true after the last part, when the copy is whole. */
+  async write({ name, bytes }: Part): Promise<boolean> {
+    if (name !== this.#name) this.#close();
+    this.#name = name;
+    this.bytes += bytes.length;
+    if (name === END) {
+      this.#finish();
+      return true;
+    }
+    if (name.startsWith(ROWS)) {
+      this.#journal ??= await this.#openJournal(Number(name.slice(ROWS.length)));
+      this.#journal.add(bytes);
+      return false;
+    }
+    if (!PART_NAME.test(name)) throw new Error(`a copy has no file ${JSON.stringify(name)}`);
+    if (this.#fd < 0) this.#fd = openSync(join(this.#folder, name), 'a', 0o600);
+    for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd, bytes, done);
+    return false;
+  }
+
+  /** The attempt is over. */
+  close(): void {
+    this.#close();
+  }
+
+  async #openJournal(shard: number): Promise<JournalCopy> {
+    const { shards, masterKey } = this.#options;
+    const key = await ShardKey.create(readJournalKey(this.#folder, masterKey), shard);
+    return new JournalCopy(join(this.#folder, `journal-${shard}.db`), shard, shards, key);
+  }
+
+  #close(): void {
+    this.#journal?.close();
+    this.#journal = null;
+    if (this.#fd < 0) return;
+    fsyncSync(this.#fd);
+    closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  /** JOININGFILES-1 */
+  #finish(): void {
+    const journals = Array.from({ length: this.#options.shards }, (_, shard) => `journal-${shard}.db`);
+    const missing = [CONTROL_FILE, 'journal.key', ...journals].find((name) => !existsSync(join(this.#folder, name)));
+    if (missing !== undefined) throw new Error(`the copy has no ${missing}`);
+    syncDirectory(join(this.#folder, 'private'));
+    syncDirectory(this.#folder);
+    writeFileSync(join(this.#folder, WHOLE), '', { flush: true });
+    syncDirectory(this.#folder);
+    syncDirectory(dirname(this.#folder));
+  }
+}
+
+/** JOININGFILES-3 */
+class JournalCopy {
+  readonly #path: string;
+  readonly #reader: RowReader;
+  readonly #open: (start?: JournalHead) => Journal;
+  #journal: Journal | null = null;
+  #head: JournalHead | null = null;
+
+  constructor(path: string, shard: number, shards: number, key: ShardKey) {
+    this.#path = path;
+    this.#reader = new RowReader(path, key);
+    this.#open = (start) => Journal.open({ shard, shards, journalPath: this.#path, journalSync: 'normal', key }, start);
+  }
+
+  add(bytes: Uint8Array): void {
+    const reader = new ByteReader(bytes);
+    while (!reader.isAtEnd) {
+      const row: Row = { sequence: reader.number(), bytes: new Uint8Array(reader.bytes()) };
+      this.#head ??= this.#reader.headBefore(row, firstSequenceOf(row));
+      this.#journal ??= this.#open(this.#head);
+      this.#reader.load(row, this.#head);
+      this.#journal.appendCopy(row);
+    }
+    // A shard without records has a journal too.
+    this.#journal ??= this.#open();
+    this.#journal.commit();
+  }
+
+  /** The checkpoint of a journal that is closed makes it durable. */
+  close(): void {
+    this.#journal?.close();
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The directory of a member before anything opens it: its records agree with the log, or it gets a copy of another
+ * member's files, because it has none or because the log does not reach back to its own.
+ * Owner: the replication thread.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { RecordError } from '../../shared/records/bytes.ts';
+import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
+import { STREAM } from '../../shared/wire/replication.ts';
+import type { Reader } from './copyTable.ts';
+import { joinByCopy } from './join.ts';
+import { CONTROL_FILE, finishJoining, reasonToJoin, setStateAside } from './joiningFiles.ts';
+import type { ReplicatedLog } from './log.ts';
+import { rejoinRecords, timeOfNames } from './records.ts';
+
+type PrepareOptions = DirectoryToPrepare & {
+  readonly log: ReplicatedLog & Reader;
+  readonly cluster: string;
+  readonly holder: string;
+  readonly onNews: (text: string) => void;
+  readonly isStopped: () => boolean;
+};
+
+/** @returns a line for everything that was set aside, and one for a copy. */
+export async function prepareDirectory(options: PrepareOptions): Promise<string[]> {
+  const { log, directory, records } = options;
+  if (existsSync(directory)) finishJoining(directory);
+  const isMember = existsSync(join(directory, CONTROL_FILE));
+  const isFirst = !isMember && !(await log.ends()).some(({ stream }) => stream === STREAM.CONTROL);
+  if (isFirst) return [];
+  let reason = existsSync(directory) ? reasonToJoin(directory) : null;
+  if (isMember && reason === null) {
+    try {
+      return await rejoinRecords(log, records);
+    } catch (error) {
+      if (!(error instanceof RecordError)) throw error;
+      reason = error.message;
+    }
+  }
+  const lines = await joinAnew(options, reason);
+  // The files of a leader may have records that are still on their way into the log.
+  return [...lines, ...(await rejoinRecords(log, records))];
+}
+
+async function joinAnew(options: PrepareOptions, reason: string | null): Promise<string[]> {
+  const { directory, onNews } = options;
+  const lines: string[] = [];
+  if (reason !== null) onNews(`this member joins anew: ${reason}`);
+  const aside = existsSync(directory) ? setStateAside(directory, timeOfNames()) : null;
+  if (aside !== null) lines.push(`the files of this member were set aside in ${aside}`);
+  const giver = await joinByCopy(options);
+  if (giver !== null) lines.push(`this member has joined with a copy of the files of ${giver}`);
+  return lines;
+}
