@@ -4,7 +4,8 @@
  * Owner: the gateway thread.
  *
  *   replication thread ──rows──► LogFollower ──► shard k: its thread applies them, and `committed` grows
- *                                            └─► stores: applied at once
+ *                                            ├─► stores: applied at once
+ *                                            └─► settlement: its thread applies them after the journals
  *
  * Invariants:
  *   LOGFOLLOWER-1  Every row is handed on once and in order, so a shard never gets one before a change of the stores
@@ -36,6 +37,8 @@ export class LogFollower {
   readonly #pending: Pending[][];
   /** By stream of the gateway: the rows that are applied and not durable yet, in order. */
   readonly #undurable = new Map<number, Pending[]>();
+  /** Rows of settlement.db that its thread has not applied yet. */
+  readonly #settling: Pending[] = [];
   /** The last row that was handed on. */
   #received = 0;
   #seen: Seen[] = [];
@@ -82,7 +85,8 @@ export class LogFollower {
         this.#pending[row.stream]!.push({ position: row.position, sequence: row.sequence });
       } else {
         this.#target.applyRow(row);
-        this.#note(row);
+        if (row.stream === STREAM.SETTLEMENT) this.#settling.push({ position: row.position, sequence: row.sequence });
+        else this.#note(row);
       }
     }
     for (const [shard, ofShard] of ofShards) this.#target.postRows(shard, ofShard);
@@ -99,7 +103,8 @@ export class LogFollower {
   /** Forgets what is applied. @returns the last position up to which everything is. */
   #forget(): number {
     for (const [shard, pending] of this.#pending.entries()) forgetUpTo(pending, this.#target.committed(shard));
-    const applied = leastOf(this.#pending, this.#received);
+    forgetUpTo(this.#settling, this.#target.durable(STREAM.SETTLEMENT));
+    const applied = leastOf([...this.#pending, this.#settling], this.#received);
     while (this.#seen.length > 0 && this.#seen[0]!.end <= applied) this.#asOfMs = this.#seen.shift()!.asOfMs;
     return applied;
   }

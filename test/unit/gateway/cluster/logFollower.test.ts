@@ -70,3 +70,15 @@ test('LOGFOLLOWER-2: a row of the stores that is applied and not synced is not d
   committed[0] = 9;
   assert.deepEqual([follower.applied, follower.durable], [5, 5]);
 });
+
+test('rows of settlement.db count as applied once its thread has them, durably', () => {
+  const { durable, handedOn, follower } = rig();
+  durable.set(STREAM.SETTLEMENT, 0);
+  follower.receive([row(1, STREAM.SETTLEMENT, 1), row(2, STREAM.SETTLEMENT, 2)], 2, 100);
+  assert.deepEqual(handedOn, ['store: 1', 'store: 2']);
+  assert.deepEqual([follower.applied, follower.durable, follower.asOfMs, follower.isIdle], [0, 0, null, false]);
+  durable.set(STREAM.SETTLEMENT, 1);
+  assert.deepEqual([follower.applied, follower.durable], [1, 1]);
+  durable.set(STREAM.SETTLEMENT, 2);
+  assert.deepEqual([follower.applied, follower.asOfMs, follower.isIdle], [2, 100, true]);
+});
