@@ -26,6 +26,8 @@ export type LoadTarget = LoadSigner & {
   readonly market: OrderMarket;
   readonly domain: Eip712Domain;
   readonly feeBps: number;
+  /** Salts begin after this one: a client that is not the first on a server has others. */
+  readonly lastSalt?: number;
 };
 
 /** A server that gets requests, and the process whose processor time is measured. */
@@ -51,10 +53,11 @@ export class OrderFactory {
   readonly #address: string;
   readonly #requestSigner: RequestSigner;
   readonly #drafts: readonly OrderDraft[];
-  #salt = 0;
+  #salt: number;
 
   constructor(options: LoadTarget, hasher: OrderHasher) {
     this.#options = options;
+    this.#salt = options.lastSalt ?? 0;
     this.#hasher = hasher;
     this.#privateKey = Buffer.from(options.privateKey.slice(2), 'hex');
     this.#address = addressOf(options.privateKey);

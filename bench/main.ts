@@ -33,6 +33,7 @@ const BENCHES = [
   'signatures',
   'hotMarket',
   'gateway',
+  'gateways',
   'latency',
   'streaming',
   'scaling',

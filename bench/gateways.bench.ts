@@ -1,0 +1,114 @@
+/**
+ * What do front threads take from the gateway thread, and what do they cost? The same orders and reads, by turns, on a
+ * server whose gateway thread has the connections and on one where a front thread has them. The gateway thread is the
+ * one that there cannot be two of, so its processor time for a request says how many requests a machine with cores to
+ * spare can answer; on two cores, which client and shards share, the rates only have to stay about what they are.
+ */
+import { assert } from '../shared/base/assert.ts';
+import { type Scope, startServer, type TestServer } from '../test/support/server.ts';
+import type { LoadOptions, LoadResult, TimedKind } from './gatewayLoad.ts';
+import type { LoadTarget } from './loadClient.ts';
+import { MEASURED_SERVER, makeTarget, runClient } from './loadTarget.ts';
+import { threadSeconds, whenIdle } from './processStat.ts';
+import { atLeast, atMost, median, type Report, type Row, STOLEN } from './report.ts';
+
+const ROUNDS = 3;
+const ROUNDS_FULL = 6;
+const CONNECTIONS = 64;
+const LEVELS = 20;
+const SALTS_A_CLIENT = 1_000_000;
+const TASKS: readonly (readonly [kind: TimedKind, requests: number])[] = [
+  ['place', 4000],
+  ['bbo', 12_000],
+  ['book', 12_000],
+];
+/** A front thread is one more on the same two cores, and every call is handed over twice. */
+const LEAST_RATE = 0.8;
+const MOST_GATEWAY_SHARE = 0.9;
+
+type Side = { readonly gateways: number; readonly server: TestServer; readonly target: LoadTarget };
+type Measured = LoadResult & { readonly gateways: number; readonly gatewayUs: number };
+
+export async function run({ isFull }: { readonly isFull: boolean }): Promise<Report> {
+  const cleanUps: (() => void | Promise<void>)[] = [];
+  const scope: Scope = { after: (cleanUp) => void cleanUps.push(cleanUp) };
+  try {
+    const sides: Side[] = [];
+    for (const gateways of [1, 2]) {
+      const server = await startServer(scope, { ...MEASURED_SERVER, SHARDS: '1', GATEWAYS: String(gateways) });
+      sides.push({ gateways, server, target: await makeTarget(server) });
+    }
+    for (const { target } of sides) await load(target, [{ kind: 'ladder', levels: LEVELS }]);
+    const measured: Measured[] = [];
+    const rounds = isFull ? ROUNDS_FULL : ROUNDS;
+    for (let round = 0; round < rounds; round++) {
+      for (const [kind, requests] of TASKS) {
+        for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+          measured.push(await measure(side, kind, requests));
+        }
+      }
+    }
+    assert(
+      measured.every(({ refused }) => refused === 0),
+      'gateways: the servers take everything',
+    );
+    return describe(measured, rounds);
+  } finally {
+    for (const cleanUp of cleanUps.reverse()) await cleanUp();
+  }
+}
+
+let clients = 0;
+function load(target: LoadTarget, tasks: LoadOptions['tasks'], serverPid?: number): Promise<LoadResult[]> {
+  const own = { connections: CONNECTIONS, lastSalt: SALTS_A_CLIENT * ++clients };
+  const options = { ...target, ...own, tasks, ...(serverPid === undefined ? {} : { serverPid }) };
+  return runClient<LoadOptions, LoadResult>('./gatewayLoad.ts', options);
+}
+
+async function measure({ gateways, server, target }: Side, kind: TimedKind, requests: number): Promise<Measured> {
+  const pid = server.pid!;
+  await whenIdle(pid);
+  const before = threadSeconds(pid).get(pid)!;
+  const [result] = await load(target, [{ kind, requests }], pid);
+  const gatewayUs = (1e6 * (threadSeconds(pid).get(pid)! - before)) / requests;
+  return { ...result!, gateways, gatewayUs };
+}
+
+function describe(measured: readonly Measured[], rounds: number): Report {
+  const of = (kind: TimedKind, gateways: number, value: (result: Measured) => number): number =>
+    median(measured.filter((result) => result.kind === kind && result.gateways === gateways).map(value));
+  const ratio = (kind: TimedKind, value: (result: Measured) => number): number =>
+    of(kind, 2, value) / of(kind, 1, value);
+  return {
+    bench: 'gateways',
+    settings:
+      `${rounds} rounds by turns, ${CONNECTIONS} keep-alive connections with one request in flight each, one ` +
+      'account, one market, one shard, client on the same machine; the gateway thread is the main thread of the ' +
+      'server, and ratios are of medians',
+    rows: measured.map(rowOf),
+    goals: TASKS.flatMap(([kind]) => [
+      atLeast(
+        `${kind}/s, GATEWAYS=2 / 1`,
+        ratio(kind, ({ perSecond }) => perSecond),
+        LEAST_RATE,
+      ),
+      atMost(
+        `${kind}, processor time of the gateway thread, GATEWAYS=2 / 1`,
+        ratio(kind, ({ gatewayUs }) => gatewayUs),
+        MOST_GATEWAY_SHARE,
+      ),
+    ]),
+  };
+}
+
+function rowOf({ kind, gateways, perSecond, p50Us, p99Us, processorUs, gatewayUs, stolen }: Measured): Row {
+  return {
+    task: `${kind}, GATEWAYS=${gateways}`,
+    'per second': perSecond,
+    'p50 us': p50Us,
+    'p99 us': p99Us,
+    'gateway thread us': gatewayUs,
+    'server processor us': processorUs ?? '',
+    [STOLEN]: stolen,
+  };
+}
