@@ -6,7 +6,9 @@
 import { Worker } from 'node:worker_threads';
 import { Engine } from '../engine/core/engine.ts';
 import type { JournalStore } from '../engine/journal/journalStore.ts';
+import { Gateways } from '../engine/shard/gateways.ts';
 import { ShardLoop } from '../engine/shard/loop.ts';
+import { Outlet } from '../engine/shard/outlet.ts';
 import { OfferedChecks } from '../engine/verify/checkBoard.ts';
 import { Kernel } from '../engine/verify/kernel/kernel.ts';
 import { KernelDigests } from '../engine/verify/kernelDigests.ts';
@@ -30,7 +32,7 @@ import {
 } from '../shared/wire/commands.ts';
 import { Progress } from '../shared/wire/progress.ts';
 import { writeSafe } from '../shared/wire/record.ts';
-import { RingConsumer, RingProducer } from '../shared/wire/ring.ts';
+import { RingProducer } from '../shared/wire/ring.ts';
 import { createRingBuffer } from '../shared/wire/ringLayout.ts';
 import type { VerifierOptions } from '../shared/wire/threads.ts';
 import { atLeast, atMost, type Report, type Row, STOLEN, StealMeter } from './report.ts';
@@ -131,8 +133,7 @@ class HotShard {
       engine: this.#engine,
       journal,
       progress: new Progress(Progress.create(1)),
-      commands: new RingConsumer(commandRing),
-      events: new RingProducer(eventRing),
+      outlet: new Outlet(this.#engine, new Gateways({ commandRing, eventRing })),
       checks,
       clock: { nowMs: () => NOW_MS },
     });

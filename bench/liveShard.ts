@@ -7,6 +7,7 @@ import { Worker } from 'node:worker_threads';
 import { ShardClient } from '../gateway/shardlink/client.ts';
 import { ShardLink } from '../gateway/shardlink/link.ts';
 import { Views } from '../gateway/views/index.ts';
+import { ShardFronts } from '../gateway/wiring/shardFronts.ts';
 import { systemClock } from '../shared/base/clock.ts';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
@@ -42,6 +43,8 @@ export class LiveShard {
 
   /** The reasons why its rehearsal has failed. */
   readonly rehearsalFailures: string[] = [];
+  /** Threads beside this one that the shard serves. */
+  readonly fronts = new ShardFronts((_, request) => this.#worker.postMessage(request));
 
   /** @param rehearsalOf the shard that its thread serves first; absent: none */
   static async start(rehearsalOf?: (own: ShardOptions) => ShardOptions): Promise<LiveShard> {
@@ -74,7 +77,7 @@ export class LiveShard {
       postOnlyMs: 0,
       maxOrdersEver: 100_000_000,
     };
-    this.#ready = this.link.attach(0, options.commandRing, options.eventRing);
+    this.#ready = this.link.attach(0, options).then(() => this.fronts.shardReady(0, options.commandRing));
     const workerData: ShardThreadOptions =
       rehearsalOf === undefined ? options : { ...options, rehearsals: [rehearsalOf(options)] };
     this.#worker = new Worker(new URL('../engine/shard/main.ts', import.meta.url), {
@@ -84,6 +87,8 @@ export class LiveShard {
     this.#worker.once('error', rethrow);
     this.#worker.on('message', (message: ShardMessage) => {
       if ('rehearsalFailure' in message) this.rehearsalFailures.push(message.rehearsalFailure);
+      else if ('attached' in message) this.fronts.attached(message.attached, message.state);
+      else if ('cutOff' in message) this.fronts.cutOff(message.cutOff);
     });
   }
 

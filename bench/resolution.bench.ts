@@ -5,6 +5,7 @@
  * applies all events to the views. A duration counts from the moment at which its order was due.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { request } from '../gateway/shardlink/request.ts';
 import { assert } from '../shared/base/assert.ts';
 import { MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../shared/base/codes.ts';
 import { OK } from '../shared/base/errors.ts';
@@ -168,7 +169,7 @@ class TwoMarkets {
     flags: number,
     fill: (ring: RingProducer, word: number) => void,
   ): Promise<number> {
-    return (await this.#shard.link.request(0, type, account, market, flags, fill)).code;
+    return (await request(this.#shard.link, 0, type, account, market, flags, fill)).code;
   }
 }
 

@@ -25,6 +25,7 @@ import { NONE, WORD_SHIFT } from '../book/orders.ts';
 import { NO_TAG } from '../book/tags.ts';
 import { JournalRecord } from '../journal/journalRecord.ts';
 import type { JournalStore } from '../journal/journalStore.ts';
+import { EventWriter } from '../output/emit.ts';
 import type { OrderChecks } from '../verify/orderChecks.ts';
 import { Admission, NOTHING_TO_DO } from './admission.ts';
 import { Admitted, readmit } from './admitted.ts';
@@ -64,6 +65,8 @@ export class Engine {
   /** Sequence of the last journaled record. */
   sequence = 0;
   nowMs = 0;
+  /** Number of the gateway thread that has sent the command at hand: its reply goes there. No state depends on it. */
+  gateway = 0;
 
   readonly #admission: Admission;
   readonly #admitted = new Admitted();
@@ -229,23 +232,26 @@ export class Engine {
   }
 
   /**
-   * Emits the whole state, then READY. `flush` is called whenever `out` has grown and must empty it.
+   * Emits the whole state, then READY. `flush` is called whenever the output has grown and must empty it.
    * Orders come level by level, best first, in queue order, then the dormant ones by priority.
+   * @param out another output, where what is in that of the engine waits for others.
    */
-  describe(flush: () => void): void {
-    const { contracts, groups, markets, ledger, orders, emit, totals } = this.state;
+  describe(flush: () => void, out = this.out): void {
+    const { contracts, groups, markets, ledger, orders, totals } = this.state;
+    const emit = out === this.out ? this.state.emit : new EventWriter(out, orders, ledger);
     if (contracts.haveChanged) emit.contracts(contracts);
     for (const market of markets.all()) emit.market(market);
     for (const group of groups.all()) {
       emit.group(group);
-      if (this.out.lengthBytes > 1 << 19) flush();
+      if (out.lengthBytes > 1 << 19) flush();
     }
     for (let account = 0; account < ledger.accountCapacity; account++) {
       if (ledger.netMicro[account] !== 0 || ledger.reservedMicro[account] !== 0) emit.usdc(account);
+      if (out.lengthBytes > 1 << 19) flush();
     }
     for (let row = 0; row < ledger.positions.count; row++) {
       emit.position(row);
-      if (this.out.lengthBytes > 1 << 19) flush();
+      if (out.lengthBytes > 1 << 19) flush();
     }
     emit.fundsTotals(totals.depositedMicro, totals.withdrawnMicro);
     const slots: number[] = [];
@@ -257,7 +263,7 @@ export class Engine {
       for (const slot of slots) {
         emit.orderState(slot);
         if (orders.tag[slot << WORD_SHIFT] !== NO_TAG) emit.tag(slot);
-        if (this.out.lengthBytes > 1 << 19) flush();
+        if (out.lengthBytes > 1 << 19) flush();
       }
     }
     emit.ready(this.sequence, this.nowMs);
@@ -284,7 +290,7 @@ export class Engine {
 
   #reply(requestId: number, code: number, shardSequence: number): void {
     const { detailA, detailB, detailC } = this.#admitted;
-    this.state.emit.reply(requestId, code, shardSequence, detailA, detailB, detailC);
+    this.state.emit.reply(this.gateway, requestId, code, shardSequence, detailA, detailB, detailC);
   }
 
   /** Ends the events of every DIGEST_EVERY-th record with the digest of the state. */

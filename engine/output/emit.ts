@@ -296,8 +296,16 @@ export class EventWriter {
     this.out.words[word + CONTRACTS.unused] = 0;
   }
 
-  reply(requestId: number, code: number, shardSequence: number, a: number, b: number, c: number): void {
-    const word = this.#start(REPLY.TYPE, requestId, 0, 0, NO_MARKET, code);
+  reply(
+    gateway: number,
+    requestId: number,
+    code: number,
+    shardSequence: number,
+    a: number,
+    b: number,
+    c: number,
+  ): void {
+    const word = this.#start(REPLY.TYPE, requestId, gateway, 0, NO_MARKET, code);
     const words = this.out.words;
     writeSafe(words, word + REPLY.shardSequence, shardSequence);
     if (a === 0 && b === 0 && c === 0) {

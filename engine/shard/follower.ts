@@ -19,7 +19,7 @@
 import { assert } from '../../shared/base/assert.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { RingProducer } from '../../shared/wire/ring.ts';
-import type { FollowRequest } from '../../shared/wire/threads.ts';
+import type { FollowRequest, FrontRequest } from '../../shared/wire/threads.ts';
 import type { Engine } from '../core/engine.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalRecord } from '../journal/journalRecord.ts';
@@ -36,6 +36,8 @@ const MOST_OUTPUT_BYTES = 1 << 20;
 const QUIET_MS = 20;
 const ROWS_PER_HOUSEKEEPING = 1000;
 const POLL_MS = 250;
+/** The same while a front has no room for its events. */
+const BEHIND_POLL_MS = 2;
 
 type FollowerParts = {
   readonly shard: number;
@@ -82,12 +84,35 @@ export class Follower {
   }
 
   #commit(): void {
-    const { shard, engine, journal, progress, outlet, events } = this.#parts;
+    const { shard, engine, journal, progress } = this.#parts;
     if (!journal.isStaged) return;
     assert(journal.lastSequence === engine.sequence, 'SHARDFOLLOWER-1: the journal holds every applied record');
     journal.commit();
     progress.setCommitted(shard, engine.sequence);
     engine.state.emit.published(engine.sequence);
+    this.publish();
+  }
+
+  /** True when a front had no room for all of its events. */
+  get isBehind(): boolean {
+    return this.#parts.outlet.isBehind;
+  }
+
+  /** A front is served from now on, or not any more. A standby gets no commands, so none of it wait. */
+  serve(request: FrontRequest): void {
+    const { outlet } = this.#parts;
+    if ('attach' in request) {
+      outlet.attach(request.attach.front, request.attach.rings);
+    } else {
+      const gateway = outlet.gateways.leave(request.detach);
+      if (gateway?.commands.isEmpty()) outlet.gateways.remove(gateway);
+    }
+    this.publish();
+  }
+
+  /** Sends the gateways what they have room for, and waits for main. */
+  publish(): void {
+    const { outlet, events } = this.#parts;
     while (!outlet.publish()) events.waitForRoom(ROOM_WAIT_MS);
   }
 
@@ -115,15 +140,18 @@ export async function follow(
   let isRestored = false;
   for (;;) {
     const isDue = rowsSinceHousekeeping > 0 || hasMoreHousekeeping;
-    const message = await inbox.next(isDue ? QUIET_MS : POLL_MS);
+    const message = await inbox.next(follower.isBehind ? BEHIND_POLL_MS : isDue ? QUIET_MS : POLL_MS);
+    if (follower.isBehind) follower.publish();
     if (message === 'stop' || message === 'lead') {
       assert(message === 'stop' || isRestored, 'SHARDFOLLOWER-3: a shard restores before it leads');
-      return inbox.close().includes('stop') ? 'stop' : message;
+      return serveRest(follower, inbox.close()) ? 'stop' : message;
     }
     if (message === 'restore') {
       restore();
       isRestored = true;
-    } else if (message !== null && typeof message === 'object') {
+    } else if (message !== null && !('rows' in message)) {
+      follower.serve(message);
+    } else if (message !== null) {
       assert(!isRestored, 'SHARDFOLLOWER-3: no row comes after the restoring');
       follower.apply(message.rows);
       rowsSinceHousekeeping += message.rows.length;
@@ -133,4 +161,10 @@ export async function follow(
     afterHousekeeping();
     rowsSinceHousekeeping = 0;
   }
+}
+
+/** The messages that were received when the shard was to lead. @returns whether it is to end. */
+function serveRest(follower: Follower, messages: readonly FollowRequest[]): boolean {
+  for (const message of messages) if (typeof message === 'object' && !('rows' in message)) follower.serve(message);
+  return messages.includes('stop');
 }

@@ -1,12 +1,12 @@
 /**
- * One turn after the other of a shard: read commands from the ring, apply them, commit them to the journal, and only
- * when they are held publish their events and replies.
+ * One turn after the other of a shard: read commands from the rings of its gateways, apply them, commit them to the
+ * journal, and only when they are held publish their events and replies.
  * Owner: the shard's thread (shard/main.ts) calls these methods in the order drawn below, for ever. The simulator in
  * the tests calls them in the same order, ends batches where it likes, and lets the shard die between any two.
  *
  *   readAhead ──► run ──► readAhead ──► run … ──► commit ──► credit ──► publish ──► readAhead …    nothing ran: idle
  *
- * `readAhead` reads the commands that are in the ring. A cancel runs at once, before queued commands whose signatures
+ * `readAhead` reads the commands that are in the rings. A cancel runs at once, before queued commands whose signatures
  * are not checked yet; every other command is queued. `run` takes a slice of the signature checks of what waits, or
  * applies the first command of the queue, so at most one signature check lies between two chances for a cancel.
  *
@@ -17,7 +17,7 @@
  *           the held cancels that its last command sets free run beyond that. Room for one command is kept for the
  *           first command of the queue, so a stream of cancels cannot starve the queue.
  *   LOOP-3  Only CANCEL and CANCEL_MANY overtake (RULES.md 5.5). All other commands, time and administration included,
- *           run in ring order.
+ *           run in the order in which they were read (GATEWAYS-1).
  *   LOOP-4  What an account sent about one order stays in order. A CANCEL does not overtake the order it names, nor a
  *           replacement of it. While the named order is unknown it may be any order the account has waiting, so the
  *           CANCEL is held until the order is known or all of those have run. A CANCEL_MANY does not overtake its
@@ -34,7 +34,7 @@
  *           other step than the one that runs when it comes.
  *   LOOP-11  While a batch is being committed only signatures are checked: the engine and its output stay as they are.
  *   LOOP-10  In a cluster batches run while earlier ones are not held yet, up to a bound. Then nothing runs any more,
- *           so the command ring fills, and the gateway answers that the engine is busy.
+ *           so the command rings fill, and the gateway answers that the engine is busy.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -42,14 +42,16 @@ import type { Histogram } from '../../shared/base/histogram.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
-import type { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
+import type { FrontRings } from '../../shared/wire/threads.ts';
 import type { Engine } from '../core/engine.ts';
 import type { JournalStore } from '../journal/journalStore.ts';
 import type { JournalHead } from '../journal/row.ts';
 import type { ShardChecks } from '../verify/shardChecks.ts';
 import { CommandQueue, NO_BARRIER } from './commandQueue.ts';
-import { Outlet } from './outlet.ts';
+import type { Gateway, Gateways } from './gateways.ts';
+import type { Outlet } from './outlet.ts';
+import { releaseRead } from './releaseRead.ts';
 import { Trimmer } from './trimmer.ts';
 import { Unheld } from './unheld.ts';
 
@@ -75,8 +77,8 @@ type ShardLoopParts = {
   readonly engine: Engine;
   readonly journal: JournalStore;
   readonly progress: Progress;
-  readonly commands: RingConsumer;
-  readonly events: RingProducer;
+  /** To the gateways that the shard serves. */
+  readonly outlet: Outlet;
   readonly clock: Clock;
   /** Of the engine. */
   readonly checks: Pick<ShardChecks, 'work' | 'take'>;
@@ -88,6 +90,7 @@ type ShardLoopParts = {
 
 /** A cancel that may not run yet. */
 type HeldCancel = {
+  readonly gateway: Gateway;
   readonly word: number;
   /** Ordinal of the last queued command that it must not overtake. */
   barrier: number;
@@ -107,7 +110,7 @@ export class ShardLoop {
   readonly #engine: Engine;
   readonly #journal: JournalStore;
   readonly #progress: Progress;
-  readonly #commands: RingConsumer;
+  readonly #gateways: Gateways;
   readonly #outlet: Outlet;
   readonly #trimmer: Trimmer;
   /** Null outside of a cluster: what is committed is held. */
@@ -116,7 +119,7 @@ export class ShardLoop {
   readonly #clock: Clock;
   readonly #queueSec: Histogram | undefined;
   readonly #queue: CommandQueue;
-  /** In ring order. */
+  /** In the order in which they were read. */
   readonly #held: HeldCancel[] = [];
   /** A copy of the command that runs: the engine reads no shared memory. */
   readonly #command = new RecordBuffer(1 << 10);
@@ -126,27 +129,29 @@ export class ShardLoop {
     this.#engine = parts.engine;
     this.#journal = parts.journal;
     this.#progress = parts.progress;
-    this.#commands = parts.commands;
+    this.#gateways = parts.outlet.gateways;
     this.#trimmer = new Trimmer(parts.journal, parts.progress, parts.shard);
-    this.#outlet = new Outlet(parts.engine, parts.events);
+    this.#outlet = parts.outlet;
     this.#unheld = parts.isReplicated ? new Unheld(parts.journal.head, this.#outlet.end) : null;
     this.#checks = parts.checks;
     this.#clock = parts.clock;
     this.#queueSec = parts.meters?.histograms.queueSec;
-    this.#queue = new CommandQueue(parts.commands, parts.commands.capacity);
+    this.#queue = new CommandQueue(this.#gateways.capacity);
   }
 
-  /** Reads ahead in the ring: cancels run, everything else is queued. @returns whether `run` has a command to run. */
+  /** Reads ahead in the rings: cancels run, everything else is queued. @returns whether `run` has a command to run. */
   readAhead(): boolean {
-    const { words } = this.#commands;
+    const gateways = this.#gateways;
     const most = this.inOrderCount > 0 ? BATCH_COMMANDS : BATCH_COMMANDS - 1;
     while (this.ranCount < most) {
-      const word = this.#commands.next();
-      if (word < 0) break;
+      const gateway = gateways.next();
+      if (gateway === null) break;
+      const { commands, word } = gateway;
+      const { words } = commands;
       assertCommand(words, word);
       const type = words[word + ANY_COMMAND.type] & 0xffff;
-      if (type === CANCEL.TYPE || type === CANCEL_MANY.TYPE) this.#runOrHold(word);
-      else this.#queue.push(word);
+      if (type === CANCEL.TYPE || type === CANCEL_MANY.TYPE) this.#runOrHold(gateway, word);
+      else this.#queue.push(gateway.number, commands, word);
     }
     return !this.#queue.isEmpty && this.ranCount < BATCH_COMMANDS;
   }
@@ -160,15 +165,16 @@ export class ShardLoop {
     const { first } = queue;
     assert(this.ranCount < BATCH_COMMANDS, 'LOOP-2: the batch has room for the first of the queue');
     if (this.#workAhead()) return;
+    const { words } = queue.memoryOf(first);
     const word = queue.wordOf(first);
     this.inOrderCount++;
-    if (this.#tickBefore(word)) return;
-    this.#copy(word);
+    if (this.#tickBefore(words, word)) return;
+    this.#copy(words, word);
     const nowMs = this.#clock.nowMs();
     this.#engine.arrivedAt(nowMs);
     this.#queueSec?.observe((nowMs - readSafe(this.#command.words, ANY_COMMAND.timeMs)) / 1000);
     this.#checks.take(first);
-    this.#submit();
+    this.#submit(queue.gatewayOf(first));
     queue.shift();
     if (this.#held.length > 0 && queue.isSigned(first)) this.#runFreedCancels();
   }
@@ -181,8 +187,8 @@ export class ShardLoop {
   };
 
   /** LOOP-8. Does what is due before the command, some of it in each turn. @returns whether this turn is used up. */
-  #tickBefore(word: number): boolean {
-    const timeMs = readSafe(this.#commands.words, word + ANY_COMMAND.timeMs);
+  #tickBefore(words: Uint32Array, word: number): boolean {
+    const timeMs = readSafe(words, word + ANY_COMMAND.timeMs);
     if (!this.#engine.isDue(timeMs)) return false;
     this.#engine.tick(timeMs);
     if (!this.#engine.isDue(timeMs)) return false;
@@ -227,7 +233,7 @@ export class ShardLoop {
     this.inOrderCount = 0;
     this.#hasWorkedAhead = false;
     this.#batchesWithoutStep = this.hasSteps ? this.#batchesWithoutStep + 1 : 0;
-    this.#commands.release(this.#queue.isEmpty ? undefined : this.#queue.wordOf(this.#queue.first));
+    releaseRead(this.#gateways, this.#queue, this.#held);
     const hasChanged = this.#journal.isStaged;
     if (hasChanged) {
       assert(this.#journal.lastSequence === this.#engine.sequence, 'LOOP-7: the journal holds every applied record');
@@ -235,6 +241,19 @@ export class ShardLoop {
     }
     if (this.#unheld !== null) this.#noteUnheld(this.#unheld, hasChanged);
     return hasChanged;
+  }
+
+  /** Serves a front from now on. To be called between two batches. */
+  attach(front: number, rings: FrontRings): void {
+    assert(this.ranCount === 0 && !this.#journal.isStaged, 'OUTLET-2: a front is attached between two batches');
+    this.#outlet.attach(front, rings);
+    this.#queue.reserve(this.#gateways.capacity);
+  }
+
+  /** GATEWAYS-4. The same for a front whose thread has ended. */
+  detach(front: number): void {
+    this.#gateways.leave(front);
+    releaseRead(this.#gateways, this.#queue, this.#held);
   }
 
   #noteUnheld(unheld: Unheld, hasChanged: boolean): void {
@@ -280,7 +299,12 @@ export class ShardLoop {
     this.#progress.setCommitted(this.#shard, unheld.heldHead.sequence);
   }
 
-  /** Copies output of held batches into the event ring as far as there is room. @returns whether that was all of it. */
+  /** True when a front had no room for all of its events: `publish` has to be called again. */
+  get isBehind(): boolean {
+    return this.#outlet.isBehind;
+  }
+
+  /** Copies output of held batches into the event rings as far as there is room. @returns whether main has it all. */
   publish(): boolean {
     assert(!this.#journal.isStaged, 'LOOP-1: events are published after their commit');
     return this.#outlet.publish(this.#unheld?.heldEnd);
@@ -298,11 +322,12 @@ export class ShardLoop {
     return this.#trimmer.trim();
   }
 
-  #runOrHold(word: number): void {
-    const isOrderUnknown = this.#isOrderUnknown(word);
-    const barrier = this.#queue.barrier(word, !isOrderUnknown);
-    if (barrier === NO_BARRIER) this.#overtake(word);
-    else this.#held.push({ word, barrier, isOrderUnknown });
+  #runOrHold(gateway: Gateway, word: number): void {
+    const { words } = gateway.commands;
+    const isOrderUnknown = this.#isOrderUnknown(words, word);
+    const barrier = this.#queue.barrier(words, word, !isOrderUnknown);
+    if (barrier === NO_BARRIER) this.#overtake(gateway, word);
+    else this.#held.push({ gateway, word, barrier, isOrderUnknown });
   }
 
   /** Runs the held cancels whose barrier has just run, or whose order has just become known. */
@@ -310,7 +335,7 @@ export class ShardLoop {
     const held = this.#held;
     let kept = 0;
     for (const cancel of held) {
-      if (this.#isFree(cancel)) this.#overtake(cancel.word);
+      if (this.#isFree(cancel)) this.#overtake(cancel.gateway, cancel.word);
       else held[kept++] = cancel;
     }
     held.length = kept;
@@ -320,44 +345,44 @@ export class ShardLoop {
     const { first } = this.#queue;
     assert(cancel.barrier >= first - 1, 'LOOP-6: a held cancel runs as soon as its barrier has run');
     if (cancel.barrier < first) return true;
-    if (!cancel.isOrderUnknown || !this.#hasPlacedOrderOf(cancel.word) || this.#isOrderUnknown(cancel.word)) {
-      return false;
-    }
+    const { words } = cancel.gateway.commands;
+    if (!cancel.isOrderUnknown || !this.#hasPlacedOrderOf(words, cancel.word)) return false;
+    if (this.#isOrderUnknown(words, cancel.word)) return false;
     cancel.isOrderUnknown = false;
-    cancel.barrier = this.#queue.barrier(cancel.word, true, cancel.barrier);
+    cancel.barrier = this.#queue.barrier(words, cancel.word, true, cancel.barrier);
     return cancel.barrier === NO_BARRIER;
   }
 
   /** True while the hash that a CANCEL names is not indexed. Refused orders are never indexed. */
-  #isOrderUnknown(word: number): boolean {
-    const { words } = this.#commands;
+  #isOrderUnknown(words: Uint32Array, word: number): boolean {
     if ((words[word + ANY_COMMAND.type] & 0xffff) !== CANCEL.TYPE) return false;
     return !this.#engine.state.hashes.has(words, word + CANCEL.hash);
   }
 
   /** True if the last command may have placed the order that the CANCEL names: cheaper than a look-up in the index. */
-  #hasPlacedOrderOf(word: number): boolean {
-    return this.#command.words[PLACE.hash] === this.#commands.words[word + CANCEL.hash];
+  #hasPlacedOrderOf(words: Uint32Array, word: number): boolean {
+    return this.#command.words[PLACE.hash] === words[word + CANCEL.hash];
   }
 
   /** Runs a cancel at the time of the first queued command, if that is earlier (LOOP-5). */
-  #overtake(word: number): void {
-    this.#copy(word);
-    if (!this.#queue.isEmpty) {
+  #overtake(gateway: Gateway, word: number): void {
+    const queue = this.#queue;
+    this.#copy(gateway.commands.words, word);
+    if (!queue.isEmpty) {
       const { words } = this.#command;
-      const firstMs = readSafe(this.#commands.words, this.#queue.wordOf(this.#queue.first) + ANY_COMMAND.timeMs);
+      const firstMs = readSafe(queue.memoryOf(queue.first).words, queue.wordOf(queue.first) + ANY_COMMAND.timeMs);
       if (readSafe(words, ANY_COMMAND.timeMs) > firstMs) writeSafe(words, ANY_COMMAND.timeMs, firstMs);
     }
-    this.#submit(true);
+    this.#submit(gateway.number, true);
   }
 
-  #copy(word: number): void {
-    const { words } = this.#commands;
+  #copy(words: Uint32Array, word: number): void {
     this.#command.clear();
     this.#command.appendRecords(words, word, words[word]);
   }
 
-  #submit(isOvertaking = false): void {
+  #submit(gateway: number, isOvertaking = false): void {
+    this.#engine.gateway = gateway;
     this.#engine.submit(this.#command.words, this.#command.bytes, 0, isOvertaking);
     this.ranCount++;
   }

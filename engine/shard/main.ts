@@ -21,7 +21,6 @@ import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances } from '../../shared/wire/balances.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
-import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import { REHEARSED, type ShardMessage, type ShardOptions, type ShardThreadOptions } from '../../shared/wire/threads.ts';
 import { Engine } from '../core/engine.ts';
@@ -42,11 +41,13 @@ import { ShardChecks } from '../verify/shardChecks.ts';
 import { SpotChecked } from '../verify/spotCheck.ts';
 import type { BatchVerifier, Verifier } from '../verify/verifier.ts';
 import { Follower, follow } from './follower.ts';
+import { Gateways } from './gateways.ts';
 import { Inbox } from './inbox.ts';
 import { ShardLoop } from './loop.ts';
 import { Outlet } from './outlet.ts';
 import { recover } from './recovery.ts';
-import { type End, publish, runTurns } from './turns.ts';
+import type { End } from './requests.ts';
+import { publish, runTurns } from './turns.ts';
 
 /** Time between two messages to the gateway about the newest row. */
 const POST_HEAD_MS = 10_000;
@@ -95,9 +96,9 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   if (!isRehearsal) post({ report: recovery });
 
   progress.setCommitted(shard, engine.sequence);
-  const commands = new RingConsumer(options.commandRing);
-  const events = new RingProducer(options.eventRing);
-  const outlet = new Outlet(engine, events);
+  const gateways = new Gateways(options, post);
+  const events = gateways.mainEvents;
+  const outlet = new Outlet(engine, gateways);
   engine.describe(() => publish(outlet, events));
   const heads = options.journalSync === 'full' && !isRehearsal ? new HeadReport() : null;
   const report = (head: JournalHead): void => {
@@ -128,12 +129,12 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   }
   const { store, memory } = inCluster(options, journal);
   const isReplicated = memory !== null;
-  const parts = { shard, engine, journal: store, progress, commands, events, clock, checks, meters, isReplicated };
+  const parts = { shard, engine, journal: store, progress, outlet, clock, checks, meters, isReplicated };
   const loop = new ShardLoop(parts);
   const afterHousekeeping = (): void => report(loop.heldHead);
   let end: End;
   try {
-    end = runTurns({ loop, commands, events, meters, memory, afterHousekeeping, isRehearsal });
+    end = runTurns({ loop, gateways, events, meters, memory, afterHousekeeping, isRehearsal });
   } catch (error) {
     // Of a shard nothing is written any more. A rehearsal has nothing to keep, and its thread goes on.
     if (isRehearsal) await close();
@@ -220,8 +221,8 @@ class HeadReport {
   }
 }
 
-function post(message: ShardMessage): void {
-  parentPort?.postMessage(message);
+function post(message: ShardMessage, transfer?: ArrayBuffer[]): void {
+  parentPort?.postMessage(message, transfer);
 }
 
 assert(parentPort !== null, 'shard: runs as a worker thread');

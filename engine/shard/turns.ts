@@ -3,18 +3,21 @@
  * them. In a cluster it sleeps for commands and for the log at the same time.
  * Owner: the shard's thread (main.ts).
  */
-import { parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import type { Replication } from '../../shared/wire/replication.ts';
-import type { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import type { RingProducer } from '../../shared/wire/ring.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
-import { REHEARSED } from '../../shared/wire/threads.ts';
+import type { Gateways } from './gateways.ts';
 import type { ShardLoop } from './loop.ts';
 import type { Outlet } from './outlet.ts';
+import { type End, Requests } from './requests.ts';
 
 /** Time for which an idle shard sleeps before it looks for a message from the gateway. */
 const STOP_POLL_MS = 250;
 const ROOM_WAIT_MS = 100;
+/** Time for which an idle shard sleeps while a front has no room for its events; housekeeping is due after so many. */
+const BEHIND_MS = 2;
+const WAITS_BEHIND_PER_HOUSEKEEPING = 100;
 /** Idle time before housekeeping: under load the ring is empty only for a moment after each batch. */
 const QUIET_MS = 20;
 /** Batches after which housekeeping is due even under load. */
@@ -31,11 +34,10 @@ assert(QUIET_MS < STOP_POLL_MS, 'shard: housekeeping starts within a wait for co
 /** A cell that no thread notifies: waiting for it is a sleep. */
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
-export type End = 'stop' | typeof REHEARSED;
-
 type Turns = {
   readonly loop: ShardLoop;
-  readonly commands: RingConsumer;
+  readonly gateways: Gateways;
+  /** The event ring of main. */
   readonly events: RingProducer;
   readonly meters: ShardMeters;
   /** Null outside of a cluster. */
@@ -48,15 +50,18 @@ type Turns = {
  * Runs batch after batch until a message ends it, with housekeeping when it is quiet. Housekeeping after every batch
  * would cost every commit a second sync.
  */
-export function runTurns({ loop, commands, events, meters, memory, afterHousekeeping, isRehearsal }: Turns): End {
+export function runTurns({ loop, gateways, events, meters, memory, afterHousekeeping, isRehearsal }: Turns): End {
   let batchesSinceHousekeeping = 0;
   let hasMoreHousekeeping = false;
   let commitMs = 0;
   let lastCount = 0;
   let hasPaused = false;
+  let waitsBehind = 0;
+  const requests = new Requests(isRehearsal);
   const isHeldDue = (): boolean => loop.isHeldDue;
   for (;;) {
     if (loop.isHeldDue) release(loop, events);
+    if (requests.readNowAndThen(loop) || loop.isBehind) publish(loop, events);
     const startMs = performance.now();
     const mayRun = loop.mayRun && memory?.state() !== 'lost';
     if (mayRun) runBatch(loop, commitMs);
@@ -66,18 +71,21 @@ export function runTurns({ loop, commands, events, meters, memory, afterHousekee
       runBatch(loop, commitMs);
     }
     const hasRun = loop.ranCount > 0;
-    const end = hasRun ? null : receivedEnd();
-    // The rehearsal may have failed before it got its message, which then says nothing to the shard.
-    if (end === 'stop' || (end === REHEARSED && isRehearsal)) {
-      if (memory !== null) awaitHeld(loop, events, memory);
-      return end;
+    if (!hasRun) {
+      if (requests.read(loop)) publish(loop, events);
+      if (requests.end !== null) {
+        if (memory !== null) awaitHeld(loop, events, memory);
+        return requests.end;
+      }
     }
     const isStepping = mayRun && loop.hasSteps && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING;
     if (!hasRun && !isStepping) {
-      const waitMs = mayRun && loop.hasSteps ? 0 : batchesSinceHousekeeping > 0 ? QUIET_MS : STOP_POLL_MS;
+      const quietMs = loop.isBehind ? BEHIND_MS : batchesSinceHousekeeping > 0 ? QUIET_MS : STOP_POLL_MS;
+      const waitMs = mayRun && loop.hasSteps ? 0 : quietMs;
       const isWoken = mayRun
-        ? commands.waitSync(waitMs, isHeldDue) || loop.isHeldDue
+        ? gateways.waitSync(waitMs, isHeldDue) || loop.isHeldDue
         : waitForLog(loop, memory, waitMs);
+      if (loop.isBehind && ++waitsBehind % WAITS_BEHIND_PER_HOUSEKEEPING !== 0) continue;
       const isQuiet = hasMoreHousekeeping || !isWoken;
       if (!isQuiet && batchesSinceHousekeeping < BATCHES_PER_HOUSEKEEPING) continue;
       hasMoreHousekeeping = loop.idle();
@@ -88,7 +96,7 @@ export function runTurns({ loop, commands, events, meters, memory, afterHousekee
     if (!hasRun && !hasPaused) {
       // Between two steps alone the disk is mostly idle: a command that comes then has a commit of its own.
       hasPaused = true;
-      if (commands.waitSync(Math.min(PAUSE_COMMITS * commitMs, STEP_PAUSE_MS))) continue;
+      if (gateways.waitSync(Math.min(PAUSE_COMMITS * commitMs, STEP_PAUSE_MS))) continue;
     }
     hasPaused = false;
     if (loop.isStepDue) loop.step();
@@ -130,10 +138,6 @@ function awaitHeld(loop: ShardLoop, events: RingProducer, memory: Replication): 
   }
 }
 
-function receivedEnd(): End | null {
-  return parentPort === null ? null : (receiveMessageOnPort(parentPort)?.message ?? null);
-}
-
 /** @param moments when the batch began to run, to be committed and to be published */
 function measure({ histograms }: ShardMeters, commands: number, moments: readonly [number, number, number]): void {
   const [startMs, commitStartMs, committedMs] = moments;
@@ -152,7 +156,7 @@ function runBatch(loop: ShardLoop, commitMs: number): void {
   while (loop.readAhead() && !(loop.isWorthEnding && performance.now() - startMs >= commitMs)) loop.run();
 }
 
-/** The gateway always drains the ring, so a full one is a short wait and never a loss. */
+/** Main always drains its ring, so a full one is a short wait and never a loss. Fronts are not waited for. */
 export function publish(outlet: Pick<Outlet, 'publish'>, events: RingProducer): void {
   while (!outlet.publish()) events.waitForRoom(ROOM_WAIT_MS);
 }

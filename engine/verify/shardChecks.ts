@@ -63,8 +63,8 @@ assert(Math.max(OFFERS_PER_TURN, MOST_SCANNED) <= CHECK_SLOTS, 'checks: every qu
 type WaitingCommands = {
   readonly first: number;
   readonly end: number;
-  /** The memory in which `wordOf` is a command. */
-  readonly ring: RecordMemory;
+  /** The memory in which `wordOf` is the command. */
+  memoryOf(ordinal: number): RecordMemory;
   wordOf(ordinal: number): number;
   /** True for a PLACE or REPLACE. */
   isSigned(ordinal: number): boolean;
@@ -226,7 +226,7 @@ export class ShardChecks implements OrderChecks {
   /** CHECKS-3. Adds a waiting order to the batch, if it may be there and no verifier thread has its check. */
   #join(ordinal: number, queue: WaitingCommands, accepted: AcceptedHashes, batches: BatchVerifier): boolean {
     if (!queue.isSigned(ordinal) || this.#stateOf(ordinal) !== UNDECIDED) return false;
-    const { words, bytes } = queue.ring;
+    const { words, bytes } = queue.memoryOf(ordinal);
     const word = queue.wordOf(ordinal);
     if (!this.#isWelcome(words, word) || !batches.isKnown(bytes, (word + PLACE.signerAddress) * 4)) return false;
     const slot = this.#prepare(ordinal, queue);
@@ -312,7 +312,7 @@ export class ShardChecks implements OrderChecks {
     this.#ordinals[slot] = ordinal;
     this.#states[slot] = UNDECIDED;
     const at = slot * SLOT_WORDS;
-    const { words } = queue.ring;
+    const { words } = queue.memoryOf(ordinal);
     const word = queue.wordOf(ordinal);
     for (let i = 0; i < SLOT_WORDS; i++) this.#words[at + i] = words[word + i];
     this.#digests.placeDigest(this.#words, this.#bytes, at, this.#bytes, (at + HASH) * 4);

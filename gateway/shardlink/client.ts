@@ -27,6 +27,7 @@ import { CANCEL_OR_TOMBSTONE, COUNT_CANCELLED, FIND_AND_CANCEL } from './fanOut.
 import { NO_ROOM } from './lane.ts';
 import type { ShardLink } from './link.ts';
 import type { CommandResult, ReplyHandler } from './reply.ts';
+import { request, requestAll } from './request.ts';
 
 type MarketTerms = Pick<MarketEntry, 'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'>;
 
@@ -51,6 +52,11 @@ export class ShardClient {
   /** Refuses placements, or accepts them again: none is sent while the contracts that orders are signed for change. */
   holdPlacements(isHeld: boolean): void {
     this.#holdsPlacements = isHeld;
+  }
+
+  /** Sends the shard the time. When it resolves, the views show everything that was due, if the shard is READY. */
+  async catchUp(shard: number): Promise<void> {
+    await request(this.#link, shard, COMMAND.TICK.TYPE, FEE_ACCOUNT, NO_MARKET, 0, () => undefined);
   }
 
   /** True while the shard accepts commands. */
@@ -192,7 +198,7 @@ export class ShardClient {
   /** Cancels the orders of the account in the shard that it may not have any more; `a` is how many there were. */
   sweep(shard: number, account: number, side: number, grant: number): Promise<CommandResult> {
     const { ADMIN } = CLOSE_REASON;
-    return this.#link.request(shard, COMMAND.SWEEP.TYPE, account, NO_MARKET, ADMIN, ({ words }, word) => {
+    return request(this.#link, shard, COMMAND.SWEEP.TYPE, account, NO_MARKET, ADMIN, ({ words }, word) => {
       words[word + COMMAND.SWEEP.side] = side;
       words[word + COMMAND.SWEEP.grant] = grant;
     });
@@ -240,7 +246,7 @@ export class ShardClient {
   ): Promise<CommandResult> {
     assert(reference.length === HASH_BYTES, 'shard client: a reference is a hash');
     const [shard, market] = sets === null ? [account % this.#link.shards, NO_MARKET] : [sets.shard, sets.index];
-    return this.#link.request(shard, COMMAND.FUNDS.TYPE, account, market, movement, ({ words, bytes }, word) => {
+    return request(this.#link, shard, COMMAND.FUNDS.TYPE, account, market, movement, ({ words, bytes }, word) => {
       writeSafe(words, word + COMMAND.FUNDS.amountMicro, amountMicro);
       bytes.set(reference, (word + COMMAND.FUNDS.reference) * 4);
     });
@@ -254,7 +260,7 @@ export class ShardClient {
   ): Promise<CommandResult> {
     const { UNWIND } = COMMAND;
     assert(reference.length === HASH_BYTES, 'shard client: a reference is a hash');
-    return this.#link.request(shard, UNWIND.TYPE, maker, market, taker, ({ words, bytes }, word) => {
+    return request(this.#link, shard, UNWIND.TYPE, maker, market, taker, ({ words, bytes }, word) => {
       bytes.set(reference, (word + UNWIND.reference) * 4);
       writeSafe(words, word + UNWIND.tradeSequence, tradeSequence);
       for (const [index, change] of [...changes.maker, ...changes.taker, ...changes.fee].entries()) {
@@ -265,7 +271,8 @@ export class ShardClient {
 
   openMarket(market: MarketTerms, status: MarketStatus, feeBps: number): Promise<CommandResult> {
     assert(market.idBytes.length === UUID_BYTES, 'shard client: a market id is a UUID');
-    return this.#link.request(
+    return request(
+      this.#link,
       market.shard,
       COMMAND.MARKET_OPEN.TYPE,
       FEE_ACCOUNT,
@@ -284,7 +291,7 @@ export class ShardClient {
   }
 
   patchMarket(market: number, shard: number, patch: MarketPatch): Promise<CommandResult> {
-    return this.#link.request(shard, COMMAND.MARKET_PATCH.TYPE, FEE_ACCOUNT, market, 0, ({ words }, word) => {
+    return request(this.#link, shard, COMMAND.MARKET_PATCH.TYPE, FEE_ACCOUNT, market, 0, ({ words }, word) => {
       words[word + COMMAND.MARKET_PATCH.status] = patch.status ?? UNCHANGED;
       words[word + COMMAND.MARKET_PATCH.feeBps] = patch.feeBps ?? UNCHANGED;
       writeSafe(words, word + COMMAND.MARKET_PATCH.startMs, patch.startMs);
@@ -294,19 +301,19 @@ export class ShardClient {
 
   /** @param status RESOLVED or CANCELLED. */
   decideMarket(market: number, shard: number, status: MarketStatus, payoutYesPpm: number): Promise<CommandResult> {
-    return this.#link.request(shard, COMMAND.RESOLVE.TYPE, FEE_ACCOUNT, market, 0, ({ words }, word) => {
+    return request(this.#link, shard, COMMAND.RESOLVE.TYPE, FEE_ACCOUNT, market, 0, ({ words }, word) => {
       words[word + COMMAND.RESOLVE.status] = status;
       words[word + COMMAND.RESOLVE.payoutYesPpm] = payoutYesPpm;
     });
   }
 
   settleMarket(market: number, shard: number): Promise<CommandResult> {
-    return this.#link.request(shard, COMMAND.SETTLE.TYPE, FEE_ACCOUNT, market, 0, () => undefined);
+    return request(this.#link, shard, COMMAND.SETTLE.TYPE, FEE_ACCOUNT, market, 0, () => undefined);
   }
 
   /** Creates or changes an order group in every shard. @returns OK, or the code of the first shard that refused. */
   setGroup(account: number, group: number, windowSec: number, maxAtomic: number): Promise<number> {
-    return this.#link.requestAll(COMMAND.GROUP_SET.TYPE, account, (words, word) => {
+    return requestAll(this.#link, COMMAND.GROUP_SET.TYPE, account, (words, word) => {
       words[word + COMMAND.GROUP_SET.group] = group;
       words[word + COMMAND.GROUP_SET.windowSec] = windowSec;
       writeSafe(words, word + COMMAND.GROUP_SET.maxAtomic, maxAtomic);
@@ -316,7 +323,7 @@ export class ShardClient {
   /** Lets a tripped group accept orders again, with nothing filled. */
   resetGroup(account: number, group: number): Promise<number> {
     this.#link.dropPendingTrips(group);
-    return this.#link.requestAll(COMMAND.GROUP_RESET.TYPE, account, (words, word) => {
+    return requestAll(this.#link, COMMAND.GROUP_RESET.TYPE, account, (words, word) => {
       words[word + COMMAND.GROUP_SET.group] = group;
     });
   }
@@ -327,7 +334,7 @@ export class ShardClient {
    */
   rotateContracts(chainId: number, exchange: Uint8Array): Promise<number> {
     assert(exchange.length === ADDRESS_BYTES, 'shard client: a contract address has 20 bytes');
-    return this.#link.requestAll(COMMAND.CONTRACTS.TYPE, FEE_ACCOUNT, (words, word) => {
+    return requestAll(this.#link, COMMAND.CONTRACTS.TYPE, FEE_ACCOUNT, (words, word) => {
       writeSafe(words, word + COMMAND.CONTRACTS.chainId, chainId);
       for (let i = 0; i < ADDRESS_BYTES; i++) {
         words[word + COMMAND.CONTRACTS.exchange + (i >>> 2)] |= exchange[i] << (8 * (i & 3));

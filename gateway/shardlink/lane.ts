@@ -1,6 +1,6 @@
 /**
  * One lane of the link (shardlink/link.ts): the pair of rings to one thread of a shard, and the state of that thread.
- * Owner: the gateway thread.
+ * Owner: the gateway thread whose link it is.
  */
 import {
   COMMAND,
@@ -11,10 +11,17 @@ import {
   NO_REQUEST,
 } from '../../shared/wire/commands.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
+import type { FrontRings } from '../../shared/wire/threads.ts';
 import { PlacementShares } from './placementShares.ts';
 
 /** The result of `claim` when nothing can be enqueued. */
 export const NO_ROOM = -1;
+
+/** The gateway's end of the rings to a thread of a shard. */
+export type LaneRings = FrontRings & {
+  /** RING-5. Absent where the shard sleeps at this command ring. */
+  readonly bell?: SharedArrayBuffer;
+};
 
 /** The records that wait between the gateway and a shard. */
 export type ShardLoad = {
@@ -37,21 +44,25 @@ export class Lane {
   isLost = false;
   /** LINK-8. The last turn of the pump has left events. */
   hasMoreEvents = false;
+  /** LINK-10. Pieces of the shard's state that were not applied yet; what is in the event ring comes after them. */
+  readonly state: Uint32Array[];
   /** Order groups that have tripped in other shards and are still to be tripped in this one: group to account. */
   readonly #pendingTrips = new Map<number, number>();
 
   constructor(
     shard: number,
-    commandRing: SharedArrayBuffer,
-    eventRing: SharedArrayBuffer,
+    { commandRing, eventRing, bell }: LaneRings,
     waitingPlacements: number,
     onReady: () => void,
+    state: readonly ArrayBuffer[] = [],
   ) {
     this.shard = shard;
     this.shares = new PlacementShares(waitingPlacements);
-    this.commands = new RingProducer(commandRing);
+    this.commands = new RingProducer(commandRing, bell);
     this.events = new RingConsumer(eventRing);
     this.onReady = onReady;
+    this.state = state.map((piece) => new Uint32Array(piece));
+    this.hasMoreEvents = state.length > 0;
   }
 
   load(unanswered: number): ShardLoad {

@@ -1,7 +1,7 @@
 /**
- * The gateway's link to the shards: it writes commands into their rings, applies their events to the views, and hands
- * each reply to the handler of its command. The commands themselves are in shardlink/client.ts.
- * Owner: the gateway thread.
+ * The link of a gateway thread to the shards: it writes commands into their rings, applies their events to the views,
+ * and hands each reply to the handler of its command. The commands themselves are in shardlink/client.ts.
+ * Owner: the gateway thread whose link it is: main has one, and each front.
  *
  *   claim, publish ──► pending slot + command ring ──► shard ──► event ring ──pump──► views, then the reply's handler
  *
@@ -19,6 +19,9 @@
  *   LINK-8  A turn of the pump ends between two records once it has applied MOST_EVENTS_PER_TURN events: a shard with
  *           much to say does not starve the sockets, and no reader sees a part of a record.
  *   LINK-9  On a standby of a cluster no command is written: the shards apply the records of the leader.
+ *   LINK-10  A front gets the state of a shard that trades already: it applies the state, up to READY, before the
+ *           events in its ring, and yields between two pieces of it.
+ *   LINK-11  Main alone sends the time and trips groups. A front sends the commands of its clients.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
@@ -38,9 +41,9 @@ import { readSafe } from '../../shared/wire/record.ts';
 import type { RingProducer } from '../../shared/wire/ring.ts';
 import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
-import { hasRoomForCancel, Lane, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
+import { hasRoomForCancel, Lane, type LaneRings, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
 import type { ShardLinkOptions } from './linkOptions.ts';
-import { type CommandResult, emptyReply, givenUp, PendingReply, type ReplyHandler, type ReusedReply } from './reply.ts';
+import { emptyReply, givenUp, PendingReply, type ReplyHandler, type ReusedReply } from './reply.ts';
 import { ReplyTimes } from './replyTimes.ts';
 import { sendMissedTrips, tripElsewhere } from './trips.ts';
 
@@ -64,6 +67,7 @@ export class ShardLink {
   readonly #onPart: ReplyHandler<FanOut> = (reply, fanOut) => this.#mergePart(reply, fanOut);
   #isStopped = false;
   #isFollowing: boolean;
+  readonly #isFront: boolean;
   /** Inside `batch`: commands are claimed but published together at its end. */
   #isBatching = false;
 
@@ -77,6 +81,7 @@ export class ShardLink {
     this.#onHandlerError = options.onHandlerError;
     this.#onFatal = options.onFatal;
     this.#isFollowing = options.isFollowing ?? false;
+    this.#isFront = options.isFront ?? false;
     for (let shard = 0; shard < options.shards; shard++) this.#views.recovering(shard);
     this.#reply = emptyReply(this.#views.resultOf(0));
   }
@@ -101,13 +106,14 @@ export class ShardLink {
   }
 
   /**
-   * Connects a thread of the shard that is about to start, over rings that nothing has used before.
-   * @returns a promise that resolves when the thread has sent its state and is READY; never, if it is lost before.
+   * Connects a thread of the shard over rings that nothing has used before: one that is about to start, or to a front
+   * one that has sent its state.
+   * @returns a promise that resolves when the thread is READY and its state is applied; never, if it is lost before.
    */
-  attach(shard: number, commandRing: SharedArrayBuffer, eventRing: SharedArrayBuffer): Promise<void> {
+  attach(shard: number, rings: LaneRings, state?: readonly ArrayBuffer[]): Promise<void> {
     assert(this.#lanes[shard] === undefined || this.#lanes[shard].isLost, 'LINK-6: a shard has one thread at a time');
     return new Promise((resolve) => {
-      const lane = new Lane(shard, commandRing, eventRing, this.#waitingPlacements, resolve);
+      const lane = new Lane(shard, rings, this.#waitingPlacements, resolve, state);
       this.#lanes[shard] = lane;
       void this.#pump(lane);
     });
@@ -122,7 +128,8 @@ export class ShardLink {
   /** LINK-4. The thread of the shard has ended. @returns whether it had become READY. */
   shardLost(shard: number): boolean {
     const lane = this.#lanes[shard];
-    while (this.#drainOrEnd(lane) && lane.hasMoreEvents);
+    // Of a state that is not applied to its end nothing is kept.
+    if (lane.state.length === 0) while (this.#drainOrEnd(lane) && lane.hasMoreEvents);
     const wasReady = lane.isReady;
     lane.isLost = true;
     lane.isReady = false;
@@ -187,39 +194,9 @@ export class ShardLink {
     }
   }
 
-  /** One command with a promise of its reply: for the administrator's commands, where the allocations do not matter. */
-  request(
-    shard: number,
-    type: CommandType,
-    account: number,
-    market: number,
-    flags: number,
-    fill: (commands: RingProducer, word: number) => void,
-  ): Promise<CommandResult> {
-    return new Promise((resolve) => {
-      const copyReply = ({ result: _, ...rest }: ReusedReply): void => resolve(rest);
-      const word = this.claim(shard, type, account, market, flags, copyReply, null);
-      if (word === NO_ROOM) return resolve({ code: E.ENGINE_BUSY, shard, shardSequence: 0, a: 0, b: 0, c: 0 });
-      fill(this.commands(shard), word);
-      this.publish(shard);
-    });
-  }
-
-  /**
-   * Sends the same command to every shard, or to none while one is not READY or has no room. All have committed when it
-   * resolves. @returns OK, or the code of the first shard that failed.
-   */
-  async requestAll(
-    type: CommandType,
-    account: number,
-    fill: (words: Uint32Array, word: number) => void,
-  ): Promise<number> {
-    if (!this.#lanes.every((lane) => lane.isReady && hasRoomForCancel(lane))) return E.ENGINE_BUSY;
-    const requests = this.#lanes.map(({ shard }) => {
-      return this.request(shard, type, account, NO_MARKET, 0, ({ words }, word) => fill(words, word));
-    });
-    const replies = await Promise.all(requests);
-    return replies.find(({ code }) => code !== OK)?.code ?? OK;
+  /** True while every shard is READY and has room for one of the short commands. */
+  get hasRoomEverywhere(): boolean {
+    return this.#lanes.every((lane) => lane.isReady && hasRoomForCancel(lane));
   }
 
   /**
@@ -245,7 +222,12 @@ export class ShardLink {
   /** LINK-9. The shards take commands from now on. */
   lead(): void {
     this.#isFollowing = false;
-    sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
+    if (this.#tripsGroups) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
+  }
+
+  /** LINK-5, LINK-11. */
+  get #tripsGroups(): boolean {
+    return !this.#isFollowing && !this.#isFront;
   }
 
   /** Answers the commands that have been in flight for so long with OUTCOME_UNKNOWN; their replies are dropped. */
@@ -261,23 +243,18 @@ export class ShardLink {
     for (const lane of this.#lanes) lane.dropTrip(group);
   }
 
-  /** Sends every shard the time, so that due orders expire. A full ring has commands in it that do the same. */
+  /** LINK-11. Sends every shard the time, so that due orders expire; commands in a full ring do the same. */
   tick(): void {
     const now = this.#clock.nowMs();
     for (const lane of this.#lanes) {
       if (this.#isFollowing) break;
       // The pump is notified of every event; should a notification ever be lost, this bounds the delay.
       if (!lane.events.isEmpty()) lane.events.wake();
-      if (!lane.isReady) continue;
+      if (!lane.isReady || this.#isFront) continue;
       lane.sendTrips(now);
       const word = claimCommand(lane.commands, COMMAND.TICK.TYPE, NO_REQUEST, FEE_ACCOUNT, now, NO_MARKET, 0);
       if (word !== NO_ROOM) lane.commands.publish();
     }
-  }
-
-  /** Sends the shard the time. When it resolves, the views show everything that was due, if the shard is READY. */
-  async catchUp(shard: number): Promise<void> {
-    await this.request(shard, COMMAND.TICK.TYPE, FEE_ACCOUNT, NO_MARKET, 0, () => undefined);
   }
 
   #mergePart(reply: ReusedReply, fanOut: FanOut): void {
@@ -307,32 +284,50 @@ export class ShardLink {
 
   /** LINK-8. Space is released once, at the end: until then the shard cannot write more than the ring holds. */
   #drain(lane: Lane): void {
+    const piece = lane.state.shift();
+    if (piece !== undefined) {
+      this.#applyState(lane, piece);
+      return;
+    }
     const { words } = lane.events;
     lane.hasMoreEvents = false;
     let word = lane.events.next();
     if (word < 0) return;
     for (let count = 1; word >= 0; word = lane.events.next(), count++) {
-      const type = typeOf(words[word + ANY_EVENT.type]);
-      switch (type) {
-        case EVENT.REPLY.TYPE:
-          this.#handleReply(lane, words, word);
-          break;
-        case EVENT.READY.TYPE:
-          this.#ready(lane, words, word);
-          break;
-        case EVENT.GROUP.TYPE:
-          this.#apply(lane, words, word);
-          if (!this.#isFollowing) tripElsewhere(this.#lanes, lane, words, word, this.#clock.nowMs());
-          break;
-        default:
-          this.#apply(lane, words, word);
-      }
+      const type = this.#take(lane, words, word);
       // The events of a record come between its RECORD and its REPLY, or the next RECORD.
       lane.hasMoreEvents = count >= MOST_EVENTS_PER_TURN && (type === EVENT.RECORD.TYPE || type === EVENT.REPLY.TYPE);
       if (lane.hasMoreEvents) break;
     }
     lane.events.release();
     this.#follower?.flush();
+  }
+
+  /** LINK-10. */
+  #applyState(lane: Lane, words: Uint32Array): void {
+    for (let word = 0; word < words.length; word += words[word] >>> 2) this.#take(lane, words, word);
+    assert(lane.isReady === (lane.state.length === 0), 'LINK-10: the state of a shard ends with READY');
+    this.#follower?.flush();
+  }
+
+  /** @returns the type of the event. */
+  #take(lane: Lane, words: Uint32Array, word: number): number {
+    const type = typeOf(words[word + ANY_EVENT.type]);
+    switch (type) {
+      case EVENT.REPLY.TYPE:
+        this.#handleReply(lane, words, word);
+        break;
+      case EVENT.READY.TYPE:
+        this.#ready(lane, words, word);
+        break;
+      case EVENT.GROUP.TYPE:
+        this.#apply(lane, words, word);
+        if (this.#tripsGroups) tripElsewhere(this.#lanes, lane, words, word, this.#clock.nowMs());
+        break;
+      default:
+        this.#apply(lane, words, word);
+    }
+    return type;
   }
 
   #apply({ shard }: Lane, words: Uint32Array, word: number): void {
@@ -393,7 +388,7 @@ export class ShardLink {
     const shardSequence = readSafe(words, word + EVENT.READY.shardSequence);
     this.#views.recovered(lane.shard, shardSequence);
     this.#follower?.recovered(lane.shard, shardSequence);
-    if (!this.#isFollowing) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
+    if (this.#tripsGroups) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
     lane.onReady();
   }
 }

@@ -12,6 +12,8 @@ export type ShardLinkOptions = {
   readonly clock: Clock;
   /** LINK-9, until `lead`. */
   readonly isFollowing?: boolean;
+  /** LINK-11. Absent for the link of main. */
+  readonly isFront?: boolean;
   /** A handler that throws does not stop the pump; the receiver of this has to answer the request in `context`. */
   readonly onHandlerError: (error: unknown, context: unknown) => void;
   /** The views can no longer be trusted: the process has to end and recover. */

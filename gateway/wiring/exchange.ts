@@ -369,8 +369,8 @@ export class Exchange {
 
   /** Lets the orders expire and the markets close that were due while the exchange was stopped or starting. */
   async #catchUpTime(): Promise<void> {
-    const { link } = this.trading;
-    await Promise.all(Array.from({ length: link.shards }, (_, shard) => link.catchUp(shard)));
+    const { engine, link } = this.trading;
+    await Promise.all(Array.from({ length: link.shards }, (_, shard) => engine.catchUp(shard)));
   }
 
   /** A reply handler has failed: without this its call would never be answered. */

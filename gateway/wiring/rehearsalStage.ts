@@ -103,7 +103,7 @@ export class Stage {
   /** Trades for MOST_TRADING_MS at most, once the shards have come. @returns the number of orders. */
   async play(lanes: readonly Lane[], turns: number): Promise<number> {
     const { link, feeds } = this.#trading;
-    await Promise.all(lanes.map(({ commandRing, eventRing }, shard) => link.attach(shard, commandRing, eventRing)));
+    await Promise.all(lanes.map((rings, shard) => link.attach(shard, rings)));
     feeds.start();
     this.#edge.stream.start();
     this.#lifecycle.phase = 'ready';

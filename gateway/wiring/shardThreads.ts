@@ -32,6 +32,7 @@ import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { ShardLink } from '../shardlink/link.ts';
 import type { JournalHeads } from '../store/journalHeads.ts';
+import { ShardFronts } from './shardFronts.ts';
 
 type ShardThreadsOptions = {
   /** The options that all shards have in common. */
@@ -61,6 +62,8 @@ const EVENT_RING_BYTES = 16 * 1024 * 1024;
 const TEMPORARY = /^(SQLITE_(FULL|IOERR|BUSY|CANTOPEN)|E[A-Z0-9]+$)/;
 
 export class ShardThreads {
+  /** The front threads that the shards serve beside this one. */
+  readonly fronts: ShardFronts;
   readonly #options: Omit<ShardThreadsOptions, 'rehearsalsOf'>;
   /** Only for the first threads: a thread that is rebuilt starts at once. */
   #rehearsalsOf: ShardThreadsOptions['rehearsalsOf'];
@@ -83,6 +86,7 @@ export class ShardThreads {
     this.#options = options;
     this.#rehearsalsOf = rehearsalsOf;
     this.#balances = createBalances(options.journalPaths.length);
+    this.fronts = new ShardFronts((shard, request) => this.#threads[shard].post(request));
     this.#threads = options.journalPaths.map(
       (_, shard) =>
         new SupervisedThread({
@@ -146,7 +150,7 @@ export class ShardThreads {
     const { common, journalPaths, journalHeads, link, log, replicas } = this.#options;
     const commandRing = replicas?.commandRings[shard] ?? createRingBuffer(COMMAND_RING_BYTES);
     const eventRing = createRingBuffer(EVENT_RING_BYTES);
-    const ready = link.attach(shard, commandRing, eventRing).then(() => this.#ready(shard));
+    const ready = link.attach(shard, { commandRing, eventRing }).then(() => this.#ready(shard, commandRing));
     this.#firstReady[shard] ??= ready;
     const options: ShardOptions = {
       ...common,
@@ -180,6 +184,14 @@ export class ShardThreads {
         this.#onRestored[shard]?.();
         return;
       }
+      if ('attached' in message) {
+        this.fronts.attached(message.attached, message.state);
+        return;
+      }
+      if ('cutOff' in message) {
+        this.fronts.cutOff(message.cutOff);
+        return;
+      }
       const { report } = message;
       // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
       if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report.verifier);
@@ -194,7 +206,8 @@ export class ShardThreads {
     log.info({ verifier, verify_threads: verifyThreads }, 'signatures');
   }
 
-  #ready(shard: number): void {
+  #ready(shard: number, commandRing: SharedArrayBuffer): void {
+    this.fronts.shardReady(shard, commandRing);
     if (!this.#haveStarted) return;
     this.#options.log.info({ shard }, 'shard is back');
     const returning = this.#options.onReturned(shard);
@@ -209,6 +222,7 @@ export class ShardThreads {
   #ended(shard: number, error: Error | null): boolean {
     const { link, log, onFatal, onLost } = this.#options;
     const wasReady = link.shardLost(shard);
+    this.fronts.shardLost(shard);
     if (error === null) return false;
     if (!this.#haveStarted || this.#options.replicas !== null) {
       onFatal(error);

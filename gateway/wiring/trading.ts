@@ -184,7 +184,7 @@ export class Trading {
   /** A shard is READY again. Should it be lost once more before this is done, its next return tries again. */
   async shardReturned(shard: number): Promise<void> {
     await this.finishInterrupted(shard).catch((error) => this.#log.error({ err: error, shard }, 'left half done'));
-    await this.link.catchUp(shard);
+    await this.engine.catchUp(shard);
     this.#feed.publish('shard_ready', { shard });
   }
 

@@ -132,6 +132,7 @@ export const EVENT = family(HEADER, {
   }),
   REPLY: member(12, REPLY_NOTE, {
     requestId: alias('slot', u32()),
+    gateway: alias('account', u32('number of the gateway thread in the shard (engine/shard/gateways.ts)')),
     code: alias('flags', u32('errors.ts; 0: done')),
     shardSequence: safe('0 for a refusal'),
     a: safe(),

@@ -12,6 +12,8 @@
  *   RING-4  A consumer that sets ASLEEP reads PUBLISHED once more before it waits, and a producer reads ASLEEP after
  *           its store; both are sequentially consistent, so one of them always sees the other and no wake-up is
  *           lost. WANTS_ROOM and RELEASED work the same way in the other direction.
+ *   RING-5  A consumer of several rings sleeps at one of them, their bell: producers read the ASLEEP of the bell after
+ *           their store, and the consumer reads PUBLISHED of every ring before it waits.
  *
  * Waiting: the worker side polls about 20 times and then sleeps in Atomics.wait; the event-loop side sleeps in
  * Atomics.waitAsync at once. On two cores every longer spin slows the other thread down (ring.bench.ts). A full ring is
@@ -31,16 +33,20 @@ export class RingProducer {
   readonly bytes: Uint8Array;
   readonly capacity: number;
   readonly #control: Int32Array;
+  /** The control words of the ring at which the consumer sleeps. */
+  readonly #bell: Int32Array;
   readonly #mask: number;
   /** End of the last claim, ahead of PUBLISHED until `publish`. */
   #claimed: number;
   #released: number;
 
-  constructor(buffer: SharedArrayBuffer) {
+  /** @param bell RING-5. The ring at which the consumer sleeps, where that is another one. */
+  constructor(buffer: SharedArrayBuffer, bell = buffer) {
     this.capacity = buffer.byteLength - DATA;
     this.#mask = this.capacity - 1;
     assert((this.capacity & this.#mask) === 0, 'ring: capacity is a power of two');
     this.#control = new Int32Array(buffer, 0, DATA / 4);
+    this.#bell = new Int32Array(bell, 0, DATA / 4);
     this.words = new Uint32Array(buffer, DATA);
     this.bytes = new Uint8Array(buffer, DATA);
     this.#claimed = Atomics.load(this.#control, PUBLISHED) >>> 0;
@@ -89,9 +95,9 @@ export class RingProducer {
   /** Makes every claim so far visible and wakes the consumer if it sleeps. */
   publish(): void {
     Atomics.store(this.#control, PUBLISHED, this.#claimed | 0);
-    if (Atomics.load(this.#control, ASLEEP) === 1) {
-      Atomics.store(this.#control, ASLEEP, 0);
-      Atomics.notify(this.#control, ASLEEP);
+    if (Atomics.load(this.#bell, ASLEEP) === 1) {
+      Atomics.store(this.#bell, ASLEEP, 0);
+      Atomics.notify(this.#bell, ASLEEP);
     }
   }
 
@@ -166,15 +172,26 @@ export class RingConsumer {
 
   /** Releases the space of the records read so far: of all, or only of those before the one at `keepWord`. */
   release(keepWord = -1): void {
-    let released = this.#position;
     assert(keepWord * 4 < this.capacity, 'RING-2: a record that is kept lies in the ring');
-    // The kept part ends where the next record will be read; if the whole ring is kept, it also starts there.
-    if (keepWord >= 0) released -= (released - keepWord * 4) & this.#mask || this.capacity;
+    const released = keepWord < 0 ? this.#position : this.#position - this.#bytesFrom(keepWord);
     Atomics.store(this.#control, RELEASED, released | 0);
     if (Atomics.load(this.#control, WANTS_ROOM) === 1) {
       Atomics.store(this.#control, WANTS_ROOM, 0);
       Atomics.notify(this.#control, WANTS_ROOM);
     }
+  }
+
+  /** Of two records that were read and not released, the one that was read first. */
+  olderOf(word: number, other: number): number {
+    return this.#bytesFrom(word) >= this.#bytesFrom(other) ? word : other;
+  }
+
+  /**
+   * Bytes from the record at `word` to the position: the kept part ends where the next record will be read, and if the
+   * whole ring is kept, it also starts there.
+   */
+  #bytesFrom(word: number): number {
+    return (this.#position - word * 4) & this.#mask || this.capacity;
   }
 
   /** Bytes published and not read yet, for gauges. */
@@ -188,7 +205,8 @@ export class RingConsumer {
 
   /**
    * Polls a few times, then sleeps until a record is published or `timeoutMs` has passed. Worker threads only.
-   * @param isDue ends the wait as well when it holds; the thread that makes it hold calls `wakeConsumer` afterwards
+   * @param isDue ends the wait as well when it holds; the thread that makes it hold calls `wakeConsumer` afterwards, or
+   *   publishes into a ring whose bell this is (RING-5)
    * @returns true if there is a record.
    */
   waitSync(timeoutMs: number, isDue: () => boolean = never): boolean {

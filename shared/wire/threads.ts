@@ -75,8 +75,22 @@ type ShardReport = {
   readonly damaged: readonly string[];
 };
 
+/** The rings of a gateway thread at one thread of a shard: nothing has used them before. */
+export type FrontRings = {
+  readonly commandRing: SharedArrayBuffer;
+  readonly eventRing: SharedArrayBuffer;
+};
+
+/** A front is to be served from now on, with the command ring of main as the bell (RING-5), or its thread has ended. */
+export type FrontRequest = { readonly attach: NewFront } | { readonly detach: number };
+type NewFront = { readonly front: number; readonly rings: FrontRings };
+
 /** A shard's thread sends these beside its events: how it recovered, and now and then how far its journal goes. */
 export type ShardMessage =
+  /** The front is attached: the state of the shard, as events up to a READY, and what follows is in its event ring. */
+  | { readonly attached: number; readonly state: ArrayBuffer[] }
+  /** The front does not read its events: it gets none any more, and its thread has to be ended. */
+  | { readonly cutOff: number }
   | { readonly report: ShardReport }
   | { readonly head: KnownHead }
   /** On a standby, the answer to `restore`: up to this record its part of every balance is in the shared memory. */
@@ -86,9 +100,9 @@ export type ShardMessage =
 
 /**
  * The gateway sends these to a shard that follows: rows of its stream, in order; `restore` after the last of them; and
- * `lead` once every shard has restored. A shard that leads only gets `stop`.
+ * `lead` once every shard has restored. A shard that leads only gets requests about fronts and `stop`.
  */
-export type FollowRequest = { readonly rows: readonly FollowedRow[] } | 'restore' | 'lead' | 'stop';
+export type FollowRequest = { readonly rows: readonly FollowedRow[] } | FrontRequest | 'restore' | 'lead' | 'stop';
 export type FollowedRow = { readonly sequence: number; readonly bytes: Uint8Array };
 
 export type SnapshotOptions = {

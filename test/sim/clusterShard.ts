@@ -14,6 +14,7 @@ import { ReplicatedJournal } from '../../engine/journal/replicatedJournal.ts';
 import { firstSequenceOf } from '../../engine/journal/row.ts';
 import { type LoggedRows, rejoin } from '../../engine/replication/rejoin.ts';
 import { Follower } from '../../engine/shard/follower.ts';
+import { Gateways } from '../../engine/shard/gateways.ts';
 import { ShardLoop } from '../../engine/shard/loop.ts';
 import { Outlet } from '../../engine/shard/outlet.ts';
 import { recover } from '../../engine/shard/recovery.ts';
@@ -97,7 +98,6 @@ export class ClusterShard {
   readonly #eventRing = createRingBuffer(RING_BYTES);
   readonly #commandsIn = new RingProducer(this.#commandRing);
   readonly #eventsOut = new RingConsumer(this.#eventRing);
-  readonly #events = new RingProducer(this.#eventRing);
   #journal!: Journal;
   #outlet!: Outlet;
   #follower!: Follower;
@@ -153,7 +153,7 @@ export class ClusterShard {
     this.#published = engine.sequence;
     const progress = new Progress(this.#memory.progress);
     progress.setCommitted(shard, engine.sequence);
-    this.#outlet = new Outlet(engine, this.#events);
+    this.#outlet = new Outlet(engine, new Gateways({ commandRing: this.#commandRing, eventRing: this.#eventRing }));
     engine.describe(() => {
       while (!this.#outlet.publish()) this.listen();
     });
@@ -179,8 +179,7 @@ export class ClusterShard {
       engine: this.engine,
       journal,
       progress: new Progress(this.#memory.progress),
-      commands: new RingConsumer(this.#commandRing),
-      events: this.#events,
+      outlet: this.#outlet,
       checks: this.#checks,
       clock: { nowMs: () => this.#noteArrival() },
       isReplicated: true,

@@ -20,7 +20,9 @@ import { checkInvariants } from '../../engine/core/invariants.ts';
 import { markPath } from '../../engine/journal/file.ts';
 import { Journal } from '../../engine/journal/journal.ts';
 import { readMark } from '../../engine/journal/mark.ts';
+import { Gateways } from '../../engine/shard/gateways.ts';
 import { ShardLoop } from '../../engine/shard/loop.ts';
+import { Outlet } from '../../engine/shard/outlet.ts';
 import { type Recovered, recover } from '../../engine/shard/recovery.ts';
 import { listSnapshots } from '../../engine/snapshot/snapshot.ts';
 import { OfferedChecks } from '../../engine/verify/checkBoard.ts';
@@ -272,8 +274,7 @@ export class SimShard {
       engine,
       journal,
       progress,
-      commands: new RingConsumer(commandRing),
-      events: new RingProducer(eventRing),
+      outlet: new Outlet(engine, new Gateways({ commandRing, eventRing })),
       checks,
       clock: { nowMs: () => this.#noteArrival() },
     });

@@ -59,8 +59,7 @@ export class ClientRig {
   }
 
   attachShard(index: number): Promise<void> {
-    const { commandRing, eventRing } = this.shards[index];
-    return this.link.attach(index, commandRing, eventRing);
+    return this.link.attach(index, this.shards[index]);
   }
 
   async start(): Promise<void> {

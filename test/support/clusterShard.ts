@@ -11,7 +11,7 @@ import { ZERO_ADDRESS } from '../../shared/crypto/eip712.ts';
 import { NO_ROWS } from '../../shared/crypto/journalHeads.ts';
 import { createBalances } from '../../shared/wire/balances.ts';
 import { COMMAND, claimCommand, NO_MARKET } from '../../shared/wire/commands.ts';
-import { decodeEvent, type Event } from '../../shared/wire/events.ts';
+import { decodeEvent, decodeEvents, type Event } from '../../shared/wire/events.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
 import { type NewRow, OutboxConsumer, Replication } from '../../shared/wire/replication.ts';
@@ -106,6 +106,23 @@ export class ClusterShard {
 
   post(message: FollowRequest): void {
     this.#worker.postMessage(message);
+  }
+
+  /** A front comes. @returns its event ring. */
+  attach(front: number): RingConsumer {
+    const rings = { commandRing: createRingBuffer(RING_BYTES), eventRing: createRingBuffer(1 << 20) };
+    this.post({ attach: { front, rings } });
+    wakeConsumer(this.#commandRing);
+    return new RingConsumer(rings.eventRing);
+  }
+
+  /** The state that was sent for a front, and what is in its event ring now; null before the state has come. */
+  sentTo(front: number, ring: RingConsumer): Event[] | null {
+    const message = this.messages.find((each) => 'attached' in each && each.attached === front);
+    if (message === undefined || !('attached' in message)) return null;
+    const events = message.state.flatMap((piece) => decodeEvents(new Uint32Array(piece), 0, piece.byteLength / 4));
+    for (let word = ring.next(); word >= 0; word = ring.next()) events.push(decodeEvent(ring.words, word));
+    return events;
   }
 
   /** The log holds the shard's rows up to this record. */

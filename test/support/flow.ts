@@ -17,12 +17,15 @@ export class CommandFlow {
   readonly #random: () => number;
   readonly #hashes: Uint32Array[] = [];
   #nowMs = START_MS;
-  #salt = 0;
-  #reference = 0;
+  #salt: number;
+  #reference: number;
 
-  constructor(commandRing: SharedArrayBuffer, seed: number) {
+  /** @param firstNumber of its salts and references, which differ from those of other flows to the same shard. */
+  constructor(commandRing: SharedArrayBuffer, seed: number, firstNumber = 0) {
     this.#ring = new RingProducer(commandRing);
     this.#random = seededRandom(seed);
+    this.#salt = firstNumber;
+    this.#reference = firstNumber;
   }
 
   openMarkets(): void {

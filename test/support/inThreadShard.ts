@@ -48,8 +48,12 @@ export class InThreadShard {
     this.engine.describe(() => this.#publish());
   }
 
-  /** Runs every command that is in the ring and publishes what came of it. @returns how many there were. */
-  step(): number {
+  /**
+   * Runs every command that is in the ring and publishes what came of it.
+   * @param overhear called for each event
+   * @returns how many commands there were.
+   */
+  step(overhear?: (words: Uint32Array, word: number) => void): number {
     let count = 0;
     for (let word = this.#commands.next(); word >= 0; word = this.#commands.next()) {
       this.#command.clear();
@@ -59,6 +63,8 @@ export class InThreadShard {
     }
     this.#commands.release();
     this.engine.state.ledger.releaseCredits();
+    const { words, lengthBytes } = this.engine.out;
+    for (let word = 0; word < lengthBytes / 4; word += words[word] / 4) overhear?.(words, word);
     this.#publish();
     return count;
   }

@@ -2,6 +2,7 @@
 import type { Fault } from './fault.ts';
 
 const CRASH = 'test/sim/crash.test.ts';
+const GATEWAYS = 'test/unit/engine/shard/gateways.test.ts';
 
 export const SHARD_FAULTS: readonly Fault[] = [
   {
@@ -21,9 +22,30 @@ export const SHARD_FAULTS: readonly Fault[] = [
   {
     name: 'what overtakes takes its own time along',
     file: 'engine/shard/loop.ts',
-    search: 'if (!this.#queue.isEmpty) {',
-    replace: 'if (this.#queue.end < 0) {',
+    search: 'if (!queue.isEmpty) {',
+    replace: 'if (queue.end < 0) {',
     caughtBy: CRASH,
+  },
+  {
+    name: 'a reply goes to every gateway',
+    file: 'engine/shard/outlet.ts',
+    search: 'words[from + REPLY.gateway] !== number;',
+    replace: 'number < 0;',
+    caughtBy: GATEWAYS,
+  },
+  {
+    name: 'the state for a front leaves before what it is made of is held',
+    file: 'engine/shard/outlet.ts',
+    search: 'if (gateway.published <= end) this',
+    replace: 'if (gateway.published >= 0) this',
+    caughtBy: GATEWAYS,
+  },
+  {
+    name: 'a cancel that is held loses its place in the ring of its gateway',
+    file: 'engine/shard/releaseRead.ts',
+    search: 'if (cancel.gateway !== gateway) continue;',
+    replace: 'if (cancel.gateway !== gateway || queuedWord !== NO_WORD) continue;',
+    caughtBy: GATEWAYS,
   },
   {
     name: 'a commit is not synced',
@@ -210,8 +232,8 @@ export const SHARD_FAULTS: readonly Fault[] = [
   {
     name: 'a command runs before all that is due is done',
     file: 'engine/shard/loop.ts',
-    search: 'if (this.#tickBefore(word)) return;',
-    replace: 'this.#tickBefore(word);',
+    search: 'if (this.#tickBefore(words, word)) return;',
+    replace: 'this.#tickBefore(words, word);',
     caughtBy: 'test/unit/engine/shard/loop.test.ts',
   },
   {

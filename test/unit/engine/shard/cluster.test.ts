@@ -140,6 +140,80 @@ test('a shard that follows has the same journal and events, and goes on as the l
   await standby.stop();
 });
 
+test('a front gets the state of a leader once the log holds it, and no reply to the commands of others', async () => {
+  const shard = new ClusterShard('lead');
+  await shard.ready();
+  shard.deposit(1);
+  await shard.rowsOut(1);
+  const ring = shard.attach(1);
+  // A row after the request: the shard has read it by then, and what it did not send then it holds back.
+  shard.deposit(2);
+  await shard.rowsOut(2);
+  shard.deposit(3);
+  await shard.rowsOut(3);
+  shard.hold(3);
+  await shard.event('the last reply', (event) => event.name === 'REPLY' && event.requestId === 3);
+  const events = await eventually('the state', async () => shard.sentTo(1, ring) ?? undefined);
+  const ready = events.find(({ name }) => name === 'READY');
+  assert.ok(ready?.name === 'READY');
+  const after = events.slice(events.indexOf(ready) + 1);
+  assert.deepEqual(
+    after.flatMap((event) => (event.name === 'RECORD' ? [event.shardSequence] : [])),
+    [1, 2, 3].filter((sequence) => sequence > ready.shardSequence),
+    'the records after the state, each once',
+  );
+  assert.equal(after.filter(({ name }) => name === 'REPLY').length, 0);
+  await shard.stop();
+});
+
+test('nothing of a state is shown while the log does not hold what made it', async () => {
+  const shard = new ClusterShard('lead');
+  await shard.ready();
+  shard.deposit(1);
+  await shard.rowsOut(1);
+  const ring = shard.attach(1);
+  // A stop is read after the request, and waits for the log; the log is lost instead.
+  shard.replication.setState('lost');
+  await shard.stop();
+  assert.equal(shard.sentTo(1, ring), null);
+});
+
+test('a front of a standby gets its state and its rows, and stays when the standby leads', async () => {
+  const leader = new ClusterShard('lead');
+  const standby = new ClusterShard('follow');
+  await Promise.all([leader.ready(), standby.ready()]);
+  for (let reference = 1; reference <= 4; reference++) {
+    leader.deposit(reference);
+    await leader.rowsOut(reference);
+    leader.hold(reference);
+  }
+  await leader.event('the last reply', (event) => event.name === 'REPLY' && event.requestId === 4);
+  await leader.stop();
+  standby.post({ rows: leader.rows.slice(0, 2) });
+  const [staying, leaving] = [standby.attach(1), standby.attach(2)];
+  standby.post({ detach: 2 });
+  standby.post({ rows: leader.rows.slice(2) });
+  standby.post('restore');
+  await eventually('the restoring', async () => standby.messages.some((message) => 'restored' in message));
+  standby.hold(4);
+  standby.post('lead');
+  const late = standby.attach(3);
+  standby.deposit(5);
+  await standby.rowsOut(1);
+  standby.hold(5);
+  await standby.event('the reply', (event) => event.name === 'REPLY' && event.requestId === 5);
+  const recordsOf = (events: readonly Event[] | null) => {
+    return events?.flatMap((event) =>
+      event.name === 'READY' || event.name === 'RECORD' ? [`${event.name} ${event.shardSequence}`] : [],
+    );
+  };
+  assert.deepEqual(recordsOf(standby.sentTo(1, staying)), ['READY 2', 'RECORD 3', 'RECORD 4', 'RECORD 5']);
+  assert.deepEqual(recordsOf(standby.sentTo(2, leaving)), ['READY 2'], 'one that has gone gets nothing more');
+  const ofLate = recordsOf(await eventually('the late one', async () => standby.sentTo(3, late) ?? undefined));
+  assert.ok(['READY 4 RECORD 5', 'READY 5'].includes(ofLate!.join(' ')), String(ofLate));
+  await standby.stop();
+});
+
 test('a shard that lacks rows of the log does not lead', async () => {
   const shard = new ClusterShard('follow');
   await shard.ready();

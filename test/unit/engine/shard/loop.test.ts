@@ -4,12 +4,14 @@ import { test } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
 import type { JournalStore } from '../../../../engine/journal/journalStore.ts';
 import type { Beside } from '../../../../engine/journal/walSync.ts';
+import { Gateways } from '../../../../engine/shard/gateways.ts';
 import { ShardLoop } from '../../../../engine/shard/loop.ts';
+import { Outlet } from '../../../../engine/shard/outlet.ts';
 import { CLOSE_REASON } from '../../../../shared/base/codes.ts';
 import { ANY_COMMAND, COMMAND, type CommandType, claimCommand, NO_MARKET } from '../../../../shared/wire/commands.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { RecordBuffer, readSafe } from '../../../../shared/wire/record.ts';
-import { RingConsumer, RingProducer } from '../../../../shared/wire/ring.ts';
+import { RingProducer } from '../../../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../../../shared/wire/ringLayout.ts';
 
 const [ANN, BOB] = [1, 2];
@@ -307,8 +309,7 @@ class Rig {
       engine,
       journal: this.journal as unknown as JournalStore,
       progress: new Progress(Progress.create(1)),
-      commands: new RingConsumer(ring),
-      events: new RingProducer(createRingBuffer(4096)),
+      outlet: new Outlet(engine, new Gateways({ commandRing: ring, eventRing: createRingBuffer(4096) })),
       clock: { nowMs: () => this.#nowMs },
       checks: {
         work: () => this.slicesToTake > 0 && this.slicesToTake-- > 0,

@@ -276,7 +276,7 @@ class Rig {
     const ring = createRingBuffer(1 << 18);
     this.#producer = new RingProducer(ring);
     this.ring = new RingConsumer(ring);
-    this.#queue = new CommandQueue(this.ring, this.ring.capacity);
+    this.#queue = new CommandQueue(this.ring.capacity);
     const digests = this.#digests;
     this.checks = new ShardChecks({
       digests: {
@@ -393,7 +393,7 @@ class Rig {
 
   #sent(): this {
     this.#producer.publish();
-    for (let word = this.ring.next(); word >= 0; word = this.ring.next()) this.#queue.push(word);
+    for (let word = this.ring.next(); word >= 0; word = this.ring.next()) this.#queue.push(0, this.ring, word);
     return this;
   }
 }

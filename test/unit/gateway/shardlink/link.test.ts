@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Engine } from '../../../../engine/core/engine.ts';
 import { MOVEMENT, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
-import { COMMAND } from '../../../../shared/wire/commands.ts';
-import { writeSafe } from '../../../../shared/wire/record.ts';
+import { COMMAND, EXTENDED_PLACE } from '../../../../shared/wire/commands.ts';
+import { EVENT, typeOf } from '../../../../shared/wire/events.ts';
+import { RecordBuffer, writeSafe } from '../../../../shared/wire/record.ts';
+import { RingProducer } from '../../../../shared/wire/ring.ts';
+import { createRingBuffer } from '../../../../shared/wire/ringLayout.ts';
+import type { FrontRings } from '../../../../shared/wire/threads.ts';
 import { ClientRig, START_MS } from '../../../support/clientRig.ts';
+import { amountsOf, writePlacement } from '../../../support/commandBodies.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { ledgerOf } from '../../../support/ledger.ts';
 
@@ -247,12 +253,12 @@ test('a shard has caught up when the views show everything that was due', async 
   writeSafe(record, COMMAND.PLACE.expirationSec, START_MS / 1000 + 5);
   await rig.run(rig.place(record));
   rig.clock.advance(5000);
-  await rig.run(rig.link.catchUp(0));
+  await rig.run(rig.client.catchUp(0));
   assert.equal(rig.views.orders[0].count, 0);
   // With nothing due there is a reply as well, and a shard that is away is not waited for.
-  await rig.run(rig.link.catchUp(0));
+  await rig.run(rig.client.catchUp(0));
   rig.link.shardLost(0);
-  await rig.link.catchUp(0);
+  await rig.client.catchUp(0);
   assert.equal(rig.link.inFlight, 0);
 });
 
@@ -317,3 +323,75 @@ test('a link that was stopped applies nothing more, and what is in flight stays 
   for (let turn = 0; turn < 5; turn++) await new Promise(setImmediate);
   assert.deepEqual([isAnswered, rig.link.inFlight, rig.views.orders[0].count], [false, 1, 0]);
 });
+
+test('a front sends no time and trips no group: that is for main (LINK-11)', async (t) => {
+  for (const isFront of [false, true]) {
+    const rig = new ClientRig(t, { isFront });
+    await rig.start();
+    rig.link.tick();
+    assert.deepEqual(
+      rig.shards.map((shard) => shard.step()),
+      isFront ? [0, 0] : [1, 1],
+    );
+    assert.equal(await rig.run(rig.client.setGroup(1, 1, 60, 1)), OK);
+    const record = new Uint32Array(EXTENDED_PLACE.BYTES / 4);
+    const fields = { salt: 99, group: 1, feeBps: 50, ...amountsOf(SIDE.BUY, 1_000_000, 40) };
+    writePlacement(record, 0, fields, true);
+    await rig.run(rig.place(record));
+    await rig.run(rig.place(rig.record(SIDE.BUY, 60, OUTCOME.NO)));
+    assert.equal(rig.views.groups.of(1, START_MS)!.isTripped, true);
+    assert.equal(rig.shards[1]!.step(), isFront ? 0 : 1, 'the trip in the other shard');
+  }
+});
+
+test('a front applies a state in pieces, turn by turn, and then what is in its ring (LINK-10)', async (t) => {
+  const main = new ClientRig(t, { shards: 1 });
+  await main.start();
+  for (const ticks of [40, 41, 42]) await main.run(main.place(main.record(SIDE.BUY, ticks)));
+  const rings = newRings();
+  const front = new ClientRig(t, { shards: 1, isFront: true });
+  const isAttached = front.link.attach(0, rings, piecesOf(main.shards[0]!.engine));
+  // After the state its ring has what comes next: every order is cancelled.
+  const events = new RingProducer(rings.eventRing);
+  const { engine } = main.shards[0]!;
+  const cancelled = main.ask((handler) => main.client.cancelAll(1, handler, null));
+  main.shards[0]!.step((words, word) => {
+    if (typeOf(words[word + 1]!) === EVENT.REPLY.TYPE) return;
+    events.words.set(words.subarray(word, word + words[word]! / 4), events.tryClaim(words[word]!, 0));
+    events.publish();
+  });
+  assert.equal(front.link.isReady(0), false);
+  await isAttached;
+  assert.equal(front.views.accounts.reservedMicro(1), 123_000_000);
+  assert.equal((await cancelled).a, 3);
+  await eventually('what follows', async () => front.views.appliedSequence(0) === engine.sequence);
+  assert.equal(front.views.accounts.reservedMicro(1), 0);
+});
+
+test('of a state that a front has not applied to its end nothing is kept when the shard is lost', async (t) => {
+  const main = new ClientRig(t, { shards: 1 });
+  await main.start();
+  await main.run(main.place(main.record(SIDE.BUY, 40)));
+  const { engine } = main.shards[0]!;
+  const front = new ClientRig(t, { shards: 1, isFront: true });
+  void front.link.attach(0, newRings(), piecesOf(engine));
+  assert.equal(front.link.shardLost(0), false);
+  assert.equal(front.views.isWhole, false);
+  await front.link.attach(0, newRings(), piecesOf(engine));
+  assert.deepEqual(front.views.books.of(0)!.bids.highest(), 40);
+});
+
+function newRings(): FrontRings {
+  return { commandRing: createRingBuffer(4096), eventRing: createRingBuffer(1 << 16) };
+}
+
+/** The state of an engine, a piece for each event. */
+function piecesOf(engine: Engine): ArrayBuffer[] {
+  const out = new RecordBuffer(64);
+  const pieces: ArrayBuffer[] = [];
+  engine.describe(() => undefined, out);
+  for (let word = 0; word < out.lengthBytes / 4; word += out.words[word]! / 4) {
+    pieces.push(out.bytes.slice(word * 4, word * 4 + out.words[word]!).buffer);
+  }
+  return pieces;
+}

@@ -32,7 +32,7 @@ test('an amend says whether the order kept its time priority, and whether its pr
   };
   rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
   rig.step();
-  await rig.run(rig.link.catchUp(0));
+  await rig.run(rig.client.catchUp(0));
   assert.deepEqual(seen, [
     [true, false, '0.40000000'],
     [false, true, '0.40000000'],
@@ -68,6 +68,6 @@ test('the text of an answer is the JSON of its members, with and without tags an
   };
   rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
   rig.step();
-  await rig.run(rig.link.catchUp(0));
+  await rig.run(rig.client.catchUp(0));
   assert.equal(seen, 9);
 });

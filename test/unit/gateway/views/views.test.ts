@@ -4,9 +4,7 @@ import type { Levels } from '../../../../engine/book/levels.ts';
 import { DOUBLE_SHIFT, type Orders, SLOT_STATE, WORD_SHIFT } from '../../../../engine/book/orders.ts';
 import { NO_TAG } from '../../../../engine/book/tags.ts';
 import type { ShardState } from '../../../../engine/core/state.ts';
-import { type Book, type BookSide, NO_TICK } from '../../../../gateway/views/books.ts';
 import { Views } from '../../../../gateway/views/index.ts';
-import { ORDER_STATE } from '../../../../gateway/views/orders.ts';
 import { SIDE } from '../../../../shared/base/codes.ts';
 import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
 import { kindSide, NO_GROUP } from '../../../../shared/wire/commands.ts';
@@ -14,9 +12,10 @@ import { decodeEvent, EVENT } from '../../../../shared/wire/events.ts';
 import { RingConsumer } from '../../../../shared/wire/ring.ts';
 import { clientIdOf } from '../../../sim/agreement.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
-import { CommandFlow, FLOW_TICKS_PER_UNIT } from '../../../support/flow.ts';
+import { CommandFlow } from '../../../support/flow.ts';
 import { InThreadShard } from '../../../support/inThreadShard.ts';
 import { ledgerOf } from '../../../support/ledger.ts';
+import { type Level, stateOfViews } from '../../../support/viewsState.ts';
 
 /** A shard under a seeded flow, and views that follow it through the event ring only. */
 class Twin {
@@ -54,8 +53,6 @@ class Twin {
   }
 }
 
-type Level = { tick: number; lots: number; orders: number; buyLots: number; queue: number[] };
-
 function engineLevels(orders: Orders, levels: Levels): Level[] {
   const rows: Level[] = [];
   for (let tick = levels.bestTick; tick >= 0; tick = levels.worseThan(tick)) {
@@ -66,20 +63,6 @@ function engineLevels(orders: Orders, levels: Levels): Level[] {
         row.buyLots += orders.remainingLots[slot << DOUBLE_SHIFT];
     }
     rows.push(row);
-  }
-  return rows;
-}
-
-function viewLevels(views: Views, book: Book | undefined, name: 'bids' | 'asks'): Level[] {
-  if (book === undefined) return [];
-  const side: BookSide = book[name];
-  const orders = views.orders[0];
-  const rows: Level[] = [];
-  for (let tick = name === 'bids' ? side.highest() : side.lowest(); tick !== NO_TICK; ) {
-    const queue: number[] = [];
-    for (let slot = side.head[tick]; slot >= 0; slot = orders.queueNext[slot]) queue.push(orders.orderSequence[slot]);
-    rows.push({ tick, lots: side.lots[tick], orders: side.orders[tick], buyLots: side.buyLots[tick], queue });
-    tick = name === 'bids' ? side.below(tick) : side.above(tick);
   }
   return rows;
 }
@@ -123,52 +106,6 @@ function fromEngine(state: ShardState) {
   return { open, tokens, usdc, markets };
 }
 
-function fromViews(views: Views) {
-  const orders = views.orders[0];
-  const open: Record<string, (number | string)[][]> = {};
-  const tokens: Record<string, number[]> = {};
-  for (let account = 0; account < 8; account++) {
-    for (let market = 0; market < FLOW_TICKS_PER_UNIT.length; market++) {
-      const pair = views.pairs.find(account, market);
-      if (pair < 0) continue;
-      const rows: (number | string)[][] = [];
-      for (let slot = orders.oldestOf(pair); slot >= 0; slot = orders.nextInList(slot)) {
-        assert.equal(orders.find(orders.hash, slot * 8), slot, 'ORDERVIEW-1: an open order is found by its hash');
-        const isDormant = orders.state[slot] === ORDER_STATE.DORMANT ? 1 : 0;
-        const clientId = orders.clientIdOf(slot);
-        if (clientId !== null)
-          assert.deepEqual(views.findByClientId(account, clientId), { orders, slot }, 'ORDERVIEW-5');
-        rows.push([
-          orders.orderSequence[slot],
-          orders.remainingLots[slot],
-          orders.filledNotionalMicro[slot],
-          isDormant,
-          orders.priority[slot],
-          orders.groupOf(slot),
-          clientId ?? '',
-        ]);
-      }
-      if (rows.length > 0) open[`${account}/${market}`] = rows;
-      const { yesAvailable, yesReserved, noAvailable, noReserved } = views.accounts;
-      const cells = [yesAvailable[pair], yesReserved[pair], noAvailable[pair], noReserved[pair]];
-      tokens[`${account}/${market}`] = cells;
-    }
-  }
-  const usdc = Array.from({ length: 8 }, (_, account) => [
-    views.accounts.availableMicro(account),
-    views.accounts.reservedMicro(account),
-  ]);
-  const markets = FLOW_TICKS_PER_UNIT.map((_, market) => ({
-    bids: viewLevels(views, views.books.of(market), 'bids'),
-    asks: viewLevels(views, views.books.of(market), 'asks'),
-    sequence: views.markets.sequence(market),
-    status: views.markets.status(market),
-    feeBps: views.markets.feeBps(market),
-    collateralMicro: views.markets.collateralMicro[market],
-  }));
-  return { open, tokens, usdc, markets };
-}
-
 for (const seed of [1, 2, 3]) {
   test(`the views follow the engine through every kind of command (seed ${seed})`, () => {
     const twin = new Twin(seed);
@@ -176,7 +113,7 @@ for (const seed of [1, 2, 3]) {
       twin.flow.next();
       twin.step();
       if (step % 20 !== 0) continue;
-      assert.deepEqual(fromViews(twin.views), fromEngine(twin.shard.engine.state), `after command ${step}`);
+      assert.deepEqual(stateOfViews(twin.views), fromEngine(twin.shard.engine.state), `after command ${step}`);
       assert.equal(twin.views.orders[0].count, twin.shard.engine.state.orders.openCount);
       assert.ok(ledgerOf(twin.views).balanced, `the ledger closes after command ${step}`);
     }
@@ -202,7 +139,7 @@ for (const seed of [1, 2, 3]) {
     recovered.recovering(0);
     twin.shard.describe();
     twin.drain(recovered);
-    assert.deepEqual(fromViews(recovered), fromViews(twin.views));
+    assert.deepEqual(stateOfViews(recovered), stateOfViews(twin.views));
     assert.deepEqual(ledgerOf(recovered), ledgerOf(twin.views));
 
     // Both go on to say the same.
@@ -211,7 +148,7 @@ for (const seed of [1, 2, 3]) {
       twin.shard.step();
       twin.drain(recovered);
     }
-    assert.deepEqual(fromViews(recovered), fromEngine(twin.shard.engine.state));
+    assert.deepEqual(stateOfViews(recovered), fromEngine(twin.shard.engine.state));
   });
 }
 

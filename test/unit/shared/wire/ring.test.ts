@@ -55,6 +55,20 @@ describe('a ring', () => {
     assert.equal(consumer.next(), -1);
   });
 
+  it('knows which of two records was read first, wherever the cursors stand', () => {
+    for (const cursor of [0, CAPACITY - 32, 2 ** 32 - 32]) {
+      const { producer, consumer } = ringAt(cursor);
+      for (let value = 0; value < 4; value++) put(producer, 16, value);
+      producer.publish();
+      const words = [consumer.next(), consumer.next(), consumer.next(), consumer.next()];
+      for (const [early, word] of words.entries()) {
+        for (const later of words.slice(early)) {
+          assert.deepEqual([consumer.olderOf(word, later), consumer.olderOf(later, word)], [word, word]);
+        }
+      }
+    }
+  });
+
   it('keeps what the consumer still needs when the rest is released, wherever the cursors stand', () => {
     for (const cursor of [0, 64, CAPACITY - 64, 2 ** 32 - 128]) {
       const { producer, consumer } = ringAt(cursor);
@@ -203,6 +217,31 @@ describe('waiting', () => {
     producer.publish();
     await waiting;
     assert.deepEqual(takeAll(consumer), [[16, 1]]);
+  });
+
+  it('ends when a producer of another ring publishes whose bell this one is (RING-5)', async () => {
+    const [bell, other] = [createRingBuffer(CAPACITY), createRingBuffer(CAPACITY)];
+    const consumer = new RingConsumer(bell);
+    const waiting = consumer.waitAsync();
+    const producer = new RingProducer(other, bell);
+    put(producer, 16, 1);
+    producer.publish();
+    await waiting;
+    assert.deepEqual([consumer.isEmpty(), takeAll(new RingConsumer(other))], [true, [[16, 1]]]);
+  });
+
+  it('is not begun when a record comes into the other ring between the last look and the sleep (RING-5)', (t) => {
+    const sleep = t.mock.method(Atomics, 'wait', () => 'timed-out');
+    const [bell, other] = [createRingBuffer(CAPACITY), createRingBuffer(CAPACITY)];
+    const [consumer, others] = [new RingConsumer(bell), new RingConsumer(other)];
+    const producer = new RingProducer(other, bell);
+    put(producer, 16, 1);
+    producer.publish();
+    assert.equal(
+      consumer.waitSync(A_MINUTE, () => !others.isEmpty()),
+      false,
+    );
+    assert.equal(sleep.mock.callCount(), 0);
   });
 
   it('ends by itself when nothing comes to a thread', () => {
