@@ -38,7 +38,7 @@ export type ReplicatedLog = {
    */
   take(isForced: boolean): Promise<{ readonly epoch: number; readonly end: number } | null>;
   lease(): Promise<Lease>;
-  /** @returns false when another has taken over. */
+  /** @returns false when another has taken over. Rejects where a connection was lost, although there is another one. */
   renew(epoch: number): Promise<boolean>;
   /** Ends the lease of this epoch now. */
   release(epoch: number): Promise<void>;

@@ -141,8 +141,11 @@ export class PostgresLog implements ReplicatedLog {
     return lease;
   }
 
+  /** On a new connection it rejects: its server may lack rows that are held, and `resolve` finds out. */
   async renew(epoch: number): Promise<boolean> {
+    const existing = this.#connections.write;
     const connection = await this.#connection('write');
+    if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
     const { count, hasWarning } = await connection.run(SQL.renew, [this.#options.cluster, epoch, LEASE_MS]);
     requireReplicated(hasWarning);
     return count === 1;

@@ -160,7 +160,10 @@ export class FakeLog implements ReplicatedLog {
   }
 
   async renew(epoch: number): Promise<boolean> {
-    return this.#connection('write').run((backend) => this.#database.renew(backend, epoch));
+    const existing = this.#connections.write;
+    const connection = this.#connection('write');
+    if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
+    return connection.run((backend) => this.#database.renew(backend, epoch));
   }
 
   async release(epoch: number): Promise<void> {

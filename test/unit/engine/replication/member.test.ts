@@ -1,0 +1,313 @@
+/** Members of a cluster over a database in memory, whose time, standbys and answers the test moves. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Member } from '../../../../engine/replication/member.ts';
+import { Outboxes } from '../../../../engine/replication/outboxes.ts';
+import { type LogRow, type NewRow, OutboxProducer, Replication, STREAM } from '../../../../shared/wire/replication.ts';
+import { createRingBuffer } from '../../../../shared/wire/ringLayout.ts';
+import type { LocalEnd, ReplicationMessage } from '../../../../shared/wire/threads.ts';
+import { FakeDatabase } from '../../../support/fakeDatabase.ts';
+import { FakeLog } from '../../../support/fakeLog.ts';
+import { ManualTiming, promisesKept } from '../../../support/manualTiming.ts';
+import { newRow } from '../../../support/replicatedLog.ts';
+
+const SHARDS = 2;
+const LEASE_MS = 2000;
+const OUTBOX_BYTES = 1 << 23;
+
+/** A member with the test as its gateway: rows are applied at once, unless it says otherwise. */
+class Rig {
+  readonly log: FakeLog;
+  readonly memory: Replication;
+  readonly member: Member;
+  readonly outboxes: readonly OutboxProducer[];
+  readonly messages: ReplicationMessage[] = [];
+  mayLead = true;
+  /** False: nothing that it has asked for arrives. */
+  isConnected = true;
+  readonly #timing = new ManualTiming();
+  #read = 0;
+  #onRows: () => void = () => {};
+
+  constructor(name: string, database: FakeDatabase, ends: LocalEnd[] = []) {
+    const memory = Replication.create(SHARDS);
+    const buffers = Array.from({ length: SHARDS + 1 }, () => createRingBuffer(OUTBOX_BYTES));
+    const outboxes = new Outboxes(buffers);
+    this.log = new FakeLog(database, name);
+    this.memory = new Replication(memory);
+    this.outboxes = buffers.map((buffer) => new OutboxProducer(buffer));
+    this.member = new Member({
+      options: { holder: name, memory, commandRings: [] },
+      log: this.log,
+      outboxes: {
+        take: (mostBytes) => outboxes.take(mostBytes),
+        isEmpty: () => outboxes.isEmpty(),
+        end: () => {},
+        watch: (onRows) => {
+          this.#onRows = onRows;
+        },
+      },
+      order: { put: () => {} },
+      timing: this.#timing,
+      post: (message) => {
+        this.messages.push(message);
+        if ('opened' in message) this.member.receive({ follow: ends });
+      },
+    });
+    void this.member.open();
+  }
+
+  async turn(ms: number): Promise<void> {
+    this.#timing.advance(ms);
+    this.#onRows();
+    await promisesKept();
+    if (this.isConnected) this.log.settle();
+    await promisesKept();
+    for (; this.#read < this.messages.length; this.#read++) {
+      const message = this.messages[this.#read]!;
+      if ('rows' in message) {
+        this.member.receive({ applied: message.end, durable: message.end });
+        this.member.receive({ numbered: message.end });
+      }
+      if ('role' in message && message.role === 'leader' && this.mayLead) this.member.receive({ mayLead: true });
+    }
+  }
+
+  put(row: NewRow): void {
+    this.outboxes[Math.min(row.stream, SHARDS)]!.put(row);
+  }
+
+  get rows(): readonly LogRow[] {
+    return this.messages.flatMap((message) => ('rows' in message ? message.rows : []));
+  }
+
+  get lost(): readonly string[] {
+    return this.messages.flatMap((message) => ('lost' in message ? [message.lost] : []));
+  }
+}
+
+class Cluster {
+  nowMs = 0;
+  /** Which standbys of the database get what is written. */
+  standbys: readonly (0 | 1)[] = [0, 1];
+  readonly database = new FakeDatabase(() => this.nowMs);
+  readonly members: Rig[] = [];
+
+  add(name: string, ends?: LocalEnd[]): Rig {
+    const member = new Rig(name, this.database, ends);
+    this.members.push(member);
+    return member;
+  }
+
+  async pass(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 10) {
+      this.nowMs += 10;
+      for (const member of this.members) {
+        await member.turn(10);
+        for (const standby of this.standbys) this.database.replicate(standby);
+      }
+    }
+  }
+
+  /** The process is gone, and nothing that it has sent is lost. */
+  kill(member: Rig): void {
+    this.members.splice(this.members.indexOf(member), 1);
+  }
+}
+
+const sequences = (rows: readonly (LogRow | NewRow)[]): readonly number[] => rows.map(({ sequence }) => sequence);
+const upTo = (last: number): readonly number[] => Array.from({ length: last }, (_, index) => index + 1);
+
+async function leaderAndStandby(): Promise<{ cluster: Cluster; a: Rig; b: Rig }> {
+  const cluster = new Cluster();
+  const a = cluster.add('a');
+  await cluster.pass(300);
+  const b = cluster.add('b');
+  await cluster.pass(300);
+  assert.deepEqual([a.memory.state(), b.memory.state()], ['leader', 'standby']);
+  return { cluster, a, b };
+}
+
+test('MEMBER-1: every row was posted before a member is to lead, and it ships nothing before it may', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  b.isConnected = false;
+  for (let sequence = 1; sequence <= 20; sequence++) a.put(newRow(0, sequence, 200_000));
+  await cluster.pass(200);
+  cluster.kill(a);
+  b.mayLead = false;
+  b.isConnected = true;
+  b.put(newRow(0, 21));
+  await cluster.pass(LEASE_MS * 2);
+  const place = b.messages.findIndex((message) => 'role' in message && message.role === 'leader');
+  const before = b.messages.slice(0, place).flatMap((message) => ('rows' in message ? message.rows : []));
+  assert.deepEqual(sequences(before), upTo(20));
+  assert.deepEqual([b.memory.state(), cluster.database.end], ['standby', 20]);
+  b.member.receive({ mayLead: true });
+  await cluster.pass(100);
+  assert.deepEqual([b.memory.state(), b.memory.epoch(), b.memory.held(0)], ['leader', 2, 21]);
+});
+
+test('MEMBER-2: a row counts as held when a standby of the database has it, and not before', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  cluster.standbys = [];
+  a.put(newRow(0, 1));
+  await cluster.pass(500);
+  assert.deepEqual([a.memory.held(0), b.memory.held(0), b.rows.length], [0, 0, 0]);
+  cluster.standbys = [1];
+  await cluster.pass(100);
+  assert.deepEqual([a.memory.held(0), b.memory.held(0), b.rows.length], [1, 1, 1]);
+});
+
+test('a leader whose rows wait is stalled, and leads on when they are held', async () => {
+  const { cluster, a } = await leaderAndStandby();
+  cluster.standbys = [];
+  a.put(newRow(0, 1));
+  await cluster.pass(1600);
+  assert.equal(a.memory.state(), 'stalled');
+  cluster.standbys = [0];
+  await cluster.pass(600);
+  assert.deepEqual([a.memory.state(), a.memory.epoch(), a.lost], ['leader', 1, []]);
+});
+
+test('MEMBER-3: a leader that stood still holds and posts nothing any more, and stops in order', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  a.isConnected = false;
+  a.put(newRow(0, 1));
+  await cluster.pass(LEASE_MS * 2);
+  assert.equal(b.memory.state(), 'leader');
+  a.isConnected = true;
+  await cluster.pass(600);
+  assert.match(a.lost.join(), /another process leads since epoch 1/);
+  const { length } = a.messages;
+  a.put(newRow(0, 2));
+  a.member.receive({ handOver: { id: 1, to: null } });
+  await cluster.pass(LEASE_MS);
+  assert.deepEqual([a.memory.state(), a.memory.held(0), a.messages.length], ['lost', 0, length]);
+  await a.member.stop();
+  assert.equal(cluster.database.end, 0);
+});
+
+test('no clock of a member ends a lease: its holder leads as long as the database says so', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  for (let turns = 0; turns < 10; turns++) await b.turn(LEASE_MS);
+  assert.deepEqual([b.memory.state(), cluster.database.epoch], ['standby', 1]);
+  a.put(newRow(0, 1));
+  await cluster.pass(100);
+  assert.equal(a.memory.held(0), 1);
+});
+
+test('a leader with nothing to ship renews its lease, and a standby takes that of one that is gone', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  await cluster.pass(LEASE_MS * 5);
+  assert.deepEqual([a.memory.state(), cluster.database.epoch], ['leader', 1]);
+  cluster.kill(a);
+  await cluster.pass(LEASE_MS + 400);
+  assert.deepEqual([b.memory.state(), cluster.database.epoch], ['leader', 2]);
+});
+
+test('MEMBER-4: a member posts each row once, in order, after those that it has', async () => {
+  const { cluster, a } = await leaderAndStandby();
+  let c: Rig | null = null;
+  for (let sequence = 1; sequence <= 5; sequence++) {
+    a.put(newRow(0, sequence));
+    a.put(newRow(1, sequence));
+    await cluster.pass(50);
+    if (sequence === 2) c = cluster.add('c', [{ stream: 0, sequence: 2 }]);
+  }
+  // Of a member that starts later the rows of the other shard come from the beginning.
+  const d = cluster.add('d', [{ stream: 0, sequence: 4 }]);
+  await cluster.pass(200);
+  const of = (rig: Rig, stream: number) => sequences(rig.rows.filter((row) => row.stream === stream));
+  assert.deepEqual([of(c!, 0), of(c!, 1)], [[3, 4, 5], upTo(5)]);
+  assert.deepEqual([of(d, 0), of(d, 1)], [[5], upTo(5)]);
+});
+
+test('MEMBER-4: a member stops where rows that it lacks were trimmed', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  b.isConnected = false;
+  for (let sequence = 1; sequence <= 5; sequence++) a.put(newRow(0, sequence));
+  await cluster.pass(200);
+  cluster.database.report('a', 5);
+  cluster.database.report('b', 5);
+  assert.equal(cluster.database.trim(), 4);
+  b.isConnected = true;
+  await cluster.pass(300);
+  assert.match(b.lost.join(), /MEMBER-4: the log goes on at position 5 after 0.* join anew/);
+  assert.equal(b.rows.length, 0);
+});
+
+/** The standbys of the database differ by the last rows, and the one takes over that lacks them. */
+async function lossOf(cluster: Cluster, a: Rig, last: number): Promise<void> {
+  cluster.standbys = [0];
+  a.put(newRow(0, last));
+  await cluster.pass(100);
+  assert.equal(a.memory.held(0), last);
+  cluster.database.failOver('other');
+}
+
+test('LASTROW-1: a leader and a standby stop when the database has lost rows which they have', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  a.put(newRow(0, 1));
+  await cluster.pass(100);
+  await lossOf(cluster, a, 2);
+  await cluster.pass(1000);
+  assert.match(a.lost.join(), /has lost the row at position 2, which it held/);
+  assert.match(b.lost.join(), /has lost the row at position 2, which this member has applied/);
+});
+
+test('LASTROW-1: a standby does not go on with the rows of another lead in the place of those it has', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  await lossOf(cluster, a, 1);
+  cluster.kill(a);
+  // Before its next look at the lease, another leader is further than it.
+  const epoch = cluster.database.take({}, 'c', '', true);
+  cluster.database.replicate(0);
+  assert.ok(typeof epoch === 'object');
+  cluster.database.append({}, epoch.answer!, 0, [newRow(1, 1), newRow(1, 2), newRow(1, 3)]);
+  cluster.database.replicate(0);
+  await cluster.pass(400);
+  assert.match(b.lost.join(), /has lost the row at position 1/);
+  assert.deepEqual(
+    b.rows.map(({ stream, sequence }) => [stream, sequence]),
+    [[0, 1]],
+  );
+});
+
+test('LASTROW-1: a member that starts stops when the log has less than its files', async () => {
+  const { cluster, a } = await leaderAndStandby();
+  for (const sequence of [1, 2]) a.put(newRow(0, sequence));
+  await cluster.pass(100);
+  const c = cluster.add('c', [{ stream: 0, sequence: 3 }]);
+  await cluster.pass(100);
+  assert.match(c.lost.join(), /the log has lost the rows of stream 0 from 3 to 3/);
+});
+
+test('rows that come while a member starts are read, also the first ones of a stream', async () => {
+  const { cluster, a } = await leaderAndStandby();
+  a.put(newRow(0, 1));
+  await cluster.pass(100);
+  const c = cluster.add('c', [{ stream: 0, sequence: 1 }]);
+  // Each answer of its start comes after more rows.
+  for (let step = 0; step < 40; step++) {
+    c.log.serve('read');
+    c.log.deliver('read');
+    c.isConnected = false;
+    if (step % 4 === 0) {
+      a.put(newRow(step % 8 === 0 ? STREAM.CONTROL : 0, Math.floor(step / 8) + (step % 8 === 0 ? 1 : 2)));
+    }
+    await cluster.pass(10);
+  }
+  c.isConnected = true;
+  await cluster.pass(300);
+  assert.deepEqual(sequences(c.rows.filter(({ stream }) => stream === STREAM.CONTROL)), upTo(5));
+  assert.deepEqual(sequences(c.rows.filter(({ stream }) => stream === 0)), [2, 3, 4, 5, 6]);
+});
+
+test('a planned end ships what is left and gives the lease back', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  for (let sequence = 1; sequence <= 5; sequence++) a.put(newRow(0, sequence));
+  const stopping = a.member.stop();
+  await cluster.pass(500);
+  await stopping;
+  assert.deepEqual([b.memory.state(), sequences(b.rows)], ['leader', upTo(5)]);
+});
