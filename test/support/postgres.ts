@@ -86,7 +86,11 @@ class PostgresNode {
 
   /** Connections stay open and take what is sent, and nothing ever comes back. */
   hang(): void {
-    for (const pid of this.pids()) trySignal(pid, 'SIGSTOP');
+    const pid = this.#process?.pid;
+    if (pid === undefined) return;
+    // First: it could start another process after its children are counted, which would go on.
+    trySignal(pid, 'SIGSTOP');
+    for (const child of childrenOf(pid)) trySignal(child, 'SIGSTOP');
   }
 
   goOn(): void {
@@ -232,6 +236,10 @@ async function startedCluster({ isSynced = false }: ClusterOptions): Promise<Pos
     standby.beStandby();
   }
   await Promise.all(Object.values(nodes).map((node) => node.start()));
+  await eventually('two standbys that follow', async () => {
+    const following = await s0.query("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum'");
+    return following.length === 2;
+  });
   return new PostgresCluster(nodes, files);
 }
 
