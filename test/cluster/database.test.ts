@@ -73,7 +73,8 @@ test(
       return;
     }
     const postgres = await startPostgres(t);
-    const env = { JOURNAL_URL: await postgres.database() };
+    // Its own limit would refuse changes before the disk does.
+    const env = { JOURNAL_URL: await postgres.database(), DISK_RESERVE_MB: '1' };
     const cluster = await startCluster(t, ['a', 'b'], env, {}, { a: disk.path });
     const witness = await Witness.create(cluster, SEED);
     await witness.trade({
