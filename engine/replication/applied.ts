@@ -46,10 +46,6 @@ export class AppliedPositions {
     this.#numbered = position;
   }
 
-  get numberedUpTo(): number {
-    return this.#numbered;
-  }
-
   /** This process leads, and the log holds its rows up to this position. */
   held(position: number, nowMs: number): void {
     if (nowMs - (this.#heldAt.at(-1)?.atMs ?? 0) >= NOTE_MS) this.#heldAt.push({ atMs: nowMs, position });

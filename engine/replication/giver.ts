@@ -32,8 +32,6 @@ export class Giver {
   readonly #options: GiverOptions;
   readonly #table: CopyTable;
   #worker: Worker | null = null;
-  /** A request that this member answers as soon as it is far enough. */
-  #claimed: { readonly attempt: Attempt; readonly ends: readonly StreamEnd[] } | null = null;
   #isStopped = false;
 
   constructor(options: GiverOptions) {
@@ -41,24 +39,14 @@ export class Giver {
     this.#table = new CopyTable(options.log, options.options.cluster);
   }
 
-  /**
-   * Called now and then by a member that follows or leads. @param numbered the rows whose private frames have their
-   * numbers here, of which the other side needs those that it cannot read in the log (JOIN-1).
-   */
-  async look(isLeader: boolean, numbered: number): Promise<void> {
+  /** Called now and then by a member that follows or leads. */
+  async look(isLeader: boolean): Promise<void> {
     const { options, log } = this.#options;
     if (this.#worker !== null || this.#isStopped) return;
-    const attempt = this.#claimed?.attempt ?? (await this.#table.claim(options.holder, isLeader));
+    const attempt = await this.#table.claim(options.holder, isLeader);
     if (attempt === null) return;
-    // After the request, and so after the position that the other side has noted.
-    this.#claimed ??= { attempt, ends: await log.ends() };
-    const { ends } = this.#claimed;
-    if (ends.some(({ position }) => position > numbered)) {
-      if ((await this.#table.giving(attempt)) === null) this.#claimed = null;
-      return;
-    }
-    this.#claimed = null;
-    if (!this.#isStopped) this.#launch(attempt, new Map(ends.map(({ stream, sequence }) => [stream, sequence])));
+    const ends = new Map((await log.ends()).map(({ stream, sequence }) => [stream, sequence]));
+    if (!this.#isStopped) this.#launch(attempt, ends);
   }
 
   /** The gateway has copied control.db, or could not. */

@@ -4,7 +4,7 @@
  * Owner: a thread of its own (givingMain.ts).
  *
  * Invariants:
- *   GIVING-1  The copy has every row that the log held when it was begun (JOIN-1).
+ *   GIVING-1  The copy has every row that the log held when it was begun.
  *   GIVING-2  A file that another one rests on is copied later, so the copy is one of a member that is at most too far
  *             in them: private frames after the read model that asks for them, journals after both, and control.db,
  *             without which no command comes, after the journals.

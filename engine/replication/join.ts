@@ -3,13 +3,13 @@
  * where the copy ends.
  * Owner: the replication thread, before anything else opens the directory.
  *
- *   note a position ──► ask ──► parts: read.db, answers, audit log, journals, control.db last ──► whole ──► follow
- *         │                        ▲ a standby gives them, or the leader while there is none
- *         └── rows after it are kept in the log
+ *   report ──► ask ──► parts: read.db, answers, audit log, journals, control.db last ──► whole ──► follow
+ *      │                 ▲ a standby gives them, or the leader while there is none
+ *      └── the log is not trimmed
  *
  * Invariants:
- *   JOIN-1  The member notes its position, the end of the log, before it asks, and the giver's files have every row up
- *           to the end that it reads after that: so no row that the copy lacks is trimmed.
+ *   JOIN-1  The member reports, before it asks, that it has no row: from then on none is trimmed. Those that were
+ *           trimmed before the giver had durably, with the numbers of their private frames, so its files have them.
  *   JOIN-2  A copy that is interrupted, or not what it should be, is thrown away, and another one is begun. No half of
  *           one is ever opened.
  */
@@ -21,7 +21,7 @@ import { CopyWriter, finishJoining, type JoiningDirectory } from './joiningFiles
 import type { ReplicatedLog } from './log.ts';
 
 type JoinOptions = JoiningDirectory & {
-  readonly log: Pick<ReplicatedLog, 'facts' | 'report'> & Reader;
+  readonly log: Pick<ReplicatedLog, 'report'> & Reader;
   readonly cluster: string;
   readonly holder: string;
   /** For the log of the process: how it goes. */
@@ -29,6 +29,7 @@ type JoinOptions = JoiningDirectory & {
   readonly isStopped: () => boolean;
 };
 
+const NO_ROWS = 0;
 const POLL_MS = 20;
 /** Time between two notes that this member is still there. */
 const NOTE_MS = 1000;
@@ -58,7 +59,6 @@ class Copying {
   readonly #options: JoinOptions;
   readonly #table: CopyTable;
   readonly #attempt;
-  #position = 0;
   #giver = '';
   #nextNoteMs = 0;
   #nextNewsMs = 0;
@@ -72,8 +72,7 @@ class Copying {
   async run(): Promise<string> {
     const { log } = this.#options;
     // JOIN-1
-    this.#position = (await log.facts()).end;
-    await log.report(this.#position);
+    await log.report(NO_ROWS);
     await this.#table.ask(this.#attempt);
     const writer = new CopyWriter(this.#options);
     try {
@@ -105,7 +104,7 @@ class Copying {
     const nowMs = performance.now();
     if (nowMs < this.#nextNoteMs) return;
     this.#nextNoteMs = nowMs + NOTE_MS;
-    await log.report(this.#position);
+    await log.report(NO_ROWS);
     const found = await this.#table.joining(this.#attempt);
     if (found === null) throw new Error(`${this.#giver || 'the database'} has stopped giving it`);
     if (found.problem !== '') throw new Error(`${found.giver}: ${found.problem}`);

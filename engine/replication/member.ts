@@ -151,7 +151,7 @@ export class Member {
     try {
       this.#every(STATUS_MS, () => this.#postStatus());
       this.#every(REPORT_MS, () => this.#log.report(this.#applied.durable(this.#timing.nowMs())));
-      this.#every(REPORT_MS, () => this.#files?.look(this.#shipper !== null, this.#applied.numberedUpTo));
+      this.#every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
       await this.#start(ends);
       const epoch = await this.#follow();
       if (epoch === null) return;

@@ -33,8 +33,8 @@ export class OwnFiles {
     return prepareDirectory({ ...directory, log: this.#log, cluster, holder, onNews, isStopped });
   }
 
-  /** Called each second by a member that follows or leads. @param numbered of which rows private frames have numbers */
-  async look(isLeader: boolean, numbered: number): Promise<void> {
+  /** Called each second by a member that follows or leads. */
+  async look(isLeader: boolean): Promise<void> {
     if (this.#prepared === null) return;
     const { directory, shards } = this.#prepared;
     this.#giver ??= new Giver({
@@ -45,7 +45,7 @@ export class OwnFiles {
       askControl: (copyControl) => this.#post({ copyControl }),
       onNews: (news) => this.#post({ news }),
     });
-    await this.#giver.look(isLeader, numbered);
+    await this.#giver.look(isLeader);
   }
 
   copied(problem: string | null): void {

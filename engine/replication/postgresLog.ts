@@ -274,6 +274,11 @@ export class PostgresLog implements ReplicatedLog {
     await Promise.allSettled([write?.close(), read?.close()]);
   }
 
+  /** A member that is not there no longer keeps rows from being trimmed. */
+  async leave(holder: string): Promise<void> {
+    await this.read(SQL.leave, [this.#options.cluster, holder]);
+  }
+
   /** A statement that waits for no standby. */
   async read<Row>(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     const connection = await this.#connection('read');

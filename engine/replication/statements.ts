@@ -129,6 +129,7 @@ export const SQL = {
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
      FROM exchange_member WHERE cluster = $1 ORDER BY holder`,
   ),
+  leave: statement('leave', 'DELETE FROM exchange_member WHERE cluster = $1 AND holder = $2'),
   standbys: statement(
     'standbys',
     `SELECT application_name AS name, state, sync_state AS "syncState",
