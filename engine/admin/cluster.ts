@@ -1,5 +1,5 @@
 /**
- * `admin cluster status`, `promote` and `fence` (data/docs/cluster.md): they ask the log itself, so they also serve
+ * `admin cluster status`, `promote`, `leave` and `fence` (data/docs/cluster.md): they ask the log itself, so they also serve
  * while no member of the cluster answers.
  */
 import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
@@ -61,6 +61,21 @@ export function promote(env: Environment, named: string | null, isForced: boolea
     } catch (error) {
       throw error instanceof HandOverRefused ? new AdminError(error.message) : error;
     }
+  });
+}
+
+/** A member reports each second: one that was silent for so long is not there. */
+const GONE_MS = 10_000;
+
+/** The member will not come back: it no longer keeps rows in the log. */
+export function leave(env: Environment, member: string): Promise<string[]> {
+  if (member === '') throw new AdminError('cluster leave: name the member that will not come back');
+  return withLog(env, async (log) => {
+    const found = (await log.facts()).members.find(({ holder }) => holder === member);
+    if (found === undefined) throw new AdminError(`the cluster has no member ${member}`);
+    if (found.silentMs < GONE_MS) throw new AdminError(`${member} is there: stop it, and wait ${GONE_MS / 1000} s`);
+    await log.leave(member);
+    return [`${member} keeps no rows in the log any more; should it come back, it joins anew`];
   });
 }
 

@@ -19,7 +19,14 @@ import { JournalError } from '../journal/row.ts';
 import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
-import { AdminError, listShards, RunningError, type ShardFile, withExclusiveDirectory } from './directory.ts';
+import {
+  AdminError,
+  listShards,
+  RunningError,
+  requireAlone,
+  type ShardFile,
+  withExclusiveDirectory,
+} from './directory.ts';
 import { exportHistory } from './export.ts';
 import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
@@ -79,6 +86,11 @@ const COMMANDS: Record<string, Command> = {
     options: ['now'],
     takes: 'member',
     run: ({ now }, member) => ofCluster((cluster) => cluster.promote(process.env, member || null, now === true)),
+  },
+  'cluster leave': {
+    options: [],
+    takes: 'member',
+    run: (_, member) => ofCluster((cluster) => cluster.leave(process.env, member)),
   },
   'cluster doctor': { options: [], run: examineCluster },
   'cluster fence': { options: [], run: () => ofCluster((cluster) => cluster.fenceCluster(process.env)) },
@@ -183,6 +195,7 @@ async function adoptJournals(options: Options): Promise<boolean> {
   const directory = dataDir(options);
   return withExclusiveDirectory(directory, async (control) => {
     if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
+    requireAlone(control, directory, 'its journals have the key of all members: put back journal.key of any of them');
     const { files, lines } = await adopt(directory);
     saveHeads(control, files, files);
     for (const line of lines) console.log(line);
@@ -226,6 +239,7 @@ async function rotateKeys(options: Options): Promise<boolean> {
   const directory = dataDir(options);
   return withExclusiveDirectory(directory, (control) => {
     if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
+    requireAlone(control, directory, 'all members have the same secrets, and these are not changed on one alone');
     const keys = { given: masterKeyFrom('MASTER_KEY'), next: masterKeyFrom('NEW_MASTER_KEY') };
     for (const line of rotateMasterKey(directory, control, keys)) console.log(line);
     return true;

@@ -35,6 +35,8 @@ export const USAGE = `Usage:
   npm run admin -- cluster promote [MEMBER] [--now]
       hands the lead over to a standby, or to the one that has followed furthest: the leader ends in order and begins
       anew as a standby; with --now the standby takes the lead without it, from a leader that hangs
+  npm run admin -- cluster leave MEMBER
+      a stopped member that will not come back no longer keeps rows in the log; should it come back, it joins anew
   npm run admin -- cluster doctor
       checks from here: every server in JOURNAL_URL, its version, clock, standbys and rights; that members answer, have
       the settings of the cluster and run one version; with MEMBER_NAME, MEMBER_URL and SHARDS also those

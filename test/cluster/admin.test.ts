@@ -1,10 +1,11 @@
 /** The commands of an operator that ask the log itself, whether a member answers or not (data/docs/cluster.md). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clusterStatus, fenceCluster } from '../../engine/admin/cluster.ts';
+import { clusterStatus, fenceCluster, leave } from '../../engine/admin/cluster.ts';
 import { AdminError } from '../../engine/admin/directory.ts';
 import { PostgresLog } from '../../engine/replication/postgresLog.ts';
 import { NO_POSTGRES, sharedPostgres } from '../support/postgres.ts';
+import { newRow, openLog } from '../support/replicatedLog.ts';
 
 test('cluster status shows the members, and cluster fence ends a lead', { skip: NO_POSTGRES }, async () => {
   const url = await (await sharedPostgres()).database();
@@ -52,8 +53,38 @@ test('cluster status shows the members, and cluster fence ends a lead', { skip: 
   }
 });
 
+test('a member that leaves no longer keeps rows in the log, once it is gone', { skip: NO_POSTGRES }, async (t) => {
+  const postgres = await sharedPostgres();
+  const url = await postgres.database();
+  const env = { JOURNAL_URL: url };
+  const [a, b] = [await openLog(t, url, 'a'), await openLog(t, url, 'b')];
+  const { epoch } = (await a.take(false))!;
+  await a.append(epoch, 0, [newRow(0, 1), newRow(0, 2), newRow(0, 3)]);
+  await a.report(3);
+  await b.report(1);
+  await assert.rejects(leave(env, 'b'), new AdminError('b is there: stop it, and wait 10 s'));
+  await assert.rejects(leave(env, 'c'), new AdminError('the cluster has no member c'));
+  await postgres.primary.query(
+    "UPDATE exchange_member SET seen_at = seen_at - interval '1 minute' WHERE holder = 'b'",
+    url.slice(url.lastIndexOf('/') + 1),
+  );
+  assert.equal(await a.trim(), 1, 'the second row is kept for it');
+  assert.deepEqual(await leave(env, 'b'), ['b keeps no rows in the log any more; should it come back, it joins anew']);
+  assert.equal(await a.trim(), 1);
+  assert.deepEqual(
+    (await a.readAfter(0, 1000)).map(({ sequence }) => sequence),
+    [3],
+    'the last row of a stream stays',
+  );
+  assert.deepEqual(
+    (await a.facts()).members.map(({ holder }) => holder),
+    ['a'],
+  );
+});
+
 test('without the address of a log, or with one where there is none, the commands say so', async () => {
   await assert.rejects(clusterStatus({}), new AdminError('JOURNAL_URL: set it, the log of the cluster is there'));
   const nowhere = { JOURNAL_URL: 'postgres://exchange@127.0.0.1:1/log' };
+  assert.throws(() => leave(nowhere, ''), new AdminError('cluster leave: name the member that will not come back'));
   await assert.rejects(fenceCluster(nowhere), /^AdminError: the log of the cluster cannot be opened: /);
 });

@@ -1,11 +1,11 @@
 /** A new master key for a data directory, and what an interruption at any step leaves (RULES.md 10.14). */
 import assert from 'node:assert/strict';
-import { execSync } from 'node:child_process';
+import { execSync, spawnSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
+import { AdminError, requireAlone, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
 import { type MasterKeys, rotateMasterKey } from '../../../../engine/admin/keyRotation.ts';
 import { parseConfig } from '../../../../gateway/process/config.ts';
 import { type Control, openControl } from '../../../../gateway/store/control.ts';
@@ -13,6 +13,7 @@ import { SELF_TRADE } from '../../../../shared/base/codes.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
+const ADMIN = join(ROOT, 'engine/admin/main.ts');
 const OLD = Buffer.alloc(32, 1);
 const FRESH = Buffer.alloc(32, 2);
 const FROM_FILES: MasterKeys = { given: null, next: null };
@@ -158,4 +159,22 @@ describe('a rotation of the master key', () => {
       'shared/crypto/sessionKeys.ts',
     ]);
   });
+});
+
+test('the files of a member of a cluster are not changed on one member alone', async () => {
+  const { dataDir } = made(OLD);
+  await withExclusiveDirectory(dataDir, (control) => requireAlone(control!, dataDir, 'no'));
+  const env = { DATA_DIR: dataDir, JOURNAL_RESERVE_MB: '0', MASTER_KEY: OLD.toString('hex') };
+  openControl(parseConfig(env, 2), { isFollowing: true }).database.close();
+  const refused = withExclusiveDirectory(dataDir, (control) => requireAlone(control!, dataDir, 'no'));
+  await assert.rejects(refused, new AdminError(`${dataDir} is of a member of a cluster: no`));
+  for (const command of ['keys rotate', 'journal adopt']) {
+    const { status, stderr } = spawnSync(process.execPath, [ADMIN, ...command.split(' '), '--data', dataDir], {
+      env: { ...process.env, MASTER_KEY: env.MASTER_KEY, NEW_MASTER_KEY: FRESH.toString('hex') },
+      encoding: 'utf8',
+    });
+    assert.notEqual(status, 0);
+    assert.match(stderr, /is of a member of a cluster: /, command);
+  }
+  openControl(parseConfig(env, 2), { isFollowing: true }).database.close();
 });
