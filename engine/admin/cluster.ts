@@ -1,6 +1,6 @@
 /**
- * `admin cluster status`, `promote`, `leave` and `fence` (data/docs/cluster.md): they ask the log itself, so they also serve
- * while no member of the cluster answers.
+ * `admin cluster status`, `promote`, `leave` and `fence` (data/docs/cluster.md): they ask the log itself, so they also
+ * serve while no member of the cluster answers.
  */
 import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
 import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';

@@ -21,6 +21,7 @@ import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { type FileRecord, RecordedFile } from '../../shared/records/recordedFile.ts';
 import type { openControlDatabase } from './database.ts';
 import type { LaterSync } from './laterSync.ts';
+import { AUDIT_SHARED } from './platform.ts';
 import { isLocalRow, keptColumns, type RELOADED, storesOf } from './recordedTables.ts';
 
 /** A step of a copy takes a fraction of a millisecond. */
@@ -80,8 +81,8 @@ export class ControlRecords {
   }
 
   /**
-   * A copy for a member that joins, as the file is at one moment: without what only this member knows of its own files.
-   * It is made a few pages at a time, and changes meanwhile are in it.
+   * A copy for a member that joins, as the file is at one moment: without what only this member knows of its own files,
+   * but for the lines of the audit log that the log held. It is made a few pages at a time, and has changes meanwhile.
    */
   async copyTo(path: string): Promise<void> {
     await this.#raw.backup(path, { progress: () => COPIED_PAGES });
@@ -89,7 +90,7 @@ export class ControlRecords {
     try {
       const keys = copy.prepare<[], string>('SELECT key FROM platform').pluck().all();
       const forget = copy.prepare('DELETE FROM platform WHERE key = ?');
-      for (const key of keys) if (isLocalRow('platform', key)) forget.run(key);
+      for (const key of keys) if (key !== AUDIT_SHARED && isLocalRow('platform', key)) forget.run(key);
     } finally {
       copy.close();
     }
