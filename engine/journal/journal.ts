@@ -286,9 +286,9 @@ export class Journal implements JournalStore {
     this.#checkpoints = cell;
   }
 
-  /** From now on another thread syncs a commit that has something beside it. */
-  syncsBy(cell: HelperCell): void {
-    this.#sync?.syncsBy(cell);
+  /** From now on another thread syncs a commit that has something beside it. @param leastMs of walSync.ts */
+  syncsBy(cell: HelperCell, leastMs?: number): void {
+    this.#sync?.syncsBy(cell, leastMs);
   }
 
   /** From now on another place gets each row as well, before this machine syncs it. */

@@ -26,6 +26,12 @@ class Writer {
     t.after(() => this.journal.close());
   }
 
+  /** The first commit, which measures the disk, is made. @param leastMs 0: it is slow enough, however fast it is. */
+  syncsBy(cell: HelperCell, leastMs = 0): void {
+    this.journal.syncsBy(cell, leastMs);
+    this.commit();
+  }
+
   commit(beside?: Beside): void {
     const row = new JournalRecord();
     row.sequence = this.journal.lastSequence + 1;
@@ -39,28 +45,51 @@ class Writer {
 test('a commit with something beside it returns when the syncer is done, and not before (WALSYNC-1)', (t) => {
   const writer = new Writer(t);
   const cell = new HelperCell();
-  writer.journal.syncsBy(cell);
+  writer.syncsBy(cell);
   let calls = 0;
   writer.commit(() => {
     assert.equal(cell.state, HELPER.DUE);
     if (++calls === 3) cell.finish(false);
     return true;
   });
-  assert.deepEqual([calls, cell.state, writer.journal.heldSequence], [3, HELPER.IDLE, 1]);
+  assert.deepEqual([calls, cell.state, writer.journal.heldSequence], [3, HELPER.IDLE, 2]);
 });
 
 test('a commit with nothing beside it asks no other thread', (t) => {
   const writer = new Writer(t);
   const cell = new HelperCell();
-  writer.journal.syncsBy(cell);
+  writer.syncsBy(cell);
   writer.commit();
   assert.equal(cell.state, HELPER.IDLE);
+});
+
+test('on a disk that is faster than waking a thread every sync is made at once', (t) => {
+  const writer = new Writer(t);
+  const cell = new HelperCell();
+  writer.syncsBy(cell, Number.POSITIVE_INFINITY);
+  writer.commit(() => assert.fail('the sync is over before that'));
+  assert.equal(cell.state, HELPER.IDLE);
+});
+
+test('of 65 commits with something beside them one is synced at once, to see how long that takes', (t) => {
+  const writer = new Writer(t);
+  const cell = new HelperCell();
+  writer.syncsBy(cell);
+  const beside = new Set<number>();
+  for (let commit = 0; commit < 130; commit++) {
+    writer.commit(() => {
+      beside.add(commit);
+      cell.finish(false);
+      return true;
+    });
+  }
+  assert.deepEqual([beside.size, beside.has(64), beside.has(129)], [128, false, false]);
 });
 
 test('without syncs nothing is done beside a commit', (t) => {
   const writer = new Writer(t, 'normal');
   const cell = new HelperCell();
-  writer.journal.syncsBy(cell);
+  writer.syncsBy(cell);
   writer.commit(() => assert.fail('there is no sync'));
   assert.equal(cell.state, HELPER.IDLE);
 });
@@ -68,7 +97,7 @@ test('without syncs nothing is done beside a commit', (t) => {
 test('a syncer that never answers is left alone, and commits are synced without it', (t) => {
   const writer = new Writer(t);
   const cell = new HelperCell();
-  writer.journal.syncsBy(cell);
+  writer.syncsBy(cell);
   const sync = t.mock.method(fs, 'fdatasyncSync');
   syncBuiltinESMExports();
   t.after(() => {
@@ -77,14 +106,14 @@ test('a syncer that never answers is left alone, and commits are synced without 
   });
   writer.commit(() => false);
   writer.commit(() => assert.fail('the syncer is still at the first request'));
-  assert.deepEqual([cell.state, writer.journal.heldSequence], [HELPER.DUE, 2]);
+  assert.deepEqual([cell.state, writer.journal.heldSequence], [HELPER.DUE, 3]);
   assert.equal(sync.mock.callCount(), 2);
 });
 
 test('after a failed sync the journal refuses everything (JOURNAL-3)', (t) => {
   const writer = new Writer(t);
   const cell = new HelperCell();
-  writer.journal.syncsBy(cell);
+  writer.syncsBy(cell);
   const fails = (): boolean => {
     cell.fail('EIO: i/o error, fdatasync');
     return true;
@@ -96,7 +125,7 @@ test('after a failed sync the journal refuses everything (JOURNAL-3)', (t) => {
 test('a failure that the syncer found after the commit had returned ends the next one', (t) => {
   const writer = new Writer(t);
   const cell = new HelperCell();
-  writer.journal.syncsBy(cell);
+  writer.syncsBy(cell);
   writer.commit(() => false);
   cell.fail('EIO: i/o error, fdatasync');
   assert.throws(() => writer.commit(), /its sync failed/);
@@ -106,7 +135,7 @@ test('the first request starts the syncer and does not wait for it; the next one
   const writer = new Writer(t);
   const syncer = syncerFor(writer.path);
   t.after(() => syncer.end());
-  writer.journal.syncsBy(syncer.cell);
+  writer.syncsBy(syncer.cell);
   writer.commit(() => assert.fail('its thread is only starting'));
   await eventually('the syncer runs', async () => syncer.cell.state === HELPER.IDLE);
   let calls = 0;
