@@ -2,6 +2,12 @@
 import type { Fault } from './fault.ts';
 
 const CLUSTER = 'test/sim/cluster.test.ts';
+const LOG_FAULTS = 'test/cluster/logFaults.test.ts';
+const UNIT = 'test/unit/engine/replication';
+const SHIPPER = `${UNIT}/shipper.test.ts`;
+const MEMBER = `${UNIT}/member.test.ts`;
+const OUTBOXES = `${UNIT}/outboxes.test.ts`;
+const APPLIED = `${UNIT}/applied.test.ts`;
 
 export const CLUSTER_FAULTS: readonly Fault[] = [
   {
@@ -94,5 +100,131 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     search: 'if (held <= common) return;',
     replace: 'if (held >= 0) return;',
     caughtBy: 'test/unit/engine/replication/rejoin.test.ts',
+  },
+  {
+    name: 'a former leader appends in its old epoch',
+    file: 'engine/replication/statements.ts',
+    search: 'SELECT 1 FROM exchange_leader WHERE cluster = $1 AND epoch = $2 FOR KEY SHARE',
+    replace: 'SELECT 1 FROM exchange_leader WHERE cluster = $1 AND epoch >= $2 FOR KEY SHARE',
+    caughtBy: LOG_FAULTS,
+  },
+  {
+    name: 'an append does not lock the lease',
+    file: 'engine/replication/statements.ts',
+    search: 'WHERE cluster = $1 AND epoch = $2 FOR KEY SHARE',
+    replace: 'WHERE cluster = $1 AND epoch = $2',
+    caughtBy: LOG_FAULTS,
+  },
+  {
+    name: 'a commit that the standbys were not waited for counts as held',
+    file: 'engine/replication/postgresLog.ts',
+    search: 'if (hasWarning) throw',
+    replace: 'if (hasWarning && process.pid < 0) throw',
+    caughtBy: LOG_FAULTS,
+  },
+  {
+    name: 'an append that added nothing counts as held',
+    file: 'engine/replication/shipper.ts',
+    search: 'if (isAdded) this.#held(after + rows.length);',
+    replace: 'if (isAdded || rows.length > 0) this.#held(after + rows.length);',
+    caughtBy: SHIPPER,
+  },
+  {
+    name: 'rows of unknown outcome are sent again before the log was read',
+    file: 'engine/replication/shipper.ts',
+    search: 'this.#isInDoubt = true;\n      onProblem((error as Error).message);',
+    replace: 'this.#sentEnd = after;\n      onProblem((error as Error).message);',
+    caughtBy: SHIPPER,
+  },
+  {
+    name: 'a leader whose log contradicts it goes on',
+    file: 'engine/replication/shipper.ts',
+    search: 'this.#isEnded = true;\n      this.#options.onLost(contradiction);',
+    replace: 'this.#options.onLost(contradiction);',
+    caughtBy: SHIPPER,
+  },
+  {
+    name: 'a leader does not miss the last row that was held',
+    file: 'engine/replication/shipper.ts',
+    search: 'if (!hasLastHeld) return',
+    replace: 'if (!hasLastHeld && rows.length > 0) return',
+    caughtBy: SHIPPER,
+  },
+  {
+    name: 'a row of another lead counts as one that was sent',
+    file: 'engine/replication/shipper.ts',
+    search: 'const isOurs = epoch === this.#options.epoch && sent?.stream === stream',
+    replace: 'const isOurs = sent?.stream === stream',
+    caughtBy: SHIPPER,
+  },
+  {
+    name: 'a member leads before it has read the log to its end',
+    file: 'engine/replication/member.ts',
+    search: 'while (!this.#isEnded && this.#position < end) {',
+    replace: 'while (!this.#isEnded && this.#position < 0) {',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'the clock of a member ends the lease of another',
+    file: 'engine/replication/member.ts',
+    search: 'const isForced = this.#handOvers.isForced(lease);',
+    replace: 'const isForced = this.#timing.nowMs() > 15_000;',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'a leader ships before its gateway has applied every row',
+    file: 'engine/replication/member.ts',
+    search: '      await mayLead;\n',
+    replace: '',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'a row counts as held when it is sent',
+    file: 'engine/replication/member.ts',
+    search: 'shipper.add(row);',
+    replace: '{\n      shipper.add(row);\n      this.#hold(row.stream, row.sequence);\n    }',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'a lost member goes on with what it has to say',
+    file: 'engine/replication/member.ts',
+    search: "if (!this.#isEnded || 'lost' in message) post(message);",
+    replace: 'post(message);',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'rows that were trimmed are passed over',
+    file: 'engine/replication/member.ts',
+    search: 'if (row.position !== this.#position + 1 &&',
+    replace: 'if (row.position <= this.#position &&',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'a standby goes on with other rows in the place of those it has',
+    file: 'engine/replication/lastRow.ts',
+    search: 'if (found !== null && isSame(found, last)) return;',
+    replace: 'if (found !== null) return;',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'a member starts with more rows than the log',
+    file: 'engine/replication/start.ts',
+    search: 'if (local <= logged) return;',
+    replace: 'if (local >= 0) return;',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'rows of shards go before the changes that they rest on',
+    file: 'engine/replication/outboxes.ts',
+    search: 'return [...rows, ...ofShards];',
+    replace: 'return [...ofShards, ...rows];',
+    caughtBy: OUTBOXES,
+  },
+  {
+    name: 'rows that a leader holds since now may be trimmed',
+    file: 'engine/replication/applied.ts',
+    search: 'nowMs - LEADER_DURABLE_MS',
+    replace: 'nowMs',
+    caughtBy: APPLIED,
   },
 ];
