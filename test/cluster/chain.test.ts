@@ -7,6 +7,7 @@
  *     SOAK=on SEED=7 node shared/run.mjs --test test/cluster/chain.test.ts
  */
 import assert from 'node:assert/strict';
+import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
@@ -186,6 +187,15 @@ test(`killed before and after what leaves for the chain (SEED=${SEED})`, options
     const answer = await standby!.adminRequest('GET', path);
     assert.deepEqual([answer.status, answer.headers.get('x-svc-role')], [200, 'standby'], path);
   }
+
+  // It has lost its disk, and joins while the leader trades.
+  await standby!.kill();
+  rmSync(standby!.dataDir, { recursive: true });
+  mkdirSync(standby!.dataDir);
+  const trading = world.trade();
+  await cluster.rejoin(standby!);
+  await trading;
+  await world.check();
 
   const does = new Map<string, string>();
   for (const bytes of gate.sent) {

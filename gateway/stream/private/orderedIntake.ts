@@ -310,6 +310,8 @@ export class OrderedIntake implements FrameIntake {
 
   /** PRIVATEORDER-4. Now and then `logged` of each shard passes the records without frames. */
   #beforeSync(): readonly boolean[] {
+    // Rows of the gateway alone bring no events of shards, and count as well.
+    this.flush();
     const nowMs = performance.now();
     if (this.#position > this.#markedPosition && nowMs - this.#markedMs >= MARK_MS && !this.#isPaused) {
       this.#markedMs = nowMs;
