@@ -25,6 +25,7 @@ import type {
   ReplicationStatus,
 } from '../../shared/wire/threads.ts';
 import { AppliedPositions } from './applied.ts';
+import { FormerLead, RENEW_MS } from './formerLead.ts';
 import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { LastRow } from './lastRow.ts';
@@ -35,7 +36,6 @@ import { Shipper } from './shipper.ts';
 import { findStart } from './start.ts';
 import type { Timing } from './timing.ts';
 
-const RENEW_MS = 500;
 /** The pause of a standby between two looks for rows, and for the lease. */
 const POLL_MS = 10;
 const LEASE_POLL_MS = 200;
@@ -88,6 +88,7 @@ export class Member {
   /** The last sequence of each stream that this process had before it followed. */
   #local: ReadonlyMap<number, number> = new Map();
   readonly #handOvers: HandOvers;
+  readonly #formerLead = new FormerLead();
   #mayLead: () => void = () => {};
   #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [], handOver: null, database: null };
   #problem: string | null = null;
@@ -158,7 +159,7 @@ export class Member {
       const mayLead = new Promise<void>((resolve) => {
         this.#mayLead = resolve;
       });
-      this.#post({ role: 'leader', epoch });
+      this.#post({ role: 'leader', epoch, ledUntilMs: this.#formerLead.untilMs });
       await mayLead;
       if (!this.#isEnded) this.#lead(epoch);
     } catch (error) {
@@ -185,7 +186,7 @@ export class Member {
     while (!this.#isEnded) {
       try {
         if (this.#timing.nowMs() >= nextLookMs) {
-          const lease = await this.#log.lease();
+          const lease = this.#formerLead.noted(await this.#log.lease(), this.#timing.timeMs());
           await this.#last.requireThere();
           nextLookMs = this.#timing.nowMs() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);

@@ -274,6 +274,7 @@ export class Member {
     if (message.role === 'leader') {
       log.info({ epoch: message.epoch }, 'this member has the lease');
       this.role.leader = null;
+      this.role.noteFormerLead(message.ledUntilMs);
       this.#epoch = message.epoch;
     } else {
       this.role.leader = message.leader;

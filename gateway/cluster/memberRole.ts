@@ -6,8 +6,8 @@
  *   ROLE-1  A member carries out changes only as the leader, and only while the log takes rows.
  *   ROLE-2  What a standby shows is at least what the log held at `asOfMs`: everything up to the end that was read then
  *           has been applied.
- *   ROLE-3  What another member has carried out, and that changed something, was signed until `signedUntilMs`, unless
- *           it was signed ahead of that member's clock: its row came here later.
+ *   ROLE-3  What another member has accepted was signed until `signedUntilMs`, unless it was signed ahead of that
+ *           member's clock: if it changed something its row came here later, and in any case that member had the lease.
  *   ROLE-4  While another member may lead, because the lease has not been renewed for as long as it lasts, a leader
  *           carries out no changes, and says how stale it may be.
  */
@@ -90,6 +90,11 @@ export class MemberRole implements Role {
   /** A change of another member has come, or the first ones are about to. */
   noteChange(): void {
     this.#changedMs = this.#clock.nowMs();
+  }
+
+  /** Another member has led until then at the latest, by the clock of this one. */
+  noteFormerLead(untilMs: number): void {
+    this.#changedMs = Math.max(this.#changedMs, untilMs);
   }
 
   /** From now on changes are carried out here. */

@@ -307,8 +307,11 @@ export type ReplicationMessage =
   | { readonly rejoined: readonly string[] }
   /** The log cannot be opened; it is tried again. */
   | { readonly unreachable: string }
-  /** This process has the lease. All rows were posted before; it writes nothing before the request `mayLead`. */
-  | { readonly role: 'leader'; readonly epoch: number }
+  /**
+   * This process has the lease. All rows were posted before; it writes nothing before the request `mayLead`. Another has
+   * led until `ledUntilMs` (Date.now) at the latest; 0: none was seen.
+   */
+  | { readonly role: 'leader'; readonly epoch: number; readonly ledUntilMs: number }
   | { readonly role: 'standby'; readonly leader: LeaderOf | null }
   /**
    * Rows to apply, in order, of those up to the position `end`; none at times. At `asOfMs` (Date.now) the log held

@@ -98,12 +98,15 @@ test('timeouts, groups and expiry go on, and no request is carried out by two le
   await maker.client.setOrderGroup(GROUP, { window_seconds: 3600, max_token_quantity_atomic: '10000000' });
   for (const market of markets) await maker.place(market, { price: '0.40', size: '20', orderGroup: GROUP });
   await taker.place(first, { side: 'BUY', outcomeIndex: 1, price: '0.60', size: '6' });
-  const expirationSec = Math.floor(Date.now() / 1000) + 6;
+  const expirationSec = Math.floor(Date.now() / 1000) + 8;
   const expiring = await taker.place(second, { price: '0.30', size: '5', timeInForce: 'GTD', expirationSec });
-  // It has found nothing to cancel, so nothing of it is in the log.
+  const kept = await maker.place(second, { price: '0.20', size: '5' });
+  // For so long nothing changes that signatures would pass if the log alone said what was accepted.
+  const changedMs = Date.now();
+  await eventually('two quiet seconds', async () => Date.now() - changedMs > 2000);
+  // It finds nothing to cancel, so nothing of it is in the log.
   const idle = paused.client.prepareSigned('DELETE', '/v1/orders/cancel-all');
   assert.equal((await cluster.request('DELETE', '/v1/orders/cancel-all', undefined, idle.headers)).status, 200);
-  const kept = await maker.place(second, { price: '0.20', size: '5' });
   await takeOver(cluster);
 
   const again = await cluster.request('DELETE', '/v1/orders/cancel-all', undefined, idle.headers);

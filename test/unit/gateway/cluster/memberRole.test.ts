@@ -52,6 +52,10 @@ test('what another member has carried out was signed before its last row came, c
   clock.advance(1900);
   assert.equal(role.signedUntilMs, lastRowMs + 500);
   assert.ok(Math.floor(role.signedUntilMs / 1000) < Math.floor(clock.nowMs() / 1000), 'no takeover waits for it');
+  role.noteFormerLead(lastRowMs - 300);
+  assert.equal(role.signedUntilMs, lastRowMs + 500);
+  role.noteFormerLead(lastRowMs + 300);
+  assert.equal(role.signedUntilMs, lastRowMs + 800, 'it has led on, and may have accepted what changed nothing');
 });
 
 test('a leader whose lease may have ended carries out nothing, and says how stale it may be (ROLE-4)', () => {
