@@ -307,10 +307,7 @@ export type ReplicationMessage =
   | { readonly rejoined: readonly string[] }
   /** The log cannot be opened; it is tried again. */
   | { readonly unreachable: string }
-  /**
-   * This process has the lease. All rows were posted before; it writes nothing before the request `mayLead`. Another has
-   * led until `ledUntilMs` (Date.now) at the latest; 0: none was seen.
-   */
+  /** This process has the lease, and every row was posted; it writes nothing before the request `mayLead`. */
   | { readonly role: 'leader'; readonly epoch: number; readonly ledUntilMs: number }
   | { readonly role: 'standby'; readonly leader: LeaderOf | null }
   /**

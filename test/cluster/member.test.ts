@@ -74,6 +74,7 @@ test('leader and standby name the rows in the order of the log, once (LOGORDER-1
   const isNext = ({ position }: { readonly position: number }, at: number): boolean => position === at + 1;
   assert.ok(ofLeader.every(isNext));
   assert.deepEqual(await b.names(80), ofLeader);
+  await eventually('the standby has all rows', async () => b.rows.length === 80);
   assert.deepEqual(
     names(b.rows),
     ofLeader.map(({ stream, sequence }) => [stream, sequence]),
