@@ -29,7 +29,8 @@ port.on('message', (request: ReplicationRequest) => {
     return;
   }
   isStopped = true;
-  void (member?.stop() ?? Promise.resolve()).finally(() => port.close());
+  // The timer of a stop would keep the thread for as long, although it is over.
+  void (member?.stop() ?? Promise.resolve()).finally(() => process.exit());
 });
 await start();
 
