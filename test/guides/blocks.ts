@@ -36,6 +36,8 @@ type Marks = {
   readonly stopped: boolean;
   /** It shows the output of the block before. */
   readonly output: boolean;
+  /** Its program is this member of a cluster from here on; one of the name that runs is stopped in order first. */
+  readonly member: string | null;
   /** The file that it is written to. */
   readonly file: string | null;
   readonly exit: number;
@@ -84,7 +86,7 @@ function marksOf(text: string, line: number): Marks {
     const [, name, quoted, plain] = match;
     const value = quoted ?? plain ?? '';
     const isFlag = (FLAGS as readonly string[]).includes(name!);
-    if (!isFlag && !['file', 'exit', 'needs', 'norun'].includes(name!)) {
+    if (!isFlag && !['file', 'exit', 'member', 'needs', 'norun'].includes(name!)) {
       throw new MarkError(`${line}: unknown mark ${name}`);
     }
     if (isFlag !== (value === '')) throw new MarkError(`${line}: ${name} has ${isFlag ? 'no' : 'a'} value`);
@@ -95,6 +97,7 @@ function marksOf(text: string, line: number): Marks {
     server: found.has('server'),
     stopped: found.has('stopped'),
     output: found.has('output'),
+    member: found.get('member') ?? null,
     file: found.get('file') ?? null,
     exit: Number(found.get('exit') ?? 0),
     needs: (found.get('needs') ?? '').split(',').filter((name) => name !== ''),

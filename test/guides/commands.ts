@@ -20,6 +20,7 @@ export type Server = { readonly process: ChildProcess; readonly printed: () => s
 export class Commands {
   readonly #place: Place;
   readonly #port: number;
+  readonly #names: ReadonlyMap<string, string>;
   /** A shell file beside the project: the folder and variables that the last commands left behind. */
   readonly #state: string;
   #scripts = 0;
@@ -28,9 +29,11 @@ export class Commands {
     for (const group of this.#groups.splice(0)) killGroup(group, 'SIGKILL');
   };
 
-  constructor(place: Place, port: number) {
+  /** @param names of other machines in documents, and what stands for them here */
+  constructor(place: Place, port: number, names: ReadonlyMap<string, string> = new Map()) {
     this.#place = place;
     this.#port = port;
+    this.#names = names;
     this.#state = join(place.directory, '..', 'state');
     writeFileSync(this.#state, `cd '${place.directory}'\n`);
     process.once('exit', this.#endAll);
@@ -42,7 +45,9 @@ export class Commands {
 
   /** Port 8080 of the documents is another one here. */
   placed(text: string): string {
-    return text.replaceAll(/\b(127\.0\.0\.1|localhost):8080\b/g, `$1:${this.#port}`);
+    let placed = text.replaceAll(/\b(127\.0\.0\.1|localhost):8080\b/g, `$1:${this.#port}`);
+    for (const [name, here] of this.#names) placed = placed.replaceAll(name, here);
+    return placed;
   }
 
   /** Runs shell commands to their end. */
@@ -54,13 +59,16 @@ export class Commands {
     return { code, stdout: this.#documented(stdout()), all: this.#documented(printed()) };
   }
 
-  /** Runs shell commands that do not end; resolves when the exchange says that it listens. */
+  /**
+   * Runs shell commands that do not end; resolves when the exchange says that it listens. Later commands know its
+   * process as SERVER_PID, and all that it runs in as SERVER_GROUP.
+   */
   async serve(text: string): Promise<Server | Ended> {
     const { process: child, printed, stdout } = this.#start(text, false);
     const endMs = Date.now() + LIMIT_MS;
     while (child.exitCode === null && child.signalCode === null && Date.now() < endMs) {
       if (/"msg":"listening"/.test(printed())) {
-        await this.run(`SERVER_PID=${serverOf(child.pid!)}`);
+        await this.run(`SERVER_PID=${serverOf(child.pid!)} SERVER_GROUP=${child.pid}`);
         return { process: child, printed };
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
@@ -115,7 +123,9 @@ export class Commands {
   }
 
   #documented(text: string): string {
-    return text.replaceAll(`:${this.#port}`, ':8080').replaceAll(this.#place.directory, '.').replaceAll(NPM_RUN, '');
+    let documented = text.replaceAll(`:${this.#port}`, ':8080').replaceAll(this.#place.directory, '.');
+    for (const [name, here] of this.#names) documented = documented.replaceAll(here, name);
+    return documented.replaceAll(NPM_RUN, '');
   }
 }
 

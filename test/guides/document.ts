@@ -1,7 +1,9 @@
 /** Runs the marked blocks of one document, in their order and in a place of their own. */
 import { freePort } from '../support/freePort.ts';
+import { NO_POSTGRES } from '../support/postgres.ts';
 import { type Block, blocksOf } from './blocks.ts';
 import { Commands, missingOf, type Server } from './commands.ts';
+import { machinesOf, settingsOf } from './machines.ts';
 import { differenceIn } from './printed.ts';
 import { makePlace } from './project.ts';
 
@@ -20,10 +22,16 @@ const DEFAULT_SERVER = 'npm start';
 export async function* outcomesOf(text: string): AsyncGenerator<Outcome> {
   const blocks = blocksOf(text).filter(({ marks }) => marks.norun === null);
   if (blocks.length === 0) return;
+  const isOfCluster = blocks.some(({ marks }) => marks.member !== null);
+  if (isOfCluster && NO_POSTGRES !== false) {
+    yield { line: blocks[0]!.line, kind: 'skipped', reason: NO_POSTGRES };
+    return;
+  }
   const port = await freePort();
-  const walk = new Walk(new Commands(makePlace(port), port));
+  const names = isOfCluster ? await machinesOf(blocks) : undefined;
+  const walk = new Walk(new Commands(makePlace(port), port, names));
   try {
-    if (!blocks[0]!.marks.server) await walk.serve(DEFAULT_SERVER);
+    if (!blocks[0]!.marks.server && !isOfCluster) await walk.serve(DEFAULT_SERVER);
     for (const block of blocks) {
       const outcome = await walk.outcomeOf(block);
       yield { line: block.line, ...outcome };
@@ -40,6 +48,7 @@ class Failure extends Error {}
 class Walk {
   readonly #commands: Commands;
   #server: Server | null = null;
+  readonly #members = new Map<string, Server>();
   /** The output of the last block, to compare; null: it was skipped. */
   #printed: string | null = null;
 
@@ -66,13 +75,33 @@ class Walk {
     this.#server = server;
   }
 
+  /** The members of a cluster end one after the other, so that each hands the lead over as long as there is another. */
   async stop(): Promise<void> {
-    if (this.#server === null) return;
     const server = this.#server;
     this.#server = null;
-    if (!(await this.#commands.stop(server))) {
-      throw new Failure(`the exchange did not stop in order:\n${lastOf(server.printed())}`);
-    }
+    if (server !== null) await this.#end(server);
+    for (const name of [...this.#members.keys()]) await this.#endMember(name);
+  }
+
+  async #begin(name: string, text: string): Promise<void> {
+    await this.#endMember(name);
+    const server = await this.#commands.serve(`${settingsOf(name)}\n${text}`);
+    if ('code' in server) throw new Failure(`member ${name} did not start:\n${lastOf(server.all)}`);
+    this.#members.set(name, server);
+    await this.#commands.run(`MEMBER_GROUP_${name}=$SERVER_GROUP`);
+  }
+
+  async #endMember(name: string): Promise<void> {
+    const server = this.#members.get(name);
+    this.#members.delete(name);
+    const { exitCode, signalCode } = server?.process ?? {};
+    // The document may have killed it.
+    if (server !== undefined && exitCode === null && signalCode === null) await this.#end(server);
+  }
+
+  async #end(server: Server): Promise<void> {
+    if (await this.#commands.stop(server)) return;
+    throw new Failure(`the exchange did not stop in order:\n${lastOf(server.printed())}`);
   }
 
   end(): void {
@@ -86,6 +115,7 @@ class Walk {
     if (marks.file !== null) await this.#command(writing(marks.file, text), 0);
     if (!marks.run) return '';
     if (marks.server) await this.serve(text);
+    else if (marks.member !== null) await this.#begin(marks.member, text);
     else if (language === 'console') await this.#dialogue(text, marks.exit);
     else await this.#command(commandOf(block), marks.exit);
     return '';

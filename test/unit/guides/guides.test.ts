@@ -28,7 +28,8 @@ describe('the commands of documents', () => {
   test('are read with their line, their language and their marks', () => {
     const text = 'npm start';
     const [block] = blocksOf(fenced('sh run server stopped exit=2 needs=jq,python3:requests', text));
-    const marks = { run: true, server: true, stopped: true, output: false, file: null, exit: 2, norun: null };
+    const flags = { run: true, server: true, stopped: true, output: false };
+    const marks = { ...flags, member: null, file: null, exit: 2, norun: null };
     assert.deepEqual(block, { line: 3, language: 'sh', text, marks: { ...marks, needs: ['jq', 'python3:requests'] } });
   });
 
