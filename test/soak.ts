@@ -34,6 +34,7 @@ const FILES = [
   'test/chain/engine.test.ts',
   'test/chain/fiatWorlds.test.ts',
   'test/chain/invariant.test.ts',
+  'test/cluster/clients.test.ts',
   'test/cluster/faults.test.ts',
   'test/cluster/handOver.test.ts',
   'test/fault/bitflips.test.ts',

@@ -3,7 +3,7 @@
  * Failures of a moment are retried as retry.ts says.
  *
  * Invariants:
- *   ACCOUNTREQUESTS-1  The token of a session goes to the exchange of the session and to no other address.
+ *   ACCOUNTREQUESTS-1  The token of a session goes to the addresses of the session and to no others.
  *   ACCOUNTREQUESTS-2  Secrets are in private fields only: no error, no JSON and no inspection of a client shows them.
  */
 import type { Clock } from '../base/clock.ts';
@@ -90,8 +90,8 @@ export class AccountRequests {
     this.addresses = addresses;
     if (credentials !== undefined && session !== undefined) throw new Error('a client has an API key or a session');
     // ACCOUNTREQUESTS-1.
-    const other = addresses.origins.find((origin) => session !== undefined && origin !== session.origin);
-    if (other !== undefined) throw new Error(`the session is one of ${session!.origin}, not of ${other}`);
+    const other = addresses.origins.find((origin) => session !== undefined && !session.origins.includes(origin));
+    if (other !== undefined) throw new Error(`the session is one of ${session!.origins.join()}, not of ${other}`);
     this.clock = clock;
     this.#signer = credentials && new RequestSigner(credentials, clock);
     this.#session = session;

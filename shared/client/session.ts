@@ -9,6 +9,7 @@
  *   SESSION-3  Tokens are in private fields only: no error, no JSON and no inspection of a session shows them.
  */
 import { type Clock, systemClock } from '../base/clock.ts';
+import { Addresses, type BaseUrl } from './addresses.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import { type HeaderFields, prepareRequest, withQuery } from './request.ts';
 import { MemoryTokens, type SessionTokens, TabTokens, type TokenStore } from './sessionTokens.ts';
@@ -16,7 +17,8 @@ import { checkMessage, expectedDomains, type SignInWallet, textWalletOf } from '
 import type { Profile, SessionAnswer, WalletMessage } from './types.ts';
 
 export type SessionOptions = {
-  readonly baseUrl: string;
+  /** Of a cluster those of its members: the one that leads signs in and renews. */
+  readonly baseUrl: BaseUrl;
   /** Where the refresh token is; by default the cookie in a browser, and the body of answers elsewhere. */
   readonly tokenDelivery?: TokenDelivery;
   /** Keeps the tokens that come in bodies; by default memory does. */
@@ -54,10 +56,11 @@ const REPLACED = 'another account has signed in';
 /** Signs in, or up. @param options.wallet an account of viem, a private key, or an address with what signs texts. */
 export async function signInWithWallet({ wallet, domain, referralCode, ...rest }: SignInOptions): Promise<Session> {
   const options = withDefaults(rest);
-  const { origin } = options;
   const { address, signMessage } = await textWalletOf(wallet);
   const path = withQuery('/v1/auth/wallet/nonce', { address });
-  const { message } = await sendRequest<WalletMessage>(origin, prepareRequest('GET', path, undefined));
+  const { message, origin } = await options.addresses.toLeader(async (asked) => {
+    return { ...(await sendRequest<WalletMessage>(asked, prepareRequest('GET', path, undefined))), origin: asked };
+  });
   checkMessage(message, address, expectedDomains(origin, domain));
   const signature = await signMessage(message);
   const proof = { message, signature, referral_code: referralCode };
@@ -75,9 +78,9 @@ export async function signInWithProvider({ provider, returned, ...rest }: Provid
 }
 
 async function openSession(path: string, proof: object, options: Settled) {
-  const { origin, store, clock, tokenDelivery } = options;
+  const { addresses, store, clock, tokenDelivery } = options;
   const askedMs = clock.nowMs();
-  const answer = await sendAuth<SessionAnswer>(origin, path, { ...proof, token_delivery: tokenDelivery });
+  const answer = await sendAuth<SessionAnswer>(addresses, path, { ...proof, token_delivery: tokenDelivery });
   const tokens = tokensOf(answer, askedMs);
   store.write(tokens);
   return { session: new Session(tokens, options), answer };
@@ -86,19 +89,19 @@ async function openSession(path: string, proof: object, options: Settled) {
 /** Continues the session of the browser's cookie, or that of `store`; 401 if there is none that is in force. */
 export async function resumeSession(options: SessionOptions): Promise<Session> {
   const settled = withDefaults(options);
-  const { store, origin, clock } = settled;
+  const { store, addresses, clock } = settled;
   const kept = store.read();
   if (kept !== null) return new Session(kept, settled);
   if (settled.tokenDelivery === 'body') throw noSession('there is no session to continue');
   return store.alone(async () => {
-    const tokens = await renewedTokens(origin, null, clock);
+    const tokens = await renewedTokens(addresses, null, clock);
     store.write(tokens);
     return new Session(tokens, settled);
   });
 }
 
 export class Session {
-  readonly origin: string;
+  readonly #addresses: Addresses;
   readonly #store: TokenStore;
   readonly #clock: Clock;
   readonly #onEnd: (reason: Error) => void;
@@ -106,12 +109,17 @@ export class Session {
   #renewal: Promise<SessionTokens> | null = null;
   #end: Error | null = null;
 
-  constructor(tokens: SessionTokens, { origin, store, clock, onEnd }: Settled) {
-    this.origin = origin;
+  constructor(tokens: SessionTokens, { addresses, store, clock, onEnd }: Settled) {
+    this.#addresses = addresses;
     this.#tokens = tokens;
     this.#store = store;
     this.#clock = clock;
     this.#onEnd = onEnd;
+  }
+
+  /** The addresses that get the tokens of the session. */
+  get origins(): readonly string[] {
+    return this.#addresses.origins;
   }
 
   /** The account as it was at the sign-in or the last renewal. */
@@ -131,14 +139,16 @@ export class Session {
     }
   }
 
-  /** Opens one socket within 30 seconds (RULES.md 15.7). */
-  async ticket(): Promise<string> {
-    const { ticket } = await this.authorize((headers) =>
-      sendRequest<{ ticket: string }>(
-        this.origin,
-        prepareRequest('POST', '/v1/auth/ws-ticket', undefined, () => headers),
-      ),
-    );
+  /** Opens one socket within 30 seconds (RULES.md 15.7), at this address of the session; by default at the leader's. */
+  async ticket(at?: string): Promise<string> {
+    if (at !== undefined && !this.origins.includes(at)) {
+      throw new Error(`the session is one of ${this.origins.join()}, not of ${at}`);
+    }
+    const { ticket } = await this.authorize((headers) => {
+      const request = prepareRequest('POST', '/v1/auth/ws-ticket', undefined, () => headers);
+      const send = (origin: string) => sendRequest<{ ticket: string }>(origin, request);
+      return at === undefined ? this.#addresses.toLeader(send) : send(at);
+    });
     return ticket;
   }
 
@@ -150,7 +160,7 @@ export class Session {
       const kept = this.#store.read();
       const { refreshToken } = kept !== null && this.#isOwn(kept) ? kept : this.#tokens;
       this.#ended(noSession('signed out'));
-      await sendAuth(this.origin, '/v1/auth/revoke', refreshBody(refreshToken));
+      await sendAuth(this.#addresses, '/v1/auth/revoke', refreshBody(refreshToken));
     });
   }
 
@@ -184,7 +194,7 @@ export class Session {
 
   async #renewed({ refreshToken }: SessionTokens): Promise<SessionTokens> {
     try {
-      return await renewedTokens(this.origin, refreshToken, this.#clock);
+      return await renewedTokens(this.#addresses, refreshToken, this.#clock);
     } catch (error) {
       throw error instanceof ApiError && error.status === UNAUTHORIZED ? this.#ended(error) : error;
     }
@@ -207,16 +217,17 @@ export class Session {
   }
 }
 
-type Settled = Required<Omit<SessionOptions, 'baseUrl'>> & { readonly origin: string };
+type Settled = Required<Omit<SessionOptions, 'baseUrl'>> & { readonly addresses: Addresses };
 
 function withDefaults({ baseUrl, tokenDelivery, store, clock, onEnd }: SessionOptions): Settled {
-  const { origin } = new URL(baseUrl);
+  const addresses = new Addresses(baseUrl);
   const delivery = tokenDelivery ?? (store !== undefined || isNode() ? 'body' : 'cookie');
   if (delivery === 'cookie' && store !== undefined) throw new Error('a store cannot keep the token of a cookie');
+  if (delivery === 'cookie' && addresses.origins.length > 1) throw new Error('a cookie is one of one address');
   return {
-    origin,
+    addresses,
     tokenDelivery: delivery,
-    store: store ?? (delivery === 'cookie' ? new TabTokens(origin) : new MemoryTokens()),
+    store: store ?? (delivery === 'cookie' ? new TabTokens(addresses.current) : new MemoryTokens()),
     clock: clock ?? systemClock,
     onEnd: onEnd ?? (() => {}),
   };
@@ -246,12 +257,12 @@ function tokensOf({ access_token, expires_in, refresh_token, user }: SessionAnsw
   return { accessToken: access_token, expiresMs: askedMs + expires_in * 1000, refreshToken, user };
 }
 
-async function renewedTokens(origin: string, refreshToken: string | null, clock: Clock): Promise<SessionTokens> {
+async function renewedTokens(addresses: Addresses, refreshToken: string | null, clock: Clock): Promise<SessionTokens> {
   for (let attempt = 1; ; attempt++) {
     const askedMs = clock.nowMs();
     try {
       const body = refreshBody(refreshToken);
-      return tokensOf(await sendAuth(origin, '/v1/auth/refresh', body, RENEWAL_TIMEOUT_MS), askedMs);
+      return tokensOf(await sendAuth(addresses, '/v1/auth/refresh', body, RENEWAL_TIMEOUT_MS), askedMs);
     } catch (error) {
       const isFinal = error instanceof ApiError && error.status < SERVER_ERROR;
       if (isFinal || attempt === RENEWAL_ATTEMPTS) throw error;
@@ -265,8 +276,9 @@ function refreshBody(refreshToken: string | null): object {
 }
 
 /** With the cookie also where the page is of another origin than the exchange, one that the exchange names. */
-function sendAuth<T>(origin: string, path: string, body: object, timeoutMs = DEFAULT_TIMEOUT_MS): Promise<T> {
-  return sendRequest(origin, prepareRequest('POST', path, body), { timeoutMs, credentials: 'include' });
+function sendAuth<T>(addresses: Addresses, path: string, body: object, timeoutMs = DEFAULT_TIMEOUT_MS): Promise<T> {
+  const request = prepareRequest('POST', path, body);
+  return addresses.toLeader((origin) => sendRequest(origin, request, { timeoutMs, credentials: 'include' }));
 }
 
 function noSession(message: string): ApiError {

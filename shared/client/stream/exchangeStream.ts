@@ -21,8 +21,8 @@ import {
 import { type AnswerFrame, STREAM_PATH, type StreamFrame } from './frames.ts';
 import { type UserOptions, UserStream } from './userStream.ts';
 
-/** The part of a session that opens sockets. */
-type Tickets = { ticket(): Promise<string> };
+/** The part of a session that opens sockets at an address. */
+type Tickets = { ticket(origin: string): Promise<string> };
 
 export type StreamOptions = {
   /** Of a cluster those of its members, each of which has every stream. */
@@ -287,7 +287,7 @@ export function connect(options: StreamOptions, handler: ConnectionHandler, prot
       openSocket: options.openSocket ?? openGlobalSocket,
       protocol,
       headers: () => signer?.headers('GET', STREAM_PATH, ''),
-      ticket: session === undefined ? null : () => session.ticket(),
+      ticket: session === undefined ? null : () => session.ticket(addresses.current),
       permanentError: (ofTicket) => permanentError(addresses.current, signer, ofTicket),
       times: { ...DEFAULT_TIMES, ...options.times },
       random: options.random ?? Math.random,

@@ -63,7 +63,7 @@ async function loginWallet(context: Context, given: WalletLogin): Promise<Result
   addressOf(wallet);
   const store = access.newSessionFile();
   const session = await signInWithWallet({
-    baseUrl: context.baseUrl,
+    baseUrl: access.baseUrls,
     wallet,
     store,
     domain: given.domain,
@@ -83,7 +83,12 @@ async function loginKey(context: Context, isFromInput: boolean): Promise<Result>
   const { access } = context;
   const credentials = isFromInput ? await keyFromInput(context) : await keyFromPerson(context);
   const { baseUrl } = context;
-  const user = await new ExchangeClient({ baseUrl, credentials, clock: context.terminal.clock }).account.profile();
+  const { baseUrls } = access;
+  const user = await new ExchangeClient({
+    baseUrl: baseUrls,
+    credentials,
+    clock: context.terminal.clock,
+  }).account.profile();
   const { keyId, secret, passphrase } = credentials;
   access.keep({ sign_in: 'api_key', api_key: { key_id: keyId, secret, passphrase } });
   return {
@@ -96,7 +101,7 @@ async function loginOperator(context: Context, isFromInput: boolean): Promise<Re
   const { access, terminal } = context;
   const given = terminal.env['ADMIN_TOKEN'];
   const token = isFromInput ? await readInput(terminal) : given || (await ask(context, 'Token of the operator: '));
-  const { paused } = await new AdminClient({ baseUrl: context.baseUrl, token: token.trim() }).platform();
+  const { paused } = await new AdminClient({ baseUrl: access.baseUrls, token: token.trim() }).platform();
   access.keep({ operator_token: token.trim() });
   const state = paused ? 'paused' : 'trading';
   return {
@@ -179,8 +184,9 @@ const logout = command({
     const store = access.sessionFile();
     if (store.baseUrl === null || store.read() === null) throw new NeedsError('not signed in', 'pmx login');
     const { baseUrl } = store;
-    const session = await resumeSession({ baseUrl, store, clock: context.terminal.clock });
-    if (all) await new ExchangeClient({ baseUrl, session }).sessions.revokeAll();
+    const addresses = access.membersWith(baseUrl);
+    const session = await resumeSession({ baseUrl: addresses, store, clock: context.terminal.clock });
+    if (all) await new ExchangeClient({ baseUrl: addresses, session }).sessions.revokeAll();
     await session.signOut();
     if (sign_in !== undefined) access.keep({ sign_in: undefined, private_key: undefined });
     return { value, lines: [`signed out of ${baseUrl}`] };

@@ -102,6 +102,11 @@ export class Access {
     return new SessionFile(this.sessionFile().path, new URL(this.baseUrl).origin);
   }
 
+  /** The addresses of this command where this is one of them. */
+  membersWith(baseUrl: string): readonly string[] {
+    return this.#isHere(baseUrl) ? this.baseUrls : [baseUrl];
+  }
+
   async account(): Promise<Account> {
     const account = await this.accountOrNone();
     if (account === null) throw new NeedsError('not signed in', SIGN_IN);
@@ -168,7 +173,7 @@ export class Access {
     if (path === null || !existsSync(path)) return null;
     const store = new SessionFile(path);
     if (store.baseUrl === null || !this.#isHere(store.baseUrl)) return null;
-    return resumeSession({ baseUrl: store.baseUrl, store, clock: this.#terminal.clock });
+    return resumeSession({ baseUrl: this.baseUrls, store, clock: this.#terminal.clock });
   }
 
   #resolveUrl(): string {
@@ -187,7 +192,7 @@ export class Access {
   }
 
   #isHere(baseUrl: string): boolean {
-    return new URL(baseUrl).origin === new URL(this.baseUrl).origin;
+    return this.baseUrls.some((url) => new URL(url).origin === new URL(baseUrl).origin);
   }
 
   #write(profiles: Profiles): void {

@@ -63,11 +63,10 @@ export class Context {
 
   async stream({ isPrivate }: { isPrivate: boolean }): Promise<ExchangeStream> {
     const account = isPrivate ? await this.access.account() : null;
-    const { baseUrl } = this;
     const { baseUrls } = this.access;
     if (account === null) return new ExchangeStream({ baseUrl: baseUrls });
     const { session, credentials } = account;
-    if (session !== undefined) return new ExchangeStream({ baseUrl, session });
+    if (session !== undefined) return new ExchangeStream({ baseUrl: baseUrls, session });
     return new ExchangeStream({ baseUrl: baseUrls, signer: new RequestSigner(credentials, this.terminal.clock) });
   }
 
@@ -126,8 +125,6 @@ export class Context {
     const { clock, interrupted: signal } = this.terminal;
     const { timeoutMs } = this.#flags;
     const { session, credentials } = account ?? {};
-    // A session is one of one address.
-    const baseUrl = session === undefined ? this.access.baseUrls : this.baseUrl;
-    return new ExchangeClient({ baseUrl, session, credentials, timeoutMs, clock, signal });
+    return new ExchangeClient({ baseUrl: this.access.baseUrls, session, credentials, timeoutMs, clock, signal });
   }
 }

@@ -38,6 +38,8 @@ class Exchange {
   baseUrl = '';
   user = 'user-1';
   domain: string | null = null;
+  /** The address of the leader while this one is a standby. */
+  leader: string | null = null;
   generation = 0;
   /** The access token that is right. */
   accepted = '';
@@ -84,6 +86,9 @@ class Exchange {
   }
 
   #answer(path: string, body: Json, authorization: string | undefined): readonly [number, object] | null {
+    if (this.leader !== null) {
+      return [503, { error: 'not the leader', code: 'NOT_MATCHING_LEADER', details: { leader: this.leader } }];
+    }
     if (path === '/v1/auth/wallet/nonce') return [200, { message: this.#message() }];
     if (path === '/v1/auth/wallet') return [200, this.#issue(body.token_delivery)];
     if (path === '/v1/auth/callback')
@@ -370,4 +375,28 @@ test('the client loads without modules of Node', () => {
     visit(new URL(`../../../../shared/client/${file}`, import.meta.url));
   }
   assert.ok(seen.size > 10);
+});
+
+test('a session of a cluster signs in, renews, opens sockets and ends where the leader is', async (t) => {
+  const [leader, standby] = [await Exchange.start(t), await Exchange.start(t)];
+  standby.leader = leader.baseUrl;
+  const session = await leader.signIn({ baseUrl: [standby.baseUrl, leader.baseUrl] });
+  assert.deepEqual(session.origins, [standby.baseUrl, leader.baseUrl]);
+  assert.equal(standby.count('/v1/auth/wallet'), 0, 'the leader is known from the first answer on');
+  leader.clock.advance(LIFE_MS);
+  assert.match(await session.ticket(), /^ticket-/);
+  assert.equal(leader.count('/v1/auth/refresh'), 1);
+  assert.match(await session.ticket(leader.baseUrl), /^ticket-/);
+  await assert.rejects(session.ticket(standby.baseUrl), { code: 'NOT_MATCHING_LEADER' });
+  await assert.rejects(session.ticket('http://elsewhere'), /the session is one of .* not of http:\/\/elsewhere/);
+  await session.signOut();
+  assert.equal(leader.count('/v1/auth/revoke'), 1);
+});
+
+test('a client has addresses of its session alone, and a cookie is one of one address', async (t) => {
+  const [one, two] = [await Exchange.start(t), await Exchange.start(t)];
+  const session = await one.signIn();
+  assert.throws(() => new ExchangeClient({ baseUrl: [one.baseUrl, two.baseUrl], session }), /the session is one of/);
+  const both = [one.baseUrl, two.baseUrl];
+  await assert.rejects(resumeSession({ baseUrl: both, tokenDelivery: 'cookie' }), /a cookie is one of one address/);
 });
