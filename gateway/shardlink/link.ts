@@ -18,7 +18,8 @@
  *   LINK-7  No account has more placements waiting for a shard than its share (placementShares.ts).
  *   LINK-8  A turn of the pump ends between two records once it has applied MOST_EVENTS_PER_TURN events: a shard with
  *           much to say does not starve the sockets, and no reader sees a part of a record.
- *   LINK-9  On a standby of a cluster no command is written: the shards apply the records of the leader.
+ *   LINK-9  On a standby of a cluster no command is written: the shards apply the records of the leader. Nor does a
+ *           leader write one while changes of the gateway wait for room on their way into the log: it may rest on one.
  *   LINK-10  A front gets the state of a shard that trades already: it applies the state, up to READY, before the
  *           events in its ring, and yields between two pieces of it.
  *   LINK-11  Main alone sends the time and trips groups. A front sends the commands of its clients.
@@ -67,6 +68,8 @@ export class ShardLink {
   readonly #onPart: ReplyHandler<FanOut> = (reply, fanOut) => this.#mergePart(reply, fanOut);
   #isStopped = false;
   #isFollowing: boolean;
+  /** LINK-9. */
+  #isHeldBack: () => boolean = () => this.#isFollowing;
   readonly #isFront: boolean;
   /** Inside `batch`: commands are claimed but published together at its end. */
   #isBatching = false;
@@ -164,7 +167,7 @@ export class ShardLink {
     lengthBytes = COMMAND_BYTES[type],
   ): number {
     const lane = this.#lanes[shard];
-    if (!lane.isReady || this.#isFollowing || !lane.admits(type, account)) return NO_ROOM;
+    if (!lane.isReady || this.#isHeldBack() || !lane.admits(type, account)) return NO_ROOM;
     const request = this.#free.pop() ?? this.#pending.push(new PendingReply()) - 1;
     const nowMs = this.#clock.nowMs();
     const word = claimCommand(lane.commands, type, request, account, nowMs, market, flags, lengthBytes);
@@ -196,7 +199,7 @@ export class ShardLink {
 
   /** True while every shard is READY and has room for one of the short commands. */
   get hasRoomEverywhere(): boolean {
-    return this.#lanes.every((lane) => lane.isReady && hasRoomForCancel(lane));
+    return !this.#isHeldBack() && this.#lanes.every((lane) => lane.isReady && hasRoomForCancel(lane));
   }
 
   /**
@@ -209,7 +212,7 @@ export class ShardLink {
     context: C,
     enqueue: (shard: number, onPart: ReplyHandler<FanOut>, fanOut: FanOut) => number,
   ): number {
-    const lanes = this.#isFollowing ? [] : this.#lanes.filter(({ isReady }) => isReady);
+    const lanes = this.#isHeldBack() ? [] : this.#lanes.filter(({ isReady }) => isReady);
     if (lanes.length === 0 || !lanes.every(hasRoomForCancel)) return E.ENGINE_BUSY;
     const code = lanes.length === this.#lanes.length ? codeOfAll : codeOfSome;
     const fanOut: FanOut = { waiting: lanes.length, code, total: 0, isFound: false, merge, handler, context };
@@ -219,9 +222,10 @@ export class ShardLink {
     return OK;
   }
 
-  /** LINK-9. The shards take commands from now on. */
-  lead(): void {
+  /** LINK-9. The shards take commands from now on. @param isHeldBack true while changes wait for room. */
+  lead(isHeldBack: () => boolean): void {
     this.#isFollowing = false;
+    this.#isHeldBack = isHeldBack;
     if (this.#tripsGroups) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
   }
 

@@ -327,7 +327,7 @@ export class Exchange {
     await Promise.all([this.#threads.shards.lead(), this.#records!.settled()]);
     if (this.#settlement !== null) requireNewestSettlement(this.config.dataDir, this.stores.control.platform);
     this.#records!.lead(member);
-    this.trading.link.lead();
+    this.trading.link.lead(() => member.outbox.isWaiting);
     member.mayLead();
     await this.#serve();
     this.#stallTimer = setInterval(() => {

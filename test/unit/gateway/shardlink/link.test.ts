@@ -34,6 +34,21 @@ test('a shard is attached once it is READY, and not before', async (t) => {
   assert.deepEqual(ready(), [false, true, false]);
 });
 
+test('a leader sends no command while changes of the gateway wait for room in the log (LINK-9)', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  let isWaiting = true;
+  rig.link.lead(() => isWaiting);
+  const noReply = (): void => assert.fail('there is no reply');
+  assert.equal(rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), noReply, null), E.ENGINE_BUSY);
+  assert.equal(rig.client.cancelAll(1, noReply, null), E.ENGINE_BUSY);
+  assert.deepEqual([rig.link.inFlight, rig.link.hasRoomEverywhere], [0, false]);
+  isWaiting = false;
+  const placed = rig.place(rig.record(SIDE.BUY, 40), 1, 0);
+  rig.shards[0].step();
+  assert.equal((await placed).code, OK);
+});
+
 test('a reply finds its own handler and context whatever the order of replies', async (t) => {
   const rig = new ClientRig(t);
   await rig.start();
