@@ -59,10 +59,11 @@ export const CLUSTER = object({
 });
 export type ClusterState = FromSchema<typeof CLUSTER>;
 
-export const NEXT_LEADER = object(
-  {},
-  { member: described(MEMBER_NAME, 'Left out: the standby that has followed furthest.') },
-);
+export const NEXT_LEADER = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { member: described(MEMBER_NAME, 'Left out: the standby that has followed furthest.') },
+} as const;
 
 export const HANDED_OVER = object({
   member: MEMBER_NAME,

@@ -11,7 +11,7 @@ import { type ClusterTotals, simulateCluster } from './simulate.ts';
 const STEPS = 1000;
 const isShort = Number(process.env['SOAK_MINUTES'] ?? 60) < 60;
 const worlds = timesOf({ suite: 4, soak: isShort ? 50 : 1000 });
-const seed = seedOr(1);
+const seed = seedOr(10);
 
 test(`${worlds} clusters lose nothing and do nothing twice, whatever dies (seed ${seed})`, async () => {
   const sums: Record<string, number> = {};

@@ -91,6 +91,7 @@ test('only requests that place orders have a deadline (7.12)', () => {
 test('probes answer at any time, and a stream needs a key that is right or none', () => {
   const probes = [...ROUTES].filter(([, { probe, isFile }]) => probe && !isFile).map(([name]) => name);
   assert.deepEqual(probes.sort(), [
+    'GET /admin/cluster',
     'GET /admin/operations',
     'GET /health',
     'GET /health/polygon',
