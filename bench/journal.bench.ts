@@ -10,7 +10,7 @@ import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { checkpointerFor } from '../engine/journal/checkpointer.ts';
+import { Checkpointer } from '../engine/journal/checkpointer.ts';
 import { Journal } from '../engine/journal/journal.ts';
 import { JournalRecord } from '../engine/journal/journalRecord.ts';
 import { COMMAND, COMMAND_VERSION } from '../shared/wire/commands.ts';
@@ -123,7 +123,7 @@ async function measure(
 ): Promise<Measured> {
   const journalPath = join(directory, `${performance.now()}.db`);
   const journal = Journal.open({ journalPath, journalSync, shard: 0, shards: 1, key: TEST_KEY });
-  const checkpointer = isHelped ? checkpointerFor(journalPath) : null;
+  const checkpointer = isHelped ? new Checkpointer(journalPath) : null;
   if (checkpointer !== null) journal.checkpointsBy(checkpointer.cell);
   const placed = placedOrder();
   const append = (sequence: number): void => {

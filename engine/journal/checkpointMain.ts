@@ -1,6 +1,5 @@
 /** Entry point of a checkpointer thread (checkpointer.ts). It may end at any moment: every page is in the WAL. */
 import { workerData } from 'node:worker_threads';
-import { keepCheckpointed } from './checkpointer.ts';
-import type { HelperOptions } from './helperThread.ts';
+import { type CheckpointOptions, keepCheckpointed } from './checkpointer.ts';
 
-keepCheckpointed(workerData as HelperOptions);
+keepCheckpointed(workerData as CheckpointOptions);

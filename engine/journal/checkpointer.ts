@@ -2,7 +2,8 @@
  * Copies a journal's committed pages out of its WAL into the file while the shard goes on committing. A checkpoint
  * writes thousands of pages and syncs twice; inside the shard it would hold up one commit in a few hundred for 4-25 ms
  * (journal.bench.ts measures both).
- * Owner: one thread for each shard (checkpointMain.ts).
+ * Owner: one thread for each shard (checkpointMain.ts), started by the shard's thread at the first request, which many
+ * runs never make, and ended by it.
  *
  * It never writes a row: its connection is query_only. A PASSIVE checkpoint waits for no other connection and holds up
  * none. But a writer that never pauses adds pages during the copying, so the WAL would never be copied to its end and
@@ -14,11 +15,12 @@
  *                   full disk is the exception: no answer depends on a checkpoint, every page is still in the WAL, and
  *                   cancels go on as long as the WAL can grow.
  */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { CheckpointCell } from './checkpointCell.ts';
 import { BUSY_TIMEOUT_MS, tryCheckpoint } from './file.ts';
-import { HelperCell } from './helperCell.ts';
-import { type HelperOptions, HelperThread } from './helperThread.ts';
 
 /** Pages (32 MiB) after which the WAL should start anew: a restart after a crash has to read all of it. */
 const RESTART_DUE_PAGES = 8000;
@@ -29,13 +31,35 @@ const MOST_PASSES = 8;
 
 assert(FEW_PAGES < RESTART_DUE_PAGES, 'checkpointer: what is left to the writer is a small part');
 
-export function checkpointerFor(journalPath: string): HelperThread {
-  return new HelperThread(journalPath, new URL('./checkpointMain.ts', import.meta.url), 'checkpoints');
+export class Checkpointer {
+  readonly cell: CheckpointCell;
+  #worker: Worker | null = null;
+
+  /** For a journal that is open already. */
+  constructor(journalPath: string) {
+    this.cell = new CheckpointCell(undefined, () => this.#start(journalPath));
+  }
+
+  /** Resolves when the connection is closed. */
+  async end(): Promise<void> {
+    const ended = this.#worker === null || this.#worker.threadId < 0 ? null : once(this.#worker, 'exit');
+    this.cell.end();
+    await ended;
+  }
+
+  #start(journalPath: string): void {
+    const workerData: CheckpointOptions = { journalPath, cell: this.cell.buffer };
+    this.#worker = new Worker(new URL('./checkpointMain.ts', import.meta.url), { workerData, name: 'checkpoints' });
+    // Failures are reported through the cell: the shard sleeps in Atomics.wait and receives no events.
+    this.#worker.on('error', () => undefined);
+  }
 }
 
+export type CheckpointOptions = { readonly journalPath: string; readonly cell: SharedArrayBuffer };
+
 /** Runs until the writer ends it, or until a checkpoint fails. */
-export function keepCheckpointed({ journalPath, cell }: HelperOptions): void {
-  const requests = new HelperCell(cell);
+export function keepCheckpointed({ journalPath, cell }: CheckpointOptions): void {
+  const requests = new CheckpointCell(cell);
   while (requests.waitForWork()) {
     let db: Database.Database | undefined;
     try {

@@ -38,10 +38,6 @@ export function markPath(journalPath: string): string {
   return journalPath.replace(/(\.db)?$/, '.mark');
 }
 
-export function walPath(journalPath: string): string {
-  return `${journalPath}-wal`;
-}
-
 /**
  * Copies committed pages from the WAL into the file, as far as no reader needs the old ones, and syncs the file.
  * @returns the number of pages in the WAL, -1 when another connection is copying them at this moment, or null when the

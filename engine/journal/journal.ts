@@ -16,12 +16,11 @@
  *              file.
  *   JOURNAL-4  Only the oldest rows are trimmed, as a whole, and never the last: it says where the journal continues.
  *   JOURNAL-5  The mark is written after the commit it names and before any reply to that commit is published.
- *   JOURNAL-6  With JOURNAL_SYNC=full a commit returns after a sync of the WAL (walSync.ts). SQLite syncs only around
- *              its checkpoints, so that no page is copied into the file before it is durable in the WAL.
  */
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
+import { CHECKPOINT, type CheckpointCell } from './checkpointCell.ts';
 import {
   BUSY_TIMEOUT_MS,
   type JournalOptions,
@@ -31,7 +30,6 @@ import {
   requireSqlite,
   tryCheckpoint,
 } from './file.ts';
-import { HELPER, type HelperCell } from './helperCell.ts';
 import type { JournalRecord, RecordVisitor } from './journalRecord.ts';
 import type { JournalStore, RowCopy } from './journalStore.ts';
 import { Mark } from './mark.ts';
@@ -39,7 +37,6 @@ import { crcOf, firstSequenceOf, JournalError, JournalHead, type Row } from './r
 import { RowReader } from './rowReader.ts';
 import { RowWriter } from './rowWriter.ts';
 import type { ShardKey } from './shardKey.ts';
-import { type Beside, WalSync } from './walSync.ts';
 
 /** Bytes written between two requests to the checkpointer: few syncs, and none of them long. */
 const REQUEST_BYTES = 4 << 20;
@@ -83,14 +80,12 @@ export class Journal implements JournalStore {
   /** True after a part of the batch was written, as rows of its own. */
   #isInTransaction = false;
   readonly #reserve: WalReserve;
-  /** Null: commits are not synced. */
-  readonly #sync: WalSync | null;
   /** The mark as it was at the opening: a replay must pass through exactly this head. */
   readonly #reached: JournalHead;
   /** The newest head that control.db has, which a replay must pass through as well. */
   readonly #known: JournalHead;
   #isPoisoned = false;
-  #checkpoints: HelperCell | null = null;
+  #checkpoints: CheckpointCell | null = null;
   #copy: RowCopy | null = null;
   /** Bytes written since the last request to the checkpointer. */
   #bytesSinceRequest = 0;
@@ -119,8 +114,7 @@ export class Journal implements JournalStore {
     requireSqlite(db);
     db.pragma('page_size = 4096');
     db.pragma('journal_mode = WAL');
-    db.pragma('synchronous = NORMAL');
-    this.#sync = options.journalSync === 'full' ? new WalSync(options.journalPath) : null;
+    db.pragma(`synchronous = ${options.journalSync === 'full' ? 'FULL' : 'NORMAL'}`);
     // SQLite ignores the errors of its automatic checkpoints.
     db.pragma('wal_autocheckpoint = 0');
     requireShard(db, options);
@@ -193,7 +187,7 @@ export class Journal implements JournalStore {
     this.isStaged = true;
   }
 
-  commit(beside?: Beside): void {
+  commit(): void {
     assert(!this.#isPoisoned, 'JOURNAL-3: a failed journal refuses everything');
     if (!this.isStaged) return;
     const last = this.lastSequence;
@@ -202,7 +196,6 @@ export class Journal implements JournalStore {
       // Outside of a transaction an INSERT is one of its own, which a batch of one row needs only.
       if (!this.#rows.isEmpty) this.#insertRow(this.#finishRow(), this.#rows.crc, last);
       if (this.#isInTransaction) this.#commit.run();
-      this.#sync?.sync(beside);
     } catch (error) {
       throw located(error, `${this.#path}: sequence ${last}`);
     }
@@ -282,13 +275,8 @@ export class Journal implements JournalStore {
   }
 
   /** From now on a checkpointer copies the WAL into the file, on request through this cell. */
-  checkpointsBy(cell: HelperCell): void {
+  checkpointsBy(cell: CheckpointCell): void {
     this.#checkpoints = cell;
-  }
-
-  /** From now on another thread syncs a commit that has something beside it. @param leastMs of walSync.ts */
-  syncsBy(cell: HelperCell, leastMs?: number): void {
-    this.#sync?.syncsBy(cell, leastMs);
   }
 
   /** From now on another place gets each row as well, before this machine syncs it. */
@@ -321,7 +309,6 @@ export class Journal implements JournalStore {
     } finally {
       this.#db.close();
       this.#mark.close();
-      this.#sync?.close();
     }
   }
 
@@ -335,16 +322,16 @@ export class Journal implements JournalStore {
     const cell = this.#checkpoints;
     const most = cell === null ? OWN_CHECKPOINT_BYTES : LATE_CHECKPOINT_BYTES;
     // Without this pause a checkpointer that gets too little processor time would let the WAL grow without bound.
-    if (this.#bytesSinceCheckpoint >= most) cell?.awaitHelper(LATE_WAIT_MS);
-    const state = cell === null ? HELPER.IDLE : cell.state;
-    if (state === HELPER.FAILED) {
+    if (this.#bytesSinceCheckpoint >= most) cell?.awaitCheckpointer(LATE_WAIT_MS);
+    const state = cell === null ? CHECKPOINT.IDLE : cell.state;
+    if (state === CHECKPOINT.FAILED) {
       this.#isPoisoned = true;
       throw new JournalError(`journal ${this.#path}: its checkpoint failed: ${cell?.failure}`);
     }
-    if (state === HELPER.RESTART_DUE) {
+    if (state === CHECKPOINT.RESTART_DUE) {
       this.#checkpoint();
       cell?.restarted();
-    } else if (state === HELPER.IDLE && cell !== null && this.#bytesSinceRequest >= REQUEST_BYTES) {
+    } else if (state === CHECKPOINT.IDLE && cell !== null && this.#bytesSinceRequest >= REQUEST_BYTES) {
       this.#bytesSinceRequest = 0;
       cell.request();
     }

@@ -4,7 +4,6 @@
  */
 import type { JournalRecord, RecordVisitor } from './journalRecord.ts';
 import type { JournalHead } from './row.ts';
-import type { Beside } from './walSync.ts';
 
 /** The durable log of a shard. */
 export type JournalStore = {
@@ -13,8 +12,8 @@ export type JournalStore = {
   /** True while records are appended that are not committed. */
   readonly isStaged: boolean;
   append(record: JournalRecord): void;
-  /** Returns when all appended records are durable on this machine; may call `beside` while it waits for the disk. */
-  commit(beside?: Beside): void;
+  /** Returns when all appended records are durable on this machine. */
+  commit(): void;
   /**
    * The last record that no failure takes away any more: of the committed ones each, or in a cluster those that the
    * replicated log has as well (replicatedJournal.ts).

@@ -14,7 +14,6 @@ import type { Journal } from './journal.ts';
 import type { JournalRecord, RecordVisitor } from './journalRecord.ts';
 import type { JournalStore } from './journalStore.ts';
 import type { JournalHead } from './row.ts';
-import type { Beside } from './walSync.ts';
 
 type ReplicatedJournalParts = {
   readonly shard: number;
@@ -61,8 +60,8 @@ export class ReplicatedJournal implements JournalStore {
     this.#journal.append(record);
   }
 
-  commit(beside?: Beside): void {
-    this.#journal.commit(beside);
+  commit(): void {
+    this.#journal.commit();
   }
 
   replay(after: JournalHead, visit: RecordVisitor): void {

@@ -32,7 +32,6 @@
  *   LOOP-9  While markets are being ended a batch without commands is one step, and of batches with commands at most
  *           COMMANDS_FIRST in a row go without one. So markets end under any load, and mostly a command waits for no
  *           other step than the one that runs when it comes.
- *   LOOP-11  While a batch is being committed only signatures are checked: the engine and its output stay as they are.
  *   LOOP-10  In a cluster batches run while earlier ones are not held yet, up to a bound. Then nothing runs any more,
  *           so the command rings fill, and the gateway answers that the engine is busy.
  */
@@ -63,8 +62,6 @@ const { CANCEL, CANCEL_MANY, PLACE } = COMMAND;
  * fewer would spend much of the shard's time on waiting for the disk (bench/speed.bench.ts).
  */
 const BATCH_COMMANDS = 128;
-/** Commands that wait at a commit from which on their signatures take about as long as waking the syncer. */
-const CHECKS_BESIDE = 4;
 /** LOOP-10. Words of output that may wait for the log: the memory they take is bounded. */
 const MOST_WAITING_WORDS = 1 << 20;
 /** Batches with commands that may go without a step: under full load one comes every ten milliseconds or so. */
@@ -102,7 +99,7 @@ export class ShardLoop {
   /** Commands that ran in this batch, and how many of them came from the queue. */
   ranCount = 0;
   inOrderCount = 0;
-  /** True if the shard worked ahead at the signatures of the queue in this batch, or while the last was committed. */
+  /** True if the shard worked ahead at the signatures of the queue in this batch. */
   #hasWorkedAhead = false;
   /** LOOP-9. The last batches that had no step while there was one to run. */
   #batchesWithoutStep = 0;
@@ -164,7 +161,10 @@ export class ShardLoop {
     const queue = this.#queue;
     const { first } = queue;
     assert(this.ranCount < BATCH_COMMANDS, 'LOOP-2: the batch has room for the first of the queue');
-    if (this.#workAhead()) return;
+    if (this.#checks.work(queue, this.#engine.state.hashes)) {
+      this.#hasWorkedAhead = true;
+      return;
+    }
     const { words } = queue.memoryOf(first);
     const word = queue.wordOf(first);
     this.inOrderCount++;
@@ -178,13 +178,6 @@ export class ShardLoop {
     queue.shift();
     if (this.#held.length > 0 && queue.isSigned(first)) this.#runFreedCancels();
   }
-
-  /** A slice of the signature checks of what waits. @returns false when the first command of the queue can run. */
-  readonly #workAhead = (): boolean => {
-    const hasWorked = this.#checks.work(this.#queue, this.#engine.state.hashes);
-    if (hasWorked) this.#hasWorkedAhead = true;
-    return hasWorked;
-  };
 
   /** LOOP-8. Does what is due before the command, some of it in each turn. @returns whether this turn is used up. */
   #tickBefore(words: Uint32Array, word: number): boolean {
@@ -237,7 +230,7 @@ export class ShardLoop {
     const hasChanged = this.#journal.isStaged;
     if (hasChanged) {
       assert(this.#journal.lastSequence === this.#engine.sequence, 'LOOP-7: the journal holds every applied record');
-      this.#journal.commit(this.#queue.length >= CHECKS_BESIDE ? this.#workAhead : undefined);
+      this.#journal.commit();
     }
     if (this.#unheld !== null) this.#noteUnheld(this.#unheld, hasChanged);
     return hasChanged;

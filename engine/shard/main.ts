@@ -24,13 +24,12 @@ import { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import { REHEARSED, type ShardMessage, type ShardOptions, type ShardThreadOptions } from '../../shared/wire/threads.ts';
 import { Engine } from '../core/engine.ts';
-import { checkpointerFor } from '../journal/checkpointer.ts';
+import { Checkpointer } from '../journal/checkpointer.ts';
 import { Journal } from '../journal/journal.ts';
 import type { JournalStore } from '../journal/journalStore.ts';
 import { ReplicatedJournal } from '../journal/replicatedJournal.ts';
 import { JournalError, type JournalHead } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
-import { syncerFor } from '../journal/syncer.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
 import { Kernel } from '../verify/kernel/kernel.ts';
@@ -89,10 +88,8 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   };
   const isFollowing = options.replication?.mode === 'follow';
   if (!isFollowing) goLive();
-  const checkpointer = checkpointerFor(options.journalPath);
+  const checkpointer = new Checkpointer(options.journalPath);
   journal.checkpointsBy(checkpointer.cell);
-  const syncer = syncerFor(options.journalPath);
-  journal.syncsBy(syncer.cell);
   if (!isRehearsal) post({ report: recovery });
 
   progress.setCommitted(shard, engine.sequence);
@@ -109,7 +106,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   report(journal.head);
   const close = async (): Promise<void> => {
     // The connection that is closed last removes the WAL.
-    await Promise.all([checkpointer.end(), syncer.end()]);
+    await checkpointer.end();
     journal.close();
   };
   if (isFollowing) {

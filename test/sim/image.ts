@@ -5,7 +5,7 @@
  *   killed      everything written is there, synced or not: the page cache outlives a process
  *   power cut   what was synced is there, of what was written since any part: whole, torn, garbled or nothing
  *
- * With JOURNAL_SYNC=full a commit syncs the WAL before it returns, and a checkpoint syncs the WAL before it writes the
+ * With synchronous=FULL a commit syncs the WAL before it returns, and a checkpoint syncs the WAL before it writes the
  * database, so the only bytes in doubt are those of the commit under way and of the mark, which is synced when the
  * shard is idle.
  */

@@ -50,30 +50,9 @@ export const SHARD_FAULTS: readonly Fault[] = [
   {
     name: 'a commit is not synced',
     file: 'engine/journal/journal.ts',
-    search: 'this.#sync?.sync(beside);',
-    replace: 'if (beside !== undefined) this.#sync?.sync(beside);',
+    search: "'FULL' : 'NORMAL'",
+    replace: "'OFF' : 'NORMAL'",
     caughtBy: 'test/sim/durable.test.ts',
-  },
-  {
-    name: 'a syncer that is late counts as done',
-    file: 'engine/journal/walSync.ts',
-    search: 'return !syncer.isBusy;',
-    replace: 'return true;',
-    caughtBy: 'test/unit/engine/journal/walSync.test.ts',
-  },
-  {
-    name: 'the syncer says so before it has synced',
-    file: 'engine/journal/syncer.ts',
-    search: 'fdatasyncSync(fd);',
-    replace: '',
-    caughtBy: 'test/sim/durable.test.ts',
-  },
-  {
-    name: 'a failure of the syncer is passed over',
-    file: 'engine/journal/walSync.ts',
-    search: 'if (syncer.state === HELPER.FAILED) throw',
-    replace: 'if (syncer.state > HELPER.FAILED) throw',
-    caughtBy: 'test/unit/engine/journal/walSync.test.ts',
   },
   {
     name: 'a checksum is not looked at',

@@ -5,9 +5,7 @@ import { assertClean, assertNone, documents, importsOf, linesLike, sources } fro
 const MAX_FUNCTION_LINES = 70;
 
 /** The files of the engine around what is computed: they wait and measure. */
-const THREAD_FILES = ['shard/main.ts', 'shard/turns.ts', 'journal/walSync.ts', 'verify/spotMain.ts'].map(
-  (file) => `engine/${file}`,
-);
+const THREAD_FILES = ['shard/main.ts', 'shard/turns.ts', 'verify/spotMain.ts'].map((file) => `engine/${file}`);
 
 test('money and matching know no floats', () => {
   const floats = /\bparseFloat\b|\.toFixed\(|Math\.(round|sqrt|pow)\b|\d\.\d+[^.\d]/;
@@ -21,8 +19,8 @@ test('money and matching know no floats', () => {
 });
 
 test('the engine reads no clock, no randomness and no environment', () => {
-  // A shard measures how long a commit takes: that ends batches, and decides nothing that happens in one. The time of a
-  // sync decides which thread makes the next. The spot checker measures its own work, to pause for longer.
+  // A shard measures how long a commit takes: that ends batches, and decides nothing that happens in one. The spot
+  // checker measures its own work, to pause for longer.
   const isThread = (path: string): boolean => THREAD_FILES.includes(path);
   const outside = /\bDate\b|Math\.random|process\.env|performance\.now|setTimeout/;
   const isReplayed = (path: string): boolean =>

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { checkpointerFor, copy, keepCheckpointed } from '../../../../engine/journal/checkpointer.ts';
-import { HELPER, HelperCell } from '../../../../engine/journal/helperCell.ts';
+import { CHECKPOINT, CheckpointCell } from '../../../../engine/journal/checkpointCell.ts';
+import { Checkpointer, copy, keepCheckpointed } from '../../../../engine/journal/checkpointer.ts';
 import { Journal } from '../../../../engine/journal/journal.ts';
 import { JournalRecord } from '../../../../engine/journal/journalRecord.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
@@ -65,27 +65,27 @@ class Writer {
 describe('a journal with a checkpointer', () => {
   it('asks for a checkpoint after a few MiB and makes none itself', () => {
     const writer = new Writer();
-    const cell = new HelperCell();
+    const cell = new CheckpointCell();
     writer.journal.checkpointsBy(cell);
     const before = writer.copiedBytes;
     writer.write(3);
-    assert.equal(cell.state, HELPER.IDLE);
+    assert.equal(cell.state, CHECKPOINT.IDLE);
     writer.write(30);
-    assert.equal(cell.state, HELPER.DUE);
+    assert.equal(cell.state, CHECKPOINT.DUE);
     assert.equal(writer.copiedBytes, before);
     writer.journal.close();
   });
 
   it('copies what is left when it is told to, and its next batch begins the WAL anew', () => {
     const writer = new Writer();
-    const cell = new HelperCell();
+    const cell = new CheckpointCell();
     writer.journal.checkpointsBy(cell);
     writer.write(20);
-    assert.equal(cell.state, HELPER.DUE);
+    assert.equal(cell.state, CHECKPOINT.DUE);
     cell.finish(true);
     writer.writeRow();
     const { walBytes } = writer;
-    assert.equal(cell.state, HELPER.IDLE);
+    assert.equal(cell.state, CHECKPOINT.IDLE);
     writer.write(19);
     assert.equal(writer.walBytes, walBytes, 'the old room is used again');
     assert.ok(writer.copiedBytes >= 20 * MEBIBYTE);
@@ -94,7 +94,7 @@ describe('a journal with a checkpointer', () => {
 
   it('has a WAL of bounded size, however much is written without a pause, and keeps every row', async () => {
     const writer = new Writer();
-    const checkpointer = checkpointerFor(writer.path);
+    const checkpointer = new Checkpointer(writer.path);
     writer.journal.checkpointsBy(checkpointer.cell);
     writer.write(150);
     const { walBytes } = writer;
@@ -108,7 +108,7 @@ describe('a journal with a checkpointer', () => {
 
   it('checkpoints itself when nobody answers its requests', () => {
     const writer = new Writer();
-    writer.journal.checkpointsBy(new HelperCell());
+    writer.journal.checkpointsBy(new CheckpointCell());
     writer.write(150);
     assert.ok(writer.walBytes < 140 * MEBIBYTE, `${writer.walBytes} bytes`);
     writer.journal.close();
@@ -116,7 +116,7 @@ describe('a journal with a checkpointer', () => {
 
   it('refuses everything once a checkpoint failed', () => {
     const writer = new Writer();
-    const cell = new HelperCell();
+    const cell = new CheckpointCell();
     writer.journal.checkpointsBy(cell);
     writer.write(5);
     cell.fail('disk I/O error');
@@ -128,7 +128,7 @@ describe('a journal with a checkpointer', () => {
 
   it('hears of a failed checkpoint also while nothing is written', () => {
     const writer = new Writer();
-    const cell = new HelperCell();
+    const cell = new CheckpointCell();
     writer.journal.checkpointsBy(cell);
     writer.write(5);
     cell.fail('disk I/O error');
@@ -149,10 +149,10 @@ describe('a journal without a checkpointer', () => {
 describe('a checkpointer', () => {
   it('copies what was committed into the file and goes back to sleep', async () => {
     const writer = new Writer();
-    const checkpointer = checkpointerFor(writer.path);
+    const checkpointer = new Checkpointer(writer.path);
     writer.write(5);
     checkpointer.cell.request();
-    await eventually('the copy', async () => checkpointer.cell.state === HELPER.IDLE);
+    await eventually('the copy', async () => checkpointer.cell.state === CHECKPOINT.IDLE);
     assert.ok(writer.copiedBytes >= 5 * MEBIBYTE);
     await checkpointer.end();
     writer.journal.close();
@@ -160,12 +160,12 @@ describe('a checkpointer', () => {
 
   it('leaves the end of a long WAL to the writer', async () => {
     const writer = new Writer();
-    const cell = new HelperCell();
+    const cell = new CheckpointCell();
     writer.journal.checkpointsBy(cell);
     writer.write(40);
-    const checkpointer = checkpointerFor(writer.path);
+    const checkpointer = new Checkpointer(writer.path);
     checkpointer.cell.request();
-    await eventually('the copy', async () => checkpointer.cell.state === HELPER.RESTART_DUE);
+    await eventually('the copy', async () => checkpointer.cell.state === CHECKPOINT.RESTART_DUE);
     await checkpointer.end();
     writer.journal.close();
   });
@@ -177,37 +177,37 @@ describe('a checkpointer', () => {
   it('ends when it is told to, whether it works or sleeps', async () => {
     const writer = new Writer();
     for (const isBusy of [false, true]) {
-      const checkpointer = checkpointerFor(writer.path);
+      const checkpointer = new Checkpointer(writer.path);
       if (isBusy) checkpointer.cell.request();
       await checkpointer.end();
-      assert.equal(checkpointer.cell.state, HELPER.ENDED);
+      assert.equal(checkpointer.cell.state, CHECKPOINT.ENDED);
       await checkpointer.end();
     }
     writer.journal.close();
   });
 
-  it('HELPER-1: shares its cell with a writer that leaves only its own states', () => {
-    const cell = new HelperCell();
+  it('CHECKPOINT-1: shares its cell with a writer that leaves only its own states', () => {
+    const cell = new CheckpointCell();
     cell.request();
-    assert.throws(() => cell.request(), /HELPER-1/, 'DUE is left by the checkpointer');
-    assert.throws(() => cell.restarted(), /HELPER-1/);
+    assert.throws(() => cell.request(), /CHECKPOINT-1/, 'DUE is left by the checkpointer');
+    assert.throws(() => cell.restarted(), /CHECKPOINT-1/);
     cell.finish(true);
     cell.restarted();
-    assert.equal(cell.state, HELPER.IDLE);
-    assert.throws(() => cell.finish(false), /HELPER-1/, 'IDLE is left by the writer');
-    assert.throws(() => cell.failure, /HELPER-2/, 'there is no failure to read');
+    assert.equal(cell.state, CHECKPOINT.IDLE);
+    assert.throws(() => cell.finish(false), /CHECKPOINT-1/, 'IDLE is left by the writer');
+    assert.throws(() => cell.failure, /CHECKPOINT-2/, 'there is no failure to read');
     cell.request();
     cell.end();
     cell.finish(false);
-    assert.equal(cell.state, HELPER.ENDED, 'an end stays');
+    assert.equal(cell.state, CHECKPOINT.ENDED, 'an end stays');
   });
 
   it('says why it failed and works no more', () => {
     const journalPath = join(folder, 'no-database.db');
-    const cell = new HelperCell();
+    const cell = new CheckpointCell();
     cell.request();
     keepCheckpointed({ journalPath, cell: cell.buffer });
-    assert.equal(cell.state, HELPER.FAILED);
+    assert.equal(cell.state, CHECKPOINT.FAILED);
     assert.match(cell.failure, /unable to open database file/);
   });
 });

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
 import type { JournalStore } from '../../../../engine/journal/journalStore.ts';
-import type { Beside } from '../../../../engine/journal/walSync.ts';
 import { Gateways } from '../../../../engine/shard/gateways.ts';
 import { ShardLoop } from '../../../../engine/shard/loop.ts';
 import { Outlet } from '../../../../engine/shard/outlet.ts';
@@ -59,40 +58,6 @@ test('a cancel that arrives during any check of a batch, the last one as well, i
     rig.runsThroughBatches(checks).cancel(ANN, 10);
     assert.equal(rig.runAll().indexOf('cancel 10'), checks, `after ${checks} checks`);
   }
-});
-
-test('while a batch is committed signatures of what waits are checked, and nothing runs, no cancel either', () => {
-  const rig = new Rig();
-  let slices = 0;
-  for (let order = 10; order < 20; order++) rig.place(BOB, order);
-  rig.runs(5);
-  rig.slicesToTake = 3;
-  rig.journal.isStaged = true;
-  rig.journal.commit = (beside) => {
-    rig.cancel(ANN, 99);
-    while (beside?.()) slices++;
-    rig.journal.isStaged = false;
-  };
-  rig.commit();
-  assert.deepEqual([slices, rig.slicesToTake, rig.takeRan().length], [3, 0, 5]);
-  assert.equal(rig.runAll()[0], 'cancel 99');
-});
-
-test('where few orders wait a commit has nothing beside it: waking a thread would take longer', () => {
-  const rig = new Rig();
-  const offered: boolean[] = [];
-  for (const waiting of [0, 3, 4]) {
-    for (let order = 0; order < waiting + 1; order++) rig.place(BOB, 100 * waiting + order);
-    rig.runs(1);
-    rig.journal.isStaged = true;
-    rig.journal.commit = (beside) => {
-      offered.push(beside !== undefined);
-      rig.journal.isStaged = false;
-    };
-    rig.commit();
-    rig.runAll();
-  }
-  assert.deepEqual(offered, [false, false, true]);
 });
 
 test('a cancel of an order that still waits runs right behind it', () => {
@@ -274,8 +239,6 @@ class Rig {
   dueMs = 0;
   /** Records that the markets which are being ended still need. */
   stepsLeft = 0;
-  /** The engine of this rig appends nothing by itself. */
-  readonly journal = { isStaged: false, commit: (_beside?: Beside): void => undefined };
   readonly #known = new Set<number>();
   readonly #producer: RingProducer;
   readonly #loop: ShardLoop;
@@ -307,7 +270,7 @@ class Rig {
     this.#loop = new ShardLoop({
       shard: 0,
       engine,
-      journal: this.journal as unknown as JournalStore,
+      journal: { isStaged: false } as JournalStore,
       progress: new Progress(Progress.create(1)),
       outlet: new Outlet(engine, new Gateways({ commandRing: ring, eventRing: createRingBuffer(4096) })),
       clock: { nowMs: () => this.#nowMs },
