@@ -18,6 +18,8 @@ import type { Lease, LogFacts, ReplicatedLog } from './log.ts';
 const ANSWERS_WITHIN_MS = 3000;
 /** Rows that a member reads in about a second. Nothing leads while the next leader reads what it lacks. */
 const MOST_BEHIND_ROWS = 5000;
+/** A member that has just started has reported by then. */
+const STARTS_WITHIN_MS = 2000;
 const ACCEPT_WITHIN_MS = 5000;
 const DONE_WITHIN_MS = 25_000;
 const LOOK_MS = 100;
@@ -42,7 +44,7 @@ export async function askHandOver(log: Asked, named: string | null, isForced: bo
   const facts = await log.facts();
   if (named === null || named !== lease.holder || lease.expiresInMs <= 0) {
     const to = named ?? furthestOf(facts, lease);
-    requireReady(facts, to);
+    await requireReady(log, to);
     const isNew = await log.askHandOver({ epoch: lease.epoch, to, isForced });
     const { handOver } = isNew ? { handOver: null } : await log.facts();
     if (!isNew && handOver?.to !== to)
@@ -129,14 +131,22 @@ function furthestOf({ members }: LogFacts, lease: Lease): string {
   return first.holder;
 }
 
-function requireReady({ members, end }: LogFacts, to: string): void {
-  const member = members.find(({ holder }) => holder === to);
-  if (member === undefined) throw new HandOverRefused(`there is no member ${to}: ${namesOf(members)}`);
-  if (member.silentMs > ANSWERS_WITHIN_MS) {
-    throw new HandOverRefused(`${to} has not answered for ${(member.silentMs / 1000).toFixed(0)} s`);
+async function requireReady(log: Asked, to: string): Promise<void> {
+  const startMs = performance.now();
+  for (;;) {
+    const { members, end } = await log.facts();
+    const member = members.find(({ holder }) => holder === to);
+    if (member === undefined) throw new HandOverRefused(`there is no member ${to}: ${namesOf(members)}`);
+    if (member.silentMs <= ANSWERS_WITHIN_MS) {
+      const behind = end - member.position;
+      if (behind > MOST_BEHIND_ROWS) throw new HandOverRefused(`${to} is ${behind} rows behind the end of the log`);
+      return;
+    }
+    if (performance.now() - startMs > STARTS_WITHIN_MS) {
+      throw new HandOverRefused(`${to} has not answered for ${(member.silentMs / 1000).toFixed(0)} s`);
+    }
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
-  const behind = end - member.position;
-  if (behind > MOST_BEHIND_ROWS) throw new HandOverRefused(`${to} is ${behind} rows behind the end of the log`);
 }
 
 function namesOf(members: readonly MemberStatus[]): string {
