@@ -2,7 +2,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { DatabaseStandby } from '../../shared/wire/clusterStatus.ts';
 import type { MemberStatus } from '../../shared/wire/threads.ts';
-import { clientOf } from '../replication/connection.ts';
+import { clientOf, giveUp } from '../replication/connection.ts';
 import type { Lease } from '../replication/log.ts';
 import { SQL } from '../replication/statements.ts';
 
@@ -51,7 +51,7 @@ const RIGHTS = `SELECT has_schema_privilege(current_schema(), 'CREATE') AS "mayC
 
 export async function lookAt(server: string, cluster: string, clock: Clock): Promise<ServerLook> {
   const client = clientOf(server, 'read');
-  const timer = setTimeout(() => void client.end().catch(() => {}), WITHIN_MS);
+  const timer = setTimeout(() => giveUp(client, new Error(`no answer within ${WITHIN_MS / 1000} s`)), WITHIN_MS);
   try {
     await client.connect();
     return await seenOf(client, cluster, clock);
@@ -61,7 +61,7 @@ export async function lookAt(server: string, cluster: string, clock: Clock): Pro
     return { problem: message || code || 'no answer' };
   } finally {
     clearTimeout(timer);
-    await client.end().catch(() => {});
+    giveUp(client);
   }
 }
 

@@ -12,10 +12,16 @@
  */
 import pg from 'pg';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
+import { THREAD_TIMING, type Timing } from './timing.ts';
 
-/** The time in which a server has to accept a connection; once one has, a better one has the second time for it. */
+/**
+ * The time in which a server has to accept a connection and say what it is; once one has, a better one has the second
+ * time for it.
+ */
 const CONNECT_MS = 1500;
 const BETTER_MS = 200;
+/** A server that takes no leave within this time is left without. */
+const CLOSE_MS = 1000;
 /** Of both sides: a peer that is gone is noticed after this time even if nothing is sent. */
 const KEEP_ALIVE_SEC = 1;
 
@@ -34,12 +40,14 @@ export class Connection {
   readonly timeline: number;
   readonly server: string;
   readonly #client: pg.Client;
+  readonly #timing: Timing;
   /** Statements that were sent, in order. */
   readonly #pending: Pending[] = [];
   #isGone = false;
 
-  constructor(client: pg.Client, server: string, { pid, timeline }: { pid: number; timeline: number }) {
+  constructor(client: pg.Client, server: string, { pid, timeline }: { pid: number; timeline: number }, timing: Timing) {
     this.#client = client;
+    this.#timing = timing;
     this.server = server;
     this.pid = pid;
     this.timeline = timeline;
@@ -82,7 +90,13 @@ export class Connection {
 
   /** Several statements without values, as one transaction. */
   async runScript(text: string): Promise<void> {
-    await this.#client.query(text);
+    const pending: Pending = { sinceMs: performance.now(), hasWarning: false };
+    this.#pending.push(pending);
+    try {
+      await this.#client.query(text);
+    } finally {
+      this.#pending.splice(this.#pending.indexOf(pending), 1);
+    }
   }
 
   /** The same as `run`, but a server that does not answer in time is given up with its connection. */
@@ -99,13 +113,16 @@ export class Connection {
   destroy(): void {
     if (this.#isGone) return;
     this.#isGone = true;
-    (this.#client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+    giveUp(this.#client);
   }
 
+  /** Statements that are underway are answered first, if they are within a second. */
   async close(): Promise<void> {
     if (this.#isGone) return;
     this.#isGone = true;
+    const endTimer = this.#timing.every(CLOSE_MS, () => giveUp(this.#client));
     await this.#client.end();
+    endTimer();
   }
 }
 
@@ -118,11 +135,13 @@ const TYPES = {
 export class Servers {
   readonly #urls: readonly string[];
   readonly #isUnreplicatedAllowed: boolean;
+  readonly #timing: Timing;
   #newestTimeline = 0;
 
-  constructor(url: string, isUnreplicatedAllowed: boolean) {
+  constructor(url: string, isUnreplicatedAllowed: boolean, timing: Timing = THREAD_TIMING) {
     this.#urls = serversOf(url);
     this.#isUnreplicatedAllowed = isUnreplicatedAllowed;
+    this.#timing = timing;
   }
 
   /** A connection to the server that can be written. */
@@ -131,18 +150,20 @@ export class Servers {
     const problems: string[] = [];
     let isChosen = false;
     const all: Promise<void>[] = [];
+    const newest = this.#newestTimeline;
     const first = new Promise<void>((resolve) => {
       for (const url of this.#urls) all.push(this.#connectTo(url, purpose).then(add, refuse));
       function add(connection: Connection): void {
         if (isChosen) connection.destroy();
         else found.push(connection);
-        resolve();
+        // SERVERS-1: after one that is abandoned the others have all their time.
+        if (connection.timeline >= newest) resolve();
       }
     });
     function refuse(error: Error): void {
       problems.push(error.message);
     }
-    await Promise.race([Promise.all(all), first.then(() => sleep(BETTER_MS))]);
+    await Promise.race([Promise.all(all), first.then(() => this.#timing.sleep(BETTER_MS))]);
     isChosen = true;
     found.sort((a, b) => b.timeline - a.timeline);
     const [best, ...others] = found;
@@ -167,20 +188,22 @@ export class Servers {
   async #connectTo(url: string, purpose: Purpose): Promise<Connection> {
     const server = serverName(url);
     const client = clientOf(url, purpose);
-    const timer = setTimeout(() => client.end(), CONNECT_MS);
+    const late = new Error(`no answer within ${CONNECT_MS / 1000} s`);
+    const endTimer = this.#timing.every(CONNECT_MS, () => giveUp(client, late));
     try {
       await client.connect();
       const facts = (await client.query<ServerFacts>(SERVER_FACTS)).rows[0]!;
       if (facts.is_standby) throw new Error('it is a standby');
       if (purpose === 'write') this.#requireReplicated(facts);
-      return new Connection(client, server, { pid: facts.pid, timeline: Number.parseInt(facts.timeline, 16) });
+      const timeline = Number.parseInt(facts.timeline, 16);
+      return new Connection(client, server, { pid: facts.pid, timeline }, this.#timing);
     } catch (error) {
-      client.end().catch(() => {});
+      giveUp(client);
       // An error of the network has several causes and no message of its own.
       const { message, code } = error as NodeJS.ErrnoException;
       throw new Error(`${server}: ${message || code}`);
     } finally {
-      clearTimeout(timer);
+      endTimer();
     }
   }
 
@@ -203,7 +226,6 @@ export function clientOf(url: string, purpose: Purpose): pg.Client {
   const client = new pg.Client({
     connectionString: strictly(url),
     application_name: 'exchange',
-    connectionTimeoutMillis: CONNECT_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_SEC * 1000,
     pipeline: true,
@@ -211,6 +233,15 @@ export function clientOf(url: string, purpose: Purpose): pg.Client {
   } as pg.ClientConfig);
   client.on('error', () => {});
   return client;
+}
+
+/**
+ * Ends a connection at once, whatever the server does: `end` of the driver waits for it. What is underway rejects with
+ * the reason.
+ */
+export function giveUp(client: pg.Client, reason?: Error): void {
+  const { stream } = (client as unknown as { connection: { stream: { destroy(reason?: Error): void } } }).connection;
+  stream.destroy(reason);
 }
 
 /** With the modes of TLS as libpq has them: the driver has others under the same names. */
@@ -231,8 +262,4 @@ function optionsFor(purpose: Purpose): string {
   return Object.entries(settings)
     .map(([name, value]) => `-c ${name}=${value}`)
     .join(' ');
-}
-
-function sleep(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms));
 }

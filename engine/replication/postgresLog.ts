@@ -294,6 +294,10 @@ export class PostgresLog implements ReplicatedLog {
       this.#connecting[purpose] = null;
     });
     const connection = await this.#connecting[purpose];
+    if (this.#isClosed) {
+      connection.destroy();
+      throw new Error('the log is closed');
+    }
     this.#connections[purpose] = connection;
     return connection;
   }

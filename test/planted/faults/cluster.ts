@@ -8,8 +8,30 @@ const SHIPPER = `${UNIT}/shipper.test.ts`;
 const MEMBER = `${UNIT}/member.test.ts`;
 const OUTBOXES = `${UNIT}/outboxes.test.ts`;
 const APPLIED = `${UNIT}/applied.test.ts`;
+const CONNECTION = `${UNIT}/connection.test.ts`;
 
 export const CLUSTER_FAULTS: readonly Fault[] = [
+  {
+    name: 'an abandoned primary that answers first keeps the newer one from being found',
+    file: 'engine/replication/connection.ts',
+    search: 'if (connection.timeline >= newest) resolve();',
+    replace: 'resolve();',
+    caughtBy: CONNECTION,
+  },
+  {
+    name: 'a member goes back to an abandoned primary',
+    file: 'engine/replication/connection.ts',
+    search: 'if (best.timeline < this.#newestTimeline) {',
+    replace: 'if (best.timeline < 0) {',
+    caughtBy: CONNECTION,
+  },
+  {
+    name: 'a warning of a commit is taken for that of the one behind it',
+    file: 'engine/replication/connection.ts',
+    search: 'const first = this.#pending[0];\n      if (first !== undefined) first.hasWarning = true;',
+    replace: 'const last = this.#pending.at(-1);\n      if (last !== undefined) last.hasWarning = true;',
+    caughtBy: CONNECTION,
+  },
   {
     name: 'commands overtake changes that wait for room in the log',
     file: 'gateway/shardlink/link.ts',
