@@ -108,5 +108,15 @@ export async function runOneAfterTheOther(group: string): Promise<void> {
     await endOfFile();
     endFile(file);
   }
+  endWithoutCleaningUp();
   end();
+}
+
+/**
+ * A process that has nothing left to do ends here. Node would free its environment first, and has been seen turning
+ * there for ever, waiting for a request that its loop did not have any more. What keeps a process from having nothing
+ * left to do is noticed as before.
+ */
+function endWithoutCleaningUp(): void {
+  process.on('exit', () => process.exit());
 }
