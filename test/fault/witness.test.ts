@@ -10,10 +10,15 @@ import { Witness } from '../support/witness.ts';
 
 const SEED = 20_261_128;
 const COMMANDS = 60;
+/** So many that a client reads a market in which it has several orders. */
+const COMMANDS_MEANWHILE = 150;
 const ORDER = /^\/v1\/orders\/0x[0-9a-f]{64}$/;
 const TRADES = /^\/v1\/user\/trades\/v2/;
 const BALANCES = /^\/v1\/user\/balances/;
 const OPEN_ORDERS = /^\/v1\/orders\/open\//;
+const AMEND = /^\/v1\/orders\/0x[0-9a-f]{64}\/amend$/;
+const CLAIM = /^\/v1\/user\/positions\/([^/]*)\/claim$/;
+const NOBODY = '00000000-0000-7000-8000-000000000000';
 
 /** The first answer of this kind that `change` does not leave as it is. */
 function once(form: RegExp, change: (body: Json) => Json): Lie {
@@ -98,12 +103,137 @@ const LIES: Readonly<Record<string, { readonly lie: () => Lie; readonly finds: R
   },
 };
 
+/** Lies that are told while clients trade, over HTTP and on streams. */
+const LIES_MEANWHILE: Readonly<Record<string, { readonly tell: (liar: Liar) => void; readonly finds: RegExp }>> = {
+  'an older state is read at the leader': {
+    tell: (liar) => {
+      liar.lie = once(OPEN_ORDERS, (orders) => (orders.length < 2 ? null : []));
+    },
+    finds: /0 ms stale, are not explained by the history/,
+  },
+  'a standby is staler than it says': {
+    tell: (liar) => {
+      const lie = once(OPEN_ORDERS, (orders) => (orders.length < 2 ? null : []));
+      liar.lie = (asked, answer) => {
+        const told = lie(asked, answer);
+        return told && { ...told, headers: { 'x-svc-role': 'standby', 'x-svc-stale-ms': '1' } };
+      };
+    },
+    finds: /1 ms stale, are not explained by the history/,
+  },
+  'what is left of an order is read wrong': {
+    tell: (liar) => {
+      liar.lie = once(OPEN_ORDERS, (orders) =>
+        orders.length === 0
+          ? null
+          : [{ ...orders[0], remaining: String(Number(orders[0].remaining) + 1) }, ...orders.slice(1)],
+      );
+    },
+    finds: /are not explained by the history/,
+  },
+  'a private frame is lost': { tell: (liar) => frameOnce(liar, () => null), finds: /came in the place of/ },
+  'a private frame comes twice': {
+    tell: (liar) =>
+      frameOnce(liar, (frame, before) => (before === null ? frame : { ...frame, user_sequence: before.user_sequence })),
+    finds: /came in the place of/,
+  },
+  'a private frame is another one when it is sent again': {
+    tell: (liar) => frameOnce(liar, (frame) => ({ ...frame, timestamp: frame.timestamp - 1 })),
+    finds: /is another one than before/,
+  },
+  'a request with a key has another answer again': {
+    tell: (liar) => {
+      const answers = new Map<string, number>();
+      let isTold = false;
+      liar.lie = ({ key }, { status, body }) => {
+        const times = (answers.get(key ?? '') ?? 0) + 1;
+        answers.set(key ?? '', times);
+        if (isTold || key === undefined || times === 1 || status !== 200) return null;
+        isTold = true;
+        return { body: { ...body, total: 99, order_id: NOBODY } };
+      };
+    },
+    finds: /with its key again has the same answer/,
+  },
+  'an order is replaced, and stays as well': {
+    tell: (liar) => {
+      const replaced = new Set<string>();
+      let isTold = false;
+      liar.lie = ({ method, path }, { status, body }) => {
+        if (status === 200 && body.cancelled_order_hash !== undefined) replaced.add(body.cancelled_order_hash);
+        if (isTold || method !== 'GET' || status !== 200 || !ORDER.test(path) || !replaced.has(body.order_hash))
+          return null;
+        isTold = true;
+        return { body: { ...body, status: 'open' } };
+      };
+    },
+    finds: /its cancel was acknowledged/,
+  },
+  'a replacement that was refused takes place': {
+    tell: (liar) => {
+      let isTold = false;
+      liar.lie = ({ method, path }, { status }) => {
+        if (isTold || method !== 'PUT' || !AMEND.test(path) || status !== 200) return null;
+        isTold = true;
+        return { status: 400, body: { code: 'INVALID_LOT', error: 'invalid lot', details: {} } };
+      };
+    },
+    finds: /nobody asked|was refused and is there/,
+  },
+  'a row of a batch is acknowledged that was refused': {
+    tell: (liar) => {
+      const isBatch = (method: string, path: string): boolean => method === 'POST' && path === '/v1/orders/batch';
+      let told: string | null = null;
+      liar.lie = ({ method, path }, { status, body }) => {
+        if (told === null && isBatch(method, path) && status === 200) {
+          const row = body.results.find((each: Json) => each.status === 'success' && each.response.status === 'open');
+          told = row?.order_hash ?? null;
+        }
+        const isTold = method === 'GET' && told !== null && path === `/v1/orders/${told}`;
+        return isTold ? { status: 404, body: { code: 'NOT_FOUND', error: 'not found', details: {} } } : null;
+      };
+    },
+    finds: /was acknowledged and is gone|is between orders that were sent/,
+  },
+  'what was claimed can be claimed again': {
+    tell: (liar) => {
+      let claimed: string | null = null;
+      liar.lie = ({ method, path }, { status, body }) => {
+        const [, market] = CLAIM.exec(path) ?? [];
+        if (method === 'POST' && status === 200 && market !== undefined) claimed ??= market;
+        if (method !== 'GET' || path !== '/v1/user/redeemable' || claimed === null || body.length > 1) return null;
+        return { body: [...body, { market_id: claimed }] };
+      };
+    },
+    finds: /can be claimed again/,
+  },
+};
+
+/** One private frame, when it was sent before; what has no number is passed on. */
+function frameOnce(liar: Liar, change: (frame: Json, before: Json | null) => Json | null): void {
+  const seen = new Set<string>();
+  let isTold = false;
+  let before: Json | null = null;
+  liar.frameLie = (text) => {
+    const frame: Json = JSON.parse(text);
+    if (isTold || frame.user_sequence === undefined) return text;
+    const isAgain = seen.has(text);
+    seen.add(text);
+    const changed = isAgain ? change(frame, before) : frame;
+    before = frame;
+    if (changed === frame) return text;
+    isTold = true;
+    return changed === null ? null : JSON.stringify(changed);
+  };
+}
+
 test(`what was acknowledged passes (SEED=${SEED})`, async (t) => {
   const witness = await Witness.create(await Liar.start(t, await sharedServer()), SEED);
   for (let round = 0; round < 2; round++) {
     await witness.trade({ commands: COMMANDS });
     await witness.check();
   }
+  assert.ok(witness.checked.reads > 5 && witness.checked.repeats > 5, JSON.stringify(witness.checked));
 });
 
 for (const [what, { lie, finds }] of Object.entries(LIES)) {
@@ -114,5 +244,18 @@ for (const [what, { lie, finds }] of Object.entries(LIES)) {
     liar.lie = lie();
     await assert.rejects(witness.check(), finds);
     assert.equal(liar.lies, 1);
+  });
+}
+
+for (const [what, { tell, finds }] of Object.entries(LIES_MEANWHILE)) {
+  test(`it is found when ${what}`, async (t) => {
+    const liar = await Liar.start(t, await sharedServer());
+    const witness = await Witness.create(liar, SEED);
+    tell(liar);
+    await assert.rejects(async () => {
+      await witness.trade({ commands: COMMANDS_MEANWHILE });
+      await witness.check();
+    }, finds);
+    assert.ok(liar.lies > 0);
   });
 }

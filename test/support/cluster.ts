@@ -13,6 +13,7 @@ import { type Answer, type Scope, TestServer } from './server.ts';
 
 const MASTER_KEY = '5a'.repeat(32);
 const SHARDS = 2;
+const ANSWERS_WITHIN_MS = 1000;
 type Environment = Record<string, string>;
 
 class Member extends TestServer {
@@ -27,6 +28,14 @@ class Member extends TestServer {
 
   begin(): Promise<void> {
     return this.start(this.env);
+  }
+
+  async isFollowing(): Promise<boolean> {
+    if (!this.isRunning) return false;
+    const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+    const answer = await fetch(`${this.baseUrl}/ready`, { signal }).catch(() => null);
+    const readiness = answer?.status === 200 ? ((await answer.json()) as { role?: string }) : null;
+    return readiness?.role === 'standby';
   }
 
   /** Null while it does not answer. */
@@ -85,6 +94,12 @@ class Cluster extends TestServer {
       return false;
     });
     return this.#leader;
+  }
+
+  /** The leader, and the standbys that follow: one that hangs is none. */
+  override async places(): Promise<readonly TestServer[]> {
+    const following = await Promise.all(this.standbys.map((member) => member.isFollowing()));
+    return [this.#leader, ...this.standbys.filter((_, at) => following[at])];
   }
 
   /** Resolves once the standby shows what the log holds now. */

@@ -4,10 +4,13 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { AdminClient } from '../../shared/client/admin.ts';
 import { type Answer, type Json, type Scope, TestServer } from './server.ts';
+import { StreamProxy } from './streamProxy.ts';
 
-type Changed = { readonly status?: number; readonly body: Json };
+type Changed = { readonly status?: number; readonly body: Json; readonly headers?: Record<string, string> };
+/** `key`: its Idempotency-Key. */
+type Asked = { readonly method: string; readonly path: string; readonly key: string | undefined };
 /** Null leaves an answer as it is. */
-export type Lie = (asked: { method: string; path: string }, answer: { status: number; body: Json }) => Changed | null;
+export type Lie = (asked: Asked, answer: { status: number; body: Json }) => Changed | null;
 
 const HOP = /^(host|connection|content-length|transfer-encoding|accept-encoding)$/;
 
@@ -16,14 +19,24 @@ export class Liar extends TestServer {
   lies = 0;
   lie: Lie = () => null;
   readonly #server: TestServer;
+  readonly #streams: StreamProxy;
   readonly #http = createServer((request, response) => {
-    void this.#answer(request).then(({ status, body }) => {
-      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+    void this.#answer(request).then(({ status, body, headers = {} }) => {
+      response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
     });
   });
 
+  /** Decides about the frames of streams: the text of one, or null where it is lost. */
+  frameLie: (text: string) => string | null = (text) => text;
+
   static async start(scope: Scope, server: TestServer): Promise<Liar> {
-    const liar = new Liar(server);
+    const streams = await StreamProxy.start(scope, () => server.baseUrl);
+    const liar = new Liar(server, streams);
+    streams.fate = (text) => {
+      const told = liar.frameLie(text);
+      if (told !== text) liar.lies++;
+      return told;
+    };
     liar.#http.listen(0, '127.0.0.1');
     await once(liar.#http, 'listening');
     scope.after(() => {
@@ -33,9 +46,14 @@ export class Liar extends TestServer {
     return liar;
   }
 
-  private constructor(server: TestServer) {
+  private constructor(server: TestServer, streams: StreamProxy) {
     super(server.dataDir);
     this.#server = server;
+    this.#streams = streams;
+  }
+
+  override get streamUrl(): string {
+    return this.#streams.baseUrl;
   }
 
   override get baseUrl(): string {
@@ -58,7 +76,7 @@ export class Liar extends TestServer {
     return { status: response.status, headers: response.headers, body: await response.json() };
   }
 
-  async #answer(request: IncomingMessage): Promise<{ status: number; body: Json }> {
+  async #answer(request: IncomingMessage): Promise<Changed & { readonly status: number }> {
     const { method = 'GET', url: path = '/' } = request;
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk);
@@ -67,7 +85,7 @@ export class Liar extends TestServer {
     const response = await fetch(this.#server.baseUrl + path, { method, headers, body });
     const text = await response.text();
     const honest = { status: response.status, body: text === '' ? null : JSON.parse(text) };
-    const changed = this.lie({ method, path }, honest);
+    const changed = this.lie({ method, path, key: request.headers['idempotency-key'] as string | undefined }, honest);
     if (changed === null) return honest;
     this.lies++;
     return { ...honest, ...changed };

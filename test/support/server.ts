@@ -57,8 +57,18 @@ export class TestServer {
     return this.#adminUrl;
   }
 
+  /** Where streams are opened. */
+  get streamUrl(): string {
+    return this.baseUrl;
+  }
+
   get isRunning(): boolean {
     return this.#process !== null;
+  }
+
+  /** Everywhere that reads are answered at the moment: of a cluster at each member. */
+  async places(): Promise<readonly TestServer[]> {
+    return [this];
   }
 
   /** Of the running process, so that a tracer can attach to it. */

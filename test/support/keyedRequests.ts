@@ -1,0 +1,81 @@
+/**
+ * Requests with an `Idempotency-Key` that a client repeats: one whose answer was lost is asked again and carried out
+ * once, and one that was answered has the same answer, at whatever leader (RULES.md 6.7, 18.3).
+ */
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { ApiError } from '../../shared/client/http.ts';
+import { eventually } from './eventually.ts';
+
+type Asked<T> = {
+  readonly what: string;
+  readonly send: (key: string) => Promise<T>;
+  readonly onDone: (answer: T) => void;
+  readonly onRefused: (error: ApiError) => void;
+};
+
+type Kept = { readonly what: string; readonly again: () => Promise<void>; answer: string | null };
+
+/** Nothing was done, and the key is free or not known yet: the same request is sent again. */
+const NOT_FINAL = new Set([
+  'ENGINE_BUSY',
+  'RATE_LIMITED',
+  'NOT_MATCHING_LEADER',
+  'PLATFORM_PAUSED',
+  'SETTLEMENT_UNHEALTHY',
+  'OUTCOME_UNKNOWN',
+  'IDEMPOTENCY_KEY_IN_PROGRESS',
+]);
+/** Requests of a round that are sent again although they were answered. */
+const REPEATED = 8;
+
+export class KeyedRequests {
+  #kept: Kept[] = [];
+
+  /** Sends it for the first time. It rejects as `send` does; a refusal that is not final is no answer. */
+  async first<T>({ what, send, onDone, onRefused }: Asked<T>): Promise<T> {
+    const key = randomUUID();
+    const kept: Kept = {
+      what,
+      answer: null,
+      again: async () => {
+        const [answer, settle] = await eventually(`the answer to ${what}`, async () => {
+          try {
+            const found = await send(key);
+            return [textOf(found), () => onDone(found)] as const;
+          } catch (error) {
+            if (!(error instanceof ApiError)) throw error;
+            return !NOT_FINAL.has(error.code) && ([textOf(error), () => onRefused(error)] as const);
+          }
+        });
+        if (kept.answer !== null) assert.equal(answer, kept.answer, `${what} with its key again has the same answer`);
+        else settle();
+        kept.answer = answer;
+      },
+    };
+    this.#kept.push(kept);
+    try {
+      const found = await send(key);
+      kept.answer = textOf(found);
+      return found;
+    } catch (error) {
+      if (error instanceof ApiError && !NOT_FINAL.has(error.code)) kept.answer = textOf(error);
+      throw error;
+    }
+  }
+
+  /** After a restart or a takeover. @returns how many there were. */
+  async repeat(): Promise<number> {
+    const kept = this.#kept;
+    this.#kept = [];
+    const answered = kept.filter(({ answer }) => answer !== null).slice(-REPEATED);
+    const again = [...kept.filter(({ answer }) => answer === null), ...answered];
+    for (const each of again) await each.again();
+    return again.length;
+  }
+}
+
+/** Of a refusal that no shard has made only status and code are kept. */
+function textOf(answer: unknown): string {
+  return answer instanceof ApiError ? `${answer.status} ${answer.code}` : JSON.stringify(answer);
+}

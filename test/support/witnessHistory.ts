@@ -1,0 +1,243 @@
+/**
+ * The private frames of one account, which are the history of its orders, and its reads of its open orders meanwhile.
+ *
+ * Every place of an exchange has to send the same frames with the same numbers, one after the other (RULES.md 8.9,
+ * 18.3). A read of the open orders of a market is explained when it is the state after some frame of the history:
+ *
+ *   history   1 ── 2 ── 3 ── 4 ── 5 ── 6 ── 7 ── 8
+ *                       └──── one of these ────┘
+ *                 the last that was known      the last that had happened
+ *                 so long before as it says    when the answer came
+ *
+ * A leader says nothing, so what was known when it was asked counts; a standby says how stale its answer may be
+ * (RULES.md 18.4, 18.14).
+ */
+import assert from 'node:assert/strict';
+import { isDeepStrictEqual } from 'node:util';
+import { eventually } from './eventually.ts';
+import type { Json } from './server.ts';
+import { StreamClient } from './streamClient.ts';
+
+type Frame = {
+  readonly number: number;
+  readonly text: string;
+  readonly market: string;
+  readonly hash: string;
+  readonly isOpen: boolean;
+  readonly remaining: string;
+  readonly tokens: number;
+  /** When it happened, by the leader's clock, and when it was seen first. Members and clients have one clock here. */
+  readonly happenedMs: number;
+  receivedMs: number;
+};
+
+/** The remainder of each open order. */
+export type OpenOrders = Map<string, string>;
+
+type Read = {
+  readonly place: string;
+  readonly market: string;
+  readonly askedMs: number;
+  readonly answeredMs: number;
+  readonly staleMs: number;
+  readonly open: OpenOrders;
+};
+
+type Acknowledged = { readonly hash: string; readonly isClosed: boolean; readonly atMs: number };
+type Place = { readonly streamUrl: string };
+/** A signature opens one connection. */
+type Sign = () => Record<string, string>;
+
+/** Each side of a difference of two times is rounded to a millisecond. */
+const ROUNDED_MS = 2;
+
+export class AccountHistory {
+  readonly #title: string;
+  /** Since the last check, in order; and the state before. */
+  readonly #frames: Frame[] = [];
+  readonly #before = new Map<string, OpenOrders>();
+  #firstNumber = 1;
+  readonly #reads: Read[] = [];
+  readonly #acknowledged: Acknowledged[] = [];
+  readonly #filled = new Map<string, number>();
+  readonly #streams: Stream[] = [];
+
+  constructor(title: string) {
+    this.#title = title;
+  }
+
+  /** Follows the frames of this place from now on, as long as it is there. */
+  async follow(place: Place, sign: Sign): Promise<void> {
+    this.#streams.push(await this.#open(place, sign, this.#next - 1));
+  }
+
+  unfollow(): void {
+    for (const stream of this.#streams.splice(0)) stream.end();
+  }
+
+  acknowledged(hash: string, isClosed: boolean): void {
+    this.#acknowledged.push({ hash, isClosed, atMs: Date.now() });
+  }
+
+  read(read: Omit<Read, 'answeredMs' | 'open'>, orders: readonly Json[]): void {
+    const open = new Map(orders.map(({ order_hash, remaining }) => [String(order_hash), String(remaining)]));
+    this.#reads.push({ ...read, answeredMs: Date.now(), open });
+  }
+
+  /** Everything that this place sends, which is what every other has sent, until nothing else is open than this. */
+  async compare(place: Place, sign: Sign, open: ReadonlyMap<string, OpenOrders>): Promise<void> {
+    const stream = await this.#open(place, sign, this.#firstNumber - 1);
+    await eventually(`the last private frames of ${this.#title} at ${place.streamUrl}`, async () => {
+      stream.requireWell();
+      return (
+        stream.last >= this.#next - 1 && [...open].every(([id, orders]) => isDeepStrictEqual(this.#last(id), orders))
+      );
+    });
+    stream.end();
+  }
+
+  #last(market: string): OpenOrders {
+    const state = new Map(this.#openIn(market));
+    for (const frame of this.#frames) if (frame.market === market) apply(state, frame);
+    return state;
+  }
+
+  /** Every read is explained. @returns how many there were. */
+  check(): number {
+    for (const read of this.#reads) this.#explain(read);
+    const reads = this.#reads.length;
+    for (const frame of this.#frames) apply(this.#openIn(frame.market), frame);
+    this.#firstNumber = this.#next;
+    for (const list of [this.#frames, this.#reads, this.#acknowledged]) list.length = 0;
+    return reads;
+  }
+
+  /** Tokens of the order in fills. */
+  filledOf(hash: string): number {
+    return this.#filled.get(hash) ?? 0;
+  }
+
+  get #next(): number {
+    return this.#firstNumber + this.#frames.length;
+  }
+
+  #open(place: Place, sign: Sign, since: number): Promise<Stream> {
+    return eventually(`a stream at ${place.streamUrl}`, () =>
+      Stream.open(place, sign(), since, (text, number, atMs) => this.#take(text, number, atMs)).catch((error) => {
+        // A signature of the second of a start is refused.
+        if (!/response: 401/.test(String(error))) throw error;
+        return false as const;
+      }),
+    );
+  }
+
+  /** @param expected the number that follows on this connection */
+  #take(text: string, expected: number, atMs: number): boolean {
+    const { channel, user_sequence: number, timestamp, data } = JSON.parse(text);
+    if (number === undefined) return false;
+    const title = `${this.#title}: private frame ${number}`;
+    assert.equal(number, expected, `${title} came in the place of ${expected}`);
+    const known = this.#frames[number - this.#firstNumber];
+    if (known !== undefined) {
+      assert.equal(text, known.text, `${title} is another one than before`);
+      known.receivedMs = Math.min(known.receivedMs, atMs);
+      return true;
+    }
+    assert.equal(number, this.#next, `${title} follows the last one that was seen`);
+    const tokens = channel === 'fill' ? Number(data.token_quantity_atomic) : 0;
+    this.#frames.push({
+      number,
+      text,
+      market: data.market_id,
+      hash: data.order_hash,
+      isOpen: data.status === 'open' || data.status === 'partially_filled',
+      remaining: data.remaining,
+      tokens,
+      happenedMs: timestamp,
+      receivedMs: atMs,
+    });
+    this.#filled.set(data.order_hash, this.filledOf(data.order_hash) + tokens);
+    return true;
+  }
+
+  #explain(read: Read): void {
+    const { market, askedMs, answeredMs, staleMs, open, place } = read;
+    const knownMs = askedMs - staleMs - ROUNDED_MS;
+    const least = this.#leastAt(knownMs);
+    const state = new Map(this.#openIn(market));
+    let isExplained = least < this.#firstNumber && isDeepStrictEqual(state, open);
+    for (const frame of this.#frames) {
+      if (isExplained || frame.happenedMs > answeredMs + ROUNDED_MS) break;
+      if (frame.market === market) apply(state, frame);
+      isExplained = frame.number >= least && state.size === open.size && isDeepStrictEqual(state, open);
+    }
+    const found = JSON.stringify([...open]);
+    const what = `${this.#title}: the open orders ${found} of market ${market} at ${place}`;
+    assert.ok(isExplained, `${what}, ${staleMs} ms stale, are not explained by the history after frame ${least}`);
+  }
+
+  /** The number of the last frame that was known by then: it had come, or what it says had been answered. */
+  #leastAt(knownMs: number): number {
+    const answered = this.#acknowledged.filter(({ atMs }) => atMs <= knownMs);
+    const placed = new Set(answered.map(({ hash }) => hash));
+    const closed = new Set(answered.filter(({ isClosed }) => isClosed).map(({ hash }) => hash));
+    const seen = new Set<string>();
+    let least = 0;
+    for (const { number, hash, isOpen, receivedMs } of this.#frames) {
+      const isFirst = !seen.has(hash);
+      seen.add(hash);
+      if (receivedMs <= knownMs || (isFirst && placed.has(hash)) || (!isOpen && closed.has(hash))) least = number;
+    }
+    return least;
+  }
+
+  #openIn(market: string): OpenOrders {
+    const open = this.#before.get(market) ?? new Map<string, string>();
+    this.#before.set(market, open);
+    return open;
+  }
+}
+
+function apply(open: OpenOrders, { hash, isOpen, remaining }: Frame): void {
+  if (isOpen) open.set(hash, remaining);
+  else open.delete(hash);
+}
+
+type Take = (text: string, expected: number, atMs: number) => boolean;
+
+/** One connection, which brings the frames after a number. */
+class Stream {
+  /** The number of its last frame. */
+  last: number;
+  readonly #client: StreamClient;
+  #problem: unknown = null;
+
+  static async open({ streamUrl }: Place, headers: Record<string, string>, since: number, take: Take): Promise<Stream> {
+    const client = await StreamClient.open({ after: () => {} }, streamUrl, headers);
+    const stream = new Stream(client, since, take);
+    await client.subscribe({ user: true, user_since: since });
+    return stream;
+  }
+
+  private constructor(client: StreamClient, since: number, take: Take) {
+    this.#client = client;
+    this.last = since;
+    client.socket.on('message', (data) => {
+      if (this.#problem !== null) return;
+      try {
+        if (take(String(data), this.last + 1, Date.now())) this.last++;
+      } catch (error) {
+        this.#problem = error;
+      }
+    });
+  }
+
+  requireWell(): void {
+    if (this.#problem !== null) throw this.#problem;
+  }
+
+  end(): void {
+    this.#client.end();
+    this.requireWell();
+  }
+}
