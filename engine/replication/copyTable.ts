@@ -3,8 +3,10 @@
  * the parts of the copy, of which few are there at a time. Members speak to the database alone, so one that may read
  * the log may join, and no other door has to be open.
  *
- * Invariant:
+ * Invariants:
  *   COPYTABLE-1  The parts of an attempt come from one giver. A member that gets no more of them begins another one.
+ *   COPYTABLE-2  The side that is left deletes the parts of an attempt that is over, or the next member that asks for a
+ *                copy does. None are added to it.
  */
 import type { Statement } from './connection.ts';
 
@@ -78,7 +80,11 @@ const AGO = `clock_timestamp() - $4::int * interval '1 millisecond'`;
 const SQL = {
   ask: statement(
     'askCopy',
-    `INSERT INTO exchange_join (cluster, holder, attempt, asked_at, seen_at, giver, given_at, problem)
+    `WITH others AS (
+       DELETE FROM exchange_copy WHERE cluster = $1
+         AND attempt NOT IN (SELECT attempt FROM exchange_join WHERE cluster = $1 AND holder <> $2)
+     )
+     INSERT INTO exchange_join (cluster, holder, attempt, asked_at, seen_at, giver, given_at, problem)
      VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp(), '', clock_timestamp(), '')
      ON CONFLICT (cluster, holder) DO UPDATE SET attempt = excluded.attempt, asked_at = excluded.asked_at,
        seen_at = excluded.seen_at, giver = '', given_at = excluded.given_at, problem = ''`,
@@ -103,7 +109,8 @@ const SQL = {
   ),
   put: statement(
     'putCopy',
-    'INSERT INTO exchange_copy (cluster, attempt, part, name, bytes) VALUES ($1, $2, $3, $4, $5)',
+    `INSERT INTO exchange_copy (cluster, attempt, part, name, bytes) SELECT $1, $2, $3::bigint, $4, $5::bytea
+     WHERE EXISTS (SELECT FROM exchange_join WHERE cluster = $1 AND attempt = $2)`,
   ),
   fail: statement(
     'failCopy',

@@ -31,6 +31,8 @@ type GivingOptions = {
   readonly copyControl: (path: string, atLeast: number) => Promise<void>;
 };
 
+/** Copies of databases on their way: worthless once the giver has ended. */
+export const GIVING_FOLDER = 'giving';
 const PART_BYTES = 512 << 10;
 const MOST_WAITING = 16;
 const POLL_MS = 20;
@@ -49,7 +51,7 @@ export class Giving {
 
   constructor(options: GivingOptions) {
     this.#options = options;
-    this.#temporary = join(options.directory, 'giving');
+    this.#temporary = join(options.directory, GIVING_FOLDER);
   }
 
   /** GIVING-2 */

@@ -22,7 +22,8 @@ const { attempt } = options;
 try {
   await new Giving({ ...options, table, copyControl }).run();
 } catch (error) {
-  if (!(error instanceof NotWantedError)) await fail(attempt, error as Error);
+  if (error instanceof NotWantedError) await table.end(attempt);
+  else await fail(attempt, error as Error);
 }
 await connection.close();
 port.close();

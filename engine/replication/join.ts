@@ -17,7 +17,7 @@ import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { CopyTable, type Reader } from './copyTable.ts';
-import { CopyWriter, finishJoining, type JoiningDirectory } from './joiningFiles.ts';
+import { CopyWriter, finishJoining, isWhole, type JoiningDirectory } from './joiningFiles.ts';
 import type { ReplicatedLog } from './log.ts';
 
 type JoinOptions = JoiningDirectory & {
@@ -46,6 +46,8 @@ export async function joinByCopy(options: JoinOptions): Promise<string | null> {
       finishJoining(options.directory);
       return giver;
     } catch (error) {
+      // A copy that is whole and only partly in its place is moved on by the next start.
+      if (isWhole(options.directory)) throw error;
       if (options.isStopped()) break;
       if (tries % 10 === 0) options.onNews(`the copy is begun anew: ${(error as Error).message}`);
       rmSync(join(options.directory, 'joining'), { recursive: true, force: true });
@@ -77,9 +79,10 @@ class Copying {
     const writer = new CopyWriter(this.#options);
     try {
       await this.#copy(writer);
-      this.#giver = (await this.#table.joining(this.#attempt))?.giver ?? this.#giver;
+      const joined = await this.#table.joining(this.#attempt).catch(() => null);
+      this.#giver = joined?.giver ?? this.#giver;
     } finally {
-      writer.close();
+      writer.abandon();
       await this.#table.end(this.#attempt).catch(() => {});
     }
     return this.#giver;

@@ -77,11 +77,16 @@ export function setStateAside(directory: string, time: string): string | null {
   return names.length > 0 ? aside : null;
 }
 
+/** Every file of the copy is there, durably. */
+export function isWhole(directory: string): boolean {
+  return existsSync(join(directory, FOLDER, WHOLE));
+}
+
 /** JOININGFILES-1. Moves a copy that is whole to its place, and removes one that is not. */
 export function finishJoining(directory: string): void {
   const folder = join(directory, FOLDER);
   if (!existsSync(folder)) return;
-  if (existsSync(join(folder, WHOLE))) {
+  if (isWhole(directory)) {
     for (const name of stateIn(folder)) renameSync(join(folder, name), join(directory, name));
     syncDirectory(directory);
   }
@@ -132,9 +137,13 @@ export class CopyWriter {
     return false;
   }
 
-  /** The attempt is over. */
-  close(): void {
-    this.#close();
+  /** The attempt is over. What was not finished is worthless, so a disk that takes nothing of it does not matter. */
+  abandon(): void {
+    try {
+      this.#close();
+    } catch {
+      // Its files are deleted, and nothing has them open any more.
+    }
   }
 
   async #openJournal(shard: number): Promise<JournalCopy> {
@@ -144,12 +153,16 @@ export class CopyWriter {
   }
 
   #close(): void {
-    this.#journal?.close();
+    const [journal, fd] = [this.#journal, this.#fd];
     this.#journal = null;
-    if (this.#fd < 0) return;
-    fsyncSync(this.#fd);
-    closeSync(this.#fd);
     this.#fd = -1;
+    journal?.close();
+    if (fd < 0) return;
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
   }
 
   /** JOININGFILES-1 */

@@ -3,12 +3,13 @@
  * member's files, because it has none or because the log does not reach back to its own.
  * Owner: the replication thread.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { RecordError } from '../../shared/records/bytes.ts';
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { Reader } from './copyTable.ts';
+import { GIVING_FOLDER } from './giving.ts';
 import { joinByCopy } from './join.ts';
 import { CONTROL_FILE, finishJoining, reasonToJoin, setStateAside } from './joiningFiles.ts';
 import type { ReplicatedLog } from './log.ts';
@@ -26,6 +27,8 @@ type PrepareOptions = DirectoryToPrepare & {
 export async function prepareDirectory(options: PrepareOptions): Promise<string[]> {
   const { log, directory, records } = options;
   if (existsSync(directory)) finishJoining(directory);
+  // This member may have ended while it gave a copy, and another one gives the next.
+  rmSync(join(directory, GIVING_FOLDER), { recursive: true, force: true });
   const isMember = existsSync(join(directory, CONTROL_FILE));
   const isFirst = !isMember && !(await log.ends()).some(({ stream }) => stream === STREAM.CONTROL);
   if (isFirst) return [];
