@@ -131,22 +131,23 @@ function furthestOf({ members }: LogFacts, lease: Lease): string {
   return first.holder;
 }
 
+/** A member that was not there, or far behind, may only just have started. */
 async function requireReady(log: Asked, to: string): Promise<void> {
   const startMs = performance.now();
   for (;;) {
-    const { members, end } = await log.facts();
-    const member = members.find(({ holder }) => holder === to);
-    if (member === undefined) throw new HandOverRefused(`there is no member ${to}: ${namesOf(members)}`);
-    if (member.silentMs <= ANSWERS_WITHIN_MS) {
-      const behind = end - member.position;
-      if (behind > MOST_BEHIND_ROWS) throw new HandOverRefused(`${to} is ${behind} rows behind the end of the log`);
-      return;
-    }
-    if (performance.now() - startMs > STARTS_WITHIN_MS) {
-      throw new HandOverRefused(`${to} has not answered for ${(member.silentMs / 1000).toFixed(0)} s`);
-    }
+    const problem = problemOf(await log.facts(), to);
+    if (problem === null) return;
+    if (performance.now() - startMs > STARTS_WITHIN_MS) throw new HandOverRefused(problem);
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
+}
+
+function problemOf({ members, end }: LogFacts, to: string): string | null {
+  const member = members.find(({ holder }) => holder === to);
+  if (member === undefined) throw new HandOverRefused(`there is no member ${to}: ${namesOf(members)}`);
+  if (member.silentMs > ANSWERS_WITHIN_MS) return `${to} has not answered for ${(member.silentMs / 1000).toFixed(0)} s`;
+  const behind = end - member.position;
+  return behind > MOST_BEHIND_ROWS ? `${to} is ${behind} rows behind the end of the log` : null;
 }
 
 function namesOf(members: readonly MemberStatus[]): string {

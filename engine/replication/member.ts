@@ -174,6 +174,8 @@ export class Member {
       this.#appliedBefore = applied;
       this.#position = position;
       await this.#last.requireThere();
+      // A member that is shown as a standby has reported, so the lead may be handed over to it.
+      await this.#log.report(applied);
     });
     this.#applied.apply(this.#appliedBefore, this.#appliedBefore);
     this.#applied.numbered(this.#position);
@@ -369,7 +371,9 @@ export class Member {
       isRunning = true;
       await Promise.resolve()
         .then(run)
-        .catch((error: Error) => this.#note(error));
+        .catch(({ message }: Error) => {
+          this.#problem = message;
+        });
       isRunning = false;
     };
     this.#timers.push(this.#timing.every(periodMs, () => void turn()));
@@ -390,10 +394,6 @@ export class Member {
 
   #rethrow(error: unknown): void {
     if (error instanceof NotAMemberError) throw error;
-    this.#note(error as Error);
-  }
-
-  #note({ message }: Error): void {
-    this.#problem = message;
+    this.#problem = (error as Error).message;
   }
 }
