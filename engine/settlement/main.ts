@@ -16,6 +16,7 @@ import { Progress } from '../../shared/wire/progress.ts';
 import { Replication } from '../../shared/wire/replication.ts';
 import type {
   FollowedRow,
+  SettlementHealth,
   SettlementMessage,
   SettlementOptions,
   SettlementRequest,
@@ -61,6 +62,7 @@ const file = new SettlementFile({
   db: openSettlementDb(options.settlementDbPath),
   memory: cluster && new Replication(cluster.memory),
   nowMs: () => Date.now(),
+  onWaiting: reportWaiting,
 });
 const { database: db, nowMs } = file;
 const news = new News(db, nowMs);
@@ -104,6 +106,9 @@ const stopping = new AbortController();
 /** Null until the chain was asked. */
 let isAhead: boolean | null = null;
 let problem: string | null = 'the node was not asked yet';
+/** The last report to the gateway, and its time. */
+let latest: SettlementHealth | null = null;
+let reportedMs = 0;
 
 parentPort?.on('message', (message: ChainAsk | SettlementRequest) => {
   if (message === 'stop') stopping.abort();
@@ -211,8 +216,18 @@ function noteFollowed(): void {
 
 function report(): void {
   const { balances } = checks;
-  post({ health: settlement.health({ problem, balances }) });
+  latest = settlement.health({ problem, balances });
+  reportedMs = Date.now();
+  post({ health: latest });
   sendNews();
+}
+
+/** The database is in the middle of a transaction, so it is asked nothing. */
+function reportWaiting(): void {
+  const nowMs = Date.now();
+  if (latest === null || nowMs - reportedMs < REPORT_MS) return;
+  reportedMs = nowMs;
+  post({ health: { ...latest, isWaitingForLog: true } });
 }
 
 function sendNews(): void {

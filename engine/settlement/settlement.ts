@@ -203,6 +203,7 @@ export class Settlement {
     const deploys = this.#deploys.health();
     const facts = {
       ...surroundings,
+      isWaitingForLog: false,
       ...this.money.facts(),
       failed: this.rows.countFailed(),
       failedInRow: this.#outcomes.failedInRow,

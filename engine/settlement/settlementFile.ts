@@ -27,6 +27,8 @@ type SettlementFileOptions = {
   /** Null without a cluster. A member of one follows until it leads. */
   readonly memory: Pick<Replication, 'held' | 'state' | 'bell' | 'waitForBell'> | null;
   readonly nowMs: () => number;
+  /** Called now and then while the thread stands still, inside a transaction (SETTLEFILE-1). */
+  readonly onWaiting?: () => void;
 };
 
 /** Makes the rows that follow from the journal of a shard up to a record. */
@@ -114,6 +116,7 @@ export class SettlementFile {
       if (memory.held(STREAM.SETTLEMENT) >= sequence) return;
       if (memory.state() === 'lost') throw new Error('another member leads: nothing is settled by this one any more');
       memory.waitForBell(bell, LOOK_MS);
+      this.#options.onWaiting?.();
     }
   }
 

@@ -64,6 +64,9 @@ export class ChainHealth {
       if (health.problem === null) log.info('the node of the chain answers as it should');
       else log.warn({ problem: health.problem }, 'settlement cannot use its node');
     }
+    if (health.isWaitingForLog && before?.isWaitingForLog !== true) {
+      log.warn('settlement stands still until the log of the cluster takes its record');
+    }
     if (health.foreign > (before?.foreign ?? 0)) {
       log.error({ foreign: health.foreign }, 'another program sends transactions with a key of this exchange');
     }

@@ -244,6 +244,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_settlement_node_connected: ({ settlement }, observe) => {
     if (settlement !== null) observe({}, Number(settlement.isConnected));
   },
+  exchange_settlement_waits_for_log: ofChain(({ isWaitingForLog }) => Number(isWaitingForLog)),
   exchange_settlement_head_age_seconds: ({ settlement }, observe) => {
     const ageMs = settlement?.latest?.headAgeMs ?? null;
     if (ageMs !== null) observe({}, ageMs / 1000);

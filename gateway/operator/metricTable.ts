@@ -134,6 +134,10 @@ export const METRICS = {
   // The chain: only with RPC_URL.
   exchange_settlement_healthy: gauge('1 while orders are placed, as far as settlement is concerned.', []),
   exchange_settlement_node_connected: gauge('1 while the node answers and has the chain of the settings.', []),
+  exchange_settlement_waits_for_log: gauge(
+    '1 while settlement stands still until the log of the cluster takes its record; the other figures are of before.',
+    [],
+  ),
   exchange_settlement_head_age_seconds: gauge("Age of the chain's newest block.", []),
   exchange_settlement_block: gauge(
     "Numbers of the chain's newest block, its newest final one, and the last that was read and compared.",

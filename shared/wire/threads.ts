@@ -182,6 +182,8 @@ export type SettlementHealth = {
   readonly unhealthy: string | null;
   /** Null while the node answers as it should. */
   readonly problem: string | null;
+  /** The thread stands still until the log of the cluster takes a record; everything else here is as it was before. */
+  readonly isWaitingForLog: boolean;
   /** Trades that the contract refuses for good. */
   readonly failed: number;
   readonly failedInRow: number;

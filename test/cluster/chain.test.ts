@@ -223,6 +223,9 @@ test(`a leader that hangs, that hands over, and whose log takes nothing (SEED=${
     [],
     'nothing new leaves',
   );
+  const metrics = await (await fetch(`${cluster.baseUrl}/metrics`)).text();
+  assert.match(metrics, /^exchange_settlement_waits_for_log 1$/m, 'it says why');
+  assert.match(metrics, /^exchange_settlement_node_connected 1$/m, 'it is not silent');
   for (const standby of postgres.standbys) standby.goOn();
   await cluster.awaitLeader();
   await trading;

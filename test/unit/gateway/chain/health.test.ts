@@ -10,6 +10,7 @@ import { ManualClock } from '../../../support/manualClock.ts';
 const GOOD: SettlementHealth = {
   unhealthy: null,
   problem: null,
+  isWaitingForLog: false,
   failed: 0,
   failedInRow: 0,
   foreign: 0,
@@ -63,6 +64,19 @@ test('each change is logged once, however often it is reported', () => {
     lines.map(({ level }) => level),
     ['info', 'warn', 'warn', 'info', 'error', 'info'],
   );
+});
+
+test('settlement that waits for the log of a cluster is not silent, and is logged once', () => {
+  const { health, clock, changes, lines } = rig();
+  health.note(GOOD);
+  for (let second = 0; second < 40; second++) {
+    clock.advance(1000);
+    health.note({ ...GOOD, isWaitingForLog: true });
+  }
+  assert.deepEqual([health.refusal, health.isConnected], [null, true]);
+  health.note(GOOD);
+  assert.deepEqual(changes, [null], 'the log itself refuses what cannot be done meanwhile');
+  assert.equal(lines.filter(({ msg }) => msg.includes('stands still')).length, 1);
 });
 
 test('a key with too little for gas, too low a bound of fees and a difference are each logged once', () => {
