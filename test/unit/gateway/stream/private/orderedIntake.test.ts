@@ -70,6 +70,7 @@ class Member {
   readonly numbered: number[] = [];
   isDiskFull = false;
   pages = 0;
+  looks = 0;
   readonly #history: History;
   #names: OrderedRow[] = [];
 
@@ -87,7 +88,13 @@ class Member {
       progress: { setLogged: () => undefined },
       logger: createLogger('silent'),
       onCommitted: () => undefined,
-      order: { read: (rows) => rows.push(...this.#names.splice(0)) },
+      order: {
+        // Read before each sync as well, whether events come or not.
+        read: (rows) => {
+          this.looks++;
+          rows.push(...this.#names.splice(0));
+        },
+      },
       onNumbered: (position) => this.numbered.push(position),
       ...(maxWaiting === undefined ? {} : { maxWaiting }),
     });
@@ -309,4 +316,38 @@ test('the position it reports is one after which a start finds every row that it
   await member.intake.close();
   const again = begin(t, history, directory);
   assert.deepEqual([again.intake.doneThrough(0), again.intake.doneThrough(1)], [3, 1]);
+});
+
+test('rows of the gateway alone are reported after the rows before them, whatever interrupts it', async (t) => {
+  const history = new History();
+  const directory = temporaryDirectory();
+  const member = new Member(history, directory);
+  member.begin(0);
+  member.intake.start();
+  const row = [history.add(STREAM.CONTROL), history.add(0, [ANN]), history.add(STREAM.ANSWERS)].at(1)!;
+  history.add(STREAM.CONTROL);
+  member.name(...history.rows);
+  await eventually('the report of the first', async () => member.numbered.length > 0);
+  // The process ends before the events of the second have come.
+  await member.intake.close();
+  assert.deepEqual(member.numbered, [1]);
+
+  const again = begin(t, history, directory);
+  again.begin(1);
+  again.intake.start();
+  again.name(...history.rows.slice(1));
+  again.isDiskFull = true;
+  again.pass(row);
+  // Nothing is written, so the last two, which have nothing to write, are not reported.
+  const { looks } = again;
+  await eventually('two syncs', async () => again.looks > looks + 2);
+  assert.deepEqual([again.numbered, again.frames(ANN)], [[], []]);
+  again.isDiskFull = false;
+  await again.assertComplete();
+  await eventually('the report of the last', async () => again.numbered.at(-1) === 4);
+  assert.deepEqual(again.numbered, [4]);
+  await eventually('a row that comes alone later', async () => {
+    if (history.rows.length === 4) again.name(history.add(STREAM.CONTROL));
+    return again.numbered.at(-1) === 5;
+  });
 });
