@@ -12,6 +12,8 @@
  *             leaves the shard only when that is held.
  *   OUTLET-3  The shard waits for main, and for no front: output that a front has no room for stays here, and a front
  *             that is MOST_BEHIND_BYTES behind is cut off.
+ *   OUTLET-4  A front that is behind has whole records: the events of one are published together, unless they take more
+ *             than half of its ring. Main gets everything before a front does.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as events from '../../shared/wire/events.ts';
@@ -21,13 +23,15 @@ import type { FrontRings } from '../../shared/wire/threads.ts';
 import type { Engine } from '../core/engine.ts';
 import type { Gateway, Gateways } from './gateways.ts';
 
-const { ANY_EVENT, EVENT } = events;
-const { REPLY } = EVENT;
+const { ANY_EVENT, EVENT, typeOf } = events;
+const { RECORD, REPLY } = EVENT;
 
 /** Words in the ring from which on those that have to stay move to the front: for fewer it is not worth it. */
 const MOVE_WORDS = 1 << 15;
 /** OUTLET-3. Some seconds of events at full load, beside those in the ring. */
 const MOST_BEHIND_BYTES = 64 * 1024 * 1024;
+/** Longer than any event. */
+const MOST_PADDING_BYTES = 1024;
 /** Of the buffer from which the pieces of a state are cut. */
 const STATE_BYTES = 1 << 20;
 
@@ -92,12 +96,19 @@ export class Outlet {
     const { number } = gateway;
     const before = gateway.published - this.#start;
     const limit = end - this.#start;
+    // Words of records that fit, for a front that has not got room for all of them.
+    let wholeTo = gateway === this.gateways.main || fits(ring, (limit - before) * 4) ? limit : before;
     let from = before;
     let hasWritten = false;
     while (from < limit) {
+      if (from >= wholeTo) {
+        // OUTLET-4.
+        wholeTo = this.#endOfRecord(from, limit);
+        const bytes = (wholeTo - from) * 4;
+        if (bytes * 2 <= ring.capacity && !fits(ring, bytes)) break;
+      }
       const count = words[from] >>> 2;
-      const isForOthers =
-        (words[from + ANY_EVENT.type] & 0xffff) === REPLY.TYPE && words[from + REPLY.gateway] !== number;
+      const isForOthers = typeOf(words[from + ANY_EVENT.type]) === REPLY.TYPE && words[from + REPLY.gateway] !== number;
       if (!isForOthers) {
         const to = ring.tryClaim(words[from], 0);
         if (to < 0) break;
@@ -110,6 +121,14 @@ export class Outlet {
     // A tick at which nothing is due has no events, and should not wake the gateway.
     if (hasWritten) ring.publish();
     gateway.published += from - before;
+  }
+
+  /** The end of the events from a word on that belong to the same record, with the replies before the next one. */
+  #endOfRecord(from: number, limit: number): number {
+    const { words } = this.#engine.out;
+    let end = from + (words[from] >>> 2);
+    while (end < limit && typeOf(words[end + ANY_EVENT.type]) !== RECORD.TYPE) end += words[end] >>> 2;
+    return end;
   }
 
   #sendState(gateway: Gateway, state: ArrayBuffer[]): void {
@@ -132,6 +151,11 @@ export class Outlet {
     if (waitingWords === 0) out.clear();
     else out.dropFirst(words * 4);
   }
+}
+
+/** True if records of so many bytes find room, with the padding of a wrap between two of them. */
+function fits(ring: RingProducer, bytes: number): boolean {
+  return ring.capacity - ring.usedBytes() >= bytes + MOST_PADDING_BYTES;
 }
 
 /** The whole state in pieces, which are handed to main as they are, and from there to the front. */

@@ -284,6 +284,9 @@ class Reader {
   sent = 0;
   hasState = false;
   isCutOff = false;
+  /** The last record of which it has read an event, and the bytes of the events of each. */
+  record = 0;
+  readonly bytesOf = new Map<number, number>();
   readonly #events: RingConsumer;
 
   constructor({ commandRing, eventRing }: FrontRings, seed: number) {
@@ -317,6 +320,8 @@ class Reader {
 
   #take(words: Uint32Array, word: number): void {
     const type = typeOf(words[word + ANY_EVENT.type]!);
+    if (type === EVENT.RECORD.TYPE) this.record = readSafe(words, word + EVENT.RECORD.shardSequence);
+    if (type !== EVENT.REPLY.TYPE) this.bytesOf.set(this.record, (this.bytesOf.get(this.record) ?? 0) + words[word]!);
     if (type === EVENT.REPLY.TYPE) {
       this.replies++;
       this.views.replied(0);
@@ -368,6 +373,32 @@ test('a front gets the state at any moment and from there on every event, and sh
     rig.readers.delete(gone);
   }
   assert.ok(compared > 20, `views were compared ${compared} times`);
+});
+
+test('a front that is behind has whole records only, unless one fills half of its ring (OUTLET-4)', () => {
+  const seed = seedOr(8);
+  console.log(`seed ${seed}`);
+  const random = new Random(seed);
+  const rig = new EngineRig();
+  const main = rig.readers.get(0)!;
+  main.flow.openMarkets();
+  rig.run();
+  main.flow.fundAccounts();
+  rig.run();
+  const front = rig.attach(1, seed);
+  rig.publish();
+  let behind = 0;
+  for (let turn = 0; turn < timesOf({ suite: 3000, soak: 50_000 }); turn++) {
+    for (let count = random.below(4); count > 0; count--) main.send();
+    rig.run();
+    if (!random.chance(15)) continue;
+    if (rig.outlet.isBehind) behind++;
+    front.read();
+    const bytes = main.bytesOf.get(front.record)!;
+    if (bytes <= RING_BYTES / 2 - EVENT.REPLY.BYTES)
+      assert.equal(front.bytesOf.get(front.record), bytes, `of record ${front.record}`);
+  }
+  assert.ok(behind > 20, `it was behind ${behind} times`);
 });
 
 test('a front that does not read stops no one, and is cut off once it is too far behind (OUTLET-3)', () => {
