@@ -13,7 +13,8 @@
  *   NONCES-4  A timestamp ahead of this clock is stored durably, per key, before it is accepted: after a restart it may
  *             still be current, and the floor alone would accept it a second time.
  */
-import { NonceHash, NonceSet } from './nonceSet.ts';
+import { TextHash } from '../../shared/base/textHash.ts';
+import { NonceSet } from './nonceSet.ts';
 
 /** Timestamps ahead of the server's clock, kept over restarts. */
 export type AheadTimestamps = {
@@ -36,7 +37,7 @@ export class NonceMemory {
   readonly #ahead: AheadTimestamps;
   readonly #maxPerKey: number;
   readonly #maxNonces: number;
-  readonly #hash = new NonceHash();
+  readonly #hash = new TextHash();
   #current: Generation = new Map();
   /** The nonces in #current. */
   #count = 0;

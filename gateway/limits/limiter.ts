@@ -53,12 +53,17 @@ export class Limiter {
   readonly #failures: CounterStore;
   readonly #accounts: CounterStore;
   readonly #signUps: CounterStore;
+  readonly #unlisted: CounterStore;
   readonly #prefixes = new Prefixes(MINUTE_MS);
   readonly #signUpPrefixes = new Prefixes(DAY_MS);
 
-  /** One that counts everything in the same store; null: in this process. */
-  static in(store: CounterStore | null): Limiter {
-    return store === null ? new Limiter() : new Limiter(store, store, store, store, store);
+  /**
+   * One that counts everything in the same store; null: in this process.
+   * @param unlisted counts addresses at endpoints of that class; front threads count there, too
+   */
+  static in(store: CounterStore | null, unlisted?: CounterStore): Limiter {
+    if (store !== null) return new Limiter(store, store, store, store, store);
+    return new Limiter(undefined, undefined, undefined, undefined, undefined, unlisted);
   }
 
   constructor(
@@ -67,12 +72,14 @@ export class Limiter {
     failures: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
     accounts: CounterStore = new MemoryCounterStore(MAX_ACCOUNT_SUBJECTS),
     signUps: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
+    unlisted: CounterStore = addresses,
   ) {
     this.#keys = keys;
     this.#addresses = addresses;
     this.#failures = failures;
     this.#accounts = accounts;
     this.#signUps = signUps;
+    this.#unlisted = unlisted;
   }
 
   countKey(key: KeyQuota, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
@@ -92,7 +99,8 @@ export class Limiter {
     const limit = LIMIT_CLASSES[endpoint.limit];
     if (limit === null) return null;
     const subject = `${this.#prefixes.subjectOf(address, nowMs)} ${endpoint.method} ${endpoint.path}`;
-    return this.#count(this.#addresses, subject, limit, endpoint, nowMs);
+    const store = endpoint.limit === 'unlisted' ? this.#unlisted : this.#addresses;
+    return this.#count(store, subject, limit, endpoint, nowMs);
   }
 
   /** An account that a person at this address is about to make; counted for so long that no minute forgets a /64. */

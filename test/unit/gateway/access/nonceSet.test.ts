@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { NonceHash, NonceSet } from '../../../../gateway/access/nonceSet.ts';
+import { NonceSet } from '../../../../gateway/access/nonceSet.ts';
+import { TextHash } from '../../../../shared/base/textHash.ts';
 import { seededRandom } from '../../../support/random.ts';
 
 const SEED = 20_261_122;
 
 test(`adding, finding and removing are those of a set of texts, seed ${SEED}`, () => {
   const random = seededRandom(SEED);
-  const hash = new NonceHash(Int32Array.of(SEED, -SEED));
+  const hash = new TextHash(Int32Array.of(SEED, -SEED));
   const nonces = new NonceSet();
   const texts = new Set<string>();
   for (let step = 0; step < 40_000; step++) {
@@ -26,7 +27,7 @@ test(`adding, finding and removing are those of a set of texts, seed ${SEED}`, (
 });
 
 test('what was added is found however often the set has grown, and so it stays when some of it is removed', () => {
-  const hash = new NonceHash(Int32Array.of(SEED, SEED));
+  const hash = new TextHash(Int32Array.of(SEED, SEED));
   const nonces = new NonceSet();
   const count = 60_000;
   const each = (act: (index: number) => void): void => {
@@ -44,20 +45,20 @@ test('what was added is found however often the set has grown, and so it stays w
 
 test('a hash depends on every character, on the length and on the key', () => {
   const hashes = new Set<string>();
-  const add = (hash: NonceHash, text: string): void => {
+  const add = (hash: TextHash, text: string): void => {
     hash.of(text);
     assert.notEqual(hash.second, 0);
     hashes.add(`${hash.first} ${hash.second}`);
   };
   const text = 'abcdefghijklmnopqrstuvwxyz_-0123456789';
-  const hash = new NonceHash(Int32Array.of(1, 2));
+  const hash = new TextHash(Int32Array.of(1, 2));
   for (let index = 0; index < text.length; index++) add(hash, `${text.slice(0, index)}!${text.slice(index + 1)}`);
   for (let length = 0; length <= text.length; length++) add(hash, text.slice(0, length));
   for (const key of [
     [0, 2],
     [1, 3],
   ]) {
-    add(new NonceHash(Int32Array.from(key)), text);
+    add(new TextHash(Int32Array.from(key)), text);
   }
   assert.equal(hashes.size, text.length + text.length + 1 + 2);
 });
