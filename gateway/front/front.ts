@@ -26,6 +26,7 @@ import { FrontSocket, type SocketData } from './frontSocket.ts';
 import { HeldResponse } from './heldResponse.ts';
 import { Incoming } from './incoming.ts';
 import { Outgoing } from './outgoing.ts';
+import type { FrontReads } from './reads.ts';
 import {
   ANY_FRONT,
   CALL_BIT_QUERY,
@@ -61,8 +62,11 @@ export class Front {
   readonly #sentTo: FrontSocket[] = [];
   readonly #nextRequestId = requestIds();
   readonly #held = new HeldResponse();
+  readonly #reads: FrontReads | null;
 
-  constructor(options: FrontOptions) {
+  /** @param reads what is answered here; null: nothing is */
+  constructor(options: FrontOptions, reads: FrontReads | null) {
+    this.#reads = reads;
     const { tls, socketPath, socketLimits, longestMessageBytes } = options;
     this.#out = new Outgoing(options.fromFront, () => this.#resume());
     this.#incoming = new Incoming(options.toFront);
@@ -167,9 +171,10 @@ export class Front {
   #request(response: HttpResponse, request: HttpRequest, upgrade: Upgrade | null): void {
     const method = request.getCaseSensitiveMethod();
     const path = request.getUrl();
-    const query = request.getQuery();
+    const query = request.getQuery() ?? null;
     const peer = new Uint8Array(response.getRemoteAddress());
     if (this.#silent.size > 0) this.#silent.spoke(peer.length === 0 ? '' : peerSubject(peer));
+    if (upgrade === null && this.#reads?.tryAnswer(response, request, method, path, query, peer)) return;
     if (this.#out.waitingBytes > MOST_WAITING_BYTES) {
       this.#refuseBusy(response, method, path);
       return;
@@ -182,7 +187,7 @@ export class Front {
     text = method + TEXT_SEPARATOR + path + TEXT_SEPARATOR + (query ?? '');
     hasBody = false;
     request.forEach(appendHeader);
-    this.#sendCall(call, query === undefined ? 0 : CALL_BIT_QUERY, peer);
+    this.#sendCall(call, query === null ? 0 : CALL_BIT_QUERY, peer);
     if (hasBody) response.onData((bytes, isLast) => this.#body(call, bytes, isLast));
   }
 

@@ -1,24 +1,30 @@
 /**
- * A front thread: it has a part of the connections of the public port, and passes on what their clients send. HTTP, TLS
- * and the framing of WebSockets are its work; what a call means is decided in the gateway thread, which writes the
- * answer (lane.ts). It keeps no state but its connections, so it can be started again at any time.
+ * A front thread: it has a part of the connections of the public port. HTTP, TLS and the framing of WebSockets are its
+ * work, and public reads of a market, which it answers from views of its own (reads.ts). All else it passes on: what
+ * such a call means is decided in the gateway thread, which writes the answer (lane.ts). It keeps no state but its
+ * connections and copies, so it can be started again at any time.
  * Owner: the front thread.
  *
  *   client ──► door ──► calls, sockets ──fromFront──► gateway thread ──toFront──► calls, sockets ──► client
+ *                └────► reads ◄── views ◄── event rings of the shards
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { ConfigError } from '../process/config.ts';
 import { Front } from './front.ts';
+import { FrontReads } from './reads.ts';
 import { END_WORDS, type FrontMessage, type FrontOptions, type FrontRequest } from './threadOptions.ts';
 
 const EXIT_FAILURE = 1;
+/** For clients that read a long answer when the exchange stops. */
+const LAST_ANSWERS_MS = 2000;
 
 const options: FrontOptions = workerData;
 const ending = new Int32Array(options.ending);
 const port = parentPort!;
-const front = new Front(options);
+const reads = options.reads && new FrontReads(options.reads, fail);
+const front = new Front(options, reads);
 let hasFailed = false;
 
 function post(message: FrontMessage): void {
@@ -43,7 +49,10 @@ function fail(error: unknown): void {
 }
 
 async function stop(): Promise<void> {
-  if (!hasFailed) front.readAll();
+  if (!hasFailed) {
+    front.readAll();
+    await reads?.stop(LAST_ANSWERS_MS);
+  }
   await closeAll();
   process.exit(hasFailed ? EXIT_FAILURE : 0);
 }
@@ -58,9 +67,14 @@ function reloadTls(): void {
 }
 
 function onMessage(request: FrontRequest): void {
-  assert(request === 'stop' || request === 'reloadTls', 'front: a request is known');
   if (request === 'stop') void stop();
-  else reloadTls();
+  else if (request === 'reloadTls') reloadTls();
+  else {
+    assert(reads !== null && (typeof request === 'object' || request === 'measure'), 'front: a request is known');
+    if (request === 'measure') post({ measured: reads.image() });
+    else if ('markets' in request) reads.add(request.markets);
+    else reads.follow(request);
+  }
 }
 
 async function closeAtExit(): Promise<void> {

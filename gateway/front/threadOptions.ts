@@ -1,7 +1,12 @@
 /** The options of a front thread, and the messages with it beside the records of its rings. */
+import type { BlockList } from 'node:net';
 import { record, u32 } from '../../shared/wire/layout.ts';
 import type { AppDescriptor } from '../http/door.ts';
-import type { Config } from '../process/config.ts';
+import type { MetersImage } from '../http/metersImage.ts';
+import type { SharedCounts } from '../limits/sharedCounters.ts';
+import type { Config, LogLevel } from '../process/config.ts';
+import type { ShardNews } from '../shardlink/shardNews.ts';
+import type { TradedMarket } from '../store/catalogEntries.ts';
 
 /** At the exit of the process, when messages do not arrive any more. */
 export const END_WORDS = record(
@@ -27,13 +32,37 @@ export type FrontOptions = {
     readonly sendPingsAutomatically: boolean | undefined;
   };
   readonly longestMessageBytes: number;
+  /** Null: the thread passes on every call. */
+  readonly reads: ReadsOptions | null;
 };
 
-/** To the thread. */
-export type FrontRequest = 'stop' | 'reloadTls';
+/** A thread answers reads by itself with these. */
+export type ReadsOptions = {
+  readonly shards: number;
+  readonly progress: SharedArrayBuffer;
+  /** One word, 1 while it may: the gateway thread refuses calls otherwise, or closes connections after them. */
+  readonly gate: SharedArrayBuffer;
+  /** Null: nothing is counted. */
+  readonly unlisted: SharedCounts | null;
+  readonly trustProxy: BlockList | null;
+  readonly origins: readonly string[];
+  readonly slowRequestMs: number;
+  readonly logLevel: LogLevel;
+};
+
+/** To the thread; `markets` are those that their shards have opened since the last message. */
+export type FrontRequest = 'stop' | 'reloadTls' | 'measure' | ShardNews | { readonly markets: readonly TradedMarket[] };
+
+/** The counts of a thread's own answers since its start. */
+export type FrontImage = {
+  readonly answered: number;
+  readonly meters: MetersImage;
+  readonly decisions: Readonly<Record<string, number>>;
+};
 
 /** From the thread: it can serve, with this app from now on; it cannot use a certificate; it has failed. */
 export type FrontMessage =
   | { readonly descriptor: AppDescriptor }
   | { readonly problem: string }
-  | { readonly failure: Error };
+  | { readonly failure: Error }
+  | { readonly measured: FrontImage };

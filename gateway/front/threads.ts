@@ -25,9 +25,19 @@ import type { FrontServer, Fronts } from '../http/server.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import type { ShardNews } from '../shardlink/shardNews.ts';
+import type { TradedMarket } from '../store/catalogEntries.ts';
 import { FrontLane } from './lane.ts';
+import { Measures } from './measures.ts';
 import { RING_BYTES } from './records.ts';
-import { END_WORDS, type FrontMessage, type FrontOptions, type FrontRequest } from './threadOptions.ts';
+import {
+  END_WORDS,
+  type FrontImage,
+  type FrontMessage,
+  type FrontOptions,
+  type FrontRequest,
+  type ReadsOptions,
+} from './threadOptions.ts';
 
 type FrontThreadsOptions = {
   /** One less than GATEWAYS. */
@@ -37,14 +47,41 @@ type FrontThreadsOptions = {
   /** Messages on sockets that are longer are cut there: they are refused for their length anyway. */
   readonly longestMessageBytes: number;
   readonly log: Logger;
+  /** Null: the threads pass on every call. */
+  readonly reads: SharedReads | null;
   /** Makes the thread; for one with another entry. */
   readonly launch?: (options: FrontOptions) => Worker;
+};
+
+/** The threads answer reads from these. */
+export type SharedReads = {
+  readonly options: Omit<ReadsOptions, 'gate'>;
+  /** The shards that feed their views. */
+  readonly shards: {
+    add(
+      front: number,
+      thread: {
+        readonly send: (news: ShardNews, transfer?: ArrayBuffer[]) => void;
+        readonly onCutOff: () => void;
+      },
+    ): void;
+    /** The thread has ended. */
+    remove(front: number): void;
+  };
+  /** By market index. */
+  readonly markets: readonly TradedMarket[];
+  /** The shard of the market has opened it. */
+  readonly isOpen: (market: TradedMarket) => boolean;
+  /** Gets what a thread has counted that has ended. */
+  readonly keep: (image: FrontImage) => void;
 };
 
 type FrontCounts = {
   readonly connections: number;
   /** Calls that the thread has passed on since the start. */
   readonly calls: number;
+  /** Reads that it has answered by itself. */
+  readonly answered: number;
   /** Bytes for the thread that it has not read. */
   readonly unreadBytes: number;
 };
@@ -55,12 +92,15 @@ type Front = {
   readonly lane: FrontLane;
   /** Null until it can serve, and once it has failed. */
   descriptor: AppDescriptor | null;
+  /** Markets that it was sent, from the first on. */
+  markets: number;
 };
 
 /** At the exit of the process: what the threads have to do then takes less than a millisecond. */
 const LAST_CLOSE_MS = 500;
 const LAST_LOOK_MS = 5;
 const WAKE_EVERY_MS = 250;
+const NOTHING_ANSWERED = { connections: 0, calls: 0, answered: 0, unreadBytes: 0 };
 
 export class FrontThreads implements Fronts {
   /** Threads that have ended by themselves, since the start. */
@@ -75,10 +115,14 @@ export class FrontThreads implements Fronts {
   /** Threads that read the certificate again: called with null, or what is wrong with it. */
   readonly #reloads = new Map<number, (problem: string | null) => void>();
   #timer: NodeJS.Timeout | undefined;
+  /** 1 while the threads may answer reads. */
+  readonly #gate = new Int32Array(new SharedArrayBuffer(4));
+  readonly #measures: Measures;
 
   constructor(options: FrontThreadsOptions) {
     this.#options = options;
     this.#formerCalls = Array<number>(options.count).fill(0);
+    this.#measures = new Measures(options.count, (image) => options.reads?.keep(image));
   }
 
   get connections(): number {
@@ -90,10 +134,11 @@ export class FrontThreads implements Fronts {
   /** For gauges. */
   counts(): FrontCounts[] {
     return this.#formerCalls.map((formerCalls, index) => {
+      const answered = this.#measures.answered(index);
       const lane = this.#fronts[index]?.lane;
-      if (lane === undefined) return { connections: 0, calls: formerCalls, unreadBytes: 0 };
+      if (lane === undefined) return { ...NOTHING_ANSWERED, calls: formerCalls, answered };
       const { connections, forwarded, out } = lane;
-      return { connections, calls: formerCalls + forwarded, unreadBytes: out.usedBytes + out.waitingBytes };
+      return { connections, calls: formerCalls + forwarded, answered, unreadBytes: out.usedBytes + out.waitingBytes };
     });
   }
 
@@ -137,6 +182,21 @@ export class FrontThreads implements Fronts {
     for (const lane of this.#lanes()) lane.calm();
   }
 
+  allowReads(isAllowed: boolean): void {
+    Atomics.store(this.#gate, 0, isAllowed ? 1 : 0);
+  }
+
+  /** The counts of the answers that threads give by themselves, as they were at the last `refresh`. */
+  get images(): readonly FrontImage[] {
+    return this.#measures.images;
+  }
+
+  /** Resolves when `images` and `counts` have what the threads have answered by now. */
+  async refresh(): Promise<void> {
+    if (this.#options.reads === null) return;
+    await this.#measures.ask((index) => this.#threads[index]?.post('measure' satisfies FrontRequest) === true);
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#timer);
     for (const { lane } of this.#fronts.filter((front) => front !== null)) await lane.settle();
@@ -174,7 +234,7 @@ export class FrontThreads implements Fronts {
 
   /** FRONTS-3. */
   #launch(index: number): Worker {
-    const { tls, webSocket, longestMessageBytes, launch = launchFront } = this.#options;
+    const { tls, webSocket, longestMessageBytes, reads, launch = launchFront } = this.#options;
     const { maxPayloadLength, maxBackpressure, closeOnBackpressureLimit, idleTimeout, sendPingsAutomatically } =
       webSocket.behavior;
     const options: FrontOptions = {
@@ -192,16 +252,17 @@ export class FrontThreads implements Fronts {
         sendPingsAutomatically,
       },
       longestMessageBytes,
+      reads: reads && { ...reads.options, gate: this.#gate.buffer },
     };
     const lane = new FrontLane(this.#server!, options.fromFront, options.toFront);
-    const front: Front = { options, lane, descriptor: null };
+    const front: Front = { options, lane, descriptor: null, markets: 0 };
     this.#fronts[index] = front;
     const worker = launch(options);
-    lane.start((error) => {
-      this.#options.log.error({ err: error }, 'the records of a front thread cannot be read');
-      this.#leaveDoor(front);
-      worker.postMessage('stop' satisfies FrontRequest);
+    reads?.shards.add(index, {
+      send: (news, transfer) => worker.postMessage(news satisfies FrontRequest, transfer),
+      onCutOff: () => this.#end(front, worker, new Error('a front thread does not read the events of a shard')),
     });
+    lane.start((error) => this.#end(front, worker, error));
     worker.on('message', (message: FrontMessage) => this.#received(index, front, worker, message));
     return worker;
   }
@@ -215,12 +276,15 @@ export class FrontThreads implements Fronts {
       this.#onServing?.();
       this.#reloaded(index, null);
     } else if ('problem' in message) this.#reloaded(index, message.problem);
-    else {
-      // FRONTS-1.
-      this.#options.log.error({ err: message.failure, thread: index + 1 }, 'a front thread has failed');
-      this.#leaveDoor(front);
-      worker.postMessage('stop' satisfies FrontRequest);
-    }
+    else if ('measured' in message) this.#measures.note(index, message.measured);
+    else this.#end(front, worker, message.failure);
+  }
+
+  /** FRONTS-1. */
+  #end(front: Front, worker: Worker, error: unknown): void {
+    this.#options.log.error({ err: error, thread: front.options.index + 1 }, 'a front thread has failed');
+    this.#leaveDoor(front);
+    worker.postMessage('stop' satisfies FrontRequest);
   }
 
   #reloaded(index: number, problem: string | null): void {
@@ -239,6 +303,8 @@ export class FrontThreads implements Fronts {
     this.#leaveDoor(front);
     this.#reloaded(index, null);
     this.#fronts[index] = null;
+    this.#options.reads?.shards.remove(index);
+    this.#measures.ended(index);
     this.#formerCalls[index]! += front.lane.forwarded;
     const had = front.lane.end();
     if (had > 0) this.#server!.closed();
@@ -246,6 +312,19 @@ export class FrontThreads implements Fronts {
 
   #wake(): void {
     for (const lane of this.#lanes()) lane.wake();
+    for (const index of this.#fronts.keys()) this.#sendMarkets(index);
+  }
+
+  /** Those that it does not know it passes on. */
+  #sendMarkets(index: number): void {
+    const { reads } = this.#options;
+    const front = this.#fronts[index];
+    if (reads === null || front == null) return;
+    const from = front.markets;
+    while (front.markets < reads.markets.length && reads.isOpen(reads.markets[front.markets]!)) front.markets++;
+    if (front.markets === from) return;
+    const markets = reads.markets.slice(from, front.markets).map(copyOf);
+    this.#threads[index]!.post({ markets } satisfies FrontRequest);
   }
 
   /** FRONTS-2. This thread does nothing else from here on: no connection comes to a door any more. */
@@ -261,6 +340,10 @@ export class FrontThreads implements Fronts {
       }
     }
   };
+}
+
+function copyOf({ index, id, shard, ticksPerUnit, minOrderAtomic }: TradedMarket): TradedMarket {
+  return { index, id, shard, ticksPerUnit, minOrderAtomic };
 }
 
 export function launchFront(options: FrontOptions): Worker {

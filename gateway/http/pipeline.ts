@@ -50,7 +50,7 @@ import { type RouteRow, Stages, type StagesOptions, toRow } from './stages.ts';
 export type PipelineOptions = StagesOptions & {
   readonly config: StagesOptions['config'] & Partial<Pick<Config, 'slowRequestMs'>>;
   readonly routes: readonly Route[];
-  readonly administrators: Administrators;
+  readonly administrators: Pick<Administrators, 'identify'>;
   /** Where administrators and operators are served, and only there; absent: with everyone else. */
   readonly adminDoor?: Pick<Config, 'host' | 'port' | 'tls'>;
   /** Absent: no web page may read an answer. */

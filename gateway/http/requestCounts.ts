@@ -14,13 +14,21 @@ export class RequestCounts {
 
   /** @param refusedAs null for a request that was not refused */
   count(route: RouteSpec | null, status: number, refusedAs: ErrorRow | null = null): void {
-    if (refusedAs !== null) this.refusals.set(refusedAs.code, (this.refusals.get(refusedAs.code) ?? 0) + 1);
+    if (refusedAs !== null) this.addRefusals(refusedAs.code, 1);
+    this.add(route, status, 1);
+  }
+
+  addRefusals(code: string, count: number): void {
+    this.refusals.set(code, (this.refusals.get(code) ?? 0) + count);
+  }
+
+  add(route: RouteSpec | null, status: number, count: number): void {
     let byStatus = this.#byRoute.get(route);
     if (byStatus === undefined) {
       byStatus = new Map();
       this.#byRoute.set(route, byStatus);
     }
-    byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+    byStatus.set(status, (byStatus.get(status) ?? 0) + count);
   }
 
   forEach(report: (route: RouteSpec | null, status: number, count: number) => void): void {

@@ -42,14 +42,19 @@ export class RequestTimes {
   /** The key null has the requests that match no route. */
   readonly byRoute = new Map<RouteSpec | null, RouteTimes>();
 
-  /** The call is over. @returns the seconds that it took. */
-  end(route: RouteSpec | null, moments: Moments): number {
-    const endUs = nowUs();
+  of(route: RouteSpec | null): RouteTimes {
     let times = this.byRoute.get(route);
     if (times === undefined) {
       times = new RouteTimes();
       this.byRoute.set(route, times);
     }
+    return times;
+  }
+
+  /** The call is over. @returns the seconds that it took. */
+  end(route: RouteSpec | null, moments: Moments): number {
+    const endUs = nowUs();
+    const times = this.of(route);
     const { arrivedUs, completeUs, identifiedUs, handledUs, answeredUs } = moments;
     const { receive, identify, validate, handle, answer } = times.stages;
     if (completeUs !== 0) receive.observe(secondsBetween(arrivedUs, completeUs));

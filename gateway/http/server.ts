@@ -29,6 +29,8 @@ export type ServerOptions = PipelineOptions & {
   readonly webSocket?: WebSocketEndpoint;
   /** The threads that have the connections of the public port; absent: this one has them. */
   readonly fronts?: Fronts | undefined;
+  /** Applies what the shards have published: a client of a front thread may have read it there already. */
+  readonly catchUp?: () => void;
 };
 
 /** A connection of a front thread: WATCHED ones are closed after two seconds without a request. */
@@ -56,6 +58,8 @@ export type Fronts = {
   settle(): Promise<void>;
   /** Connections are no longer scarce. */
   calm(): void;
+  /** From now on a thread may answer by itself what it can, or may not. */
+  allowReads(isAllowed: boolean): void;
   /** Cuts every connection, once what was answered has been written. */
   close(): Promise<void>;
 };
@@ -75,6 +79,7 @@ export class HttpServer {
   readonly #silent = new SilentConnections();
   #adminPort: number | null = null;
   #timer: NodeJS.Timeout | undefined;
+  #isStopping = false;
 
   constructor(options: ServerOptions) {
     this.#options = options;
@@ -146,6 +151,8 @@ export class HttpServer {
   /** Stops accepting, waits for the calls in flight and closes every connection. False: the deadline passed first. */
   async stop(deadlineMs: number): Promise<boolean> {
     clearInterval(this.#timer);
+    this.#isStopping = true;
+    this.#allowReads();
     const doors = this.#adminDoor === null ? [this.#publicDoor] : [this.#publicDoor, this.#adminDoor];
     const drained = this.#pipeline.drain(deadlineMs);
     // Clients that wait to be let in would be cut off.
@@ -175,6 +182,7 @@ export class HttpServer {
       opened: (peer) => this.#admit(peer),
       closed: () => connectionLimits?.closed(this.connections),
       receive: (response, request, upgrade) => {
+        this.#options.catchUp?.();
         const { method, path, query } = request;
         this.#run(this.#callOf(response, method, path, query), request, upgrade);
       },
@@ -197,10 +205,18 @@ export class HttpServer {
     if (limits === undefined) return 'ADMITTED';
     // A connection that was reset before it was accepted has no address any more.
     if (peer.length === 0 || !limits.admits(peer, this.connections)) return 'REFUSED';
+    this.#allowReads();
     return limits.isCrowded && !limits.isShared(peer) ? 'WATCHED' : 'ADMITTED';
   }
 
+  /** While connections are scarce, this thread says who keeps one (RULES.md 6.12). */
+  #allowReads(): void {
+    const { fronts, connectionLimits, isReady } = this.#options;
+    fronts?.allowReads(!this.#isStopping && isReady() && connectionLimits?.isCrowded !== true);
+  }
+
   #tick(port: number): void {
+    this.#allowReads();
     const { connectionLimits: limits, clock, webSocket, fronts } = this.#options;
     if (limits === undefined) return;
     void limits.tick(port);

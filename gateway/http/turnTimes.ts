@@ -31,6 +31,11 @@ export class TurnTimes {
     while (bucket < TURN_BOUNDS_MS.length && tookMs > TURN_BOUNDS_MS[bucket]) bucket++;
     this.counts[bucket]++;
     this.totalMs += tookMs;
+    this.note(route, tookMs, nowMs);
+  }
+
+  /** A turn that is counted took so long. */
+  note(route: RouteSpec | null, tookMs: number, nowMs = nowPreciseMs()): void {
     if (nowMs >= this.#windowEndMs) this.#startWindow(nowMs);
     if (tookMs > (this.#worst.get(route) ?? 0)) this.#worst.set(route, tookMs);
   }

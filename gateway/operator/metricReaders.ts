@@ -64,8 +64,15 @@ export type MetricsSources = {
   /** Null: no front threads. */
   readonly fronts: {
     readonly failures: number;
-    counts(): { readonly connections: number; readonly calls: number; readonly unreadBytes: number }[];
+    counts(): {
+      readonly connections: number;
+      readonly calls: number;
+      readonly answered: number;
+      readonly unreadBytes: number;
+    }[];
   } | null;
+  /** Resolves when what the threads count is that of now. */
+  readonly refresh: () => Promise<void>;
   readonly refusedConnections: () => number;
   readonly streamConnections: () => number;
   readonly isReady: () => boolean;
@@ -167,6 +174,9 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_front_calls_total: ({ fronts }, observe) => {
     for (const [index, { calls }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, calls);
+  },
+  exchange_front_answers_total: ({ fronts }, observe) => {
+    for (const [index, { answered }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, answered);
   },
   exchange_front_unread_bytes: ({ fronts }, observe) => {
     for (const [index, { unreadBytes }] of fronts?.counts().entries() ?? [])

@@ -38,7 +38,7 @@ export class Metrics {
     // A file system that hangs must not keep a scrape waiting: the sizes are those of the scrape before.
     void this.#sources.files.refresh();
     let ofProcess = '';
-    yield this.#process.metrics().then((text) => {
+    yield Promise.all([this.#process.metrics(), this.#sources.refresh()]).then(([text]) => {
       ofProcess = text;
     });
     yield ofProcess;

@@ -33,6 +33,11 @@ export class OperationsReport {
     this.#startedMs = sources.clock.nowMs();
   }
 
+  /** Resolves when what other threads count is known. */
+  refresh(): Promise<void> {
+    return this.#sources.metrics.refresh();
+  }
+
   of({ name, roles }: Administrator): Operations {
     const { metrics, readiness, drills, cluster, clock } = this.#sources;
     const { shardMeters, requests, limiter, disk, files, queries, loopDelay } = metrics;

@@ -2,6 +2,7 @@
  * One lane of the link (shardlink/link.ts): the pair of rings to one thread of a shard, and the state of that thread.
  * Owner: the gateway thread whose link it is.
  */
+import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import {
   COMMAND,
   type CommandType,
@@ -92,6 +93,13 @@ export class Lane {
   /** LINK-5. The group accepts orders again. */
   dropTrip(group: number): void {
     this.#pendingTrips.delete(group);
+  }
+
+  /** Sends the time, and the trips that wait. */
+  tick(nowMs: number): void {
+    this.sendTrips(nowMs);
+    const word = claimCommand(this.commands, COMMAND.TICK.TYPE, NO_REQUEST, FEE_ACCOUNT, nowMs, NO_MARKET, 0);
+    if (word !== NO_ROOM) this.commands.publish();
   }
 
   /** LINK-5. Sends the trips for which the ring has room. */

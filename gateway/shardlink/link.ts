@@ -27,16 +27,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
-import {
-  COMMAND,
-  COMMAND_BYTES,
-  type CommandType,
-  claimCommand,
-  NO_MARKET,
-  NO_REQUEST,
-} from '../../shared/wire/commands.ts';
+import { COMMAND_BYTES, type CommandType, claimCommand, NO_REQUEST } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { RingProducer } from '../../shared/wire/ring.ts';
@@ -44,7 +36,7 @@ import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
 import { hasRoomForCancel, Lane, type LaneRings, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
 import type { ShardLinkOptions } from './linkOptions.ts';
-import { emptyReply, givenUp, PendingReply, type ReplyHandler, type ReusedReply } from './reply.ts';
+import { emptyReply, givenUp, PendingReply, type ReplyHandler, type ReusedReply, setReply } from './reply.ts';
 import { ReplyTimes } from './replyTimes.ts';
 import { sendMissedTrips, tripElsewhere } from './trips.ts';
 
@@ -234,6 +226,22 @@ export class ShardLink {
     return !this.#isFollowing && !this.#isFront;
   }
 
+  /**
+   * Applies what the shard has published, unless the views show this record already.
+   * @returns whether they do: true for every record that any gateway thread may have acknowledged.
+   */
+  shows(shard: number, shardSequence: number): boolean {
+    const lane = this.#lanes[shard];
+    if (lane === undefined || !lane.isReady || lane.state.length > 0) return false;
+    if (this.#views.appliedSequence(shard) < shardSequence) this.#drainOrEnd(lane);
+    return !lane.hasMoreEvents && this.#views.appliedSequence(shard) >= shardSequence;
+  }
+
+  /** Applies what the shards have published, of each as much as in a turn of the pump. */
+  catchUp(): void {
+    for (const lane of this.#lanes) if (lane.isReady && !lane.events.isEmpty()) this.#drainOrEnd(lane);
+  }
+
   /** Answers the commands that have been in flight for so long with OUTCOME_UNKNOWN; their replies are dropped. */
   answerUnknown(olderThanMs: number): void {
     for (const { shard, handler, context } of givenUp(this.#pending, olderThanMs)) {
@@ -254,10 +262,7 @@ export class ShardLink {
       if (this.#isFollowing) break;
       // The pump is notified of every event; should a notification ever be lost, this bounds the delay.
       if (!lane.events.isEmpty()) lane.events.wake();
-      if (!lane.isReady || this.#isFront) continue;
-      lane.sendTrips(now);
-      const word = claimCommand(lane.commands, COMMAND.TICK.TYPE, NO_REQUEST, FEE_ACCOUNT, now, NO_MARKET, 0);
-      if (word !== NO_ROOM) lane.commands.publish();
+      if (lane.isReady && !this.#isFront) lane.tick(now);
     }
   }
 
@@ -352,14 +357,7 @@ export class ShardLink {
   }
 
   #setReply(code: number, shard: number, shardSequence: number): void {
-    const reply = this.#reply;
-    reply.code = code;
-    reply.shard = shard;
-    reply.shardSequence = shardSequence;
-    reply.result = this.#views.resultOf(shard);
-    reply.a = 0;
-    reply.b = 0;
-    reply.c = 0;
+    setReply(this.#reply, code, shard, shardSequence, this.#views.resultOf(shard));
   }
 
   /** Frees the slot before it calls the handler, which may send the next command. */

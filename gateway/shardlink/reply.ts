@@ -16,6 +16,23 @@ export function emptyReply(result: RecordResult): ReusedReply {
   return { code: OK, shard: 0, shardSequence: 0, a: 0, b: 0, c: 0, result };
 }
 
+/** The reply without numbers of its own. @param result of the shard */
+export function setReply(
+  reply: ReusedReply,
+  code: number,
+  shard: number,
+  shardSequence: number,
+  result: RecordResult,
+): void {
+  reply.code = code;
+  reply.shard = shard;
+  reply.shardSequence = shardSequence;
+  reply.result = result;
+  reply.a = 0;
+  reply.b = 0;
+  reply.c = 0;
+}
+
 export type CommandResult = {
   /** 0 when done, else a number of the error table. */
   readonly code: number;

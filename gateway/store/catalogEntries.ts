@@ -57,6 +57,9 @@ export type MarketEntry = {
   updatedMs: number;
 };
 
+/** These never change, so a copy of them stays right. */
+export type TradedMarket = Pick<MarketEntry, 'index' | 'id' | 'shard' | 'ticksPerUnit' | 'minOrderAtomic'>;
+
 type MarketOpening = {
   readonly status: MarketStatus;
   readonly feeBps: number;

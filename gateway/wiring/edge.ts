@@ -9,7 +9,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { Administrators } from '../access/administrators.ts';
 import { AdminToken } from '../access/adminToken.ts';
 import { Authenticator } from '../access/authenticator.ts';
-import { type AheadTimestamps, NonceMemory } from '../access/nonces.ts';
+import { NonceMemory } from '../access/nonces.ts';
 import { BOOTSTRAP } from '../access/principal.ts';
 import { RefusedLogins } from '../audit/refusedLogins.ts';
 import { AuditStage } from '../audit/stage.ts';
@@ -17,6 +17,7 @@ import { ChainFacts } from '../chain/facts.ts';
 import type { ChainHealth } from '../chain/health.ts';
 import type { ChainLink } from '../chain/link.ts';
 import type { MemberRole } from '../cluster/memberRole.ts';
+import type { FrontImage } from '../front/threadOptions.ts';
 import type { FrontThreads } from '../front/threads.ts';
 import { Cors } from '../http/cors.ts';
 import { TextsInTurns } from '../http/pieces.ts';
@@ -28,7 +29,7 @@ import { Answers } from '../idempotency/answers.ts';
 import { KeysInFlight } from '../idempotency/keysInFlight.ts';
 import { IdempotencyStage } from '../idempotency/stage.ts';
 import type { ConnectionLimits } from '../limits/connectionLimits.ts';
-import { Limiter } from '../limits/limiter.ts';
+import type { Limiter } from '../limits/limiter.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import { DataFiles } from '../operator/dataFiles.ts';
@@ -49,12 +50,13 @@ import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
 import { BadSignatures } from '../trading/badSignatures.ts';
 import { isDemo } from './demoFile.ts';
-import { makeConnectionLimits, makeFronts } from './edgeParts.ts';
+import { aheadTimestamps, makeConnectionLimits, makeFrontCounts, makeFronts, makeLimiter } from './edgeParts.ts';
 import { type FiatParts, openFiat } from './fiat.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { explain } from './readiness.ts';
 import type { ShardThreads } from './shardThreads.ts';
 import type { Stores } from './stores.ts';
+import { ThreadMeters } from './threadMeters.ts';
 import type { Trading } from './trading.ts';
 import { UserSessions } from './userSessions.ts';
 
@@ -62,7 +64,7 @@ const UNSETTLED = 'settlement is unhealthy: orders are refused';
 
 /** The part of the engine's threads that reports show. */
 type ThreadsReport = {
-  readonly shards: Pick<ShardThreads, 'problem' | 'verifierOf'>;
+  readonly shards: Pick<ShardThreads, 'problem' | 'verifierOf' | 'fronts'>;
   readonly positionDifferences: number;
 };
 
@@ -110,6 +112,7 @@ export class Edge {
   readonly #connectionLimits: ConnectionLimits;
   readonly #fronts: FrontThreads | null;
   readonly #server: HttpServer;
+  readonly #meters: ThreadMeters;
   readonly #nonces: NonceMemory;
   readonly #metrics: Metrics;
   readonly #operations: OperationsReport;
@@ -167,12 +170,16 @@ export class Edge {
     keys.revoked.subscribe((keyId) => this.stream.closeConnectionsOf(keyId));
     operators.revoked.subscribe((operatorId) => feed.disconnectAll(operatorId));
     this.#badSignatures = config.rateLimits ? new BadSignatures(clock) : null;
-    this.#limiter = config.rateLimits ? Limiter.in(options.sharedCounters) : null;
+    const counts = makeFrontCounts(config);
+    this.#limiter = makeLimiter(config, options.sharedCounters, counts);
     this.#connectionLimits = makeConnectionLimits(config, clock);
-    this.#fronts = makeFronts(config, this.stream, log);
+    const shards = options.threads.shards.fronts;
+    const keep = (image: FrontImage): void => this.#meters.keep(image);
+    this.#fronts = makeFronts({ config, stream: this.stream, stores, shards, counts, keep, log });
     this.#dataFiles = new DataFiles(config.dataDir);
-    this.#nonces = new NonceMemory(options.startedSec, this.#aheadTimestamps());
+    this.#nonces = new NonceMemory(options.startedSec, aheadTimestamps(options.member, keys));
     this.#server = this.#makeServer();
+    this.#meters = new ThreadMeters({ server: this.#server, fronts: this.#fronts, limiter: this.#limiter, log });
     const metrics = this.#metricsSources();
     this.#metrics = new Metrics(metrics);
     const [readiness, drills] = [() => this.#readiness(), () => this.#drills.active];
@@ -237,19 +244,6 @@ export class Edge {
     this.#nonces.forgetBefore(signedUntilSec);
   }
 
-  /** A standby notes nothing: it carries out no request that could come twice. */
-  #aheadTimestamps(): AheadTimestamps {
-    const { member, stores } = this.#options;
-    const { keys } = stores.control;
-    if (member === null) return keys;
-    return {
-      aheadBeforeStart: (keyId) => keys.aheadBeforeStart(keyId),
-      acceptedAhead: (keyId, timestampSec) => {
-        if (member.isLeading) keys.acceptedAhead(keyId, timestampSec);
-      },
-    };
-  }
-
   #makeServer(): HttpServer {
     const { config, clock, log, stores, trading, lifecycle, member, chainHealth } = this.#options;
     const { keys, operators, platform, tradingTimeouts, onlineAccounts } = stores.control;
@@ -263,7 +257,7 @@ export class Edge {
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
       limiter: this.#limiter,
       connectionLimits: this.#connectionLimits,
-      fronts: this.#fronts ?? undefined,
+      ...(this.#fronts === null ? {} : { fronts: this.#fronts, catchUp: () => trading.link.catchUp() }),
       ...(config.adminDoor === null ? {} : { adminDoor: config.adminDoor }),
       ...(config.corsOrigins.length === 0 ? {} : { cors: new Cors(config.corsOrigins) }),
       clock,
@@ -297,6 +291,7 @@ export class Edge {
 
   #metricsSources(): MetricsSources {
     const { stores, trading, threads, lifecycle, clock, member, chainHealth } = this.#options;
+    const meters = this.#meters;
     return {
       link: trading.link,
       views: stores.views,
@@ -306,9 +301,14 @@ export class Edge {
       verifierOf: (shard) => (stores.spotCounts.differences(shard) > 0 ? 'noble' : threads.shards.verifierOf(shard)),
       spotCounts: stores.spotCounts,
       deadMansSwitch: trading.deadMansSwitch,
-      limiter: this.#limiter,
+      get limiter() {
+        return meters.limiter;
+      },
       badSignatures: this.#badSignatures,
-      requests: this.#server.meters,
+      get requests() {
+        return meters.requests;
+      },
+      refresh: () => meters.refresh(),
       longAnswers: this.#server.longAnswers,
       loopDelay: this.#loopDelay,
       queries: stores.queries,

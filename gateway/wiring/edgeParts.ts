@@ -1,13 +1,20 @@
 /** The parts of the edge that follow from the settings alone. */
 import type { Clock } from '../../shared/base/clock.ts';
-import { FrontThreads } from '../front/threads.ts';
+import type { AheadTimestamps } from '../access/nonces.ts';
+import type { MemberRole } from '../cluster/memberRole.ts';
+import { FrontThreads, type SharedReads } from '../front/threads.ts';
+import { LIMIT_CLASSES } from '../limits/classes.ts';
 import { ConnectionLimits } from '../limits/connectionLimits.ts';
+import { Limiter } from '../limits/limiter.ts';
+import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
+import { makeSharedCounts, SharedCounterStore, type SharedCounts } from '../limits/sharedCounters.ts';
 import { holdersOf } from '../limits/socketTable.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { MAX_ORDER_MESSAGE_BYTES } from '../stream/entry/limits.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
 import type { Stream } from '../stream/socket/stream.ts';
+import type { Stores } from './stores.ts';
 
 export function makeConnectionLimits(config: Config, clock: Clock): ConnectionLimits {
   return new ConnectionLimits({
@@ -19,14 +26,77 @@ export function makeConnectionLimits(config: Config, clock: Clock): ConnectionLi
   });
 }
 
+/** A standby notes nothing: it carries out no request that could come twice. */
+export function aheadTimestamps(member: MemberRole | null, keys: AheadTimestamps): AheadTimestamps {
+  if (member === null) return keys;
+  return {
+    aheadBeforeStart: (keyId) => keys.aheadBeforeStart(keyId),
+    acceptedAhead: (keyId, timestampSec) => {
+      if (member.isLeading) keys.acceptedAhead(keyId, timestampSec);
+    },
+  };
+}
+
+/** The counts that the gateway thread shares with the fronts; null where it has no fronts, or counts elsewhere. */
+export function makeFrontCounts({ gateways, rateLimits, redisUrl }: Config): SharedCounts | null {
+  return gateways > 1 && rateLimits && redisUrl === null ? makeSharedCounts() : null;
+}
+
+/** The limiter of the gateway thread; null where nothing is limited. */
+export function makeLimiter(
+  { rateLimits }: Config,
+  redis: RedisCounterStore | null,
+  frontCounts: SharedCounts | null,
+): Limiter | null {
+  if (!rateLimits) return null;
+  if (frontCounts === null) return Limiter.in(redis);
+  return Limiter.in(null, new SharedCounterStore(frontCounts, LIMIT_CLASSES.unlisted));
+}
+
+type FrontDeps = {
+  readonly config: Config;
+  readonly stream: Stream;
+  readonly stores: Stores;
+  readonly shards: SharedReads['shards'];
+  readonly counts: SharedCounts | null;
+  readonly keep: SharedReads['keep'];
+  readonly log: Logger;
+};
+
 /** Null: the gateway thread has all connections. */
-export function makeFronts({ gateways, tls }: Config, { behavior }: Stream, log: Logger): FrontThreads | null {
-  if (gateways === 1) return null;
+export function makeFronts(deps: FrontDeps): FrontThreads | null {
+  const { config, stream, log } = deps;
+  if (config.gateways === 1) return null;
   return new FrontThreads({
-    count: gateways - 1,
-    tls,
-    webSocket: { path: STREAM_PATH, behavior },
+    count: config.gateways - 1,
+    tls: config.tls,
+    webSocket: { path: STREAM_PATH, behavior: stream.behavior },
     longestMessageBytes: MAX_ORDER_MESSAGE_BYTES,
     log,
+    reads: readsOf(deps),
   });
+}
+
+/**
+ * Null where the gateway thread answers all calls: in a cluster every answer says how old it is, and counters in Redis
+ * are one connection.
+ */
+function readsOf({ config, stores, shards, counts, keep }: FrontDeps): SharedReads | null {
+  if (config.cluster !== null || (config.rateLimits && counts === null)) return null;
+  const { control, progressMemory, views } = stores;
+  return {
+    options: {
+      shards: control.shards,
+      progress: progressMemory,
+      unlisted: counts,
+      trustProxy: config.trustProxy,
+      origins: config.corsOrigins,
+      slowRequestMs: config.slowRequestMs,
+      logLevel: config.logLevel,
+    },
+    shards,
+    markets: control.catalog.markets,
+    isOpen: ({ index }) => views.markets.has(index),
+    keep,
+  };
 }

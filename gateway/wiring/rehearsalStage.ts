@@ -21,6 +21,7 @@ import { Connection } from './rehearsal/connection.ts';
 import { Flow, sendAll, type Trader } from './rehearsal/flow.ts';
 import { QuickSigner } from './rehearsal/quickSigner.ts';
 import { takeTour } from './rehearsal/tour.ts';
+import { ShardFronts } from './shardFronts.ts';
 import type { Stores } from './stores.ts';
 import { Trading } from './trading.ts';
 import { waitingPlacements } from './verifyThreads.ts';
@@ -85,7 +86,11 @@ export class Stage {
       log,
       stores,
       trading: this.#trading,
-      threads: { shards: { problem: () => null, verifierOf: () => undefined }, positionDifferences: 0 },
+      threads: {
+        // There are no fronts for which a shard would be asked.
+        shards: { problem: () => null, verifierOf: () => undefined, fronts: new ShardFronts(() => undefined) },
+        positionDifferences: 0,
+      },
       feed,
       lifecycle,
       // No process has used its keys before.

@@ -16,18 +16,12 @@ import { wakeConsumer } from '../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type { FrontRequest } from '../../shared/wire/threads.ts';
 import type { LaneRings } from '../shardlink/lane.ts';
-
-/** The messages to a front about its shards. */
-export type FrontMessage =
-  /** The front has its link attach the shard, with these rings and this state. */
-  | { readonly attached: number; readonly rings: LaneRings; readonly state: ArrayBuffer[] }
-  /** The thread of the shard has ended. */
-  | { readonly lost: number };
+import type { ShardNews } from '../shardlink/shardNews.ts';
 
 /** A thread of a front, which main has started. */
 type Front = {
   /** Sends it a message; what `transfer` names is handed over instead of being copied. */
-  readonly send: (message: FrontMessage, transfer?: ArrayBuffer[]) => void;
+  readonly send: (message: ShardNews, transfer?: ArrayBuffer[]) => void;
   /** It does not read its events: it has to be ended, and another may be started. */
   readonly onCutOff: () => void;
 };

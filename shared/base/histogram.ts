@@ -36,6 +36,17 @@ export class Histogram {
     if (value > 0) this.#cells[bounds.length + 1] += value;
   }
 
+  /** Everything that was observed, for a message to another thread. */
+  copy(): Float64Array {
+    return Float64Array.from(this.#cells);
+  }
+
+  /** @param cells a copy of another one with the same bounds */
+  add(cells: Float64Array): void {
+    assert(cells.length === this.#cells.length, 'histogram: bounds are the same');
+    for (const [index, value] of cells.entries()) this.#cells[index] += value;
+  }
+
   /** By bucket; the last one has what is above all bounds. */
   get counts(): CountCells {
     return this.#cells.subarray(0, this.bounds.length + 1);

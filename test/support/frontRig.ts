@@ -1,7 +1,7 @@
 /** An HTTP server with real front threads, in the test's own thread; a test can make one of them fail. */
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import { FrontThreads, launchFront } from '../../gateway/front/threads.ts';
+import { FrontThreads, launchFront, type SharedReads } from '../../gateway/front/threads.ts';
 import type { WebSocketEndpoint } from '../../gateway/http/door.ts';
 import type { Route } from '../../gateway/http/route.ts';
 import type { HttpServer, ServerOptions } from '../../gateway/http/server.ts';
@@ -25,15 +25,16 @@ export async function startFronts(
   count: number,
   routes: readonly Route[],
   webSocket: WebSocketEndpoint = NO_SOCKETS,
-  options: Partial<ServerOptions> & { readonly tls?: Config['tls'] } = {},
+  options: Partial<ServerOptions> & { readonly tls?: Config['tls']; readonly reads?: SharedReads } = {},
 ): Promise<FrontRig> {
   const workers: Worker[] = [];
-  const { tls = null, ...rest } = options;
+  const { tls = null, reads = null, ...rest } = options;
   const fronts = new FrontThreads({
     count,
     tls,
     webSocket,
     longestMessageBytes: 65_536,
+    reads,
     log: createLogger('silent'),
     launch: (given) => {
       const worker = launchFront(given);

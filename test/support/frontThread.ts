@@ -8,8 +8,9 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ShardClient } from '../../gateway/shardlink/client.ts';
 import { ShardLink } from '../../gateway/shardlink/link.ts';
 import type { ShardReply } from '../../gateway/shardlink/reply.ts';
+import type { ShardNews } from '../../gateway/shardlink/shardNews.ts';
 import { Views } from '../../gateway/views/index.ts';
-import type { FrontMessage } from '../../gateway/wiring/shardFronts.ts';
+
 import { systemClock } from '../../shared/base/clock.ts';
 import { OK } from '../../shared/base/errors.ts';
 import { Random } from './random.ts';
@@ -49,7 +50,7 @@ function run(options: FrontOptions): void {
     ...{ onHandlerError: fail, onFatal: fail },
   });
   const sender = new Sender(new ShardClient(link), views, options);
-  port.on('message', (message: FrontMessage | FrontOrder) => {
+  port.on('message', (message: ShardNews | FrontOrder) => {
     if (message === 'stop') {
       link.stop();
       port.close();

@@ -17,5 +17,10 @@ const SHOW_OPERATIONS = {
 } as const satisfies RouteSpec;
 
 export function adminOperationsRoutes(report: () => OperationsReport): Route[] {
-  return [route(SHOW_OPERATIONS, (call) => ok(call, report().of(call.principal)))];
+  return [
+    route(SHOW_OPERATIONS, async (call) => {
+      await report().refresh();
+      ok(call, report().of(call.principal));
+    }),
+  ];
 }

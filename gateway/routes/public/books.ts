@@ -6,14 +6,14 @@ import { OUTCOME, type Outcome } from '../../../shared/base/codes.ts';
 import { ok, okInRows } from '../../http/respond.ts';
 import { type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { Catalog, MarketEntry } from '../../store/catalog.ts';
+import type { TradedMarket } from '../../store/catalogEntries.ts';
 import { bookLevels } from '../../views/bookLevels.ts';
 import { BookOrders, type BookTexts, makeBookTexts } from '../../views/bookOrders.ts';
 import type { Views } from '../../views/index.ts';
-import { MARKET_ID_PARAM, requireMarket } from '../json/pathParams.ts';
+import { MARKET_ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 import { RenderedBooks } from './renderedBooks.ts';
 
-type BookDeps = { readonly views: Views; readonly catalog: Catalog; readonly clock: Clock };
+type BookDeps = MarketDeps<TradedMarket> & { readonly clock: Clock };
 
 type BookQuery = FromSchema<typeof BOOK_QUERY>;
 
@@ -58,7 +58,7 @@ function variantOf({ outcome_index, levels, both }: BookQuery): number {
   return levels * BOOKS_PER_DEPTH + (both ? BOTH_BOOKS : outcome_index);
 }
 
-function bookAnswer(views: Views, market: MarketEntry, query: BookQuery, sequence: number): object {
+function bookAnswer(views: Views, market: TradedMarket, query: BookQuery, sequence: number): object {
   const { outcome_index, levels, both } = query;
   const book = views.books.of(market.index);
   const bookOf = (outcome: Outcome): object => bookLevels(book, outcome, levels);
@@ -69,7 +69,7 @@ function bookAnswer(views: Views, market: MarketEntry, query: BookQuery, sequenc
 /** A book order by order, as long as it may be: it is written in pieces, and kept order by order. */
 function rowsOf(
   views: Views,
-  market: MarketEntry,
+  market: TradedMarket,
   { outcome_index, levels, both }: BookQuery,
   sequence: number,
   timestamp: number,

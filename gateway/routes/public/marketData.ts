@@ -18,14 +18,14 @@ import { midpointToDecimal, spreadBpsHalfUp, spreadToDecimal, tickToPrice } from
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { MarketEntry } from '../../store/catalog.ts';
+import type { TradedMarket } from '../../store/catalogEntries.ts';
 import { bestTicks } from '../../views/bookLevels.ts';
 import { NO_TICK } from '../../views/books.ts';
 import type { Views } from '../../views/index.ts';
 import { MARKET_ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 import { RenderedBooks } from './renderedBooks.ts';
 
-type MarketDataDeps = MarketDeps & { readonly clock: Clock };
+type MarketDataDeps = MarketDeps<TradedMarket> & { readonly clock: Clock };
 
 const MAX_BBO = 50;
 const READ = { method: 'GET', limit: 'unlisted', params: MARKET_ID_PARAM, errors: ['MARKET_NOT_FOUND'] } as const;
@@ -104,12 +104,12 @@ export function marketDataRoutes(deps: MarketDataDeps): Route[] {
 
 type MarketCall = CallOf<typeof SHOW_TICK_SIZE | typeof SHOW_FEE_RATE | typeof SHOW_SPREAD | typeof SHOW_MIDPOINT>;
 
-function answerFor(call: MarketCall, deps: MarketDataDeps, show: (market: MarketEntry) => object): void {
+function answerFor(call: MarketCall, deps: MarketDataDeps, show: (market: TradedMarket) => object): void {
   const market = requireMarket(call, deps, call.params.market_id);
   if (market !== null) ok(call, show(market));
 }
 
-function tickSize(market: MarketEntry): TickSize {
+function tickSize(market: TradedMarket): TickSize {
   return {
     market_id: market.id,
     tick_size: tickToPrice(1, market.ticksPerUnit),
@@ -120,7 +120,7 @@ function tickSize(market: MarketEntry): TickSize {
 }
 
 /** One rate for both roles (RULES.md 2). */
-function feeRate(market: MarketEntry, feeBps: number): FeeRate {
+function feeRate(market: TradedMarket, feeBps: number): FeeRate {
   const percent = `${feeBps / 100}%`;
   return {
     market_id: market.id,
@@ -132,7 +132,7 @@ function feeRate(market: MarketEntry, feeBps: number): FeeRate {
 }
 
 /** Prices of an empty side are null, and so is everything computed from them (RULES.md 1). */
-function quote(views: Views, market: MarketEntry, outcome: Outcome) {
+function quote(views: Views, market: TradedMarket, outcome: Outcome) {
   const { bid, ask } = bestTicks(views.books.of(market.index), outcome);
   const { ticksPerUnit } = market;
   const isTwoSided = bid !== NO_TICK && ask !== NO_TICK;
@@ -146,7 +146,7 @@ function quote(views: Views, market: MarketEntry, outcome: Outcome) {
 }
 
 /** JSON of the best prices. */
-type ShowBbo = (market: MarketEntry, outcome: Outcome) => string;
+type ShowBbo = (market: TradedMarket, outcome: Outcome) => string;
 
 function bboRenderer({ views, clock }: MarketDataDeps): ShowBbo {
   const rendered = new RenderedBooks();
@@ -190,16 +190,16 @@ function manyBboHandler({ catalog, views }: MarketDataDeps, show: ShowBbo): Hand
   };
 }
 
-function bbo(views: Views, market: MarketEntry, outcome: Outcome): object {
+function bbo(views: Views, market: TradedMarket, outcome: Outcome): object {
   const { best_bid, best_ask, spread, midpoint } = quote(views, market, outcome);
   return { market_id: market.id, outcome_index: outcome, best_bid, best_ask, spread, midpoint };
 }
 
-function spread(views: Views, market: MarketEntry, outcome: Outcome): object {
+function spread(views: Views, market: TradedMarket, outcome: Outcome): object {
   const { best_bid, best_ask, spread, spread_bps } = quote(views, market, outcome);
   return { market_id: market.id, outcome_index: outcome, spread, spread_bps, best_bid, best_ask };
 }
 
-function midpoint(views: Views, market: MarketEntry, outcome: Outcome): object {
+function midpoint(views: Views, market: TradedMarket, outcome: Outcome): object {
   return { market_id: market.id, outcome_index: outcome, midpoint: quote(views, market, outcome).midpoint };
 }

@@ -40,7 +40,6 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/limits', own: 'process', shared: 'api base' },
   { room: 'gateway/access', own: 'limits', shared: 'api base crypto' },
   { room: 'gateway/http', own: 'access limits process', shared: 'api base crypto' },
-  { room: 'gateway/front', own: 'http limits process', shared: 'base wire' },
   { room: 'gateway/cluster', own: 'http process', shared: 'api base wire' },
   { room: 'gateway/store', own: 'access limits process', shared: 'api base chain crypto records' },
   { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },
@@ -63,6 +62,11 @@ export const ROOMS: readonly Room[] = [
     room: 'gateway/routes',
     own: 'access audit catalogue chain docs fiat http limits operator page process queries sessions shardlink store stream trading views',
     shared: 'api base chain crypto wire',
+  },
+  {
+    room: 'gateway/front',
+    own: 'access http limits process routes shardlink store views',
+    shared: 'base crypto wire',
   },
   {
     room: 'gateway/wiring',

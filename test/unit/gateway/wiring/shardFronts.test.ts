@@ -1,7 +1,8 @@
 /** Which rings a front and a shard get, whichever of the two ends when (SHARDFRONTS-1 to 3). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type FrontMessage, ShardFronts } from '../../../../gateway/wiring/shardFronts.ts';
+import type { ShardNews } from '../../../../gateway/shardlink/shardNews.ts';
+import { ShardFronts } from '../../../../gateway/wiring/shardFronts.ts';
 import { createRingBuffer } from '../../../../shared/wire/ringLayout.ts';
 import type { FrontRequest, FrontRings } from '../../../../shared/wire/threads.ts';
 import { Random } from '../../../support/random.ts';
@@ -28,7 +29,7 @@ class World {
   startFront(front: number): void {
     const lanes = new Map<number, FrontRings>();
     this.lanes.set(front, lanes);
-    const send = (message: FrontMessage): void => {
+    const send = (message: ShardNews): void => {
       if ('lost' in message) assert.ok(lanes.delete(message.lost), 'SHARDFRONTS-3');
       else {
         assert.equal(lanes.has(message.attached), false, 'SHARDFRONTS-3');

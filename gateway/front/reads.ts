@@ -1,0 +1,178 @@
+/**
+ * The calls that a front thread answers by itself: public reads of one market, from views of its own, which the shards
+ * feed over rings of its own. They run through the same stages and handlers as in the gateway thread. A call that this
+ * thread cannot decide exactly as that one would is passed on: an unknown market, a call with credentials, a shard of
+ * which the last records are not here yet, an IPv6 address whose network has to be counted.
+ * Owner: the front thread.
+ *
+ * Invariants:
+ *   FRONTREADS-1  An answer shows every record that was committed when its call came, so also every one that any thread
+ *                 had acknowledged or shown.
+ *   FRONTREADS-2  A market that is known here is one that its shard has opened: neither its number nor what is copied
+ *                 of it ever changes.
+ *   FRONTREADS-3  A limit is one limit: it is counted in memory that all threads share.
+ */
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import { systemClock } from '../../shared/base/clock.ts';
+import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
+import { Progress } from '../../shared/wire/progress.ts';
+import { Authenticator } from '../access/authenticator.ts';
+import { NonceMemory } from '../access/nonces.ts';
+import { Call } from '../http/call.ts';
+import { Cors } from '../http/cors.ts';
+import { RequestHeaders } from '../http/headers.ts';
+import { HttpTransport } from '../http/httpTransport.ts';
+import { imageOf } from '../http/metersImage.ts';
+import { Pipeline } from '../http/pipeline.ts';
+import type { Route } from '../http/route.ts';
+import { Router } from '../http/router.ts';
+import { LIMIT_CLASSES } from '../limits/classes.ts';
+import { clientSubject, peerSubject } from '../limits/clientAddress.ts';
+import { Limiter } from '../limits/limiter.ts';
+import { SharedCounterStore } from '../limits/sharedCounters.ts';
+import { createLogger } from '../process/log.ts';
+import { bookRoutes } from '../routes/public/books.ts';
+import { marketDataRoutes } from '../routes/public/marketData.ts';
+import { ShardLink } from '../shardlink/link.ts';
+import type { ShardNews } from '../shardlink/shardNews.ts';
+import type { TradedMarket } from '../store/catalogEntries.ts';
+import { Views } from '../views/index.ts';
+import type { FrontImage, ReadsOptions } from './threadOptions.ts';
+
+const IPV6_SEPARATOR = ':';
+const BODY_HEADERS = ['content-length', 'transfer-encoding'] as const;
+
+export class FrontReads {
+  readonly #options: ReadsOptions;
+  readonly #gate: Int32Array;
+  readonly #progress: Progress;
+  readonly #views: Views;
+  readonly #link: ShardLink;
+  readonly #markets = new Map<string, TradedMarket>();
+  readonly #router = new Router<true>();
+  readonly #limiter: Limiter | null;
+  readonly #pipeline: Pipeline;
+  #answered = 0;
+
+  /** @param onFatal the views can no longer be trusted: the thread has to end */
+  constructor(options: ReadsOptions, onFatal: (error: unknown) => void) {
+    const { shards, unlisted, origins, trustProxy, slowRequestMs, logLevel } = options;
+    const clock = systemClock;
+    this.#options = options;
+    this.#gate = new Int32Array(options.gate);
+    this.#progress = new Progress(options.progress);
+    this.#views = new Views(shards);
+    this.#link = new ShardLink({
+      shards,
+      views: this.#views,
+      follower: null,
+      // It sends no commands.
+      waitingPlacements: 0,
+      clock,
+      isFront: true,
+      onHandlerError: onFatal,
+      onFatal,
+    });
+    const deps = { catalog: { byId: (id: string) => this.#markets.get(id) }, views: this.#views, clock };
+    const routes = [...bookRoutes(deps), ...marketDataRoutes(deps)].filter(isRead);
+    for (const { method, path } of routes) this.#router.add(method, path, true);
+    this.#limiter = unlisted && Limiter.in(null, new SharedCounterStore(unlisted, LIMIT_CLASSES.unlisted));
+    this.#pipeline = new Pipeline({
+      config: { trustProxy, slowRequestMs },
+      routes,
+      ...WITHOUT_CREDENTIALS,
+      ...WITHOUT_CHANGES,
+      limiter: this.#limiter,
+      ...(origins.length === 0 ? {} : { cors: new Cors(origins) }),
+      clock,
+      log: createLogger(logLevel),
+      isReady: () => true,
+    });
+  }
+
+  /** Markets that their shards have opened. */
+  add(markets: readonly TradedMarket[]): void {
+    for (const market of markets) this.#markets.set(market.id, market);
+  }
+
+  follow(news: ShardNews): void {
+    if ('attached' in news) void this.#link.attach(news.attached, news.rings, news.state);
+    else this.#link.shardLost(news.lost);
+  }
+
+  /** Resolves when every answer has been written, also one in many pieces, or after `deadlineMs`. */
+  async stop(deadlineMs: number): Promise<void> {
+    await this.#pipeline.drain(deadlineMs);
+    this.#link.stop();
+  }
+
+  /** For the metrics. */
+  image(): FrontImage {
+    return {
+      answered: this.#answered,
+      meters: imageOf(this.#pipeline.meters),
+      decisions: { ...this.#limiter?.decisions },
+    };
+  }
+
+  /** @returns false when the call has to be passed on; nothing has been done then. */
+  tryAnswer(
+    response: HttpResponse,
+    request: HttpRequest,
+    method: string,
+    path: string,
+    query: string | null,
+    peer: Uint8Array,
+  ): boolean {
+    if (!this.#knows(method, path) || !this.#isPlain(request, peer)) return false;
+    const call = new Call(new HttpTransport(response), method, path, query, systemClock.nowMs(), this.#pipeline);
+    response.onAborted(() => this.#pipeline.abort(call));
+    this.#answered++;
+    this.#pipeline.run(call, request);
+    return true;
+  }
+
+  /** FRONTREADS-1, FRONTREADS-2. */
+  #knows(method: string, path: string): boolean {
+    if (Atomics.load(this.#gate, 0) === 0 || (method !== 'GET' && method !== 'HEAD')) return false;
+    const id = this.#router.find(path)?.params['market_id'];
+    const market = id === undefined ? undefined : this.#markets.get(id.toLowerCase());
+    return market !== undefined && this.#link.shows(market.shard, this.#progress.committed(market.shard));
+  }
+
+  /** True if the gateway thread would treat the call as one without credentials, under a limit that is counted here. */
+  #isPlain(request: HttpRequest, peer: Uint8Array): boolean {
+    if (peer.length === 0 || BODY_HEADERS.some((name) => request.getHeader(name) !== '')) return false;
+    if (request.getHeader(AUTH_HEADER.API_KEY) !== '' || request.getHeader('authorization') !== '') return false;
+    // Which network of several is counted as one is state of the gateway thread (limits/prefixes.ts).
+    return this.#limiter === null || !this.#subjectOf(request, peer).includes(IPV6_SEPARATOR);
+  }
+
+  #subjectOf(request: HttpRequest, peer: Uint8Array): string {
+    const { trustProxy } = this.#options;
+    if (trustProxy === null) return peerSubject(peer);
+    return clientSubject(peer, RequestHeaders.of(request).forwardedFor, trustProxy);
+  }
+}
+
+function isRead({ method, access }: Route): boolean {
+  return method === 'GET' && access === 'public';
+}
+
+/** For the stages of credentials: a front has no keys, and passes on whatever offers one. */
+const WITHOUT_CREDENTIALS = {
+  authenticator: new Authenticator(
+    { find: () => undefined },
+    new NonceMemory(0, { aheadBeforeStart: () => 0, acceptedAhead: () => {} }),
+  ),
+  administrators: { identify: () => null },
+} as const;
+
+/** For the stages of placing, storing and idempotency keys, to which no read comes. */
+const WITHOUT_CHANGES = {
+  idempotency: { tryHold: () => 'held' as const, release: () => {} },
+  isPaused: () => false,
+  placingRefusal: () => null,
+  isDiskLow: () => false,
+  timeoutEndMs: () => 0,
+} as const;

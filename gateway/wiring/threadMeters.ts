@@ -1,0 +1,72 @@
+/**
+ * The meters of requests of all threads as one, for the metrics: those of the gateway thread, and those of the fronts
+ * for what they answer themselves. The counts of a front that has ended go on in those of the gateway thread.
+ * Owner: the gateway thread.
+ */
+import type { FrontImage } from '../front/threadOptions.ts';
+import type { FrontThreads } from '../front/threads.ts';
+import { addImage, sumOf } from '../http/metersImage.ts';
+import { RequestMeters } from '../http/requestMeters.ts';
+import type { HttpServer } from '../http/server.ts';
+import type { RouteSpec } from '../http/spec.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { Logger } from '../process/log.ts';
+
+type ThreadMetersOptions = {
+  readonly server: Pick<HttpServer, 'meters' | 'calls'>;
+  /** Null: no front threads. */
+  readonly fronts: Pick<FrontThreads, 'images' | 'refresh'> | null;
+  /** Null: nothing is limited. */
+  readonly limiter: Pick<Limiter, 'decisions'> | null;
+  readonly log: Logger;
+};
+
+export class ThreadMeters {
+  readonly #options: ThreadMetersOptions;
+  /** Null: to be made. */
+  #sum: RequestMeters | null = null;
+
+  constructor(options: ThreadMetersOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the rest of this shows what every thread has counted by now. */
+  async refresh(): Promise<void> {
+    await this.#options.fronts?.refresh();
+    this.#sum = null;
+  }
+
+  get requests(): RequestMeters {
+    const { server, log } = this.#options;
+    const images = this.#images.map(({ meters }) => meters);
+    if (images.length === 0) return server.meters;
+    this.#sum ??= sumOf(server.meters, images, this.#routeOf, new RequestMeters(0, log));
+    return this.#sum;
+  }
+
+  get limiter(): Pick<Limiter, 'decisions'> | null {
+    const { limiter } = this.#options;
+    const images = this.#images;
+    if (limiter === null || images.length === 0) return limiter;
+    const decisions = { ...limiter.decisions };
+    for (const image of images) addDecisions(decisions, image);
+    return { decisions };
+  }
+
+  /** A front has ended. */
+  keep(image: FrontImage): void {
+    const { server, limiter } = this.#options;
+    addImage(server.meters, image.meters, this.#routeOf);
+    if (limiter !== null) addDecisions(limiter.decisions, image);
+  }
+
+  get #images(): readonly FrontImage[] {
+    return this.#options.fronts?.images ?? [];
+  }
+
+  readonly #routeOf = (method: string, path: string): RouteSpec => this.#options.server.calls.rowOf(method, path).route;
+}
+
+function addDecisions(to: Record<string, number>, { decisions }: FrontImage): void {
+  for (const [decision, count] of Object.entries(decisions)) to[decision] = (to[decision] ?? 0) + count;
+}
