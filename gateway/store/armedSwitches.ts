@@ -1,6 +1,7 @@
 /**
  * The accounts whose dead-man's switch is armed, and those of which one was triggered and the orders are not all
- * cancelled yet; durable, so that neither a restart nor another leader forgets one or cancels twice.
+ * cancelled yet, with the shards that have done it; durable, so that no restart and no other leader forgets one or
+ * cancels twice.
  * Owner: the gateway thread.
  */
 import type { ControlDatabase } from './database.ts';
@@ -13,6 +14,8 @@ export class ArmedSwitches {
   readonly #arm;
   readonly #trigger;
   readonly #finish;
+  readonly #addShard;
+  readonly #selectShards;
 
   constructor(database: ControlDatabase, changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
@@ -26,14 +29,23 @@ export class ArmedSwitches {
       'INSERT OR IGNORE INTO triggered_switches (account_index, triggered_ms) VALUES (?, ?)',
     );
     const remove = database.prepare<[number]>('DELETE FROM triggered_switches WHERE account_index = ?');
+    const forgetShards = database.prepare<[number]>('DELETE FROM cancelled_shards WHERE account_index = ?');
+    this.#addShard = database.prepare<[number, number]>(
+      'INSERT OR IGNORE INTO cancelled_shards (account_index, shard) VALUES (?, ?)',
+    );
+    this.#selectShards = database
+      .prepare<[number], number>('SELECT shard FROM cancelled_shards WHERE account_index = ?')
+      .pluck();
     this.#trigger = database.transaction((accounts: readonly number[], nowMs: number) => {
       for (const account of accounts) {
         disarm.run(account);
         insert.run(account, nowMs);
+        forgetShards.run(account);
       }
     });
     this.#finish = database.transaction((account: number, isArmed: boolean) => {
       remove.run(account);
+      forgetShards.run(account);
       if (!isArmed) disarm.run(account);
     });
   }
@@ -47,6 +59,11 @@ export class ArmedSwitches {
     return this.#selectTriggered.all();
   }
 
+  /** The shards that have cancelled the orders of an account that was triggered. */
+  cancelledShards(account: number): number[] {
+    return this.#selectShards.all(account);
+  }
+
   arm(account: number, nowMs: number): void {
     this.#changes.write(() => this.#arm.run(account, nowMs));
   }
@@ -54,6 +71,11 @@ export class ArmedSwitches {
   /** The accounts are no longer armed, and their orders are to be cancelled. */
   trigger(accounts: readonly number[], nowMs: number): void {
     this.#changes.write(() => this.#trigger(accounts, nowMs));
+  }
+
+  /** This shard has cancelled its orders, and others have not yet. */
+  cancelled(account: number, shard: number): void {
+    this.#changes.write(() => this.#addShard.run(account, shard));
   }
 
   /** Its orders are cancelled. @param isArmed true: it has sent a heartbeat since */

@@ -36,6 +36,7 @@ const MIGRATIONS = [
   'control-021.sql',
   'control-022.sql',
   'control-023.sql',
+  'control-024.sql',
 ] as const;
 
 export function openControlDatabase(path: string): Database {

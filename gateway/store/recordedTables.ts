@@ -66,6 +66,7 @@ export const CONTROL_TABLES: { readonly [table: string]: Table | typeof LOCAL } 
   rebate_rates: { key: ['market_index'], stores: ['rebateRates'] },
   armed_switches: { key: ['account_index'], stores: [] },
   triggered_switches: { key: ['account_index'], stores: [] },
+  cancelled_shards: { key: ['account_index', 'shard'], stores: [] },
   gaming_preferences: { key: ['account_index'], stores: ['tradingTimeouts'] },
   trading_timeouts: { key: ['id'], stores: ['tradingTimeouts'] },
   order_groups: { key: ['group_index'], stores: ['orderGroups'] },

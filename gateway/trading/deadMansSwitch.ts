@@ -12,8 +12,9 @@
  *              deadline passes while the server cannot receive heartbeats.
  *   DEADMAN-2  An account is armed in control.db before its first heartbeat is answered, and triggered there before its
  *              orders are cancelled, until every shard has cancelled. After a crash, or at the next leader, an armed
- *              switch has a full window, and one that was triggered cancels before any order is accepted; in the log of
- *              a cluster the end of a cancellation comes before the orders that are placed after it.
+ *              switch has a full window, and one that was triggered cancels before any order is accepted, in the shards
+ *              that have not done so; in the log of a cluster the end of a cancellation comes before the orders placed
+ *              after it.
  *   DEADMAN-3  All windows are equally long and a heartbeat moves its account to the end: the first of #deadlines is
  *              the next.
  */
@@ -31,7 +32,10 @@ export type MassCancelEngine = {
 type DeadMansSwitchOptions = {
   readonly shards: number;
   readonly engine: MassCancelEngine;
-  readonly store: Pick<ArmedSwitches, 'armed' | 'triggered' | 'arm' | 'trigger' | 'finish' | 'durable'>;
+  readonly store: Pick<
+    ArmedSwitches,
+    'armed' | 'triggered' | 'cancelledShards' | 'arm' | 'trigger' | 'cancelled' | 'finish' | 'durable'
+  >;
   readonly clock: Clock;
   readonly log: Logger;
   /** True while heartbeats are accepted. */
@@ -57,7 +61,8 @@ export class DeadMansSwitch {
     this.#cancels = new MassCancels({
       shards: options.shards,
       send: (shard, account, onReply, part) => options.engine.cancelAfterSilence(shard, account, onReply, part),
-      onDone: (account) => this.#cancelled(account),
+      onShardDone: (account, shard) => this.#keep(account, () => options.store.cancelled(account, shard)),
+      onDone: (account) => this.#keep(account, () => options.store.finish(account, this.#deadlines.has(account))),
     });
     this.#lookedMs = options.clock.nowMs();
   }
@@ -67,7 +72,7 @@ export class DeadMansSwitch {
     const { store, clock } = this.#options;
     this.#lookedMs = clock.nowMs();
     for (const account of store.armed()) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
-    for (const account of store.triggered()) this.#cancels.add(account);
+    for (const account of store.triggered()) this.#cancels.add(account, store.cancelledShards(account));
     this.#cancels.send();
   }
 
@@ -128,12 +133,12 @@ export class DeadMansSwitch {
     }
   }
 
-  /** DEADMAN-2. Every shard has cancelled the orders of the account. */
-  #cancelled(account: number): void {
+  /** DEADMAN-2. One shard, or every one, has cancelled the orders of the account. */
+  #keep(account: number, write: () => void): void {
     try {
-      this.#options.store.finish(account, this.#deadlines.has(account));
+      write();
     } catch (error) {
-      // If this fails, the orders of the account are cancelled once more at the next start.
+      // If this fails, its orders are cancelled there once more at the next start.
       this.#options.log.error({ err: error, account }, 'it could not be kept that a switch has cancelled');
     }
   }

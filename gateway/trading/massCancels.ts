@@ -18,6 +18,8 @@ type MassCancelsOptions = {
   readonly shards: number;
   /** Sends the cancel of one shard. @returns OK when it is in the ring. */
   readonly send: (shard: number, account: number, onReply: ReplyHandler<Part>, part: Part) => number;
+  /** Called when a shard has carried out every cancel of an account, and others have not. */
+  readonly onShardDone?: (account: number, shard: number) => void;
   /** Called when every shard has cancelled the orders of an account. */
   readonly onDone?: (account: number) => void;
 };
@@ -26,11 +28,11 @@ export class MassCancels {
   readonly #options: MassCancelsOptions;
   /** Parts that were not sent to their shard, or that it has not carried out. */
   readonly #waiting = new Set<Part>();
-  /** By account: the number of parts not carried out yet, sent or not. */
-  readonly #open = new Map<number, number>();
+  /** By account: the number of parts of each shard that are not carried out yet, sent or not. */
+  readonly #open = new Map<number, number[]>();
   #cancelledOrders = 0;
   readonly #onReply: ReplyHandler<Part> = ({ code, a }, part) => {
-    if (code === OK) this.#carriedOut(part.account, a);
+    if (code === OK) this.#carriedOut(part, a);
     else this.#waiting.add(part);
   };
 
@@ -43,11 +45,16 @@ export class MassCancels {
     return this.#cancelledOrders;
   }
 
-  /** Adds the account; the next `send` sends its cancels. */
-  add(account: number): void {
-    const { shards } = this.#options;
-    for (let shard = 0; shard < shards; shard++) this.#waiting.add({ account, shard });
-    this.#open.set(account, (this.#open.get(account) ?? 0) + shards);
+  /** Adds the account; the next `send` sends its cancels. @param cancelled shards that have carried theirs out */
+  add(account: number, cancelled: readonly number[] = []): void {
+    const open = this.#open.get(account) ?? new Array<number>(this.#options.shards).fill(0);
+    this.#open.set(account, open);
+    for (let shard = 0; shard < open.length; shard++) {
+      if (cancelled.includes(shard)) continue;
+      this.#waiting.add({ account, shard });
+      open[shard]!++;
+    }
+    this.#endWhereDone(account, open);
   }
 
   /** Sends every cancel that waits. Called at intervals for those that could not be sent before. */
@@ -57,15 +64,18 @@ export class MassCancels {
     }
   }
 
-  #carriedOut(account: number, cancelled: number): void {
-    const before = this.#open.get(account);
-    assert(before !== undefined, 'MASSCANCEL-1: a part that is carried out was open');
+  #carriedOut({ account, shard }: Part, cancelled: number): void {
+    const open = this.#open.get(account);
+    assert(open !== undefined && open[shard]! > 0, 'MASSCANCEL-1: a part that is carried out was open');
     this.#cancelledOrders += cancelled;
-    if (before > 1) {
-      this.#open.set(account, before - 1);
-      return;
-    }
+    open[shard]!--;
+    if (!this.#endWhereDone(account, open) && open[shard] === 0) this.#options.onShardDone?.(account, shard);
+  }
+
+  #endWhereDone(account: number, open: readonly number[]): boolean {
+    if (open.some((count) => count > 0)) return false;
     this.#open.delete(account);
     this.#options.onDone?.(account);
+    return true;
   }
 }

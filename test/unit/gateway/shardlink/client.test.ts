@@ -162,6 +162,8 @@ test('silence cancels what an account has open and nothing else, on a lost shard
     store: {
       armed: () => [...kept],
       triggered: () => [],
+      cancelledShards: () => [],
+      cancelled: () => undefined,
       arm: (account) => kept.add(account),
       trigger: () => undefined,
       finish: (account) => kept.delete(account),

@@ -233,12 +233,32 @@ test('a restart goes on with an unfinished cancellation at once, and repeats non
   it.shards.take();
   it.deadMansSwitch.beat(3);
   it.restarted();
-  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1', '3@0', '3@1'], 'before anything else');
+  assert.deepEqual(it.shards.answerAll(), ['1@1', '3@0', '3@1'], 'before anything else, where it was not done');
   assert.deepEqual(it.kept(), [[3], []]);
   it.pass(WINDOW_MS - LOOK_MS);
   assert.deepEqual(it.shards.take(), []);
   it.pass(LOOK_MS);
   assert.deepEqual(it.shards.answerAll(), ['3@0', '3@1']);
+});
+
+test('a shard that has cancelled keeps what was placed since over a restart, until the next silence', (t) => {
+  const it = scene(t);
+  it.shards.away.add(1);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0']);
+  it.restarted();
+  assert.deepEqual(it.shards.take(), [], 'shard 0 has done it, and shard 1 is away');
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS);
+  assert.deepEqual(it.shards.take(), ['1@0'], 'the second silence is for every shard');
+  it.restarted();
+  it.shards.away.clear();
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0', '1@1']);
+  assert.deepEqual(it.kept(), [[], []]);
+  it.restarted();
+  assert.deepEqual(it.shards.take(), []);
 });
 
 test('a switch that could not be kept as triggered cancels all the same', (t) => {
