@@ -81,7 +81,8 @@ export const CLIENT_MESSAGES = {
         user_since: { ...SEQUENCE, description: 'every private frame after this user_sequence again' },
         cancel_on_disconnect: {
           ...BOOLEAN,
-          description: 'cancel all open orders of the account when this connection ends',
+          description:
+            'cancel all open orders of the account when this connection ends; on a standby of a cluster, once it leads',
         },
       },
       ['markets', 'user', 'snapshot', 'from_sequence', 'checksum', 'user_since', 'cancel_on_disconnect'],

@@ -164,6 +164,7 @@ export class Edge {
       clock,
       log,
       areOrdersUnderway: () => trading.link.inFlight > 0,
+      isStandby: () => options.member?.isLeading === false,
       calls: () => this.#server.calls,
     });
     stores.control.sessions.ended.subscribe((session) => this.stream.closeConnectionsOfSession(session));

@@ -336,6 +336,25 @@ test('a cancel at the end of a connection is repeated until it is carried out (R
   assert.deepEqual(rig.cancelled, Array(3).fill({ account: 1, shard: 0 }));
 });
 
+test('the end of a connection to a standby cancels nothing, also not once that leads (RULES.md 8.10)', async (t) => {
+  const rig = await StreamRig.start(t, SEED + 15);
+  rig.isStandby = true;
+  const open = async (account: number) => {
+    const client = await StreamClient.open(t, rig.baseUrl, rig.headers(account));
+    await client.subscribe({ user: true, cancel_on_disconnect: true });
+    return client;
+  };
+  const [before, after] = [await open(1), await open(2)];
+  before.end();
+  while (rig.stream.connectionCount > 1) await nextTurn();
+  rig.isStandby = false;
+  rig.stream.tick();
+  assert.deepEqual(rig.cancelled, []);
+  after.end();
+  while (rig.stream.connectionCount > 0) await nextTurn();
+  assert.deepEqual(rig.cancelled, [{ account: 2, shard: 0 }], 'what it has asked for counts from then on');
+});
+
 test('a key that expires or is revoked closes its connections and no others (RULES.md 8.1)', async (t) => {
   const rig = await StreamRig.start(t, SEED + 14);
   const expiresAtMs = rig.clock.nowMs() + 10_000;

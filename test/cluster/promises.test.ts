@@ -83,6 +83,37 @@ test('an armed switch fires at the next leader, once, and cancels nothing that c
   assert.deepEqual(await closedOf(t, cluster, alice), closed);
 });
 
+test(
+  'the end of a leader is none of a connection, behind front threads too, and one at a standby is none',
+  options,
+  async (t) => {
+    const cluster = await startCluster(t, ['a', 'b'], { GATEWAYS: '3' });
+    const markets = await marketPerShard(cluster, SHARDS);
+    const connect = async (trader: Trader, baseUrl: string): Promise<StreamClient> => {
+      const client = await StreamClient.open(t, baseUrl, trader.client.prepareSigned('GET', '/v1/ws').headers);
+      await client.subscribe({ user: true, cancel_on_disconnect: true });
+      return client;
+    };
+    for (const end of ['kill', 'stop'] as const) {
+      const trader = await newTrader(cluster);
+      for (const market of markets) await trader.place(market, { price: '0.40', size: '5' });
+      const ended = cluster.leader;
+      const atStandby = await connect(trader, cluster.standbys[0]!.baseUrl);
+      atStandby.end();
+      const atLeader = await connect(trader, ended.baseUrl);
+      await ended[end]();
+      await atLeader.closed;
+      await cluster.awaitLeader(cluster.standbys);
+      assert.equal(await openOf(trader, markets), SHARDS, end);
+      await cluster.rejoin(ended);
+      const again = await connect(trader.reconnected(), cluster.baseUrl);
+      again.end();
+      await eventually('the cancels of a connection that has ended', async () => (await openOf(trader, markets)) === 0);
+      assert.deepEqual([...(await closedOf(t, cluster, trader)).values()], Array(SHARDS).fill('user'));
+    }
+  },
+);
+
 test('timeouts, groups and expiry go on, and no request is carried out by two leaders', options, async (t) => {
   const cluster = await startCluster(t, ['a', 'b']);
   const markets = await marketPerShard(cluster, SHARDS);

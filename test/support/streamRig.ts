@@ -57,6 +57,7 @@ export class StreamRig {
   #shard = new InThreadShard(new Balances(createBalances(1), 0));
   #events = new RingConsumer(this.#shard.eventRing);
   readonly #seed: number;
+  isStandby = false;
   readonly #keys = new Map<string, ApiKey>();
   readonly #server: HttpServer;
   readonly #directory = temporaryDirectory();
@@ -117,6 +118,7 @@ export class StreamRig {
           return index < 0 ? undefined : ({ index, id } as MarketEntry);
         },
       },
+      isStandby: () => this.isStandby,
       clock,
       log,
       calls: () => this.#server.calls,

@@ -44,6 +44,8 @@ type StreamOptions = {
   readonly catalog: Pick<Catalog, 'byId' | 'byToken'>;
   /** Absent: no socket is of a session. */
   readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
+  /** True on a standby of a cluster, where the end of a connection cancels nothing (RULES.md 18.5). */
+  readonly isStandby?: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
   /** Absent: books and replays give way to no orders. */
@@ -254,7 +256,8 @@ export class Stream {
     if (others?.size === 0) this.#byOwner.delete(owner);
     const { user } = connection;
     connection.closed();
-    if (user?.cancelsOnDisconnect !== true) return;
+    // A cancel that waited until this member leads would be one of orders that were placed meanwhile.
+    if (user?.cancelsOnDisconnect !== true || this.#options.isStandby?.() === true) return;
     this.#cancels.add(user.account);
     this.#cancels.send();
   }
