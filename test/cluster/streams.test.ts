@@ -25,6 +25,8 @@ const CYCLES = timesOf({ suite: 0, soak: 2 });
 const SEED = seedOr(20_261_126);
 const COMMANDS = 150;
 const SHARDS = 2;
+/** With front threads as well. */
+const GATEWAYS = ['1', '3'];
 const SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
 const options = { skip: NO_POSTGRES || (CYCLES === 0 && 'only with SOAK=on: every takeover takes seconds') };
 type Cluster = Awaited<ReturnType<typeof startCluster>>;
@@ -158,53 +160,54 @@ async function trade(
   await Promise.all(traders.flatMap((trader) => [one(trader), one(trader), one(trader)]));
 }
 
-test(
-  `frames have their numbers and contents on every member, over ${CYCLES} takeovers (SEED=${SEED})`,
-  options,
-  async (t) => {
-    const random = seededRandom(SEED);
-    const cluster = await startCluster(t, ['a', 'b']);
-    const markets = await marketPerShard(cluster, SHARDS);
-    const make = (): Promise<Trader> => makeTrader(cluster, { scopes: [...SCOPES], depositMicro: 10_000_000_000 });
-    const observers = [new Observer(t, await make(), markets), new Observer(t, await make(), markets)];
-    const client = followWithClient(t, cluster, observers[0]!.trader, markets);
-    await client.ready;
-    for (let cycle = 0; cycle < CYCLES; cycle++) {
-      const killed = cluster.leader;
-      const [standby] = cluster.standbys;
-      const atLeader = await Promise.all(observers.map((observer) => observer.connect(killed)));
-      const atStandby = await Promise.all(observers.map((observer) => observer.connect(standby!)));
-      const killAfter = 30 + Math.floor(random() * (COMMANDS - 60));
-      let answered = 0;
-      let killing: Promise<void> | undefined;
-      const traders = observers.map(({ trader }) => trader.reconnected());
-      await trade(traders, markets, random, () => {
-        if (++answered === killAfter) killing = killed.kill();
-      });
-      assert.ok(killing !== undefined, 'the cycle got as far as its kill');
-      await killing;
-      for (const connection of atLeader) connection.take();
-      const leader = await cluster.awaitLeader(cluster.standbys);
-      const again = await Promise.all(observers.map((observer) => observer.connect(leader)));
-      const after = observers.map(({ trader }) => trader.reconnected());
-      await trade(after, markets, random, () => {});
-      for (const connection of [...again, ...atStandby]) {
-        await connection.catchUp();
-        assert.equal(connection.books, 0, 'no frame was missing at the next leader');
-        connection.client.end();
+for (const gateways of GATEWAYS)
+  test(
+    `frames have their numbers and contents on every member, ${CYCLES} takeovers, GATEWAYS=${gateways} (SEED=${SEED})`,
+    options,
+    async (t) => {
+      const random = seededRandom(SEED);
+      const cluster = await startCluster(t, ['a', 'b'], { GATEWAYS: gateways });
+      const markets = await marketPerShard(cluster, SHARDS);
+      const make = (): Promise<Trader> => makeTrader(cluster, { scopes: [...SCOPES], depositMicro: 10_000_000_000 });
+      const observers = [new Observer(t, await make(), markets), new Observer(t, await make(), markets)];
+      const client = followWithClient(t, cluster, observers[0]!.trader, markets);
+      await client.ready;
+      for (let cycle = 0; cycle < CYCLES; cycle++) {
+        const killed = cluster.leader;
+        const [standby] = cluster.standbys;
+        const atLeader = await Promise.all(observers.map((observer) => observer.connect(killed)));
+        const atStandby = await Promise.all(observers.map((observer) => observer.connect(standby!)));
+        const killAfter = 30 + Math.floor(random() * (COMMANDS - 60));
+        let answered = 0;
+        let killing: Promise<void> | undefined;
+        const traders = observers.map(({ trader }) => trader.reconnected());
+        await trade(traders, markets, random, () => {
+          if (++answered === killAfter) killing = killed.kill();
+        });
+        assert.ok(killing !== undefined, 'the cycle got as far as its kill');
+        await killing;
+        for (const connection of atLeader) connection.take();
+        const leader = await cluster.awaitLeader(cluster.standbys);
+        const again = await Promise.all(observers.map((observer) => observer.connect(leader)));
+        const after = observers.map(({ trader }) => trader.reconnected());
+        await trade(after, markets, random, () => {});
+        for (const connection of [...again, ...atStandby]) {
+          await connection.catchUp();
+          assert.equal(connection.books, 0, 'no frame was missing at the next leader');
+          connection.client.end();
+        }
+        await cluster.rejoin(killed);
+        // The former leader has numbered some of them itself, and the others as a standby.
+        for (const observer of observers) {
+          const { user } = await observeAnew(observer, killed);
+          assert.equal(user, observer.user.count);
+          const { user: atNext } = await observeAnew(observer, leader);
+          assert.equal(atNext, observer.user.count);
+        }
       }
-      await cluster.rejoin(killed);
-      // The former leader has numbered some of them itself, and the others as a standby.
-      for (const observer of observers) {
-        const { user } = await observeAnew(observer, killed);
-        assert.equal(user, observer.user.count);
-        const { user: atNext } = await observeAnew(observer, leader);
-        assert.equal(atNext, observer.user.count);
-      }
-    }
-    await client.assertWhole(observers[0]!);
-  },
-);
+      await client.assertWhole(observers[0]!);
+    },
+  );
 
 /** Everything once more, by a client that has nothing. */
 async function observeAnew(observer: Observer, server: Server): Promise<Connection> {

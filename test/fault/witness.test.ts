@@ -227,8 +227,10 @@ function frameOnce(liar: Liar, change: (frame: Json, before: Json | null) => Jso
   };
 }
 
+const server = await sharedServer();
+
 test(`what was acknowledged passes (SEED=${SEED})`, async (t) => {
-  const witness = await Witness.create(await Liar.start(t, await sharedServer()), SEED);
+  const witness = await Witness.create(await Liar.start(t, server), SEED);
   for (let round = 0; round < 2; round++) {
     await witness.trade({ commands: COMMANDS });
     await witness.check();
@@ -238,7 +240,7 @@ test(`what was acknowledged passes (SEED=${SEED})`, async (t) => {
 
 for (const [what, { lie, finds }] of Object.entries(LIES)) {
   test(`it is found when ${what}`, async (t) => {
-    const liar = await Liar.start(t, await sharedServer());
+    const liar = await Liar.start(t, server);
     const witness = await Witness.create(liar, SEED);
     await witness.trade({ commands: COMMANDS });
     liar.lie = lie();
@@ -249,7 +251,7 @@ for (const [what, { lie, finds }] of Object.entries(LIES)) {
 
 for (const [what, { tell, finds }] of Object.entries(LIES_MEANWHILE)) {
   test(`it is found when ${what}`, async (t) => {
-    const liar = await Liar.start(t, await sharedServer());
+    const liar = await Liar.start(t, server);
     const witness = await Witness.create(liar, SEED);
     tell(liar);
     await assert.rejects(async () => {

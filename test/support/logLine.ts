@@ -53,7 +53,7 @@ export class LogLine {
 
   /** Ends every connection, with a word. */
   cut(): void {
-    for (const sockets of this.#pairs) for (const socket of sockets) socket.resetAndDestroy();
+    for (const sockets of this.#pairs) for (const socket of sockets) reset(socket);
   }
 
   /** The next appends arrive, and their connections are reset before an answer comes. */
@@ -82,7 +82,7 @@ export class LogLine {
     flows[0]!.onSent = (piece) => {
       if (this.#resets === 0 || !piece.includes(APPEND)) return;
       this.#resets--;
-      member.resetAndDestroy();
+      reset(member);
     };
     for (const socket of pair) {
       socket.setNoDelay(true);
@@ -94,6 +94,12 @@ export class LogLine {
       });
     }
   }
+}
+
+/** A socket whose end is on its way cannot be reset: Node would never have done with it. */
+function reset(socket: Socket): void {
+  if (socket.writableEnded) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 /** The pieces underway in one direction of one connection. */

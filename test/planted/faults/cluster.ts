@@ -12,6 +12,27 @@ const CONNECTION = `${UNIT}/connection.test.ts`;
 
 export const CLUSTER_FAULTS: readonly Fault[] = [
   {
+    name: 'the end of a connection to a standby cancels orders once that leads',
+    file: 'gateway/stream/socket/stream.ts',
+    search: 'if (user?.cancelsOnDisconnect !== true || this.#options.isStandby?.() === true) return;',
+    replace: 'if (user?.cancelsOnDisconnect !== true) return;',
+    caughtBy: 'test/api/streamFlow.test.ts',
+  },
+  {
+    name: 'the next leader cancels in shards that had cancelled for a switch',
+    file: 'gateway/trading/deadMansSwitch.ts',
+    search: 'this.#cancels.add(account, store.cancelledShards(account));',
+    replace: 'this.#cancels.add(account);',
+    caughtBy: 'test/unit/gateway/trading/deadMansSwitch.test.ts',
+  },
+  {
+    name: 'parts of a copy that nobody asks for any more stay in the database',
+    file: 'engine/replication/copyTable.ts',
+    search: '     WHERE EXISTS (SELECT FROM exchange_join WHERE cluster = $1 AND attempt = $2)`,',
+    replace: '`,',
+    caughtBy: 'test/cluster/joinInterrupted.test.ts',
+  },
+  {
     name: 'an abandoned primary that answers first keeps the newer one from being found',
     file: 'engine/replication/connection.ts',
     search: 'if (connection.timeline >= newest) resolve();',
