@@ -40,7 +40,6 @@ import { Views } from '../views/index.ts';
 import type { FrontImage, ReadsOptions } from './threadOptions.ts';
 
 const IPV6_SEPARATOR = ':';
-const BODY_HEADERS = ['content-length', 'transfer-encoding'] as const;
 
 export class FrontReads {
   readonly #options: ReadsOptions;
@@ -142,7 +141,7 @@ export class FrontReads {
 
   /** True if the gateway thread would treat the call as one without credentials, under a limit that is counted here. */
   #isPlain(request: HttpRequest, peer: Uint8Array): boolean {
-    if (peer.length === 0 || BODY_HEADERS.some((name) => request.getHeader(name) !== '')) return false;
+    if (peer.length === 0 || hasBody(request)) return false;
     if (request.getHeader(AUTH_HEADER.API_KEY) !== '' || request.getHeader('authorization') !== '') return false;
     // Which network of several is counted as one is state of the gateway thread (limits/prefixes.ts).
     return this.#limiter === null || !this.#subjectOf(request, peer).includes(IPV6_SEPARATOR);
@@ -153,6 +152,12 @@ export class FrontReads {
     if (trustProxy === null) return peerSubject(peer);
     return clientSubject(peer, RequestHeaders.of(request).forwardedFor, trustProxy);
   }
+}
+
+/** Some clients say the length of every body, also of none. */
+function hasBody(request: HttpRequest): boolean {
+  const length = request.getHeader('content-length');
+  return (length !== '' && length !== '0') || request.getHeader('transfer-encoding') !== '';
 }
 
 function isRead({ method, access }: Route): boolean {

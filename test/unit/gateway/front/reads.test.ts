@@ -129,8 +129,10 @@ test('markets that it does not know, credentials, bodies and other methods are p
   assert.equal((await client.get(`${known}/bbo`, {}, 'DELETE')).status, 405);
   assert.equal((await client.get(`${known}/fee-rate`)).status, 401);
   assert.equal((await client.get(`${known}/bbo`, { authorization: 'Bearer x' })).status, 200);
-  assert.equal((await client.get(`${known}/bbo`, { 'content-length': '0' })).status, 200);
+  assert.equal((await client.get(`${known}/bbo`, { 'transfer-encoding': 'chunked' })).status, 200);
   assert.equal(sumOf(await rig.answered()), before);
+  assert.equal((await client.get(`${known}/bbo`, { 'content-length': '0' })).status, 200);
+  assert.equal(sumOf(await rig.answered()), before + 1, 'a body of no bytes is none');
 });
 
 test('while the exchange is not ready every call is the gateway thread’s', async (t) => {
