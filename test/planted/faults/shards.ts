@@ -41,6 +41,13 @@ export const SHARD_FAULTS: readonly Fault[] = [
     caughtBy: GATEWAYS,
   },
   {
+    name: 'a front that is behind gets a part of a record',
+    file: 'engine/shard/outlet.ts',
+    search: 'if (bytes * 2 <= ring.capacity && !fits(ring, bytes)) break;',
+    replace: 'if (bytes < 0) break;',
+    caughtBy: GATEWAYS,
+  },
+  {
     name: 'a cancel that is held loses its place in the ring of its gateway',
     file: 'engine/shard/releaseRead.ts',
     search: 'if (cancel.gateway !== gateway) continue;',

@@ -36,13 +36,14 @@ test('it says of every request what the counts of one thread say', () => {
 
 test('threads that count at the same time admit no more, and no fewer, than the limit', async () => {
   const counts = makeSharedCounts();
-  const start = new Int32Array(new SharedArrayBuffer(4));
-  const options: CountingOptions = { counts, start, subjects: 40, times: 60, nowMs: START_MS };
+  const arrivals = new Int32Array(new SharedArrayBuffer(4));
+  const options: CountingOptions = { counts, threads: 2, arrivals, subjects: 2000, times: 20, nowMs: START_MS };
   const url = new URL('../../../support/countingThread.ts', import.meta.url);
-  const threads = [1, 2, 3].map(() => new Worker(url, { workerData: options, execArgv: STRIPPED_BEFORE }));
+  const threads = Array.from(
+    { length: options.threads },
+    () => new Worker(url, { workerData: options, execArgv: STRIPPED_BEFORE }),
+  );
   const answers = threads.map(async (thread) => (await once(thread, 'message'))[0] as number[]);
-  Atomics.store(start, 0, 1);
-  Atomics.notify(start, 0);
   const sums = Array<number>(options.subjects).fill(0);
   for (const admitted of await Promise.all(answers)) {
     for (const [subject, count] of admitted.entries()) sums[subject]! += count;
