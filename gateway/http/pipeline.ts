@@ -48,7 +48,7 @@ import { isBehindAdminDoor, isForOperators, type RouteSpec, requiredRole } from 
 import { type RouteRow, Stages, type StagesOptions, toRow } from './stages.ts';
 
 export type PipelineOptions = StagesOptions & {
-  readonly config: StagesOptions['config'] & Partial<Pick<Config, 'slowRequestMs'>>;
+  readonly config: StagesOptions['config'] & Partial<Pick<Config, 'slowRequestMs' | 'rehearse'>>;
   readonly routes: readonly Route[];
   readonly administrators: Pick<Administrators, 'identify'>;
   /** Where administrators and operators are served, and only there; absent: with everyone else. */
@@ -88,7 +88,7 @@ export class Pipeline {
     this.meters = new RequestMeters(options.config.slowRequestMs ?? 0, options.log);
     this.longAnswers = new LongAnswers(this.meters.turns, this.meters.failed, options.areOrdersUnderway);
     for (const each of options.routes) {
-      const row = toRow(each);
+      const row = toRow(each, options.config.rehearse === true);
       this.#router.add(each.method, each.path, row, each.hasEncodedParams);
       this.#rows.set(`${each.method} ${each.path}`, row);
     }

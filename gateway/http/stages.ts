@@ -57,9 +57,9 @@ export type RouteRow = Validation & {
   readonly changes: boolean;
 };
 
-export function toRow(route: Route): RouteRow {
+export function toRow(route: Route, isRehearsed: boolean): RouteRow {
   return {
-    ...compileRoute(route),
+    ...compileRoute(route, isRehearsed),
     route,
     scope: requiredScope(route),
     maxBodyBytes: route.maxBodyBytes ?? MAX_BODY_BYTES,

@@ -60,10 +60,11 @@ const NO_QUERY: JsonSchema = { type: 'object', properties: {} };
 const bodies = makeAjv(false);
 const queries = makeAjv(true);
 
-export function compileRoute({ access, method, body, query }: RouteSpec): Validation {
+/** @param isRehearsed the schemas of trading are compiled before the first order comes. */
+export function compileRoute({ access, method, body, query }: RouteSpec, isRehearsed: boolean): Validation {
   // A misspelt filter of an account's own data would answer something else than was asked for.
   const isStrict = method === 'GET' && access !== 'public' && access !== 'operator';
-  const compile = access.startsWith('trade:') ? compileBody : compileBodyLater;
+  const compile = isRehearsed && access.startsWith('trade:') ? compileBody : compileBodyLater;
   return {
     checkBody: body === undefined ? null : compile(body),
     checkQuery: query === undefined && !isStrict ? null : compileQuery(query ?? NO_QUERY, isStrict || undefined),
@@ -132,8 +133,8 @@ export function compileBody(schema: JsonSchema): BodyCheck {
 }
 
 /**
- * The same for bodies outside of trading: compiling dozens of schemas would slow down the start, so each is compiled
- * when it is first used, like those of queries.
+ * The same for bodies outside of trading, and for all where nothing is rehearsed: compiling dozens of schemas would
+ * slow down the start, so each is compiled when it is first used, like those of queries.
  */
 export function compileBodyLater(schema: JsonSchema): BodyCheck {
   let check: BodyCheck | undefined;

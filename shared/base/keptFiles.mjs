@@ -13,6 +13,8 @@ export const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 export const PACKED = join(ROOT, 'stripped');
 /** Below node_modules, because it belongs to these packages and `npm ci` empties it. Each Node has its own way to strip. */
 const CACHE = join(ROOT, 'node_modules', '.cache', `stripped-${process.version}`);
+/** Node keeps there what V8 has compiled of a process or thread that ends in order, by name and content of each file. */
+export const COMPILED = join(ROOT, 'node_modules', '.cache', 'compiled');
 /** It is installed among the packages of another project. */
 export const isPackage = basename(dirname(ROOT)) === 'node_modules';
 export const KEPT = isPackage ? PACKED : CACHE;

@@ -17,7 +17,7 @@ import type { Refusal } from '../../http/refusal.ts';
 import { errorFields, ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import { compileBody } from '../../http/validate.ts';
+import { compileBodyLater } from '../../http/validate.ts';
 import type { Placed } from '../../queries/placed.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
@@ -132,7 +132,7 @@ class RowTask extends OrderTask {
 }
 
 function placeHandler({ engine, placements }: BatchDeps): Handler<typeof PLACE_BATCH> {
-  const check = compileBody(PLACEMENT);
+  const check = compileBodyLater(PLACEMENT);
   const enqueue = (call: AccountCall, rows: Rows, order: unknown, index: number): void => {
     const invalid = check(order);
     const { message, details } = invalid ?? {};

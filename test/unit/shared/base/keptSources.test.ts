@@ -38,6 +38,13 @@ class Project {
     writeFileSync(this.#main, text);
   }
 
+  /** The files in which Node keeps what V8 has compiled. */
+  get compiled(): string[] {
+    return readdirSync(join(this.#root, 'node_modules/.cache/compiled'), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => join(parentPath, name));
+  }
+
   /** From now on nothing can be kept. */
   removePackages(): void {
     rmSync(join(this.#root, 'node_modules'), { recursive: true });
@@ -51,6 +58,7 @@ class Project {
 }
 
 const THROWN = /^Error: thrown\n.*gateway\/main\.ts:5:41\)?\n/;
+const THROWN_FROM_KEPT = /^Error: thrown from what is kept\n/;
 
 describe('a source file', () => {
   const project = new Project();
@@ -62,7 +70,22 @@ describe('a source file', () => {
     const text = readFileSync(kept, 'utf8');
     assert.ok(!text.includes('Where') && text.includes("where         = 'thrown'"), text);
     writeFileSync(kept, text.replaceAll("'thrown'", "'thrown from what is kept'"));
-    assert.match(project.run().stdout, /^Error: thrown from what is kept\n/);
+    assert.match(project.run().stdout, THROWN_FROM_KEPT);
+  });
+
+  test('is compiled once, and again when what is kept of that is damaged', () => {
+    const compiled = project.compiled;
+    assert.ok(compiled.length > 0);
+    assert.match(project.run().stdout, THROWN_FROM_KEPT);
+    assert.deepEqual(project.compiled.sort(), compiled.sort());
+    for (const file of compiled) writeFileSync(file, readFileSync(file).fill(7, 100));
+    assert.match(project.run().stdout, THROWN_FROM_KEPT);
+  });
+
+  test('that imports one which is missing says so', () => {
+    project.change("import './missing.ts';\n");
+    assert.match(project.run().stderr, /ERR_MODULE_NOT_FOUND[\s\S]*missing\.ts|missing\.ts[\s\S]*ERR_MODULE_NOT_FOUND/);
+    project.change(MAIN);
   });
 
   test('is stripped again when what is kept has lost its end', () => {
@@ -71,9 +94,10 @@ describe('a source file', () => {
   });
 
   test('is stripped again when it has changed', () => {
+    const before = project.kept.length;
     project.change(MAIN.replace("'thrown'", "'changed'"));
     assert.match(project.run().stdout, /^Error: changed\n/);
-    assert.equal(project.kept.length, 2);
+    assert.equal(project.kept.length, before + 1);
   });
 
   test('that cannot be stripped is left to Node, which says where it is wrong', () => {
