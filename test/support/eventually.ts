@@ -1,16 +1,22 @@
-/** For real processes, whose threads take the time they take: looks again until it holds. */
+/**
+ * For real processes, whose threads take the time they take: looks again until it holds. The longer it has waited, the
+ * longer it waits between two looks, by a tenth: looks take time of the processor from what they wait for.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-const LOOK_EVERY_MS = 20;
+const SHORTEST_PAUSE_MS = 20;
+const LONGEST_PAUSE_MS = 250;
+const PAUSE_SHARE = 0.1;
 /** Far above anything a server needs: it only turns waiting without end into a failure. */
 const LIMIT_MS = 120_000;
 
 export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
-  const deadline = performance.now() + LIMIT_MS;
+  const start = performance.now();
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (performance.now() > deadline) throw new Error(`never came: ${what}`);
-    await sleep(LOOK_EVERY_MS);
+    const waitedMs = performance.now() - start;
+    if (waitedMs > LIMIT_MS) throw new Error(`never came: ${what}`);
+    await sleep(Math.min(Math.max(waitedMs * PAUSE_SHARE, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS));
   }
 }
