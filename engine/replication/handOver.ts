@@ -8,7 +8,8 @@
  *
  * Invariants:
  *   HANDOVER-1  It is about one lead: once the epoch is another one, nothing of it has an effect.
- *   HANDOVER-2  A leader ends only for a member that has accepted, a moment before.
+ *   HANDOVER-2  A leader ends only for a member that has accepted, a moment before, and not where that one takes the
+ *               lease by force: it goes on until it loses it, also where the other one ends before it takes it.
  */
 import type { HandOverAnswer, HandOverQuestion, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
 import type { MemberStatus } from '../../shared/wire/threads.ts';
@@ -100,11 +101,11 @@ export class HandOvers {
   async look({ handOver, end }: LogFacts, { applied, leadsIn }: Standing): Promise<void> {
     this.#latest = handOver;
     if (handOver === null) return;
-    const { to, epoch, isAccepted } = handOver;
+    const { to, epoch, isAccepted, isForced } = handOver;
     if (leadsIn === null) {
       const isReady = to === this.#holder && !isAccepted && end - applied <= MOST_BEHIND_ROWS;
       if (isReady) await this.#log.acceptHandOver(epoch);
-    } else if (isAccepted && epoch === leadsIn && !this.#isHandedOver) {
+    } else if (isAccepted && !isForced && epoch === leadsIn && !this.#isHandedOver) {
       this.#isHandedOver = true;
       this.#onHandedOver(to);
     }
