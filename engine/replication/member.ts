@@ -156,9 +156,7 @@ export class Member {
       await this.#start(ends);
       const epoch = await this.#follow();
       if (epoch === null) return;
-      const mayLead = new Promise<void>((resolve) => {
-        this.#mayLead = resolve;
-      });
+      const mayLead = new Promise<void>((resolve) => (this.#mayLead = resolve));
       this.#post({ role: 'leader', epoch, ledUntilMs: this.#formerLead.untilMs });
       await mayLead;
       if (!this.#isEnded) this.#lead(epoch);
@@ -169,8 +167,9 @@ export class Member {
 
   async #start(ends: readonly LocalEnd[]): Promise<void> {
     await this.#insist(async () => {
-      const { applied, position, before } = await findStart(this.#log, ends);
-      for (const { stream, sequence } of before) this.#hold(stream, sequence);
+      const { applied, position } = await findStart(this.#log, ends);
+      // The log has them, or nothing of their stream, and they are not read again.
+      for (const { stream, sequence } of ends) this.#hold(stream, sequence);
       this.#appliedBefore = applied;
       this.#position = position;
       await this.#last.requireThere();

@@ -11,8 +11,6 @@ type Start = {
   readonly applied: number;
   /** Rows after this one, at most `applied`, are read: of those up to `applied` only the names. */
   readonly position: number;
-  /** Streams that the log does not have, of an exchange that was no cluster before: it goes on after them. */
-  readonly before: readonly LocalEnd[];
 };
 
 type Log = Pick<ReplicatedLog, 'facts' | 'ends' | 'firstAfter' | 'rowOf'>;
@@ -29,7 +27,7 @@ export async function findStart(log: Log, ends: readonly LocalEnd[]): Promise<St
   const applied = await positionBefore(log, here, end);
   const numbered = ends.map(({ stream, sequence, doneThrough }) => ({ stream, sequence: doneThrough ?? sequence }));
   const position = await positionBefore(log, numbered, applied);
-  return { applied, position, before: ends.filter(({ stream }) => !streams.includes(stream)) };
+  return { applied, position };
 }
 
 /** The position before the first row that follows one of these, at most `end`. */

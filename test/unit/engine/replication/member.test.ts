@@ -23,6 +23,8 @@ class Rig {
   readonly outboxes: readonly OutboxProducer[];
   readonly messages: ReplicationMessage[] = [];
   mayLead = true;
+  /** False: the test says what it has when its files are there. */
+  isReady = true;
   /** False: nothing that it has asked for arrives. */
   isConnected = true;
   readonly #timing = new ManualTiming();
@@ -51,7 +53,7 @@ class Rig {
       timing: this.#timing,
       post: (message) => {
         this.messages.push(message);
-        if ('opened' in message) this.member.receive({ follow: ends });
+        if ('opened' in message && this.isReady) this.member.receive({ follow: ends });
       },
     });
     void this.member.open();
@@ -311,4 +313,30 @@ test('a planned end ships what is left and gives the lease back', async () => {
   await cluster.pass(500);
   await stopping;
   assert.deepEqual([b.memory.state(), sequences(b.rows)], ['leader', upTo(5)]);
+});
+
+test('a member whose copy is newer than the log that it has opened leads with all of it held', async () => {
+  const cluster = new Cluster();
+  const leader = cluster.add('a');
+  await cluster.pass(300);
+  leader.put(newRow(0, 1));
+  leader.put(newRow(1, 1));
+  const joining = cluster.add('b');
+  joining.isReady = false;
+  await cluster.pass(300);
+  assert.deepEqual([joining.memory.held(0), joining.memory.held(1)], [1, 1]);
+  // Its files come while the other goes on, and nothing comes after them.
+  leader.put(newRow(0, 2));
+  await cluster.pass(300);
+  joining.member.receive({
+    follow: [
+      { stream: 0, sequence: 2 },
+      { stream: 1, sequence: 1 },
+    ],
+  });
+  await cluster.pass(300);
+  cluster.kill(leader);
+  await cluster.pass(LEASE_MS * 2);
+  assert.equal(joining.memory.state(), 'leader');
+  assert.deepEqual([joining.memory.held(0), joining.memory.held(1), joining.rows.length], [2, 1, 0]);
 });
