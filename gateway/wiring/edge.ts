@@ -165,6 +165,7 @@ export class Edge {
       log,
       areOrdersUnderway: () => trading.link.inFlight > 0,
       isStandby: () => options.member?.isLeading === false,
+      isMember: options.member !== null,
       calls: () => this.#server.calls,
     });
     stores.control.sessions.ended.subscribe((session) => this.stream.closeConnectionsOfSession(session));

@@ -355,6 +355,18 @@ test('the end of a connection to a standby cancels nothing, also not once that l
   assert.deepEqual(rig.cancelled, [{ account: 2, shard: 0 }], 'what it has asked for counts from then on');
 });
 
+test('a leader of a cluster that ends leaves the orders of its connections alone (RULES.md 18.3)', async (t) => {
+  for (const isMember of [true, false]) {
+    const rig = await StreamRig.start(t, SEED + 16, undefined, isMember);
+    const client = await StreamClient.open(t, rig.baseUrl, rig.headers(1));
+    await client.subscribe({ user: true, cancel_on_disconnect: true });
+    rig.stream.close();
+    assert.equal((await client.closed).code, 1001);
+    while (rig.stream.connectionCount > 0) await nextTurn();
+    assert.equal(rig.cancelled.length, isMember ? 0 : 1);
+  }
+});
+
 test('a key that expires or is revoked closes its connections and no others (RULES.md 8.1)', async (t) => {
   const rig = await StreamRig.start(t, SEED + 14);
   const expiresAtMs = rig.clock.nowMs() + 10_000;

@@ -63,8 +63,8 @@ export class StreamRig {
   readonly #directory = temporaryDirectory();
 
   /** @param maxBufferedBytes what may wait for all clients together. */
-  static async start(scope: Scope, seed: number, maxBufferedBytes?: number): Promise<StreamRig> {
-    const rig = new StreamRig(seed, maxBufferedBytes);
+  static async start(scope: Scope, seed: number, maxBufferedBytes?: number, isMember = false): Promise<StreamRig> {
+    const rig = new StreamRig(seed, isMember, maxBufferedBytes);
     rig.baseUrl = `http://127.0.0.1:${await rig.#server.listen()}`;
     scope.after(async () => {
       await rig.#server.stop(0);
@@ -80,7 +80,7 @@ export class StreamRig {
     return rig;
   }
 
-  private constructor(seed: number, maxBufferedBytes?: number) {
+  private constructor(seed: number, isMember: boolean, maxBufferedBytes?: number) {
     this.#seed = seed;
     this.flow = new CommandFlow(this.#shard.commandRing, seed);
     const { clock, views } = this;
@@ -119,6 +119,7 @@ export class StreamRig {
         },
       },
       isStandby: () => this.isStandby,
+      isMember,
       clock,
       log,
       calls: () => this.#server.calls,

@@ -46,6 +46,8 @@ type StreamOptions = {
   readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
   /** True on a standby of a cluster, where the end of a connection cancels nothing (RULES.md 18.5). */
   readonly isStandby?: () => boolean;
+  /** Of a cluster: the end of this process is none of its connections (RULES.md 18.3). */
+  readonly isMember?: boolean;
   readonly clock: Clock;
   readonly log: Logger;
   /** Absent: books and replays give way to no orders. */
@@ -76,6 +78,7 @@ export class Stream {
   /** Connections with frames in their outbox. */
   readonly #pushed = new Set<Connection>();
   #isFlushDue = false;
+  #isEnding = false;
   readonly #sendBuffers: SendBuffers;
   readonly #catchUps: CatchUps;
   readonly #subscribing: Subscribing;
@@ -112,6 +115,7 @@ export class Stream {
 
   /** Closes every connection. The server accepts no more. */
   close(): void {
+    this.#isEnding = true;
     clearInterval(this.#timer);
     this.#catchUps.stop();
     for (const connection of [...this.#connections]) connection.end(limits.CLOSE.GOING_AWAY, 'server is stopping');
@@ -256,10 +260,15 @@ export class Stream {
     if (others?.size === 0) this.#byOwner.delete(owner);
     const { user } = connection;
     connection.closed();
-    // A cancel that waited until this member leads would be one of orders that were placed meanwhile.
-    if (user?.cancelsOnDisconnect !== true || this.#options.isStandby?.() === true) return;
+    if (user?.cancelsOnDisconnect !== true || this.#leavesOrders()) return;
     this.#cancels.add(user.account);
     this.#cancels.send();
+  }
+
+  /** A cancel that waited until a standby leads would be one of orders that were placed meanwhile. */
+  #leavesOrders(): boolean {
+    const { isStandby, isMember } = this.#options;
+    return isStandby?.() === true || (isMember === true && this.#isEnding);
   }
 
   /** STREAM-4. */
