@@ -18,6 +18,7 @@ import { Witness } from '../support/witness.ts';
 
 const SEED = seedOr(20_261_126);
 const COMMANDS = 120;
+const FAULT_AFTER = 10;
 /** Pieces of the copy take so long that a fault comes in the middle of it. */
 const SLOW_MS = 40;
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: each takes half a minute';
@@ -76,10 +77,16 @@ for (const [fault, inflict] of Object.entries(FAULTS)) {
     begin(joining);
     await eventually('the first part', async () => existsSync(join(joining.dataDir, 'joining', 'journal.key')));
     assert.ok(!existsSync(join(joining.dataDir, 'control.db')), 'it is in the middle of it');
-    const trading = witness.trade({ commands: COMMANDS });
-    await inflict({ cluster, postgres, line, giver, joining });
+    let inflicting: Promise<void> | undefined;
+    await witness.trade({
+      commands: COMMANDS,
+      onAnswer: (answered) => {
+        if (answered === FAULT_AFTER) inflicting = inflict({ cluster, postgres, line, giver, joining });
+      },
+    });
+    assert.ok(inflicting !== undefined, 'the load got as far as its fault');
+    await inflicting;
     line.heal();
-    await trading;
     await cluster.awaitLeader();
     await cluster.awaitStandby(joining);
     for (const { dataDir } of [giver, joining]) {

@@ -228,9 +228,10 @@ function followWithClient(t: TestContext, cluster: Cluster, trader: Trader, mark
   const books = markets.map(({ id }, at) => stream.openBook(id, { onEvent: (event) => events[at]!.push(event) }));
   const account = stream.openUser({ onEvent: (event) => user.push(event) });
   const assertWhole = async (observer: Observer): Promise<void> => {
+    // The observers may have gone before the frames of the last answers came.
     await eventually('the last frames', async () => {
-      const isThere = books.every((book, at) => book.sequence === observer.markets.get(markets[at]!.id)!.last);
-      return isThere && account.userSequence === observer.user.last;
+      const isThere = books.every((book, at) => (book.sequence ?? 0) >= observer.markets.get(markets[at]!.id)!.last);
+      return isThere && (account.userSequence ?? 0) >= observer.user.last;
     });
     // Each of its frames follows the one before; a reconnect and nothing else is what it was shown.
     const numbers: number[] = [];

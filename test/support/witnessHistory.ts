@@ -48,6 +48,8 @@ type Place = { readonly streamUrl: string };
 /** A signature opens one connection. */
 type Sign = () => Record<string, string>;
 
+/** A place that has ended while a stream was opened. */
+const GONE = /ECONNRESET|ECONNREFUSED|socket hang up|closed with/;
 /** Each side of a difference of two times is rounded to a millisecond. */
 const ROUNDED_MS = 2;
 
@@ -68,7 +70,11 @@ export class AccountHistory {
 
   /** Follows the frames of this place from now on, as long as it is there. */
   async follow(place: Place, sign: Sign): Promise<void> {
-    this.#streams.push(await this.#open(place, sign, this.#next - 1));
+    try {
+      this.#streams.push(await this.#open(place, sign, this.#next - 1));
+    } catch (error) {
+      if (!GONE.test(String(error))) throw error;
+    }
   }
 
   unfollow(): void {
