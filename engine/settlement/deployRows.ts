@@ -66,6 +66,13 @@ export class DeployRows {
     return this.#sql('SELECT 1 FROM deploys WHERE market = ? LIMIT 1').get(market) !== undefined;
   }
 
+  /** Markets with work that waits until this contract knows them. */
+  countNeeded(exchange: Hex): number {
+    const sql = `SELECT count(*) AS n FROM deploys
+                 WHERE exchange = ? AND is_needed = 1 AND status NOT IN ('mined', 'final')`;
+    return (this.#sql(sql).get(exchange) as { n: number }).n;
+  }
+
   /** Those whose time has come, the longest waiting first. */
   due(limit: number): Deploy[] {
     const sql = `SELECT * FROM deploys WHERE status IN ('wanted', 'failed') AND not_before_ms <= ?

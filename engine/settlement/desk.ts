@@ -21,7 +21,7 @@ type DeskOptions = {
   readonly contracts: Contracts;
   readonly news: News;
   readonly relay: Relay;
-  readonly settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction' | 'rotation'>;
+  readonly settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction' | 'marketsOnTheirWay' | 'rotation'>;
   readonly money: MoneyHandlers;
   readonly refused: RefusedTrades;
   readonly checks: Pick<ChainChecks, 'successorProblem'>;
@@ -82,13 +82,21 @@ function handlersOf({ node, contracts, news, relay, refused, settlement, money, 
     ...marketHandlers(node, contracts, settlement),
     ...money,
     successorProblem: async ({ next }) => {
-      return { problem: await checks.successorProblem(settlement.rotation.newest, next as Hex) };
+      const problem = await checks.successorProblem(settlement.rotation.newest, next as Hex);
+      return { problem: problem ?? missingMarkets(settlement.marketsOnTheirWay()) };
     },
     acknowledge: ({ news: number }) => {
       news.acknowledge(number);
       return null;
     },
   };
+}
+
+/** The factory registers a market with the contract that it names, so their trades would never settle at this one. */
+function missingMarkets(count: number): string | null {
+  if (count === 0) return null;
+  const markets = count === 1 ? 'a market with trades is' : `${count} markets with trades are`;
+  return `${markets} not known to the contract of today yet: name that one in the factory (setExchange) until then`;
 }
 
 /** Of one of our contracts; the selector of an error that settlement does not know. */

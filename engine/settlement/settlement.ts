@@ -156,6 +156,11 @@ export class Settlement {
     return true;
   }
 
+  /** Markets whose trades cannot settle at the contract of today before it knows them. */
+  marketsOnTheirWay(): number {
+    return this.#deployRows.countNeeded(this.rotation.newest);
+  }
+
   /** The last transaction that was signed for the claim of a record; null until there is one. */
   claimTransaction(shard: number, sequence: number): Hex | null {
     const job = this.rows.jobOfClaim(shard, sequence);

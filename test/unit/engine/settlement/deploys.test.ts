@@ -123,6 +123,16 @@ test('a deployment is wanted, sent, mined and final, and needs no second transac
   assert.deepEqual(again.seen(0), ['wanted', 'final'], 'it is on the chain for good already');
 });
 
+test('markets whose work waits for the contract are counted until it knows them', async () => {
+  const rig = new Rig(5);
+  rig.want(0, true);
+  rig.want(1, false);
+  assert.equal(rig.rows.countNeeded(EXCHANGE), 1);
+  assert.equal(rig.rows.countNeeded('0x01'), 0);
+  rig.rows.set(1, 'mined');
+  assert.equal(rig.rows.countNeeded(EXCHANGE), 0);
+});
+
 test('what the factory refuses costs no transaction, is tried again after growing pauses, and given up', async () => {
   const rig = new Rig(4);
   rig.factory.isPaused = true;
