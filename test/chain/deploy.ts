@@ -48,7 +48,7 @@ export type Deployed = {
   readonly exchange: Address;
 };
 
-type Delays = { readonly exitDelay: bigint; readonly settlementGrace: bigint };
+export type Delays = { readonly exitDelay: bigint; readonly settlementGrace: bigint };
 
 export function abiOf(contract: ContractName): Abi {
   return readArtifact(contract).abi as Abi;

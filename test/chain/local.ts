@@ -17,7 +17,16 @@ import {
 } from 'viem';
 import { type PrivateKeyAccount, privateKeyToAccount } from 'viem/accounts';
 import { Anvil } from './anvil.ts';
-import { type ChainClient, chainClient, type Deployed, deployAll, send } from './deploy.ts';
+import {
+  type ChainClient,
+  chainClient,
+  type Delays,
+  type Deployed,
+  deployAll,
+  deployExchange,
+  type Roles,
+  send,
+} from './deploy.ts';
 import { depositArgs } from './deposit.ts';
 
 const JOBS = ['ADMIN', 'OPERATOR', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
@@ -35,18 +44,20 @@ export function secretOf(name: string): Hex {
 
 export class LocalChain {
   readonly client: ChainClient;
-  readonly contracts: Deployed;
   readonly #anvil: Anvil;
   readonly #chainId: number;
   readonly #name: string;
+  readonly #delays: Delays;
+  #contracts: Deployed;
   #deposits = 0;
 
-  private constructor(anvil: Anvil, client: ChainClient, contracts: Deployed, chainId: number, name: string) {
+  private constructor(anvil: Anvil, chainId: number, name: string, delays: Delays, contracts: Deployed) {
     this.#anvil = anvil;
-    this.client = client;
-    this.contracts = contracts;
+    this.client = chainClient(anvil.url, chainId);
     this.#chainId = chainId;
     this.#name = name;
+    this.#delays = delays;
+    this.#contracts = contracts;
   }
 
   static async start(chainId: number, port: number): Promise<LocalChain> {
@@ -60,19 +71,28 @@ export class LocalChain {
   }
 
   /** Contracts and keys of their own, also on a chain where others are: `name` sets its keys apart from theirs. */
-  static async on(anvil: Anvil, chainId: number, name = ''): Promise<LocalChain> {
-    const keyOf = (job: string): PrivateKeyAccount => privateKeyToAccount(secretOf(name + job));
+  static async on(anvil: Anvil, chainId: number, name = '', delays: Delays = DELAYS): Promise<LocalChain> {
     const client = chainClient(anvil.url, chainId);
-    for (const job of JOBS) await client.setBalance({ address: keyOf(job).address, value: GAS_MONEY });
-    const roles = {
-      admin: keyOf('ADMIN').address,
-      operator: keyOf('OPERATOR').address,
-      deployer: keyOf('DEPLOYER').address,
-      resolver: keyOf('OPERATOR').address,
-      permitSigner: keyOf('PERMIT').address,
-      feeRecipient: keyOf('fees').address,
-    };
-    return new LocalChain(anvil, client, await deployAll(client, roles, DELAYS), chainId, name);
+    for (const job of JOBS) {
+      await client.setBalance({ address: privateKeyToAccount(secretOf(name + job)).address, value: GAS_MONEY });
+    }
+    return new LocalChain(anvil, chainId, name, delays, await deployAll(client, rolesOf(name), delays));
+  }
+
+  /** Those of now. */
+  get contracts(): Deployed {
+    return this.#contracts;
+  }
+
+  /** Another exchange contract takes the place of this one, as far as the chain is concerned (RULES.md 17.36). */
+  async succeed(): Promise<Address> {
+    const { exchange: before, ...others } = this.#contracts;
+    const { admin } = rolesOf(this.#name);
+    const exchange = await deployExchange(this.client, rolesOf(this.#name), this.#delays, others, before);
+    await send(this.client, admin, before, 'Exchange', 'announceSuccessor', [exchange]);
+    await send(this.client, admin, others.marketFactory, 'MarketFactory', 'setExchange', [exchange]);
+    this.#contracts = { ...others, exchange };
+    return exchange;
   }
 
   /** The environment of an exchange on this chain. */
@@ -127,4 +147,16 @@ export class LocalChain {
   #keyOf(job: string): PrivateKeyAccount {
     return privateKeyToAccount(secretOf(this.#name + job));
   }
+}
+
+function rolesOf(name: string): Roles {
+  const addressOf = (job: string): Address => privateKeyToAccount(secretOf(name + job)).address;
+  return {
+    admin: addressOf('ADMIN'),
+    operator: addressOf('OPERATOR'),
+    deployer: addressOf('DEPLOYER'),
+    resolver: addressOf('OPERATOR'),
+    permitSigner: addressOf('PERMIT'),
+    feeRecipient: addressOf('fees'),
+  };
 }

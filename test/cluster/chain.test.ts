@@ -16,7 +16,9 @@ import { type Address, maxInt128, parseTransaction } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { reconcileChain } from '../../engine/admin/chain.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
+import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { Anvil, NO_ANVIL } from '../chain/anvil.ts';
+import type { Delays } from '../chain/deploy.ts';
 import { LocalChain, secretOf } from '../chain/local.ts';
 import { startCluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
@@ -24,7 +26,8 @@ import { NO_POSTGRES, startPostgres } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
 import { RpcGate } from '../support/rpcGate.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
-import { type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+import type { Answer } from '../support/server.ts';
+import { type Intent, makeMarket, makeTrader, Trader } from '../support/traders.ts';
 
 const SEED = seedOr(20_261_125);
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: it takes a minute';
@@ -54,6 +57,7 @@ class World {
   readonly traders: Trader[] = [];
   readonly #random = new Random(SEED);
   market!: OrderMarket;
+  #trades = 0;
 
   constructor(cluster: Cluster, chain: LocalChain, gate: RpcGate) {
     this.cluster = cluster;
@@ -62,7 +66,8 @@ class World {
   }
 
   async addTrader(): Promise<void> {
-    this.traders.push(await makeTrader(this.cluster, { depositMicro: 0 }));
+    const privateKey = secretOf(`trader ${this.traders.length}`);
+    this.traders.push(await makeTrader(this.cluster, { depositMicro: 0, privateKey }));
     await this.deposit(this.traders.at(-1)!);
     await eventually('the deposit', async () => (await this.available(this.traders.at(-1)!)) === HUNDRED);
   }
@@ -71,8 +76,34 @@ class World {
     await this.chain.deposit(privateKeyToAccount(secretOf('payer')), BigInt(HUNDRED), address as Address);
   }
 
+  /** That a wallet, or a contract, has. */
+  usdcOf(wallet: string): Promise<bigint> {
+    return this.chain.client.readContract({ ...usdcOf(this.chain), args: [wallet as Address] });
+  }
+
   async available(trader: Trader): Promise<number> {
     return Number((await this.cluster.admin.user(trader.userId)).usdc.available);
+  }
+
+  /** From now on they sign for the contract of now. */
+  async renew(): Promise<void> {
+    for (const [index, { userId, credentials }] of this.traders.entries()) {
+      const domain = await this.traders[index]!.reconnected().client.signingDomain();
+      const signer = new OrderSigner(secretOf(`trader ${index}`), domain);
+      this.traders[index] = new Trader(this.cluster, userId, signer, credentials);
+    }
+  }
+
+  /** A nonce is used for one thing, whichever member sends it. @param exchanges every contract that there was */
+  assertNonces(exchanges: readonly string[]): void {
+    const does = new Map<string, string>();
+    for (const bytes of this.gate.sent) {
+      const { nonce, to, data } = parseTransaction(bytes as `0x02${string}`);
+      const name = `${exchanges.includes(to!) ? 'operator' : 'deployer'} ${nonce}`;
+      const what = `${to} ${data}`;
+      assert.equal(does.get(name) ?? what, what, 'a nonce is used for one thing');
+      does.set(name, what);
+    }
   }
 
   /** Two orders that meet; each is sent until it was taken, which it is once (RULES.md 5.4). */
@@ -82,6 +113,7 @@ class World {
     const size = String(this.#random.between(1, 5));
     await this.#place(this.traders[0]!, { price: yes, size });
     await this.#place(this.traders[1]!, { price: no, size, outcomeIndex: 1 });
+    this.#trades++;
   }
 
   async #place(trader: Trader, intent: Intent): Promise<void> {
@@ -115,6 +147,11 @@ class World {
   /** Nothing waits, nothing has failed, and ledger and chain are equal in every balance. */
   async check(): Promise<void> {
     const { cluster, chain } = this;
+    // The metrics may be of before the last trade.
+    await eventually('every trade has settled', async () => {
+      const path = join(cluster.leader.dataDir, 'settlement.db');
+      return countOf(path, "SELECT count(*) FROM work WHERE kind = 0 AND status = 'settled'") === this.#trades;
+    });
     await eventually('all work has settled', async () => {
       const metrics = await (await fetch(`${cluster.baseUrl}/metrics`)).text();
       const open = [...metrics.matchAll(/^exchange_settlement_work\{status="(pending|submitted|mined)"\} (\d+)$/gm)];
@@ -134,6 +171,15 @@ class World {
   }
 }
 
+function countOf(path: string, sql: string): number {
+  const db = new Database(path, { readonly: true });
+  try {
+    return db.prepare<[], number>(sql).pluck().get()!;
+  } finally {
+    db.close();
+  }
+}
+
 function rowsOf(path: string): unknown {
   const db = new Database(path, { readonly: true });
   try {
@@ -143,10 +189,10 @@ function rowsOf(path: string): unknown {
   }
 }
 
-async function startWorld(t: TestContext, env: Record<string, string> = {}): Promise<World> {
+async function startWorld(t: TestContext, env: Record<string, string> = {}, delays?: Delays): Promise<World> {
   const anvil = await Anvil.start({ chainId: CHAIN_ID, isQuick: true });
   t.after(() => anvil.stop());
-  const chain = await LocalChain.on(anvil, CHAIN_ID, 'of a cluster: ');
+  const chain = await LocalChain.on(anvil, CHAIN_ID, 'of a cluster: ', delays);
   await chain.fund(privateKeyToAccount(secretOf('payer')).address, maxInt128);
   const gate = await RpcGate.open(t, anvil.url);
   const { ADMIN_KEY: _, ...settings } = chain.settings;
@@ -177,10 +223,7 @@ test(`killed before and after what leaves for the chain (SEED=${SEED})`, options
   await trader.reconnected().client.ledger.withdraw({ amount_usdc_micro: '30000000', reference: 'mine' });
   await world.check();
   assert.equal(await world.available(trader), before + HUNDRED - 30_000_000);
-  await eventually('what was withdrawn', async () => {
-    const micro = await chain.client.readContract({ ...usdcOf(chain), args: [trader.address as Address] });
-    return micro === 30_000_000n;
-  });
+  await eventually('what was withdrawn', async () => (await world.usdcOf(trader.address)) === 30_000_000n);
 
   const [standby] = cluster.standbys;
   for (const path of ['/admin/settlement/money', '/admin/settlement/failed', '/admin/ledger']) {
@@ -196,15 +239,37 @@ test(`killed before and after what leaves for the chain (SEED=${SEED})`, options
   await cluster.rejoin(standby!);
   await trading;
   await world.check();
-
-  const does = new Map<string, string>();
-  for (const bytes of gate.sent) {
-    const { nonce, to, data } = parseTransaction(bytes as `0x02${string}`);
-    const name = `${to === chain.contracts.exchange ? 'operator' : 'deployer'} ${nonce}`;
-    assert.equal(does.get(name) ?? data, data, 'a nonce is used for one thing');
-    does.set(name, data!);
-  }
+  world.assertNonces([lower(chain.contracts.exchange)]);
 });
+
+test(`another contract, and takeovers while trades and funds get there (SEED=${SEED})`, options, async (t) => {
+  const world = await startWorld(t, {}, { exitDelay: 1n, settlementGrace: 604_800n });
+  const { chain, cluster } = world;
+  const before = chain.contracts.exchange;
+  await world.trade();
+  const next = await chain.succeed();
+  const change = (): Promise<Answer> =>
+    cluster.adminRequest('POST', '/admin/platform/contracts', { exchange_address: next });
+  await eventually('the change', async () => (await change()).status === 200);
+  const killed = cluster.leader;
+  await killed.kill();
+  await cluster.awaitLeader(cluster.standbys);
+  assert.equal((await change()).status, 200, 'it was changed');
+  await cluster.rejoin(killed);
+  await world.renew();
+  // The trades of before settle at the old contract, and then its funds move, over another takeover.
+  await world.killedAt(SENT, true, () => world.trade());
+  const move = async () => (await cluster.admin.operations()).settlement?.move;
+  await eventually('the end of the move', async () => (await move()) === null);
+  await world.trade();
+  await world.check();
+  assert.equal(await world.usdcOf(before), 0n, 'nothing is left behind');
+  world.assertNonces([lower(before), lower(next)]);
+});
+
+function lower(address: string): string {
+  return address.toLowerCase();
+}
 
 test(`a leader that hangs, that hands over, and whose log takes nothing (SEED=${SEED})`, options, async (t) => {
   const postgres = await startPostgres(t);
