@@ -21,8 +21,15 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'the end of a connection to a standby cancels orders once that leads',
     file: 'gateway/stream/socket/stream.ts',
-    search: 'if (user?.cancelsOnDisconnect !== true || this.#options.isStandby?.() === true) return;',
-    replace: 'if (user?.cancelsOnDisconnect !== true) return;',
+    search: 'return isStandby?.() === true || (isMember === true && this.#isEnding);',
+    replace: 'return isMember === true && this.#isEnding;',
+    caughtBy: 'test/api/streamFlow.test.ts',
+  },
+  {
+    name: 'a leader that hands over cancels the orders of its connections',
+    file: 'gateway/stream/socket/stream.ts',
+    search: 'return isStandby?.() === true || (isMember === true && this.#isEnding);',
+    replace: 'return isStandby?.() === true;',
     caughtBy: 'test/api/streamFlow.test.ts',
   },
   {
