@@ -12,6 +12,7 @@
  */
 import pg from 'pg';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
+import { Command, type CommandValue, type Statement } from './command.ts';
 import { THREAD_TIMING, type Timing } from './timing.ts';
 
 /**
@@ -31,7 +32,6 @@ const KEEP_ALIVE_SEC = 1;
  */
 export type Purpose = 'write' | 'read';
 
-export type Statement = { readonly name: string; readonly text: string };
 type Answer<Row> = { readonly rows: readonly Row[]; readonly count: number; readonly hasWarning: boolean };
 type Pending = { readonly sinceMs: number; hasWarning: boolean };
 
@@ -71,21 +71,45 @@ export class Connection {
 
   /** Statements are sent at once and run in order. */
   run<Row>({ name, text }: Statement, values: readonly unknown[] = []): Promise<Answer<Row>> {
-    const pending: Pending = { sinceMs: performance.now(), hasWarning: false };
     return new Promise((resolve, reject) => {
-      if (this.#isGone) {
-        reject(new Error(`no connection to ${this.server}`));
-        return;
-      }
-      this.#pending.push(pending);
+      const end = this.#begin(reject);
+      if (end === null) return;
       // A promise would be resolved after the warnings of the next statement have come.
       const query = { name, text, values: [...values], types: TYPES } as pg.QueryConfig;
       this.#client.query(query, (error: Error | null, result: pg.QueryResult) => {
-        this.#pending.splice(this.#pending.indexOf(pending), 1);
+        const hasWarning = end();
         if (error) reject(error);
-        else resolve({ rows: result.rows as Row[], count: result.rowCount ?? 0, hasWarning: pending.hasWarning });
+        else resolve({ rows: result.rows as Row[], count: result.rowCount ?? 0, hasWarning });
       });
     });
+  }
+
+  /** The same for a statement that returns no rows. */
+  command(statement: Statement, values: readonly CommandValue[]): Promise<Answer<never>> {
+    return new Promise((resolve, reject) => {
+      const end = this.#begin(reject);
+      if (end === null) return;
+      const command = new Command(statement, values, (error, count) => {
+        const hasWarning = end();
+        if (error) reject(error);
+        else resolve({ rows: [], count, hasWarning });
+      });
+      this.#client.query(command as unknown as pg.Submittable);
+    });
+  }
+
+  /** @returns what ends the statement, and says whether a warning came with it; null: it was not begun. */
+  #begin(reject: (error: Error) => void): (() => boolean) | null {
+    if (this.#isGone) {
+      reject(new Error(`no connection to ${this.server}`));
+      return null;
+    }
+    const pending: Pending = { sinceMs: performance.now(), hasWarning: false };
+    this.#pending.push(pending);
+    return () => {
+      this.#pending.splice(this.#pending.indexOf(pending), 1);
+      return pending.hasWarning;
+    };
   }
 
   /** Several statements without values, as one transaction. */

@@ -8,7 +8,7 @@
  *   COPYTABLE-2  The side that is left deletes the parts of an attempt that is over, or the next member that asks for a
  *                copy does. None are added to it.
  */
-import type { Statement } from './connection.ts';
+import type { Statement } from './command.ts';
 
 /** A connection that does not wait for the standbys of the database. */
 export type Reader = { read<Row>(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> };

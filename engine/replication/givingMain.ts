@@ -5,7 +5,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
-import { type Connection, Servers, type Statement } from './connection.ts';
+import type { Statement } from './command.ts';
+import { type Connection, Servers } from './connection.ts';
 import { type Attempt, CopyTable } from './copyTable.ts';
 import type { GiveOptions } from './giver.ts';
 import { Giving, NotWantedError } from './giving.ts';

@@ -21,7 +21,8 @@ import { assert } from '../../shared/base/assert.ts';
 import type { DatabaseStandby, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
 import { LEASE_MS, type LogRow, type NewRow } from '../../shared/wire/replication.ts';
 import type { MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
-import { type Connection, type Purpose, Servers, type Statement } from './connection.ts';
+import type { Statement } from './command.ts';
+import { type Connection, type Purpose, Servers } from './connection.ts';
 import {
   type AskedHandOver,
   type Lease,
@@ -185,15 +186,15 @@ export class PostgresLog implements ReplicatedLog {
       starts.push(lengthBytes + 1);
       lengthBytes += bytes.length;
     }
-    const { count, hasWarning } = await connection.run(SQL.append, [
+    const { count, hasWarning } = await connection.command(SQL.append, [
       this.#options.cluster,
-      epoch,
-      after,
-      rows.map(({ stream }) => stream),
-      rows.map(({ sequence }) => sequence),
-      starts,
-      rows.map(({ bytes }) => bytes.length),
-      rows.length === 1 ? Buffer.from(rows[0]!.bytes.buffer, rows[0]!.bytes.byteOffset, lengthBytes) : joined(rows),
+      String(epoch),
+      String(after),
+      arrayOf(rows.map(({ stream }) => stream)),
+      arrayOf(rows.map(({ sequence }) => sequence)),
+      arrayOf(starts),
+      arrayOf(rows.map(({ bytes }) => bytes.length)),
+      rows.map(({ bytes }) => bytes),
     ]);
     assert(count === 0 || count === rows.length, 'CLUSTERLOG-3: all rows of an append are added or none');
     requireReplicated(hasWarning);
@@ -336,8 +337,9 @@ function copied(row: LogRow): LogRow {
   return { ...row, bytes: new Uint8Array(row.bytes) };
 }
 
-function joined(rows: readonly NewRow[]): Buffer {
-  return Buffer.concat(rows.map(({ bytes }) => bytes));
+/** As PostgreSQL writes one. */
+function arrayOf(numbers: readonly number[]): string {
+  return `{${numbers.join(',')}}`;
 }
 
 function requireReplicated(hasWarning: boolean): void {

@@ -1,5 +1,5 @@
 /** The statements of the replicated log: each has a name, under which the database keeps its plan. */
-import type { Statement } from './connection.ts';
+import type { Statement } from './command.ts';
 
 const NAME = 'position, epoch, stream, sequence';
 

@@ -197,6 +197,8 @@ export class OutboxProducer {
 
   /** Puts in what waits, as far as there is room. @returns whether nothing waits any more. */
   flush(): boolean {
+    // Publishing nothing would wake the replication thread once for every batch that is held.
+    if (!this.isWaiting) return true;
     while (this.isWaiting && this.#write(this.#waiting[0]!)) this.#waiting.shift();
     this.#ring.publish();
     return !this.isWaiting;

@@ -192,6 +192,34 @@ test('SERVERS-2: a warning is of its own statement, whatever is underway beside 
   connection.destroy();
 });
 
+test('SERVERS-2: commands among statements have their own warnings, errors and numbers of rows', async (t) => {
+  const world = await start(t, 1);
+  const [postgres] = world.postgres as [ScriptedPostgres];
+  postgres.answer = (name) => ({
+    hasWarning: name === 'second',
+    ...(name === 'third' ? { error: 'it is refused' } : {}),
+  });
+  const connection = await connect(world);
+  postgres.hang('statements');
+  const command = (name: string) => connection.command({ name, text: name }, ['1', [Uint8Array.of(1, 2)]]);
+  const statement = connection.run({ name: 'first', text: 'first' });
+  const running = [statement, ...['second', 'third', 'fourth'].map(command)];
+  const outcomes = Promise.allSettled(running);
+  await seen('every statement', () => postgres.held === running.length);
+  postgres.goOn();
+  const found = (await outcomes).map((outcome) =>
+    outcome.status === 'rejected' ? outcome.reason.message : [outcome.value.count, outcome.value.hasWarning],
+  );
+  assert.deepEqual(found, [[0, false], [0, true], 'it is refused', [0, false]]);
+  postgres.hang('statements');
+  const last = command('fifth');
+  await seen('the fifth', () => postgres.held === 1);
+  connection.destroy();
+  await assert.rejects(last);
+  await assert.rejects(command('sixth'), { message: `no connection to ${postgres.host}` });
+  assert.deepEqual(postgres.statements, ['first', 'second', 'third', 'fourth']);
+});
+
 test('SERVERS-3: statements whose connection is gone reject, and are sent once', async (t) => {
   const ends: Readonly<Record<string, (connection: Connection, postgres: ScriptedPostgres) => void>> = {
     'its server ends it': (_, postgres) => postgres.cut(),

@@ -112,6 +112,17 @@ describe('an outbox', () => {
     consumer.wake();
     await woken;
   });
+
+  it('wakes nobody when there is nothing to hand over', async () => {
+    const buffer = createRingBuffer(4096);
+    const [producer, consumer] = [new OutboxProducer(buffer), new OutboxConsumer(buffer)];
+    const waiting = consumer.waitAsync();
+    assert.equal(producer.flush(), true);
+    assert.equal(new Int32Array(buffer)[RING.asleep], 1);
+    producer.put(row(0, 1, 8));
+    assert.equal(new Int32Array(buffer)[RING.asleep], 0);
+    await waiting;
+  });
 });
 
 describe('a shard that waits for commands', () => {
