@@ -24,10 +24,11 @@ export async function closedLoop(
   connections: readonly Connection[],
   requests: readonly Buffer[],
   { isInTurns = false, isRefused }: ClosedLoopOptions = {},
-): Promise<Fired> {
+): Promise<Fired & { readonly firstRefusal: string | null }> {
   const latency = new Histogram();
   let next = 0;
   let refused = 0;
+  let firstRefusal: string | null = null;
   const drain = (connection: Connection, first: number): Promise<void> =>
     new Promise((resolve) => {
       let own = first;
@@ -44,7 +45,10 @@ export async function closedLoop(
       };
       const answered = (status: number, answer: Buffer): void => {
         latency.record((performance.now() - sentMs) * 1e6);
-        if (!isSuccess(status) || isRefused?.(answer)) refused++;
+        if (!isSuccess(status) || isRefused?.(answer)) {
+          refused++;
+          firstRefusal ??= `${status} ${answer}`;
+        }
         step();
       };
       step();
@@ -52,7 +56,7 @@ export async function closedLoop(
   const startMs = performance.now();
   await Promise.all(connections.map(drain));
   const seconds = (performance.now() - startMs) / 1000;
-  return { seconds, perSecond: latency.count / seconds, latency, refused };
+  return { seconds, perSecond: latency.count / seconds, latency, refused, firstRefusal };
 }
 
 export function isSuccess(status: number): boolean {

@@ -6,7 +6,9 @@
  * accepts.
  *
  * Everything shares the processors and the disk: exchanges, client and three servers of PostgreSQL. On machines of
- * their own the log takes nothing from the exchange.
+ * their own the log takes nothing from the exchange. So a moderate pace is one at which the processors are mostly idle
+ * by what an order takes that comes alone. A share of the full rate is none: that rate is reached only because many
+ * orders share commits, appends and wake-ups, and orders that come apart take several times as much of the processors.
  */
 import { assert } from '../shared/base/assert.ts';
 import { startCluster } from '../test/support/cluster.ts';
@@ -118,20 +120,22 @@ function goalsOf(rounds: readonly ClusterRound[], { waitsMs }: Takeovers): Goal[
   ];
 }
 
-function rowsOf(number: number, { journals, pacePerSecond, roundTrip }: ClusterRound): Row[] {
+function rowsOf(number: number, { journals, pacePerSecond, busyPerSecond, roundTrip }: ClusterRound): Row[] {
   const of = (name: JournalName): Row[] => {
-    const { full, paced, single } = journals[name];
-    const row = (what: string, { p50Us, p99Us, noise }: typeof single, perSecond: number): Row => ({
+    const { full, paced, busy, single } = journals[name];
+    const row = (what: string, { p50Us, p99Us, processorUs, noise }: typeof single, perSecond: number): Row => ({
       what: `${number}, JOURNAL=${name}, ${what}`,
       'per second': perSecond,
       'p50 us': p50Us,
       'p99 us': p99Us,
+      'processor us': processorUs,
       'others %': noise.others,
       [STOLEN]: noise.stolen,
     });
     return [
       row('all at once', full, full.perSecond),
       row('paced', paced, pacePerSecond),
+      row('paced at a share of the full rate', busy, busyPerSecond),
       row('one by one', single, 1e6 / single.p50Us),
     ];
   };
@@ -143,6 +147,7 @@ function rowsOf(number: number, { journals, pacePerSecond, roundTrip }: ClusterR
       'per second': 1e6 / roundTrip.p50Us,
       'p50 us': roundTrip.p50Us,
       'p99 us': roundTrip.p99Us,
+      'processor us': roundTrip.processorUs,
       'others %': roundTrip.noise.others,
       [STOLEN]: roundTrip.noise.stolen,
     },

@@ -2,6 +2,7 @@
  * Process entry of the client of the cluster bench: the same loads by turns on an exchange that has its journal alone
  * and on one that has a replicated log as well, and between them appends to the log itself, one after the other.
  */
+import { availableParallelism } from 'node:os';
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
@@ -23,18 +24,27 @@ export type ClusterLoadOptions = {
   readonly pids: readonly number[];
 };
 
-type Wait = { readonly p50Us: number; readonly p99Us: number; readonly noise: Noise };
+type Wait = {
+  readonly p50Us: number;
+  readonly p99Us: number;
+  /** Processor time of all processes of the bench, for one of them. */
+  readonly processorUs: number;
+  readonly noise: Noise;
+};
 export type JournalRound = {
   /** All connections at once, each as fast as it is answered. */
   readonly full: Wait & { readonly perSecond: number };
-  /** At a pace that both are far from the end of. */
+  /** At a pace at which the processors are mostly idle, even if no order shares a commit or a wake-up with another. */
   readonly paced: Wait;
+  /** At a share of the full rate, which is reached only because orders share them. */
+  readonly busy: Wait;
   /** One order after the other. */
   readonly single: Wait;
 };
 export type ClusterRound = {
   readonly journals: Readonly<Record<JournalName, JournalRound>>;
   readonly pacePerSecond: number;
+  readonly busyPerSecond: number;
   /** One row after the other into the log. */
   readonly roundTrip: Wait;
 };
@@ -72,10 +82,19 @@ class Rounds {
     const full = await this.#each(order, (name) => this.#fire(name, CONNECTIONS, ORDERS));
     const single = await this.#each(order, (name) => this.#fire(name, 1, SINGLE_ORDERS));
     const roundTrip = await this.#append();
-    const pacePerSecond = PACED_SHARE * Math.min(...order.map((name) => full[name].perSecond));
+    const orderSec = Math.max(...order.map((name) => single[name].processorUs)) / 1e6;
+    const pacePerSecond = (PACED_SHARE * availableParallelism()) / orderSec;
     const paced = await this.#each(order, (name) => this.#pace(name, pacePerSecond));
-    const of = (name: JournalName): JournalRound => ({ full: full[name], paced: paced[name], single: single[name] });
-    return { journals: { sqlite: of('sqlite'), postgres: of('postgres') }, pacePerSecond, roundTrip };
+    const busyPerSecond = PACED_SHARE * Math.min(...order.map((name) => full[name].perSecond));
+    const busy = await this.#each(order, (name) => this.#pace(name, busyPerSecond));
+    const of = (name: JournalName): JournalRound => ({
+      full: full[name],
+      paced: paced[name],
+      busy: busy[name],
+      single: single[name],
+    });
+    const journals = { sqlite: of('sqlite'), postgres: of('postgres') };
+    return { journals, pacePerSecond, busyPerSecond, roundTrip };
   }
 
   async #each<T>(
@@ -91,8 +110,8 @@ class Rounds {
     const requests = this.#requests(name, count);
     return withConnections(this.#options.targets[name].baseUrl, connections, async (open) => {
       const meter = this.#meter();
-      const { perSecond, latency, refused } = await closedLoop(open, requests);
-      requireAll(name, refused);
+      const { perSecond, latency, refused, firstRefusal } = await closedLoop(open, requests);
+      requireAll(name, refused, firstRefusal);
       return { perSecond, ...waitOf(latency, meter) };
     });
   }
@@ -137,11 +156,13 @@ class Rounds {
 }
 
 function waitOf(latency: Histogram, meter: NoiseMeter): Wait {
-  return { p50Us: latency.quantileUs(0.5), p99Us: latency.quantileUs(0.99), noise: meter.read() };
+  const processorUs = (meter.usedSeconds() * 1e6) / latency.count;
+  return { p50Us: latency.quantileUs(0.5), p99Us: latency.quantileUs(0.99), processorUs, noise: meter.read() };
 }
 
-function requireAll(name: JournalName, refused: number): void {
-  if (refused > 0) throw new Error(`cluster: of the orders with JOURNAL=${name} ${refused} are refused`);
+function requireAll(name: JournalName, refused: number, firstRefusal: string | null = null): void {
+  if (refused === 0) return;
+  throw new Error(`cluster: of the orders with JOURNAL=${name} ${refused} are refused: ${firstRefusal ?? ''}`);
 }
 
 async function main(options: ClusterLoadOptions): Promise<void> {

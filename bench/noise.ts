@@ -29,13 +29,14 @@ export class NoiseMeter {
     const after = readProcessorTicks();
     if (before === undefined || after === undefined) return { stolen: Number.NaN, others: Number.NaN };
     const total = after.total - before.total;
-    const ownTicks = this.#usedSeconds() / TICK_SECONDS;
+    const ownTicks = this.usedSeconds() / TICK_SECONDS;
     const others = after.busy - before.busy - ownTicks;
     // The two are counted at different moments, so a small difference may be negative.
     return { stolen: share(after.stolen - before.stolen, total), others: share(Math.max(0, others), total) };
   }
 
-  #usedSeconds(): number {
+  /** Processor time of the bench itself, since this object was made. */
+  usedSeconds(): number {
     const now = secondsOf([...this.#ownSeconds.keys()]);
     return [...now].reduce((sum, [pid, seconds]) => sum + seconds - this.#ownSeconds.get(pid)!, 0);
   }
