@@ -23,8 +23,14 @@ export const NO_POSTGRES =
 type NodeName = 's0' | 's1' | 's2';
 const NAMES: readonly NodeName[] = ['s0', 's1', 's2'];
 
+/** More than a bench writes. */
+const RESERVED_MB = 96;
+
 type ClusterOptions = {
-  /** True: a commit is on the disks, as in production. */
+  /**
+   * True: a commit is on the disks, and the write-ahead log has room in files that were used before, both as in
+   * production.
+   */
   readonly isSynced?: boolean;
 };
 
@@ -221,7 +227,7 @@ async function startedCluster({ isSynced = false }: ClusterOptions): Promise<Pos
     'max_connections = 100',
     'shared_buffers = 32MB',
     'wal_level = replica',
-    'wal_keep_size = 256MB',
+    ...(isSynced ? [`min_wal_size = ${RESERVED_MB}MB`, 'wal_keep_size = 16MB'] : ['wal_keep_size = 256MB']),
     'synchronous_commit = on',
     "synchronous_standby_names = 'ANY 1 (s1, s2)'",
     "log_min_messages = 'warning'",
@@ -240,7 +246,32 @@ async function startedCluster({ isSynced = false }: ClusterOptions): Promise<Pos
     const following = await s0.query("SELECT 1 FROM pg_stat_replication WHERE sync_state = 'quorum'");
     return following.length === 2;
   });
-  return new PostgresCluster(nodes, files);
+  const cluster = new PostgresCluster(nodes, files);
+  if (isSynced) await reserveWal(cluster);
+  return cluster;
+}
+
+/** A new server makes files for its log while commits wait, and one that has run for a while has old ones. */
+async function reserveWal(cluster: PostgresCluster): Promise<void> {
+  const { primary, standbys } = cluster;
+  const message = "pg_logical_emit_message(true, '', repeat('x', 1000000))";
+  await primary.query(`SELECT ${message} FROM generate_series(1, ${RESERVED_MB})`);
+  // A checkpoint before would take files away that a standby still needs.
+  await caughtUp(cluster);
+  await primary.query('CHECKPOINT');
+  await caughtUp(cluster);
+  for (const standby of standbys) await standby.query('CHECKPOINT');
+}
+
+async function caughtUp({ primary, standbys }: PostgresCluster): Promise<void> {
+  const [row] = await primary.query('SELECT pg_current_wal_lsn()::text AS end');
+  const end = row!['end'] as string;
+  for (const standby of standbys) {
+    await eventually(`the write-ahead log up to ${end}`, async () => {
+      const [found] = await standby.query(`SELECT pg_last_wal_replay_lsn() >= '${end}' AS "isThere"`);
+      return found!['isThere'] === true;
+    });
+  }
 }
 
 function upstream(port: number, name: NodeName): string {
