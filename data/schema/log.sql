@@ -11,6 +11,9 @@ CREATE TABLE IF NOT EXISTS exchange_leader (
   -- So taking the lease waits for every insert of the leader before, and renewing it never waits for an insert.
   UNIQUE (cluster, epoch)
 );
+-- A random number of the lead. Of two leads with the same epoch, which a failover of the database to a server that
+-- lacks the first one makes possible, the log belongs to one.
+ALTER TABLE exchange_leader ADD COLUMN IF NOT EXISTS lead bigint NOT NULL DEFAULT 0;
 
 CREATE TABLE IF NOT EXISTS exchange_log (
   cluster text NOT NULL,
@@ -22,6 +25,7 @@ CREATE TABLE IF NOT EXISTS exchange_log (
   PRIMARY KEY (cluster, position),
   UNIQUE (cluster, stream, sequence)
 );
+ALTER TABLE exchange_log ADD COLUMN IF NOT EXISTS lead bigint NOT NULL DEFAULT 0;
 -- Rows are dense already: compressing them takes the processor longer than writing them.
 ALTER TABLE exchange_log ALTER COLUMN bytes SET STORAGE EXTERNAL;
 

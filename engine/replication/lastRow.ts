@@ -22,8 +22,8 @@ export class LastRow {
   }
 
   /** True for a next row that only `requireThere` can show to be one of the same log. */
-  isOfAnotherLead({ epoch }: RowName): boolean {
-    return epoch !== this.#row?.epoch;
+  isOfAnotherLead({ epoch, lead }: RowName): boolean {
+    return epoch !== this.#row?.epoch || lead !== this.#row.lead;
   }
 
   /** LASTROW-1. */
@@ -39,5 +39,5 @@ export class LastRow {
 }
 
 function isSame(a: RowName, b: RowName): boolean {
-  return a.epoch === b.epoch && a.stream === b.stream && a.sequence === b.sequence;
+  return a.epoch === b.epoch && a.lead === b.lead && a.stream === b.stream && a.sequence === b.sequence;
 }

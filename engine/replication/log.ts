@@ -4,7 +4,8 @@
  *
  * Invariants:
  *   CLUSTERLOG-1  Positions count from 1 without a gap. A row is at one position, and never changes.
- *   CLUSTERLOG-2  (fence) Once `take` has returned an epoch, no row of a lower one is added.
+ *   CLUSTERLOG-2  (fence) Once `take` has returned an epoch, no row of a lower one is added, and none of another lead
+ *                 of the same epoch, which a failover that has lost that lead makes possible.
  *   CLUSTERLOG-3  Rows are appended behind the row they follow, or not at all; those of one call together or not at
  *                 all.
  *   CLUSTERLOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.

@@ -4,9 +4,11 @@
  * One connection writes: it appends and holds the lease, so that all that this process writes is in one order. Another
  * reads, notes positions and trims; it never waits for the standbys, so it answers while the other one does.
  *
- * Fence (CLUSTERLOG-2): an append locks the leader's row with FOR KEY SHARE where it has the append's epoch. Taking the
- * lease changes the epoch, a column of a unique key, and so waits for these locks. An append is therefore committed
- * before the epoch changes, and the new leader reads its rows, or it finds no row with its epoch and adds nothing.
+ * Fence (CLUSTERLOG-2): an append locks the leader's row with FOR KEY SHARE where it has the append's epoch and the
+ * number of its lead. Taking the lease changes the epoch, a column of a unique key, and so waits for these locks. An
+ * append is therefore committed before the epoch changes, and the new leader reads its rows, or it finds no row with
+ * its epoch and adds nothing. The number is random: a failover to a server that lacks the newest lead has the next one
+ * take the same epoch, and only one of the two is in the row.
  *
  * Order (CLUSTERLOG-3): an append adds nothing where the row that it follows is not there. When one of several that are
  * underway fails, those behind it add nothing.
@@ -16,6 +18,7 @@
  * `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this commit
  * have all before it.
  */
+import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import type { DatabaseStandby, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
@@ -48,6 +51,8 @@ const READ_WITHIN_MS = 1500;
 const FORGOTTEN_MS = 24 * 3_600_000;
 const TRIM_ROWS = 2000;
 const MOST_ROWS_READ = 1000;
+/** Numbers of leads are below this: safe integers, of which no two are the same. */
+const LEADS = 2 ** 48 - 1;
 
 export type PostgresLogOptions = {
   readonly url: string;
@@ -66,6 +71,8 @@ export class PostgresLog implements ReplicatedLog {
   readonly #connections: Record<Purpose, Connection | null> = { write: null, read: null };
   readonly #connecting: Record<Purpose, Promise<Connection> | null> = { write: null, read: null };
   readonly #watch: NodeJS.Timeout;
+  /** The number of the lead that this process has taken, 0 before. */
+  #lead = 0;
   #isLooking = false;
   #isClosed = false;
 
@@ -128,10 +135,12 @@ export class PostgresLog implements ReplicatedLog {
   async take(isForced: boolean): Promise<{ epoch: number; end: number } | null> {
     const { cluster, holder, address } = this.#options;
     const connection = await this.#connection('write');
-    const values = [cluster, holder, address, LEASE_MS, isForced, KEPT_MS];
+    const lead = newLead();
+    const values = [cluster, holder, address, LEASE_MS, isForced, KEPT_MS, lead];
     const { rows, hasWarning } = await connection.run<{ epoch: number }>(SQL.take, values);
     if (rows[0] === undefined) return null;
     requireReplicated(hasWarning);
+    this.#lead = lead;
     const end = await connection.run<{ position: number }>(SQL.end, [cluster]);
     return { epoch: rows[0].epoch, end: end.rows[0]!.position };
   }
@@ -147,19 +156,19 @@ export class PostgresLog implements ReplicatedLog {
     const existing = this.#connections.write;
     const connection = await this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
-    const { count, hasWarning } = await connection.run(SQL.renew, [this.#options.cluster, epoch, LEASE_MS]);
+    const { count, hasWarning } = await connection.run(SQL.renew, [this.#options.cluster, epoch, LEASE_MS, this.#lead]);
     requireReplicated(hasWarning);
     return count === 1;
   }
 
   async release(epoch: number): Promise<void> {
     const connection = await this.#connection('write');
-    await connection.run(SQL.renew, [this.#options.cluster, epoch, 0]);
+    await connection.run(SQL.renew, [this.#options.cluster, epoch, 0, this.#lead]);
   }
 
   async fence(): Promise<void> {
     const connection = await this.#connection('write');
-    const { hasWarning } = await connection.run(SQL.take, [this.#options.cluster, '', '', 0, true, 0]);
+    const { hasWarning } = await connection.run(SQL.take, [this.#options.cluster, '', '', 0, true, 0, newLead()]);
     requireReplicated(hasWarning);
   }
 
@@ -195,6 +204,7 @@ export class PostgresLog implements ReplicatedLog {
       arrayOf(starts),
       arrayOf(rows.map(({ bytes }) => bytes.length)),
       rows.map(({ bytes }) => bytes),
+      String(this.#lead),
     ]);
     assert(count === 0 || count === rows.length, 'CLUSTERLOG-3: all rows of an append are added or none');
     requireReplicated(hasWarning);
@@ -205,7 +215,7 @@ export class PostgresLog implements ReplicatedLog {
     const { cluster } = this.#options;
     const connection = await this.#connection('write');
     const reading = connection.run<RowName>(SQL.namesFrom, [cluster, lastHeld]);
-    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS]);
+    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead]);
     const [{ rows }, { count, hasWarning }] = await Promise.all([reading, renewing]);
     requireReplicated(hasWarning);
     const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;
@@ -331,6 +341,10 @@ export class PostgresLog implements ReplicatedLog {
 const UNDEFINED_TABLE = '42P01';
 /** Any number that nothing else in the database locks. */
 const SCHEMA_LOCK = 7_214_001;
+
+function newLead(): number {
+  return randomInt(1, LEADS);
+}
 
 /** With memory of its own, which can be sent to another thread. */
 function copied(row: LogRow): LogRow {

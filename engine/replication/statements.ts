@@ -1,7 +1,7 @@
 /** The statements of the replicated log: each has a name, under which the database keeps its plan. */
 import type { Statement } from './command.ts';
 
-const NAME = 'position, epoch, stream, sequence';
+const NAME = 'position, epoch, lead, stream, sequence';
 
 export const SQL = {
   addCluster: statement(
@@ -19,7 +19,7 @@ export const SQL = {
   /** The condition is looked at again with the newest row, when another process has changed it meanwhile. */
   take: statement(
     'take',
-    `UPDATE exchange_leader SET epoch = epoch + 1, holder = $2, address = $3,
+    `UPDATE exchange_leader SET epoch = epoch + 1, lead = $7, holder = $2, address = $3,
        expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
      WHERE cluster = $1 AND ($5::boolean OR (expires_at <= clock_timestamp() AND NOT EXISTS (
        SELECT FROM exchange_handover AS asked
@@ -31,7 +31,7 @@ export const SQL = {
   renew: statement(
     'renew',
     `UPDATE exchange_leader SET expires_at = clock_timestamp() + $3::int * interval '1 millisecond'
-     WHERE cluster = $1 AND epoch = $2`,
+     WHERE cluster = $1 AND epoch = $2 AND lead = $4`,
   ),
   lease: statement(
     'lease',
@@ -69,10 +69,10 @@ export const SQL = {
   append: statement(
     'append',
     `WITH leader AS MATERIALIZED (
-       SELECT 1 FROM exchange_leader WHERE cluster = $1 AND epoch = $2 FOR KEY SHARE
+       SELECT 1 FROM exchange_leader WHERE cluster = $1 AND epoch = $2 AND lead = $9 FOR KEY SHARE
      )
-     INSERT INTO exchange_log (cluster, position, epoch, stream, sequence, bytes)
-     SELECT $1, $3::bigint + new.number, $2::bigint, new.stream, new.sequence,
+     INSERT INTO exchange_log (cluster, position, epoch, lead, stream, sequence, bytes)
+     SELECT $1, $3::bigint + new.number, $2::bigint, $9::bigint, new.stream, new.sequence,
        substring($8::bytea FROM new.start FOR new.length)
      FROM unnest($4::int[], $5::bigint[], $6::int[], $7::int[])
        WITH ORDINALITY AS new (stream, sequence, start, length, number)

@@ -35,9 +35,12 @@ const RENEWED = 1;
 /** A lease that is not renewed ends after this time, by the database's clock. */
 export const LEASE_MS = 2000;
 
-/** A row that waits to get into the log, and one that is there: `position` counts the rows of all streams. */
+/**
+ * A row that waits to get into the log, and one that is there: `position` counts the rows of all streams, and `lead` is
+ * the random number of the lead in which it was added.
+ */
 export type NewRow = { readonly stream: number; readonly sequence: number; readonly bytes: Uint8Array };
-export type LogRow = NewRow & { readonly position: number; readonly epoch: number };
+export type LogRow = NewRow & { readonly position: number; readonly epoch: number; readonly lead: number };
 
 /**
  * `stalled`: this process leads, and the log has taken nothing for a while although rows wait. It is `leader` again

@@ -334,6 +334,7 @@ export type ReplicationMessage =
 /** The last row of a stream in the log. */
 export type StreamEnd = {
   readonly epoch: number;
+  readonly lead: number;
   readonly stream: number;
   readonly sequence: number;
   readonly position: number;

@@ -16,7 +16,8 @@ test('rows of all streams are in one order, and found by position, stream and se
   assert.equal(await log.append(epoch, 0, rows), true);
   assert.equal(await log.append(epoch, 4, [newRow(0, 6)]), true);
   const read = await log.readAfter(0, MEGABYTE);
-  const expected = [...rows, newRow(0, 6)].map((row, index) => ({ ...row, position: index + 1, epoch }));
+  const { lead } = (await log.nameAt(1))!;
+  const expected = [...rows, newRow(0, 6)].map((row, index) => ({ ...row, position: index + 1, epoch, lead }));
   assert.deepEqual(read, expected);
   assert.deepEqual(
     (await log.readAfter(1, 1)).map(({ position }) => position),

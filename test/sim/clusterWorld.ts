@@ -15,6 +15,7 @@
  *              changes of the gateway that it rests on.
  *   CLUSTER-5  When a server of the database takes over that lacks rows, each member that has them stops and holds
  *              nothing more, unless a leader to which they were not held adds the same rows at the same positions.
+ *   CLUSTER-6  When it lacks the newest lead as well, the next one has the same epoch, and one of the two goes on.
  */
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
@@ -71,8 +72,9 @@ export type ClusterTotals = {
   /** Commits that were answered with a warning. */
   warnings: number;
   failovers: number;
-  /** Servers that took over and lacked what was held. */
+  /** Servers that took over and lacked what was held, or the newest lead, whose epoch another one then took. */
   losses: number;
+  lostLeads: number;
   /** Changes and answers of the gateway. */
   changes: number;
   answers: number;
@@ -96,6 +98,7 @@ export class ClusterWorld {
     warnings: 0,
     failovers: 0,
     losses: 0,
+    lostLeads: 0,
     changes: 0,
     answers: 0,
     lost: 0,
@@ -408,14 +411,16 @@ export class ClusterWorld {
     await promisesKept();
   }
 
-  /** CLUSTER-5. */
+  /** CLUSTER-5 and CLUSTER-6. */
   async #loseRows(): Promise<void> {
     this.#isLagging = true;
     for (let steps = 0; steps < LOSS_STEPS; steps++) await this.#takeStep();
+    const former = await this.#changeLead();
     const before = this.#database.readAfter(0, Number.POSITIVE_INFINITY);
     // Facts are of rows that are never lost.
     this.#database.onHeld = () => {};
     this.#database.failOver('other');
+    if (former !== null) await this.#loseLead(former);
     const lost = before.filter(({ position }) => position > this.#database.end);
     const having = this.#members.flatMap((member) => {
       const rows = lost.filter((row) => member.holds(row));
@@ -428,18 +433,51 @@ export class ClusterWorld {
     const isSafe = ({ member, rows }: (typeof having)[number]) => member.role === 'lost' || rows.every(isBack);
     for (let turns = 0; !having.every(isSafe); turns++) {
       assert.ok(turns < LOSS_TURNS, `CLUSTER-5: members that have lost rows stop: ${this.#where()}`);
-      this.#clockMs += MOST_STEP_MS;
-      for (const member of this.#members.filter(({ isUp }) => isUp)) {
-        member.tick();
-        await promisesKept();
-        member.log.settle();
-        this.#database.replicate(0);
-        await promisesKept();
-        member.turn();
-      }
+      await this.#passAfterLoss(this.#members);
     }
     for (const { member, heldRows } of having) {
       if (member.role === 'lost') assert.equal(member.heldRows, heldRows, 'CLUSTER-5: it holds nothing more');
+    }
+  }
+
+  /** A standby takes the lease, which the server that takes over after that does not know of. @returns that member */
+  async #changeLead(): Promise<SimMember | null> {
+    const { epoch } = this.#database;
+    const standbys = this.#members.filter(({ role }) => role === 'standby');
+    for (let turns = 0; turns < LOSS_TURNS && this.#database.epoch === epoch; turns++) {
+      await this.#passAfterLoss(standbys);
+    }
+    const { holder } = this.#database.lease();
+    const taker = standbys.find(({ name }) => name === holder);
+    if (taker === undefined || this.#database.epoch === epoch) return null;
+    // It gets its answer.
+    await this.#passAfterLoss([taker]);
+    return taker;
+  }
+
+  /** CLUSTER-6. @param former took the newest lease, unless it does not know it yet */
+  async #loseLead(former: SimMember): Promise<void> {
+    const { epoch } = former;
+    const others = this.#members.filter((member) => member !== former);
+    for (let turns = 0; turns < LOSS_TURNS && this.#database.epoch < epoch; turns++) {
+      await this.#passAfterLoss(others);
+    }
+    if (this.#database.epoch < epoch) return;
+    this.#note(`${former.name} has the lead of epoch ${epoch}, and so does another one`);
+    for (let turns = 0; turns < LOSS_STEPS; turns++) await this.#passAfterLoss(this.#members);
+    assert.ok(former.role === 'lost' || former.role === 'standby', `CLUSTER-6: one of them ends: ${this.#where()}`);
+    if (former.role === 'lost') this.totals.lostLeads++;
+  }
+
+  async #passAfterLoss(members: readonly SimMember[]): Promise<void> {
+    this.#clockMs += MOST_STEP_MS;
+    for (const member of members.filter(({ isUp }) => isUp)) {
+      member.tick();
+      await promisesKept();
+      member.log.settle();
+      this.#database.replicate(0);
+      await promisesKept();
+      member.turn();
     }
   }
 

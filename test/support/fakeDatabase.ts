@@ -27,7 +27,14 @@ type Write = {
   isVisible: boolean;
 };
 type StoredRow = { readonly row: LogRow; readonly write: Write };
-type StoredLease = { readonly lease: Omit<Lease, 'expiresInMs'>; readonly expiresAtMs: number; readonly write: Write };
+type StoredLease = {
+  readonly lease: Omit<Lease, 'expiresInMs'>;
+  readonly lead: number;
+  readonly expiresAtMs: number;
+  readonly write: Write;
+};
+/** A lead as a statement names it. */
+export type LeadOf = { readonly epoch: number; readonly lead: number };
 
 /** The outcome of a statement that ran; with a write, its answer leaves when that is visible. */
 export type Ran<T> = { readonly answer: T; readonly write: Write | null };
@@ -51,12 +58,14 @@ export class FakeDatabase {
   #received: [number, number] = [0, 0];
   #heldRows = 0;
   #start = 1;
+  /** It only grows, also where a failover has lost a lead. */
+  #leads = 0;
   readonly #members = new Map<string, number>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
     const write = { number: 0, backend: this, locks: 'take', isVisible: true } as const;
-    this.#leases.push({ lease: { epoch: 0, holder: '', address: '' }, expiresAtMs: 0, write });
+    this.#leases.push({ lease: { epoch: 0, holder: '', address: '' }, lead: 0, expiresAtMs: 0, write });
   }
 
   get epoch(): number {
@@ -81,29 +90,30 @@ export class FakeDatabase {
 
   // Statements.
 
-  take(backend: object, holder: string, address: string, isForced: boolean): Ran<number | null> | typeof BLOCKED {
+  take(backend: object, holder: string, address: string, isForced: boolean): Ran<LeadOf | null> | typeof BLOCKED {
     if (this.#underway.length > 0) return BLOCKED;
     const { lease, expiresAtMs } = this.#lease();
     if (!isForced && expiresAtMs > this.#nowMs()) return { answer: null, write: null };
     const epoch = lease.epoch + 1;
     const write = this.#write(backend, 'take');
-    this.#leases.push({ lease: { epoch, holder, address }, expiresAtMs: this.#nowMs() + LEASE_MS, write });
-    return { answer: epoch, write };
+    const lead = ++this.#leads;
+    this.#leases.push({ lease: { epoch, holder, address }, lead, expiresAtMs: this.#nowMs() + LEASE_MS, write });
+    return { answer: { epoch, lead }, write };
   }
 
-  renew(backend: object, epoch: number, leaseMs = LEASE_MS): Ran<boolean> | typeof BLOCKED {
+  renew(backend: object, of: LeadOf, leaseMs = LEASE_MS): Ran<boolean> | typeof BLOCKED {
     if (this.#underway.some(({ locks }) => locks !== 'append')) return BLOCKED;
-    const { lease } = this.#lease();
-    if (lease.epoch !== epoch) return { answer: false, write: null };
+    const { lease, lead } = this.#lease();
+    if (!this.#isOf(of)) return { answer: false, write: null };
     const write = this.#write(backend, 'renew');
-    this.#leases.push({ lease, expiresAtMs: this.#nowMs() + leaseMs, write });
+    this.#leases.push({ lease, lead, expiresAtMs: this.#nowMs() + leaseMs, write });
     return { answer: true, write };
   }
 
-  append(backend: object, epoch: number, after: number, rows: readonly NewRow[]): Ran<boolean> | typeof BLOCKED {
+  append(backend: object, of: LeadOf, after: number, rows: readonly NewRow[]): Ran<boolean> | typeof BLOCKED {
     if (this.#underway.some(({ locks }) => locks === 'take')) return BLOCKED;
     const isBehind = after === 0 || this.#visible(after) !== null;
-    if (this.#lease().lease.epoch !== epoch || !isBehind) return { answer: false, write: null };
+    if (!this.#isOf(of) || !isBehind) return { answer: false, write: null };
     const taken = rows.map((row, index) => this.#rows[after + index] ?? this.#byName.get(nameOf(row)));
     if (taken.some((stored) => stored?.write.isVisible === false)) return BLOCKED;
     if (taken.some((stored) => stored !== undefined)) throw new Error('duplicate key');
@@ -111,7 +121,7 @@ export class FakeDatabase {
     if (new Set(names).size < names.length) throw new Error('duplicate key');
     assert.equal(this.#rows.length, after, 'rows are written behind the last one');
     const write = this.#write(backend, 'append');
-    for (const row of rows) this.#add({ row: { ...row, epoch, position: this.#rows.length + 1 }, write });
+    for (const row of rows) this.#add({ row: { ...row, ...of, position: this.#rows.length + 1 }, write });
     return { answer: true, write };
   }
 
@@ -222,6 +232,11 @@ export class FakeDatabase {
 
   #lease(): StoredLease {
     return this.#leases.findLast(({ write }) => write.isVisible)!;
+  }
+
+  #isOf({ epoch, lead }: LeadOf): boolean {
+    const stored = this.#lease();
+    return stored.lease.epoch === epoch && stored.lead === lead;
   }
 
   #write(backend: object, locks: Write['locks']): Write {

@@ -99,6 +99,7 @@ export class FakeLog implements ReplicatedLog {
   readonly #connections: { write: Connection | null; read: Connection | null } = { write: null, read: null };
   /** Lost ones, whose statements may still run. */
   #late: Connection[] = [];
+  #lead = 0;
 
   constructor(database: FakeDatabase, holder: string) {
     this.#database = database;
@@ -150,9 +151,10 @@ export class FakeLog implements ReplicatedLog {
   async take(isForced: boolean): Promise<{ epoch: number; end: number } | null> {
     const connection = this.#connection('write');
     const take = (backend: object) => this.#database.take(backend, this.#holder, `http://${this.#holder}`, isForced);
-    const epoch = await connection.run(take);
-    if (epoch === null) return null;
-    return { epoch, end: await connection.run(() => ({ answer: this.#database.end, write: null })) };
+    const taken = await connection.run(take);
+    if (taken === null) return null;
+    this.#lead = taken.lead;
+    return { epoch: taken.epoch, end: await connection.run(() => ({ answer: this.#database.end, write: null })) };
   }
 
   lease(): Promise<Lease> {
@@ -163,11 +165,11 @@ export class FakeLog implements ReplicatedLog {
     const existing = this.#connections.write;
     const connection = this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
-    return connection.run((backend) => this.#database.renew(backend, epoch));
+    return connection.run((backend) => this.#database.renew(backend, { epoch, lead: this.#lead }));
   }
 
   async release(epoch: number): Promise<void> {
-    await this.#connection('write').run((backend) => this.#database.renew(backend, epoch, 0));
+    await this.#connection('write').run((backend) => this.#database.renew(backend, { epoch, lead: this.#lead }, 0));
   }
 
   async fence(): Promise<void> {
@@ -189,13 +191,13 @@ export class FakeLog implements ReplicatedLog {
   async append(epoch: number, after: number, rows: readonly NewRow[]): Promise<boolean> {
     const connection = this.#connections.write;
     if (connection === null || connection.isGone) throw new Error('the connection to the log is lost');
-    return connection.run((backend) => this.#database.append(backend, epoch, after, rows));
+    return connection.run((backend) => this.#database.append(backend, { epoch, lead: this.#lead }, after, rows));
   }
 
   async resolve(epoch: number, lastHeld: number): Promise<Resolved> {
     const connection = this.#connection('write');
     const reading = connection.run(() => ({ answer: this.#database.namesFrom(lastHeld), write: null }));
-    const renewing = connection.run((backend) => this.#database.renew(backend, epoch));
+    const renewing = connection.run((backend) => this.#database.renew(backend, { epoch, lead: this.#lead }));
     const [rows, isLeader] = await Promise.all([reading, renewing]);
     const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;
     return { isLeader, hasLastHeld, rows: rows.filter(({ position }) => position > lastHeld) };

@@ -263,10 +263,10 @@ test('LASTROW-1: a standby does not go on with the rows of another lead in the p
   await lossOf(cluster, a, 1);
   cluster.kill(a);
   // Before its next look at the lease, another leader is further than it.
-  const epoch = cluster.database.take({}, 'c', '', true);
+  const taken = cluster.database.take({}, 'c', '', true);
   cluster.database.replicate(0);
-  assert.ok(typeof epoch === 'object');
-  cluster.database.append({}, epoch.answer!, 0, [newRow(1, 1), newRow(1, 2), newRow(1, 3)]);
+  assert.ok(typeof taken === 'object');
+  cluster.database.append({}, taken.answer!, 0, [newRow(1, 1), newRow(1, 2), newRow(1, 3)]);
   cluster.database.replicate(0);
   await cluster.pass(400);
   assert.match(b.lost.join(), /has lost the row at position 1/);
@@ -274,6 +274,52 @@ test('LASTROW-1: a standby does not go on with the rows of another lead in the p
     b.rows.map(({ stream, sequence }) => [stream, sequence]),
     [[0, 1]],
   );
+});
+
+test('CLUSTERLOG-2: a leader whose lead the database has lost does not share its epoch with the next one', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  const c = cluster.add('c');
+  await cluster.pass(300);
+  cluster.standbys = [0];
+  // The clock of the database decides which of the two has the lease.
+  c.isConnected = false;
+  cluster.kill(a);
+  await cluster.pass(LEASE_MS * 2);
+  assert.deepEqual([b.memory.state(), b.memory.epoch()], ['leader', 2]);
+  b.isConnected = false;
+  cluster.database.failOver('other');
+  assert.equal(cluster.database.epoch, 1, 'the server that takes over does not know of it');
+  c.isConnected = true;
+  await cluster.pass(LEASE_MS * 2);
+  assert.deepEqual([c.memory.state(), c.memory.epoch()], ['leader', 2]);
+  b.put(newRow(0, 1));
+  b.isConnected = true;
+  await cluster.pass(500);
+  assert.match(b.lost.join(), /another process leads since epoch 2/);
+  assert.deepEqual([b.memory.held(0), cluster.database.end], [0, 0]);
+  c.put(newRow(0, 1));
+  await cluster.pass(200);
+  assert.deepEqual([c.memory.state(), c.memory.held(0)], ['leader', 1]);
+});
+
+test('LASTROW-1: a standby does not take rows of another lead of the same epoch for those it has', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  cluster.standbys = [0];
+  cluster.kill(a);
+  await cluster.pass(LEASE_MS * 2);
+  const c = cluster.add('c');
+  await lossOf(cluster, b, 1);
+  await cluster.pass(0);
+  assert.deepEqual(sequences(c.rows), [1]);
+  cluster.kill(b);
+  const taken = cluster.database.take({}, 'd', '', true);
+  cluster.database.replicate(0);
+  assert.ok(typeof taken === 'object');
+  assert.equal(taken.answer!.epoch, c.rows[0]!.epoch);
+  cluster.database.append({}, taken.answer!, 0, [newRow(0, 1)]);
+  cluster.database.replicate(0);
+  await cluster.pass(400);
+  assert.match(c.lost.join(), /has lost the row at position 1/);
 });
 
 test('LASTROW-1: a member that starts stops when the log has less than its files', async () => {

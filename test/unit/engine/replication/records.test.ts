@@ -18,14 +18,14 @@ class Log {
   readonly records: FileRecord[] = [];
   trimmedTo = 0;
   async ends() {
-    const name = { epoch: 1, position: 1 };
+    const name = { epoch: 1, lead: 1, position: 1 };
     const last = this.records.at(-1)?.sequence;
     const own = last === undefined ? [] : [{ ...name, stream: STREAM, sequence: last }];
     return [{ ...name, stream: OTHER, sequence: 5 }, ...own];
   }
   async rowOf(stream: number, sequence: number): Promise<LogRow | null> {
     const found = this.records.find((each) => each.sequence === sequence && sequence > this.trimmedTo);
-    return stream !== STREAM || found === undefined ? null : { ...found, stream, epoch: 1, position: 1 };
+    return stream !== STREAM || found === undefined ? null : { ...found, stream, epoch: 1, lead: 1, position: 1 };
   }
 }
 

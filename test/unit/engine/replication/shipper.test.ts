@@ -170,7 +170,7 @@ const CONTRADICTIONS = [
   [
     'another row is in its place',
     (rig: Rig) => {
-      rig.database.append({}, 1, 2, [newRow(0, 9)]);
+      rig.database.append({}, { epoch: 1, lead: 1 }, 2, [newRow(0, 9)]);
       rig.database.replicate(0);
     },
     /another row at position 3/,
@@ -206,7 +206,7 @@ test('SHIPPER-4: a row that another epoch has added in the same place is another
       resolve: async () => ({
         isLeader: true,
         hasLastHeld: true,
-        rows: [{ position: 1, epoch: 2, stream: 0, sequence: 1 }],
+        rows: [{ position: 1, epoch: 2, lead: 2, stream: 0, sequence: 1 }],
       }),
     },
     timing: new ManualTiming(),

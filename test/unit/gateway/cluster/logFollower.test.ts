@@ -5,7 +5,7 @@ import { LogFollower } from '../../../../gateway/cluster/logFollower.ts';
 import { type LogRow, STREAM } from '../../../../shared/wire/replication.ts';
 
 const row = (position: number, stream: number, sequence: number): LogRow => {
-  return { position, epoch: 1, stream, sequence, bytes: new Uint8Array([position]) };
+  return { position, epoch: 1, lead: 1, stream, sequence, bytes: new Uint8Array([position]) };
 };
 
 function rig() {

@@ -104,7 +104,7 @@ class Member {
   /** The log takes what is in the outbox, and says so. */
   ship(): void {
     for (let row = this.#outbox.next(); row !== null; row = this.#outbox.next()) {
-      this.#log.rows.push({ ...row, position: this.#log.rows.length + 1, epoch: 1 });
+      this.#log.rows.push({ ...row, position: this.#log.rows.length + 1, epoch: 1, lead: 1 });
       this.#memory.setHeld(row.stream, row.sequence);
     }
     this.#position = this.#log.rows.length;

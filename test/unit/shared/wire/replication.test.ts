@@ -160,9 +160,9 @@ describe('what the gateway and the replication thread send each other', () => {
       order: createRingBuffer(4096),
     };
     const messages: ReplicationMessage[] = [
-      { opened: { ends: [{ stream: 0, sequence: 2, position: 1, epoch: 1 }] } },
+      { opened: { ends: [{ stream: 0, sequence: 2, position: 1, epoch: 1, lead: 1 }] } },
       { role: 'standby', leader: { holder: 'a', address: 'http://127.0.0.1:8080', epoch: 1 } },
-      { rows: [{ ...row(0, 2, 16), position: 1, epoch: 1 }], end: 1, asOfMs: null },
+      { rows: [{ ...row(0, 2, 16), position: 1, epoch: 1, lead: 1 }], end: 1, asOfMs: null },
     ];
     const requests: ReplicationRequest[] = [
       { follow: [{ stream: 0, sequence: 2, doneThrough: 1 }] },
