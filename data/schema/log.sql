@@ -14,6 +14,9 @@ CREATE TABLE IF NOT EXISTS exchange_leader (
 -- A random number of the lead. Of two leads with the same epoch, which a failover of the database to a server that
 -- lacks the first one makes possible, the log belongs to one.
 ALTER TABLE exchange_leader ADD COLUMN IF NOT EXISTS lead bigint NOT NULL DEFAULT 0;
+-- The formats that the newest lead writes, and those that later ones write at least (shared/base/formats.ts).
+ALTER TABLE exchange_leader ADD COLUMN IF NOT EXISTS formats text NOT NULL DEFAULT '';
+ALTER TABLE exchange_leader ADD COLUMN IF NOT EXISTS raised text NOT NULL DEFAULT '';
 
 CREATE TABLE IF NOT EXISTS exchange_log (
   cluster text NOT NULL,
@@ -39,6 +42,8 @@ CREATE TABLE IF NOT EXISTS exchange_member (
 );
 
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS version text NOT NULL DEFAULT '';
+-- The formats that it knows.
+ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS formats text NOT NULL DEFAULT '';
 
 -- The last hand-over that an operator has asked for. It is about one lead, and for a short time.
 CREATE TABLE IF NOT EXISTS exchange_handover (
@@ -71,6 +76,8 @@ CREATE UNLOGGED TABLE IF NOT EXISTS exchange_join (
   problem text NOT NULL,
   PRIMARY KEY (cluster, holder)
 );
+-- Files of a later format are of no use to it.
+ALTER TABLE exchange_join ADD COLUMN IF NOT EXISTS files integer NOT NULL DEFAULT 0;
 CREATE UNLOGGED TABLE IF NOT EXISTS exchange_copy (
   cluster text NOT NULL,
   attempt text NOT NULL,

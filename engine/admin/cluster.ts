@@ -1,11 +1,12 @@
 /**
- * `admin cluster status`, `promote`, `leave` and `fence` (data/docs/cluster.md): they ask the log itself, so they also
- * serve while no member of the cluster answers.
+ * `admin cluster status`, `promote`, `leave`, `raise` and `fence` (data/docs/cluster.md): they ask the log itself, so
+ * they also serve while no member of the cluster answers.
  */
 import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
 import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
 import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
+import { formatLines, raise } from './clusterFormats.ts';
 import { AdminError } from './directory.ts';
 import { table } from './table.ts';
 
@@ -17,7 +18,7 @@ const HEAD = ['member', 'address', 'role', 'applied', 'behind', 'version', 'sile
 /** A table of the members, and lines about the log. */
 export function clusterStatus(env: Environment): Promise<string[]> {
   return withLog(env, async (log) => {
-    const [lease, { start, end, logBytes, members, database }] = await Promise.all([log.lease(), log.facts()]);
+    const [lease, { start, end, logBytes, members, database, formats }] = await Promise.all([log.lease(), log.facts()]);
     const isLed = lease.holder !== '' && lease.expiresInMs > 0;
     const rows = members.map(({ holder, address, version, position, silentMs }) => {
       const role = isLed && holder === lease.holder ? 'leader' : 'standby';
@@ -34,6 +35,7 @@ export function clusterStatus(env: Environment): Promise<string[]> {
       leads,
       kept,
       ...(database === null ? [] : databaseLines(database)),
+      ...formatLines(formats, members),
     ];
   });
 }
@@ -77,6 +79,11 @@ export function leave(env: Environment, member: string): Promise<string[]> {
     await log.leave(member);
     return [`${member} keeps no rows in the log any more; should it come back, it joins anew`];
   });
+}
+
+/** The formats that every member knows are those of later leads. */
+export function raiseFormats(env: Environment): Promise<string[]> {
+  return withLog(env, raise);
 }
 
 /** Ends the lead of any member: it begins anew as a standby, and another one takes over. */

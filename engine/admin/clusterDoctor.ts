@@ -3,8 +3,10 @@
  * that it runs on, and says what would stop a start or a takeover. It changes nothing and prints no secret.
  */
 import type { Clock } from '../../shared/base/clock.ts';
+import { FORMATS, raisedFrom, unreadable } from '../../shared/base/formats.ts';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
 import { logUrl } from './cluster.ts';
+import { raisable } from './clusterFormats.ts';
 import { lookAt, type SeenServer, type ServerLook } from './clusterServers.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -109,7 +111,8 @@ function ofCluster(looks: readonly ServerLook[], env: Environment, name: string)
 }
 
 async function ofMembers(looks: readonly ServerLook[], env: Environment): Promise<Finding[]> {
-  const { members } = clusterIn(looks) ?? { members: [] };
+  const cluster = clusterIn(looks);
+  const { members } = cluster ?? { members: [] };
   const findings = await Promise.all(
     members.map(async ({ holder, address, silentMs }): Promise<Finding> => {
       const since = `${(silentMs / 1000).toFixed(0)} s`;
@@ -121,12 +124,28 @@ async function ofMembers(looks: readonly ServerLook[], env: Environment): Promis
   );
   const versions = new Set(members.filter(({ silentMs }) => silentMs <= SILENT_MS).map(({ version }) => version));
   if (versions.size > 1) findings.push({ level: 'note', text: `members run versions ${[...versions].join(' and ')}` });
+  if (cluster !== null) findings.push(...ofFormats(cluster));
   const [name, address] = [env['MEMBER_NAME'] ?? '', (env['MEMBER_URL'] ?? '').replace(/\/$/, '')];
   const other = members.find(({ holder }) => holder === name);
   if (other !== undefined && address !== '' && other.address !== address) {
     findings.push({ level: 'note', text: `MEMBER_URL is ${address} here, and ${name} was last at ${other.address}` });
   }
   return findings;
+}
+
+/** An upgrade that is underway, and a version on this machine that is too old to be a member. */
+function ofFormats({ formats, members }: NonNullable<SeenServer['cluster']>): Finding[] {
+  const { now, next, behind } = raisable(formats, members);
+  const own = unreadable(now, FORMATS);
+  const findings: Finding[] =
+    own === null ? [] : [{ level: 'wrong', text: `this version does not read what the cluster writes: ${own}` }];
+  const steps = raisedFrom(now, next);
+  if (steps.length === 0) return findings;
+  if (behind.length > 0) return [...findings, { level: 'note', text: `an upgrade is underway: ${behind.join('; ')}` }];
+  return [
+    ...findings,
+    { level: 'note', text: `every member knows more than is written: cluster raise ${steps.join(', ')}` },
+  ];
 }
 
 /** @returns why nothing of an exchange answers there, or null. */

@@ -1,7 +1,6 @@
 /** One server of the database of a cluster, as it is seen from this machine (clusterDoctor.ts). */
 import type { Clock } from '../../shared/base/clock.ts';
-import type { DatabaseStandby } from '../../shared/wire/clusterStatus.ts';
-import type { MemberStatus } from '../../shared/wire/threads.ts';
+import type { DatabaseStandby, LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import { clientOf, giveUp } from '../replication/connection.ts';
 import type { Lease } from '../replication/log.ts';
 import { SQL } from '../replication/statements.ts';
@@ -14,6 +13,7 @@ type ClusterLook = {
   readonly epoch: number;
   readonly members: readonly MemberStatus[];
   readonly facts: Readonly<Record<string, string>>;
+  readonly formats: LeadFormats;
 };
 
 export type SeenServer = {
@@ -107,6 +107,7 @@ async function clusterOf(client: Client, name: string): Promise<ClusterLook | nu
   return {
     leader: lease.expiresInMs > 0 && lease.holder !== '' ? lease.holder : null,
     epoch: Number(lease.epoch),
+    formats: { formats: lease.formats, raised: lease.raised },
     members: await ask<MemberStatus>(SQL.members.text),
     facts: Object.fromEntries(facts.map((fact) => [fact.name, fact.value])),
   };

@@ -92,6 +92,7 @@ const COMMANDS: Record<string, Command> = {
     takes: 'member',
     run: (_, member) => ofCluster((cluster) => cluster.leave(process.env, member)),
   },
+  'cluster raise': { options: [], run: () => ofCluster((cluster) => cluster.raiseFormats(process.env)) },
   'cluster doctor': { options: [], run: examineCluster },
   'cluster fence': { options: [], run: () => ofCluster((cluster) => cluster.fenceCluster(process.env)) },
   'catalogue import': { options: ['url'], takes: 'file', run: importCatalogue },

@@ -37,6 +37,8 @@ export const USAGE = `Usage:
       anew as a standby; with --now the standby takes the lead without it, from a leader that hangs
   npm run admin -- cluster leave MEMBER
       a stopped member that will not come back no longer keeps rows in the log; should it come back, it joins anew
+  npm run admin -- cluster raise
+      the end of an upgrade: the next lead writes what every member knows, and older versions are refused
   npm run admin -- cluster doctor
       checks from here: every server in JOURNAL_URL, its version, clock, standbys and rights; that members answer, have
       the settings of the cluster and run one version; with MEMBER_NAME, MEMBER_URL and SHARDS also those

@@ -279,10 +279,11 @@ export class Journal implements JournalStore {
     this.#checkpoints = cell;
   }
 
-  /** From now on another place gets each row as well, before this machine syncs it. */
-  copiesTo(copy: RowCopy): void {
+  /** From now on another place gets each row as well, before this machine syncs it, in the layout that it takes. */
+  copiesTo(copy: RowCopy, version: number): void {
     assert(!this.isStaged, 'JOURNAL-2: a batch goes to the same places as a whole');
     this.#copy = copy;
+    this.#rows.version = version;
   }
 
   trim(sequence: number): boolean {

@@ -7,19 +7,20 @@
  *   REPLICATEDJOURNAL-1  A record is held when it is durable in the file and in the log: `heldSequence` passes neither.
  *   REPLICATEDJOURNAL-2  The log gets the rows of the file, byte for byte and in order, from the first one on that is
  *                        appended here. All before it are in the log already.
+ *   REPLICATEDJOURNAL-3  Rows have the version of this lead, which every member reads (FORMATS-1).
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { OutboxProducer, Replication } from '../../shared/wire/replication.ts';
 import type { Journal } from './journal.ts';
 import type { JournalRecord, RecordVisitor } from './journalRecord.ts';
-import type { JournalStore } from './journalStore.ts';
+import type { JournalStore, RowCopy } from './journalStore.ts';
 import type { JournalHead } from './row.ts';
 
 type ReplicatedJournalParts = {
   readonly shard: number;
   /** With nothing staged; its last row is the log's last one of this shard. */
   readonly journal: Journal;
-  readonly replication: Pick<Replication, 'held'>;
+  readonly replication: Pick<Replication, 'held' | 'format'>;
   readonly outbox: Pick<OutboxProducer, 'put' | 'flush'>;
 };
 
@@ -36,7 +37,8 @@ export class ReplicatedJournal implements JournalStore {
     this.#outbox = outbox;
     const held = replication.held(shard);
     assert(held === journal.lastSequence, 'REPLICATEDJOURNAL-2: a shard leads from where the log ends');
-    journal.copiesTo((sequence, bytes) => outbox.put({ stream: shard, sequence, bytes }));
+    const copy: RowCopy = (sequence, bytes) => outbox.put({ stream: shard, sequence, bytes });
+    journal.copiesTo(copy, replication.format('journal'));
   }
 
   get lastSequence(): number {

@@ -21,6 +21,7 @@
  *   ROW-6  A row of several records is at most MOST_ROW_BYTES long.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { MAC_BYTES } from '../../shared/crypto/mac.ts';
 import { bytes, record, safe, u32, unused } from '../../shared/wire/layout.ts';
 import type { RecordBuffer } from '../../shared/wire/record.ts';
@@ -28,8 +29,12 @@ import { readSafe } from '../../shared/wire/record.ts';
 import type { ShardKey } from './shardKey.ts';
 
 /** A new one comes with a migration of control.db, by which an older version refuses the directory in one line. */
-export const JOURNAL_VERSION = 3;
+export const JOURNAL_VERSION = FORMATS.journal.newest;
+/** In a cluster whose members do not all read the newest one, a leader writes an older one (RULES.md 18.15). */
+export const OLDEST_WRITTEN = FORMATS.journal.oldest;
 export const OLDEST_READ = 1;
+/** From this version on a row has the records of a batch. */
+const FIRST_OF_BATCHES = 3;
 /** Of a row of several records: nearly every batch is one row, and damage to one costs few records more. */
 export const MOST_ROW_BYTES = 1 << 18;
 /** The memory in which a row is built or read; it grows with the first that is longer. */
@@ -74,6 +79,7 @@ export const OLD_JOURNAL_ROW = record(
 );
 
 assert(JOURNAL_ROW.BYTES % 8 === 0 && JOURNAL_RECORD.BYTES % 8 === 0, 'ROW-1: the headers are multiples of 8');
+assert(OLDEST_WRITTEN >= FIRST_OF_BATCHES && OLDEST_WRITTEN <= JOURNAL_VERSION, 'row: what is written can be read');
 assert(JOURNAL_ROW.crc === 0, 'ROW-2: the checksum covers everything after it');
 assert(
   JOURNAL_ROW.crc === OLD_JOURNAL_ROW.crc &&
@@ -139,11 +145,16 @@ export function tagOf(key: ShardKey, { bytes, lengthBytes }: RecordBuffer): Uint
     .end();
 }
 
+/** True for a row that is a JOURNAL_ROW, and no OLD_JOURNAL_ROW. */
+export function isOfBatch(version: number): boolean {
+  return version >= FIRST_OF_BATCHES;
+}
+
 /** The sequence of a row's first record as the row itself claims it, unchecked: the last one where it cannot be so. */
 export function firstSequenceOf({ sequence, bytes }: Row): number {
   if (!(bytes instanceof Uint8Array) || bytes.byteLength < JOURNAL_ROW.BYTES) return sequence;
   const words = new Uint32Array(bytes.slice(0, JOURNAL_ROW.BYTES).buffer);
-  if (words[JOURNAL_ROW.version] !== JOURNAL_VERSION) return sequence;
+  if (!isOfBatch(words[JOURNAL_ROW.version]!)) return sequence;
   const first = readSafe(words, JOURNAL_ROW.firstSequence);
   return first >= 1 && first <= sequence ? first : sequence;
 }

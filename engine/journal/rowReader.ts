@@ -6,6 +6,7 @@ import { RecordBuffer, readSafe } from '../../shared/wire/record.ts';
 import { JournalRecord, type RecordVisitor } from './journalRecord.ts';
 import {
   INITIAL_ROW_BYTES,
+  isOfBatch,
   JOURNAL_RECORD,
   JOURNAL_ROW,
   JOURNAL_VERSION,
@@ -19,11 +20,7 @@ import {
 } from './row.ts';
 import type { ShardKey } from './shardKey.ts';
 
-/** By version: the words of the header. */
-const HEADER_WORDS = [0, OLD_JOURNAL_ROW.tag, OLD_JOURNAL_ROW.WORDS, JOURNAL_ROW.WORDS] as const;
 const LEAST_BYTES = OLD_JOURNAL_ROW.tag * 4;
-
-assert(HEADER_WORDS.length === JOURNAL_VERSION + 1, 'row: every version that is read has a header');
 
 export class RowReader {
   readonly #path: string;
@@ -72,7 +69,7 @@ export class RowReader {
   show(visit: RecordVisitor): void {
     const { words, lengthBytes } = this.#scratch;
     const version = words[JOURNAL_ROW.version];
-    const end = version === JOURNAL_VERSION ? this.#showAll(visit) : this.#showOld(visit, version);
+    const end = isOfBatch(version) ? this.#showAll(visit) : this.#showOld(visit, version);
     assert(end * 4 === lengthBytes, 'ROW-1: the lengths of the records add up');
   }
 
@@ -97,7 +94,7 @@ export class RowReader {
     const timeMs = readSafe(words, OLD_JOURNAL_ROW.timeMs);
     const commandBytes = words[OLD_JOURNAL_ROW.commandBytes];
     const eventBytes = words[OLD_JOURNAL_ROW.eventBytes];
-    return this.#showRecord(visit, sequence, timeMs, HEADER_WORDS[version]!, commandBytes, eventBytes);
+    return this.#showRecord(visit, sequence, timeMs, headerWords(version), commandBytes, eventBytes);
   }
 
   #showRecord(
@@ -133,8 +130,8 @@ export class RowReader {
   /** Of the loaded row. */
   #firstSequence(): number {
     const { words } = this.#scratch;
-    const isOld = words[JOURNAL_ROW.version] !== JOURNAL_VERSION;
-    return readSafe(words, isOld ? OLD_JOURNAL_ROW.shardSequence : JOURNAL_ROW.firstSequence);
+    const isBatch = isOfBatch(words[JOURNAL_ROW.version]);
+    return readSafe(words, isBatch ? JOURNAL_ROW.firstSequence : OLD_JOURNAL_ROW.shardSequence);
   }
 
   /** @param sequence which an error names. */
@@ -154,7 +151,7 @@ export class RowReader {
     if (version > JOURNAL_VERSION) throw new NewerRowError(this.#error(sequence, `layout version ${version}`).message);
     if (version < OLDEST_READ) throw this.#error(sequence, `layout version ${version}`);
     if (readSafe(words, JOURNAL_ROW.lastSequence) !== row.sequence) throw this.#error(sequence, 'bytes of another row');
-    const isWhole = HEADER_WORDS[version]! * 4 + contentBytes(words) === rowBytes;
+    const isWhole = headerWords(version) * 4 + contentBytes(words) === rowBytes;
     if (!isWhole) throw this.#error(sequence, 'lengths do not add up');
     if (row.sequence >= this.#key.keyedFrom && !this.#isOurs(version)) {
       throw this.#error(sequence, 'not written by this exchange: its tag is wrong');
@@ -177,8 +174,14 @@ export class RowReader {
   }
 }
 
+/** A row of version 1 ends its header before the tag. */
+function headerWords(version: number): number {
+  if (isOfBatch(version)) return JOURNAL_ROW.WORDS;
+  return version === 1 ? OLD_JOURNAL_ROW.tag : OLD_JOURNAL_ROW.WORDS;
+}
+
 /** The bytes after the header of a row, as the header says. */
 function contentBytes(words: Uint32Array): number {
-  if (words[JOURNAL_ROW.version] === JOURNAL_VERSION) return words[JOURNAL_ROW.recordBytes];
+  if (isOfBatch(words[JOURNAL_ROW.version])) return words[JOURNAL_ROW.recordBytes];
   return words[OLD_JOURNAL_ROW.commandBytes] + words[OLD_JOURNAL_ROW.eventBytes];
 }

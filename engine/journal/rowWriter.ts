@@ -13,6 +13,7 @@ import {
   JOURNAL_VERSION,
   type JournalHead,
   MOST_ROW_BYTES,
+  OLDEST_WRITTEN,
   tagOf,
 } from './row.ts';
 import type { ShardKey } from './shardKey.ts';
@@ -20,6 +21,7 @@ import type { ShardKey } from './shardKey.ts';
 export class RowWriter {
   readonly #key: ShardKey;
   readonly #scratch = new RecordBuffer(INITIAL_ROW_BYTES);
+  #version: number = JOURNAL_VERSION;
   #firstSequence = 0;
   /** The last record that was added. */
   lastSequence = 0;
@@ -30,6 +32,16 @@ export class RowWriter {
 
   constructor(key: ShardKey) {
     this.#key = key;
+  }
+
+  /** From the next row on. */
+  set version(version: number) {
+    assert(
+      version >= OLDEST_WRITTEN && version <= JOURNAL_VERSION,
+      'row: a version is written that this program knows',
+    );
+    assert(this.isEmpty, 'row: a row has one version');
+    this.#version = version;
   }
 
   /** ROW-6. */
@@ -44,7 +56,7 @@ export class RowWriter {
     const scratch = this.#scratch;
     if (this.isEmpty) {
       scratch.clear();
-      scratch.append(JOURNAL_ROW.BYTES, JOURNAL_VERSION);
+      scratch.append(JOURNAL_ROW.BYTES, this.#version);
       this.#firstSequence = sequence;
       this.isEmpty = false;
     } else {

@@ -31,14 +31,14 @@ export class CopyTable {
     this.#cluster = cluster;
   }
 
-  /** Asks for a copy, in the place of an earlier request. */
-  async ask({ holder, attempt }: Attempt): Promise<void> {
-    await this.#reader.read(SQL.ask, [this.#cluster, holder, attempt]);
+  /** Asks for a copy, in the place of an earlier request. @param files the newest format of files that it can use */
+  async ask({ holder, attempt }: Attempt, files: number): Promise<void> {
+    await this.#reader.read(SQL.ask, [this.#cluster, holder, attempt, files]);
   }
 
-  /** A request that this member is to answer, or null. */
-  async claim(holder: string, isLeader: boolean): Promise<Attempt | null> {
-    const values = [this.#cluster, holder, isLeader ? LEADER_WAITS_MS : 0, GONE_MS];
+  /** A request that this member is to answer, or null. @param files the format of its files */
+  async claim(holder: string, isLeader: boolean, files: number): Promise<Attempt | null> {
+    const values = [this.#cluster, holder, isLeader ? LEADER_WAITS_MS : 0, GONE_MS, files];
     return (await this.#reader.read<Attempt>(SQL.claim, values))[0] ?? null;
   }
 
@@ -84,16 +84,17 @@ const SQL = {
        DELETE FROM exchange_copy WHERE cluster = $1
          AND attempt NOT IN (SELECT attempt FROM exchange_join WHERE cluster = $1 AND holder <> $2)
      )
-     INSERT INTO exchange_join (cluster, holder, attempt, asked_at, seen_at, giver, given_at, problem)
-     VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp(), '', clock_timestamp(), '')
+     INSERT INTO exchange_join (cluster, holder, attempt, asked_at, seen_at, giver, given_at, problem, files)
+     VALUES ($1, $2, $3, clock_timestamp(), clock_timestamp(), '', clock_timestamp(), '', $4)
      ON CONFLICT (cluster, holder) DO UPDATE SET attempt = excluded.attempt, asked_at = excluded.asked_at,
-       seen_at = excluded.seen_at, giver = '', given_at = excluded.given_at, problem = ''`,
+       files = excluded.files, seen_at = excluded.seen_at, giver = '', given_at = excluded.given_at, problem = ''`,
   ),
   claim: statement(
     'claimCopy',
     `UPDATE exchange_join SET giver = $2, given_at = clock_timestamp()
      WHERE (cluster, holder) IN (
        SELECT cluster, holder FROM exchange_join WHERE cluster = $1 AND holder <> $2 AND giver = '' AND seen_at > ${AGO}
+         AND files >= $5
          AND (asked_at <= clock_timestamp() - $3::int * interval '1 millisecond' OR NOT EXISTS (
            SELECT FROM exchange_member AS other WHERE other.cluster = $1
              AND other.holder NOT IN ($2, exchange_join.holder) AND other.seen_at > ${AGO}

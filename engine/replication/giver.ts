@@ -4,6 +4,7 @@
  * Owner: the replication thread.
  */
 import { Worker } from 'node:worker_threads';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { ControlCopy } from '../../shared/wire/joining.ts';
 import type { ReplicationOptions, StreamEnd } from '../../shared/wire/threads.ts';
@@ -43,7 +44,7 @@ export class Giver {
   async look(isLeader: boolean): Promise<void> {
     const { options, log } = this.#options;
     if (this.#worker !== null || this.#isStopped) return;
-    const attempt = await this.#table.claim(options.holder, isLeader);
+    const attempt = await this.#table.claim(options.holder, isLeader, FORMATS.files.newest);
     if (attempt === null) return;
     const ends = new Map((await log.ends()).map(({ stream, sequence }) => [stream, sequence]));
     if (!this.#isStopped) this.#launch(attempt, ends);

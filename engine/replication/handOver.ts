@@ -11,8 +11,15 @@
  *   HANDOVER-2  A leader ends only for a member that has accepted, a moment before, and not where that one takes the
  *               lease by force: it goes on until it loses it, also where the other one ends before it takes it.
  */
-import type { HandOverAnswer, HandOverQuestion, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
-import type { MemberStatus } from '../../shared/wire/threads.ts';
+
+import { knownIn } from '../../shared/base/formats.ts';
+import type {
+  HandOverAnswer,
+  HandOverQuestion,
+  HandOverStatus,
+  MemberStatus,
+} from '../../shared/wire/clusterStatus.ts';
+import { shutOut } from './formatsOfMember.ts';
 import type { Lease, LogFacts, ReplicatedLog } from './log.ts';
 
 /** A member reports each second. */
@@ -46,6 +53,7 @@ export async function askHandOver(log: Asked, named: string | null, isForced: bo
   if (named === null || named !== lease.holder || lease.expiresInMs <= 0) {
     const to = named ?? furthestOf(facts, lease);
     await requireReady(log, to);
+    if (!isForced) await requireNobodyShutOut(log, to, lease);
     const isNew = await log.askHandOver({ epoch: lease.epoch, to, isForced });
     const { handOver } = isNew ? { handOver: null } : await log.facts();
     if (!isNew && handOver?.to !== to)
@@ -149,6 +157,14 @@ function problemOf({ members, end }: LogFacts, to: string): string | null {
   if (member.silentMs > ANSWERS_WITHIN_MS) return `${to} has not answered for ${(member.silentMs / 1000).toFixed(0)} s`;
   const behind = end - member.position;
   return behind > MOST_BEHIND_ROWS ? `${to} is ${behind} rows behind the end of the log` : null;
+}
+
+/** The leader begins anew and has to be upgraded next; the other standbys have to be upgraded first. */
+async function requireNobodyShutOut(log: Asked, to: string, lease: Lease): Promise<void> {
+  const { members } = await log.facts();
+  const formats = members.find(({ holder }) => holder === to)?.formats ?? '';
+  const [first] = shutOut(members, { lease, next: to, known: knownIn(formats) });
+  if (first !== undefined) throw new HandOverRefused(`${first}, which ${to} would write: upgrade it first`);
 }
 
 function namesOf(members: readonly MemberStatus[]): string {

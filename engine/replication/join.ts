@@ -16,6 +16,7 @@
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { CopyTable, type Reader } from './copyTable.ts';
 import { CopyWriter, finishJoining, isWhole, type JoiningDirectory } from './joiningFiles.ts';
 import type { ReplicatedLog } from './log.ts';
@@ -75,7 +76,7 @@ class Copying {
     const { log } = this.#options;
     // JOIN-1
     await log.report(NO_ROWS);
-    await this.#table.ask(this.#attempt);
+    await this.#table.ask(this.#attempt, FORMATS.files.newest);
     const writer = new CopyWriter(this.#options);
     try {
       await this.#copy(writer);

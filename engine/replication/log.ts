@@ -11,12 +11,12 @@
  *   CLUSTERLOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
  */
 
-import type { DatabaseStatus, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
+import type { DatabaseStatus, HandOverStatus, LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
-import type { LeaderOf, MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
+import type { LeaderOf, StreamEnd } from '../../shared/wire/threads.ts';
 
-/** The lease as it stands; at most 0 when it has ended. */
-export type Lease = LeaderOf & { readonly expiresInMs: number };
+/** The lease as it stands: `expiresInMs` is at most 0 when it has ended. */
+export type Lease = LeaderOf & LeadFormats & { readonly expiresInMs: number };
 
 /** A row without its bytes. */
 export type RowName = Omit<LogRow, 'bytes'>;
@@ -35,9 +35,10 @@ export type Resolved = {
 export type ReplicatedLog = {
   /**
    * Takes the lease if it has ended, or in any case. One that is to be handed over waits a while for the member that
-   * was named. @returns the new epoch and the log's end, or null.
+   * was named. @returns the new epoch and the log's end, or null: also where the cluster was raised since `raised`.
+   * Without formats the lead has those of the one before.
    */
-  take(isForced: boolean): Promise<{ readonly epoch: number; readonly end: number } | null>;
+  take(isForced: boolean, lead?: LeadFormats): Promise<{ readonly epoch: number; readonly end: number } | null>;
   lease(): Promise<Lease>;
   /** @returns false when another has taken over. Rejects where a connection was lost, although there is another one. */
   renew(epoch: number): Promise<boolean>;
@@ -45,6 +46,8 @@ export type ReplicatedLog = {
   release(epoch: number): Promise<void>;
   /** Ends the lease and the epoch of any leader, without a new one. */
   fence(): Promise<void>;
+  /** Later leads write these formats at least. @returns false where it was raised since `from`. */
+  raise(from: string, to: string): Promise<boolean>;
   /** Notes that this lead is to go to another member. @returns false where another hand-over is underway. */
   askHandOver(asked: AskedHandOver): Promise<boolean>;
   /** This member is ready for the lead that it is named for. */
@@ -87,6 +90,18 @@ export type LogFacts = {
   /** The hand-over of the present lead; null where none was asked for. */
   readonly handOver: HandOverStatus | null;
   readonly database: DatabaseStatus | null;
+  readonly formats: LeadFormats;
+};
+
+/** Before the log was read. */
+export const NO_FACTS: LogFacts = {
+  start: 0,
+  end: 0,
+  logBytes: 0,
+  members: [],
+  handOver: null,
+  database: null,
+  formats: { formats: '', raised: '' },
 };
 
 /** This process may not take part in the cluster: another attempt would end the same way. */

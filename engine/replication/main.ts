@@ -5,6 +5,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import type { ReplicationMessage, ReplicationOptions, ReplicationRequest } from '../../shared/wire/threads.ts';
 import { NotAMemberError } from './log.ts';
@@ -18,7 +19,7 @@ const RETRY_MS = 500;
 
 assert(parentPort !== null, 'replication: runs as a worker thread');
 const port = parentPort;
-const options = workerData as ReplicationOptions;
+const options = { ...(workerData as ReplicationOptions), formats: FORMATS };
 const order = new LogOrderProducer(options.order);
 let isStopped = false;
 let member: Member | null = null;

@@ -10,9 +10,11 @@
  *   MEMBER-1  Before `role: leader` is posted every row of the log was posted. Nothing is shipped before `mayLead`.
  *   MEMBER-2  `held` of a stream is set from rows that the log holds, never from rows that were sent.
  *   MEMBER-3  After `lost` nothing is posted, and nothing is held any more.
- *   MEMBER-4  A standby posts each row once, in order, and stops at a row that does not follow from the last one.
+ *   MEMBER-4  A standby posts each row once, in order, and stops at a row that does not follow from the last one, and
+ *             before the first one of a lead that writes formats which it does not know.
  */
 import { assert } from '../../shared/base/assert.ts';
+import type { KnownFormats } from '../../shared/base/formats.ts';
 import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import { type LogRow, type NewRow, Replication } from '../../shared/wire/replication.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
@@ -25,13 +27,16 @@ import type {
   ReplicationStatus,
 } from '../../shared/wire/threads.ts';
 import { AppliedPositions } from './applied.ts';
+import { requireReadable } from './formatsOfMember.ts';
 import { FormerLead, RENEW_MS } from './formerLead.ts';
 import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { LastRow } from './lastRow.ts';
-import { JoinAnewError, type Lease, type LogFacts, NotAMemberError, type ReplicatedLog } from './log.ts';
+import { JoinAnewError, type Lease, type LogFacts, NO_FACTS, NotAMemberError, type ReplicatedLog } from './log.ts';
+import { leadToTake } from './nextLead.ts';
 import type { Outboxes } from './outboxes.ts';
 import type { OwnFiles } from './ownFiles.ts';
+import { insist, Periodic } from './periodic.ts';
 import { Shipper } from './shipper.ts';
 import { findStart } from './start.ts';
 import type { Timing } from './timing.ts';
@@ -52,7 +57,7 @@ const READ_BYTES = 1 << 20;
 const STOP_MS = 3000;
 
 type Parts = {
-  readonly options: Pick<ReplicationOptions, 'holder' | 'memory' | 'commandRings'>;
+  readonly options: Pick<ReplicationOptions, 'holder' | 'memory' | 'commandRings'> & { readonly formats: KnownFormats };
   readonly log: ReplicatedLog;
   readonly outboxes: Pick<Outboxes, 'watch' | 'take' | 'isEmpty' | 'end'>;
   readonly order: Pick<LogOrderProducer, 'put'>;
@@ -71,8 +76,7 @@ export class Member {
   readonly #outboxes: Parts['outboxes'];
   readonly #order: Parts['order'];
   readonly #timing: Timing;
-  /** Each of these ends a timer. */
-  readonly #timers: (() => void)[] = [];
+  readonly #periodic: Periodic;
   #shipper: Shipper | null = null;
   #isEnded = false;
   #epoch = 0;
@@ -90,7 +94,7 @@ export class Member {
   readonly #handOvers: HandOvers;
   readonly #formerLead = new FormerLead();
   #mayLead: () => void = () => {};
-  #facts: LogFacts = { start: 0, end: 0, logBytes: 0, members: [], handOver: null, database: null };
+  #facts: LogFacts = NO_FACTS;
   #problem: string | null = null;
 
   constructor({ options, log, outboxes, order, timing, files, post }: Parts) {
@@ -105,6 +109,9 @@ export class Member {
     this.#outboxes = outboxes;
     this.#order = order;
     this.#timing = timing;
+    this.#periodic = new Periodic(timing, ({ message }) => {
+      this.#problem = message;
+    });
     this.#files = files;
   }
 
@@ -150,9 +157,9 @@ export class Member {
 
   async #live(ends: readonly LocalEnd[]): Promise<void> {
     try {
-      this.#every(STATUS_MS, () => this.#postStatus());
-      this.#every(REPORT_MS, () => this.#log.report(this.#applied.durable(this.#timing.nowMs())));
-      this.#every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
+      this.#periodic.every(STATUS_MS, () => this.#postStatus());
+      this.#periodic.every(REPORT_MS, () => this.#log.report(this.#applied.durable(this.#timing.nowMs())));
+      this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
       await this.#start(ends);
       const epoch = await this.#follow();
       if (epoch === null) return;
@@ -191,12 +198,8 @@ export class Member {
           await this.#last.requireThere();
           nextLookMs = this.#timing.nowMs() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);
-          const isForced = this.#handOvers.isForced(lease);
-          if (lease.expiresInMs <= 0 || isForced) {
-            this.#memory.setRenewed(this.#timing.timeMs());
-            const taken = await this.#log.take(isForced);
-            if (taken !== null) return await this.#finish(taken.epoch, taken.end);
-          }
+          const epoch = await this.#take(lease);
+          if (epoch !== null) return epoch;
         }
         const count = await this.#postNext();
         this.#problem = null;
@@ -209,11 +212,24 @@ export class Member {
     return null;
   }
 
+  /** Takes the lease where it has ended. @returns the epoch once every row was posted, or null. */
+  async #take(lease: Lease): Promise<number | null> {
+    const { holder, formats: known } = this.#options;
+    const isForced = this.#handOvers.isForced(lease);
+    const lead = leadToTake(lease, this.#facts.members, { holder, known, isForced });
+    if (lead === null) return null;
+    this.#memory.setRenewed(this.#timing.timeMs());
+    const taken = await this.#log.take(isForced, lead.texts);
+    if (taken === null) return null;
+    this.#memory.setFormats(lead.numbers);
+    return this.#finish(taken.epoch, taken.end);
+  }
+
   /** Reads the log to its end, in the lease that this process has. */
   async #finish(epoch: number, end: number): Promise<number | null> {
     this.#epoch = epoch;
     this.#memory.setEpoch(epoch);
-    this.#every(RENEW_MS, () => this.#renew());
+    this.#periodic.every(RENEW_MS, () => this.#renew());
     while (!this.#isEnded && this.#position < end) {
       await this.#insist(async () => {
         if ((await this.#postNext()) === 0) await this.#timing.sleep(POLL_MS);
@@ -241,7 +257,10 @@ export class Member {
     const asOfMs = this.#timing.timeMs();
     const rows = await this.#log.readAfter(this.#position, READ_BYTES);
     // Rows of another lead may be of a log that has lost what this member has, with others in its place.
-    if (rows.length > 0 && this.#last.isOfAnotherLead(rows[0]!)) await this.#last.requireThere();
+    if (rows.some((row) => this.#last.isOfAnotherLead(row))) {
+      await this.#last.requireThere();
+      requireReadable(await this.#log.lease(), this.#options.formats);
+    }
     if (this.#isEnded) return 0;
     let bytes = 0;
     for (const row of rows) {
@@ -285,8 +304,8 @@ export class Member {
       },
     });
     this.#memory.setState('leader');
-    this.#every(TRIM_MS, () => this.#log.trim());
-    this.#every(STALL_MS / 4, () => this.#watchStall());
+    this.#periodic.every(TRIM_MS, () => this.#log.trim());
+    this.#periodic.every(STALL_MS / 4, () => this.#watchStall());
     this.#outboxes.watch(() => this.#ship());
     this.#ship();
   }
@@ -357,38 +376,17 @@ export class Member {
   #end(): void {
     assert(!this.#isEnded, 'MEMBER-3: it ends once');
     this.#isEnded = true;
-    for (const end of this.#timers) end();
+    this.#periodic.end();
     this.#shipper?.end();
     this.#outboxes.end();
   }
 
-  /** Does it now and then, one after the other; a failure is a problem of the log, which may pass. */
-  #every(periodMs: number, run: () => unknown): void {
-    let isRunning = false;
-    const turn = async (): Promise<void> => {
-      if (isRunning) return;
-      isRunning = true;
-      await Promise.resolve()
-        .then(run)
-        .catch(({ message }: Error) => {
-          this.#problem = message;
-        });
-      isRunning = false;
-    };
-    this.#timers.push(this.#timing.every(periodMs, () => void turn()));
-  }
-
-  /** Tries until it succeeds. */
-  async #insist<T>(run: () => Promise<T>): Promise<T> {
-    for (;;) {
-      try {
-        return await run();
-      } catch (error) {
-        this.#rethrow(error);
-        if (this.#isEnded) throw error;
-        await this.#timing.sleep(POLL_MS * 10);
-      }
-    }
+  #insist<T>(run: () => Promise<T>): Promise<T> {
+    return insist(run, async (error) => {
+      this.#rethrow(error);
+      if (this.#isEnded) throw error;
+      await this.#timing.sleep(POLL_MS * 10);
+    });
   }
 
   #rethrow(error: unknown): void {

@@ -21,11 +21,13 @@
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
-import type { DatabaseStandby, HandOverStatus } from '../../shared/wire/clusterStatus.ts';
+import { type KnownFormats, knownText, newestOf, numbersText } from '../../shared/base/formats.ts';
+import type { DatabaseStandby, HandOverStatus, LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import { LEASE_MS, type LogRow, type NewRow } from '../../shared/wire/replication.ts';
-import type { MemberStatus, StreamEnd } from '../../shared/wire/threads.ts';
+import type { StreamEnd } from '../../shared/wire/threads.ts';
 import type { Statement } from './command.ts';
 import { type Connection, type Purpose, Servers } from './connection.ts';
+import { requireReadable } from './formatsOfMember.ts';
 import {
   type AskedHandOver,
   type Lease,
@@ -63,6 +65,8 @@ export type PostgresLogOptions = {
   readonly version: string;
   readonly isUnreplicatedAllowed: boolean;
   readonly facts: Readonly<Record<string, string>>;
+  /** Those that this member reads and writes. */
+  readonly formats: KnownFormats;
 };
 
 export class PostgresLog implements ReplicatedLog {
@@ -96,7 +100,7 @@ export class PostgresLog implements ReplicatedLog {
 
   /** The log as an operator sees it: no table is made, and nothing waits for the standbys of the database. */
   static async observe(options: Pick<PostgresLogOptions, 'url' | 'cluster'>): Promise<PostgresLog> {
-    const noMember = { holder: '', address: '', version: '', isUnreplicatedAllowed: true, facts: {} };
+    const noMember = { holder: '', address: '', version: '', isUnreplicatedAllowed: true, facts: {}, formats: {} };
     const log = new PostgresLog({ ...options, ...noMember });
     try {
       await log.#requireCluster();
@@ -117,12 +121,12 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async #prepare(): Promise<void> {
-    const { cluster, facts } = this.#options;
+    const { cluster, facts, formats } = this.#options;
     const connection = await this.#connection('write');
     const schema = readFileSync(SCHEMA_URL, 'utf8');
     // Two processes may start at once, and one statement is one transaction.
     await connection.runScript(`SELECT pg_advisory_xact_lock(${SCHEMA_LOCK});\n${schema}`);
-    await connection.run(SQL.addCluster, [cluster]);
+    await connection.run(SQL.addCluster, [cluster, numbersText(newestOf(formats))]);
     for (const [name, value] of Object.entries(facts)) {
       await connection.run(SQL.addFact, [cluster, name, value]);
       const { rows } = await connection.run<{ value: string }>(SQL.fact, [cluster, name]);
@@ -130,13 +134,16 @@ export class PostgresLog implements ReplicatedLog {
       if (found === value) continue;
       throw new NotAMemberError(`the cluster ${cluster} has ${name} ${found}, and this process ${value}`);
     }
+    const { rows } = await connection.run<Parameters<typeof requireReadable>[0]>(SQL.formats, [cluster]);
+    requireReadable(rows[0]!, formats);
   }
 
-  async take(isForced: boolean): Promise<{ epoch: number; end: number } | null> {
+  async take(isForced: boolean, formats?: LeadFormats): Promise<{ epoch: number; end: number } | null> {
     const { cluster, holder, address } = this.#options;
     const connection = await this.#connection('write');
     const lead = newLead();
-    const values = [cluster, holder, address, LEASE_MS, isForced, KEPT_MS, lead];
+    const own = [formats?.formats ?? null, formats?.raised ?? null];
+    const values = [cluster, holder, address, LEASE_MS, isForced, KEPT_MS, lead, ...own];
     const { rows, hasWarning } = await connection.run<{ epoch: number }>(SQL.take, values);
     if (rows[0] === undefined) return null;
     requireReplicated(hasWarning);
@@ -168,8 +175,16 @@ export class PostgresLog implements ReplicatedLog {
 
   async fence(): Promise<void> {
     const connection = await this.#connection('write');
-    const { hasWarning } = await connection.run(SQL.take, [this.#options.cluster, '', '', 0, true, 0, newLead()]);
+    const values = [this.#options.cluster, '', '', 0, true, 0, newLead(), null, null];
+    const { hasWarning } = await connection.run(SQL.take, values);
     requireReplicated(hasWarning);
+  }
+
+  async raise(from: string, to: string): Promise<boolean> {
+    const connection = await this.#connection('write');
+    const { count, hasWarning } = await connection.run(SQL.raise, [this.#options.cluster, from, to]);
+    requireReplicated(hasWarning);
+    return count > 0;
   }
 
   async askHandOver({ epoch, to, isForced }: AskedHandOver): Promise<boolean> {
@@ -248,20 +263,21 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async report(position: number): Promise<void> {
-    const { cluster, holder, address, version } = this.#options;
-    await this.#note(SQL.report, [cluster, holder, address, position, version]);
+    const { cluster, holder, address, version, formats } = this.#options;
+    await this.#note(SQL.report, [cluster, holder, address, position, version, knownText(formats)]);
   }
 
   async facts(): Promise<LogFacts> {
     const { cluster } = this.#options;
     const { server } = await this.#connection('read');
-    const [[size], members, [handOver], standbys] = await Promise.all([
+    const [[size], members, [handOver], standbys, [formats]] = await Promise.all([
       this.read<Pick<LogFacts, 'start' | 'end' | 'logBytes'>>(SQL.size, [cluster]),
       this.read<MemberStatus>(SQL.members, [cluster]),
       this.read<HandOverStatus>(SQL.handOver, [cluster]),
       this.read<DatabaseStandby>(SQL.standbys, []),
+      this.read<LeadFormats>(SQL.formats, [cluster]),
     ]);
-    return { ...size!, members, handOver: handOver ?? null, database: { server, standbys } };
+    return { ...size!, members, handOver: handOver ?? null, database: { server, standbys }, formats: formats! };
   }
 
   /** A fact that may be lost with a server of the database. @returns whether it was new. */

@@ -6,8 +6,8 @@ const NAME = 'position, epoch, lead, stream, sequence';
 export const SQL = {
   addCluster: statement(
     'addCluster',
-    `INSERT INTO exchange_leader (cluster, epoch, holder, address, expires_at) VALUES ($1, 0, '', '', to_timestamp(0))
-     ON CONFLICT DO NOTHING`,
+    `INSERT INTO exchange_leader (cluster, epoch, holder, address, expires_at, raised)
+     VALUES ($1, 0, '', '', to_timestamp(0), $2) ON CONFLICT DO NOTHING`,
   ),
   addFact: statement(
     'addFact',
@@ -16,12 +16,18 @@ export const SQL = {
   facts: statement('facts', 'SELECT name, value FROM exchange_fact WHERE cluster = $1'),
   fact: statement('fact', 'SELECT value FROM exchange_fact WHERE cluster = $1 AND name = $2'),
 
+  formats: statement('formats', 'SELECT holder, formats, raised FROM exchange_leader WHERE cluster = $1'),
+  /** Later leads write these: a column outside of keys, so no append waits. */
+  raise: statement('raise', 'UPDATE exchange_leader SET raised = $3 WHERE cluster = $1 AND raised = $2'),
+
   /** The condition is looked at again with the newest row, when another process has changed it meanwhile. */
   take: statement(
     'take',
     `UPDATE exchange_leader SET epoch = epoch + 1, lead = $7, holder = $2, address = $3,
+       formats = coalesce($8::text, formats),
        expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
-     WHERE cluster = $1 AND ($5::boolean OR (expires_at <= clock_timestamp() AND NOT EXISTS (
+     WHERE cluster = $1 AND ($9::text IS NULL OR raised = $9)
+       AND ($5::boolean OR (expires_at <= clock_timestamp() AND NOT EXISTS (
        SELECT FROM exchange_handover AS asked
        WHERE asked.cluster = $1 AND asked.epoch = exchange_leader.epoch AND asked.holder <> $2
          AND asked.expires_at > clock_timestamp()
@@ -35,7 +41,7 @@ export const SQL = {
   ),
   lease: statement(
     'lease',
-    `SELECT epoch, holder, address,
+    `SELECT epoch, holder, address, formats, raised,
        (extract(epoch FROM expires_at - clock_timestamp()) * 1000)::float8 AS "expiresInMs"
      FROM exchange_leader WHERE cluster = $1`,
   ),
@@ -117,15 +123,15 @@ export const SQL = {
 
   report: statement(
     'report',
-    `INSERT INTO exchange_member (cluster, holder, address, position, version, seen_at)
-     VALUES ($1, $2, $3, $4, $5, clock_timestamp())
+    `INSERT INTO exchange_member (cluster, holder, address, position, version, formats, seen_at)
+     VALUES ($1, $2, $3, $4, $5, $6, clock_timestamp())
      ON CONFLICT (cluster, holder) DO UPDATE
        SET address = excluded.address, position = excluded.position, version = excluded.version,
-         seen_at = excluded.seen_at`,
+         formats = excluded.formats, seen_at = excluded.seen_at`,
   ),
   members: statement(
     'members',
-    `SELECT holder, address, version, position,
+    `SELECT holder, address, version, formats, position,
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
      FROM exchange_member WHERE cluster = $1 ORDER BY holder`,
   ),

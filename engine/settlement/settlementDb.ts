@@ -18,9 +18,10 @@
  *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
  */
 import Database from 'better-sqlite3';
+import { FORMATS } from '../../shared/base/formats.ts';
 
 /** Those before were never released. */
-const VERSION = 3;
+const VERSION = FORMATS.settlement.newest;
 
 export function openSettlementDb(path: string): Database.Database {
   const db = new Database(path);

@@ -10,6 +10,7 @@
  */
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import type { FileRecord } from '../../shared/records/recordedFile.ts';
 import { linkAfter, NO_LINK } from '../../shared/records/statements.ts';
@@ -40,7 +41,7 @@ const EVICTED_PER_WRITE = 512;
 const COUNT_EVERY_MS = 1000;
 
 const SCHEMA_URL = new URL('../../data/schema/idempotency.sql', import.meta.url);
-const VERSION = 2;
+const VERSION = FORMATS.answers.newest;
 const BUSY_TIMEOUT_MS = 5000;
 
 export type StoredAnswer = Pick<KeyedAnswer, 'fingerprint' | 'status' | 'body'>;

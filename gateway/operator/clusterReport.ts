@@ -4,8 +4,9 @@
  * Owner: the gateway thread.
  */
 import type { ClusterState } from '../../shared/api/cluster.ts';
-import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
-import type { MemberStatus, ReplicationStatus } from '../../shared/wire/threads.ts';
+import { highest, knownIn, newestOf, numbersIn } from '../../shared/base/formats.ts';
+import type { DatabaseStatus, LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
+import type { ReplicationStatus } from '../../shared/wire/threads.ts';
 import type { MemberRole } from '../cluster/memberRole.ts';
 
 type Reported = Pick<MemberRole, 'name' | 'epoch' | 'staleMs' | 'status'>;
@@ -21,6 +22,7 @@ const NOTHING_KNOWN: ReplicationStatus = {
   members: [],
   handOver: null,
   database: null,
+  formats: { formats: '', raised: '' },
   waitingRows: 0,
   waitingBytes: 0,
   oldestWaitMs: 0,
@@ -48,6 +50,7 @@ export function clusterState(member: string, { name, epoch, staleMs, status }: R
       oldest_wait_seconds: Math.max(known.oldestWaitMs, 0) / 1000,
       append_seconds: known.appendMs / 1000,
     },
+    formats: formatsOf(known.formats),
     members: known.members.map((each) => memberOf(each, known)),
     database: database && databaseOf(database),
   };
@@ -70,7 +73,7 @@ export function syncedStandbys({ database }: ReplicationStatus): number | null {
 }
 
 function memberOf(
-  { holder, address, version, position, silentMs }: MemberStatus,
+  { holder, address, version, formats, position, silentMs }: MemberStatus,
   { leader, end }: ReplicationStatus,
 ): ClusterState['members'][number] {
   const isLeader = holder === leader?.holder;
@@ -78,11 +81,19 @@ function memberOf(
     member: holder,
     address,
     version,
+    reads: Object.entries(newestOf(knownIn(formats))).map(([layout, newest]) => ({ layout, newest })),
     role: isLeader ? 'leader' : 'standby',
     applied_position: position,
     behind_rows: isLeader ? null : Math.max(end - position, 0),
     silent_seconds: Math.max(silentMs, 0) / 1000,
   };
+}
+
+function formatsOf({ formats, raised }: LeadFormats): ClusterState['formats'] {
+  const written = numbersIn(formats);
+  return Object.entries(highest(written, numbersIn(raised))).map(([layout, next]) => {
+    return { layout, written: written[layout] ?? null, next };
+  });
 }
 
 function databaseOf({ server, standbys }: DatabaseStatus): NonNullable<ClusterState['database']> {

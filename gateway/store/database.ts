@@ -6,6 +6,8 @@
  */
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { StartError } from '../process/startError.ts';
 
@@ -38,6 +40,8 @@ const MIGRATIONS = [
   'control-023.sql',
   'control-024.sql',
 ] as const;
+
+assert(MIGRATIONS.length === FORMATS.control.newest, 'database: members of a cluster say which tables they know');
 
 export function openControlDatabase(path: string): Database {
   let database: Database | undefined;

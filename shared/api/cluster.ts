@@ -8,10 +8,16 @@ const ORIGIN = { type: 'string', examples: ['https://b.example.org'] } as const;
 const TEXT = { type: 'string', examples: ['streaming'] } as const;
 const PROBLEM = { type: 'string', examples: [null] } as const;
 
+const LAYOUT = { type: 'string', examples: ['journal'] } as const;
+
 const CLUSTER_MEMBER = object({
   member: MEMBER_NAME,
   address: ORIGIN,
   version: described({ type: 'string', examples: ['0.1.0'] }, 'Of its program; empty: too old to say.'),
+  reads: described(
+    arrayOf(object({ layout: LAYOUT, newest: COUNT })),
+    'The newest format of each layout that it reads (RULES.md 18.15); none: too old to say.',
+  ),
   role: { type: 'string', enum: ['leader', 'standby'] },
   applied_position: described(COUNT, 'It has the rows up to this one durably; a leader says so a minute later.'),
   behind_rows: described(orNull(COUNT), 'Rows of the log that it has not applied; null of the leader.'),
@@ -50,6 +56,10 @@ export const CLUSTER = object({
     'The member that is to lead in the place of the leader; null: none is.',
   ),
   log: LOG,
+  formats: described(
+    arrayOf(object({ layout: LAYOUT, written: orNull(COUNT), next: COUNT })),
+    'The format of each layout that the newest lead writes, null before the first one, and that of the next lead.',
+  ),
   members: arrayOf(CLUSTER_MEMBER),
   database: described(
     orNull(object({ server: ORIGIN, standbys: arrayOf(DATABASE_STANDBY) })),

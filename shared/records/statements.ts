@@ -9,6 +9,7 @@
  * The values of a statement with named parameters come in the order in which the SQL names them first.
  */
 import { hash } from 'node:crypto';
+import { FORMATS } from '../base/formats.ts';
 import { ByteReader, ByteWriter, RecordError, type SqlValue } from './bytes.ts';
 
 export type Statement = {
@@ -20,7 +21,7 @@ export type Statement = {
 
 type StatementRecord = { readonly link: Uint8Array; readonly statements: readonly Statement[] };
 
-const VERSION = 1;
+const VERSION = FORMATS.records.newest;
 export const LINK_BYTES = 16;
 /** The link of the first record. */
 export const NO_LINK: Uint8Array = new Uint8Array(LINK_BYTES);

@@ -1,4 +1,18 @@
-/** Reports of the replication thread about the database of a cluster, and about hand-overs of the lead. */
+/** Reports of the replication thread: the members of a cluster, its database, and hand-overs of the lead. */
+
+/** A member of a cluster as the log knows it. */
+export type MemberStatus = {
+  readonly holder: string;
+  readonly address: string;
+  /** It has applied the rows up to this position, durably. */
+  readonly position: number;
+  /** Of the program that it runs; empty where that is too old to say. */
+  readonly version: string;
+  /** Those that it knows, as a text of formats.ts. */
+  readonly formats: string;
+  /** Time since it last reported, by the database's clock. */
+  readonly silentMs: number;
+};
 
 /** The database of a cluster: the server that is written, and those that follow it. */
 export type DatabaseStatus = {
@@ -16,6 +30,9 @@ export type DatabaseStandby = {
   /** Bytes that it has not written to its disk yet. */
   readonly behindBytes: number | null;
 };
+
+/** As texts of formats.ts: what the newest lead writes, and what later ones write at least. */
+export type LeadFormats = { readonly formats: string; readonly raised: string };
 
 /** A hand-over that an operator has asked for: the lead of this epoch goes to a member. */
 export type HandOverStatus = {

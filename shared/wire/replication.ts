@@ -8,7 +8,8 @@
  * Owner: the replication thread writes the memory, all other threads read. An outbox has one thread that writes, a
  * shard or the gateway, and the replication thread that reads.
  *
- *   buffer   REPLICATION (RECORDS.md) | epoch and renewed: cells of 64 bits | held: one for each stream, shards first
+ *   buffer   REPLICATION (RECORDS.md) | epoch and renewed: cells of 64 bits | formats: one for each layout
+ *            | held: one for each stream, shards first
  *
  * Invariants:
  *   REPLICATION-1  `held` of a stream only grows. What it covers is in the log for good: no failover takes it away.
@@ -17,8 +18,10 @@
  *                  no wake-up is lost.
  *   REPLICATION-3  An outbox gives rows in the order in which they were put, each whole or not at all.
  *   REPLICATION-4  The state `lost` is the last one: this process acknowledges nothing any more.
+ *   REPLICATION-5  The formats of a lead are stored before its epoch, and stay (FORMATS-1).
  */
 import { assert } from '../base/assert.ts';
+import { LAYOUTS, type Layout, type Numbers } from '../base/formats.ts';
 import { line, record, safe, u32 } from './layout.ts';
 import { readSafe, writeSafe } from './record.ts';
 import { RingConsumer, RingProducer } from './ring.ts';
@@ -28,9 +31,10 @@ import { RECORD_ALIGNMENT } from './ringLayout.ts';
 export const STREAM = { CONTROL: 1000, ANSWERS: 1001, SETTLEMENT: 1002, AUDIT: 1003 } as const;
 const FIRST_GATEWAY_STREAM = STREAM.CONTROL;
 const GATEWAY_STREAMS = Object.keys(STREAM).length;
-/** Epoch and time of the last renewal, before those of the streams. */
-const OWN_CELLS = 2;
+/** Epoch, time of the last renewal and formats of the lead, before those of the streams. */
 const RENEWED = 1;
+const FIRST_FORMAT = 2;
+const OWN_CELLS = FIRST_FORMAT + LAYOUTS.length;
 
 /** A lease that is not renewed ends after this time, by the database's clock. */
 export const LEASE_MS = 2000;
@@ -62,7 +66,7 @@ export const REPLICATION = record(
 export class Replication {
   readonly shards: number;
   readonly #words: Int32Array;
-  /** Epoch and RENEWED. */
+  /** Epoch, RENEWED and formats. */
   readonly #own: BigInt64Array;
   readonly #held: BigInt64Array;
 
@@ -107,6 +111,20 @@ export class Replication {
   /** No thread waits for it. */
   setRenewed(sentMs: number): void {
     Atomics.store(this.#own, RENEWED, BigInt(Math.floor(sentMs)));
+  }
+
+  /** The number of a layout that this process writes as the leader. */
+  format(layout: Layout): number {
+    const number = Number(Atomics.load(this.#own, FIRST_FORMAT + LAYOUTS.indexOf(layout)));
+    assert(number > 0, 'REPLICATION-5: a leader knows the formats of its lead');
+    return number;
+  }
+
+  /** REPLICATION-5 */
+  setFormats(numbers: Numbers): void {
+    for (const [index, layout] of LAYOUTS.entries()) {
+      Atomics.store(this.#own, FIRST_FORMAT + index, BigInt(numbers[layout] ?? 0));
+    }
   }
 
   state(): ReplicationState {

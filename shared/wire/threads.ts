@@ -2,7 +2,14 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
-import type { DatabaseStatus, HandOverAnswer, HandOverQuestion, HandOverStatus } from './clusterStatus.ts';
+import type {
+  DatabaseStatus,
+  HandOverAnswer,
+  HandOverQuestion,
+  HandOverStatus,
+  LeadFormats,
+  MemberStatus,
+} from './clusterStatus.ts';
 import type { ControlCopy, DirectoryToPrepare } from './joining.ts';
 import type { LogRow } from './replication.ts';
 
@@ -267,18 +274,6 @@ export type ReplicationOptions = {
 /** The leader of a cluster as its lease names it. */
 export type LeaderOf = { readonly holder: string; readonly address: string; readonly epoch: number };
 
-/** A member of a cluster as the log knows it. */
-export type MemberStatus = {
-  readonly holder: string;
-  readonly address: string;
-  /** It has applied the rows up to this position, durably. */
-  readonly position: number;
-  /** Of the program that it runs; empty where that is too old to say. */
-  readonly version: string;
-  /** Time since it last reported, by the database's clock. */
-  readonly silentMs: number;
-};
-
 export type ReplicationStatus = {
   readonly leader: LeaderOf | null;
   /** The last position of the log, and its oldest row that was not trimmed. */
@@ -291,6 +286,7 @@ export type ReplicationStatus = {
   readonly handOver: HandOverStatus | null;
   /** Null before the database was asked. */
   readonly database: DatabaseStatus | null;
+  readonly formats: LeadFormats;
   /** Rows and bytes that wait to be held, and the age of the oldest of them. */
   readonly waitingRows: number;
   readonly waitingBytes: number;

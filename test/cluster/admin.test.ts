@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import { clusterStatus, fenceCluster, leave } from '../../engine/admin/cluster.ts';
 import { AdminError } from '../../engine/admin/directory.ts';
 import { PostgresLog } from '../../engine/replication/postgresLog.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { NO_POSTGRES, sharedPostgres } from '../support/postgres.ts';
 import { newRow, openLog } from '../support/replicatedLog.ts';
 
@@ -22,6 +23,7 @@ test('cluster status shows the members, and cluster fence ends a lead', { skip: 
       version: '1',
       isUnreplicatedAllowed: false,
       facts: {},
+      formats: FORMATS,
     });
   };
   const [a, b] = [await asMember('a'), await asMember('b')];

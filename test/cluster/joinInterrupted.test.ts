@@ -11,6 +11,7 @@ import { type Attempt, CopyTable, type Part } from '../../engine/replication/cop
 import { joinByCopy } from '../../engine/replication/join.ts';
 import { END, finishJoining, ROWS } from '../../engine/replication/joiningFiles.ts';
 import type { PostgresLog } from '../../engine/replication/postgresLog.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { makeJournalKey, writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
@@ -76,7 +77,10 @@ class Scene {
 
   /** The next attempt of the member. */
   async asked(): Promise<Asked> {
-    const attempt = await eventually('a request', async () => (await this.table.claim('giver', false)) ?? false);
+    const attempt = await eventually(
+      'a request',
+      async () => (await this.table.claim('giver', false, FORMATS.files.newest)) ?? false,
+    );
     return { attempt, number: ++this.#attempts };
   }
 

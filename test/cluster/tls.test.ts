@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { examine } from '../../engine/admin/clusterDoctor.ts';
 import { PostgresLog } from '../../engine/replication/postgresLog.ts';
 import { systemClock } from '../../shared/base/clock.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { startCluster } from '../support/cluster.ts';
 import { temporaryDirectory } from '../support/directory.ts';
@@ -49,7 +50,7 @@ async function protectedServers(scope: Parameters<typeof startPostgres>[0]) {
   return { postgres, url, urlWith, cert };
 }
 
-const MEMBER = { cluster: 'exchange', holder: 'a', address: 'http://a', version: '1', facts: {} };
+const MEMBER = { cluster: 'exchange', holder: 'a', address: 'http://a', version: '1', facts: {}, formats: FORMATS };
 
 test('a log is opened over TLS with a password of any characters, and no refusal repeats it', { skip }, async (t) => {
   const { postgres, url, urlWith, cert } = await protectedServers(t);

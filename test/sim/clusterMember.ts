@@ -8,6 +8,7 @@ import { Member } from '../../engine/replication/member.ts';
 import { Outboxes } from '../../engine/replication/outboxes.ts';
 import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
 import { LogFollower } from '../../gateway/cluster/logFollower.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
 import { NO_ROWS } from '../../shared/crypto/journalHeads.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
@@ -163,7 +164,7 @@ export class SimMember {
   #newMember(): Member {
     const outboxes = new Outboxes([...this.shards.map(({ outboxBuffer }) => outboxBuffer), this.gateway.outboxBuffer]);
     return new Member({
-      options: { holder: this.name, memory: this.#memory.replication, commandRings: [] },
+      options: { holder: this.name, memory: this.#memory.replication, commandRings: [], formats: FORMATS },
       log: this.log,
       outboxes: {
         take: (mostBytes) => outboxes.take(mostBytes),

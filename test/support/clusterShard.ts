@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { MOVEMENT } from '../../shared/base/codes.ts';
+import { FORMATS, newestOf } from '../../shared/base/formats.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { ZERO_ADDRESS } from '../../shared/crypto/eip712.ts';
 import { NO_ROWS } from '../../shared/crypto/journalHeads.ts';
@@ -50,6 +51,7 @@ export class ClusterShard {
     const [memory, outbox, eventRing] = [Replication.create(1), createRingBuffer(1 << 16), createRingBuffer(1 << 20)];
     const progress = Progress.create(1);
     this.replication = new Replication(memory);
+    this.replication.setFormats(newestOf(FORMATS));
     this.progress = new Progress(progress);
     this.#outbox = new OutboxConsumer(outbox);
     this.#events = new RingConsumer(eventRing);

@@ -12,9 +12,11 @@
  */
 import assert from 'node:assert/strict';
 import type { Lease, LogFacts, RowName } from '../../engine/replication/log.ts';
+import type { LeadFormats } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 
 const LEASE_MS = 2000;
+const NO_FORMATS: LeadFormats = { formats: '', raised: '' };
 
 /** A statement waits for the lock of another one. */
 export const BLOCKED = Symbol('blocked');
@@ -34,7 +36,7 @@ type StoredLease = {
   readonly write: Write;
 };
 /** A lead as a statement names it. */
-export type LeadOf = { readonly epoch: number; readonly lead: number };
+type LeadOf = { readonly epoch: number; readonly lead: number };
 
 /** The outcome of a statement that ran; with a write, its answer leaves when that is visible. */
 export type Ran<T> = { readonly answer: T; readonly write: Write | null };
@@ -60,12 +62,12 @@ export class FakeDatabase {
   #start = 1;
   /** It only grows, also where a failover has lost a lead. */
   #leads = 0;
-  readonly #members = new Map<string, number>();
+  readonly #members = new Map<string, { readonly position: number; readonly formats: string }>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
     const write = { number: 0, backend: this, locks: 'take', isVisible: true } as const;
-    this.#leases.push({ lease: { epoch: 0, holder: '', address: '' }, lead: 0, expiresAtMs: 0, write });
+    this.#leases.push({ lease: { epoch: 0, holder: '', address: '', ...NO_FORMATS }, lead: 0, expiresAtMs: 0, write });
   }
 
   get epoch(): number {
@@ -90,15 +92,32 @@ export class FakeDatabase {
 
   // Statements.
 
-  take(backend: object, holder: string, address: string, isForced: boolean): Ran<LeadOf | null> | typeof BLOCKED {
+  take(
+    backend: object,
+    holder: string,
+    address: string,
+    isForced: boolean,
+    of?: LeadFormats,
+  ): Ran<LeadOf | null> | typeof BLOCKED {
     if (this.#underway.length > 0) return BLOCKED;
     const { lease, expiresAtMs } = this.#lease();
+    if (of !== undefined && of.raised !== lease.raised) return { answer: null, write: null };
     if (!isForced && expiresAtMs > this.#nowMs()) return { answer: null, write: null };
     const epoch = lease.epoch + 1;
     const write = this.#write(backend, 'take');
     const lead = ++this.#leads;
-    this.#leases.push({ lease: { epoch, holder, address }, lead, expiresAtMs: this.#nowMs() + LEASE_MS, write });
+    const taken = { ...lease, ...of, epoch, holder, address };
+    this.#leases.push({ lease: taken, lead, expiresAtMs: this.#nowMs() + LEASE_MS, write });
     return { answer: { epoch, lead }, write };
+  }
+
+  raise(backend: object, from: string, to: string): Ran<boolean> | typeof BLOCKED {
+    if (this.#underway.some(({ locks }) => locks !== 'append')) return BLOCKED;
+    const stored = this.#lease();
+    if (stored.lease.raised !== from) return { answer: false, write: null };
+    const write = this.#write(backend, 'renew');
+    this.#leases.push({ ...stored, lease: { ...stored.lease, raised: to }, write });
+    return { answer: true, write };
   }
 
   renew(backend: object, of: LeadOf, leaseMs = LEASE_MS): Ran<boolean> | typeof BLOCKED {
@@ -157,21 +176,21 @@ export class FakeDatabase {
     return last.filter((row) => row !== undefined).sort((a, b) => a.stream - b.stream);
   }
 
-  report(holder: string, position: number): void {
-    this.#members.set(holder, position);
+  report(holder: string, position: number, formats = ''): void {
+    this.#members.set(holder, { position, formats });
   }
 
   facts(): LogFacts {
-    const members = [...this.#members].map(([holder, position]) => {
-      return { holder, address: '', position, version: '', silentMs: 0 };
+    const members = [...this.#members].map(([holder, reported]) => {
+      return { holder, address: '', ...reported, version: '', silentMs: 0 };
     });
     const start = this.#visibleFrom(1, 1)[0]?.position ?? 0;
-    return { start, end: this.end, logBytes: 0, members, handOver: null, database: null };
+    return { start, end: this.end, logBytes: 0, members, handOver: null, database: null, formats: this.lease() };
   }
 
   /** The last row of each stream stays. */
   trim(): number {
-    const least = Math.min(...this.#members.values());
+    const least = Math.min(...[...this.#members.values()].map(({ position }) => position));
     let count = 0;
     for (let position = this.#start; position <= least && position <= this.end; position++) {
       const stored = this.#rows[position - 1] ?? null;

@@ -4,6 +4,8 @@
  * moment, and then what was sent on it may still run, much later, and no one gets the answers.
  */
 import type { Lease, LogFacts, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
+import { FORMATS, type KnownFormats, knownText } from '../../shared/base/formats.ts';
+import type { LeadFormats } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 import type { StreamEnd } from '../../shared/wire/threads.ts';
 import { BLOCKED, type FakeDatabase, type Ran } from './fakeDatabase.ts';
@@ -96,14 +98,16 @@ class Connection {
 export class FakeLog implements ReplicatedLog {
   readonly #database: FakeDatabase;
   readonly #holder: string;
+  readonly #known: KnownFormats;
   readonly #connections: { write: Connection | null; read: Connection | null } = { write: null, read: null };
   /** Lost ones, whose statements may still run. */
   #late: Connection[] = [];
   #lead = 0;
 
-  constructor(database: FakeDatabase, holder: string) {
+  constructor(database: FakeDatabase, holder: string, known: KnownFormats = FORMATS) {
     this.#database = database;
     this.#holder = holder;
+    this.#known = known;
   }
 
   // Faults, and the steps of statements.
@@ -148,9 +152,10 @@ export class FakeLog implements ReplicatedLog {
 
   // The log.
 
-  async take(isForced: boolean): Promise<{ epoch: number; end: number } | null> {
+  async take(isForced: boolean, of?: LeadFormats): Promise<{ epoch: number; end: number } | null> {
     const connection = this.#connection('write');
-    const take = (backend: object) => this.#database.take(backend, this.#holder, `http://${this.#holder}`, isForced);
+    const address = `http://${this.#holder}`;
+    const take = (backend: object) => this.#database.take(backend, this.#holder, address, isForced, of);
     const taken = await connection.run(take);
     if (taken === null) return null;
     this.#lead = taken.lead;
@@ -174,6 +179,10 @@ export class FakeLog implements ReplicatedLog {
 
   async fence(): Promise<void> {
     await this.#connection('write').run((backend) => this.#database.take(backend, '', '', true));
+  }
+
+  raise(from: string, to: string): Promise<boolean> {
+    return this.#connection('write').run((backend) => this.#database.raise(backend, from, to));
   }
 
   askHandOver(): Promise<boolean> {
@@ -224,7 +233,7 @@ export class FakeLog implements ReplicatedLog {
   }
 
   report(position: number): Promise<void> {
-    return this.#read(() => this.#database.report(this.#holder, position));
+    return this.#read(() => this.#database.report(this.#holder, position, knownText(this.#known)));
   }
 
   facts(): Promise<LogFacts> {

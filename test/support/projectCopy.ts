@@ -63,6 +63,13 @@ export class ProjectCopy {
     return readFileSync(join(this.root, path), 'utf8');
   }
 
+  /** Changes the one place in a file that has this text. */
+  change(path: string, search: string, replace: string): void {
+    const parts = this.read(path).split(search);
+    if (parts.length !== 2) throw new Error(`${path} has ${parts.length - 1} places with ${search}, not one`);
+    writeFileSync(join(this.root, path), parts.join(replace));
+  }
+
   /** Runs `use` while the file has this text. */
   async with<T>(path: string, text: string, use: () => Promise<T>): Promise<T> {
     const original = this.read(path);

@@ -1,5 +1,6 @@
 /** Members of a cluster on a real PostgreSQL, for the tests of the replicated log. */
 import { PostgresLog, type PostgresLogOptions } from '../../engine/replication/postgresLog.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import type { NewRow } from '../../shared/wire/replication.ts';
 import type { Scope } from './server.ts';
 
@@ -18,6 +19,7 @@ export async function openLog(
     version: '1.0.0',
     isUnreplicatedAllowed: false,
     facts: { shards: '2' },
+    formats: FORMATS,
     ...options,
   });
   scope.after(() => log.close());

@@ -5,16 +5,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, afterEach } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { AdminClient } from '../../shared/client/admin.ts';
 import { backend } from './backend.ts';
 import { checkAnswersOf } from './contract.ts';
 import { temporaryDirectory } from './directory.ts';
 
-const MAIN = fileURLToPath(new URL('../../gateway/main.ts', import.meta.url));
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Far above any start, even on a busy machine: it only turns a server that hangs into a failure with its log. */
 const START_LIMIT_MS = 600_000;
@@ -30,6 +29,8 @@ export type Scope = { after(cleanUp: () => void | Promise<void>): void };
 
 export class TestServer {
   readonly dataDir: string;
+  /** The folder of the program that its next start runs: another version of it may have another one. */
+  project = ROOT;
   readonly adminToken = TEST_ADMIN_TOKEN;
   /** Everything the process printed, over all its starts. */
   readonly stdout: string[] = [];
@@ -90,9 +91,9 @@ export class TestServer {
    */
   async start(env: Environment = {}, wrapper: readonly string[] = []): Promise<void> {
     assert.equal(this.#process, null, 'the server runs already');
-    const [command, ...args] = [...wrapper, process.execPath, ...STRIPPED_BEFORE, MAIN];
+    const [command, ...args] = [...wrapper, process.execPath, ...programOf(this.project)];
     const child = spawn(command!, args, {
-      cwd: ROOT,
+      cwd: this.project,
       env: { ...baseEnvironment(this.dataDir), ...(await backend?.settings(this.dataDir)), ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -223,6 +224,12 @@ export async function sharedServer(): Promise<TestServer> {
 export function afterEachOfFile(check: () => Promise<void>): void {
   const file = sharing;
   afterEach(() => (file === sharing ? check() : undefined));
+}
+
+/** The arguments of Node for a server: as STRIPPED_BEFORE of that project has them. */
+function programOf(project: string): string[] {
+  const kept = pathToFileURL(join(project, 'shared/base/keptSources.mjs')).href;
+  return ['--disable-warning=ExperimentalWarning', '--import', kept, join(project, 'gateway/main.ts')];
 }
 
 /** Nothing of the caller's environment, so a PORT or DATA_DIR there changes no test. */

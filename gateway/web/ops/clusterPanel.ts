@@ -17,7 +17,7 @@ export function ClusterPanel(props: ViewProps): VNode | null {
     <h2>Cluster</h2>
     <p>${leadText(cluster)}</p>
     <${MemberTable} ...${props} cluster=${cluster} />
-    <p class="quiet">${logText(cluster)} ${databaseText(cluster)}</p>
+    <p class="quiet">${logText(cluster)} ${databaseText(cluster)} ${formatsText(cluster)}</p>
   </section>`;
 }
 
@@ -58,6 +58,20 @@ function logText({ log }: ClusterState): string {
   const kept = `The log has the rows ${count(log.first_position)} to ${count(log.last_position)}, ${bytes(log.bytes)}.`;
   const waiting = `${count(log.waiting_rows)} rows wait, the oldest for ${seconds(log.oldest_wait_seconds)}.`;
   return `${kept} ${log.waiting_rows > 0 ? waiting : `The last rows took ${seconds(log.append_seconds)}.`}`;
+}
+
+/** Says that an upgrade is not finished yet. */
+function formatsText({ formats, members }: ClusterState): string {
+  const raised = formats.filter(({ written, next }) => written !== null && next > written);
+  const coming = raised.map(({ layout, next }) => `${layout} ${next}`).join(', ');
+  const newer = members.filter(({ reads }) => {
+    return reads.some(({ layout, newest }) => newest > (formats.find((each) => each.layout === layout)?.next ?? 0));
+  });
+  const knowing = newer.map(({ member }) => member).join(' and ');
+  return [
+    ...(coming === '' ? [] : [`The next lead writes ${coming}.`]),
+    ...(knowing === '' || formats.length === 0 ? [] : [`An upgrade is underway: ${knowing} read newer formats.`]),
+  ].join(' ');
 }
 
 function databaseText({ database }: ClusterState): string {

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FormerLead } from '../../../../engine/replication/formerLead.ts';
 
-const lease = (expiresInMs: number) => ({ holder: 'a', address: 'http://a', epoch: 1, expiresInMs });
+const lease = (expiresInMs: number) => {
+  return { holder: 'a', address: 'http://a', epoch: 1, formats: '', raised: '', expiresInMs };
+};
 
 test('a leader that is seen has led until now, and one that does not renew until its next renewal was due', () => {
   const former = new FormerLead();

@@ -9,7 +9,7 @@ import {
 } from '../../../../gateway/operator/clusterReport.ts';
 import type { ReplicationStatus } from '../../../../shared/wire/threads.ts';
 
-const MEMBER = { version: '1.0.0', silentMs: 400 };
+const MEMBER = { version: '1.0.0', formats: 'control=23-24 journal=3-3', silentMs: 400 };
 const STATUS: ReplicationStatus = {
   leader: { holder: 'a', address: 'http://a', epoch: 4 },
   start: 7,
@@ -29,6 +29,7 @@ const STATUS: ReplicationStatus = {
       { name: 'report', state: 'streaming', syncState: 'async', behindBytes: 1 },
     ],
   },
+  formats: { formats: 'control=23 journal=3', raised: 'control=24' },
   waitingRows: 2,
   waitingBytes: 300,
   oldestWaitMs: 1500,
@@ -49,6 +50,14 @@ test('a member shows who leads, and how far each standby is; a leader itself is 
       ['c', 'standby', 992],
     ],
   );
+  assert.deepEqual(state.formats, [
+    { layout: 'control', written: 23, next: 24 },
+    { layout: 'journal', written: 3, next: 3 },
+  ]);
+  assert.deepEqual(state.members[1]?.reads, [
+    { layout: 'control', newest: 24 },
+    { layout: 'journal', newest: 3 },
+  ]);
   assert.deepEqual([state.log.oldest_wait_seconds, state.log.append_seconds], [1.5, 0.002]);
   assert.equal(state.database?.standbys[1]?.behind_bytes, 9000);
 });

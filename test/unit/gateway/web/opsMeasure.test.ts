@@ -113,7 +113,14 @@ test('an exchange without problems has none, and the worst of several is first',
 });
 
 test('a cluster says in words what it lacks, and a standby that follows is no problem', () => {
-  const member = { address: 'http://a', version: '1', applied_position: 1, behind_rows: 0, silent_seconds: 0.4 };
+  const member = {
+    address: 'http://a',
+    version: '1',
+    reads: [],
+    applied_position: 1,
+    behind_rows: 0,
+    silent_seconds: 0.4,
+  };
   const leader = { ...member, member: 'a', role: 'leader', behind_rows: null } as const;
   const standby = { ...member, member: 'b', role: 'standby' } as const;
   const database = (count: number) => {
@@ -138,6 +145,7 @@ test('a cluster says in words what it lacks, and a standby that follows is no pr
     leader: { member: 'a', address: 'http://a', epoch: 3 },
     hand_over: null,
     log,
+    formats: [],
     members: [leader, standby],
     database: database(2),
   };

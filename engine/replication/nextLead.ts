@@ -1,0 +1,34 @@
+/**
+ * The lead that a member takes when the lease has ended. One that is a worse leader than another member which is there
+ * leaves the lease to it for a while, and takes it when none else has (RULES.md 18.16).
+ */
+
+import type { KnownFormats, Numbers } from '../../shared/base/formats.ts';
+import type { LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
+import { leadFormats, requireReadable, shutOut, withFormats } from './formatsOfMember.ts';
+import type { Lease } from './log.ts';
+
+const YIELD_MS = 3000;
+
+type Own = {
+  readonly holder: string;
+  readonly known: KnownFormats;
+  /** It takes the lease from a leader that goes on. */
+  readonly isForced: boolean;
+};
+
+/** The formats of the lead; null: none is to be taken now. Throws where this member could not follow or lead. */
+export function leadToTake(lease: Lease, members: readonly MemberStatus[], own: Own): Lead | null {
+  requireReadable(lease, own.known);
+  if (!own.isForced && (lease.expiresInMs > 0 || isLeftToOthers(lease, members, own))) return null;
+  const numbers = leadFormats(lease, own.known);
+  return { numbers, texts: withFormats(lease, numbers) };
+}
+
+type Lead = { readonly numbers: Numbers; readonly texts: LeadFormats };
+
+/** True while its lead would shut another one out. */
+function isLeftToOthers(lease: Lease, members: readonly MemberStatus[], own: Own): boolean {
+  if (lease.expiresInMs <= -YIELD_MS) return false;
+  return shutOut(members, { lease, next: own.holder, known: own.known }).length > 0;
+}

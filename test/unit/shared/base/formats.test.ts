@@ -1,0 +1,75 @@
+/** The numbers of layouts that members of a cluster agree on (shared/base/formats.ts). */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import {
+  commonTo,
+  FORMATS,
+  formatsOfLead,
+  highest,
+  knownIn,
+  knownText,
+  newestOf,
+  numbersIn,
+  numbersText,
+  raisedFrom,
+  unreadable,
+} from '../../../../shared/base/formats.ts';
+import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
+
+const NEXT_CONTROL = FORMATS.control.newest + 1;
+const NEXT = {
+  ...FORMATS,
+  journal: { newest: 4, oldest: 3 },
+  control: { newest: NEXT_CONTROL, oldest: NEXT_CONTROL },
+};
+
+test('numbers come back from their texts, and what is no number is left out', () => {
+  assert.deepEqual(numbersIn(numbersText(newestOf(FORMATS))), newestOf(FORMATS));
+  assert.deepEqual(knownIn(knownText(NEXT)), NEXT);
+  assert.deepEqual(
+    [numbersIn(''), numbersIn('a=1 b c=x d=2'), knownIn('a=1 b=2-3')],
+    [{}, { a: 1, d: 2 }, { b: { oldest: 2, newest: 3 } }],
+  );
+});
+
+test('FORMATS-1: a lead writes what the cluster is raised to, and more only where it cannot write less', () => {
+  const raised = newestOf(FORMATS);
+  assert.deepEqual(formatsOfLead(raised, FORMATS), raised);
+  assert.deepEqual(formatsOfLead(raised, NEXT), { ...raised, control: NEXT_CONTROL });
+  assert.deepEqual(formatsOfLead({ ...raised, journal: 4 }, NEXT), { ...raised, journal: 4, control: NEXT_CONTROL });
+  assert.deepEqual(formatsOfLead({}, { journal: { newest: 4, oldest: 3 } }), { journal: 3 });
+});
+
+test('FORMATS-2: what a member does not know is named, also a layout that is new to it', () => {
+  assert.equal(unreadable(newestOf(FORMATS), NEXT), null);
+  assert.equal(unreadable({ journal: 4, books: 1 }, FORMATS), 'journal 4 (3 at most), books 1 (unknown)');
+});
+
+test('a cluster is raised to what all of its members know', () => {
+  assert.equal(commonTo([FORMATS, NEXT])['journal'], 3);
+  assert.deepEqual(commonTo([{ journal: { newest: 4, oldest: 3 } }, {}]), { journal: 0 });
+  assert.deepEqual(raisedFrom({ journal: 3 }, { journal: 4, control: 1 }), ['journal 3 to 4', 'control 0 to 1']);
+  assert.deepEqual(highest({ a: 1, b: 5 }, { a: 2, c: 1 }), { a: 2, b: 5, c: 1 });
+});
+
+/** Of each format of `files`, the layouts of the files in it. A new one of them is a new format. */
+const FILES: Readonly<Record<number, readonly number[]>> = { 1: [24, 2, 3, 3, 8, 2, 25] };
+
+test('whoever changes the layout of a file that a joining member gets raises the format of files', () => {
+  const versionIn = (path: string, name: string): number => {
+    const text = readFileSync(new URL(`../../../../${path}`, import.meta.url), 'utf8');
+    return Number(new RegExp(`^const ${name} = (\\d+);$`, 'm').exec(text)![1]);
+  };
+  const { control, answers, settlement, journal } = newestOf(FORMATS);
+  const layouts = [
+    control,
+    answers,
+    settlement,
+    journal,
+    versionIn('engine/snapshot/snapshot.ts', 'SNAPSHOT_VERSION'),
+    versionIn('gateway/stream/private/segment.ts', 'VERSION'),
+    READ_DB_VERSION,
+  ];
+  assert.deepEqual(layouts, FILES[FORMATS.files.newest]);
+});
