@@ -42,6 +42,8 @@ CREATE TABLE IF NOT EXISTS exchange_member (
 );
 
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS version text NOT NULL DEFAULT '';
+-- False: its disk is nearly full.
+ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS has_room boolean NOT NULL DEFAULT true;
 -- The formats that it knows.
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS formats text NOT NULL DEFAULT '';
 

@@ -13,18 +13,27 @@ import { table } from './table.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const ALL_KNOWN = 'the user of the database may not see them (GRANT pg_monitor)';
-const HEAD = ['member', 'address', 'role', 'applied', 'behind', 'version', 'silent for'];
+const HEAD = ['member', 'address', 'role', 'applied', 'behind', 'version', 'silent for', 'disk'];
 
 /** A table of the members, and lines about the log. */
 export function clusterStatus(env: Environment): Promise<string[]> {
   return withLog(env, async (log) => {
     const [lease, { start, end, logBytes, members, database, formats }] = await Promise.all([log.lease(), log.facts()]);
     const isLed = lease.holder !== '' && lease.expiresInMs > 0;
-    const rows = members.map(({ holder, address, version, position, silentMs }) => {
+    const rows = members.map(({ holder, address, version, position, silentMs, hasRoom }) => {
       const role = isLed && holder === lease.holder ? 'leader' : 'standby';
       // A leader reports only what has been durable here for long.
       const behind = role === 'leader' ? '' : String(end - position);
-      return [holder, address, role, String(position), behind, version, `${(silentMs / 1000).toFixed(1)} s`];
+      return [
+        holder,
+        address,
+        role,
+        String(position),
+        behind,
+        version,
+        `${(silentMs / 1000).toFixed(1)} s`,
+        hasRoom ? 'room' : 'nearly full',
+      ];
     });
     const kept = `the log has the rows ${start} to ${end}, ${logBytes} bytes`;
     const leads = isLed

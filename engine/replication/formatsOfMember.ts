@@ -17,7 +17,7 @@ import type { LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.
 import { type Lease, NotAMemberError } from './log.ts';
 
 /** A member that reports each second is there. */
-const THERE_MS = 3000;
+export const THERE_MS = 3000;
 
 /** FORMATS-2. Throws where the cluster is, or will be, written in a format that these do not include. */
 export function requireReadable({ holder, ...of }: Pick<Lease, 'holder'> & LeadFormats, known: KnownFormats): void {

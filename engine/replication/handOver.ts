@@ -52,7 +52,7 @@ export async function askHandOver(log: Asked, named: string | null, isForced: bo
   const facts = await log.facts();
   if (named === null || named !== lease.holder || lease.expiresInMs <= 0) {
     const to = named ?? furthestOf(facts, lease);
-    await requireReady(log, to);
+    await requireReady(log, to, isForced);
     if (!isForced) await requireNobodyShutOut(log, to, lease);
     const isNew = await log.askHandOver({ epoch: lease.epoch, to, isForced });
     const { handOver } = isNew ? { handOver: null } : await log.facts();
@@ -135,26 +135,28 @@ type Standing = { readonly applied: number; readonly leadsIn: number | null };
 
 function furthestOf({ members }: LogFacts, lease: Lease): string {
   const standbys = members.filter(({ holder, silentMs }) => holder !== lease.holder && silentMs < ANSWERS_WITHIN_MS);
-  const [first] = standbys.sort((a, b) => b.position - a.position);
-  if (first === undefined) throw new HandOverRefused('no standby answers that could lead');
+  if (standbys.length === 0) throw new HandOverRefused('no standby answers that could lead');
+  const [first] = standbys.filter(({ hasRoom }) => hasRoom).sort((a, b) => b.position - a.position);
+  if (first === undefined) throw new HandOverRefused('no standby has room on its disk');
   return first.holder;
 }
 
 /** A member that was not there, or far behind, may only just have started. */
-async function requireReady(log: Asked, to: string): Promise<void> {
+async function requireReady(log: Asked, to: string, isForced: boolean): Promise<void> {
   const startMs = performance.now();
   for (;;) {
-    const problem = problemOf(await log.facts(), to);
+    const problem = problemOf(await log.facts(), to, isForced);
     if (problem === null) return;
     if (performance.now() - startMs > STARTS_WITHIN_MS) throw new HandOverRefused(problem);
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
   }
 }
 
-function problemOf({ members, end }: LogFacts, to: string): string | null {
+function problemOf({ members, end }: LogFacts, to: string, isForced: boolean): string | null {
   const member = members.find(({ holder }) => holder === to);
   if (member === undefined) throw new HandOverRefused(`there is no member ${to}: ${namesOf(members)}`);
   if (member.silentMs > ANSWERS_WITHIN_MS) return `${to} has not answered for ${(member.silentMs / 1000).toFixed(0)} s`;
+  if (!member.hasRoom && !isForced) return `the disk of ${to} is nearly full`;
   const behind = end - member.position;
   return behind > MOST_BEHIND_ROWS ? `${to} is ${behind} rows behind the end of the log` : null;
 }

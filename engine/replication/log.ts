@@ -70,8 +70,8 @@ export type ReplicatedLog = {
   firstAfter(stream: number, sequence: number): Promise<RowName | null>;
   /** The last row of each stream. */
   ends(): Promise<readonly StreamEnd[]>;
-  /** Notes that this member has applied the rows up to `position` durably. */
-  report(position: number): Promise<void>;
+  /** Notes that this member has applied the rows up to `position` durably, and whether its disk has room for more. */
+  report(position: number, hasRoom?: boolean): Promise<void>;
   facts(): Promise<LogFacts>;
   /** Deletes rows that every member has, some at a time. @returns how many. */
   trim(): Promise<number>;

@@ -19,7 +19,6 @@ import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import { type LogRow, type NewRow, Replication } from '../../shared/wire/replication.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
 import type {
-  LeaderOf,
   LocalEnd,
   ReplicationMessage,
   ReplicationOptions,
@@ -80,7 +79,7 @@ export class Member {
   #shipper: Shipper | null = null;
   #isEnded = false;
   #epoch = 0;
-  #leader: LeaderOf | null = null;
+  #leader: ReplicationStatus['leader'] = null;
   /** The last row that was posted, or held. */
   #position = 0;
   /** Rows up to here were applied before this process started: some are read again only for their names. */
@@ -96,6 +95,7 @@ export class Member {
   #mayLead: () => void = () => {};
   #facts: LogFacts = NO_FACTS;
   #problem: string | null = null;
+  #hasRoom = true;
 
   constructor({ options, log, outboxes, order, timing, files, post }: Parts) {
     this.#options = options;
@@ -131,6 +131,7 @@ export class Member {
     else if ('rejoin' in request) this.#answer(rejoinJournals(this.#log, request.rejoin));
     else if ('applied' in request) this.#applied.apply(request.applied, request.durable);
     else if ('numbered' in request) this.#applied.numbered(request.numbered);
+    else if ('hasRoom' in request) this.#hasRoom = request.hasRoom;
     else if ('mayLead' in request) this.#mayLead();
     else void this.#handOvers.ask(request.handOver).then((asked) => this.#post({ asked }));
   }
@@ -158,7 +159,9 @@ export class Member {
   async #live(ends: readonly LocalEnd[]): Promise<void> {
     try {
       this.#periodic.every(STATUS_MS, () => this.#postStatus());
-      this.#periodic.every(REPORT_MS, () => this.#log.report(this.#applied.durable(this.#timing.nowMs())));
+      this.#periodic.every(REPORT_MS, () =>
+        this.#log.report(this.#applied.durable(this.#timing.nowMs()), this.#hasRoom),
+      );
       this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
       await this.#start(ends);
       const epoch = await this.#follow();
@@ -216,7 +219,7 @@ export class Member {
   async #take(lease: Lease): Promise<number | null> {
     const { holder, formats: known } = this.#options;
     const isForced = this.#handOvers.isForced(lease);
-    const lead = leadToTake(lease, this.#facts.members, { holder, known, isForced });
+    const lead = leadToTake(lease, this.#facts.members, { holder, known, hasRoom: this.#hasRoom, isForced });
     if (lead === null) return null;
     this.#memory.setRenewed(this.#timing.timeMs());
     const taken = await this.#log.take(isForced, lead.texts);
@@ -359,8 +362,7 @@ export class Member {
     } finally {
       const { waitingRows = 0, waitingBytes = 0, oldestMs: oldestWaitMs = 0, appendMs = 0 } = this.#shipper ?? {};
       const waiting = { waitingRows, waitingBytes, oldestWaitMs, appendMs };
-      const status: ReplicationStatus = { ...this.#facts, ...waiting, leader: this.#leader, problem: this.#problem };
-      this.#post({ status });
+      this.#post({ status: { ...this.#facts, ...waiting, leader: this.#leader, problem: this.#problem } });
     }
   }
 

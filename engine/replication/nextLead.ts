@@ -1,11 +1,11 @@
 /**
  * The lead that a member takes when the lease has ended. One that is a worse leader than another member which is there
- * leaves the lease to it for a while, and takes it when none else has (RULES.md 18.16).
+ * leaves the lease to it for a while, and takes it when none else has (RULES.md 18.16, 18.19).
  */
 
 import type { KnownFormats, Numbers } from '../../shared/base/formats.ts';
 import type { LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
-import { leadFormats, requireReadable, shutOut, withFormats } from './formatsOfMember.ts';
+import { leadFormats, requireReadable, shutOut, THERE_MS, withFormats } from './formatsOfMember.ts';
 import type { Lease } from './log.ts';
 
 const YIELD_MS = 3000;
@@ -13,6 +13,7 @@ const YIELD_MS = 3000;
 type Own = {
   readonly holder: string;
   readonly known: KnownFormats;
+  readonly hasRoom: boolean;
   /** It takes the lease from a leader that goes on. */
   readonly isForced: boolean;
 };
@@ -27,8 +28,12 @@ export function leadToTake(lease: Lease, members: readonly MemberStatus[], own: 
 
 type Lead = { readonly numbers: Numbers; readonly texts: LeadFormats };
 
-/** True while its lead would shut another one out. */
+/** True while its lead would shut another one out, or its disk is nearly full and that of another is not. */
 function isLeftToOthers(lease: Lease, members: readonly MemberStatus[], own: Own): boolean {
   if (lease.expiresInMs <= -YIELD_MS) return false;
+  const isThere = ({ holder, silentMs }: MemberStatus): boolean => {
+    return holder !== own.holder && holder !== lease.holder && silentMs <= THERE_MS;
+  };
+  if (!own.hasRoom && members.some((member) => isThere(member) && member.hasRoom)) return true;
   return shutOut(members, { lease, next: own.holder, known: own.known }).length > 0;
 }

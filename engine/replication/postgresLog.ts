@@ -262,9 +262,9 @@ export class PostgresLog implements ReplicatedLog {
     return this.read<StreamEnd>(SQL.ends, [this.#options.cluster]);
   }
 
-  async report(position: number): Promise<void> {
+  async report(position: number, hasRoom = true): Promise<void> {
     const { cluster, holder, address, version, formats } = this.#options;
-    await this.#note(SQL.report, [cluster, holder, address, position, version, knownText(formats)]);
+    await this.#note(SQL.report, [cluster, holder, address, position, version, knownText(formats), hasRoom]);
   }
 
   async facts(): Promise<LogFacts> {

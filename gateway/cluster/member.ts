@@ -192,6 +192,11 @@ export class Member {
     });
   }
 
+  /** The disk of this member is nearly full, or has room again: others learn it. */
+  noteRoom(hasRoom: boolean): void {
+    this.#post({ hasRoom });
+  }
+
   /** The private frames of the rows up to this position are on the disk of this machine. */
   numbered(position: number): void {
     this.#post({ numbered: position });

@@ -73,7 +73,7 @@ export function syncedStandbys({ database }: ReplicationStatus): number | null {
 }
 
 function memberOf(
-  { holder, address, version, formats, position, silentMs }: MemberStatus,
+  { holder, address, version, formats, hasRoom, position, silentMs }: MemberStatus,
   { leader, end }: ReplicationStatus,
 ): ClusterState['members'][number] {
   const isLeader = holder === leader?.holder;
@@ -81,6 +81,7 @@ function memberOf(
     member: holder,
     address,
     version,
+    disk_low: !hasRoom,
     reads: Object.entries(newestOf(knownIn(formats))).map(([layout, newest]) => ({ layout, newest })),
     role: isLeader ? 'leader' : 'standby',
     applied_position: position,

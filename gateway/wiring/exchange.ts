@@ -21,6 +21,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Member } from '../cluster/member.ts';
+import { RoomWatch } from '../cluster/roomWatch.ts';
 import { Call } from '../http/call.ts';
 import { DoorClosedError, requireTls } from '../http/door.ts';
 import { refuse } from '../http/respond.ts';
@@ -90,6 +91,7 @@ export class Exchange {
   /** Nothing is accepted that was signed until then: another process may have accepted it. */
   #startedSec: number;
   #stallTimer: NodeJS.Timeout | undefined;
+  #roomWatch: RoomWatch | null = null;
   /** The rest of the rehearsal is cleared away while the exchange begins: on a busy machine that takes seconds. */
   #rehearsalEnd: Promise<void> | undefined;
 
@@ -268,6 +270,7 @@ export class Exchange {
     await this.#edge.drain(answerWithinMs);
     this.#periodicTasks.stop();
     clearInterval(this.#stallTimer);
+    this.#roomWatch?.stop();
     await this.#edge.stop();
     await this.#threads.stopShards();
     if (this.#member?.role.isLeading !== false) {
@@ -313,6 +316,8 @@ export class Exchange {
     await Promise.all([this.#periodicTasks.refreshAllVolumes(), this.#edge.disk.start()]);
     feeds.start();
     this.#edge.stream.start();
+    this.#roomWatch = new RoomWatch({ disk: this.#edge.disk, member, log: this.#log });
+    this.#roomWatch.start();
     this.#lifecycle.phase = 'standby';
     this.#periodicTasks.startReading();
     void member.leading.then(() => this.#lead(member)).catch((error) => this.#onFatal(error));

@@ -10,6 +10,8 @@ export type MemberStatus = {
   readonly version: string;
   /** Those that it knows, as a text of formats.ts. */
   readonly formats: string;
+  /** False: its disk is nearly full (RULES.md 10.8). */
+  readonly hasRoom: boolean;
   /** Time since it last reported, by the database's clock. */
   readonly silentMs: number;
 };

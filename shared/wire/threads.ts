@@ -368,6 +368,8 @@ export type ReplicationRequest =
   | { readonly numbered: number }
   /** Everything is applied, and the outboxes start after it. */
   | { readonly mayLead: true }
+  /** False: the disk of this member is nearly full. */
+  | { readonly hasRoom: boolean }
   /** Hand the lead over to a member. */
   | { readonly handOver: HandOverQuestion }
   | 'stop';

@@ -6,9 +6,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { promote } from '../../engine/admin/cluster.ts';
 import { startCluster } from '../support/cluster.ts';
 import { interruptCommits } from '../support/commitFaults.ts';
-import { NO_POSTGRES, startPostgres } from '../support/postgres.ts';
+import { eventually } from '../support/eventually.ts';
+import { NO_POSTGRES, sharedPostgres, startPostgres } from '../support/postgres.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { SmallDisk } from '../support/smallDisk.ts';
 import { Witness } from '../support/witness.ts';
@@ -84,11 +86,50 @@ test(
       },
     });
     const [other] = cluster.standbys;
-    // A leader that cannot write refuses changes and keeps its lease, or ends.
-    if (cluster.leader.isRunning) await cluster.leader.kill();
+    const former = cluster.leader;
+    // It hands the lead over, or ends where nothing at all can be written any more.
     await cluster.awaitLeader([other!]);
     await witness.check();
     await witness.trade({ commands: COMMANDS });
     await witness.check();
+    disk.clear();
+    if (former.isRunning) await former.expectEnd();
+    await cluster.rejoin(former);
   },
 );
+
+test(`a leader whose disk is nearly full hands the lead over (18.19, SEED=${SEED})`, options, async (t) => {
+  const disk = SmallDisk.mount(t, 60);
+  if (disk === null) {
+    t.skip('mounting a small disk needs the rights of root');
+    return;
+  }
+  const url = await (await sharedPostgres()).database();
+  const env = { JOURNAL_URL: url, DISK_RESERVE_MB: '6' };
+  const cluster = await startCluster(t, ['a', 'b'], env, {}, { a: disk.path });
+  const witness = await Witness.create(cluster, SEED);
+  const [b] = cluster.standbys;
+  const former = cluster.leader;
+  const ended = former.expectEnd();
+  await witness.trade({
+    commands: COMMANDS,
+    onAnswer: (answered) => {
+      if (answered === FAULT_AFTER) disk.fill(4_000_000);
+    },
+  });
+  assert.equal(await ended, 75, 'npm start begins it anew as a standby');
+  await cluster.awaitLeader([b!]);
+  await witness.check();
+  await cluster.rejoin(former);
+  await eventually('others know of its disk', async () => {
+    return (await cluster.admin.cluster()).members.some(({ member, disk_low }) => member === 'a' && disk_low);
+  });
+  await assert.rejects(promote({ JOURNAL_URL: url }, 'a', false), /^AdminError: the disk of a is nearly full/);
+  disk.clear();
+  await eventually('it has room again', async () => {
+    return (await cluster.admin.cluster()).members.every(({ disk_low }) => !disk_low);
+  });
+  assert.match((await promote({ JOURNAL_URL: url }, 'a', false))[0]!, /^a leads/);
+  await cluster.awaitLeader([former]);
+  await witness.check();
+});

@@ -35,6 +35,7 @@ type StoredLease = {
   readonly expiresAtMs: number;
   readonly write: Write;
 };
+type Reported = { readonly position: number; readonly formats: string; readonly hasRoom: boolean };
 /** A lead as a statement names it. */
 type LeadOf = { readonly epoch: number; readonly lead: number };
 
@@ -62,7 +63,7 @@ export class FakeDatabase {
   #start = 1;
   /** It only grows, also where a failover has lost a lead. */
   #leads = 0;
-  readonly #members = new Map<string, { readonly position: number; readonly formats: string }>();
+  readonly #members = new Map<string, Reported>();
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
@@ -176,8 +177,8 @@ export class FakeDatabase {
     return last.filter((row) => row !== undefined).sort((a, b) => a.stream - b.stream);
   }
 
-  report(holder: string, position: number, formats = ''): void {
-    this.#members.set(holder, { position, formats });
+  report(holder: string, reported: Reported): void {
+    this.#members.set(holder, reported);
   }
 
   facts(): LogFacts {

@@ -232,8 +232,9 @@ export class FakeLog implements ReplicatedLog {
     return this.#read(() => this.#database.ends());
   }
 
-  report(position: number): Promise<void> {
-    return this.#read(() => this.#database.report(this.#holder, position, knownText(this.#known)));
+  report(position: number, hasRoom = true): Promise<void> {
+    const reported = { position, formats: knownText(this.#known), hasRoom };
+    return this.#read(() => this.#database.report(this.#holder, reported));
   }
 
   facts(): Promise<LogFacts> {

@@ -9,7 +9,7 @@ import {
 } from '../../../../gateway/operator/clusterReport.ts';
 import type { ReplicationStatus } from '../../../../shared/wire/threads.ts';
 
-const MEMBER = { version: '1.0.0', formats: 'control=23-24 journal=3-3', silentMs: 400 };
+const MEMBER = { version: '1.0.0', formats: 'control=23-24 journal=3-3', hasRoom: true, silentMs: 400 };
 const STATUS: ReplicationStatus = {
   leader: { holder: 'a', address: 'http://a', epoch: 4 },
   start: 7,

@@ -117,6 +117,7 @@ test('a cluster says in words what it lacks, and a standby that follows is no pr
     address: 'http://a',
     version: '1',
     reads: [],
+    disk_low: false,
     applied_position: 1,
     behind_rows: 0,
     silent_seconds: 0.4,

@@ -1,0 +1,61 @@
+/**
+ * The disk of a member of a cluster: the others learn whether it has room, and a leader without any hands the lead over
+ * to a standby that has some, as long as it takes (RULES.md 18.19).
+ * Owner: the gateway thread.
+ */
+import type { HandOverAnswer } from '../../shared/wire/clusterStatus.ts';
+import type { Logger } from '../process/log.ts';
+
+type RoomWatchOptions = {
+  readonly disk: { readonly isLow: boolean };
+  readonly member: {
+    readonly role: { readonly isLeading: boolean };
+    noteRoom(hasRoom: boolean): void;
+    askHandOver(to: null): Promise<HandOverAnswer>;
+  };
+  readonly log: Pick<Logger, 'warn'>;
+};
+
+const LOOK_MS = 500;
+/** Looks between two attempts to hand the lead over: a standby accepts within this time. */
+const LOOKS_PER_ATTEMPT = 10;
+
+export class RoomWatch {
+  readonly #options: RoomWatchOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #hadRoom = true;
+  #looksToWait = 0;
+  /** Why the lead could not be handed over: said once. */
+  #refusal: string | null = null;
+
+  constructor(options: RoomWatchOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.look(), LOOK_MS);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  async look(): Promise<void> {
+    const { disk, member } = this.#options;
+    const hasRoom = !disk.isLow;
+    if (hasRoom !== this.#hadRoom) {
+      this.#hadRoom = hasRoom;
+      this.#looksToWait = 0;
+      this.#refusal = null;
+      member.noteRoom(hasRoom);
+    }
+    if (hasRoom || !member.role.isLeading || this.#looksToWait-- > 0) return;
+    this.#looksToWait = LOOKS_PER_ATTEMPT;
+    const answer = await member.askHandOver(null);
+    const refusal = 'refused' in answer ? answer.refused : null;
+    if (refusal !== null && refusal !== this.#refusal) {
+      this.#options.log.warn({ refusal }, 'the disk is nearly full, and the lead cannot be handed over');
+    }
+    this.#refusal = refusal;
+  }
+}
