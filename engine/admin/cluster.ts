@@ -2,12 +2,15 @@
  * `admin cluster status`, `promote`, `leave`, `raise` and `fence` (data/docs/cluster.md): they ask the log itself, so
  * they also serve while no member of the cluster answers.
  */
+import type Database from 'better-sqlite3';
 import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
 import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
 import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
 import { formatLines, raise } from './clusterFormats.ts';
+import { rotateInCluster } from './clusterKeys.ts';
 import { AdminError } from './directory.ts';
+import type { MasterKeys } from './keyRotation.ts';
 import { table } from './table.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -93,6 +96,16 @@ export function leave(env: Environment, member: string): Promise<string[]> {
 /** The formats that every member knows are those of later leads. */
 export function raiseFormats(env: Environment): Promise<string[]> {
   return withLog(env, raise);
+}
+
+/** The members are stopped, and this is the directory of one of them. */
+export function rotateKeys(
+  env: Environment,
+  directory: string,
+  control: Database.Database,
+  keys: MasterKeys,
+): Promise<string[]> {
+  return withLog(env, (log) => rotateInCluster(log, directory, control, keys));
 }
 
 /** Ends the lead of any member: it begins anew as a standby, and another one takes over. */

@@ -97,9 +97,12 @@ export async function withExclusiveDirectory<T>(
 
 /** A change of one member's files that is no record of the log would be on that member alone. */
 export function requireAlone(control: Database.Database, directory: string, reason: string): void {
+  if (isOfMember(control)) throw new AdminError(`${directory} is of a member of a cluster: ${reason}`);
+}
+
+export function isOfMember(control: Database.Database): boolean {
   const tables = control.prepare<[], number>("SELECT count(*) FROM sqlite_master WHERE name = 'record_end'").pluck();
-  if (tables.get() === 0) return;
-  throw new AdminError(`${directory} is of a member of a cluster: ${reason}`);
+  return tables.get() !== 0;
 }
 
 /** The lock that a server holds from its start to its end. Closing the file releases it. */

@@ -1,6 +1,6 @@
 /**
  * `admin keys rotate`: seals everything that is sealed under the master key under a new one. The exchange must be
- * stopped; the caller holds its lock.
+ * stopped; the caller holds its lock. clusterKeys.ts has what a cluster needs besides.
  *
  *   next files written ──► control.db, one transaction ──► next files take their names
  *                          └─ from here on the new key holds
@@ -20,7 +20,12 @@ import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { JOURNAL_HEADS } from '../../shared/crypto/journalHeads.ts';
-import { JOURNAL_KEY_FILE, readJournalKey, writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import {
+  JOURNAL_KEY_FILE,
+  readJournalKey,
+  SEALED_JOURNAL_KEY,
+  writeJournalKey,
+} from '../../shared/crypto/journalKeyFile.ts';
 import {
   MASTER_KEY_BYTES,
   MASTER_KEY_CHECK,
@@ -42,6 +47,7 @@ const SEALED_ROWS = [
   SEALED_PSEUDONYM_SECRET,
   SEALED_SESSION_SECRET,
   JOURNAL_HEADS,
+  SEALED_JOURNAL_KEY,
 ];
 
 export type MasterKeys = {

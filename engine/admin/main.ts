@@ -21,6 +21,7 @@ import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
 import {
   AdminError,
+  isOfMember,
   listShards,
   RunningError,
   requireAlone,
@@ -238,11 +239,13 @@ function timeOfNames(): string {
 
 async function rotateKeys(options: Options): Promise<boolean> {
   const directory = dataDir(options);
-  return withExclusiveDirectory(directory, (control) => {
+  return withExclusiveDirectory(directory, async (control) => {
     if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
-    requireAlone(control, directory, 'all members have the same secrets, and these are not changed on one alone');
     const keys = { given: masterKeyFrom('MASTER_KEY'), next: masterKeyFrom('NEW_MASTER_KEY') };
-    for (const line of rotateMasterKey(directory, control, keys)) console.log(line);
+    const lines = isOfMember(control)
+      ? (await import('./cluster.ts')).rotateKeys(process.env, directory, control, keys)
+      : rotateMasterKey(directory, control, keys);
+    for (const line of await lines) console.log(line);
     return true;
   });
 }

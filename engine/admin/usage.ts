@@ -17,7 +17,8 @@ export const USAGE = `Usage:
       copies read.db to FILE, as it is at one moment; the exchange may be running
   npm run admin -- keys rotate [--data DIR]
       seals all secrets under a new master key: NEW_MASTER_KEY, or a random one where the key is a file of DIR; the
-      exchange must be stopped; after an interruption the same command finishes the rotation
+      exchange must be stopped; after an interruption the same command finishes the rotation; of a cluster all members
+      must be stopped, and the others join the one in DIR anew (JOURNAL_URL)
   npm run admin -- audit [--data DIR]
       adds up every balance from the journals alone and compares; the exchange may be running, but only of one that is
       stopped deposits and withdrawals are compared with control.db

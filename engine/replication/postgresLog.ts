@@ -180,6 +180,20 @@ export class PostgresLog implements ReplicatedLog {
     requireReplicated(hasWarning);
   }
 
+  /** A fact of all members is another one from now on. @returns false where it was not `from` */
+  async replaceFact(name: string, from: string, to: string): Promise<boolean> {
+    const connection = await this.#connection('write');
+    const { count, hasWarning } = await connection.run(SQL.replaceFact, [this.#options.cluster, name, from, to]);
+    requireReplicated(hasWarning);
+    return count > 0;
+  }
+
+  /** Null: the cluster has no such fact. */
+  async fact(name: string): Promise<string | null> {
+    const [found] = await this.read<{ value: string }>(SQL.fact, [this.#options.cluster, name]);
+    return found?.value ?? null;
+  }
+
   async raise(from: string, to: string): Promise<boolean> {
     const connection = await this.#connection('write');
     const { count, hasWarning } = await connection.run(SQL.raise, [this.#options.cluster, from, to]);

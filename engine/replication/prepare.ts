@@ -5,6 +5,7 @@
  */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { MASTER_KEY_CHECK, opensMasterKeyCheck } from '../../shared/crypto/masterKey.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
@@ -13,7 +14,7 @@ import { GIVING_FOLDER } from './giving.ts';
 import { joinByCopy } from './join.ts';
 import { CONTROL_FILE, finishJoining, reasonToJoin, setStateAside } from './joiningFiles.ts';
 import type { ReplicatedLog } from './log.ts';
-import { rejoinRecords, timeOfNames } from './records.ts';
+import { openAlone, rejoinRecords, timeOfNames } from './records.ts';
 
 type PrepareOptions = DirectoryToPrepare & {
   readonly log: ReplicatedLog & Reader;
@@ -32,7 +33,7 @@ export async function prepareDirectory(options: PrepareOptions): Promise<string[
   const isMember = existsSync(join(directory, CONTROL_FILE));
   const isFirst = !isMember && !(await log.ends()).some(({ stream }) => stream === STREAM.CONTROL);
   if (isFirst) return [];
-  let reason = existsSync(directory) ? reasonToJoin(directory) : null;
+  let reason = existsSync(directory) ? (reasonToJoin(directory) ?? otherKeyIn(options)) : null;
   if (isMember && reason === null) {
     try {
       return await rejoinRecords(log, records);
@@ -44,6 +45,21 @@ export async function prepareDirectory(options: PrepareOptions): Promise<string[
   const lines = await joinAnew(options, reason);
   // The files of a leader may have records that are still on their way into the log.
   return [...lines, ...(await rejoinRecords(log, records))];
+}
+
+/** Its files are from before the master key of the cluster was replaced (RULES.md 18.20). */
+function otherKeyIn({ directory, masterKey }: PrepareOptions): string | null {
+  const path = join(directory, CONTROL_FILE);
+  if (!existsSync(path)) return null;
+  const database = openAlone(path);
+  try {
+    const select = database.prepare<[string], string>('SELECT value FROM platform WHERE key = ?').pluck();
+    const check = select.get(MASTER_KEY_CHECK);
+    if (check === undefined || opensMasterKeyCheck(masterKey, check)) return null;
+    return 'its files are sealed under another MASTER_KEY than those of the cluster';
+  } finally {
+    database.close();
+  }
 }
 
 async function joinAnew(options: PrepareOptions, reason: string | null): Promise<string[]> {

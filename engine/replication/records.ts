@@ -70,7 +70,7 @@ async function rejoinFile(log: Log, { path, stream, hasUndo }: RecordsToRejoin, 
 }
 
 /** Its lock is that of a server, so a second one on the same directory ends here. */
-function openAlone(path: string): Database.Database {
+export function openAlone(path: string): Database.Database {
   const database = new Database(path, { timeout: 0 });
   try {
     database.pragma('locking_mode = EXCLUSIVE');

@@ -13,6 +13,10 @@ export const SQL = {
     'addFact',
     'INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
   ),
+  replaceFact: statement(
+    'replaceFact',
+    'UPDATE exchange_fact SET value = $4 WHERE cluster = $1 AND name = $2 AND value = $3',
+  ),
   facts: statement('facts', 'SELECT name, value FROM exchange_fact WHERE cluster = $1'),
   fact: statement('fact', 'SELECT value FROM exchange_fact WHERE cluster = $1 AND name = $2'),
 

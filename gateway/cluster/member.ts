@@ -17,6 +17,7 @@ import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ownVersion } from '../../shared/base/packages.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { MASTER_KEY_FACT, nameOfMasterKey } from '../../shared/crypto/masterKey.ts';
 import type { HandOverAnswer } from '../../shared/wire/clusterStatus.ts';
 import type { ControlCopy, DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import { createLogOrder, LogOrderConsumer } from '../../shared/wire/logOrder.ts';
@@ -225,7 +226,12 @@ export class Member {
       address: cluster.address,
       version: ownVersion(),
       isUnreplicatedAllowed: cluster.allowsUnreplicated,
-      facts: { shards: String(shards), chain_id: String(config.chainId), exchange: config.contracts.exchange },
+      facts: {
+        [MASTER_KEY_FACT]: nameOfMasterKey(config.masterKey!),
+        shards: String(shards),
+        chain_id: String(config.chainId),
+        exchange: config.contracts.exchange,
+      },
       ...this.replicas,
     };
     const worker = new Worker(new URL('../../engine/replication/main.ts', import.meta.url), {

@@ -5,6 +5,7 @@ import {
   makeJournalKey,
   readJournalKey,
   readSealedJournalKey,
+  SEALED_JOURNAL_KEY,
   writeJournalKey,
   writeSealedJournalKey,
 } from '../../shared/crypto/journalKeyFile.ts';
@@ -19,17 +20,18 @@ type JournalKeyOptions = {
   readonly areNew: boolean;
 };
 
-/** The journals of all members of a cluster are the same, byte for byte, so their key is too. */
-const SHARED_KEY = 'journal_key';
-
-/** The first member of a cluster gives the others its key, sealed as it is in its file. */
+/**
+ * The journals of all members of a cluster are the same, byte for byte, so their key is too: the first member gives it
+ * to the others, sealed as it is in its file.
+ */
 export function giveJournalKey(dataDir: string, platform: Platform): void {
-  if (platform.read(SHARED_KEY) === undefined) platform.write(SHARED_KEY, readSealedJournalKey(dataDir));
+  if (platform.read(SEALED_JOURNAL_KEY) === undefined)
+    platform.write(SEALED_JOURNAL_KEY, readSealedJournalKey(dataDir));
 }
 
 /** A member that joins with nothing but the records of control.db has the key from there. */
 export function takeJournalKey(dataDir: string, platform: Platform): void {
-  const shared = platform.read(SHARED_KEY);
+  const shared = platform.read(SEALED_JOURNAL_KEY);
   if (shared !== undefined && !hasJournalKey(dataDir)) writeSealedJournalKey(dataDir, shared);
 }
 

@@ -11,7 +11,8 @@ import { syncDirectory } from '../base/syncDirectory.ts';
 import { openSecret, sealSecret } from './secretBox.ts';
 
 export const JOURNAL_KEY_FILE = 'journal.key';
-const OWNER = 'journal_key';
+/** The owner of the sealed key, and in a cluster also the row of the table `platform` that members share it by. */
+export const SEALED_JOURNAL_KEY = 'journal_key';
 const SECRET_BYTES = 32;
 
 type Content = { readonly secret: string; readonly keyed_from: readonly number[] };
@@ -26,7 +27,7 @@ export function hasJournalKey(dataDir: string): boolean {
  */
 export function readJournalKey(dataDir: string, masterKey: Uint8Array, suffix = ''): JournalKey {
   const sealed = Buffer.from(readFileSync(join(dataDir, JOURNAL_KEY_FILE + suffix), 'utf8').trim(), 'base64');
-  const content: Content = JSON.parse(openSecret(masterKey, OWNER, sealed).toString());
+  const content: Content = JSON.parse(openSecret(masterKey, SEALED_JOURNAL_KEY, sealed).toString());
   return { secret: Buffer.from(content.secret, 'hex'), keyedFrom: content.keyed_from };
 }
 
@@ -44,7 +45,7 @@ export function writeJournalKey(
 ): void {
   assert(secret.length === SECRET_BYTES, 'journal key: the secret has its length');
   const content: Content = { secret: Buffer.from(secret).toString('hex'), keyed_from: keyedFrom };
-  const sealed = sealSecret(masterKey, OWNER, Buffer.from(JSON.stringify(content)));
+  const sealed = sealSecret(masterKey, SEALED_JOURNAL_KEY, Buffer.from(JSON.stringify(content)));
   writeSealedJournalKey(dataDir, sealed.toString('base64'), suffix);
 }
 

@@ -1,5 +1,7 @@
 /** The master key of a data directory: the secret under which all others are sealed. */
+import { createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { openSecret } from './secretBox.ts';
 
 export const MASTER_KEY_BYTES = 32;
 export const MASTER_KEY_FILE = 'master.key';
@@ -25,4 +27,23 @@ export function parseMasterKey(text: string): Buffer | null {
 /** Null when the file does not hold a master key. Throws when it cannot be read. */
 export function readMasterKey(path: string): Buffer | null {
   return parseMasterKey(readFileSync(path, 'utf8').trim());
+}
+
+/** A name of the key, which says nothing of it: members of a cluster show each other that they have the same. */
+export function nameOfMasterKey(masterKey: Uint8Array): string {
+  return createHmac('sha256', masterKey).update('name of a master key').digest('hex').slice(0, NAME_DIGITS);
+}
+
+/** The fact of a cluster under which its members find it (data/schema/log.sql). */
+export const MASTER_KEY_FACT = 'MASTER_KEY';
+const NAME_DIGITS = 16;
+
+/** True if the row MASTER_KEY_CHECK was sealed under this key. */
+export function opensMasterKeyCheck(masterKey: Uint8Array, check: string): boolean {
+  try {
+    openSecret(masterKey, MASTER_KEY_CHECK, Buffer.from(check, 'base64'));
+    return true;
+  } catch {
+    return false;
+  }
 }
