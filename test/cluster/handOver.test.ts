@@ -81,6 +81,10 @@ test('a hand-over is refused to a member that is unknown, silent or far behind, 
   await a.append(epoch, 0, rows);
   await assert.rejects(promote(env, 'b', false), new AdminError('b is 5001 rows behind the end of the log'));
   await b.report(1);
+  await b.report(1, false);
+  await assert.rejects(promote(env, null, false), new AdminError('no standby has room on its disk'));
+  await assert.rejects(promote(env, 'b', false), new AdminError('the disk of b is nearly full'));
+  await b.report(1);
   // It reports and is asked, and the member's process does not answer.
   const unready = 'b is not ready to lead: it has not accepted, and nothing was changed';
   await assert.rejects(promote(env, 'b', false), new AdminError(unready));

@@ -6,6 +6,7 @@ const LOG_FAULTS = 'test/cluster/logFaults.test.ts';
 const UNIT = 'test/unit/engine/replication';
 const SHIPPER = `${UNIT}/shipper.test.ts`;
 const MEMBER = `${UNIT}/member.test.ts`;
+const MEMBER_FORMATS = `${UNIT}/memberFormats.test.ts`;
 const OUTBOXES = `${UNIT}/outboxes.test.ts`;
 const APPLIED = `${UNIT}/applied.test.ts`;
 const CONNECTION = `${UNIT}/connection.test.ts`;
@@ -276,6 +277,41 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     search: "if (!this.#isEnded || 'lost' in message) post(message);",
     replace: 'post(message);',
     caughtBy: MEMBER,
+  },
+  {
+    name: 'a member takes rows whose format it does not know',
+    file: 'engine/replication/member.ts',
+    search: '      requireReadable(await this.#log.lease(), this.#options.formats);\n',
+    replace: '',
+    caughtBy: MEMBER_FORMATS,
+  },
+  {
+    name: 'a leader writes the newest format before the cluster is raised',
+    file: 'shared/base/formats.ts',
+    search: '.map(([name, { oldest }]) => [name, Math.max(oldest, raised[name] ?? 0)]);',
+    replace: '.map(([name, { newest }]) => [name, Math.max(newest, raised[name] ?? 0)]);',
+    caughtBy: MEMBER_FORMATS,
+  },
+  {
+    name: 'a lease is taken with the formats of before a raise',
+    file: 'engine/replication/statements.ts',
+    search: '($9::text IS NULL OR raised = $9)',
+    replace: '($9::text IS NULL OR raised <> $8::text)',
+    caughtBy: 'test/cluster/formats.test.ts',
+  },
+  {
+    name: 'a cluster is raised over a member that lags behind',
+    file: 'engine/admin/clusterFormats.ts',
+    search: 'if (behind.length > 0) {',
+    replace: 'if (behind.length > members.length) {',
+    caughtBy: MEMBER_FORMATS,
+  },
+  {
+    name: 'a member whose disk is full gets the lead',
+    file: 'engine/replication/handOver.ts',
+    search: 'standbys.filter(({ hasRoom }) => hasRoom)',
+    replace: 'standbys',
+    caughtBy: 'test/cluster/handOver.test.ts',
   },
   {
     name: 'rows that were trimmed are passed over',
