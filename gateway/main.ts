@@ -4,6 +4,7 @@ import { systemClock } from '../shared/base/clock.ts';
 import { binaryProblem } from './process/binaries.ts';
 import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { createLogger, type Logger } from './process/log.ts';
+import { setScavenges } from './process/scavenges.ts';
 import { StartError } from './process/startError.ts';
 import { banner } from './wiring/banner.ts';
 import type { Exchange } from './wiring/exchange.ts';
@@ -22,7 +23,9 @@ let isStopping = false;
 async function main(): Promise<void> {
   // Files of the exchange are for its own user only.
   process.umask(0o077);
-  const settings = parseConfig(process.env, availableParallelism());
+  const processors = availableParallelism();
+  setScavenges(processors);
+  const settings = parseConfig(process.env, processors);
   const problem = binaryProblem();
   if (problem !== null) throw new ConfigError(problem);
   const log = createLogger(settings.logLevel);
