@@ -11,6 +11,7 @@
  * orders share commits, appends and wake-ups, and orders that come apart take several times as much of the processors.
  */
 import { assert } from '../shared/base/assert.ts';
+import { MAX_OPEN_ORDERS } from '../shared/base/codes.ts';
 import { startCluster } from '../test/support/cluster.ts';
 import { NO_POSTGRES, startPostgres } from '../test/support/postgres.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
@@ -76,6 +77,9 @@ async function killLeaders(scope: Scope, count: number): Promise<Takeovers> {
   const cluster = await startCluster(scope, ['a', 'b'], { ...MEASURED_SERVER, SHARDS: '2', JOURNAL_URL: url });
   const market = await makeMarket(cluster);
   let trader = await makeTrader(cluster, { depositMicro: 1_000_000_000_000 });
+  // Fifty takeovers leave more orders in the one market than a trader may have.
+  const most = { max_open_orders: MAX_OPEN_ORDERS, max_open_orders_per_market: MAX_OPEN_ORDERS };
+  await cluster.adminRequest('PUT', `/admin/users/${trader.userId}/open-order-bounds`, most);
   const steal = new StealMeter();
   const waitsMs: number[] = [];
   const order = { price: '0.2', size: '10' };
