@@ -52,8 +52,10 @@ export class FrontReads {
   readonly #limiter: Limiter | null;
   readonly #pipeline: Pipeline;
   #answered = 0;
+  /** The views can no longer be trusted. */
+  #isBroken = false;
 
-  /** @param onFatal the views can no longer be trusted: the thread has to end */
+  /** @param onFatal the thread has to end: nothing is answered from its views any more */
   constructor(options: ReadsOptions, onFatal: (error: unknown) => void) {
     const { shards, unlisted, origins, trustProxy, slowRequestMs, logLevel } = options;
     const clock = systemClock;
@@ -61,6 +63,10 @@ export class FrontReads {
     this.#gate = new Int32Array(options.gate);
     this.#progress = new Progress(options.progress);
     this.#views = new Views(shards);
+    const fail = (error: unknown): void => {
+      this.#isBroken = true;
+      onFatal(error);
+    };
     this.#link = new ShardLink({
       shards,
       views: this.#views,
@@ -69,8 +75,8 @@ export class FrontReads {
       waitingPlacements: 0,
       clock,
       isFront: true,
-      onHandlerError: onFatal,
-      onFatal,
+      onHandlerError: fail,
+      onFatal: fail,
     });
     const deps = { catalog: { byId: (id: string) => this.#markets.get(id) }, views: this.#views, clock };
     const routes = [...bookRoutes(deps), ...marketDataRoutes(deps)].filter(isRead);
@@ -136,7 +142,8 @@ export class FrontReads {
     if (Atomics.load(this.#gate, 0) === 0 || (method !== 'GET' && method !== 'HEAD')) return false;
     const id = this.#router.find(path)?.params['market_id'];
     const market = id === undefined ? undefined : this.#markets.get(id.toLowerCase());
-    return market !== undefined && this.#link.shows(market.shard, this.#progress.committed(market.shard));
+    if (market === undefined) return false;
+    return this.#link.shows(market.shard, this.#progress.committed(market.shard)) && !this.#isBroken;
   }
 
   /** True if the gateway thread would treat the call as one without credentials, under a limit that is counted here. */

@@ -16,7 +16,7 @@
  * The two halves of idempotency are one call of its stage; the refusal waits until the checks of the row before have
  * passed. A key is counted only once its signature is valid, so a forged request never spends a quota, and a failed
  * attempt is counted by address.
- * Owner: the gateway thread.
+ * Owner: the gateway thread; a front thread has one of its own, for what it answers by itself (front/reads.ts).
  *
  * Invariants:
  *   PIPELINE-1  Every call is over exactly once: answered by a stage or its handler, or aborted before it had one.

@@ -34,7 +34,7 @@ export const METRICS = {
   exchange_refusals_total: counter('Refused requests, by the code of the error.', ['code']),
   exchange_rate_limit_decisions_total: counter('Decisions of the rate limits.', ['decision']),
   exchange_bad_signature_refusals_total: counter('Orders refused because of the signatures of earlier ones.', []),
-  exchange_request_turn_seconds: histogram('How long a request held the gateway thread at a time.', []),
+  exchange_request_turn_seconds: histogram('How long a request held the thread that answers it at a time.', []),
   exchange_request_turn_worst_seconds: gauge('The longest turn of a route in the last minute or two.', ROUTE),
   exchange_long_answers: gauge('Answers that are being written in pieces.', []),
   exchange_long_answer_pieces_total: counter('Pieces of them that were written.', []),

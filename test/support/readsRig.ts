@@ -18,6 +18,7 @@ import { ShardFronts } from '../../gateway/wiring/shardFronts.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { ANY_COMMAND, NO_REQUEST } from '../../shared/wire/commands.ts';
+import { ANY_EVENT } from '../../shared/wire/events.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
@@ -46,6 +47,8 @@ type ReadsRig = {
   answered(): Promise<number[]>;
   /** Makes a thread fail, and resolves when it has ended. */
   fail(index: number): Promise<void>;
+  /** Threads that have ended by themselves. */
+  failures(): number;
   /** The counts of threads that have ended. */
   readonly kept: FrontImage[];
 };
@@ -58,6 +61,8 @@ class ReadsShard {
   readonly link: ShardLink;
   readonly flow: CommandFlow;
   readonly fronts: ShardFronts;
+  /** The next state for a front has an event that there is not. */
+  spoilsNextState = false;
   readonly #rings: FrontRings = { commandRing: createRingBuffer(RING_BYTES), eventRing: createRingBuffer(RING_BYTES) };
   readonly #gateways = new Gateways(this.#rings, (message, transfer) => this.#reported(message, transfer));
   readonly #outlet = new Outlet(this.engine, this.#gateways);
@@ -121,6 +126,10 @@ class ReadsShard {
   /** A shard is a thread of its own: its messages come later. */
   #reported(message: ShardMessage, transfer: ArrayBuffer[] | undefined): void {
     const given = structuredClone(message, { transfer: transfer ?? [] });
+    if ('attached' in given && this.spoilsNextState) {
+      this.spoilsNextState = false;
+      new Uint32Array(given.state[0]!)[ANY_EVENT.type] = 0xffff;
+    }
     setImmediate(() => {
       if ('attached' in given) this.fronts.attached(given.attached, given.state);
     });
@@ -165,5 +174,5 @@ export async function startReads(
     await fronts.refresh();
     return fronts.counts().map((each) => each.answered);
   };
-  return { port, server, shard, answered, fail, kept };
+  return { port, server, shard, answered, fail, failures: () => fronts.failures, kept };
 }

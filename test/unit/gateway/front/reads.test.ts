@@ -196,3 +196,13 @@ test('a thread that fails comes back with the state of the shard, and its counts
   const book = JSON.parse((await client.get(`/v1/orders/book/${READ_MARKETS[1]!.id}`)).text) as { sequence: number };
   assert.equal(book.sequence, rig.shard.views.markets.sequence(1));
 });
+
+test('a thread that cannot apply what its shard sends ends, and its successor answers', async (t) => {
+  const rig = await startReads(t, { seed: seedOr(17), threads: 1 });
+  await allAnswering(t, rig);
+  rig.shard.spoilsNextState = true;
+  await rig.fail(0);
+  await eventually('the second failure', async () => rig.failures() === 2);
+  await allAnswering(t, rig);
+  assert.equal(rig.shard.spoilsNextState, false);
+});
