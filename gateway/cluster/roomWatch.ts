@@ -32,7 +32,9 @@ export class RoomWatch {
     this.#options = options;
   }
 
+  /** Before the member reports for the first time: it says at once what it has. */
   start(): void {
+    void this.look();
     this.#timer = setInterval(() => void this.look(), LOOK_MS);
   }
 

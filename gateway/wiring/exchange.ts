@@ -304,6 +304,9 @@ export class Exchange {
     const here = this.stores.journalPaths.map((_, stream) => {
       return { stream, sequence: progress.committed(stream), doneThrough: feeds.doneThrough(stream) };
     });
+    await this.#edge.disk.start();
+    this.#roomWatch = new RoomWatch({ disk: this.#edge.disk, member, log: this.#log });
+    this.#roomWatch.start();
     member.follow([...here, ...this.#records!.sequences()], {
       postRows: (shard, rows) => this.#threads.shards.follow(shard, rows),
       committed: (shard) => progress.committed(shard),
@@ -313,11 +316,9 @@ export class Exchange {
     });
     await member.caughtUp;
     await awaitReadModel(progress, control.catalog.revisions.current);
-    await Promise.all([this.#periodicTasks.refreshAllVolumes(), this.#edge.disk.start()]);
+    await this.#periodicTasks.refreshAllVolumes();
     feeds.start();
     this.#edge.stream.start();
-    this.#roomWatch = new RoomWatch({ disk: this.#edge.disk, member, log: this.#log });
-    this.#roomWatch.start();
     this.#lifecycle.phase = 'standby';
     this.#periodicTasks.startReading();
     void member.leading.then(() => this.#lead(member)).catch((error) => this.#onFatal(error));
