@@ -91,8 +91,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a second silence overwrites what is left of the first',
     file: 'gateway/trading/massCancels.ts',
-    search: '(this.#open.get(account) ?? 0) + shards',
-    replace: 'shards',
+    search: 'this.#open.get(account) ?? new Array',
+    replace: 'new Array',
     caughtBy: 'test/unit/gateway/trading/deadMansSwitch.test.ts',
   },
   {
