@@ -23,7 +23,7 @@ export const NO_POSTGRES =
 type NodeName = 's0' | 's1' | 's2';
 const NAMES: readonly NodeName[] = ['s0', 's1', 's2'];
 
-/** More than a bench writes. */
+/** More than the bench of a cluster writes. */
 const RESERVED_MB = 96;
 
 type ClusterOptions = {
