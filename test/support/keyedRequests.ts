@@ -42,7 +42,7 @@ export class KeyedRequests {
         const [answer, settle] = await eventually(`the answer to ${what}`, async () => {
           try {
             const found = await send(key);
-            return [textOf(found), () => onDone(found)] as const;
+            return isFinal(found) && ([textOf(found), () => onDone(found)] as const);
           } catch (error) {
             if (!(error instanceof ApiError)) throw error;
             return !NOT_FINAL.has(error.code) && ([textOf(error), () => onRefused(error)] as const);
@@ -56,7 +56,7 @@ export class KeyedRequests {
     this.#kept.push(kept);
     try {
       const found = await send(key);
-      kept.answer = textOf(found);
+      if (isFinal(found)) kept.answer = textOf(found);
       return found;
     } catch (error) {
       if (error instanceof ApiError && !NOT_FINAL.has(error.code)) kept.answer = textOf(error);
@@ -73,6 +73,12 @@ export class KeyedRequests {
     for (const each of again) await each.again();
     return again.length;
   }
+}
+
+/** A batch with a row whose outcome is not known is not kept: its retry finds the outcome (RULES.md 6.7). */
+function isFinal(answer: unknown): boolean {
+  const { results = [] } = answer as { readonly results?: readonly { readonly code?: string }[] };
+  return results.every(({ code }) => code !== 'OUTCOME_UNKNOWN');
 }
 
 /** Of a refusal that no shard has made only status and code are kept. */
