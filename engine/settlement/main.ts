@@ -170,7 +170,7 @@ async function applyRows(): Promise<void> {
 async function lookAtChain(): Promise<void> {
   while (!mayLead.signal.aborted && !stopping.signal.aborted) {
     problem = await answered(async () => {
-      const found = settlement.rotation.all.length === 0 ? null : await checks.step(settlement.exchanges);
+      const found = settlement.rotation.isKnown ? await checks.step(settlement.exchanges) : null;
       await settlement.look();
       return found;
     });
@@ -214,7 +214,9 @@ function noteFollowed(): void {
   for (let shard = 0; shard < progress.shards; shard++) progress.setSettled(shard, settlement.followed(shard));
 }
 
+/** A standby has nothing to say before the first record of a leader: it does not know the contract yet. */
 function report(): void {
+  if (!settlement.rotation.isKnown) return;
   const { balances } = checks;
   latest = settlement.health({ problem, balances });
   reportedMs = Date.now();

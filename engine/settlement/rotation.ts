@@ -104,6 +104,11 @@ export class Rotation {
     return this.#rows().map(({ exchange }) => exchange);
   }
 
+  /** False on a standby that has no record of a leader yet: then nothing below can be asked. */
+  get isKnown(): boolean {
+    return this.#rows().length > 0;
+  }
+
   /** The contract whose work is sent (MOVE-1). */
   get active(): Row {
     const rows = this.#rows();

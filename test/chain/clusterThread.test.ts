@@ -97,8 +97,8 @@ class Thread {
   }
 }
 
-/** Takes what the leader gives, in order, and hands it to the standby. */
-function shipping(leader: Thread, standby: Thread, held: FollowedRow[]) {
+/** Takes what the leader gives, in order, and hands it to the standby, for as long as the test goes on. */
+function shipping(t: TestContext, leader: Thread, standby: Thread, held: FollowedRow[]) {
   const ship = (): void => {
     for (const row of leader.given.splice(0)) {
       assert.equal(row.sequence, held.length + 1, 'the stream has no gap, and nothing twice');
@@ -108,7 +108,9 @@ function shipping(leader: Thread, standby: Thread, held: FollowedRow[]) {
     }
   };
   const timer = setInterval(ship, 1);
-  return { stop: () => clearInterval(timer) };
+  const stop = (): void => clearInterval(timer);
+  t.after(stop);
+  return { stop };
 }
 
 test('a thread that ends, and a takeover, lose nothing and do nothing twice', { skip: NO_ANVIL }, async (t) => {
@@ -133,7 +135,7 @@ test('a thread that ends, and a takeover, lose nothing and do nothing twice', { 
   const held: FollowedRow[] = [];
 
   a.post('lead');
-  let log = shipping(a, b, held);
+  let log = shipping(t, a, b, held);
   await a.link.ask('setEscrow', { account: ACCOUNT, wallet });
   await assert.rejects(b.link.ask('setEscrow', { account: ACCOUNT, wallet }), (error) => {
     assert.ok(error instanceof ChainDown && /another member of the cluster settles/.test(error.message));
@@ -150,7 +152,7 @@ test('a thread that ends, and a takeover, lose nothing and do nothing twice', { 
   assert.equal(a.given.length, 1, 'it has stood still');
   const [last] = a.given as [FollowedRow];
   a.begin({ last });
-  log = shipping(a, b, held);
+  log = shipping(t, a, b, held);
   await onChain(2_000_000);
 
   log.stop();
@@ -165,7 +167,7 @@ test('a thread that ends, and a takeover, lose nothing and do nothing twice', { 
   b.post('lead');
   a.begin(null);
   for (const row of held) a.post({ rows: [row] });
-  log = shipping(b, a, held);
+  log = shipping(t, b, a, held);
   splitMore();
   await onChain(3_000_000);
   await chain.client.mine({ blocks: FINAL_BLOCKS });

@@ -157,3 +157,14 @@ test('money that comes late goes on through every contract that was left', () =>
   rotation.brought(work(KIND.LATE_MOVE)[1]!);
   assert.equal(work(KIND.LATE_MOVE).length, 2, 'the newest keeps it');
 });
+
+test('a standby knows no contract before the first record of a leader, and that of its own start once it leads', () => {
+  const db = Object.assign(openSettlementDb(':memory:'), { isFollowing: true });
+  addMoneyTables(db);
+  const rows = new WorkRows(db, () => 1000);
+  const rotation = new Rotation(db, rows, new DeployRows(db, () => 1000, new News(db, () => 1000)), FIRST);
+  assert.deepEqual([rotation.isKnown, rotation.all], [false, []]);
+  db.isFollowing = false;
+  rotation.begin();
+  assert.deepEqual([rotation.isKnown, rotation.active.exchange], [true, FIRST]);
+});
