@@ -1,12 +1,13 @@
 /**
- * `npm test`: every *.test.ts, many of them together in a process (support/together.ts). Ends with 1 if one failed.
- * With `--repeat-failed` a file that fails is repeated alone, and counts only if it fails again. With `--times` it says
- * at the end which files have used how much of the processor.
+ * `npm test`: every *.test.ts but those that take long (support/longFiles.ts), many of them together in a process
+ * (support/together.ts); `npm run test:long` is this program with `--long`, and has the others. Ends with 1 if one
+ * failed. With `--repeat-failed` a file that fails is repeated alone, and counts only if it fails again. With `--times`
+ * it says at the end which files have used how much of the processor.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { passes } from './support/testRun.ts';
-import { suiteFiles } from './support/together.ts';
+import { longSuiteFiles, suiteFiles } from './support/together.ts';
 
 /** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
 const CONCURRENCY = 6;
@@ -21,4 +22,5 @@ spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', STRIP, 'en
 
 const repeatsFailed = process.argv.includes('--repeat-failed');
 const countsTime = process.argv.includes('--times');
-process.exit((await passes(suiteFiles(), { concurrency: CONCURRENCY, repeatsFailed, countsTime })) ? 0 : 1);
+const files = process.argv.includes('--long') ? longSuiteFiles() : suiteFiles();
+process.exit((await passes(files, { concurrency: CONCURRENCY, repeatsFailed, countsTime })) ? 0 : 1);

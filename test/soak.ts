@@ -1,11 +1,11 @@
 /**
  * `npm run soak -- --minutes 60`: what the suite does a few times, many times over and with other seeds, and the proofs
- * that are too slow for the suite (*.soak.ts). A round runs every file below once, then the simulator for as long;
- * rounds follow while there is time for a whole one. The first round is always whole, so that a short run leaves
- * nothing out but most of the clusters, which would take a quarter of an hour.
+ * that are too slow for the suite (*.soak.ts). A round has every file below once, in an order that its seed draws, a
+ * few at a time; after each few the simulator runs for as long. Nothing begins once the minutes are over: a short soak
+ * has a part of a round, and another one with another seed.
  *
  *     --seed 7             seed of the first round; each round has the next one
- *     --repeat-failed      repeats a file that failed; the round fails only if it fails again
+ *     --repeat-failed      repeats a file that failed; it counts only if it fails again
  *
  * Ends with 1 when anything failed. Titles print the seed: `SOAK=on SEED=7 node shared/run.mjs --test <file>` does it
  * again.
@@ -15,6 +15,7 @@ import { globSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
+import { Random } from './support/random.ts';
 import { passes } from './support/testRun.ts';
 
 const { values } = parseArgs({
@@ -27,6 +28,8 @@ const { values } = parseArgs({
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const FILES = [
+  // Clusters of real processes mostly wait: for leases, for a network that is cut, for the end of a day.
+  ...globSync('test/cluster/*.test.ts', { cwd: ROOT }),
   ...globSync('test/**/*.soak.ts', { cwd: ROOT }),
   ...globSync('test/hostile/*.test.ts', { cwd: ROOT }),
   'test/api/replace.test.ts',
@@ -57,40 +60,36 @@ const FILES = [
   'test/unit/gateway/sessions/sessions.test.ts',
   'test/unit/gateway/stream/private/log.test.ts',
   'test/unit/gateway/stream/private/tail.test.ts',
-];
+].sort();
+const FILES_AT_A_TIME = 4;
 const MINUTE_MS = 60_000;
-/** Clusters of real processes, which mostly wait: for leases, for a network that is cut, for the end of a day. */
-const CLUSTERS = globSync('test/cluster/*.test.ts', { cwd: ROOT }).sort();
-const CLUSTERS_OF_SHORT_SOAK = 3;
-const HOUR = 60;
-
-/** All files of clusters in a soak of an hour; in a shorter one a few, by the seed. */
-function clusterFiles(seed: number): readonly string[] {
-  if (Number(values.minutes) >= HOUR) return CLUSTERS;
-  const first = seed % CLUSTERS.length;
-  return [...CLUSTERS, ...CLUSTERS].slice(first, first + CLUSTERS_OF_SHORT_SOAK);
-}
-
-/** @returns true if no world diverged. */
-function simulates(minutes: number): boolean {
-  const args = [...STRIPPED_BEFORE, 'test/sim/main.ts', '--minutes', String(minutes)];
-  return spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }).status === 0;
-}
 
 const endMs = Date.now() + Number(values.minutes) * MINUTE_MS;
 let failures = 0;
-for (let seed = Number(values.seed); seed === Number(values.seed) || Date.now() < endMs; seed++) {
+for (let seed = Number(values.seed); Date.now() < endMs; seed++) {
   console.log(`\n== round with seed ${seed}`);
-  const startMs = Date.now();
   Object.assign(process.env, { SOAK: 'on', SOAK_MINUTES: values.minutes, SEED: String(seed) });
-  if (!(await passes([...FILES, ...clusterFiles(seed)], { concurrency: 2, repeatsFailed: values['repeat-failed'] })))
-    failures++;
-  const nowMs = Date.now();
-  const roundMs = nowMs - startMs;
-  const leftMs = Math.max(0, endMs - nowMs);
-  // The simulator has what is left when another round would not end in time.
-  const simulatorMs = leftMs < 2 * roundMs ? leftMs : roundMs;
-  if (!simulates(simulatorMs / MINUTE_MS)) failures++;
+  const files = shuffled(FILES, new Random(seed));
+  while (files.length > 0 && Date.now() < endMs) {
+    const startMs = Date.now();
+    const chosen = files.splice(0, FILES_AT_A_TIME);
+    if (!(await passes(chosen, { concurrency: 2, repeatsFailed: values['repeat-failed'] }))) failures++;
+    const nowMs = Date.now();
+    if (!simulates(seed * FILES.length + files.length, Math.min(nowMs - startMs, endMs - nowMs))) failures++;
+  }
 }
 console.log(failures === 0 ? '\nnothing failed' : `\n${failures} runs failed`);
 process.exit(failures === 0 ? 0 : 1);
+
+/** @returns true if no world diverged. */
+function simulates(firstSeed: number, forMs: number): boolean {
+  if (forMs <= 0) return true;
+  const options = ['--seed', String(firstSeed), '--minutes', String(forMs / MINUTE_MS)];
+  const args = [...STRIPPED_BEFORE, 'test/sim/main.ts', ...options];
+  return spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }).status === 0;
+}
+
+function shuffled(names: readonly string[], random: Random): string[] {
+  const left = [...names];
+  return names.map(() => left.splice(random.below(left.length), 1)[0]!);
+}

@@ -16,6 +16,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isOnChain } from './backend.ts';
 import { endOfFile } from './fileScope.ts';
 import { LEFT_OUT_ON_CHAIN } from './leftOutOnChain.ts';
+import { LONG_FILES } from './longFiles.ts';
 import { endFile, isCounting } from './processorTime.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -27,7 +28,8 @@ const ALONE = new Set(['test/fault/bitflips.test.ts', 'test/fault/syscalls.test.
 
 /** By the name of the entry. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
-  browser: filesIn('test/browser/*.test.ts'),
+  browser: filesIn('test/browser/*.test.ts').filter((file) => !isLong(file)),
+  longBrowser: filesIn('test/browser/*.test.ts').filter(isLong),
   ...dealtOut('api', API_GROUPS, serverFiles(true)),
   ...dealtOut('own', OWN_GROUPS, serverFiles(false)),
   engine: filesIn('test/unit/engine/**/*.test.ts'),
@@ -62,9 +64,27 @@ function filesOnChain(): string[] {
 
 /** The files of the suite: entries of groups, which take long and begin first, and files that are alone. */
 export function suiteFiles(): string[] {
+  return filesOf(false);
+}
+
+/** The files of `npm run test:long` (longFiles.ts). */
+export function longSuiteFiles(): string[] {
+  return filesOf(true);
+}
+
+function isLong(file: string): boolean {
+  return file in LONG_FILES;
+}
+
+function filesOf(areLong: boolean): string[] {
   const grouped = new Set(Object.values(GROUPS).flat());
-  const alone = filesIn('test/**/*.test.ts').filter((file) => !grouped.has(file));
-  return [...Object.keys(GROUPS).map((name) => `test/together/${name}.ts`), ...alone];
+  const alone = filesIn('test/**/*.test.ts').filter((file) => !grouped.has(file) && isLong(file) === areLong);
+  const groups = Object.keys(GROUPS).filter((name) => GROUPS[name]!.some((file) => isLong(file) === areLong));
+  return [...groups.map(entryOf), ...alone];
+}
+
+function entryOf(group: string): string {
+  return `test/together/${group}.ts`;
 }
 
 /** The files of `npm run test:chain`. */
@@ -72,7 +92,7 @@ export function chainSuiteFiles(): string[] {
   const groups = Object.keys(GROUPS).filter((name) => name.startsWith('api'));
   const grouped = new Set(groups.flatMap((name) => GROUPS[name]!));
   const alone = filesOnChain().filter((file) => !grouped.has(file));
-  return [...groups.map((name) => `test/together/${name}.ts`), ...alone];
+  return [...groups.map(entryOf), ...alone];
 }
 
 /** All files are loaded before the first test runs, so that none is loaded while a test has replaced the timers. */

@@ -1,6 +1,9 @@
 /** Where code may stand: the size of files, and the arrows between files and between rooms. */
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { test } from 'node:test';
+import { LEFT_OUT_ON_CHAIN } from '../../support/leftOutOnChain.ts';
+import { LONG_FILES } from '../../support/longFiles.ts';
 import { ROOMS } from './rooms.ts';
 import { assertClean, assertNone, importsOf, linesLike, production, type Source, sources } from './sources.ts';
 
@@ -86,3 +89,11 @@ function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   for (const file of graph.keys()) walk(file);
   return circles;
 }
+
+test('tests that a command leaves out are files that there are', () => {
+  const named = [
+    ...Object.keys(LONG_FILES),
+    ...Object.keys(LEFT_OUT_ON_CHAIN).map((name) => `test/api/${name}.test.ts`),
+  ];
+  assertNone(named.filter((path) => !existsSync(new URL(`../../../${path}`, import.meta.url))));
+});

@@ -1,0 +1,32 @@
+/**
+ * The test files that `npm test` leaves to `npm run test:long`, each with what takes its time. Without them the suite
+ * takes under four minutes. CI runs both.
+ */
+const BROWSER = 'a browser opens every view';
+const CHAIN = 'an exchange works for many blocks of a real EVM';
+const CLUSTER = 'members of a cluster take over from each other, or wait for a lease';
+
+export const LONG_FILES: Readonly<Record<string, string>> = {
+  'test/browser/account.test.ts': BROWSER,
+  'test/browser/docs.test.ts': BROWSER,
+  'test/browser/operations.test.ts': BROWSER,
+  'test/browser/page.test.ts': BROWSER,
+  'test/browser/trading.test.ts': BROWSER,
+  'test/chain/day.test.ts': CHAIN,
+  'test/chain/demo.test.ts': CHAIN,
+  'test/chain/engine.test.ts': CHAIN,
+  'test/chain/fiat.test.ts': CHAIN,
+  'test/chain/fiatWorlds.test.ts': CHAIN,
+  'test/chain/follower.test.ts': CHAIN,
+  'test/chain/gas.test.ts': CHAIN,
+  'test/chain/invariant.test.ts': CHAIN,
+  'test/chain/markets.test.ts': CHAIN,
+  'test/chain/older.test.ts': CHAIN,
+  'test/chain/rotation.test.ts': CHAIN,
+  'test/chain/server.test.ts': CHAIN,
+  'test/cluster/adminRoutes.test.ts': CLUSTER,
+  'test/cluster/answers.test.ts': CLUSTER,
+  'test/cluster/handOver.test.ts': CLUSTER,
+  'test/cluster/takeover.test.ts': CLUSTER,
+  'test/cluster/tls.test.ts': CLUSTER,
+};
