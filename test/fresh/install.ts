@@ -104,7 +104,8 @@ for (const machine of MACHINES) {
     run('npm', 'ci', '--no-audit', '--no-fund');
     // The runtime from the lock file, which is also the one that runs this test.
     assert.equal(run('node', 'shared/run.mjs', '-v').trim(), process.version);
-    run('npm', 'run', 'check');
+    // Nothing that it runs depends on the Node, so once is enough.
+    if (machine === MACHINES[0]) run('npm', 'run', 'check');
 
     const server = await start(copy, env);
     const stop = (signal: NodeJS.Signals) => {
