@@ -175,6 +175,8 @@ export class Call {
   bodyBytes: Buffer = NO_BYTES;
   /** Null: the body is text. */
   givenBody: GivenBody | null = null;
+  /** Its route has read this in place of `body`; null: `body` is there. */
+  usual: object | null = null;
 
   // The following four have the types that the route's declaration gives them in its handler (route.ts).
   params: unknown = EMPTY;

@@ -10,7 +10,16 @@ import type { AccountPrincipal, Administrator, Anonymous, Principal } from '../a
 import type { Call } from './call.ts';
 import type { Access, RouteSpec } from './spec.ts';
 
-export type Route = RouteSpec & { readonly handler: (call: Call) => void | Promise<void> };
+export type Route = RouteSpec & {
+  readonly handler: (call: Call) => void | Promise<void>;
+  readonly readUsual?: ReadUsual | undefined;
+};
+
+/**
+ * Reads a body that is as almost all are, without JSON.parse and the schema: its result stands for a body that passes
+ * both. Null: the stages go the long way.
+ */
+type ReadUsual = (body: Buffer) => object | null;
 
 /** A call as the handler of a route with this declaration gets it. */
 export type CallOf<S extends RouteSpec> = Call & {
@@ -77,6 +86,6 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
 };
 
 /** The stages have checked what the types of the handler's call say before it is called: hence the one cast. */
-export function route<S extends RouteSpec>(spec: S, handler: Handler<S>): Route {
-  return { ...NO_FIELDS, ...spec, handler: handler as Route['handler'] };
+export function route<S extends RouteSpec>(spec: S, handler: Handler<S>, readUsual?: ReadUsual): Route {
+  return { ...NO_FIELDS, ...spec, handler: handler as Route['handler'], readUsual };
 }

@@ -15,6 +15,7 @@ import { parseStrictJson } from './body.ts';
 import type { Call } from './call.ts';
 import { RecentlyUsed } from './recentlyUsed.ts';
 import type { Invalid } from './refusal.ts';
+import type { Route } from './route.ts';
 import { SECRET_FIELDS } from './secretFields.ts';
 import type { RouteSpec } from './spec.ts';
 
@@ -71,8 +72,11 @@ export function compileRoute({ access, method, body, query }: RouteSpec, isRehea
   };
 }
 
+/** A route as far as it concerns this stage. */
+type CheckedRoute = Pick<Route, 'bodyType' | 'bodyOptional' | 'readUsual'>;
+
 /** The stage: deadline, query and body, which the call has afterwards. Null, or what is wrong with them. */
-export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }: Validation): Invalid | null {
+export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBody }: Validation): Invalid | null {
   if (call.deadline !== '') {
     call.deadlineMs = UNIX_MS_FORM.test(call.deadline) ? Number(call.deadline) : 0;
     if (call.deadlineMs === 0) return invalid('X-SVC-DEADLINE', 'format', call.deadline);
@@ -97,6 +101,10 @@ export function validate(call: Call, route: RouteSpec, { checkQuery, checkBody }
   if (route.bodyOptional && call.givenBody === null && call.bodyBytes.length === 0) {
     call.body = {};
   } else if (checkBody !== null) {
+    if (route.readUsual !== undefined && call.givenBody === null) {
+      call.usual = route.readUsual(call.bodyBytes);
+      if (call.usual !== null) return null;
+    }
     const parsed = call.givenBody === null ? parseStrictJson(call.bodyBytes) : { ok: true as const, ...call.givenBody };
     if (!parsed.ok) return parsed;
     const invalid = checkBody(parsed.value);

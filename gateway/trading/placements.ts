@@ -160,7 +160,7 @@ export class Placements {
     // An answer that is kept with an idempotency key is JSON.
     const sink = call.idempotencyHold === null ? terms.sink : null;
     if (reply.code === OK && sink !== null) okWritten(call, () => sink.accepted(views, reply, terms));
-    else if (reply.code === OK) task.placed(placedNow(views, reply, terms.body, isAmend));
+    else if (reply.code === OK) task.placed(placedNow(views, reply, terms, isAmend));
     else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
     else task.refused(refusalOf(reply, task.asset));
   }

@@ -16,8 +16,10 @@ import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Placed } from '../../queries/placed.ts';
+import type { OrderTerms } from '../../trading/orderTerms.ts';
 import { amendResponse, placementResponse, placementText } from '../../trading/placementResponse.ts';
 import { OrderTask, type Placements } from '../../trading/placements.ts';
+import { type UsualOrder, UsualPlacements } from '../../trading/usualPlacement.ts';
 import { HASH_PARAM, requireHash } from '../json/pathParams.ts';
 import { ORDER_ERRORS, REPLACE_ERRORS } from './orderErrors.ts';
 
@@ -67,19 +69,15 @@ const AMEND_ORDER = {
 } as const satisfies RouteSpec;
 
 export function placingRoutes(deps: PlacingDeps): Route[] {
-  return [
-    route(PLACE_ORDER, placeHandler(deps)),
-    route(REPLACE_ORDER, replaceHandler(deps)),
-    route(AMEND_ORDER, amendHandler(deps)),
-  ];
+  return [placeRoute(deps), route(REPLACE_ORDER, replaceHandler(deps)), route(AMEND_ORDER, amendHandler(deps))];
 }
 
 /** The only order of its call. */
 abstract class SingleTask<C extends AccountCall> extends OrderTask {
   readonly call: C;
 
-  constructor(call: C, body: PlacementBody) {
-    super(body);
+  constructor(call: C, order: PlacementBody | OrderTerms) {
+    super(order);
     this.call = call;
   }
 
@@ -90,7 +88,7 @@ abstract class SingleTask<C extends AccountCall> extends OrderTask {
 
 class PlaceTask extends SingleTask<AccountCall> {
   placed(placed: Placed): void {
-    ok(this.call, placementText(placed, this.body));
+    ok(this.call, placementText(placed, this.terms));
   }
 }
 
@@ -111,11 +109,14 @@ class AmendTask extends SingleTask<AccountCall> {
   }
 }
 
-function placeHandler({ placements }: PlacingDeps): Handler<typeof PLACE_ORDER> {
-  return (call) => {
-    const refusal = placements.tryPlace(new PlaceTask(call, call.body));
+function placeRoute({ placements }: PlacingDeps): Route {
+  const usual = new UsualPlacements();
+  const handler: Handler<typeof PLACE_ORDER> = (call) => {
+    const order = (call.usual as UsualOrder | null) ?? call.body;
+    const refusal = placements.tryPlace(new PlaceTask(call, order));
     if (refusal !== null) refuse(call, refusal);
   };
+  return route(PLACE_ORDER, handler, (body) => usual.read(body));
 }
 
 function replaceHandler({ placements }: PlacingDeps): Handler<typeof REPLACE_ORDER> {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
+import { JsonOrder } from '../../../../gateway/trading/orderTerms.ts';
 import {
   amendResponse,
   placedNow,
@@ -24,11 +25,11 @@ test('an amend says whether the order kept its time priority, and whether its pr
       [0, 1],
       [0, 0],
     ]) {
-      const placed = placedNow(rig.views, { ...reply, a: a!, b: b! }, body, true);
+      const placed = placedNow(rig.views, { ...reply, a: a!, b: b! }, new JsonOrder(body), true);
       const { time_priority, price_changed, price } = amendResponse(placed, body);
       seen.push([time_priority, price_changed, price]);
     }
-    seen.push(placedNow(rig.views, reply, body, false).replaced);
+    seen.push(placedNow(rig.views, reply, new JsonOrder(body), false).replaced);
   };
   rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
   rig.step();
@@ -48,7 +49,7 @@ test('the text of an answer is the JSON of its members, with and without tags an
   const fill = { tradeId: 'a trade', makerOrderId: 'an order', matchType: 1, lots: 5, ownTicks: 40 };
   let seen = 0;
   const handler = (reply: ShardReply): void => {
-    const resting = placedNow(rig.views, reply, amounts, false);
+    const resting = placedNow(rig.views, reply, new JsonOrder(amounts), false);
     const filled = {
       ...resting,
       status: ORDER_STATUS.FILLED,
@@ -59,12 +60,12 @@ test('the text of an answer is the JSON of its members, with and without tags an
     for (const placed of [resting, filled, cancelled]) {
       for (const tags of [{}, { client_order_id: 'mine-1' }, { order_group: 'g' }]) {
         const body = { ...amounts, ...tags };
-        assert.equal(placementText(placed, body), JSON.stringify(placementResponse(placed, body)));
+        assert.equal(placementText(placed, new JsonOrder(body)), JSON.stringify(placementResponse(placed, body)));
         seen++;
       }
     }
     const both = { ...amounts, client_order_id: 'mine-1', order_group: 'of "quotes"' };
-    assert.equal(placementText(resting, both), JSON.stringify(placementResponse(resting, both)));
+    assert.equal(placementText(resting, new JsonOrder(both)), JSON.stringify(placementResponse(resting, both)));
   };
   rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
   rig.step();

@@ -1,0 +1,331 @@
+/**
+ * The body of the usual placement, read in one pass from its bytes into the record of its command. The long way, which
+ * is JSON.parse, the schema and the encoder, makes twenty texts and an object of what is bytes in the end.
+ * Owner: the gateway thread. The record is used again: an order is encoded in the turn in which its body was read.
+ *
+ * Invariants:
+ *   USUAL-1  What is read here passes the long way too, and becomes the same command. Whatever would be refused there,
+ *            or only looks unusual, is left to it: so each refusal has one place.
+ *   USUAL-2  The record is that of the order which was read last.
+ */
+import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
+import { PLACEMENT, type PlacementBody } from '../../shared/api/orders.ts';
+import { assert } from '../../shared/base/assert.ts';
+import * as codes from '../../shared/base/codes.ts';
+import { ADDRESS_BYTES, bytesToUuid, tryParseUint256, UUID_BYTES } from '../../shared/base/hex.ts';
+import * as commands from '../../shared/wire/commands.ts';
+import { PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
+import { bodyOfRecord } from '../../shared/wire/entryBody.ts';
+import { writeSafe } from '../../shared/wire/record.ts';
+import type { Refusal } from '../http/refusal.ts';
+import type { Catalog, MarketEntry } from '../store/catalog.ts';
+import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
+import { endOfDigits, endOfText, isQuoted, readHex, readUuid, skipSpace, startsWith, UNUSUAL } from './jsonBytes.ts';
+import { refuseToken } from './orderRules.ts';
+import type { OrderTerms } from './orderTerms.ts';
+import { TokenBytes } from './tokenTexts.ts';
+
+const { PLACE } = commands.COMMAND;
+const { FOK, GTD } = codes.TIME_IN_FORCE;
+const CLIENT_ID = new RegExp(CLIENT_ORDER_ID_FORM);
+const SIGNATURE_BYTES = 65;
+const MAX_UINT32 = 0xffff_ffff;
+/** A number of so many digits is always an exact integer. */
+const SURE_DIGITS = 15;
+const MOST_AMOUNT_DIGITS = 16;
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const ZERO = 0x30;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Rare, and beside other rules: the long way has them. */
+const UNREAD: ReadonlySet<string> = new Set(['min_taker_net', 'order_group']);
+type Field = Exclude<keyof PlacementBody, 'min_taker_net' | 'order_group'>;
+const FIELDS = (Object.keys(PLACEMENT.properties) as Field[]).filter((name) => !UNREAD.has(name));
+const NAMES = FIELDS.map((name) => Buffer.from(name));
+const MUST_HAVE = PLACEMENT.required.reduce((bits, name) => bits | (1 << FIELDS.indexOf(name)), 0);
+const SIDES = codes.SIDE_NAMES.map((name) => Buffer.from(name));
+const TIMES_IN_FORCE = codes.TIME_IN_FORCE_NAMES.map((name) => Buffer.from(name));
+const SELF_TRADES = codes.SELF_TRADE_NAMES.map((name) => Buffer.from(name));
+const NO_ADDRESS = Buffer.from(`0x${'0'.repeat(2 * ADDRESS_BYTES)}`);
+const FLAGS = ['false', 'true'].map((word) => Buffer.from(word));
+
+/** The terms of one order; its numbers are its own, its words are those of the reader. */
+export class UsualOrder implements OrderTerms {
+  readonly sink = null;
+  readonly groupName = undefined;
+  readonly isExtended = false;
+  readonly at = 0;
+  readonly words: Uint32Array;
+  readonly bytes: Uint8Array;
+  readonly kind: number;
+  readonly makerAmount: number;
+  readonly takerAmount: number;
+  readonly clientId: string | undefined;
+  readonly #marketId: string;
+  readonly #tokenId: string;
+  readonly #reader: UsualPlacements;
+
+  constructor(reader: UsualPlacements, kind: number) {
+    this.#reader = reader;
+    this.words = reader.words;
+    this.bytes = reader.bytes;
+    this.kind = kind;
+    this.makerAmount = reader.makerAmount;
+    this.takerAmount = reader.takerAmount;
+    this.clientId = reader.clientId;
+    this.#marketId = reader.marketId;
+    this.#tokenId = reader.tokenId;
+  }
+
+  get side(): codes.Side {
+    return commands.kindSide(this.kind) as codes.Side;
+  }
+
+  get isImmediate(): boolean {
+    return commands.kindTimeInForce(this.kind) >= FOK;
+  }
+
+  get body(): PlacementBody {
+    this.#requireLast();
+    const body = bodyOfRecord(this, { marketId: this.#marketId, tokenId: this.#tokenId });
+    return this.clientId === undefined ? body : { ...body, client_order_id: this.clientId };
+  }
+
+  /** USUAL-1. */
+  refuseCombination(): null {
+    return null;
+  }
+
+  marketIn(catalog: Pick<Catalog, 'byId'>): MarketEntry | undefined {
+    return catalog.byId(this.#marketId);
+  }
+
+  refuseToken(market: MarketEntry): Refusal | null {
+    const isYes = commands.kindOutcome(this.kind) === codes.OUTCOME.YES;
+    if (this.#tokenId === (isYes ? market.yesTokenId : market.noTokenId)) return null;
+    return refuseToken(this.body, market);
+  }
+
+  encode(encoder: OrderEncoder, placer: Placer, extras: PlacementExtras | undefined, moreBits: number): Uint32Array {
+    this.#requireLast();
+    return encoder.encodeRecord(this, placer, extras, moreBits);
+  }
+
+  #requireLast(): void {
+    assert(this.#reader.last === this, 'USUAL-2: the record is still that of this order');
+  }
+}
+
+export class UsualPlacements {
+  readonly words = new Uint32Array(PLACE.BYTES / 4);
+  readonly bytes = new Uint8Array(this.words.buffer);
+  /** The order whose words these are. */
+  last: UsualOrder | null = null;
+  // Of the body at hand, and what its constructor takes over.
+  makerAmount = 0;
+  takerAmount = 0;
+  clientId: string | undefined;
+  tokenId = '';
+  marketId = '';
+  readonly #tokens = new TokenBytes();
+  readonly #market = new Uint8Array(UUID_BYTES);
+  readonly #marketBefore = new Uint8Array(UUID_BYTES);
+  /** By field: the one that came after it in the body before. A program writes its members in the same order. */
+  readonly #following = new Uint8Array(1 + FIELDS.length);
+  #kind = 0;
+  #hasExpiration = false;
+  /** Of the value that was read last. */
+  #value = 0;
+
+  /** @returns the terms of a placement that passes the schema and refuseCombination; null: take the long way. */
+  read(json: Buffer): UsualOrder | null {
+    this.last = null;
+    this.words.fill(0);
+    this.clientId = undefined;
+    this.#kind = 0;
+    this.#hasExpiration = false;
+    let at = skipSpace(json, 0);
+    if (json[at] !== OPEN_BRACE) return null;
+    let seen = 0;
+    let field = FIELDS.length;
+    do {
+      at = skipSpace(json, at + 1);
+      field = this.#fieldAt(json, at, field);
+      if (field < 0 || (seen & (1 << field)) !== 0) return null;
+      seen |= 1 << field;
+      at = skipSpace(json, at + NAMES[field].length + 2);
+      if (json[at] !== COLON) return null;
+      at = this.#readValue(FIELDS[field], json, skipSpace(json, at + 1));
+      if (at < 0) return null;
+      at = skipSpace(json, at);
+    } while (json[at] === COMMA);
+    if (json[at] !== CLOSE_BRACE || skipSpace(json, at + 1) !== json.length) return null;
+    return (seen & MUST_HAVE) === MUST_HAVE ? this.#order() : null;
+  }
+
+  #order(): UsualOrder | null {
+    const kind = this.#kind >>> 0;
+    const timeInForce = commands.kindTimeInForce(kind);
+    const isPostOnly = (commands.kindBits(kind) & commands.PLACE_BIT_POST_ONLY) !== 0;
+    if (timeInForce >= FOK ? isPostOnly : timeInForce === GTD && !this.#hasExpiration) return null;
+    this.words[PLACE.kind] = kind;
+    this.#nameMarket();
+    this.last = new UsualOrder(this, kind);
+    return this.last;
+  }
+
+  /** Orders often are for the market of the order before. */
+  #nameMarket(): void {
+    let differences = this.marketId === '' ? 1 : 0;
+    for (let i = 0; i < UUID_BYTES; i++) differences |= this.#market[i] ^ this.#marketBefore[i];
+    if (differences === 0) return;
+    this.#marketBefore.set(this.#market);
+    this.marketId = bytesToUuid(this.#market);
+  }
+
+  /** @returns the position after the value, or UNUSUAL. */
+  #readValue(field: Field, json: Buffer, at: number): number {
+    switch (field) {
+      case 'market_id':
+        return readUuid(json, at, this.#market);
+      case 'token_id':
+        return this.#readToken(json, at);
+      case 'maker':
+        return readHex(json, at, ADDRESS_BYTES, this.bytes, PLACE.makerAddress * 4);
+      case 'signer':
+        return readHex(json, at, ADDRESS_BYTES, this.bytes, PLACE.signerAddress * 4);
+      case 'taker':
+        return isQuoted(json, at, NO_ADDRESS) ? at + NO_ADDRESS.length + 2 : UNUSUAL;
+      case 'salt':
+        return this.#readSalt(json, at);
+      case 'nonce':
+        return json[at] === QUOTE
+          ? this.#readQuoted(json, at, SURE_DIGITS, PLACE.nonce)
+          : this.#readSafe(json, at, SURE_DIGITS, PLACE.nonce);
+      case 'expiration': {
+        const end = this.#readSafe(json, at, SURE_DIGITS, PLACE.expirationSec);
+        this.#hasExpiration = this.#value > 0;
+        return end;
+      }
+      case 'fee_rate_bps': {
+        const end = this.#readInteger(json, at, SURE_DIGITS);
+        this.words[PLACE.feeBps] = this.#value;
+        return this.#value <= MAX_UINT32 ? end : UNUSUAL;
+      }
+      case 'signature':
+        return readHex(json, at, SIGNATURE_BYTES, this.bytes, PLACE.signature * 4);
+      case 'outcome_index': {
+        const end = this.#readInteger(json, at, 1);
+        this.#kind |= commands.packKind(0, this.#value, 0, 0);
+        return this.#value <= codes.OUTCOME.NO ? end : UNUSUAL;
+      }
+      case 'side': {
+        const end = this.#readName(json, at, SIDES);
+        this.#kind |= commands.packKind(this.#value, 0, 0, 0);
+        return end;
+      }
+      case 'maker_amount': {
+        const end = this.#readAmount(json, at, PLACE.makerAmount);
+        this.makerAmount = this.#value;
+        return end;
+      }
+      case 'taker_amount': {
+        const end = this.#readAmount(json, at, PLACE.takerAmount);
+        this.takerAmount = this.#value;
+        return end;
+      }
+      case 'time_in_force': {
+        const end = this.#readName(json, at, TIMES_IN_FORCE);
+        this.#kind |= commands.packKind(0, 0, this.#value, 0);
+        return end;
+      }
+      case 'post_only': {
+        const end = this.#readFlag(json, at);
+        if (this.#value === 1) this.#kind |= commands.packKind(0, 0, 0, commands.PLACE_BIT_POST_ONLY);
+        return end;
+      }
+      case 'self_trade_prevention': {
+        const end = this.#readName(json, at, SELF_TRADES);
+        const bits = (this.#value << commands.PLACE_SELF_TRADE_SHIFT) | PLACE_BIT_SELF_TRADE;
+        this.#kind |= commands.packKind(0, 0, 0, bits);
+        return end;
+      }
+      case 'client_order_id':
+        return this.#readClientId(json, at);
+    }
+  }
+
+  /** @param before the field before it. @returns the field whose name is here, or UNUSUAL. */
+  #fieldAt(json: Buffer, at: number, before: number): number {
+    const likely = this.#following[before];
+    if (isQuoted(json, at, NAMES[likely])) return likely;
+    const field = NAMES.findIndex((name) => isQuoted(json, at, name));
+    if (field >= 0) this.#following[before] = field;
+    return field;
+  }
+
+  #readToken(json: Buffer, at: number): number {
+    const end = endOfDigits(json, at + 1);
+    if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
+    this.tokenId = json.toString('latin1', at + 1, end);
+    return this.#tokens.write(this.tokenId, this.bytes, PLACE.tokenId * 4) ? end + 1 : UNUSUAL;
+  }
+
+  #readSalt(json: Buffer, at: number): number {
+    const end = endOfDigits(json, at + 1);
+    if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
+    return tryParseUint256(json.toString('latin1', at + 1, end), this.bytes, PLACE.salt * 4) ? end + 1 : UNUSUAL;
+  }
+
+  #readClientId(json: Buffer, at: number): number {
+    const end = endOfText(json, at + 1);
+    if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
+    this.clientId = json.toString('latin1', at + 1, end);
+    return CLIENT_ID.test(this.clientId) ? end + 1 : UNUSUAL;
+  }
+
+  #readAmount(json: Buffer, at: number, word: number): number {
+    const end = this.#readQuoted(json, at, MOST_AMOUNT_DIGITS, word);
+    return this.#value >= 1 && this.#value <= codes.MAX_ORDER_AMOUNT ? end : UNUSUAL;
+  }
+
+  #readQuoted(json: Buffer, at: number, mostDigits: number, word: number): number {
+    if (json[at] !== QUOTE) return UNUSUAL;
+    const end = this.#readSafe(json, at + 1, mostDigits, word);
+    return end >= 0 && json[end] === QUOTE ? end + 1 : UNUSUAL;
+  }
+
+  #readSafe(json: Buffer, at: number, mostDigits: number, word: number): number {
+    const end = this.#readInteger(json, at, mostDigits);
+    writeSafe(this.words, word, this.#value);
+    return end;
+  }
+
+  /** Digits without a leading zero. */
+  #readInteger(json: Buffer, at: number, mostDigits: number): number {
+    const end = endOfDigits(json, at);
+    const isWellFormed = end > at && end - at <= mostDigits && (json[at] !== ZERO || end === at + 1);
+    this.#value = 0;
+    if (!isWellFormed) return UNUSUAL;
+    for (let index = at; index < end; index++) this.#value = this.#value * 10 + json[index] - ZERO;
+    return end;
+  }
+
+  /** One of these texts; its index is the value. */
+  #readName(json: Buffer, at: number, names: readonly Uint8Array[]): number {
+    for (let index = 0; index < names.length; index++) {
+      if (!isQuoted(json, at, names[index])) continue;
+      this.#value = index;
+      return at + names[index].length + 2;
+    }
+    return UNUSUAL;
+  }
+
+  #readFlag(json: Buffer, at: number): number {
+    this.#value = startsWith(json, at, FLAGS[1]) ? 1 : 0;
+    return startsWith(json, at, FLAGS[this.#value]) ? at + FLAGS[this.#value].length : UNUSUAL;
+  }
+}
