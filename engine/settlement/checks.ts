@@ -58,8 +58,13 @@ export class ChainChecks {
     return null;
   }
 
-  /** @returns why the funds of an exchange contract cannot move to this one now; null if they can */
-  async successorProblem(exchange: Hex, next: Hex): Promise<string | null> {
+  /**
+   * The contract of today gets what it is missing only while the factory names it, so that is said before the factory.
+   *
+   * @param missing what the contract of today has to know before
+   * @returns why the funds of an exchange contract cannot move to this one now; null if they can
+   */
+  async successorProblem(exchange: Hex, next: Hex, missing: () => string | null): Promise<string | null> {
     const problem = (await this.#wrongPart(next)) ?? (await this.#missingRight(next));
     if (problem !== null) return problem;
     const view = (at: Hex, abi: Abi, functionName: string) => this.#word(at, encodeFunctionData({ abi, functionName }));
@@ -71,6 +76,8 @@ export class ChainChecks {
     if (!(await names(exchange, EXCHANGE_ABI, 'successor', next))) {
       return 'the contract of today has not announced the new one (announceSuccessor)';
     }
+    const stillMissing = missing();
+    if (stillMissing !== null) return stillMissing;
     if (!(await names(this.#setup.marketFactory, FACTORY_ABI, 'exchange', next))) {
       return 'the market factory does not register its markets with the new contract (setExchange)';
     }

@@ -82,8 +82,8 @@ function handlersOf({ node, contracts, news, relay, refused, settlement, money, 
     ...marketHandlers(node, contracts, settlement),
     ...money,
     successorProblem: async ({ next }) => {
-      const problem = await checks.successorProblem(settlement.rotation.newest, next as Hex);
-      return { problem: problem ?? missingMarkets(settlement.marketsOnTheirWay()) };
+      const missing = () => missingMarkets(settlement.marketsOnTheirWay());
+      return { problem: await checks.successorProblem(settlement.rotation.newest, next as Hex, missing) };
     },
     acknowledge: ({ news: number }) => {
       news.acknowledge(number);

@@ -105,17 +105,18 @@ class RandomExchange extends FollowedExchange {
     const next = await deployExchange(client, ROLES, delays, others, before);
     const operatorRole = await chain.call('exchange', 'OPERATOR_ROLE', []);
     const as = (name: string, args: unknown[]) => send(client, ROLES.admin, next, 'Exchange', name, args);
-    const problem = () => this.#checks.successorProblem(before, next);
+    const problem = (missing: string | null = null) => this.#checks.successorProblem(before, next, () => missing);
     assert.match((await problem())!, /does not have OPERATOR_ROLE/);
     await as('grantRole', [operatorRole, this.operator.address]);
     assert.match((await problem())!, /has not announced/);
     await chain.exchange(ROLES.admin, 'announceSuccessor', [next]);
     assert.match((await problem())!, /setExchange/);
+    assert.equal(await problem('a market'), 'a market', 'before the factory is turned');
     await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'setExchange', [next]);
     assert.match((await problem())!, /the funds may move from second/);
     await chain.pass(2n * EXIT_DELAY);
     assert.equal(await problem(), null);
-    assert.match((await this.#checks.successorProblem(next, before))!, /predecessor/);
+    assert.match((await this.#checks.successorProblem(next, before, () => null))!, /predecessor/);
     this.engine.contracts(CHAIN_ID, hexToBytes(next));
     Object.assign(contracts, { exchange: next });
   }
