@@ -17,10 +17,11 @@ import type {
   HandOverAnswer,
   HandOverQuestion,
   HandOverStatus,
+  LogFacts,
   MemberStatus,
 } from '../../shared/wire/clusterStatus.ts';
 import { shutOut } from './formatsOfMember.ts';
-import type { Lease, LogFacts, ReplicatedLog } from './log.ts';
+import type { Lease, ReplicatedLog } from './log.ts';
 
 /** A member reports each second. */
 const ANSWERS_WITHIN_MS = 3000;

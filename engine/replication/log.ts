@@ -11,7 +11,7 @@
  *   CLUSTERLOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
  */
 
-import type { DatabaseStatus, HandOverStatus, LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
+import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 import type { LeaderOf, StreamEnd } from '../../shared/wire/threads.ts';
 
@@ -80,29 +80,6 @@ export type ReplicatedLog = {
 
 /** The lead of an epoch goes to a member; forced: although the leader goes on. */
 export type AskedHandOver = { readonly epoch: number; readonly to: string; readonly isForced: boolean };
-
-/** For the status. */
-export type LogFacts = {
-  readonly start: number;
-  readonly end: number;
-  readonly logBytes: number;
-  readonly members: readonly MemberStatus[];
-  /** The hand-over of the present lead; null where none was asked for. */
-  readonly handOver: HandOverStatus | null;
-  readonly database: DatabaseStatus | null;
-  readonly formats: LeadFormats;
-};
-
-/** Before the log was read. */
-export const NO_FACTS: LogFacts = {
-  start: 0,
-  end: 0,
-  logBytes: 0,
-  members: [],
-  handOver: null,
-  database: null,
-  formats: { formats: '', raised: '' },
-};
 
 /** This process may not take part in the cluster: another attempt would end the same way. */
 export class NotAMemberError extends Error {

@@ -15,6 +15,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { KnownFormats } from '../../shared/base/formats.ts';
+import { type LogFacts, NO_FACTS } from '../../shared/wire/clusterStatus.ts';
 import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import { type LogRow, type NewRow, Replication } from '../../shared/wire/replication.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
@@ -31,7 +32,7 @@ import { FormerLead, RENEW_MS } from './formerLead.ts';
 import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { LastRow } from './lastRow.ts';
-import { JoinAnewError, type Lease, type LogFacts, NO_FACTS, NotAMemberError, type ReplicatedLog } from './log.ts';
+import { JoinAnewError, type Lease, NotAMemberError, type ReplicatedLog } from './log.ts';
 import { leadToTake } from './nextLead.ts';
 import type { Outboxes } from './outboxes.ts';
 import type { OwnFiles } from './ownFiles.ts';

@@ -22,7 +22,13 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import { type KnownFormats, knownText, newestOf, numbersText } from '../../shared/base/formats.ts';
-import type { DatabaseStandby, HandOverStatus, LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
+import type {
+  DatabaseStandby,
+  HandOverStatus,
+  LeadFormats,
+  LogFacts,
+  MemberStatus,
+} from '../../shared/wire/clusterStatus.ts';
 import { LEASE_MS, type LogRow, type NewRow } from '../../shared/wire/replication.ts';
 import type { StreamEnd } from '../../shared/wire/threads.ts';
 import type { Statement } from './command.ts';
@@ -31,7 +37,6 @@ import { requireReadable } from './formatsOfMember.ts';
 import {
   type AskedHandOver,
   type Lease,
-  type LogFacts,
   NotAMemberError,
   type ReplicatedLog,
   type Resolved,

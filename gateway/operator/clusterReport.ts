@@ -5,7 +5,7 @@
  */
 import type { ClusterState } from '../../shared/api/cluster.ts';
 import { highest, knownIn, newestOf, numbersIn } from '../../shared/base/formats.ts';
-import type { DatabaseStatus, LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
+import { type DatabaseStatus, type LeadFormats, type MemberStatus, NO_FACTS } from '../../shared/wire/clusterStatus.ts';
 import type { ReplicationStatus } from '../../shared/wire/threads.ts';
 import type { MemberRole } from '../cluster/memberRole.ts';
 
@@ -15,14 +15,8 @@ type Reported = Pick<MemberRole, 'name' | 'epoch' | 'staleMs' | 'status'>;
 const ANSWERS_WITHIN_MS = 10_000;
 /** Before the replication thread has reported. */
 const NOTHING_KNOWN: ReplicationStatus = {
+  ...NO_FACTS,
   leader: null,
-  start: 0,
-  end: 0,
-  logBytes: 0,
-  members: [],
-  handOver: null,
-  database: null,
-  formats: { formats: '', raised: '' },
   waitingRows: 0,
   waitingBytes: 0,
   oldestWaitMs: 0,

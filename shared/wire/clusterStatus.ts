@@ -46,6 +46,32 @@ export type HandOverStatus = {
   readonly isAccepted: boolean;
 };
 
+/** The log of a cluster, as it was when it was last asked. */
+export type LogFacts = {
+  /** Its last position, and its oldest row that was not trimmed. */
+  readonly end: number;
+  readonly start: number;
+  /** The room that it takes in the database. */
+  readonly logBytes: number;
+  readonly members: readonly MemberStatus[];
+  /** The hand-over of the present lead that an operator has asked for, or null. */
+  readonly handOver: HandOverStatus | null;
+  /** Null before the database was asked. */
+  readonly database: DatabaseStatus | null;
+  readonly formats: LeadFormats;
+};
+
+/** Before it was asked. */
+export const NO_FACTS: LogFacts = {
+  end: 0,
+  start: 0,
+  logBytes: 0,
+  members: [],
+  handOver: null,
+  database: null,
+  formats: { formats: '', raised: '' },
+};
+
 /** Null: to the standby that has followed furthest. */
 export type HandOverQuestion = { readonly id: number; readonly to: string | null };
 /** `isDone`: it leads already. */

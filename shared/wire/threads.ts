@@ -2,14 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
-import type {
-  DatabaseStatus,
-  HandOverAnswer,
-  HandOverQuestion,
-  HandOverStatus,
-  LeadFormats,
-  MemberStatus,
-} from './clusterStatus.ts';
+import type { HandOverAnswer, HandOverQuestion, LogFacts } from './clusterStatus.ts';
 import type { ControlCopy, DirectoryToPrepare } from './joining.ts';
 import type { LogRow } from './replication.ts';
 
@@ -274,19 +267,8 @@ export type ReplicationOptions = {
 /** The leader of a cluster as its lease names it. */
 export type LeaderOf = { readonly holder: string; readonly address: string; readonly epoch: number };
 
-export type ReplicationStatus = {
+export type ReplicationStatus = LogFacts & {
   readonly leader: LeaderOf | null;
-  /** The last position of the log, and its oldest row that was not trimmed. */
-  readonly end: number;
-  readonly start: number;
-  /** The room that the log takes in the database. */
-  readonly logBytes: number;
-  readonly members: readonly MemberStatus[];
-  /** The hand-over of the present lead that an operator has asked for, or null. */
-  readonly handOver: HandOverStatus | null;
-  /** Null before the database was asked. */
-  readonly database: DatabaseStatus | null;
-  readonly formats: LeadFormats;
   /** Rows and bytes that wait to be held, and the age of the oldest of them. */
   readonly waitingRows: number;
   readonly waitingBytes: number;

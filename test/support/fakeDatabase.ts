@@ -11,8 +11,8 @@
  *   FAKEDATABASE-2  Of two statements that lock the same, the second runs when the first is visible, or gone.
  */
 import assert from 'node:assert/strict';
-import type { Lease, LogFacts, RowName } from '../../engine/replication/log.ts';
-import type { LeadFormats } from '../../shared/wire/clusterStatus.ts';
+import type { Lease, RowName } from '../../engine/replication/log.ts';
+import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 
 const LEASE_MS = 2000;

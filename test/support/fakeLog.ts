@@ -3,9 +3,9 @@
  * arrives, runs and is answered one step at a time, in order on each connection; a connection may be lost at any
  * moment, and then what was sent on it may still run, much later, and no one gets the answers.
  */
-import type { Lease, LogFacts, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
+import type { Lease, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
 import { FORMATS, type KnownFormats, knownText } from '../../shared/base/formats.ts';
-import type { LeadFormats } from '../../shared/wire/clusterStatus.ts';
+import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 import type { StreamEnd } from '../../shared/wire/threads.ts';
 import { BLOCKED, type FakeDatabase, type Ran } from './fakeDatabase.ts';
