@@ -54,21 +54,23 @@ async function measure(scope: Parameters<typeof openLog>[0], url: string, bytes:
       epoch,
       end,
       onHeld: (held) => {
+        const heldMs = performance.now();
         for (const row of held) {
-          waits.record((performance.now() - startedMs.get(row.sequence)!) * 1e6);
+          waits.record((heldMs - startedMs.get(row.sequence)!) * 1e6);
           startedMs.delete(row.sequence);
-          if (performance.now() < endMs) add();
         }
+        if (heldMs < endMs) add(held.length);
         if (startedMs.size === 0) resolve();
       },
       onLost: (reason) => reject(new Error(reason)),
       onProblem: (problem) => problem !== null && reject(new Error(problem)),
     });
-    function add(): void {
-      startedMs.set(++sequence, performance.now());
-      shipper.add(newRow(0, sequence, bytes));
+    function add(count: number): void {
+      const rows = Array.from({ length: count }, () => newRow(0, ++sequence, bytes));
+      for (const row of rows) startedMs.set(row.sequence, performance.now());
+      shipper.add(rows);
     }
-    for (let i = 0; i < underway; i++) add();
+    add(underway);
   });
   return {
     what: `${bytes / 1000} KB, ${underway} underway`,

@@ -317,7 +317,7 @@ export class Member {
   #ship(): void {
     const shipper = this.#shipper;
     if (shipper === null || this.#isEnded) return;
-    for (const row of this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes)) shipper.add(row);
+    shipper.add(this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes));
   }
 
   #held(rows: readonly NewRow[], position: number): void {

@@ -55,7 +55,6 @@ export class Shipper {
   #isInDoubt = false;
   #isResolving = false;
   #isEnded = false;
-  #isQueued = false;
 
   constructor(options: ShipperOptions) {
     this.#options = options;
@@ -77,16 +76,14 @@ export class Shipper {
     return first === undefined ? 0 : this.#options.timing.nowMs() - first.addedMs;
   }
 
-  add(row: NewRow): void {
-    this.#waiting.push({ ...row, addedMs: this.#options.timing.nowMs() });
-    this.waitingBytes += row.bytes.length;
-    if (this.#isQueued) return;
-    // The rows of one turn share an append.
-    this.#isQueued = true;
-    queueMicrotask(() => {
-      this.#isQueued = false;
-      this.#send();
-    });
+  /** Those that are added together share an append. */
+  add(rows: readonly NewRow[]): void {
+    const addedMs = this.#options.timing.nowMs();
+    for (const row of rows) {
+      this.#waiting.push({ ...row, addedMs });
+      this.waitingBytes += row.bytes.length;
+    }
+    this.#send();
   }
 
   /** A statement beside the appends has failed: their outcome may be unknown as well. */

@@ -267,8 +267,10 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'a row counts as held when it is sent',
     file: 'engine/replication/member.ts',
-    search: 'shipper.add(row);',
-    replace: '{\n      shipper.add(row);\n      this.#hold(row.stream, row.sequence);\n    }',
+    search: 'shipper.add(this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes));',
+    replace:
+      'const rows = this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes);\n    shipper.add(rows);\n' +
+      '    for (const { stream, sequence } of rows) this.#hold(stream, sequence);',
     caughtBy: MEMBER,
   },
   {

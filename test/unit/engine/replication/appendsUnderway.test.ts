@@ -27,9 +27,13 @@ function pausedLog() {
     onProblem: (problem) => assert.equal(problem, null),
   });
   let sequence = 0;
-  const add = (lengthBytes: number): Promise<void> => {
-    const row: NewRow = { stream: 0, sequence: ++sequence, bytes: new Uint8Array(lengthBytes) };
-    shipper.add(row);
+  const add = (...lengthsBytes: readonly number[]): Promise<void> => {
+    const rows: NewRow[] = lengthsBytes.map((length) => ({
+      stream: 0,
+      sequence: ++sequence,
+      bytes: new Uint8Array(length),
+    }));
+    shipper.add(rows);
     return turn();
   };
   return { appends, held, add };
@@ -38,6 +42,15 @@ function pausedLog() {
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+test('rows that are added together are one append, at once', () => {
+  const { appends, add } = pausedLog();
+  void add(100, 100, 100);
+  assert.deepEqual(
+    appends.map(({ sequences }) => sequences),
+    [[1, 2, 3]],
+  );
+});
 
 test('rows that come while an append is underway share the next one', async () => {
   const { appends, held, add } = pausedLog();

@@ -55,7 +55,7 @@ class Rig {
   }
 
   add(...sequences: readonly number[]): void {
-    for (const sequence of sequences) this.shipper.add(newRow(0, sequence));
+    this.shipper.add(sequences.map((sequence) => newRow(0, sequence)));
   }
 
   get heldSequences(): readonly number[] {
@@ -151,11 +151,11 @@ test('SHIPPER-3: nothing is appended after an unknown outcome before the log was
     onLost: assert.fail,
     onProblem: () => {},
   });
-  shipper.add(newRow(0, 1));
+  shipper.add([newRow(0, 1)]);
   await promisesKept();
   answers.shift()!();
   await promisesKept();
-  shipper.add(newRow(0, 2));
+  shipper.add([newRow(0, 2)]);
   await promisesKept();
   assert.deepEqual(calls, ['append after 0', 'resolve after 0']);
   answers.shift()!();
@@ -216,7 +216,7 @@ test('SHIPPER-4: a row that another epoch has added in the same place is another
     onLost: (reason) => lost.push(reason),
     onProblem: () => {},
   });
-  shipper.add(newRow(0, 1));
+  shipper.add([newRow(0, 1)]);
   await promisesKept();
   assert.deepEqual(lost, ['the log has another row at position 1 than this process has sent']);
 });
