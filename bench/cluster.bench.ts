@@ -5,6 +5,10 @@
  * trip that an answer has to wait for. Then leaders are killed, and the time counts to the first order that the standby
  * accepts.
  *
+ * The full rate is that of so many orders in flight that more of them make none cheaper. An append takes about the same
+ * of the processors however many orders share it, and of fewer in flight fewer do: what that costs is in rows of their
+ * own, without a goal.
+ *
  * Everything shares the processors and the disk: exchanges, client and three servers of PostgreSQL. On machines of
  * their own the log takes nothing from the exchange. So a moderate pace is one at which the processors are mostly idle
  * by what an order takes that comes alone. A share of the full rate is none: that rate is reached only because many
@@ -20,8 +24,12 @@ import type { ClusterLoadOptions, ClusterRound, JournalName, JournalRound } from
 import { MEASURED_SERVER, makeTarget, runClient } from './loadTarget.ts';
 import type { Noise } from './noise.ts';
 import { atLeast, atMost, type Goal, median, quietest, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+import type { Wait } from './turns.ts';
 
 const ROUNDS = 4;
+/** An order takes no less of the processors where more of them are in flight (data/docs/measurements.md). */
+const FULL_CONNECTIONS = 256;
+const FEW_CONNECTIONS = 64;
 const TAKEOVERS = 10;
 const TAKEOVERS_FULL = 50;
 /** Orders before each kill, so that a leader dies in the middle of its work. */
@@ -62,6 +70,7 @@ async function compare(scope: Scope): Promise<ClusterRound[]> {
     targets: { sqlite: await makeTarget(server), postgres: await makeTarget(cluster) },
     logUrl: await postgres.database(),
     rounds: ROUNDS,
+    connections: { full: FULL_CONNECTIONS, few: FEW_CONNECTIONS },
     pids: [process.pid, server.pid!, cluster.leader.pid!, ...postgres.pids()],
   });
   for (const exchange of [server, cluster]) {
@@ -126,8 +135,8 @@ function goalsOf(rounds: readonly ClusterRound[], { waitsMs }: Takeovers): Goal[
 
 function rowsOf(number: number, { journals, pacePerSecond, busyPerSecond, roundTrip }: ClusterRound): Row[] {
   const of = (name: JournalName): Row[] => {
-    const { full, paced, busy, single } = journals[name];
-    const row = (what: string, { p50Us, p99Us, processorUs, noise }: typeof single, perSecond: number): Row => ({
+    const { full, few, paced, busy, single } = journals[name];
+    const row = (what: string, { p50Us, p99Us, processorUs, noise }: Wait, perSecond: number): Row => ({
       what: `${number}, JOURNAL=${name}, ${what}`,
       'per second': perSecond,
       'p50 us': p50Us,
@@ -137,10 +146,11 @@ function rowsOf(number: number, { journals, pacePerSecond, busyPerSecond, roundT
       [STOLEN]: noise.stolen,
     });
     return [
-      row('all at once', full, full.perSecond),
+      row(`${FULL_CONNECTIONS} at once`, full, full.perSecond),
+      row(`${FEW_CONNECTIONS} at once`, few, few.perSecond),
       row('paced', paced, pacePerSecond),
       row('paced at a share of the full rate', busy, busyPerSecond),
-      row('one by one', single, 1e6 / single.p50Us),
+      row('one by one', single, single.perSecond),
     ];
   };
   return [
@@ -148,7 +158,7 @@ function rowsOf(number: number, { journals, pacePerSecond, busyPerSecond, roundT
     ...of('postgres'),
     {
       what: `${number}, appends to the log, one by one`,
-      'per second': 1e6 / roundTrip.p50Us,
+      'per second': roundTrip.perSecond,
       'p50 us': roundTrip.p50Us,
       'p99 us': roundTrip.p99Us,
       'processor us': roundTrip.processorUs,

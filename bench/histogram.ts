@@ -27,6 +27,12 @@ export class Histogram {
     if (value > this.maxNs) this.maxNs = value;
   }
 
+  add(other: Histogram): void {
+    for (const [bucket, count] of other.#counts.entries()) this.#counts[bucket] += count;
+    this.count += other.count;
+    this.maxNs = Math.max(this.maxNs, other.maxNs);
+  }
+
   /** The duration that a share (0 … 1) of the samples does not exceed. */
   quantileNs(share: number): number {
     const wanted = Math.max(1, Math.ceil(share * this.count));
