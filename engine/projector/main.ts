@@ -70,13 +70,14 @@ function isAnyTrimmed({ journalPaths, keys }: Keyed<ProjectorOptions>): boolean 
 }
 
 function isTrimmed(path: string, key: ShardKey): boolean {
-  const reader = new JournalReader(path, key);
+  let reader: JournalReader | undefined;
   try {
+    reader = new JournalReader(path, key);
     return reader.facts().firstSequence > 1;
   } catch {
-    // A file that its shard is just making. One that cannot be read stops its shard.
+    // A file that its shard is just making has no tables yet. One that cannot be read stops its shard.
     return false;
   } finally {
-    reader.close();
+    reader?.close();
   }
 }

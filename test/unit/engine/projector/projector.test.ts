@@ -14,7 +14,7 @@ import { bytesToUuid } from '../../../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
 import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
 import { NOT_KNOWN, Progress } from '../../../../shared/wire/progress.ts';
-import type { ProjectorOptions } from '../../../../shared/wire/threads.ts';
+import type { ProjectorOptions, ProjectorPort } from '../../../../shared/wire/threads.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { TEST_KEY, TEST_SECRET } from '../../../support/journalKey.ts';
 import { JournalScript } from '../../../support/records.ts';
@@ -563,10 +563,7 @@ describe('the projector', () => {
       writeFileSync(exchange.options.readDbPath, 'the old file');
       const { port1: gatewayPort, port2: catalogPort } = new MessageChannel();
       const question = once(gatewayPort, 'message');
-      const worker = new Worker(new URL('../../../../engine/projector/main.ts', import.meta.url), {
-        workerData: { ...exchange.options, keys: undefined, journalKey: TEST_SECRET, catalogPort, makesAnew: true },
-        transferList: [catalogPort],
-      });
+      const worker = startThread(exchange.options, { catalogPort, makesAnew: true });
       const failed = new Promise<never>((_, reject) => worker.once('error', reject));
       exchange.commit();
       assert.equal(await Promise.race([exchange.progress.awaitProjected(0, 1, 30_000), failed]), true);
@@ -582,5 +579,31 @@ describe('the projector', () => {
       assert.equal(exchange.read('SELECT * FROM orders').length, 4);
       assert.equal(readFileSync(`${exchange.options.readDbPath}.damaged`, 'utf8'), 'the old file');
     });
+
+    it('begins as a thread while a shard has made the file of its journal and nothing in it', async () => {
+      const folder = temporaryDirectory();
+      const journalPath = join(folder, 'journal.db');
+      writeFileSync(journalPath, '');
+      const { port1: gatewayPort, port2: catalogPort } = new MessageChannel();
+      const question = once(gatewayPort, 'message');
+      const options = {
+        journalPaths: [journalPath],
+        readDbPath: join(folder, 'read.db'),
+        progress: Progress.create(1),
+      };
+      const worker = startThread(options, { catalogPort, makesAnew: false });
+      const failed = new Promise<never>((_, reject) => worker.once('error', reject));
+      assert.deepEqual(await Promise.race([question, failed]), [{ after: 0 }]);
+      await worker.terminate();
+      gatewayPort.close();
+    });
   });
 });
+
+function startThread(options: Omit<ProjectorOptions, 'journalKey'>, port: ProjectorPort): Worker {
+  const { journalPaths, readDbPath, progress } = options;
+  return new Worker(new URL('../../../../engine/projector/main.ts', import.meta.url), {
+    workerData: { journalPaths, readDbPath, progress, journalKey: TEST_SECRET, ...port },
+    transferList: [port.catalogPort],
+  });
+}
