@@ -96,6 +96,8 @@ export class QueryPool {
   readonly #waitMs: number;
   readonly #queue = new FairQueue(MAX_THREADS);
   readonly #pool: Piscina;
+  /** Settled when the exchange's own queries so far have ended. */
+  #lastOwn: Promise<unknown> = Promise.resolve();
 
   constructor(options: QueryPoolOptions) {
     this.#progress = new Progress(options.progress);
@@ -212,23 +214,23 @@ export class QueryPool {
 
   /** The keys of the read model from a moment on, a page at a time. The query does not wait for the projector. */
   journaledKeys(sinceMs: number, after: number): Promise<KeyPage> {
-    return this.#run('journaledKeys', { sinceMs, after });
+    return this.#runOwn('journaledKeys', { sinceMs, after });
   }
 
   /** Volumes of all markets; null before the projector has started. */
   async marketVolumes(): Promise<MarketVolumes | null> {
-    return this.#hasStarted() ? this.#run('marketVolumes', undefined) : null;
+    return this.#hasStarted() ? this.#runOwn('marketVolumes', undefined) : null;
   }
 
   /** By market; null before the projector has started. */
   async volumesBetween(window: WindowTask): Promise<BigInt64Array | null> {
-    return this.#hasStarted() ? this.#run('volumesBetween', window) : null;
+    return this.#hasStarted() ? this.#runOwn('volumesBetween', window) : null;
   }
 
   /** Waits for the projector as a query does; null when it does not get there in time. */
   async privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null> {
     const isThere = await this.#progress.awaitProjected(shard, through, this.#waitMs);
-    return isThere ? this.#run('privateTail', { shard, from, through }) : null;
+    return isThere ? this.#runOwn('privateTail', { shard, from, through }) : null;
   }
 
   /**
@@ -291,6 +293,16 @@ export class QueryPool {
   ): Promise<QueryResult<ReturnType<F>>> {
     const turn = this.#queue.run<ReturnType<F>>(account, () => this.#run(name, task));
     return turn === null ? BUSY : answered(turn);
+  }
+
+  /**
+   * A query of the exchange itself, which many parts have at a start. They come one after the other: together they keep
+   * one thread from accounts at most, and a start does not need the second.
+   */
+  #runOwn<T>(name: string, task: unknown): Promise<T> {
+    const result = this.#lastOwn.then(() => this.#run<T>(name, task));
+    this.#lastOwn = result.catch(() => {});
+    return result;
   }
 
   /** Has a thread run a query. If the file turns out to be damaged, the projector makes it anew. */
