@@ -7,8 +7,8 @@ import { fileScope } from '../support/fileScope.ts';
 import { type Answer, startServer, type TestServer } from '../support/server.ts';
 import { assertRefused, makeTrader, type Trader } from '../support/traders.ts';
 
-const direct = await startServer(fileScope);
-const proxied = await startServer(fileScope, { TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' });
+const direct = await startServer(fileScope, { SHARDS: '1' });
+const proxied = await startServer(fileScope, { SHARDS: '1', TRUST_PROXY: '127.0.0.1, 10.0.0.0/8' });
 const BLOCKED = [403, 'FORBIDDEN', 'this address is not allowed for the API key'] as const;
 
 async function traderWith(server: TestServer, allowedIps: string[], scopes: 'read:account'[] = ['read:account']) {

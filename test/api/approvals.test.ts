@@ -8,7 +8,7 @@ import { type Answer, type Json, startServer } from '../support/server.ts';
 import { assertBalanced } from '../support/traders.ts';
 
 const ABOVE_MICRO = 1_000_000;
-const SETTINGS = { APPROVAL_ABOVE_MICRO: String(ABOVE_MICRO) };
+const SETTINGS = { SHARDS: '1', APPROVAL_ABOVE_MICRO: String(ABOVE_MICRO) };
 const MARKET = {
   title: 'Rain?',
   description: 'Yes if so.',

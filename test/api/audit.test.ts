@@ -13,7 +13,7 @@ import { startServer } from '../support/server.ts';
 
 const ADMIN = fileURLToPath(new URL('../../engine/admin/main.ts', import.meta.url));
 
-const server = await startServer(fileScope);
+const server = await startServer(fileScope, { SHARDS: '1' });
 
 /** Every record that fits, the newest first, page by page. */
 async function recordsOf(query: AuditQuery = {}): Promise<AuditRecord[]> {

@@ -8,7 +8,7 @@ import { Pmx } from '../support/pmx.ts';
 import { startServer } from '../support/server.ts';
 import { makeWallet } from '../support/wallet.ts';
 
-const server = await startServer(fileScope, { APPROVAL_ABOVE_MICRO: '50000000' });
+const server = await startServer(fileScope, { SHARDS: '1', APPROVAL_ABOVE_MICRO: '50000000' });
 const { baseUrl } = server;
 const admin = new Pmx({ BASE_URL: baseUrl, ADMIN_TOKEN: server.adminToken });
 const NOBODY = '00000000-0000-4000-8000-000000000000';

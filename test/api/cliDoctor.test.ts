@@ -20,7 +20,7 @@ import { type Json, startServer } from '../support/server.ts';
 import { makeMarket } from '../support/traders.ts';
 import { makeWallet } from '../support/wallet.ts';
 
-const server = await startServer(fileScope);
+const server = await startServer(fileScope, { SHARDS: '1' });
 const { baseUrl } = server;
 const PMX = fileURLToPath(new URL('../../shared/client/cli/pmx.mjs', import.meta.url));
 const EVERYTHING: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'stream:user', 'manage:account'];

@@ -12,7 +12,7 @@ import { makeCertificate } from '../support/certificate.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
-import { startServer, type TestServer } from '../support/server.ts';
+import { sharedServer, startServer, type TestServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
 
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -22,11 +22,12 @@ function portOf(server: TestServer): number {
 }
 
 /** For the tests that need no setting of their own. */
-const plainServer = await startServer(fileScope);
+const plainServer = await sharedServer();
 
 const ORIGIN = 'https://app.example.org';
 /** With settings that do not meet; the connections are counted first. */
 const setServer = await startServer(fileScope, {
+  SHARDS: '1',
   MAX_CONNECTIONS: '20',
   CORS_ORIGINS: `${ORIGIN}, http://localhost:3000`,
 });
@@ -68,6 +69,7 @@ describe('TLS_CERT, TLS_KEY and ADMIN_TOKEN_FILE', async () => {
   const server = await startServer(
     { after },
     {
+      SHARDS: '1',
       PORT: String(await freePort()),
       TLS_CERT: cert,
       TLS_KEY: key,
@@ -162,7 +164,7 @@ test('MAX_CONNECTIONS: one more is closed at once, those there go on, and one th
 });
 
 test('NEW_CONNECTIONS_PER_IP: an address that opens more is turned away, and told of by the metrics', async (t) => {
-  const server = await startServer(t, { RATE_LIMITS: 'on', NEW_CONNECTIONS_PER_IP: '5' });
+  const server = await startServer(t, { SHARDS: '1', RATE_LIMITS: 'on', NEW_CONNECTIONS_PER_IP: '5' });
   const sockets = await Promise.all(Array.from({ length: 5 }, () => open(server, t)));
   for (const socket of sockets) assert.equal(await answerTo(socket, HEALTH), 'HTTP/1.1 200 OK');
   assert.equal(await answerTo(await open(server, t), HEALTH), null);

@@ -17,7 +17,7 @@ const companyWallet = makeWallet();
 const COMPANY = companyWallet.address.toLowerCase();
 
 const provider = await DealServer.start(fileScope, COMPANY);
-const environment = { ...provider.environment, FIAT_BLOCK_MS: '20' };
+const environment = { ...provider.environment, SHARDS: '1', FIAT_BLOCK_MS: '20' };
 const server = await startServer(fileScope, environment);
 const company = (await signIn(server, companyWallet)).body;
 await server.admin.deposit(company.user.id, { amount_usdc_micro: '500000000' });

@@ -155,7 +155,7 @@ test('a key that was revoked is refused by every thread', async (t) => {
 });
 
 test('limits of keys and of addresses are one limit for all threads', async (t) => {
-  const limited = await startServer(t, { GATEWAYS: '3', RATE_LIMITS: 'on' });
+  const limited = await startServer(t, { SHARDS: '1', GATEWAYS: '3', RATE_LIMITS: 'on' });
   const own = await makeMarket(limited);
   const trader = await makeTrader(limited);
   const { key_id: keyId, ...key } = await limited.admin.createApiKey(trader.userId, {

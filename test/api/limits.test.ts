@@ -8,7 +8,7 @@ import { StreamClient } from '../support/streamClient.ts';
 import { assertRefused, makeMarket, makeTrader, type TraderOptions } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
-const server = await startServer(fileScope, { RATE_LIMITS: 'on' });
+const server = await startServer(fileScope, { SHARDS: '1', RATE_LIMITS: 'on' });
 const SCOPES: TraderOptions['scopes'] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
 const UNLISTED = '30/60';
 

@@ -158,7 +158,7 @@ describe('a start that cannot succeed', () => {
 });
 
 describe('the demo', async () => {
-  const server = await startServer({ after }, { DEMO: 'on' });
+  const server = await startServer({ after }, { SHARDS: '1', DEMO: 'on' });
 
   test('fills a new directory with markets, books and two accounts that can trade at once', async () => {
     const client = new ExchangeClient({ baseUrl: server.baseUrl });

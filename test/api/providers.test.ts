@@ -13,6 +13,7 @@ const signer = await makePrivySigner('first');
 const privy = await startProvider(fileScope, jwksAnswer(signer));
 const house = await startProvider(fileScope, (_request, response) => response.writeHead(404).end());
 const server = await startServer(fileScope, {
+  SHARDS: '1',
   PRIVY_APP_ID: PRIVY_APP,
   PRIVY_JWKS_URL: `${privy.url}/jwks.json`,
   OIDC_HOUSE_ISSUER: house.url,

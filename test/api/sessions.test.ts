@@ -12,7 +12,7 @@ import { assertRefused, deposit, makeMarket, makeTrader, Trader } from '../suppo
 import { bearer, makeWallet, offeredMessage, signIn } from '../support/wallet.ts';
 
 const PAGE = 'https://app.example';
-const server = await startServer(fileScope, { CORS_ORIGINS: PAGE });
+const server = await startServer(fileScope, { SHARDS: '1', CORS_ORIGINS: PAGE });
 const FROM_PAGE = { 'sec-fetch-site': 'same-origin' };
 
 const get = (path: string, session: Json): Promise<Answer> => server.request('GET', path, undefined, bearer(session));

@@ -140,7 +140,7 @@ describe('a server whose counters are in Redis', options, () => {
 
   test('refuses what is limited while Redis hangs, and still cancels', async (t) => {
     const redis = await startRedis(t);
-    const server = await startServer(t, { RATE_LIMITS: 'on', REDIS_URL: redis.url });
+    const server = await startServer(t, { SHARDS: '1', RATE_LIMITS: 'on', REDIS_URL: redis.url });
     const market = await makeMarket(server);
     const alice = await makeTrader(server);
     const { order_hash } = await alice.place(market, { price: '0.40', size: '2' });
@@ -170,7 +170,7 @@ describe('a server whose counters are in Redis', options, () => {
 
   test('starts without Redis, takes cancels, and orders once there is one', async (t) => {
     const redis = await redisToStart(t);
-    const server = await startServer(t, { RATE_LIMITS: 'off' });
+    const server = await startServer(t, { SHARDS: '1', RATE_LIMITS: 'off' });
     const market = await makeMarket(server);
     const alice = await makeTrader(server);
     await alice.place(market, { price: '0.40', size: '2' });

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fileScope } from '../support/fileScope.ts';
 import { Liar, type Lie } from '../support/liar.ts';
+import { timesOf } from '../support/seeds.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { Witness } from '../support/witness.ts';
 
@@ -228,6 +229,20 @@ function frameOnce(liar: Liar, change: (frame: Json, before: Json | null) => Jso
   };
 }
 
+/** The suite shows one lie about each thing that a witness compares, and the soak all. */
+const SHOWN_BY_SUITE = new Set([
+  'an order that was acknowledged is not known',
+  'a trade that was acknowledged is gone',
+  'a balance has a micro too much',
+  'an older state is read at the leader',
+  'a private frame is lost',
+  'a request with a key has another answer again',
+]);
+
+function shown<L>(lies: Readonly<Record<string, L>>): [string, L][] {
+  return Object.entries(lies).filter(([what]) => timesOf({ suite: SHOWN_BY_SUITE.has(what), soak: true }));
+}
+
 /** Its own: on a shared one the operators of other files may have to approve resolutions. */
 const server = await startServer(fileScope);
 
@@ -240,7 +255,7 @@ test(`what was acknowledged passes (SEED=${SEED})`, async (t) => {
   assert.ok(witness.checked.reads > 5 && witness.checked.repeats > 5, JSON.stringify(witness.checked));
 });
 
-for (const [what, { lie, finds }] of Object.entries(LIES)) {
+for (const [what, { lie, finds }] of shown(LIES)) {
   test(`it is found when ${what}`, async (t) => {
     const liar = await Liar.start(t, server);
     const witness = await Witness.create(liar, SEED);
@@ -251,7 +266,7 @@ for (const [what, { lie, finds }] of Object.entries(LIES)) {
   });
 }
 
-for (const [what, { tell, finds }] of Object.entries(LIES_MEANWHILE)) {
+for (const [what, { tell, finds }] of shown(LIES_MEANWHILE)) {
   test(`it is found when ${what}`, async (t) => {
     const liar = await Liar.start(t, server);
     const witness = await Witness.create(liar, SEED);

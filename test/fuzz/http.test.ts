@@ -27,7 +27,7 @@ const MAX_BODY_BYTES = 65_536;
 const NO_BODY = Buffer.alloc(0);
 const UNKNOWN_HASH = `0x${'ab'.repeat(32)}`;
 
-const server = await startServer(fileScope);
+const server = await startServer(fileScope, { SHARDS: '1' });
 const port = Number(new URL(server.baseUrl).port);
 const market = await makeMarket(server);
 const trader = await makeTrader(server, { depositMicro: 1_000_000_000_000 });

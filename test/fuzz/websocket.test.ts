@@ -25,7 +25,7 @@ const SERVER_OPCODES = new Set([0x1, 0x8, 0x9, 0xa]);
 /** A frame that ends the conversation, so that a run is over when the server has read everything. */
 const CLOSE = frame(0x88, Buffer.from([0x03, 0xe8]), true);
 
-const server = await startServer(fileScope, { NEW_CONNECTIONS_PER_IP: '1000000' });
+const server = await startServer(fileScope, { SHARDS: '1', NEW_CONNECTIONS_PER_IP: '1000000' });
 const port = Number(new URL(server.baseUrl).port);
 const market = await makeMarket(server);
 const trader = await makeTrader(server);

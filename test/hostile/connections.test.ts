@@ -22,6 +22,7 @@ const SAMPLES = timesOf({ suite: 10, soak: 200 });
 const HEALTH = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
 
 const server = await startServer(fileScope, {
+  SHARDS: '1',
   RATE_LIMITS: 'on',
   MAX_CONNECTIONS: String(TOTAL),
   CONNECTIONS_PER_IP: String(PER_ADDRESS),

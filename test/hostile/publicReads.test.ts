@@ -7,7 +7,7 @@ import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { measureVictim } from '../support/victim.ts';
 
-const server = await startServer(fileScope, { RATE_LIMITS: 'on' });
+const server = await startServer(fileScope, { SHARDS: '1', RATE_LIMITS: 'on' });
 const REQUESTS = timesOf({ suite: 200, soak: 5_000 });
 const CONNECTIONS = 20;
 const SAMPLES = timesOf({ suite: 5, soak: 50 });
