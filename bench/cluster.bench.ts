@@ -5,9 +5,9 @@
  * trip that an answer has to wait for. Then leaders are killed, and the time counts to the first order that the standby
  * accepts.
  *
- * The full rate is that of so many orders in flight that more of them make none cheaper. An append takes about the same
- * of the processors however many orders share it, and of fewer in flight fewer do: what that costs is in rows of their
- * own, without a goal.
+ * The full rate is that of so many orders in flight that more of them make none much cheaper. An append takes about the
+ * same of the processors however many orders share it, and of fewer in flight fewer do: what that costs is in rows of
+ * their own, without a goal.
  *
  * Everything shares the processors and the disk: exchanges, client and three servers of PostgreSQL. On machines of
  * their own the log takes nothing from the exchange. So a moderate pace is one at which the processors are mostly idle
@@ -27,7 +27,7 @@ import { atLeast, atMost, type Goal, median, quietest, type Report, type Row, ST
 import type { Wait } from './turns.ts';
 
 const ROUNDS = 4;
-/** An order takes no less of the processors where more of them are in flight (data/docs/measurements.md). */
+/** More of them make an order hardly cheaper on either side (data/docs/measurements.md). */
 const FULL_CONNECTIONS = 256;
 const FEW_CONNECTIONS = 64;
 const TAKEOVERS = 10;

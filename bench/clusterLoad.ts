@@ -31,7 +31,7 @@ export type ClusterLoadOptions = {
 };
 
 export type JournalRound = {
-  /** So many orders at once that more of them make none cheaper, each connection as fast as it is answered. */
+  /** So many orders at once that more make none much cheaper, each connection as fast as it is answered. */
   readonly full: Rate;
   /** The same with fewer orders at once, of which fewer share an append. */
   readonly few: Rate;
