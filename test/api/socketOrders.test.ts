@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
+import { eventually } from '../support/eventually.ts';
+import { OPCODE, RawSocket } from '../support/rawSocket.ts';
 import { afterEachOfFile, type Json, sharedServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { assertBalanced, makeMarket, makeTrader, type Trader, type TraderOptions } from '../support/traders.ts';
@@ -317,4 +319,18 @@ test('a revoked key ends its connections, and what was sent before stands (RULES
     [placed.body.order_hash],
   );
   await renewed.client.cancelAll();
+});
+
+test('requests faster than they can be handled close their socket, and no other waits (RULES.md 8.2)', async (t) => {
+  const [eager, patient] = [await trader(), await trader()];
+  const flood = await RawSocket.open(t, server.baseUrl, '/v1/ws', headersOf(eager));
+  const other = await connect(t, patient);
+  const request = JSON.stringify({ channel: 'order', id: 1, data: { action: 'cancel', order_hash: '0x' } });
+  const flooding = (async () => {
+    while (!flood.isClosed) await flood.send(10_000, OPCODE.TEXT, request);
+  })();
+  await eventually('the close', async () => flood.isClosed);
+  await flooding;
+  assert.match(flood.received, /server is busy$/);
+  assert.equal((await ask(other, { action: 'cancel', order_hash: UNKNOWN_HASH })).status, 404);
 });

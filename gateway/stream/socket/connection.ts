@@ -67,6 +67,8 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   /** The times of the last messages; the oldest is at the cursor. */
   readonly #messageMs = new Float64Array(MAX_MESSAGES_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
   #messageCursor = 0;
+  /** A ping has been sent that is not answered. */
+  #isPongDue = false;
 
   constructor(principal: AccountPrincipal | null, origin: Origin, host: ConnectionHost, isBinary = false) {
     assert(!isBinary || principal !== null, 'connection: records come from those who have logged in');
@@ -121,6 +123,13 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     return !isOver;
   }
 
+  /** @returns whether it answers a ping, or the client may send a message now. */
+  countPong(): boolean {
+    if (!this.#isPongDue) return this.countMessage();
+    this.#isPongDue = false;
+    return true;
+  }
+
   push(frame: Buffer): void {
     if (this.#socket === null) return;
     if (this.#outbox.length === 0) this.#host.pushed(this);
@@ -154,6 +163,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   }
 
   ping(): void {
+    this.#isPongDue = true;
     this.#socket?.ping();
   }
 

@@ -19,6 +19,7 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import { BOTH_OUTCOMES, NO_MARKET } from '../../../shared/wire/commands.ts';
 import type { AccountPrincipal, SessionPrincipal } from '../../access/principal.ts';
 import type { Refusal } from '../../http/refusal.ts';
+import { TurnFrames } from '../../http/turnFrames.ts';
 import type { Logger } from '../../process/log.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { Catalog } from '../../store/catalog.ts';
@@ -79,6 +80,7 @@ export class Stream {
   readonly #pushed = new Set<Connection>();
   #isFlushDue = false;
   #isEnding = false;
+  readonly #turnFrames = new TurnFrames();
   readonly #sendBuffers: SendBuffers;
   readonly #catchUps: CatchUps;
   readonly #subscribing: Subscribing;
@@ -166,16 +168,20 @@ export class Stream {
       this.#opened(connection);
     },
     message: (socket, message, isBinary) => {
-      this.#received(socket.getUserData().connection, Buffer.from(message), isBinary);
+      const { connection } = socket.getUserData();
+      if (this.#turnFrames.admits(connection)) this.#received(connection, Buffer.from(message), isBinary);
+      else connection.end(limits.CLOSE.TRY_AGAIN_LATER, 'server is busy');
     },
     ping: (socket) => {
       const { connection } = socket.getUserData();
       connection.lastReceivedMs = this.#options.clock.nowMs();
       // A ping is answered, so it counts as a message.
-      if (!connection.countMessage()) connection.refuseAndClose(ERRORS.RATE_LIMITED, 'too many messages');
+      if (!connection.countMessage()) connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
     },
     pong: (socket) => {
-      socket.getUserData().connection.lastReceivedMs = this.#options.clock.nowMs();
+      const { connection } = socket.getUserData();
+      connection.lastReceivedMs = this.#options.clock.nowMs();
+      if (!connection.countPong()) connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
     },
     drain: (socket) => {
       const { connection } = socket.getUserData();
