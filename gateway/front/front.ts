@@ -8,7 +8,8 @@
  *   FRONT-2  Every call has its abort handler before anything else happens: uWebSockets.js ends the process otherwise.
  *            After it ran, the response is never touched.
  *   FRONT-3  What waits for the gateway thread is bounded: while it is far behind, bodies are not read, calls are
- *            refused here, and a socket that goes on sending is closed.
+ *            refused here, and a socket or body that goes on coming is cut off. No client has more than its share: the
+ *            parts of a body that come in a turn are one record (turn.ts), and a socket may have MOST_UNREAD_BYTES.
  */
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
@@ -37,6 +38,7 @@ import {
   VERDICT,
 } from './records.ts';
 import type { FrontOptions } from './threadOptions.ts';
+import { Turn } from './turn.ts';
 
 /** FRONT-3: as much as four rings hold. */
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
@@ -60,6 +62,7 @@ export class Front {
   readonly #paused = new Set<FrontCall>();
   /** Sockets that were sent frames in this turn. */
   readonly #sentTo: FrontSocket[] = [];
+  readonly #turn: Turn;
   readonly #nextRequestId = requestIds();
   readonly #held = new HeldResponse();
   readonly #reads: FrontReads | null;
@@ -69,6 +72,7 @@ export class Front {
     this.#reads = reads;
     const { tls, socketPath, socketLimits, longestMessageBytes } = options;
     this.#out = new Outgoing(options.fromFront, () => this.#resume());
+    this.#turn = new Turn(this.#out, (call) => this.#pauseBehind(call));
     this.#incoming = new Incoming(options.toFront);
     this.#door = new Door({
       // This door does not listen: the gateway thread accepts for it.
@@ -82,8 +86,8 @@ export class Front {
           open: (socket) => (socket.getUserData() as SocketData).socket.opened(socket),
           message: (socket, bytes, isBinary) =>
             this.#message(socket.getUserData(), bytes, isBinary, longestMessageBytes),
-          ping: (socket) => this.#ofSocket(FROM_FRONT.PINGED.TYPE, socket.getUserData()),
-          pong: (socket) => this.#ofSocket(FROM_FRONT.PONGED.TYPE, socket.getUserData()),
+          ping: (socket) => this.#pinged(socket.getUserData()),
+          pong: (socket) => this.#ponged(socket.getUserData()),
           drain: (socket) => (socket.getUserData() as SocketData).socket.drained(this.#out),
           close: (socket) => this.#socketClosed(socket.getUserData()),
         },
@@ -205,11 +209,17 @@ export class Front {
     out.publish();
   }
 
+  /** FRONT-3. */
   #body(call: FrontCall, part: ArrayBuffer, isLast: boolean): void {
     if (call.isOver) return;
-    call.sendBody(new Uint8Array(part), isLast);
-    // FRONT-3.
-    if (isLast || this.#out.waitingBytes === 0 || this.#paused.has(call)) return;
+    if (this.#out.waitingBytes > MOST_WAITING_BYTES) call.response.close();
+    else if (isLast) call.sendLast(part);
+    else this.#turn.part(call, part);
+  }
+
+  /** FRONT-3. */
+  #pauseBehind(call: FrontCall): void {
+    if (this.#out.waitingBytes === 0) return;
     call.response.pause();
     this.#paused.add(call);
   }
@@ -249,13 +259,25 @@ export class Front {
 
   #message({ socket }: SocketData, bytes: ArrayBuffer, isBinary: boolean, longestBytes: number): void {
     if (socket.isOver) return;
-    if (this.#out.waitingBytes > MOST_WAITING_BYTES) socket.endBusy();
+    if (!this.#mayPass(socket)) socket.endBusy();
     else
       socket.sendMessage(this.#out, new Uint8Array(bytes, 0, Math.min(bytes.byteLength, longestBytes + 1)), isBinary);
   }
 
-  #ofSocket(type: number, { socket }: SocketData): void {
-    if (!socket.isOver) this.#out.send(type, socket.slot, socket.serial);
+  /** FRONT-3. */
+  #mayPass(socket: FrontSocket): boolean {
+    const isBehind = this.#out.waitingBytes > MOST_WAITING_BYTES;
+    return this.#turn.admits(socket) && !isBehind && socket.mayPass(this.#out);
+  }
+
+  #pinged({ socket }: SocketData): void {
+    if (this.#turn.admits(socket)) this.#turn.pinged(socket);
+    else socket.endBusy();
+  }
+
+  #ponged({ socket }: SocketData): void {
+    if (this.#turn.admits(socket)) this.#turn.ponged(socket);
+    else socket.endBusy();
   }
 
   #socketClosed({ socket }: SocketData): void {

@@ -29,6 +29,8 @@ export class FrontCall {
   /** The response has ended, is cut, or belongs to a socket. */
   isOver = false;
   readonly #out: Outgoing;
+  /** Parts of the body of this turn. */
+  #kept: Buffer[] = [];
   /** FRONTCALL-1: null for an answer that is not collected. */
   #whole: Buffer | null = null;
   #wholeBytes = 0;
@@ -45,16 +47,35 @@ export class FrontCall {
     this.upgrade = upgrade;
   }
 
-  sendBody(part: Uint8Array, isLast: boolean): void {
+  /** A part before the last. @returns whether it is the first that waits for `sendKept` */
+  keepPart(part: ArrayBuffer): boolean {
+    // uWebSockets.js uses the memory of a part again.
+    return this.#kept.push(Buffer.from(new Uint8Array(part))) === 1;
+  }
+
+  /** @returns whether there was anything: the last part may have come meanwhile */
+  sendKept(): boolean {
+    if (this.#kept.length === 0) return false;
+    this.#sendBody(Buffer.concat(this.#kept), false);
+    return true;
+  }
+
+  sendLast(part: ArrayBuffer): void {
+    const last = new Uint8Array(part);
+    this.#sendBody(this.#kept.length === 0 ? last : Buffer.concat([...this.#kept, last]), true);
+  }
+
+  #sendBody(bytes: Uint8Array, isLast: boolean): void {
     const { BODY } = FROM_FRONT;
     const out = this.#out;
+    this.#kept = [];
     for (let at = 0; ; at += MOST_BYTES) {
-      const count = Math.min(part.length - at, MOST_BYTES);
-      const isEnd = at + count === part.length;
+      const count = Math.min(bytes.length - at, MOST_BYTES);
+      const isEnd = at + count === bytes.length;
       const word = out.claim(BODY.TYPE, this.slot, this.serial, BODY.BYTES + count);
       out.words[word + BODY.isLast] = isLast && isEnd ? 1 : 0;
       out.words[word + BODY.bytes] = count;
-      out.bytes.set(count === part.length ? part : part.subarray(at, at + count), (word + BODY.WORDS) * 4);
+      out.bytes.set(count === bytes.length ? bytes : bytes.subarray(at, at + count), (word + BODY.WORDS) * 4);
       if (isEnd) break;
     }
     out.publish();

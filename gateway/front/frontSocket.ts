@@ -2,9 +2,12 @@
  * A WebSocket of a client of a front thread.
  * Owner: the front thread.
  *
- * Invariant:
+ * Invariants:
  *   FRONTSOCKET-1  Of the bytes that were sent, those that do not wait in this thread are reported: in steps while the
  *                  client keeps up, and all of them when the socket has drained.
+ *   FRONTSOCKET-2  `#olderBytes` and `#newerBytes` are together no less than what the gateway thread has not read of
+ *                  the messages: the older ones were passed on before `#mark`, the newer ones after it.
+ *   FRONTSOCKET-3  However many pings and pongs come in a turn, they are one record each.
  */
 import type { WebSocket } from 'uWebSockets.js';
 import { assert } from '../../shared/base/assert.ts';
@@ -17,6 +20,8 @@ export type SocketData = { readonly socket: FrontSocket };
 
 /** Half of what the gateway thread does not count (forwarded.ts). */
 const UNREPORTED_BYTES = 8 * 1024;
+/** Of one socket: more than its requests that may be in flight (stream/entry/limits.ts). */
+export const MOST_UNREAD_BYTES = 2 * 1024 * 1024;
 /** RFC 6455: the client comes back. */
 const TRY_AGAIN_LATER = 1013;
 
@@ -30,6 +35,11 @@ export class FrontSocket {
   #parts: Buffer[] = [];
   #sentBytes = 0;
   #isSentTo = false;
+  #olderBytes = 0;
+  #newerBytes = 0;
+  #mark = 0;
+  #pings = 0;
+  #hasPonged = false;
 
   constructor({ slot, serial }: FrontCall) {
     this.slot = slot;
@@ -45,8 +55,19 @@ export class FrontSocket {
     this.#socket = null;
   }
 
+  /** FRONTSOCKET-2. @returns false when the client sends faster than the gateway thread reads */
+  mayPass(out: Outgoing): boolean {
+    if (out.readBytes >= this.#mark) {
+      this.#olderBytes = this.#newerBytes;
+      this.#newerBytes = 0;
+      this.#mark = out.claimedBytes;
+    }
+    return this.#olderBytes + this.#newerBytes <= MOST_UNREAD_BYTES;
+  }
+
   sendMessage(out: Outgoing, message: Uint8Array, isBinary: boolean): void {
     const { MESSAGE } = FROM_FRONT;
+    this.#newerBytes += MESSAGE.BYTES + message.length;
     const word = out.claim(MESSAGE.TYPE, this.slot, this.serial, MESSAGE.BYTES + message.length);
     out.words[word + MESSAGE.isBinary] = isBinary ? 1 : 0;
     out.words[word + MESSAGE.bytes] = message.length;
@@ -90,6 +111,33 @@ export class FrontSocket {
     const { TAKEN } = FROM_FRONT;
     const word = out.claim(TAKEN.TYPE, this.slot, this.serial, TAKEN.BYTES);
     out.words[word + TAKEN.bytes] = taken;
+    out.publish();
+  }
+
+  /** FRONTSOCKET-3. @returns whether it is the first of this turn. */
+  pinged(): boolean {
+    this.#pings++;
+    return this.#pings === 1 && !this.#hasPonged;
+  }
+
+  /** The same for a pong. */
+  ponged(): boolean {
+    const isFirst = this.#pings === 0 && !this.#hasPonged;
+    this.#hasPonged = true;
+    return isFirst;
+  }
+
+  /** FRONTSOCKET-3: at the end of a turn. */
+  reportHeard(out: Outgoing): void {
+    const [pings, hasPonged] = [this.#pings, this.#hasPonged];
+    this.#pings = 0;
+    this.#hasPonged = false;
+    if (this.isOver) return;
+    const { PINGED, PONGED } = FROM_FRONT;
+    if (hasPonged) out.send(PONGED.TYPE, this.slot, this.serial);
+    if (pings === 0) return;
+    const word = out.claim(PINGED.TYPE, this.slot, this.serial, PINGED.BYTES);
+    out.words[word + PINGED.count] = pings;
     out.publish();
   }
 

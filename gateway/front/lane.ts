@@ -142,7 +142,9 @@ export class FrontLane {
         webSocket.drain?.(given);
         break;
       case PINGED.TYPE:
-        webSocket.ping?.(given, new ArrayBuffer(0));
+        // One of them may be one too many.
+        for (let left = words[word + PINGED.count]!; left > 0 && this.#inSlot[socket.slot] === socket; left--)
+          webSocket.ping?.(given, new ArrayBuffer(0));
         break;
       case PONGED.TYPE:
         webSocket.pong?.(given, new ArrayBuffer(0));

@@ -17,6 +17,8 @@ const NO_ROOM = -1;
 export class Outgoing {
   /** Bytes of records that wait for room in the ring. */
   waitingBytes = 0;
+  /** Bytes of all records so far. */
+  claimedBytes = 0;
   /** The memory with the record that was claimed last, at the word that `claim` returned. */
   words: Uint32Array;
   bytes: Buffer;
@@ -41,6 +43,11 @@ export class Outgoing {
     return this.#ring.usedBytes();
   }
 
+  /** Of the bytes so far those that the other thread has read, or a few less. */
+  get readBytes(): number {
+    return this.claimedBytes - this.usedBytes - this.waitingBytes;
+  }
+
   /** Claims a record whose header is filled in; its fields may have any value. @returns its word in `words`. */
   claim(type: number, slot: number, serial: number, lengthBytes: number): number {
     const length = (lengthBytes + RECORD_ALIGNMENT - 1) & -RECORD_ALIGNMENT;
@@ -48,6 +55,7 @@ export class Outgoing {
     this.words = this.#ring.words;
     this.bytes = this.#ringBytes;
     if (word === NO_ROOM) word = this.#claimBeside(length);
+    this.claimedBytes += length;
     const { words } = this;
     words[word + ANY_FRONT.length] = length;
     words[word + ANY_FRONT.type] = type;

@@ -48,8 +48,11 @@ export const FROM_FRONT = family(HEADER, {
       bytes: u32(),
     },
   ),
-  PINGED: member(8, 'A ping on a socket, which has been answered.', NO_FIELDS),
-  PONGED: member(9, 'The answer to a ping.', NO_FIELDS),
+  PINGED: member(8, 'Pings on a socket in a turn of the thread, which have been answered.', {
+    count: u32(),
+    unused: unused(1),
+  }),
+  PONGED: member(9, 'Answers to pings, one or more.', NO_FIELDS),
   SETTLED: member(10, 'Everything that had arrived before SETTLE came has been passed on.', NO_FIELDS),
 });
 

@@ -1,50 +1,67 @@
 /** A front thread whose gateway thread does nothing for a while. */
+
+import type { HttpResponse } from 'uWebSockets.js';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
+import { FrontCall } from '../../../../gateway/front/frontCall.ts';
+import { MOST_UNREAD_BYTES } from '../../../../gateway/front/frontSocket.ts';
+import { Incoming } from '../../../../gateway/front/incoming.ts';
+import { Outgoing } from '../../../../gateway/front/outgoing.ts';
+import { FROM_FRONT } from '../../../../gateway/front/records.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
 import type { Route } from '../../../../gateway/http/route.ts';
+import { MAX_FRAMES_PER_TURN } from '../../../../gateway/http/turnFrames.ts';
+import { createRingBuffer } from '../../../../shared/wire/ringLayout.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { startFronts } from '../../../support/frontRig.ts';
+import { OPCODE, RawSocket } from '../../../support/rawSocket.ts';
 
 /**
- * Opens a socket and a connection, sends messages on the one, when it may, until it is closed, and then a request on
- * the other: the file has its answer. In the end it says how the socket was closed, and how a second request is
- * answered.
+ * Opens sockets and a connection, sends 3 MB of messages on each of them, when it may, until they are closed, and then
+ * asks `path` on the connection, or nothing: the file has its answer. In the end it says how the sockets were closed,
+ * and how a second request is answered.
  */
 const CLIENT = `
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { writeFileSync } from 'node:fs';
-const [port, path] = process.argv.slice(-2);
-const small = 'GET /small HTTP/1.1\\r\\nHost: test\\r\\n\\r\\n';
-const ask = async (socket) => {
-  socket.write(small);
+const [port, path, file, sockets] = process.argv.slice(-4);
+const ask = async (socket, path) => {
+  socket.write('GET ' + path + ' HTTP/1.1\\r\\nHost: test\\r\\n\\r\\n');
   return String((await once(socket, 'data'))[0]);
 };
-const socket = new WebSocket('ws://127.0.0.1:' + port + '/ws');
-await once(socket, 'open');
+const open = async () => {
+  const socket = new WebSocket('ws://127.0.0.1:' + port + '/ws');
+  await once(socket, 'open');
+  return socket;
+};
+const opened = await Promise.all(Array.from({ length: Number(sockets) }, open));
 const first = connect(Number(port), '127.0.0.1');
-await ask(first);
+await ask(first, '/small');
 process.stdout.write('ready');
 await once(process.stdin, 'data');
-const closed = once(socket, 'close');
 const message = 'x'.repeat(60_000);
-for (let count = 0; count < 500; count++) socket.send(message);
-const [{ code }] = await closed;
-writeFileSync(path, await ask(first));
+const codes = opened.map(async (socket) => {
+  const closed = once(socket, 'close');
+  for (let count = 0; count < 50; count++) socket.send(message);
+  return (await closed)[0].code;
+});
+const all = [...new Set(await Promise.all(codes))].join();
+writeFileSync(file, path === '' ? 'closed' : await ask(first, path));
 await once(process.stdin, 'data');
-process.stdout.write(code + ' ' + (await ask(connect(Number(port), '127.0.0.1'))).slice(9, 12));
+process.stdout.write(all + ' ' + (await ask(connect(Number(port), '127.0.0.1'), '/small')).slice(9, 12));
 process.exit(0);
 `;
 
 /** A minute: a client that fails must not hold the test for ever. */
 const MOST_LOOKS = 6000;
 const SPEC = { method: 'GET', summary: '', access: 'public', limit: 'unlimited', answers: {} } as const;
+const MESSAGE_BYTES = 60_000;
 const ROUTES: readonly Route[] = [
   { ...SPEC, path: '/small', handler: (call) => ok(call, {}) },
   {
@@ -59,7 +76,10 @@ const ROUTES: readonly Route[] = [
   },
 ];
 
-test('FRONT-3: behind a gateway thread that does nothing calls are refused, and then all goes on', async (t) => {
+type Flood = { readonly port: number; readonly closes: number[]; readonly received: number[] };
+
+/** Floods a front thread while this one does nothing. @returns what the client has found, and how it ended */
+async function flooded(t: TestContext, sockets: number, path: string): Promise<Flood & { found: string; end: string }> {
   const closes: number[] = [];
   const received: number[] = [];
   const webSocket = {
@@ -72,20 +92,90 @@ test('FRONT-3: behind a gateway thread that does nothing calls are refused, and 
     close: () => undefined,
   };
   const { port, fronts } = await startFronts(t, 1, ROUTES, webSocket);
-  const refusal = join(temporaryDirectory(), 'refusal');
-  const child = spawn(process.execPath, ['--input-type=module', '--eval', CLIENT, String(port), refusal]);
+  const file = join(temporaryDirectory(), 'found');
+  const args = ['--input-type=module', '--eval', CLIENT, String(port), path, file, String(sockets)];
+  const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => void child.kill());
   await once(child.stdout, 'data');
   child.stdin.write('go');
   await new Promise((resolve) => setImmediate(resolve));
   // This thread does nothing but look.
   const bell = new Int32Array(new SharedArrayBuffer(4));
-  for (let look = 0; look < MOST_LOOKS && !existsSync(refusal); look++) Atomics.wait(bell, 0, 0, 10);
-  assert.match(readFileSync(refusal, 'utf8'), /^HTTP\/1\.1 503 .*"code":"ENGINE_BUSY"\}$/s);
-  await eventually('the close', async () => closes.length === 1);
-  assert.ok(received.length > 200 && received.every((length) => length === 60_000), 'what was read has come');
+  for (let look = 0; look < MOST_LOOKS && !existsSync(file); look++) Atomics.wait(bell, 0, 0, 10);
+  await eventually('the closes', async () => closes.length === sockets);
   child.stdin.write('end');
-  const [answers] = await once(child.stdout, 'data');
-  assert.equal(String(answers), '1013 200');
+  const [end] = await once(child.stdout, 'data');
   assert.equal(fronts.failures, 0);
+  assert.ok(
+    received.every((length) => length === MESSAGE_BYTES),
+    'what was read has come whole',
+  );
+  return { port, closes, received, found: readFileSync(file, 'utf8'), end: String(end) };
+}
+
+test('FRONT-3: behind a gateway thread that does nothing calls are refused, and then all goes on', async (t) => {
+  const { received, found, end } = await flooded(t, 12, '/small');
+  assert.match(found, /^HTTP\/1\.1 503 .*"code":"ENGINE_BUSY"\}$/s);
+  assert.ok(received.length > 200, 'what was read has come');
+  assert.equal(end, '1013 200');
+});
+
+test('FRONTSOCKET-2: no socket has more than its share of what waits for the gateway thread', async (t) => {
+  const { received, end } = await flooded(t, 1, '');
+  assert.equal(received.length, Math.floor(MOST_UNREAD_BYTES / MESSAGE_BYTES) + 1);
+  assert.equal(end, '1013 200');
+});
+
+test('FRONTSOCKET-3: pings and pongs of a turn are two records, and pings count', async (t) => {
+  const heard = { pings: 0, pongs: 0, closes: 0 };
+  const webSocket = {
+    path: '/ws',
+    behavior: {
+      ping: () => void heard.pings++,
+      pong: () => void heard.pongs++,
+      close: () => void heard.closes++,
+    },
+    close: () => undefined,
+  };
+  const { port } = await startFronts(t, 1, ROUTES, webSocket);
+  const socket = await RawSocket.open(t, `http://127.0.0.1:${port}`, '/ws');
+  await socket.send(30, OPCODE.PING);
+  await socket.send(MAX_FRAMES_PER_TURN - 30, OPCODE.PONG);
+  await eventually('the pings', async () => heard.pings === 30 && heard.pongs > 0);
+  assert.ok(heard.pongs < 100, `${heard.pongs} records`);
+  await socket.send(20 * MAX_FRAMES_PER_TURN, OPCODE.PONG);
+  await eventually('the close', async () => heard.closes === 1);
+  assert.equal(heard.pings, 30);
+  assert.match(socket.received, /server is busy$/);
+});
+
+test('the parts of a body that come in a turn are one record', () => {
+  const ring = createRingBuffer(4096);
+  const call = new FrontCall(new Outgoing(ring), 0, 1, {} as HttpResponse, null);
+  const parts = Array.from({ length: 500 }, (_, index) => Uint8Array.of(index).buffer);
+  assert.deepEqual(
+    parts.slice(0, 3).map((part) => call.keepPart(part)),
+    [true, false, false],
+  );
+  assert.equal(call.sendKept(), true);
+  assert.equal(call.sendKept(), false, 'nothing is passed on twice');
+  for (const part of parts.slice(3, -1)) call.keepPart(part);
+  call.sendLast(parts.at(-1)!);
+  const received: { isLast: number; bytes: number[] }[] = [];
+  const incoming = new Incoming(ring);
+  const { BODY } = FROM_FRONT;
+  incoming.drain((_type, word) => {
+    const { words, bytes } = incoming;
+    const at = (word + BODY.WORDS) * 4;
+    const count = words[word + BODY.bytes]!;
+    received.push({ isLast: words[word + BODY.isLast]!, bytes: [...bytes.subarray(at, at + count)] });
+  });
+  assert.deepEqual(
+    received.map(({ isLast }) => isLast),
+    [0, 1],
+  );
+  assert.deepEqual(
+    received.flatMap(({ bytes }) => bytes),
+    parts.map((_, index) => index & 255),
+  );
 });
