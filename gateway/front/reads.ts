@@ -26,6 +26,7 @@ import { imageOf } from '../http/metersImage.ts';
 import { Pipeline } from '../http/pipeline.ts';
 import type { Route } from '../http/route.ts';
 import { Router } from '../http/router.ts';
+import { TurnLimit } from '../http/turnLimit.ts';
 import { LIMIT_CLASSES } from '../limits/classes.ts';
 import { clientSubject, peerSubject } from '../limits/clientAddress.ts';
 import { Limiter } from '../limits/limiter.ts';
@@ -51,6 +52,7 @@ export class FrontReads {
   readonly #router = new Router<true>();
   readonly #limiter: Limiter | null;
   readonly #pipeline: Pipeline;
+  readonly #turnLimit = new TurnLimit();
   #answered = 0;
   /** The views can no longer be trusted. */
   #isBroken = false;
@@ -132,6 +134,7 @@ export class FrontReads {
     if (!this.#knows(method, path) || !this.#isPlain(request, peer)) return false;
     const call = new Call(new HttpTransport(response), method, path, query, systemClock.nowMs(), this.#pipeline);
     response.onAborted(() => this.#pipeline.abort(call));
+    if (!this.#turnLimit.admits(this)) call.keptFor = 'nobody';
     this.#answered++;
     this.#pipeline.run(call, request);
     return true;

@@ -4,7 +4,7 @@
  * sent, and uWebSockets.js reads half a megabyte of a connection at a time.
  * Owner: the front thread.
  */
-import { TurnFrames } from '../http/turnFrames.ts';
+import { TurnLimit } from '../http/turnLimit.ts';
 import type { FrontCall } from './frontCall.ts';
 import type { FrontSocket } from './frontSocket.ts';
 import type { Outgoing } from './outgoing.ts';
@@ -12,7 +12,7 @@ import type { Outgoing } from './outgoing.ts';
 export class Turn {
   readonly #out: Outgoing;
   readonly #onPassed: (call: FrontCall) => void;
-  readonly #frames = new TurnFrames();
+  readonly #frames = new TurnLimit();
   #sockets: FrontSocket[] = [];
   #calls: FrontCall[] = [];
   #isEndDue = false;

@@ -204,7 +204,10 @@ export class Call {
   /** The value of Set-Cookie, where several follow each other as lines of their own; empty for none. */
   setCookie = '';
   closesConnection = false;
-  /** The senders whose connection stays open after this answer; where it is not everyone, connections are scarce. */
+  /**
+   * The senders whose connection stays open after this answer; where it is not everyone, connections are scarce, or
+   * this thread has more requests in a turn than it can serve.
+   */
   keptFor: KeptFor = 'everyone';
   /** The client will send another request on this connection, as far as it has said. */
   isKeptAlive = true;

@@ -8,6 +8,8 @@
  * One request at a time on a connection (RULES.md 6.4): uWebSockets.js has one response per socket. It answers
  * pipelined requests in order as long as each is answered at once, and closes the connection when its parser comes to
  * the next one while an answer is owed. `pause` would not help: it stops the next read, not the parser in this one.
+ * Beyond MOST_PER_TURN the answer of a request is the last on its connection, and is sent in the next turn: what
+ * follows it in the same buffer closes the connection.
  *
  * With front threads (GATEWAYS) the public port is accepted here and its connections are theirs: they pass on what
  * their clients send, and it runs through the same stages (gateway/front/).
@@ -23,6 +25,7 @@ import type { LongAnswers } from './longAnswers.ts';
 import { Pipeline, type PipelineOptions } from './pipeline.ts';
 import type { RequestMeters } from './requestMeters.ts';
 import { SilentConnections } from './silentConnections.ts';
+import { TurnLimit } from './turnLimit.ts';
 
 export type ServerOptions = PipelineOptions & {
   readonly config: PipelineOptions['config'] & Pick<Config, 'host' | 'port' | 'tls'>;
@@ -77,6 +80,7 @@ export class HttpServer {
   readonly #publicDoor: Door;
   readonly #adminDoor: Door | null;
   readonly #silent = new SilentConnections();
+  readonly #turnLimit = new TurnLimit();
   #adminPort: number | null = null;
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
@@ -233,6 +237,7 @@ export class HttpServer {
     const method = request.getCaseSensitiveMethod();
     const call = this.#callOf(response, method, request.getUrl(), request.getQuery() ?? null);
     call.isAtAdminDoor = isAdminDoor;
+    if (!this.#turnLimit.admits(this)) call.keptFor = 'nobody';
     this.#run(call, request, upgrade);
   }
 
@@ -254,7 +259,7 @@ export class HttpServer {
     const { connectionLimits: limits } = this.#options;
     const peer = call.transport.peer();
     this.#silent.spoke(peer.length === 0 ? '' : peerSubject(peer));
-    if (!limits!.isCrowded) return;
+    if (!limits!.isCrowded || call.keptFor === 'nobody') return;
     call.keptFor = peer.length === 0 ? 'nobody' : limits!.keptFor(peer);
   }
 }

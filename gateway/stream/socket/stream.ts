@@ -19,7 +19,7 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import { BOTH_OUTCOMES, NO_MARKET } from '../../../shared/wire/commands.ts';
 import type { AccountPrincipal, SessionPrincipal } from '../../access/principal.ts';
 import type { Refusal } from '../../http/refusal.ts';
-import { TurnFrames } from '../../http/turnFrames.ts';
+import { TurnLimit } from '../../http/turnLimit.ts';
 import type { Logger } from '../../process/log.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { Catalog } from '../../store/catalog.ts';
@@ -80,7 +80,7 @@ export class Stream {
   readonly #pushed = new Set<Connection>();
   #isFlushDue = false;
   #isEnding = false;
-  readonly #turnFrames = new TurnFrames();
+  readonly #turnLimit = new TurnLimit();
   readonly #sendBuffers: SendBuffers;
   readonly #catchUps: CatchUps;
   readonly #subscribing: Subscribing;
@@ -169,7 +169,7 @@ export class Stream {
     },
     message: (socket, message, isBinary) => {
       const { connection } = socket.getUserData();
-      if (this.#turnFrames.admits(connection)) this.#received(connection, Buffer.from(message), isBinary);
+      if (this.#turnLimit.admits(connection)) this.#received(connection, Buffer.from(message), isBinary);
       else connection.end(limits.CLOSE.TRY_AGAIN_LATER, 'server is busy');
     },
     ping: (socket) => {

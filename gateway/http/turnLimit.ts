@@ -1,0 +1,31 @@
+/**
+ * A bound on what each sender has handled in a turn of the event loop: the frames of a socket, or the requests of all
+ * connections together. uWebSockets.js reads on from a connection that has filled its buffer before it looks at any
+ * other: one that sends faster than it is served would have the thread for itself, and nothing that is due later, not
+ * even the end of that connection, would come.
+ * Owner: the thread that has the connections.
+ */
+
+/** More than the requests that may be in flight on a socket: a client that waits for answers never has so many. */
+export const MOST_PER_TURN = 2048;
+
+export class TurnLimit {
+  readonly #counts = new Map<object, number>();
+  #isEndDue = false;
+
+  /** @returns false when it is one too many. */
+  admits(sender: object): boolean {
+    const count = (this.#counts.get(sender) ?? 0) + 1;
+    this.#counts.set(sender, count);
+    if (!this.#isEndDue) {
+      this.#isEndDue = true;
+      setImmediate(this.#end);
+    }
+    return count <= MOST_PER_TURN;
+  }
+
+  readonly #end = (): void => {
+    this.#isEndDue = false;
+    this.#counts.clear();
+  };
+}
