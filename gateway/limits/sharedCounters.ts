@@ -33,6 +33,7 @@ const LOCKS_BYTES = BUCKETS * 4;
 
 const FREE = 0;
 const TAKEN = 1;
+const NONE = -1;
 const LOOKS_BEFORE_SLEEP = 200;
 /** The holder of a lock may have lost its processor. */
 const SLEEP_MS = 1;
@@ -61,7 +62,9 @@ export class SharedCounterStore implements CounterStore {
   }
 
   count(subject: string, limit: Limit, nowMs: number): Count {
-    return this.#locked(subject, limit, (slot) => {
+    return this.#locked(subject, limit, (bucket) => {
+      const found = this.#find(bucket);
+      const slot = found === NONE ? this.#takeSlot(bucket) : found;
       this.#forget(slot, nowMs);
       const count = this.#countOf(slot);
       const allowed = count < limit.requests;
@@ -72,21 +75,23 @@ export class SharedCounterStore implements CounterStore {
 
   peek(quotas: readonly Quota[], nowMs: number): readonly Count[] {
     return quotas.map(({ subject, limit }) =>
-      this.#locked(subject, limit, (slot) => {
+      this.#locked(subject, limit, (bucket) => {
+        const slot = this.#find(bucket);
+        if (slot === NONE) return { allowed: true, remaining: limit.requests, resetMs: nowMs, retryMs: nowMs };
         this.#forget(slot, nowMs);
         return this.#result(slot, this.#countOf(slot) < limit.requests, nowMs);
       }),
     );
   }
 
-  /** SHAREDCOUNTERS-2. @param use gets the cell of the subject's slot, and does nothing but read and write there. */
-  #locked(subject: string, limit: Limit, use: (slot: number) => Count): Count {
+  /** SHAREDCOUNTERS-2. @param use gets the bucket of the subject, and does nothing but read and write there. */
+  #locked(subject: string, limit: Limit, use: (bucket: number) => Count): Count {
     assert(limit.requests === this.#limit.requests && limit.windowSec === this.#limit.windowSec, 'counts: one limit');
     this.#hash.of(subject);
     const bucket = this.#hash.first & (BUCKETS - 1);
     this.#lock(bucket);
     try {
-      return use(this.#slotOf(bucket));
+      return use(bucket);
     } finally {
       Atomics.store(this.#locks, bucket, FREE);
     }
@@ -98,21 +103,29 @@ export class SharedCounterStore implements CounterStore {
     }
   }
 
-  /** The first cell of the slot of the subject that was hashed last; SHAREDCOUNTERS-3 where it has none yet. */
-  #slotOf(bucket: number): number {
+  /** The first cell of the slot of the subject that was hashed last, or NONE. */
+  #find(bucket: number): number {
     const { first, second } = this.#hash;
+    for (let way = 0; way < WAYS; way++) {
+      const slot = (bucket * WAYS + way) * SLOT_CELLS;
+      if (this.#words[2 * slot] === first && this.#words[2 * slot + 1] === second) return slot;
+    }
+    return NONE;
+  }
+
+  /** SHAREDCOUNTERS-3. Gives the subject that was hashed last the slot that is idle, or was used longest ago. */
+  #takeSlot(bucket: number): number {
     let idlest = 0;
     let idlestMs = Number.POSITIVE_INFINITY;
     for (let way = 0; way < WAYS; way++) {
       const slot = (bucket * WAYS + way) * SLOT_CELLS;
-      if (this.#words[2 * slot] === first && this.#words[2 * slot + 1] === second) return slot;
       const countedMs = this.#countOf(slot) === 0 ? Number.NEGATIVE_INFINITY : this.#newestMs(slot);
       if (countedMs >= idlestMs) continue;
       idlest = slot;
       idlestMs = countedMs;
     }
-    this.#words[2 * idlest] = first;
-    this.#words[2 * idlest + 1] = second;
+    this.#words[2 * idlest] = this.#hash.first;
+    this.#words[2 * idlest + 1] = this.#hash.second;
     this.#words[2 * idlest + 2] = 0;
     this.#words[2 * idlest + 3] = 0;
     return idlest;

@@ -61,3 +61,14 @@ test('more subjects than there is room for refuse nobody, and forget those that 
   for (const subject of late) assert.equal(store.count(subject, LIMIT, nowMs).remaining, LIMIT.requests - 2, subject);
   assert.equal(store.count('old 0', LIMIT, nowMs).remaining, LIMIT.requests - 1, 'it was forgotten');
 });
+
+test('who asks how much is left takes nobody’s room', () => {
+  const store = new SharedCounterStore(makeSharedCounts(), LIMIT);
+  // Every bucket is full.
+  for (let subject = 0; subject < 400_000; subject++) store.count(`counted ${subject}`, LIMIT, START_MS);
+  const left = (subject: string): number => store.peek([{ subject, limit: LIMIT }], START_MS)[0]!.remaining;
+  for (let subject = 0; subject < 400_000; subject++) assert.equal(left(`asked ${subject}`), LIMIT.requests);
+  for (let subject = 399_900; subject < 400_000; subject++) {
+    assert.equal(left(`counted ${subject}`), LIMIT.requests - 1, String(subject));
+  }
+});
