@@ -3,6 +3,7 @@
  * TypeScript's library for Node does not know WebAssembly, so the part that is needed is declared here.
  */
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 
 type WebAssembly = {
   readonly Module: new (bytes: Uint8Array) => object;
@@ -38,6 +39,12 @@ export type KernelExports = {
 };
 
 export const PAGE_BYTES = 65_536;
+
+/**
+ * V8 has a second set of phases for the code of WebAssembly, which its later versions use for all of it: the kernel is
+ * a tenth to a seventh faster with it (README.md). V8 reads the flag when it compiles, for all threads of the process.
+ */
+setFlagsFromString('--turboshaft-wasm');
 
 const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssembly };
 const compiled = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)));
