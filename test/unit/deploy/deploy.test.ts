@@ -25,6 +25,7 @@ function succeeds(command: string, args: readonly string[], options: { cwd?: str
   return stdout + stderr;
 }
 
+const RULE_TESTS = ['rules.test.yml', 'rules.long.test.yml'];
 const rules = read('prometheus/rules.yml');
 const dashboard = JSON.parse(read('grafana/dashboards/exchange.json'));
 
@@ -75,7 +76,7 @@ describe('alerts and dashboard', () => {
     const headings = [...guide.matchAll(/^#+ (.+)$/gm)].map(([, title]) =>
       title!.toLowerCase().replace(/[^\w -]/g, ''),
     );
-    const tests = read('prometheus/rules.test.yml');
+    const tests = RULE_TESTS.map((name) => read(`prometheus/${name}`)).join();
     for (const [, name, anchor] of rules.matchAll(/- alert: (\w+)[\s\S]*?runbook: incidents\.md#([\w-]+)/g)) {
       assert.ok(headings.includes(anchor!.replaceAll('-', ' ')), `${name}: ${anchor}`);
       assert.ok(tests.includes(`alertname: ${name}\n`), `${name} is tested`);
@@ -86,7 +87,7 @@ describe('alerts and dashboard', () => {
   test('are what promtool expects, and fire when they should', { skip: without('promtool', 'prometheus') }, () => {
     const cwd = join(DEPLOY, 'prometheus');
     succeeds('promtool', ['check', 'rules', 'rules.yml'], { cwd });
-    succeeds('promtool', ['test', 'rules', 'rules.test.yml'], { cwd });
+    succeeds('promtool', ['test', 'rules', ...RULE_TESTS], { cwd });
     succeeds('promtool', ['check', 'config', '--syntax-only', 'prometheus.yml'], { cwd });
   });
 });
