@@ -18,7 +18,7 @@ import { Witness } from '../support/witness.ts';
 
 const POINTS = timesOf({ suite: 2, soak: 20 });
 const SEED = seedOr(2);
-const COMMANDS = 120;
+const COMMANDS = timesOf({ suite: 60, soak: 120 });
 const ENVIRONMENT = { SNAPSHOT_EVERY: '200', JOURNAL_KEEP: '100' };
 
 const KILL = 'signal=SIGKILL';

@@ -17,7 +17,7 @@ import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 import { type HeaderLines, onWire, requestBytes, signedHeaders, type WireAnswer } from '../support/wire.ts';
 
-const RUNS = timesOf({ suite: 300, soak: 5000 });
+const RUNS = timesOf({ suite: 150, soak: 5000 });
 const SEED = seedOr(20_261_123);
 const DOCUMENTED = new Set([200, 201, 202, 400, 401, 403, 404, 405, 409, 413, 422, 423, 429, 503]);
 /** The answers of the HTTP parser itself to bytes that are not a request. */

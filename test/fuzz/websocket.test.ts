@@ -14,7 +14,7 @@ import { seedOr, timesOf } from '../support/seeds.ts';
 import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
-const RUNS = timesOf({ suite: 200, soak: 3000 });
+const RUNS = timesOf({ suite: 100, soak: 3000 });
 const SEED = seedOr(20_261_121);
 const UPGRADE =
   'GET /v1/ws HTTP/1.1\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +

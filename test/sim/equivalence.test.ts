@@ -25,7 +25,7 @@ import { ROWS_OF_RECORD } from './simShard.ts';
 
 const STEPS = 1500;
 const FIRST_SEED = seedOr(1);
-const SEEDS = timesOf({ suite: 4, soak: 40 });
+const SEEDS = timesOf({ suite: 3, soak: 40 });
 const STATE_EVERY = 20;
 /** One seed in so many is a rehearsal without collateral. */
 const REHEARSAL_EVERY = 3;

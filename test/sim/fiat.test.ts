@@ -17,8 +17,8 @@ const FOUND = [7013, 2118, 219];
 /** All of them take most of an hour: a soak that is shorter plays fewer, or its first round would not end. */
 const isLongSoak = Number(process.env['SOAK_MINUTES'] ?? 60) >= 60;
 const RUNS = {
-  ledger: timesOf({ suite: 25, soak: isLongSoak ? 100_000 : 800 }),
-  evm: timesOf({ suite: 8, soak: isLongSoak ? 10_000 : 40 }),
+  ledger: timesOf({ suite: 12, soak: isLongSoak ? 100_000 : 800 }),
+  evm: timesOf({ suite: 4, soak: isLongSoak ? 10_000 : 40 }),
 };
 
 for (const on of ['ledger', 'evm'] as const) {

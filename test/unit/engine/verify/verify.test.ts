@@ -21,7 +21,7 @@ const native = tryNative();
 /** Keeps the key of every signer that it has accepted, and with the next signature its tables. */
 const kernel = new Kernel();
 const recovering = new Kernel({ keepsTables: false });
-const MUTATIONS = timesOf({ suite: 600, soak: 10_000 });
+const MUTATIONS = timesOf({ suite: 300, soak: 10_000 });
 
 /** The platforms the package has a prebuilt binary for. */
 const hasBinary = ['darwin-arm64', 'linux-x64', 'win32-x64'].includes(`${process.platform}-${process.arch}`);

@@ -20,7 +20,7 @@ type SignatureCase = signatures.SignatureCase;
 const keccak = await createKeccak();
 const SEED = seedOr(1);
 const NOBLE_EVERY = 16;
-const RANDOM_BATCHES = timesOf({ suite: 60, soak: 5_000 });
+const RANDOM_BATCHES = timesOf({ suite: 20, soak: 5_000 });
 
 function rig() {
   const random = new Random(SEED);

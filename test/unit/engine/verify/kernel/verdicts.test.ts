@@ -16,7 +16,7 @@ import { asks, describeCase, SignatureOracle } from '../../../../support/signatu
 
 const keccak = await createKeccak();
 const SEED = seedOr(1);
-const MUTATED = timesOf({ suite: 600, soak: 100_000 });
+const MUTATED = timesOf({ suite: 300, soak: 100_000 });
 const NOBLE_EVERY = timesOf({ suite: 16, soak: Number(process.env['NOBLE_EVERY'] ?? 8) });
 const SIGNERS = timesOf({ suite: 12, soak: 200 });
 
