@@ -6,12 +6,9 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
-import { listShards } from '../../engine/admin/directory.ts';
-import { exportHistory } from '../../engine/admin/export.ts';
-import { inspectShard } from '../../engine/admin/inspect.ts';
-import { describeShards } from '../../engine/admin/verify.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
+import { runAdminHere } from '../support/adminProgram.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { type Json, startServer } from '../support/server.ts';
@@ -24,38 +21,17 @@ const server = await startServer(fileScope, { SNAPSHOT_EVERY: '1000000' });
 /** Users are numbered as they are made, and the demo is off. */
 const FIRST_ACCOUNT = 1;
 
-type Ran = { status: number | null; stdout: string; stderr: string };
-
-function admin(...args: string[]): Ran {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...STRIPPED_BEFORE, MAIN, ...args], {
-    encoding: 'utf8',
-    env: { PATH: process.env['PATH'] ?? '', DATA_DIR: server.dataDir },
-  });
-  return { status, stdout, stderr };
+function admin(...args: string[]): ReturnType<typeof runAdminHere> {
+  return runAdminHere(args, { DATA_DIR: server.dataDir });
 }
 
-function exported(...args: string[]): Json[] {
-  const { status, stdout, stderr } = admin('journal', 'export', ...args);
+async function exported(...args: string[]): Promise<Json[]> {
+  const { status, stdout, stderr } = await admin('journal', 'export', ...args);
   assert.equal(status, 0, stderr);
   return stdout
     .split('\n')
     .slice(0, -1)
     .map((line) => JSON.parse(line));
-}
-
-/** Gives the same as `exported()`, without a process of its own. */
-async function history(): Promise<Json[]> {
-  const chunks = exportHistory(await listShards(server.dataDir), { market: null, from: 1 });
-  const text = [...chunks].join('');
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .map((line) => JSON.parse(line));
-}
-
-/** The output of `journal verify`, without a process of its own. */
-async function verifiedText(): Promise<string> {
-  return describeShards((await listShards(server.dataDir)).map(inspectShard)).text;
 }
 
 function lastLine(text: string): string {
@@ -86,13 +62,13 @@ describe('admin', () => {
   });
 
   it('checks and adds up while the exchange runs, and does not repair then', async () => {
-    const verified = admin('journal', 'verify');
+    const verified = await admin('journal', 'verify');
     assert.deepEqual([verified.status, lastLine(verified.stdout)], [0, 'ok'], verified.stdout + verified.stderr);
-    const audited = admin('audit');
+    const audited = await admin('audit');
     assert.deepEqual([audited.status, lastLine(audited.stdout)], [0, 'balanced'], audited.stdout + audited.stderr);
     const ledger = await server.admin.ledger();
     assert.match(audited.stdout, new RegExp(`deposited_usdc_micro +${ledger.total_usdc_micro}\n`));
-    const repaired = admin('journal', 'repair');
+    const repaired = await admin('journal', 'repair');
     assert.deepEqual(
       [repaired.status, repaired.stderr],
       [1, `error: the exchange is running on ${server.dataDir}: stop it first\n`],
@@ -101,8 +77,7 @@ describe('admin', () => {
   });
 
   it('exports the trades as the API tells them', async () => {
-    const all = exported();
-    assert.deepEqual(await history(), all);
+    const all = await exported();
     const told = all.filter(({ event }) => event === 'trade');
     assert.ok(told.length >= 8, 'the markets have traded');
     for (const trader of traders) {
@@ -121,7 +96,7 @@ describe('admin', () => {
 
   it('exports every order of one market with what became of it, numbered like the public frames', async () => {
     const [market] = markets as [OrderMarket];
-    const lines = exported('--market', market.id.toUpperCase());
+    const lines = await exported('--market', market.id.toUpperCase());
     assert.ok(lines.every(({ market_id }) => market_id === market.id));
     const { orders } = await traders[0].client.userOrders({ limit: 100 });
     for (const order of orders.filter(({ market_id }) => market_id === market.id)) {
@@ -139,8 +114,8 @@ describe('admin', () => {
   });
 
   it('exports from a record on, and stops quietly when its reader has enough', async () => {
-    const all = await history();
-    const later = exported('--from', '4');
+    const all = await exported();
+    const later = await exported('--from', '4');
     assert.deepEqual(
       later,
       all.filter(({ shard_sequence }) => shard_sequence >= 4),
@@ -153,45 +128,45 @@ describe('admin', () => {
   });
 
   it('says what a killed server left is whole, and what it had acknowledged is in it', async () => {
-    const known = (await history()).length;
+    const known = (await exported()).length;
     await server.kill();
-    assert.equal(lastLine(await verifiedText()), 'ok');
-    assert.equal(lastLine(admin('audit').stdout), 'balanced');
-    assert.equal((await history()).length, known);
-    assert.equal(admin('journal', 'repair').stdout.split('\n')[0], 'nothing to repair');
+    assert.equal(lastLine((await admin('journal', 'verify')).stdout), 'ok');
+    assert.equal(lastLine((await admin('audit')).stdout), 'balanced');
+    assert.equal((await exported()).length, known);
+    assert.equal((await admin('journal', 'repair')).stdout.split('\n')[0], 'nothing to repair');
   });
 
   it('names a damaged record, and the server starts only after its loss was accepted', async () => {
-    const whole = await history();
+    const whole = await exported();
     const { shard } = whole.find(({ event }) => event === 'trade');
     const ofShard = (line: Json): boolean => line.shard === shard;
     const before = whole.filter(ofShard);
     const last = before.at(-1).shard_sequence;
     const record = last - 5;
     damage(join(server.dataDir, `journal-${shard}.db`), record);
-    const verified = admin('journal', 'verify');
+    const verified = await admin('journal', 'verify');
     assert.equal(verified.status, 1);
     assert.match(verified.stdout, new RegExp(`journal-${shard}\\.db: sequence ${record}: checksum mismatch`));
     assert.match(verified.stdout, new RegExp(`journal repair --shard ${shard} --accept-loss`));
     await assert.rejects(server.start(), new RegExp(`sequence ${record}: checksum mismatch`));
 
     const cost = new RegExp(`6 acknowledged records are given up: ${record} to ${last}\n`);
-    const refused = admin('journal', 'repair');
+    const refused = await admin('journal', 'repair');
     assert.equal(refused.status, 1);
     assert.match(refused.stdout, cost);
-    assert.equal(`${await verifiedText()}\n`, verified.stdout, 'a refused repair has changed nothing');
+    assert.equal((await admin('journal', 'verify')).stdout, verified.stdout, 'a refused repair has changed nothing');
 
-    const repaired = admin('journal', 'repair', '--accept-loss');
+    const repaired = await admin('journal', 'repair', '--accept-loss');
     assert.deepEqual([repaired.status, lastLine(repaired.stdout)], [0, 'ok'], repaired.stdout + repaired.stderr);
     assert.match(repaired.stdout, cost);
     const setAside = new RegExp(`^journal-${shard}\\.db\\.damaged-[0-9TZ]+$`);
     assert.ok(readdirSync(server.dataDir).some((name) => setAside.test(name)));
     assert.deepEqual(
-      (await history()).filter(ofShard),
+      (await exported()).filter(ofShard),
       before.filter(({ shard_sequence }) => shard_sequence < record),
     );
 
-    const rebuilt = admin('projections', 'rebuild');
+    const rebuilt = await admin('projections', 'rebuild');
     assert.equal(rebuilt.status, 0, rebuilt.stdout + rebuilt.stderr);
     assert.match(rebuilt.stdout, /with the history from the first record on/);
 
@@ -199,7 +174,7 @@ describe('admin', () => {
     await assertBalanced(server);
     const [trader] = traders as [Trader];
     const { total } = await trader.reconnected().client.userTrades({ limit: 1 });
-    const told = (await history()).filter(({ event, taker_account, maker_account }) => {
+    const told = (await exported()).filter(({ event, taker_account, maker_account }) => {
       return event === 'trade' && [taker_account, maker_account].includes(FIRST_ACCOUNT);
     });
     assert.equal(total, told.length, 'read.db is what the journals still have');
@@ -234,14 +209,16 @@ describe('admin', () => {
     await assertBalanced(server);
   });
 
-  it('explains itself to whoever gives a wrong command', () => {
+  it('explains itself to whoever gives a wrong command', async () => {
     for (const args of [[], ['journal'], ['audit', '--shard', '0'], ['journal', 'export', '--from', 'x'], ['--what']]) {
-      const { status, stdout, stderr } = admin(...args);
+      const { status, stdout, stderr } = await admin(...args);
       assert.equal(status, 64, args.join(' '));
       assert.equal(stdout, '');
       assert.match(stderr, /^error: .+\n\nUsage:\n/);
     }
-    const missing = admin('audit', '--data', join(server.dataDir, 'nowhere'));
+    const asProcess = spawnSync(process.execPath, [...STRIPPED_BEFORE, MAIN, 'journal'], { encoding: 'utf8' });
+    assert.deepEqual([asProcess.status, asProcess.stdout], [64, '']);
+    const missing = await admin('audit', '--data', join(server.dataDir, 'nowhere'));
     assert.deepEqual([missing.status, missing.stderr.split('\n').length], [1, 2]);
   });
 });

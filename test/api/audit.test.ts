@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { AuditLogCheck } from '../../engine/admin/auditLog.ts';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { AuditQuery, AuditRecord } from '../../shared/client/types.ts';
 import { chainLine, deriveAuditKey, follows, NO_RECORDS, readLine } from '../../shared/crypto/auditChain.ts';
+import { runAdminHere } from '../support/adminProgram.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
-
-const ADMIN = fileURLToPath(new URL('../../engine/admin/main.ts', import.meta.url));
 
 const server = await startServer(fileScope, { SHARDS: '1' });
 
@@ -165,11 +161,8 @@ describe('npm run admin -- audit-log', () => {
   const path = join(server.dataDir, 'audit.log');
 
   type Ran = { status: number | null; records: AuditRecord[]; verdict: string[] };
-  function exported(...args: string[]): Ran {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [...STRIPPED_BEFORE, ADMIN, 'audit-log', ...args], {
-      encoding: 'utf8',
-      env: { PATH: process.env['PATH'] ?? '', DATA_DIR: server.dataDir },
-    });
+  async function exported(...args: string[]): Promise<Ran> {
+    const { status, stdout, stderr } = await runAdminHere(['audit-log', ...args], { DATA_DIR: server.dataDir });
     const records = stdout.split('\n').filter((line) => line.startsWith('{'));
     return { status, records: records.map((line) => JSON.parse(line)), verdict: stderr.trimEnd().split('\n') };
   }
@@ -185,12 +178,12 @@ describe('npm run admin -- audit-log', () => {
   test('exports what a running exchange has written, and verifies it', async () => {
     await server.admin.pause();
     await server.admin.resume();
-    const { status, records, verdict } = exported();
+    const { status, records, verdict } = await exported();
     assert.equal(status, 0, verdict.join('\n'));
     assert.equal(verdict.at(-1), 'the chain is whole');
     assert.match(verdict.join('\n'), /the exchange is running/);
     assert.deepEqual(records.toReversed(), await recordsOf());
-    assert.equal(exported('--from', '5').records[0]!.sequence, 5);
+    assert.equal((await exported('--from', '5')).records[0]!.sequence, 5);
   });
 
   test('failed logins are recorded with their address, and however many follow add nothing at once', async () => {
@@ -251,7 +244,7 @@ describe('npm run admin -- audit-log', () => {
     );
     await server.restart();
     await server.admin.pause();
-    const { status, verdict } = exported();
+    const { status, verdict } = await exported();
     assert.equal(status, 1);
     assert.ok(
       verdict.some((line) => line.includes('are missing: the exchange found the log cut')),

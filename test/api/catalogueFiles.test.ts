@@ -1,20 +1,15 @@
 /** A catalogue as a file: imported line by line, exported, imported again (RULES.md 9.40 to 9.44). */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { describe, test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
+import { runAdminHere } from '../support/adminProgram.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { type Answer, type Json, startServer, type TestServer } from '../support/server.ts';
 
 const FAR = '2099-01-01T00:00:00.000Z';
-const ADMIN = fileURLToPath(new URL('../../engine/admin/main.ts', import.meta.url));
 const HOUR_MS = 3_600_000;
 
 const server = await startServer(fileScope);
@@ -247,16 +242,10 @@ describe('an export', () => {
   });
 });
 
-/** Not spawnSync: while this process stood still its connections to the server would end. */
 async function run(args: readonly string[], more: Record<string, string> = {}): Promise<[number, string, string]> {
-  const { PATH = '' } = process.env;
-  const env = { PATH, DATA_DIR: server.dataDir, BASE_URL: server.baseUrl, ADMIN_TOKEN: server.adminToken, ...more };
-  const child = spawn(process.execPath, [...STRIPPED_BEFORE, ADMIN, 'catalogue', ...args], {
-    env,
-  });
-  const ended = once(child, 'close');
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return [(await ended)[0], stdout, stderr];
+  const env = { DATA_DIR: server.dataDir, BASE_URL: server.baseUrl, ADMIN_TOKEN: server.adminToken, ...more };
+  const { status, stdout, stderr } = await runAdminHere(['catalogue', ...args], env);
+  return [status, stdout, stderr];
 }
 
 describe('npm run admin -- catalogue', () => {

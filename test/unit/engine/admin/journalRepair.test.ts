@@ -1,10 +1,8 @@
 /** Findings of `journal verify` in a data directory, and the repairs of `journal repair`. */
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { AdminError, listShards, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
 import { saveHeads, withKnownHeads } from '../../../../engine/admin/heads.ts';
@@ -17,14 +15,13 @@ import { Journal } from '../../../../engine/journal/journal.ts';
 import { JournalReader } from '../../../../engine/journal/reader.ts';
 import { JournalError } from '../../../../engine/journal/row.ts';
 import { recover } from '../../../../engine/shard/recovery.ts';
-import { STRIPPED_BEFORE } from '../../../../shared/base/stripTypes.ts';
 import { openHeads } from '../../../../shared/crypto/journalHeads.ts';
 import { MASTER_KEY_FILE, readMasterKey } from '../../../../shared/crypto/masterKey.ts';
+import { runAdminHere } from '../../../support/adminProgram.ts';
 import { engineWith } from '../../../support/engine.ts';
 import { flipByte, JournaledShard } from '../../../support/journaledShard.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 
-const MAIN = fileURLToPath(new URL('../../../../engine/admin/main.ts', import.meta.url));
 const TIME = '20270115T080000Z';
 
 function shardOf(commands = 60): JournaledShard {
@@ -377,33 +374,26 @@ describe('a data directory', () => {
     control.exec('CREATE TABLE platform (key TEXT PRIMARY KEY, value TEXT)');
     saveHeads(control, [shard.file], [shard.file]);
     control.close();
-    const admin = (...args: string[]) => {
-      const { status, stdout } = spawnSync(process.execPath, [
-        ...STRIPPED_BEFORE,
-        MAIN,
-        'journal',
-        ...args,
-        '--data',
-        directory,
-      ]);
-      return { status, text: stdout.toString() };
-    };
-    assert.equal(admin('verify').status, 0);
+    const admin = (...args: string[]) => runAdminHere(['journal', ...args, '--data', directory], {});
+    assert.equal((await admin('verify')).status, 0);
     const { last } = shard;
     shard.run(`DELETE FROM journal WHERE sequence > ${last - 3}`);
     rmSync(shard.markPath);
     // It does not know any better than to write the mark for the records there are.
-    assert.match(admin('repair').text, new RegExp(`sequence ${last - 2}: missing, control\\.db says that ${last} was`));
-    assert.equal(admin('verify').status, 1);
-    const refused = admin('repair');
+    assert.match(
+      (await admin('repair')).stdout,
+      new RegExp(`sequence ${last - 2}: missing, control\\.db says that ${last} was`),
+    );
+    assert.equal((await admin('verify')).status, 1);
+    const refused = await admin('repair');
     assert.equal(refused.status, 1);
-    assert.match(refused.text, new RegExp(`3 acknowledged records are given up: ${last - 2} to ${last}\n`));
-    assert.equal(admin('repair', '--accept-loss').status, 0);
-    assert.equal(admin('verify').status, 0);
+    assert.match(refused.stdout, new RegExp(`3 acknowledged records are given up: ${last - 2} to ${last}\n`));
+    assert.equal((await admin('repair', '--accept-loss')).status, 0);
+    assert.equal((await admin('verify')).status, 0);
     assert.equal((await withKnownHeads([shard.file]))[0]!.known!.sequence, last - 3);
   });
 
-  it('that accepts a loss and is interrupted leaves no head in control.db that no journal has', () => {
+  it('that accepts a loss and is interrupted leaves no head in control.db that no journal has', async () => {
     const shard = shardOf();
     shard.close();
     const { directory, journalPath } = shard.file;
@@ -419,15 +409,15 @@ describe('a data directory', () => {
     control.close();
     // Stands in the way of the new journal.
     mkdirSync(`${journalPath}.part`);
-    const repair = () =>
-      spawnSync(process.execPath, [...STRIPPED_BEFORE, MAIN, 'journal', 'repair', '--accept-loss', '--data', directory])
-        .status;
-    assert.notEqual(repair(), 0);
+    const repair = async () => {
+      return (await runAdminHere(['journal', 'repair', '--accept-loss', '--data', directory], {})).status;
+    };
+    assert.notEqual(await repair(), 0);
     rmSync(`${journalPath}.part`, { recursive: true });
     control = new Database(join(directory, 'control.db'));
     assert.equal(knownHead().sequence, 0);
     control.close();
-    assert.equal(repair(), 0);
+    assert.equal(await repair(), 0);
     control = new Database(join(directory, 'control.db'));
     assert.equal(knownHead().sequence, 19);
     control.close();

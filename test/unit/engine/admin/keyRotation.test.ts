@@ -1,6 +1,6 @@
 /** A new master key for a data directory, and what an interruption at any step leaves (RULES.md 10.14). */
 import assert from 'node:assert/strict';
-import { execSync, spawnSync } from 'node:child_process';
+import { execSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -10,10 +10,10 @@ import { type MasterKeys, rotateMasterKey } from '../../../../engine/admin/keyRo
 import { parseConfig } from '../../../../gateway/process/config.ts';
 import { type Control, openControl } from '../../../../gateway/store/control.ts';
 import { SELF_TRADE } from '../../../../shared/base/codes.ts';
+import { runAdminHere } from '../../../support/adminProgram.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../../..', import.meta.url));
-const ADMIN = join(ROOT, 'engine/admin/main.ts');
 const OLD = Buffer.alloc(32, 1);
 const FRESH = Buffer.alloc(32, 2);
 const FROM_FILES: MasterKeys = { given: null, next: null };
@@ -173,9 +173,9 @@ test('the files of a member of a cluster are not changed on one member alone', a
     'journal adopt': /is of a member of a cluster: /,
   };
   for (const [command, refusal] of Object.entries(refusals)) {
-    const { status, stderr } = spawnSync(process.execPath, [ADMIN, ...command.split(' '), '--data', dataDir], {
-      env: { ...process.env, JOURNAL_URL: '', MASTER_KEY: env.MASTER_KEY, NEW_MASTER_KEY: FRESH.toString('hex') },
-      encoding: 'utf8',
+    const { status, stderr } = await runAdminHere([...command.split(' '), '--data', dataDir], {
+      MASTER_KEY: env.MASTER_KEY,
+      NEW_MASTER_KEY: FRESH.toString('hex'),
     });
     assert.notEqual(status, 0);
     assert.match(stderr, refusal, command);

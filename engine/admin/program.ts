@@ -1,0 +1,395 @@
+/**
+ * `npm run admin`: checks and repairs a data directory, exports its history and audits its money; imports and exports
+ * the catalogue of a running exchange. The exit code is 1 when the directory is damaged, out of balance or not what the
+ * chain has, or a line of an import has failed, and 64, with the usage, when the command line is not understood.
+ *
+ * Its surroundings are those of a process (main.ts) or a test. Only the MASTER_KEY of records is always the process's.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable, type Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { inspect, parseArgs } from 'node:util';
+import Database from 'better-sqlite3';
+import { systemClock } from '../../shared/base/clock.ts';
+import { uuidToBytes } from '../../shared/base/hex.ts';
+import { AdminClient } from '../../shared/client/admin.ts';
+import { parseMasterKey } from '../../shared/crypto/masterKey.ts';
+import { ReplayError } from '../core/engine.ts';
+import { JournalError } from '../journal/row.ts';
+import { adopt } from './adopt.ts';
+import { auditDirectory } from './audit.ts';
+import { AuditLogCheck } from './auditLog.ts';
+import { exportCatalogue, importCatalogue } from './catalogue.ts';
+import {
+  AdminError,
+  isOfMember,
+  listShards,
+  RunningError,
+  requireAlone,
+  type ShardFile,
+  withExclusiveDirectory,
+} from './directory.ts';
+import { exportHistory } from './export.ts';
+import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
+import { inspectShard } from './inspect.ts';
+import { rotateMasterKey } from './keyRotation.ts';
+import { type Plan, planRepair } from './plan.ts';
+import { backUp, type RebuildOptions, rebuild, verifyProjections } from './projections.ts';
+import { carryOut } from './repair.ts';
+import { USAGE } from './usage.ts';
+import { describeShards, howToProceed } from './verify.ts';
+
+const OPTIONS = {
+  data: { type: 'string' },
+  shard: { type: 'string' },
+  market: { type: 'string' },
+  /** A number, or the name of a file. */
+  from: { type: 'string' },
+  format: { type: 'string' },
+  url: { type: 'string' },
+  all: { type: 'boolean' },
+  now: { type: 'boolean' },
+  'accept-loss': { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+type Options = ReturnType<typeof parse>['values'];
+type OptionName = keyof typeof OPTIONS;
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+const EXIT_WRONG = 1;
+const EXIT_USAGE = 64;
+
+class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+type Surroundings = {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly input: Readable;
+  readonly out: Writable;
+  readonly err: Writable;
+};
+
+/** One run of a command, with its part of the command line. */
+type Call = Surroundings & {
+  readonly options: Options;
+  /** The name that follows the command; '' without one. */
+  readonly argument: string;
+};
+
+type Command = {
+  readonly options: readonly OptionName[];
+  /** The name of a file follows the name of the command, or that of a member may. */
+  readonly takes?: 'file' | 'member';
+  readonly run: (call: Call) => Promise<boolean>;
+};
+
+const COMMANDS: Record<string, Command> = {
+  'journal verify': { options: [], run: verify },
+  'journal repair': { options: ['shard', 'accept-loss'], run: repair },
+  'journal export': { options: ['market', 'from', 'format'], run: exportJournals },
+  'journal adopt': { options: [], run: adoptJournals },
+  'projections rebuild': { options: ['from', 'accept-loss'], run: rebuildProjections },
+  'projections verify': { options: [], run: checkProjections },
+  'projections backup': { options: [], takes: 'file', run: backUpProjections },
+  'keys rotate': { options: [], run: rotateKeys },
+  audit: { options: [], run: audit },
+  'audit-log': { options: ['from'], run: auditLog },
+  'chain reconcile': { options: ['all'], run: reconcileWithChain },
+  'chain adopt': { options: [], run: adoptOlderSettlement },
+  'cluster status': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.clusterStatus(call.env)) },
+  'cluster promote': {
+    options: ['now'],
+    takes: 'member',
+    run: (call) =>
+      ofCluster(call, (cluster) => cluster.promote(call.env, call.argument || null, call.options.now === true)),
+  },
+  'cluster leave': {
+    options: [],
+    takes: 'member',
+    run: (call) => ofCluster(call, (cluster) => cluster.leave(call.env, call.argument)),
+  },
+  'cluster raise': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.raiseFormats(call.env)) },
+  'cluster doctor': { options: [], run: examineCluster },
+  'cluster fence': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.fenceCluster(call.env)) },
+  'catalogue import': { options: ['url'], takes: 'file', run: importFrom },
+  'catalogue export': { options: ['url'], takes: 'file', run: exportTo },
+};
+
+function parse(args: string[]) {
+  try {
+    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+}
+
+/** @returns the exit code */
+export async function runAdmin(args: string[], surroundings: Surroundings): Promise<number> {
+  try {
+    return (await run(args, surroundings)) ? 0 : EXIT_WRONG;
+  } catch (error) {
+    const isUsage = error instanceof UsageError;
+    const text = isExplained(error) ? `error: ${error.message}` : inspect(error);
+    surroundings.err.write(isUsage ? `error: ${error.message}\n\n${USAGE}\n` : `${text}\n`);
+    return isUsage ? EXIT_USAGE : EXIT_WRONG;
+  }
+}
+
+async function run(args: string[], surroundings: Surroundings): Promise<boolean> {
+  const { values, positionals } = parse(args);
+  if (values.help === true) {
+    print(surroundings, USAGE);
+    return true;
+  }
+  const named = positionals.slice(0, 2).join(' ');
+  const takes = COMMANDS[named]?.takes;
+  const [name, argument = ''] = takes === undefined ? [positionals.join(' ')] : [named, positionals[2]];
+  const command = COMMANDS[name];
+  if (command === undefined) throw new UsageError(name === '' ? 'a command is missing' : `unknown command: ${name}`);
+  if (takes === 'file' && (argument === '' || positionals.length > 3)) throw new UsageError(`${name} needs one file`);
+  if (takes === 'member' && positionals.length > 3) throw new UsageError(`${name} takes one member`);
+  for (const option of Object.keys(values)) {
+    const isKnown = option === 'data' || command.options.includes(option as OptionName);
+    if (!isKnown) throw new UsageError(`${name} has no option --${option}`);
+  }
+  return command.run({ ...surroundings, options: values, argument });
+}
+
+async function verify(call: Call): Promise<boolean> {
+  const files = await withKnownHeads(await listShards(dataDir(call)));
+  const report = describeShards(files.map(inspectShard));
+  print(call, report.text);
+  return report.isSound;
+}
+
+async function repair(call: Call): Promise<boolean> {
+  const directory = dataDir(call);
+  const files = await withKnownHeads(await listShards(directory));
+  const chosen = chooseShards(files, call.options.shard);
+  return withExclusiveDirectory(directory, (control) => {
+    const plans = chosen.map((file) => planRepair(inspectShard(file))).filter(isNeeded);
+    // All or nothing: a partly repaired directory is harder to judge than a damaged one.
+    const refused = plans.find((plan) => plan.hopeless !== null || (plan.needsConsent && !call.options['accept-loss']));
+    if (refused !== undefined) {
+      print(call, `problem: ${refused.findings.problem?.text}`);
+      for (const line of howToProceed(refused)) print(call, line);
+      return false;
+    }
+    const time = timeOfNames();
+    const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
+    if (control !== null && shortened.length > 0) forgetHeads(control, files, shortened);
+    for (const plan of plans) {
+      for (const effect of plan.effects) print(call, `shard ${plan.findings.file.shard}: ${effect}`);
+      carryOut(plan, time);
+    }
+    if (control !== null && shortened.length > 0) saveHeads(control, files, shortened);
+    if (plans.length === 0) print(call, 'nothing to repair');
+    else print(call, `what was replaced has the end .damaged-${time}`);
+    const isShortened = (file: ShardFile): boolean => shortened.includes(file);
+    const report = describeShards(
+      chosen.map((file) => inspectShard(isShortened(file) ? { ...file, known: undefined } : file)),
+    );
+    print(call, report.text);
+    return report.isSound;
+  });
+}
+
+async function exportJournals(call: Call): Promise<boolean> {
+  const { options } = call;
+  const market = options.market?.toLowerCase() ?? null;
+  if (market !== null && !uuidToBytes(market, new Uint8Array(16), 0)) throw new UsageError('--market: not a UUID');
+  if (options.format !== undefined && options.format !== 'ndjson') throw new UsageError('--format: only ndjson');
+  const from = integerOf('from', options.from, 1) ?? 1;
+  const chunks = exportHistory(await listShards(dataDir(call)), { market, from });
+  await printAll(call, chunks);
+  return true;
+}
+
+async function audit(call: Call): Promise<boolean> {
+  const directory = dataDir(call);
+  const files = await listShards(directory);
+  const report = (control: Database.Database | null): boolean => {
+    const { text, isBalanced } = auditDirectory(files, control);
+    print(call, text);
+    return isBalanced;
+  };
+  try {
+    return await withExclusiveDirectory(directory, report);
+  } catch (error) {
+    if (!(error instanceof RunningError)) throw error;
+    return report(null);
+  }
+}
+
+async function adoptJournals(call: Call): Promise<boolean> {
+  const directory = dataDir(call);
+  return withExclusiveDirectory(directory, async (control) => {
+    if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
+    requireAlone(control, directory, 'its journals have the key of all members: put back journal.key of any of them');
+    const { files, lines } = await adopt(directory);
+    saveHeads(control, files, files);
+    for (const line of lines) print(call, line);
+    const { text, isBalanced } = auditDirectory(files, control);
+    print(call, text);
+    return isBalanced;
+  });
+}
+
+async function rebuildProjections(call: Call): Promise<boolean> {
+  const directory = dataDir(call);
+  const files = await listShards(directory);
+  return withExclusiveDirectory(directory, () => rebuild(files, projectionOptions(call)));
+}
+
+async function checkProjections(call: Call): Promise<boolean> {
+  const directory = dataDir(call);
+  const files = await listShards(directory);
+  return withExclusiveDirectory(directory, () => verifyProjections(files, projectionOptions(call)));
+}
+
+async function backUpProjections(call: Call): Promise<boolean> {
+  return backUp(dataDir(call), call.argument, (line) => print(call, line));
+}
+
+function projectionOptions(call: Call): RebuildOptions {
+  return {
+    from: call.options.from,
+    acceptLoss: call.options['accept-loss'] === true,
+    time: timeOfNames(),
+    nowMs: () => systemClock.nowMs(),
+    print: (line) => print(call, line),
+  };
+}
+
+function timeOfNames(): string {
+  return new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
+}
+
+async function rotateKeys(call: Call): Promise<boolean> {
+  const directory = dataDir(call);
+  return withExclusiveDirectory(directory, async (control) => {
+    if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
+    const keys = { given: masterKeyFrom(call, 'MASTER_KEY'), next: masterKeyFrom(call, 'NEW_MASTER_KEY') };
+    const lines = isOfMember(control)
+      ? (await import('./cluster.ts')).rotateKeys(call.env, directory, control, keys)
+      : rotateMasterKey(directory, control, keys);
+    for (const line of await lines) print(call, line);
+    return true;
+  });
+}
+
+/** Null when the variable is not set. */
+function masterKeyFrom({ env }: Call, variable: string): Uint8Array | null {
+  const text = (env[variable] ?? '').trim();
+  const key = text === '' ? null : parseMasterKey(text);
+  if (text !== '' && key === null) throw new AdminError(`${variable}: not a master key`);
+  return key;
+}
+
+async function auditLog(call: Call): Promise<boolean> {
+  const check = await AuditLogCheck.of(dataDir(call));
+  await printAll(call, check.lines(integerOf('from', call.options.from, 1) ?? 1));
+  const { lines, isSound } = check.report();
+  for (const line of lines) call.err.write(`${line}\n`);
+  return isSound;
+}
+
+/** The driver of the database takes a while to load, and only these commands need it. */
+async function ofCluster(
+  call: Call,
+  ask: (cluster: typeof import('./cluster.ts')) => Promise<string[]>,
+): Promise<boolean> {
+  print(call, (await ask(await import('./cluster.ts'))).join('\n'));
+  return true;
+}
+
+async function examineCluster(call: Call): Promise<boolean> {
+  const { examine } = await import('./clusterDoctor.ts');
+  const { lines, isWell } = await examine(call.env, systemClock);
+  print(call, lines.join('\n'));
+  return isWell;
+}
+
+async function reconcileWithChain(call: Call): Promise<boolean> {
+  // The code for a chain takes a while to load, and only this command needs it.
+  const { reconcileChain } = await import('./chain.ts');
+  const rpcUrl = (call.env['RPC_URL'] ?? '').trim();
+  const { lines, isEqual } = await reconcileChain(dataDir(call), rpcUrl, call.options.all === true);
+  await printAll(
+    call,
+    lines.map((line) => `${line}\n`),
+  );
+  return isEqual;
+}
+
+async function adoptOlderSettlement(call: Call): Promise<boolean> {
+  const { adoptSettlement } = await import('./adoptSettlement.ts');
+  const lines = await adoptSettlement(dataDir(call), (call.env['RPC_URL'] ?? '').trim());
+  for (const line of lines) print(call, line);
+  return true;
+}
+
+async function importFrom(call: Call): Promise<boolean> {
+  const { text, isWhole } = await importCatalogue(administratorOf(call), call.argument, call.input, call.err);
+  print(call, text);
+  return isWhole;
+}
+
+async function exportTo(call: Call): Promise<boolean> {
+  await exportCatalogue(administratorOf(call), call.argument, call.out);
+  return true;
+}
+
+function administratorOf(call: Call): AdminClient {
+  const { options, env } = call;
+  const baseUrl = options.url ?? env['BASE_URL'] ?? DEFAULT_URL;
+  if (!URL.canParse(baseUrl)) throw new UsageError('--url: not a URL');
+  const path = join(dataDir(call), 'admin.token');
+  const given = env['ADMIN_TOKEN'] ?? '';
+  const token = given === '' && existsSync(path) ? readFileSync(path, 'utf8').trim() : given;
+  if (token === '') throw new AdminError(`no token: set ADMIN_TOKEN (there is no ${path})`);
+  return new AdminClient({ baseUrl, token });
+}
+
+function print({ out }: Surroundings, line: string): void {
+  out.write(`${line}\n`);
+}
+
+async function printAll({ out }: Surroundings, chunks: Iterable<string> | AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(Readable.from(chunks), out, { end: false });
+  } catch (error) {
+    // The reader has closed the pipe, as `| head` does after a few lines.
+    if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
+  }
+}
+
+function dataDir({ options, env }: Call): string {
+  return options.data ?? env['DATA_DIR'] ?? 'data/live';
+}
+
+function chooseShards(files: readonly ShardFile[], wanted: string | undefined): readonly ShardFile[] {
+  const shard = integerOf('shard', wanted, 0);
+  if (shard === null) return files;
+  const file = files[shard];
+  if (file === undefined) throw new UsageError(`--shard: there are ${files.length}, 0 to ${files.length - 1}`);
+  return [file];
+}
+
+function integerOf(option: OptionName, text: string | undefined, least: number): number | null {
+  if (text === undefined) return null;
+  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
+  if (value < least) throw new UsageError(`--${option}: expected a number from ${least} on`);
+  return value;
+}
+
+function isNeeded({ hopeless, effects }: Plan): boolean {
+  return hopeless !== null || effects.length > 0;
+}
+
+/** Errors about the files or the command are printed as one line. Any other error is a bug and is printed whole. */
+function isExplained(error: unknown): error is Error {
+  return [AdminError, JournalError, ReplayError, Database.SqliteError].some((kind) => error instanceof kind);
+}

@@ -1,0 +1,20 @@
+/** `npm run admin` in the test's own process, with surroundings of the test's own. */
+import { PassThrough, Writable } from 'node:stream';
+import { runAdmin } from '../../engine/admin/program.ts';
+
+type Ran = { readonly status: number; readonly stdout: string; readonly stderr: string };
+
+class Collected extends Writable {
+  text = '';
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
+    this.text += chunk;
+    done();
+  }
+}
+
+export async function runAdminHere(args: readonly string[], env: Record<string, string>): Promise<Ran> {
+  const [out, err] = [new Collected(), new Collected()];
+  const status = await runAdmin([...args], { env, input: new PassThrough().end(), out, err });
+  return { status, stdout: out.text, stderr: err.text };
+}
