@@ -11,6 +11,8 @@ import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js
 // biome-ignore lint/suspicious/noExplicitAny: the document is data, read at a few known places
 type Document = any;
 type Operation = { readonly method: string; readonly path: string; readonly form: RegExp; readonly parameters: number };
+/** By their method and the number of parts of their path: there are hundreds, and each answer looks for one. */
+type Operations = ReadonlyMap<string, readonly Operation[]>;
 
 const DOCUMENT_ID = 'openapi';
 const CUSTOM_FORMATS = ['address', 'hash', 'uint256', 'amount'];
@@ -66,7 +68,7 @@ class Contract {
     code: { optimize: false },
   });
   readonly #document: Document;
-  readonly #operations: readonly Operation[];
+  readonly #operations: Operations;
   readonly #checks = new Map<string, ValidateFunction>();
 
   constructor(document: Document) {
@@ -79,7 +81,7 @@ class Contract {
   }
 
   check(method: string, path: string, status: number, body: unknown): void {
-    const operation = this.#operations.find((known) => known.method === method && known.form.test(path));
+    const operation = this.#operations.get(kindOf(method, path))?.find(({ form }) => form.test(path));
     // A parameter with a character that none may have leads nowhere, and few routes read encoded ones.
     const isElsewhere = status === 404 && !PLAIN_PATH.test(path) && (body as Document).error === 'not found';
     if (operation === undefined || isElsewhere) {
@@ -115,13 +117,18 @@ function closed(value: Document): Document {
 }
 
 /** Fixed paths before those with parameters, as the router matches them. */
-function operationsOf({ paths }: Document): Operation[] {
+function operationsOf({ paths }: Document): Operations {
   const operations = Object.entries<Document>(paths).flatMap(([path, methods]) => {
     const form = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{[^}]+\}/g, '[^/]+')}$`);
     const parameters = path.split('{').length - 1;
     return Object.keys(methods).map((method) => ({ method: method.toUpperCase(), path, form, parameters }));
   });
-  return operations.sort((a, b) => a.parameters - b.parameters);
+  operations.sort((a, b) => a.parameters - b.parameters);
+  return Map.groupBy(operations, ({ method, path }) => kindOf(method, path));
+}
+
+function kindOf(method: string, path: string): string {
+  return `${method} ${path.split('/').length}`;
 }
 
 function toPointer(key: string | number): string {
