@@ -5,10 +5,9 @@ import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
 import type { UserEvent } from '../../shared/client/stream/userStream.ts';
 import { eventually } from '../support/eventually.ts';
-import { fileScope } from '../support/fileScope.ts';
 import { Random } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { StreamProxy } from '../support/streamProxy.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -16,7 +15,7 @@ const SEED = seedOr(60);
 const KILLS = timesOf({ suite: 1, soak: 3 });
 const ORDERS = 40;
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 
 test('books and private events go on over kill -9; the book is what REST shows (RULES.md 8.3, 8.7)', async (t) => {
   const random = new Random(SEED);

@@ -20,6 +20,7 @@ const BUSY = 'the engine is busy';
 
 const disk = SmallDisk.mount(fileScope, DISK_MB);
 const server = await startServer(fileScope, {
+  SHARDS: '1',
   DATA_DIR: join(disk?.path ?? temporaryDirectory(), 'data'),
   DISK_RESERVE_MB: String(RESERVE_MB),
 });

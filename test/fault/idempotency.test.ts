@@ -8,10 +8,9 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { eventually } from '../support/eventually.ts';
-import { fileScope } from '../support/fileScope.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
-import { startServer } from '../support/server.ts';
+import { sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const CYCLES = timesOf({ suite: 1, soak: 12 });
@@ -20,7 +19,7 @@ const REQUESTS = 24;
 
 type Asked = { readonly key: string; readonly body: unknown; answer: string | null };
 
-const server = await startServer(fileScope);
+const server = await sharedServer();
 const random = seededRandom(SEED);
 
 test(`every key is carried out once over ${CYCLES} kills (SEED=${SEED})`, async () => {
