@@ -13,7 +13,8 @@ import { ApiError } from '../../shared/client/http.ts';
 import type { OrderRecord, PlacementResponse, UserTrade } from '../../shared/client/types.ts';
 import type { TestServer } from './server.ts';
 import { assertBalanced, type Trader } from './traders.ts';
-import { type Account, convert, streamHeaders, WitnessClients } from './witnessClients.ts';
+import { makeClaims, repeatClaims } from './witnessClaims.ts';
+import { type Account, convert, WitnessClients } from './witnessClients.ts';
 import type { OpenOrders } from './witnessHistory.ts';
 import {
   addFill,
@@ -26,6 +27,7 @@ import {
   stays,
   tokensOf,
 } from './witnessOrder.ts';
+import { streamHeaders } from './witnessReads.ts';
 
 /** Trades are requested from a little before the last check started: one that is returned twice counts once. */
 const OVERLAP_MS = 2000;
@@ -93,7 +95,7 @@ export class Witness {
     const startMs = Date.now();
     for (const account of this.#clients.accounts) account.trader = account.trader.reconnected();
     this.#repeats += await this.#clients.keyed.repeat();
-    await this.#clients.repeatClaims();
+    await repeatClaims(this.#clients.accounts);
     await this.#clients.repeatDeposits();
     const records = await this.#records();
     this.#settleReplacements(records);
@@ -107,7 +109,8 @@ export class Witness {
     await assertBalanced(this.#server);
     await this.#repeatPlacements(records);
     this.#settleClosed(records);
-    if (this.#clients.accounts.every(({ claims }) => claims.length === 0)) await this.#clients.makeClaims();
+    if (this.#clients.accounts.every(({ claims }) => claims.length === 0))
+      await makeClaims(this.#clients.server, this.#clients.accounts);
     this.#checkedMs = startMs;
   }
 

@@ -3,34 +3,31 @@
  * answers are what its clients know of the exchange.
  */
 import assert from 'node:assert/strict';
-import { ApiError } from '../../shared/client/http.ts';
+import type { ApiError } from '../../shared/client/http.ts';
 import { draftOrder, type OrderIntent, type OrderMarket } from '../../shared/client/order.ts';
 import type { BatchPlaceResponse, PlacementResponse, Scope } from '../../shared/client/types.ts';
 import { KeyedRequests } from './keyedRequests.ts';
 import { seededRandom } from './random.ts';
 import type { TestServer } from './server.ts';
 import { makeMarket, makeTrader, type Trader } from './traders.ts';
+import { type Claimant, claimed, makeClaims } from './witnessClaims.ts';
 import { AccountHistory } from './witnessHistory.ts';
 import { CANCEL, FEE_BPS, isAccepted, newOrder, type Order, raise, stays } from './witnessOrder.ts';
+import { type Outcome, told } from './witnessOutcome.ts';
+import { readOpenOrders, streamHeaders } from './witnessReads.ts';
 
 const TRADERS = 3;
 const TICKS_PER_UNIT = [100, 1000, 100] as const;
 const DEPOSIT_MICRO = 20_000_000_000;
 const SPLIT_ATOMIC = 200_000_000;
 const SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account', 'stream:user'];
-/** Decided markets in which every account has sets to claim. */
-const CLAIMS = 2;
-const CLAIM_ATOMIC = 3_000_000;
 const MOST_IN_BATCH = 4;
-/** A place that hangs is asked no longer. */
-const READ_WITHIN_MS = 5000;
 
 type Conversion = { readonly market: number; readonly sign: 1 | -1; readonly amount: number };
 
 /** One account as its owner knows it, orders that are still open left out. */
-export type Account = {
+export type Account = Claimant & {
   trader: Trader;
-  usdcMicro: number;
   /** By market and outcome. */
   readonly tokens: [number, number][];
   /**
@@ -40,9 +37,6 @@ export type Account = {
   conversion: Conversion | null;
   /** Cancels of many orders that may still take effect. */
   massCancels: number;
-  /** Decided markets whose payout it has not, and of them those that it has asked for. */
-  claims: readonly string[];
-  claiming: readonly string[];
   readonly history: AccountHistory;
 };
 
@@ -82,7 +76,7 @@ export class WitnessClients {
       });
     }
     const clients = new WitnessClients(server, seed, markets, accounts);
-    await clients.makeClaims();
+    await makeClaims(server, accounts);
     return clients;
   }
 
@@ -325,60 +319,14 @@ export class WitnessClients {
     account.claiming = [...account.claiming, market];
     return told(
       account.trader.client.claim(market),
-      () => this.#claimed(account, market),
+      () => claimed(account, market),
       (error) => assert.ok(error.status >= 500, `a claim that was not made is not refused: ${error.message}`),
     );
   }
 
-  #claimed(account: Account, market: string): void {
-    account.usdcMicro += CLAIM_ATOMIC;
-    for (const list of ['claims', 'claiming'] as const) account[list] = account[list].filter((id) => id !== market);
-  }
-
-  async repeatClaims(): Promise<void> {
-    for (const account of this.accounts) {
-      for (const market of account.claiming) {
-        await account.trader.client.claim(market).catch((error) => {
-          assert.equal(error.status, 404, `the claim was made: ${error.message}`);
-        });
-        this.#claimed(account, market);
-      }
-      for (const { market_id: id } of await account.trader.client.redeemable()) {
-        assert.ok(account.claims.includes(id), `what was claimed in ${id} can be claimed again`);
-      }
-    }
-  }
-
-  /** Yes has won in markets in which every account has sets. */
-  async makeClaims(): Promise<void> {
-    for (let claim = 0; claim < CLAIMS; claim++) {
-      const { id } = await makeMarket(this.server);
-      for (const account of this.accounts) {
-        await account.trader.client.split(id, CLAIM_ATOMIC);
-        account.usdcMicro -= CLAIM_ATOMIC;
-        account.claims = [...account.claims, id];
-      }
-      await this.server.admin.resolveMarket(id, { payouts: [1_000_000, 0] });
-    }
-  }
-
-  /** The open orders of a market, at any place; one that does not answer has shown nothing. */
   async #read(index: number): Promise<Outcome> {
-    const { trader, history } = this.accounts[index]!;
     const market = this.markets[this.below(this.markets.length)]!.id;
-    const place = this.places[this.below(this.places.length)]!;
-    const path = `/v1/orders/open/${market}`;
-    const { headers } = trader.client.prepareSigned('GET', path);
-    const askedMs = Date.now();
-    const signal = AbortSignal.timeout(READ_WITHIN_MS);
-    const response = await fetch(place.baseUrl + path, { headers, signal }).catch(() => null);
-    const orders = response?.status === 200 ? await response.json().catch(() => null) : null;
-    if (response === null || !Array.isArray(orders)) return 'answered';
-    const stale = response.headers.get('x-svc-stale-ms');
-    const isStandby = response.headers.get('x-svc-role') === 'standby';
-    // A standby that does not say how stale it is may be at any point.
-    const staleMs = stale === null ? (isStandby ? Number.POSITIVE_INFINITY : 0) : Number(stale);
-    history.read({ place: place.baseUrl, market, askedMs, staleMs }, orders);
+    await readOpenOrders(this.accounts[index]!, this.places[this.below(this.places.length)]!, market);
     return 'answered';
   }
 
@@ -423,30 +371,6 @@ export class WitnessClients {
   }
 }
 
-/**
- * `gone`: the connection was broken. `late`: there was no answer in time. `unknown`: the server says that it does not
- * know.
- */
-type Outcome = 'answered' | 'unknown' | 'late' | 'gone';
-
-async function told<T>(
-  sending: Promise<T>,
-  onDone: (answer: T) => void,
-  onRefused: (error: ApiError) => void,
-): Promise<Outcome> {
-  let answer: T;
-  try {
-    answer = await sending;
-  } catch (error) {
-    if (!(error instanceof ApiError)) return (error as Error).name === 'TimeoutError' ? 'late' : 'gone';
-    if (error.code === 'OUTCOME_UNKNOWN') return 'unknown';
-    onRefused(error);
-    return 'answered';
-  }
-  onDone(answer);
-  return 'answered';
-}
-
 function refuse(order: Order, error: ApiError): void {
   assert.notEqual(error.status, 500, error.message);
   order.answer = 'refused';
@@ -456,8 +380,4 @@ export function convert(account: Account, { market, sign, amount }: Conversion):
   account.usdcMicro -= sign * amount;
   account.tokens[market]![0] += sign * amount;
   account.tokens[market]![1] += sign * amount;
-}
-
-export function streamHeaders({ client }: Trader): Record<string, string> {
-  return { ...client.prepareSigned('GET', '/v1/ws').headers };
 }
