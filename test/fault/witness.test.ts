@@ -123,6 +123,23 @@ const LIES_MEANWHILE: Readonly<Record<string, { readonly tell: (liar: Liar) => v
     },
     finds: /1 ms stale, are not explained by the history/,
   },
+  'an order that was acknowledged is not found': {
+    tell: (liar) => {
+      let isTold = false;
+      liar.lie = ({ method, path }, { status }) => {
+        if (isTold || method !== 'GET' || status !== 200 || !ORDER.test(path)) return null;
+        isTold = true;
+        return { status: 404, body: { code: 'NOT_FOUND', error: 'order not found' } };
+      };
+    },
+    finds: /read as unknown .* is not explained by the history/,
+  },
+  'an order that was cancelled is read as open': {
+    tell: (liar) => {
+      liar.lie = once(ORDER, (order) => (order.status === 'cancelled' ? { ...order, status: 'open' } : null));
+    },
+    finds: /read as \d+ at .* is not explained by the history/,
+  },
   'what is left of an order is read wrong': {
     tell: (liar) => {
       liar.lie = once(OPEN_ORDERS, (orders) =>
@@ -169,7 +186,7 @@ const LIES_MEANWHILE: Readonly<Record<string, { readonly tell: (liar: Liar) => v
         return { body: { ...body, status: 'open' } };
       };
     },
-    finds: /its cancel was acknowledged/,
+    finds: /its cancel was acknowledged|is not explained by the history/,
   },
   'a replacement that was refused takes place': {
     tell: (liar) => {

@@ -14,7 +14,7 @@ import { type Claimant, claimed, makeClaims } from './witnessClaims.ts';
 import { AccountHistory } from './witnessHistory.ts';
 import { CANCEL, FEE_BPS, isAccepted, newOrder, type Order, raise, stays } from './witnessOrder.ts';
 import { type Outcome, told } from './witnessOutcome.ts';
-import { readOpenOrders, streamHeaders } from './witnessReads.ts';
+import { readOpenOrders, readOrder, streamHeaders } from './witnessReads.ts';
 
 const TRADERS = 3;
 const TICKS_PER_UNIT = [100, 1000, 100] as const;
@@ -54,6 +54,7 @@ export class WitnessClients {
   places: readonly TestServer[] = [];
   readonly #random: () => number;
   #references = 0;
+  #orderReads = 0;
 
   static async create(server: TestServer, seed: number): Promise<WitnessClients> {
     const markets: OrderMarket[] = [];
@@ -324,9 +325,14 @@ export class WitnessClients {
     );
   }
 
+  /** The open orders of a market, and one order that was acknowledged. */
   async #read(index: number): Promise<Outcome> {
+    const account = this.accounts[index]!;
     const market = this.markets[this.below(this.markets.length)]!.id;
-    await readOpenOrders(this.accounts[index]!, this.places[this.below(this.places.length)]!, market);
+    const place = this.places[this.below(this.places.length)]!;
+    await readOpenOrders(account, place, market);
+    const known = this.orders.filter((order) => order.trader === index && isAccepted(order));
+    if (known.length > 0) await readOrder(account, place, known[this.#orderReads++ % known.length]!.hash);
     return 'answered';
   }
 

@@ -10,7 +10,7 @@
  *                 so long before as it says    when the answer came
  *
  * A leader says nothing, so what was known when it was asked counts; a standby says how stale its answer may be
- * (RULES.md 18.4, 18.14).
+ * (RULES.md 18.4, 18.14). A read of one order is explained in the same way.
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
@@ -34,14 +34,11 @@ type Frame = {
 /** The remainder of each open order. */
 export type OpenOrders = Map<string, string>;
 
-type Read = {
-  readonly place: string;
-  readonly market: string;
-  readonly askedMs: number;
-  readonly answeredMs: number;
-  readonly staleMs: number;
-  readonly open: OpenOrders;
-};
+type Asked = { readonly place: string; readonly askedMs: number; readonly staleMs: number };
+type Read = Asked & { readonly market: string; readonly answeredMs: number; readonly open: OpenOrders };
+/** The remainder of an open order, or the reason for none. */
+type OrderState = string | 'closed' | 'unknown';
+type OrderRead = Asked & { readonly hash: string; readonly answeredMs: number; readonly state: OrderState };
 
 type Acknowledged = { readonly hash: string; readonly isClosed: boolean; readonly atMs: number };
 type Place = { readonly streamUrl: string };
@@ -59,7 +56,10 @@ export class AccountHistory {
   readonly #frames: Frame[] = [];
   readonly #before = new Map<string, OpenOrders>();
   #firstNumber = 1;
+  /** Orders that were closed before. */
+  readonly #closedBefore = new Set<string>();
   readonly #reads: Read[] = [];
+  readonly #orderReads: OrderRead[] = [];
   readonly #acknowledged: Acknowledged[] = [];
   readonly #filled = new Map<string, number>();
   readonly #streams: Stream[] = [];
@@ -90,6 +90,12 @@ export class AccountHistory {
     this.#reads.push({ ...read, answeredMs: Date.now(), open });
   }
 
+  /** @param order null where the place does not know it */
+  readOrder(read: Asked & { readonly hash: string }, order: Json | null): void {
+    const state = order === null ? 'unknown' : isOpen(order.status) ? String(order.remaining) : 'closed';
+    this.#orderReads.push({ ...read, answeredMs: Date.now(), state });
+  }
+
   /** Everything that this place sends, which is what every other has sent, until nothing else is open than this. */
   async compare(place: Place, sign: Sign, open: ReadonlyMap<string, OpenOrders>): Promise<void> {
     const stream = await this.#open(place, sign, this.#firstNumber - 1);
@@ -111,10 +117,14 @@ export class AccountHistory {
   /** Every read is explained. @returns how many there were. */
   check(): number {
     for (const read of this.#reads) this.#explain(read);
+    for (const read of this.#orderReads) this.#explainOrder(read);
     const reads = this.#reads.length;
-    for (const frame of this.#frames) apply(this.#openIn(frame.market), frame);
+    for (const frame of this.#frames) {
+      apply(this.#openIn(frame.market), frame);
+      if (!frame.isOpen) this.#closedBefore.add(frame.hash);
+    }
     this.#firstNumber = this.#next;
-    for (const list of [this.#frames, this.#reads, this.#acknowledged]) list.length = 0;
+    for (const list of [this.#frames, this.#reads, this.#orderReads, this.#acknowledged]) list.length = 0;
     return reads;
   }
 
@@ -156,7 +166,7 @@ export class AccountHistory {
       text,
       market: data.market_id,
       hash: data.order_hash,
-      isOpen: data.status === 'open' || data.status === 'partially_filled',
+      isOpen: isOpen(data.status),
       remaining: data.remaining,
       tokens,
       happenedMs: timestamp,
@@ -182,6 +192,24 @@ export class AccountHistory {
     assert.ok(isExplained, `${what}, ${staleMs} ms stale, are not explained by the history after frame ${least}`);
   }
 
+  #explainOrder({ hash, askedMs, answeredMs, staleMs, state, place }: OrderRead): void {
+    const least = this.#leastAt(askedMs - staleMs - ROUNDED_MS);
+    let found = this.#stateBefore(hash);
+    let isExplained = least < this.#firstNumber && found === state;
+    for (const frame of this.#frames) {
+      if (isExplained || frame.happenedMs > answeredMs + ROUNDED_MS) break;
+      if (frame.hash === hash) found = frame.isOpen ? frame.remaining : 'closed';
+      isExplained = frame.number >= least && found === state;
+    }
+    const what = `${this.#title}: the order ${hash}, read as ${state} at ${place}`;
+    assert.ok(isExplained, `${what}, ${staleMs} ms stale, is not explained by the history after frame ${least}`);
+  }
+
+  #stateBefore(hash: string): OrderState {
+    for (const open of this.#before.values()) if (open.has(hash)) return open.get(hash)!;
+    return this.#closedBefore.has(hash) ? 'closed' : 'unknown';
+  }
+
   /** The number of the last frame that was known by then: it had come, or what it says had been answered. */
   #leastAt(knownMs: number): number {
     const answered = this.#acknowledged.filter(({ atMs }) => atMs <= knownMs);
@@ -202,6 +230,10 @@ export class AccountHistory {
     this.#before.set(market, open);
     return open;
   }
+}
+
+function isOpen(status: string): boolean {
+  return status === 'open' || status === 'partially_filled';
 }
 
 function apply(open: OpenOrders, { hash, isOpen, remaining }: Frame): void {

@@ -1,4 +1,4 @@
-/** How a command of a witness ended, as its client sees it. */
+/** The outcome of a command of a witness, as its client sees it. */
 import { ApiError } from '../../shared/client/http.ts';
 
 /**
