@@ -1,8 +1,8 @@
 /**
  * `npm run soak -- --minutes 60`: what the suite does a few times, many times over and with other seeds, and the proofs
- * that are too slow for the suite (*.soak.ts). A round has every file below once, in an order that its seed draws, a
- * few at a time; after each few the simulator runs for as long. Nothing begins once the minutes are over: a short soak
- * has a part of a round, and another one with another seed.
+ * that are too slow for the suite (*.soak.ts). A round has every file with randomness once, in an order that its seed
+ * draws, a few at a time; after each few the simulator runs for as long. Nothing begins once the minutes are over: a
+ * short soak has a part of a round, and another one with another seed.
  *
  *     --seed 7             seed of the first round; each round has the next one
  *     --repeat-failed      repeats a file that failed; it counts only if it fails again
@@ -11,7 +11,8 @@
  * again.
  */
 import { spawnSync } from 'node:child_process';
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
@@ -27,40 +28,13 @@ const { values } = parseArgs({
 });
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const FILES = [
-  // Clusters of real processes mostly wait: for leases, for a network that is cut, for the end of a day.
-  ...globSync('test/cluster/*.test.ts', { cwd: ROOT }),
-  ...globSync('test/**/*.soak.ts', { cwd: ROOT }),
-  ...globSync('test/hostile/*.test.ts', { cwd: ROOT }),
-  'test/api/replace.test.ts',
-  'test/chain/day.test.ts',
-  'test/chain/engine.test.ts',
-  'test/chain/fiatWorlds.test.ts',
-  'test/chain/invariant.test.ts',
-  'test/fault/bitflips.test.ts',
-  'test/fault/clientStream.test.ts',
-  'test/fault/fiat.test.ts',
-  'test/fault/idempotency.test.ts',
-  'test/fault/kill.test.ts',
-  'test/fault/load.test.ts',
-  'test/fault/privateStream.test.ts',
-  'test/fault/syscalls.test.ts',
-  'test/fuzz/http.test.ts',
-  'test/fuzz/websocket.test.ts',
-  'test/sim/cluster.test.ts',
-  'test/sim/equivalence.test.ts',
-  'test/sim/fiat.test.ts',
-  'test/unit/engine/verify/checkBoard.test.ts',
-  'test/unit/engine/verify/kernel/batchVerdicts.test.ts',
-  'test/unit/engine/verify/kernel/ecdsaVectors.test.ts',
-  'test/unit/engine/verify/kernel/forgeries.test.ts',
-  'test/unit/engine/verify/kernel/verdicts.test.ts',
-  'test/unit/engine/verify/verify.test.ts',
-  'test/unit/gateway/queries/historyOracle.test.ts',
-  'test/unit/gateway/sessions/sessions.test.ts',
-  'test/unit/gateway/stream/private/log.test.ts',
-  'test/unit/gateway/stream/private/tail.test.ts',
-].sort();
+/** A test with randomness takes its seed, or its number of repetitions, from support/seeds.ts. */
+const IS_RANDOM = /\b(?:seedOr|timesOf)\(/;
+/** Clusters of real processes mostly wait: for leases, for a network that is cut, for the end of a day. */
+const IS_OF_CLUSTER = /^test\/cluster\//;
+const FILES = globSync('test/**/*.{test,soak}.ts', { cwd: ROOT })
+  .filter((file) => file.endsWith('.soak.ts') || IS_OF_CLUSTER.test(file) || IS_RANDOM.test(textOf(file)))
+  .sort();
 const FILES_AT_A_TIME = 4;
 const MINUTE_MS = 60_000;
 
@@ -80,6 +54,10 @@ for (let seed = Number(values.seed); Date.now() < endMs; seed++) {
 }
 console.log(failures === 0 ? '\nnothing failed' : `\n${failures} runs failed`);
 process.exit(failures === 0 ? 0 : 1);
+
+function textOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
+}
 
 /** @returns true if no world diverged. */
 function simulates(firstSeed: number, forMs: number): boolean {

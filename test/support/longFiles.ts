@@ -5,8 +5,11 @@
 const BROWSER = 'a browser opens every view';
 const CHAIN = 'an exchange works for many blocks of a real EVM';
 const CLUSTER = 'members of a cluster take over from each other, or wait for a lease';
+const START = 'each start of an exchange plays thousands of made-up orders before it is ready';
 
 export const LONG_FILES: Readonly<Record<string, string>> = {
+  'test/api/demoRamp.test.ts': BROWSER,
+  'test/api/rehearsal.test.ts': START,
   'test/browser/account.test.ts': BROWSER,
   'test/browser/docs.test.ts': BROWSER,
   'test/browser/operations.test.ts': BROWSER,
