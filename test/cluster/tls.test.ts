@@ -37,6 +37,9 @@ async function protectedServers(scope: Parameters<typeof startPostgres>[0]) {
     const rules = join(node.data, 'pg_hba.conf');
     const own = 'hostnossl all member all reject\nhostssl all member all scram-sha-256\n';
     writeFileSync(rules, `${own}${readFileSync(rules, 'utf8')}`);
+    await eventually('the database at each server', async () => {
+      return (await node.query("SELECT 1 FROM pg_database WHERE datname = 'log'")).length === 1;
+    });
     node.configure(['ssl = on', "ssl_cert_file = 'member.crt'", "ssl_key_file = 'member.key'"]);
     await node.query('SELECT pg_reload_conf()');
   }
@@ -56,6 +59,7 @@ test('a log is opened over TLS with a password of any characters, and no refusal
   const { postgres, url, urlWith, cert } = await protectedServers(t);
   const openAt = (at: string) => PostgresLog.open({ ...MEMBER, url: at, isUnreplicatedAllowed: false });
   const log = await openAt(url);
+  t.after(() => log.close());
   const { epoch } = (await log.take(false))!;
   assert.equal(await log.append(epoch, 0, [newRow(0, 1)]), true);
   const [unencrypted] = await postgres.primary.query(
@@ -71,7 +75,6 @@ test('a log is opened over TLS with a password of any characters, and no refusal
   assert.equal((await log.facts()).database!.standbys[0]!.syncState, null);
   await postgres.primary.query('GRANT pg_monitor TO member');
   assert.equal((await log.facts()).database!.standbys[0]!.syncState, 'quorum');
-  await log.close();
 
   const { cert: other } = makeCertificate();
   for (const [refused, expected] of [
