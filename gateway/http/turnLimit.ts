@@ -9,23 +9,24 @@
 /** More than the requests that may be in flight on a socket: a client that waits for answers never has so many. */
 export const MOST_PER_TURN = 2048;
 
+/** Looking for the end of a turn costs the loop another round, so it is done once for so many. */
+const LOOK_EVERY = 64;
+
 export class TurnLimit {
+  /** In this turn, and fewer than `LOOK_EVERY` in turns before it. */
   readonly #counts = new Map<object, number>();
-  #isEndDue = false;
+  #all = 0;
 
   /** @returns false when it is one too many. */
   admits(sender: object): boolean {
     const count = (this.#counts.get(sender) ?? 0) + 1;
     this.#counts.set(sender, count);
-    if (!this.#isEndDue) {
-      this.#isEndDue = true;
-      setImmediate(this.#end);
-    }
+    if (++this.#all === LOOK_EVERY) setImmediate(this.#end);
     return count <= MOST_PER_TURN;
   }
 
   readonly #end = (): void => {
-    this.#isEndDue = false;
+    this.#all = 0;
     this.#counts.clear();
   };
 }
