@@ -45,7 +45,8 @@ function filesIn(...patterns: string[]): string[] {
 function serverFiles(isShared: boolean): string[] {
   const files = isOnChain ? filesOnChain() : filesIn('test/{api,fault,fuzz,hostile}/*.test.ts');
   return files.filter(
-    (file) => !ALONE.has(file) && USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')) === isShared,
+    (file) =>
+      !ALONE.has(file) && !isLong(file) && USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')) === isShared,
   );
 }
 
