@@ -60,6 +60,7 @@ export class ChainChecks {
 
   /**
    * The contract of today gets what it is missing only while the factory names it, so that is said before the factory.
+   * It is asked again at the end, for the answers of the node take a while.
    *
    * @param missing what the contract of today has to know before
    * @returns why the funds of an exchange contract cannot move to this one now; null if they can
@@ -82,7 +83,7 @@ export class ChainChecks {
       return 'the market factory does not register its markets with the new contract (setExchange)';
     }
     const [from, head] = [await view(exchange, EXCHANGE_ABI, 'successorFrom'), await this.#node.block('latest')];
-    if (from !== null && head !== null && BigInt(head.timestampSec) >= BigInt(from)) return null;
+    if (from !== null && head !== null && BigInt(head.timestampSec) >= BigInt(from)) return missing();
     return `the funds may move from second ${BigInt(from ?? '0x0')} on`;
   }
 
