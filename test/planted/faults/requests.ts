@@ -2,6 +2,7 @@
 import type { Fault } from './fault.ts';
 
 const READS = 'test/unit/gateway/front/reads.test.ts';
+const USUAL = 'test/unit/gateway/trading/usualPlacement.test.ts';
 
 export const REQUEST_FAULTS: readonly Fault[] = [
   {
@@ -353,6 +354,27 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     search: "request.getHeader(AUTH_HEADER.API_KEY) !== '' || ",
     replace: '',
     caughtBy: READS,
+  },
+  {
+    name: 'the usual placement may name a field twice',
+    file: 'gateway/trading/usualPlacement.ts',
+    search: 'field < 0 || (seen & (1 << field)) !== 0',
+    replace: 'field < 0',
+    caughtBy: USUAL,
+  },
+  {
+    name: 'the usual placement goes to the market of the one before',
+    file: 'gateway/trading/usualPlacement.ts',
+    search: 'if (differences === 0) return;',
+    replace: "if (this.marketId !== '') return;",
+    caughtBy: USUAL,
+  },
+  {
+    name: 'a post-only order that never rests passes as usual',
+    file: 'gateway/trading/usualPlacement.ts',
+    search: 'timeInForce >= FOK ? isPostOnly : ',
+    replace: '',
+    caughtBy: USUAL,
   },
   {
     name: 'pongs that nobody asked for are free',

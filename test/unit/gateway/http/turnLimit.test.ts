@@ -29,6 +29,15 @@ test('a socket has so many frames in a turn, and as many in the next', async () 
   assert.ok(MOST_PER_TURN > MAX_ORDERS_IN_FLIGHT, 'a client that waits for its answers never has so many');
 });
 
+test('frames of many turns do not add up', async () => {
+  const frames = new TurnLimit();
+  const socket = {};
+  for (let sent = 0; sent < 3 * MOST_PER_TURN; sent += 50) {
+    for (let count = 0; count < 50; count++) assert.ok(frames.admits(socket));
+    await nextTurn();
+  }
+});
+
 test('pongs that answer no ping count as messages, and the one that does is free', async (t) => {
   const rig = await StreamRig.start(t, SEED);
   const socket = await RawSocket.open(t, rig.baseUrl, STREAM_PATH);
