@@ -17,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { Random } from './support/random.ts';
-import { passes } from './support/testRun.ts';
+import { FILE_LIMIT_MS, passes } from './support/testRun.ts';
 
 const { values } = parseArgs({
   options: {
@@ -38,6 +38,13 @@ const FILES = globSync('test/**/*.{test,soak}.ts', { cwd: ROOT })
 const FILES_AT_A_TIME = 4;
 const MINUTE_MS = 60_000;
 
+const OPTIONS = {
+  concurrency: 2,
+  repeatsFailed: values['repeat-failed'],
+  // The sizes of a long soak take as long.
+  fileLimitMs: Math.max(FILE_LIMIT_MS, 2 * Number(values.minutes) * MINUTE_MS),
+};
+
 const endMs = Date.now() + Number(values.minutes) * MINUTE_MS;
 let failures = 0;
 for (let seed = Number(values.seed); Date.now() < endMs; seed++) {
@@ -47,7 +54,7 @@ for (let seed = Number(values.seed); Date.now() < endMs; seed++) {
   while (files.length > 0 && Date.now() < endMs) {
     const startMs = Date.now();
     const chosen = files.splice(0, FILES_AT_A_TIME);
-    if (!(await passes(chosen, { concurrency: 2, repeatsFailed: values['repeat-failed'] }))) failures++;
+    if (!(await passes(chosen, OPTIONS))) failures++;
     const nowMs = Date.now();
     if (!simulates(seed * FILES.length + files.length, Math.min(nowMs - startMs, endMs - nowMs))) failures++;
   }

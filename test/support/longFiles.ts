@@ -1,6 +1,6 @@
 /**
- * The test files that `npm test` leaves to `npm run test:long`, each with what takes its time. Without them the suite
- * takes under four minutes. CI runs both.
+ * The test files that `npm test` leaves to `npm run test:long`, each with what takes its time: the goal of the suite is
+ * four minutes. CI runs both.
  */
 const BROWSER = 'a browser opens every view';
 const CHAIN = 'an exchange works for many blocks of a real EVM';

@@ -142,6 +142,8 @@ export class StreamClient {
 function payloadsOf(baseUrl: string): Promise<Payloads> {
   const known = payloadsByServer.get(baseUrl) ?? readDocument(baseUrl);
   payloadsByServer.set(baseUrl, known);
+  // A server that is away for a moment is asked again.
+  known.catch(() => payloadsByServer.delete(baseUrl));
   return known;
 }
 

@@ -13,24 +13,30 @@ import { DIRECTORY_SETTING, timesIn } from './processorTime.ts';
 
 const COUNTER = new URL('./processorTime.ts', import.meta.url).href;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+/** Several times what the longest takes: a file that hangs, as one does that leaves something open, fails then. */
+export const FILE_LIMIT_MS = 15 * 60_000;
 
 type Options = {
   readonly concurrency: number;
   readonly repeatsFailed: boolean;
   /** Lists at the end what the files have used of the processor. */
   readonly countsTime?: boolean;
+  /** FILE_LIMIT_MS if absent. */
+  readonly fileLimitMs?: number;
 };
 
 /** @returns true if every file passed, at once or repeated */
 export async function passes(files: readonly string[], options: Options): Promise<boolean> {
   const directory = options.countsTime ? temporaryDirectory() : null;
   if (directory !== null) process.env[DIRECTORY_SETTING] = directory;
-  const failed = await failedOf(files, options.concurrency, directory === null ? [] : ['--import', COUNTER]);
+  const { concurrency, fileLimitMs: timeout = FILE_LIMIT_MS } = options;
+  const counting = directory === null ? [] : ['--import', COUNTER];
+  const failed = await failedOf(files, { concurrency, timeout, execArgv: [...STRIPPED_BEFORE, ...counting] });
   if (directory !== null) printTimes(directory);
   if (failed.length === 0) return true;
   if (!options.repeatsFailed) return false;
   console.log(`\nrepeated alone: ${failed.join(', ')}`);
-  const failedAgain = await failedOf(failed, 1);
+  const failedAgain = await failedOf(failed, { concurrency: 1, timeout, execArgv: [...STRIPPED_BEFORE] });
   const unsteady = failed.filter((file) => !failedAgain.includes(file));
   if (unsteady.length > 0) console.log(`\nunsteady, passed when repeated: ${unsteady.join(', ')}`);
   return failedAgain.length === 0;
@@ -43,14 +49,14 @@ function printTimes(directory: string): void {
   for (const { file, seconds } of times) console.log(`${seconds.toFixed(2).padStart(8)}  ${file}`);
 }
 
+type RunOptions = NonNullable<Parameters<typeof run>[0]>;
+
 async function failedOf(
   files: readonly string[],
-  concurrency: number,
-  args: readonly string[] = [],
+  options: Pick<RunOptions, 'concurrency' | 'timeout' | 'execArgv'>,
 ): Promise<string[]> {
   const failed = new Set<string>();
-  const paths = files.map((file) => join(ROOT, file));
-  const events = run({ files: paths, concurrency, execArgv: [...STRIPPED_BEFORE, ...args] });
+  const events = run({ ...options, files: files.map((file) => join(ROOT, file)) });
   events.on('test:fail', ({ file, name }) => failed.add(relative(ROOT, file ?? name)));
   const text = events.compose(spec);
   text.pipe(process.stdout, { end: false });

@@ -73,7 +73,8 @@ export class AccountHistory {
     try {
       this.#streams.push(await this.#open(place, sign, this.#next - 1));
     } catch (error) {
-      if (!GONE.test(String(error))) throw error;
+      // `fetch` says why only in the cause.
+      if (!GONE.test(`${error} ${(error as Error).cause}`)) throw error;
     }
   }
 
