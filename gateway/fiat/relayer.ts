@@ -11,11 +11,14 @@
  *              cluster the log may not hold a row that a try before has written.
  *   RELAYER-2  No envelope gets a further account nonce while one that may not have left waits.
  *   RELAYER-3  A replacement has the same account nonce and a higher fee, and is a row of its own before it leaves.
+ *              Only what the rail has forgotten is replaced at the same fee, where it is the highest that is offered.
  *   RELAYER-4  `accepted` is written after the rail has said so.
  *   RELAYER-5  Nothing leaves while `mayBroadcast` says no: another process may be the writer.
  *   RELAYER-6  An account nonce that the rail waits for and that no envelope uses any more, because its session must
  *              not send now or its bytes are dead, goes to the next transfer: without it nothing after it is taken.
  *   RELAYER-7  Account nonces belong to the key that signs. Envelopes of an earlier key are not sent any more.
+ *   RELAYER-8  Transfers have their turns one after the other, in the order in which they ask: none is passed over by
+ *              one that asks as often.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { PreflightFault } from '../../shared/wire/railQuestions.ts';
@@ -41,7 +44,12 @@ export type Relayed =
   | { readonly result: 'refused'; readonly reason: PreflightFault | 'rail' };
 
 /** An account nonce, and the transaction that may have it now. */
-type Place = { readonly accountNonce: number; readonly replaced: StoredEnvelope | null };
+type Place = {
+  readonly accountNonce: number;
+  readonly replaced: StoredEnvelope | null;
+  /** The rail does not know that transaction: the same fee is enough for another one. */
+  readonly isForgotten: boolean;
+};
 
 const WAITING: Relayed = Object.freeze({ result: 'waiting' });
 const REFUSED: Relayed = Object.freeze({ result: 'refused', reason: 'rail' });
@@ -52,7 +60,9 @@ const PASSED_MS = 60_000;
 
 export class Relayer {
   readonly #options: RelayerOptions;
-  #isBusy = false;
+  /** Under way or waiting, and the end of the last of them. */
+  #turns = 0;
+  #lastTurn: Promise<void> = Promise.resolve();
   /** Null until the rail has said it. */
   #sender: string | null = null;
   #passed = { accountNonce: 0, untilMs: 0 };
@@ -62,7 +72,7 @@ export class Relayer {
   }
 
   get state(): 'idle' | 'busy' | 'waiting' {
-    if (this.#isBusy) return 'busy';
+    if (this.#turns > 0) return 'busy';
     return this.#unsent() === undefined ? 'idle' : 'waiting';
   }
 
@@ -87,7 +97,7 @@ export class Relayer {
       if (railNonce > last.accountNonce) return this.#passedOver(last, intent);
       if (!isReplaced) return this.#send(last, intent);
       const gap = await this.#gap(railNonce);
-      const place = gap ?? { accountNonce: last.accountNonce, replaced: last };
+      const place = gap ?? { accountNonce: last.accountNonce, replaced: last, isForgotten: false };
       return this.#send((await this.#build(intent, place)) ?? last, intent);
     });
   }
@@ -101,14 +111,23 @@ export class Relayer {
     await sessions.durable();
   }
 
+  /** RELAYER-8 */
   async #alone(work: () => Promise<Relayed>): Promise<Relayed> {
-    if (this.#isBusy) return WAITING;
-    this.#isBusy = true;
-    try {
+    const before = this.#lastTurn;
+    const turn = (async () => {
+      await before;
       this.#sender ??= await this.#options.rail.sender();
-      return await work();
+      return work();
+    })();
+    this.#lastTurn = turn.then(
+      () => {},
+      () => {},
+    );
+    this.#turns++;
+    try {
+      return await turn;
     } finally {
-      this.#isBusy = false;
+      this.#turns--;
     }
   }
 
@@ -129,9 +148,10 @@ export class Relayer {
     const railNonce = await this.#railNonce();
     const gap = await this.#gap(railNonce);
     if (gap !== null) return gap;
-    if (unsent !== undefined) return { accountNonce: unsent.accountNonce, replaced: unsent };
+    if (unsent !== undefined) return { accountNonce: unsent.accountNonce, replaced: unsent, isForgotten: false };
     // A node that is behind says too little, a database that was brought back too.
-    return { accountNonce: Math.max(railNonce, this.#options.transfers.nextNonce(this.#sender!)), replaced: null };
+    const accountNonce = Math.max(railNonce, this.#options.transfers.nextNonce(this.#sender!));
+    return { accountNonce, replaced: null, isForgotten: false };
   }
 
   /** RELAYER-6. Null: the rail waits for no nonce, or for one whose session sends it. */
@@ -140,13 +160,15 @@ export class Relayer {
     if (railNonce >= transfers.nextNonce(this.#sender!)) return null;
     const rows = transfers.withNonce(this.#sender!, railNonce);
     if (rows.some(({ state, sessionId }) => state !== 'dead' && mayLeave(sessionId))) return null;
+    let isForgotten = true;
     for (const { txHash } of rows) {
       const transaction = await rail.transaction(txHash);
       // The node that was asked for the nonce is behind.
       if (transaction !== null && transaction.status !== 'pending') return null;
+      if (transaction !== null) isForgotten = false;
     }
     const [dearest] = rows.sort((a, b) => b.fee - a.fee);
-    return { accountNonce: railNonce, replaced: dearest ?? null };
+    return { accountNonce: railNonce, replaced: dearest ?? null, isForgotten };
   }
 
   async #railNonce(): Promise<number> {
@@ -166,10 +188,10 @@ export class Relayer {
   }
 
   /** RELAYER-1, and RELAYER-3 where there is one to replace. Null: it would have to offer more than it may. */
-  async #build(intent: Intent, { accountNonce, replaced }: Place): Promise<StoredEnvelope | null> {
+  async #build(intent: Intent, { accountNonce, replaced, isForgotten }: Place): Promise<StoredEnvelope | null> {
     const { rail, sessions, transfers, clock } = this.#options;
     const usual = await rail.fee();
-    const least = replaced === null ? usual : rail.bumpedFee(replaced.fee);
+    const least = replaced === null ? usual : (rail.bumpedFee(replaced.fee) ?? (isForgotten ? replaced.fee : null));
     if (least === null) return null;
     const { sessionId } = intent;
     const terms = { accountNonce, fee: Math.max(usual, least), replaced: replaced?.signed ?? null };
@@ -198,7 +220,8 @@ export class Relayer {
       if (result === 'accepted') return this.#accepted(sent);
       if (result === 'nonce_too_low') return this.#passedOver(sent, intent);
       if (result === 'refused') return REFUSED;
-      const dearer = await this.#build(intent, { accountNonce: sent.accountNonce, replaced: sent });
+      const place = { accountNonce: sent.accountNonce, replaced: sent, isForgotten: false };
+      const dearer = await this.#build(intent, place);
       if (dearer === null) return REFUSED;
       sent = dearer;
     }

@@ -10,6 +10,7 @@ import { seedOr, timesOf } from '../../../support/seeds.ts';
 
 const AMOUNT_MICRO = 25_000_000;
 const FUNDS_MICRO = 1_000_000_000;
+const HIGHEST_FEE_WEI = 1_000_000_000_000;
 const CONFIRMED = ['confirmed', 'confirmed', 'confirmed'];
 const SIMULATIONS = { suite: 1, soak: 300 };
 
@@ -95,6 +96,24 @@ test('16.21: a transfer that must not be sent leaves no gap behind which others 
   assert.equal(rig.customerMicro, FUNDS_MICRO - AMOUNT_MICRO);
   await rig.pass(1_800_000, 20_000);
   assert.equal(given.transferState, 'expired');
+});
+
+test('16.21: a gap below which the highest fee was offered is filled once the node has forgotten it', async () => {
+  const rig = new FiatRig({ on: 'evm' });
+  chainOf(rig).baseFee = 2_000_000_000_000n;
+  await rig.pass(2000);
+  const given = await signedOut(rig);
+  await rig.provide(given, { status: 'failed' });
+  chainOf(rig).forget();
+  chainOf(rig).baseFee = 1_000_000_000n;
+  await rig.pass(2000);
+  const next = await signedOut(rig);
+  const offersOf = ({ id }: FiatSession) =>
+    rig.fiat.transfers.envelopesOf(id).map(({ accountNonce, fee }) => ({ accountNonce, fee }));
+  const highest = [{ accountNonce: 0, fee: HIGHEST_FEE_WEI }];
+  assert.deepEqual([offersOf(given), offersOf(next)], [highest, highest]);
+  await rig.pass(40_000);
+  assert.equal(next.transferState, 'confirmed');
 });
 
 test('16.21: another key of the relayer has its own account nonces, and sends what is left', async () => {

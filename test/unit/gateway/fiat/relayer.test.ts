@@ -126,6 +126,19 @@ test('a transfer that must not leave gives up its account nonce to the next one 
   assert.deepEqual(rig.sent, ['bytes-0-1', 'bytes-0-2']);
 });
 
+test('transfers that ask while another has its turn have theirs after it, in this order (RELAYER-8)', async () => {
+  const rig = new Rig();
+  rig.answer = 'accepted';
+  const ids = ['a', 'b', 'c'];
+  for (const id of ids) rig.leaving.add(id);
+  const relayed = await Promise.all(ids.map((id) => rig.relayer.relay(intentOf(id))));
+  assert.deepEqual(
+    relayed.map(({ result }) => result),
+    ids.map(() => 'accepted'),
+  );
+  assert.deepEqual(rig.sent, ['bytes-0-1', 'bytes-1-1', 'bytes-2-1']);
+});
+
 test('a nonce that no transfer uses any more goes to the next one (RELAYER-6)', async () => {
   const rig = new Rig();
   rig.answer = 'accepted';
