@@ -118,11 +118,12 @@ export class ForwardedResponse implements ServerResponse {
   }
 
   /** The lines after the first header are a part of its value, as everywhere in httpTransport.ts. */
-  writeHeader(name: string, value: string): void {
+  writeHeader(name: string, value: string | Buffer): void {
+    const text = typeof value === 'string' ? value : value.toString('latin1');
     if (this.#name === '') {
       this.#name = name;
-      this.#value = value;
-    } else this.#value += `\r\n${name}: ${value}`;
+      this.#value = text;
+    } else this.#value += `\r\n${name}: ${text}`;
   }
 
   write(piece: AnswerBody): boolean {

@@ -132,11 +132,12 @@ export class FrontReads {
     peer: Uint8Array,
   ): boolean {
     if (!this.#knows(method, path) || !this.#isPlain(request, peer)) return false;
-    const call = new Call(new HttpTransport(response), method, path, query, systemClock.nowMs(), this.#pipeline);
-    response.onAborted(() => this.#pipeline.abort(call));
+    const transport = new HttpTransport(response, true);
+    const call = new Call(transport, method, path, query, systemClock.nowMs(), this.#pipeline);
     if (!this.#turnLimit.admits(this)) call.keptFor = 'nobody';
     this.#answered++;
     this.#pipeline.run(call, request);
+    transport.handled(() => this.#pipeline.abort(call));
     return true;
   }
 

@@ -54,7 +54,8 @@ export type AnswerBody = string | Buffer;
 export type ServerResponse = {
   cork(write: () => void): unknown;
   writeStatus(status: string): unknown;
-  writeHeader(name: string, value: string): unknown;
+  /** Bytes of a value are copied before it returns. */
+  writeHeader(name: string, value: string | Buffer): unknown;
   write(piece: AnswerBody): boolean;
   end(body?: AnswerBody, closesConnection?: boolean): unknown;
   endWithoutBody(): unknown;

@@ -1,27 +1,64 @@
 /**
- * A call that came as a request over HTTP: status and header lines of its answer. Header lines that never change are
+ * A call that came as a request over HTTP: status and header lines of its answer. The lines that every answer has are
  * written as the value of the first one: uWebSockets.js copies a value as it is, so the lines after the first cost no
- * call of their own.
+ * call of their own. They are kept as bytes, which it copies at once, while it would measure and encode a text each
+ * time; only the id of the request is put in.
+ *
+ * Invariants:
+ *   HTTPTRANSPORT-1  A response that is not over when its request has been handled has an abort handler: uWebSockets.js
+ *                    ends the process otherwise. Most reads are answered in that turn, so they need none.
+ *   HTTPTRANSPORT-2  While a request is being handled uWebSockets.js has corked its response; later `cork` does it.
  */
+import { assert } from '../../shared/base/assert.ts';
 import type { AnswerBody, AnswerOptions, Call, ServerResponse, Transport } from './call.ts';
 import { retryAfterOf } from './refusal.ts';
+import { ID_LENGTH } from './requestIds.ts';
 
 /** An answer is data: a browser that navigates to one must not show, run or embed anything. */
 const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
 const COMMON_HEADERS = headerLines('no-store', DATA_POLICY);
 /** uWebSockets.js closes a connection 8 to 12 seconds after an answer when no further request has come. */
 const KEEP_ALIVE = '\r\nKeep-Alive: timeout=8';
-const KEPT_HEADERS = COMMON_HEADERS + KEEP_ALIVE;
-const JSON_HEADERS = `application/json\r\n${COMMON_HEADERS}`;
-const KEPT_JSON_HEADERS = `application/json\r\n${KEPT_HEADERS}`;
+const JSON_TYPE = 'application/json';
+
+/** Lines of a header, from a value of Content-Type on, with room for the id of a request. */
+class PreparedLines {
+  readonly #bytes: Buffer;
+  readonly #idAt: number;
+
+  /** @param lines in ASCII */
+  constructor(lines: string) {
+    const beforeId = `${lines}\r\nX-Request-Id: `;
+    this.#idAt = beforeId.length;
+    this.#bytes = Buffer.from(beforeId + ' '.repeat(ID_LENGTH));
+  }
+
+  /** The bytes are those of the next call as well. */
+  for({ id }: Call): Buffer {
+    assert(id.length === ID_LENGTH, 'transport: an id fits where it belongs');
+    for (let index = 0; index < ID_LENGTH; index++) this.#bytes[this.#idAt + index] = id.charCodeAt(index);
+    return this.#bytes;
+  }
+}
 
 export class HttpTransport implements Transport {
   readonly response: ServerResponse;
   /** uWebSockets.js reports it, and the call is aborted then. */
   readonly isGone = false;
+  /** The request is being handled, in the turn in which it has come, by the thread that has its connection. */
+  isBeingHandled: boolean;
+  /** The answer has been written, or its writer looks for the end of the response itself. */
+  isOver = false;
 
-  constructor(response: ServerResponse) {
+  constructor(response: ServerResponse, isBeingHandled = false) {
     this.response = response;
+    this.isBeingHandled = isBeingHandled;
+  }
+
+  /** The turn of the request is over (HTTPTRANSPORT-1). */
+  handled(onAborted: () => void): void {
+    this.isBeingHandled = false;
+    if (!this.isOver) this.response.onAborted(onAborted);
   }
 
   peer(): Uint8Array {
@@ -29,7 +66,10 @@ export class HttpTransport implements Transport {
   }
 
   send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {
-    write(call, status, body, options);
+    // HTTPTRANSPORT-2.
+    if (this.isBeingHandled) write(call, status, body, options);
+    else this.response.cork(() => write(call, status, body, options));
+    this.isOver = true;
   }
 }
 
@@ -38,21 +78,21 @@ export function beginLongAnswer(call: Call, text: string, contentType: string | 
   const { response } = call;
   let isRead = true;
   response.cork(() => {
-    response.writeHeader('Content-Type', headersOf(contentType, call.isKeptAlive && !call.closesConnection));
-    writeCommonHeaders(call);
+    writeCommonHeaders(call, contentType, undefined);
     isRead = response.write(text);
   });
   return isRead;
 }
 
-/** Status and headers of server-sent events, whose connection stays open. */
+/** Status and headers of server-sent events, whose connection stays open, and whose writer looks for its end. */
 export function beginEventStream(call: Call): void {
-  const { response } = call;
+  const { response, transport } = call;
+  assert(transport instanceof HttpTransport, 'transport: only HTTP carries events of a server');
   response.cork(() => {
     response.writeStatus('200 OK');
-    response.writeHeader('Content-Type', `text/event-stream\r\n${COMMON_HEADERS}`);
-    writeCommonHeaders(call);
+    writeCommonHeaders(call, undefined, `text/event-stream\r\n${COMMON_HEADERS}`);
   });
+  transport.isOver = true;
 }
 
 /** The lines of a file that a cache may keep. @param policy empty: nothing but what data may do. */
@@ -65,33 +105,41 @@ export function fileLines(contentType: string, cacheControl: string, policy: str
   ].join('\r\n');
 }
 
+/** In a `cork`. */
 function write(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {
   const { response } = call;
-  const { contentType } = options;
   const retryAfterSec = retryAfterOf(status, options);
-  response.cork(() => {
-    // 200 OK is what uWebSockets.js writes by itself.
-    if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
-    const isKept = call.isKeptAlive && !call.closesConnection;
-    if (options.headerLines === undefined) response.writeHeader('Content-Type', headersOf(contentType, isKept));
-    else response.writeHeader('Content-Type', options.headerLines + (isKept ? KEEP_ALIVE : ''));
-    writeCommonHeaders(call);
-    if (call.setCookie !== '') response.writeHeader('Set-Cookie', call.setCookie);
-    if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
-    if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
-    if (options.location !== undefined) response.writeHeader('Location', options.location);
-    if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
-    if (call.method === 'HEAD') endHead(call, options.isInPieces === true ? null : body);
-    else response.end(body, call.closesConnection);
-  });
+  // 200 OK is what uWebSockets.js writes by itself.
+  if (status !== 200) response.writeStatus(STATUS_LINES.get(status) ?? String(status));
+  const { headerLines } = options;
+  const isOpen = headerLines !== undefined && isKept(call);
+  writeCommonHeaders(call, options.contentType, isOpen ? headerLines + KEEP_ALIVE : headerLines);
+  if (call.setCookie !== '') response.writeHeader('Set-Cookie', call.setCookie);
+  if (retryAfterSec > 0) response.writeHeader('Retry-After', String(retryAfterSec));
+  if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
+  if (options.location !== undefined) response.writeHeader('Location', options.location);
+  if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
+  if (call.method === 'HEAD') endHead(call, options.isInPieces === true ? null : body);
+  else response.end(body, call.closesConnection);
 }
 
-/** The headers of every answer that depend on its request. */
-function writeCommonHeaders({ response, host, id, rateLimitHeaders, corsLines }: Call): void {
-  response.writeHeader('X-Request-Id', id);
+/** The headers of every answer. @param ownLines in place of the common ones, from the value of Content-Type on */
+function writeCommonHeaders(call: Call, contentType: string | undefined, ownLines: string | undefined): void {
+  const { response, host, rateLimitHeaders, corsLines } = call;
+  if (contentType === undefined && ownLines === undefined) {
+    response.writeHeader('Content-Type', (isKept(call) ? KEPT_JSON_LINES : JSON_LINES).for(call));
+  } else {
+    const common = isKept(call) ? COMMON_HEADERS + KEEP_ALIVE : COMMON_HEADERS;
+    response.writeHeader('Content-Type', ownLines ?? `${contentType}\r\n${common}`);
+    response.writeHeader('X-Request-Id', call.id);
+  }
   if (host.role !== undefined) response.writeHeader('X-SVC-Role', host.role.lines());
   if (rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', rateLimitHeaders);
   if (corsLines !== '') response.writeHeader('Vary', corsLines);
+}
+
+function isKept({ isKeptAlive, closesConnection }: Call): boolean {
+  return isKeptAlive && !closesConnection;
 }
 
 /**
@@ -116,10 +164,8 @@ function headerLines(cacheControl: string, policy: string): string {
   ].join('\r\n');
 }
 
-function headersOf(contentType: string | undefined, isKept: boolean): string {
-  if (contentType === undefined) return isKept ? KEPT_JSON_HEADERS : JSON_HEADERS;
-  return `${contentType}\r\n${isKept ? KEPT_HEADERS : COMMON_HEADERS}`;
-}
+const KEPT_JSON_LINES = new PreparedLines(`${JSON_TYPE}\r\n${COMMON_HEADERS}${KEEP_ALIVE}`);
+const JSON_LINES = new PreparedLines(`${JSON_TYPE}\r\n${COMMON_HEADERS}`);
 
 const STATUS_LINES: ReadonlyMap<number, string> = new Map([
   [201, '201 Created'],

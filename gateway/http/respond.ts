@@ -18,7 +18,10 @@ export function ok(call: Call, body: string | object, status = 200): void {
   answer(call, status, typeof body === 'string' ? body : JSON.stringify(body), NO_OPTIONS);
 }
 
-/** Answers with JSON that is kept as bytes and sent as it is. Such an answer is neither recorded nor stored. */
+/**
+ * Answers with JSON that is kept as bytes and sent as it is; they may change once this has returned. Such an answer is
+ * neither recorded nor stored.
+ */
 export function okBytes(call: Call, body: Buffer): void {
   assert(call.recordResult === null && call.idempotencyHold === null, 'respond: only a read is answered with bytes');
   if (call.answered) return;
@@ -257,8 +260,12 @@ function send(call: Call, status: number, body: AnswerBody, options: AnswerOptio
   // When the buffer being read already contains the next request, uWebSockets.js does not close the connection after an
   // answer sent at once but serves that request, which may be a smuggled one. While an answer is owed it closes the
   // connection instead, so this answer is sent only after the buffer has been read.
-  if (call.closesConnection) setImmediate(finish, call, status, body, options);
+  if (call.closesConnection) setImmediate(finish, call, status, unchanging(body), options);
   else finish(call, status, body, options);
+}
+
+function unchanging(body: AnswerBody): AnswerBody {
+  return typeof body === 'string' ? body : Buffer.from(body);
 }
 
 /** True in a crowd for who has not signed (RULES.md 6.12). */

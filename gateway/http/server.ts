@@ -3,7 +3,8 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   SERVER-1  Every call has its abort handler before anything else happens: uWebSockets.js ends the process otherwise.
+ *   SERVER-1  Every call has its abort handler before its turn ends, unless its response is over by then
+ *             (HTTPTRANSPORT-1). One that can become a socket has it before: it is no response any more afterwards.
  *
  * One request at a time on a connection (RULES.md 6.4): uWebSockets.js has one response per socket. It answers
  * pipelined requests in order as long as each is answered at once, and closes the connection when its parser comes to
@@ -188,7 +189,8 @@ export class HttpServer {
       receive: (response, request, upgrade) => {
         this.#options.catchUp?.();
         const { method, path, query } = request;
-        this.#run(this.#callOf(response, method, path, query), request, upgrade);
+        const transport = new HttpTransport(response);
+        this.#run(transport, this.#callOf(transport, method, path, query), request, upgrade);
       },
       webSocket: webSocket?.behavior ?? {},
     };
@@ -235,24 +237,27 @@ export class HttpServer {
   #onRequest(response: HttpResponse, request: HttpRequest, upgrade: Upgrade | null, isAdminDoor: boolean): void {
     // The method first: getMethod would turn it into lower case in place.
     const method = request.getCaseSensitiveMethod();
-    const call = this.#callOf(response, method, request.getUrl(), request.getQuery() ?? null);
+    const transport = new HttpTransport(response, true);
+    const call = this.#callOf(transport, method, request.getUrl(), request.getQuery() ?? null);
     call.isAtAdminDoor = isAdminDoor;
     if (!this.#turnLimit.admits(this)) call.keptFor = 'nobody';
-    this.#run(call, request, upgrade);
+    this.#run(transport, call, request, upgrade);
   }
 
-  #callOf(response: ServerResponse, method: string, path: string, query: string | null): Call {
-    const transport = new HttpTransport(response);
+  #callOf(transport: HttpTransport, method: string, path: string, query: string | null): Call {
     return new Call(transport, method, path, query, this.#options.clock.nowMs(), this.#pipeline);
   }
 
   /** SERVER-1. */
-  #run(call: Call, headers: HeaderLines, upgrade: Upgrade | null): void {
+  #run(transport: HttpTransport, call: Call, headers: HeaderLines, upgrade: Upgrade | null): void {
+    const onAborted = (): void => this.#pipeline.abort(call);
     call.upgrade = upgrade;
-    call.response.onAborted(() => this.#pipeline.abort(call));
+    if (upgrade !== null) transport.response.onAborted(onAborted);
     const { connectionLimits } = this.#options;
     if (!call.isAtAdminDoor && (this.#silent.size > 0 || connectionLimits?.isCrowded)) this.#inCrowd(call);
     this.#pipeline.run(call, headers);
+    if (upgrade === null) transport.handled(onAborted);
+    else transport.isBeingHandled = false;
   }
 
   #inCrowd(call: Call): void {

@@ -14,6 +14,8 @@ type CallOptions = {
   /** The account of its key. */
   readonly account?: number;
   readonly idempotencyKey?: string;
+  /** The id of the request. */
+  readonly id?: string;
   /** Null: no cluster. */
   readonly changes?: HeldChanges | null;
 };
@@ -26,7 +28,8 @@ export class TestCall {
   /** Resolves with the answer. */
   readonly answered: Promise<void>;
 
-  constructor({ method, path, query = null, body, account = 1, idempotencyKey = '', changes = null }: CallOptions) {
+  constructor(options: CallOptions) {
+    const { method, path, query = null, body, account = 1, idempotencyKey = '', id, changes = null } = options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.answered = promise;
     const response = {
@@ -34,13 +37,14 @@ export class TestCall {
       writeStatus: (line: string) => {
         this.status = Number.parseInt(line, 10);
       },
-      writeHeader: (name: string, value: string) => this.headers.set(name, value),
+      writeHeader: (name: string, value: string | Buffer) => this.headers.set(name, value.toString()),
       end: (body: string | Uint8Array) => {
         this.text = typeof body === 'string' ? body : Buffer.from(body).toString();
       },
     } as unknown as HttpResponse;
     this.status = 200;
-    this.call = new Call(new HttpTransport(response), method, path, query, 0, callHost(resolve, changes));
+    const host = { ...callHost(resolve, changes), ...(id === undefined ? {} : { nextRequestId: () => id }) };
+    this.call = new Call(new HttpTransport(response), method, path, query, 0, host);
     this.call.principal = apiKey(account);
     this.call.idempotencyKey = idempotencyKey;
     if (body === undefined) return;

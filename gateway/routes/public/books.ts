@@ -3,7 +3,7 @@ import { ANY_BOOK, BOOK_QUERY } from '../../../shared/api/markets.ts';
 import type { FromSchema } from '../../../shared/api/schema.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { OUTCOME, type Outcome } from '../../../shared/base/codes.ts';
-import { ok, okInRows } from '../../http/respond.ts';
+import { okBytes, okInRows } from '../../http/respond.ts';
 import { type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { TradedMarket } from '../../store/catalogEntries.ts';
@@ -50,7 +50,7 @@ function bookHandler({ catalog, views, clock }: BookDeps): Handler<typeof SHOW_B
       return;
     }
     const render = (): object => bookAnswer(views, market, query, sequence);
-    ok(call, rendered.show(market.index, variantOf(query), sequence, clock.nowMs(), render));
+    okBytes(call, rendered.bytes(market.index, variantOf(query), sequence, clock.nowMs(), render));
   };
 }
 

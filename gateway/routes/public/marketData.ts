@@ -15,7 +15,7 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import type { Outcome } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { midpointToDecimal, spreadBpsHalfUp, spreadToDecimal, tickToPrice } from '../../../shared/base/units.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, okBytes, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { TradedMarket } from '../../store/catalogEntries.ts';
@@ -87,14 +87,14 @@ const SHOW_MIDPOINT = {
 
 export function marketDataRoutes(deps: MarketDataDeps): Route[] {
   const { views } = deps;
-  const show = bboRenderer(deps);
+  const shown = new ShownBbos(deps);
   return [
     route(SHOW_TICK_SIZE, (call) => answerFor(call, deps, (market) => tickSize(market))),
     route(SHOW_FEE_RATE, (call) => {
       answerFor(call, deps, (market) => feeRate(market, views.markets.feeBps(market.index)));
     }),
-    route(SHOW_BBO, bboHandler(deps, show)),
-    route(SHOW_BBOS, manyBboHandler(deps, show)),
+    route(SHOW_BBO, bboHandler(deps, shown)),
+    route(SHOW_BBOS, manyBboHandler(deps, shown)),
     route(SHOW_SPREAD, (call) => answerFor(call, deps, (market) => spread(views, market, call.query.outcome_index))),
     route(SHOW_MIDPOINT, (call) => {
       answerFor(call, deps, (market) => midpoint(views, market, call.query.outcome_index));
@@ -146,26 +146,44 @@ function quote(views: Views, market: TradedMarket, outcome: Outcome) {
 }
 
 /** JSON of the best prices. */
-type ShowBbo = (market: TradedMarket, outcome: Outcome) => string;
+class ShownBbos {
+  readonly #rendered = new RenderedBooks();
+  readonly #deps: MarketDataDeps;
 
-function bboRenderer({ views, clock }: MarketDataDeps): ShowBbo {
-  const rendered = new RenderedBooks();
-  return (market, outcome) => {
-    const nowSec = Math.floor(clock.nowMs() / 1000);
-    const render = (): object => bbo(views, market, outcome);
-    return rendered.show(market.index, outcome, views.markets.sequence(market.index), nowSec, render);
-  };
+  constructor(deps: MarketDataDeps) {
+    this.#deps = deps;
+  }
+
+  text(market: TradedMarket, outcome: Outcome): string {
+    return this.#rendered.show(market.index, outcome, this.#sequence(market), this.#nowSec(), () =>
+      bbo(this.#deps.views, market, outcome),
+    );
+  }
+
+  bytes(market: TradedMarket, outcome: Outcome): Buffer {
+    return this.#rendered.bytes(market.index, outcome, this.#sequence(market), this.#nowSec(), () =>
+      bbo(this.#deps.views, market, outcome),
+    );
+  }
+
+  #sequence(market: TradedMarket): number {
+    return this.#deps.views.markets.sequence(market.index);
+  }
+
+  #nowSec(): number {
+    return Math.floor(this.#deps.clock.nowMs() / 1000);
+  }
 }
 
-function bboHandler(deps: MarketDataDeps, show: ShowBbo): Handler<typeof SHOW_BBO> {
+function bboHandler(deps: MarketDataDeps, shown: ShownBbos): Handler<typeof SHOW_BBO> {
   return (call) => {
     const market = requireMarket(call, deps, call.params.market_id);
-    if (market !== null) ok(call, show(market, call.query.outcome_index));
+    if (market !== null) okBytes(call, shown.bytes(market, call.query.outcome_index));
   };
 }
 
 /** All of one moment, in the order of the request; one unknown market refuses them all, and the details name it. */
-function manyBboHandler({ catalog, views }: MarketDataDeps, show: ShowBbo): Handler<typeof SHOW_BBOS> {
+function manyBboHandler({ catalog, views }: MarketDataDeps, shown: ShownBbos): Handler<typeof SHOW_BBOS> {
   return (call) => {
     const requested = call.body;
     if (requested.length === 0) {
@@ -184,7 +202,7 @@ function manyBboHandler({ catalog, views }: MarketDataDeps, show: ShowBbo): Hand
         refuse(call, { row: ERRORS.MARKET_NOT_FOUND, details });
         return;
       }
-      texts.push(show(market, outcome_index));
+      texts.push(shown.text(market, outcome_index));
     }
     ok(call, `{"markets":[${texts.join(',')}]}`);
   };

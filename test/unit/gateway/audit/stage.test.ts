@@ -41,7 +41,13 @@ class Rig {
     const longAnswers = { admits: () => true, continue: () => undefined };
     const ignored = () => undefined;
     const unused = { role: undefined, changes: null };
-    const host = { onAnswered: ignored, abort: ignored, nextRequestId: () => '', longAnswers, ...unused };
+    const host = {
+      onAnswered: ignored,
+      abort: ignored,
+      nextRequestId: () => '0123456789abcdef',
+      longAnswers,
+      ...unused,
+    };
     const call = new Call(new HttpTransport(response), 'POST', '/admin/users', null, 0, host);
     call.address = '192.0.2.1';
     call.body = body;

@@ -16,6 +16,26 @@ describe('an answer about a book', () => {
     assert.deepEqual(show(8, 102), { best_bid: 2, sequence: 8, timestamp: 102 });
   });
 
+  it('is the same as bytes, whatever the lengths of its times', () => {
+    const rendered = new RenderedBooks();
+    let renders = 0;
+    const render = (): object => ({ renders: ++renders });
+    for (const [sequence, timestamp] of [
+      [1, 8],
+      [1, 9],
+      [1, 10],
+      [1, 11],
+      [1, 7],
+      [2, 7],
+      [2, 1_700_000_000_000],
+    ] as const) {
+      const bytes = rendered.bytes(MARKET, 0, sequence, timestamp, render);
+      assert.deepEqual(JSON.parse(bytes.toString()), { renders: sequence, timestamp });
+      assert.equal(rendered.show(MARKET, 0, sequence, timestamp, render), bytes.toString());
+    }
+    assert.equal(renders, 2);
+  });
+
   it('is never that of another market or of another variant', () => {
     const rendered = new RenderedBooks();
     for (let pass = 0; pass < 2; pass++) {
