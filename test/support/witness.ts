@@ -15,7 +15,6 @@ import type { TestServer } from './server.ts';
 import { assertBalanced, type Trader } from './traders.ts';
 import { makeClaims, repeatClaims } from './witnessClaims.ts';
 import { type Account, convert, WitnessClients } from './witnessClients.ts';
-import type { OpenOrders } from './witnessHistory.ts';
 import {
   addFill,
   CANCEL,
@@ -28,6 +27,7 @@ import {
   tokensOf,
 } from './witnessOrder.ts';
 import { streamHeaders } from './witnessReads.ts';
+import type { OpenOrders } from './witnessReserved.ts';
 
 /** Trades are requested from a little before the last check started: one that is returned twice counts once. */
 const OVERLAP_MS = 2000;
@@ -52,6 +52,7 @@ export class Witness {
   readonly #tradeIds = new Set<string>();
   #checkedMs = Date.now();
   #reads = 0;
+  #balanceReads = 0;
   #repeats = 0;
 
   static async create(server: TestServer, seed: number): Promise<Witness> {
@@ -86,8 +87,8 @@ export class Witness {
   }
 
   /** Reads that were explained, and requests with a key that were sent again, over all checks. */
-  get checked(): { readonly reads: number; readonly repeats: number } {
-    return { reads: this.#reads, repeats: this.#repeats };
+  get checked(): { readonly reads: number; readonly balanceReads: number; readonly repeats: number } {
+    return { reads: this.#reads, balanceReads: this.#balanceReads, repeats: this.#repeats };
   }
 
   /** After a restart: everything that was acknowledged is still so. */
@@ -251,7 +252,9 @@ export class Witness {
       expected.get(this.#clients.markets[order.market]!.id)!.set(order.hash, record.remaining);
     }
     for (const place of this.#clients.places) await history.compare(place, () => streamHeaders(trader), expected);
-    this.#reads += history.check();
+    const { reads, balanceReads } = history.check();
+    this.#reads += reads;
+    this.#balanceReads += balanceReads;
     for (const [order, record] of records) {
       if (order.trader !== index || record === null) continue;
       assert.equal(history.filledOf(order.hash), order.tokens, `order ${order.hash}: its private fills are its trades`);

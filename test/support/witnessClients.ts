@@ -14,7 +14,7 @@ import { type Claimant, claimed, makeClaims } from './witnessClaims.ts';
 import { AccountHistory } from './witnessHistory.ts';
 import { CANCEL, FEE_BPS, isAccepted, newOrder, type Order, raise, stays } from './witnessOrder.ts';
 import { type Outcome, told } from './witnessOutcome.ts';
-import { readOpenOrders, readOrder, streamHeaders } from './witnessReads.ts';
+import { readBalances, readOpenOrders, readOrder, streamHeaders } from './witnessReads.ts';
 
 const TRADERS = 3;
 const TICKS_PER_UNIT = [100, 1000, 100] as const;
@@ -113,11 +113,12 @@ export class WitnessClients {
   }
 
   #newOrder(index: number, intent: OrderIntent): Order {
-    const { trader, massCancels } = this.accounts[index]!;
+    const { trader, massCancels, history } = this.accounts[index]!;
     const market = this.markets.indexOf(intent.market);
     const { body, orderHash: hash } = trader.signer.sign(draftOrder(intent));
     const order = newOrder(index, market, body, hash, massCancels > 0);
     this.orders.push(order);
+    history.sent(hash, intent.side === 'BUY' ? 'usdc' : intent.outcomeIndex);
     return order;
   }
 
@@ -325,12 +326,17 @@ export class WitnessClients {
     );
   }
 
-  /** The open orders of a market, and one order that was acknowledged. */
+  /** The open orders of a market, what is reserved in all, and one order that was acknowledged. */
   async #read(index: number): Promise<Outcome> {
     const account = this.accounts[index]!;
     const market = this.markets[this.below(this.markets.length)]!.id;
     const place = this.places[this.below(this.places.length)]!;
     await readOpenOrders(account, place, market);
+    await readBalances(
+      account,
+      place,
+      this.markets.map(({ id }) => id),
+    );
     const known = this.orders.filter((order) => order.trader === index && isAccepted(order));
     if (known.length > 0) await readOrder(account, place, known[this.#orderReads++ % known.length]!.hash);
     return 'answered';

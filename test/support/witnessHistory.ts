@@ -10,13 +10,15 @@
  *                 so long before as it says    when the answer came
  *
  * A leader says nothing, so what was known when it was asked counts; a standby says how stale its answer may be
- * (RULES.md 18.4, 18.14). A read of one order is explained in the same way.
+ * (RULES.md 18.4, 18.14). A read of one order is explained in the same way, and so is what a read of the balances calls
+ * reserved: it is what the open orders of some state lock in each market (RULES.md 3.1).
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { eventually } from './eventually.ts';
 import type { Json } from './server.ts';
 import { StreamClient } from './streamClient.ts';
+import { areExplained, type LockedAsset, type OpenOrders, type Reserved } from './witnessReserved.ts';
 
 type Frame = {
   readonly number: number;
@@ -31,14 +33,12 @@ type Frame = {
   receivedMs: number;
 };
 
-/** The remainder of each open order. */
-export type OpenOrders = Map<string, string>;
-
 type Asked = { readonly place: string; readonly askedMs: number; readonly staleMs: number };
 type Read = Asked & { readonly market: string; readonly answeredMs: number; readonly open: OpenOrders };
 /** The remainder of an open order, or the reason for none. */
 type OrderState = string | 'closed' | 'unknown';
 type OrderRead = Asked & { readonly hash: string; readonly answeredMs: number; readonly state: OrderState };
+type BalanceRead = Asked & { readonly answeredMs: number; readonly reserved: Reserved };
 
 type Acknowledged = { readonly hash: string; readonly isClosed: boolean; readonly atMs: number };
 type Place = { readonly streamUrl: string };
@@ -60,6 +60,9 @@ export class AccountHistory {
   readonly #closedBefore = new Set<string>();
   readonly #reads: Read[] = [];
   readonly #orderReads: OrderRead[] = [];
+  readonly #balanceReads: BalanceRead[] = [];
+  /** By order. */
+  readonly #locks = new Map<string, LockedAsset>();
   readonly #acknowledged: Acknowledged[] = [];
   readonly #filled = new Map<string, number>();
   readonly #streams: Stream[] = [];
@@ -82,6 +85,11 @@ export class AccountHistory {
     for (const stream of this.#streams.splice(0)) stream.end();
   }
 
+  /** An order that may be placed from now on, and what it locks then. */
+  sent(hash: string, asset: LockedAsset): void {
+    this.#locks.set(hash, asset);
+  }
+
   acknowledged(hash: string, isClosed: boolean): void {
     this.#acknowledged.push({ hash, isClosed, atMs: Date.now() });
   }
@@ -95,6 +103,10 @@ export class AccountHistory {
   readOrder(read: Asked & { readonly hash: string }, order: Json | null): void {
     const state = order === null ? 'unknown' : isOpen(order.status) ? String(order.remaining) : 'closed';
     this.#orderReads.push({ ...read, answeredMs: Date.now(), state });
+  }
+
+  readBalances(read: Asked, reserved: Reserved): void {
+    this.#balanceReads.push({ ...read, answeredMs: Date.now(), reserved });
   }
 
   /** Everything that this place sends, which is what every other has sent, until nothing else is open than this. */
@@ -115,18 +127,22 @@ export class AccountHistory {
     return state;
   }
 
-  /** Every read is explained. @returns how many there were. */
-  check(): number {
+  /** Every read is explained. @returns how many there were of open orders, and of balances. */
+  check(): { readonly reads: number; readonly balanceReads: number } {
     for (const read of this.#reads) this.#explain(read);
     for (const read of this.#orderReads) this.#explainOrder(read);
+    for (const read of this.#balanceReads) this.#explainBalances(read);
     const reads = this.#reads.length;
+    const balanceReads = this.#balanceReads.length;
     for (const frame of this.#frames) {
       apply(this.#openIn(frame.market), frame);
       if (!frame.isOpen) this.#closedBefore.add(frame.hash);
     }
     this.#firstNumber = this.#next;
-    for (const list of [this.#frames, this.#reads, this.#orderReads, this.#acknowledged]) list.length = 0;
-    return reads;
+    for (const list of [this.#frames, this.#reads, this.#orderReads, this.#balanceReads, this.#acknowledged]) {
+      list.length = 0;
+    }
+    return { reads, balanceReads };
   }
 
   /** Tokens of the order in fills. */
@@ -178,23 +194,43 @@ export class AccountHistory {
   }
 
   #explain(read: Read): void {
-    const { market, askedMs, answeredMs, staleMs, open, place } = read;
-    const knownMs = askedMs - staleMs - ROUNDED_MS;
-    const least = this.#leastAt(knownMs);
-    const state = new Map(this.#openIn(market));
-    let isExplained = least < this.#firstNumber && isDeepStrictEqual(state, open);
-    for (const frame of this.#frames) {
-      if (isExplained || frame.happenedMs > answeredMs + ROUNDED_MS) break;
-      if (frame.market === market) apply(state, frame);
-      isExplained = frame.number >= least && state.size === open.size && isDeepStrictEqual(state, open);
-    }
+    const { market, staleMs, open, place } = read;
+    if (this.#states(market, read).some((state) => isDeepStrictEqual(state, open))) return;
     const found = JSON.stringify([...open]);
-    const what = `${this.#title}: the open orders ${found} of market ${market} at ${place}`;
-    assert.ok(isExplained, `${what}, ${staleMs} ms stale, are not explained by the history after frame ${least}`);
+    assert.fail(
+      `${this.#title}: the open orders ${found} of market ${market} at ${place}, ${staleMs} ms stale, ` +
+        `are not explained by the history after frame ${this.#leastAt(knownMs(read))}`,
+    );
   }
 
-  #explainOrder({ hash, askedMs, answeredMs, staleMs, state, place }: OrderRead): void {
-    const least = this.#leastAt(askedMs - staleMs - ROUNDED_MS);
+  #explainBalances(read: BalanceRead): void {
+    const { place, staleMs, reserved } = read;
+    const states = new Map([...reserved.tokens.keys()].map((market) => [market, this.#states(market, read)]));
+    if (areExplained(reserved, states, this.#locks)) return;
+    const found = JSON.stringify({ usdc: reserved.usdcMicro, tokens: [...reserved.tokens] });
+    assert.fail(
+      `${this.#title}: the reserved balances ${found} at ${place}, ${staleMs} ms stale, ` +
+        `are not explained by the history after frame ${this.#leastAt(knownMs(read))}`,
+    );
+  }
+
+  /** The states of a market that a read can have seen, the first of them that of the last frame that was known. */
+  #states(market: string, read: Asked & { readonly answeredMs: number }): OpenOrders[] {
+    const least = this.#leastAt(knownMs(read));
+    const state = new Map(this.#openIn(market));
+    const states = least < this.#firstNumber ? [new Map(state)] : [];
+    for (const frame of this.#frames) {
+      if (frame.happenedMs > read.answeredMs + ROUNDED_MS) break;
+      if (frame.market === market) apply(state, frame);
+      else if (frame.number > least && states.length > 0) continue;
+      if (frame.number >= least) states.push(new Map(state));
+    }
+    return states;
+  }
+
+  #explainOrder(read: OrderRead): void {
+    const { hash, answeredMs, staleMs, state, place } = read;
+    const least = this.#leastAt(knownMs(read));
     let found = this.#stateBefore(hash);
     let isExplained = least < this.#firstNumber && found === state;
     for (const frame of this.#frames) {
@@ -212,8 +248,8 @@ export class AccountHistory {
   }
 
   /** The number of the last frame that was known by then: it had come, or what it says had been answered. */
-  #leastAt(knownMs: number): number {
-    const answered = this.#acknowledged.filter(({ atMs }) => atMs <= knownMs);
+  #leastAt(atLeastMs: number): number {
+    const answered = this.#acknowledged.filter(({ atMs }) => atMs <= atLeastMs);
     const placed = new Set(answered.map(({ hash }) => hash));
     const closed = new Set(answered.filter(({ isClosed }) => isClosed).map(({ hash }) => hash));
     const seen = new Set<string>();
@@ -221,7 +257,7 @@ export class AccountHistory {
     for (const { number, hash, isOpen, receivedMs } of this.#frames) {
       const isFirst = !seen.has(hash);
       seen.add(hash);
-      if (receivedMs <= knownMs || (isFirst && placed.has(hash)) || (!isOpen && closed.has(hash))) least = number;
+      if (receivedMs <= atLeastMs || (isFirst && placed.has(hash)) || (!isOpen && closed.has(hash))) least = number;
     }
     return least;
   }
@@ -231,6 +267,11 @@ export class AccountHistory {
     this.#before.set(market, open);
     return open;
   }
+}
+
+/** A read shows all that had happened by then. */
+function knownMs({ askedMs, staleMs }: Asked): number {
+  return askedMs - staleMs - ROUNDED_MS;
 }
 
 function isOpen(status: string): boolean {

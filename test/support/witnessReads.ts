@@ -2,6 +2,7 @@
 import type { Json, TestServer } from './server.ts';
 import type { Trader } from './traders.ts';
 import type { AccountHistory } from './witnessHistory.ts';
+import { reservedIn } from './witnessReserved.ts';
 
 /** A place that hangs is asked no longer. */
 const READ_WITHIN_MS = 5000;
@@ -24,6 +25,18 @@ export async function readOrder({ trader, history }: Reader, place: TestServer, 
   if (answer === null || (answer.status !== 200 && answer.status !== 404)) return;
   const { askedMs, staleMs, body, status } = answer;
   history.readOrder({ place: place.baseUrl, hash, askedMs, staleMs }, status === 200 ? body : null);
+}
+
+/** The reserved balances of the account in these markets. */
+export async function readBalances(
+  { trader, history }: Reader,
+  place: TestServer,
+  markets: readonly string[],
+): Promise<void> {
+  const answer = await ask(trader, place, '/v1/user/balances');
+  if (answer === null || answer.status !== 200) return;
+  const { askedMs, staleMs, body } = answer;
+  history.readBalances({ place: place.baseUrl, askedMs, staleMs }, reservedIn(body, markets));
 }
 
 async function ask(trader: Trader, place: TestServer, path: string): Promise<Answer | null> {
