@@ -64,9 +64,11 @@ test('more subjects than there is room for refuse nobody, and forget those that 
 
 test('who asks how much is left takes nobody’s room', () => {
   const store = new SharedCounterStore(makeSharedCounts(), LIMIT);
-  // Every bucket is full.
-  for (let subject = 0; subject < 400_000; subject++) store.count(`counted ${subject}`, LIMIT, START_MS);
-  const left = (subject: string): number => store.peek([{ subject, limit: LIMIT }], START_MS)[0]!.remaining;
+  // Every bucket is full, and none has two subjects of the same time, either of which could leave it first.
+  for (let subject = 0; subject < 400_000; subject++) {
+    store.count(`counted ${subject}`, LIMIT, START_MS + subject / 1000);
+  }
+  const left = (subject: string): number => store.peek([{ subject, limit: LIMIT }], START_MS + 400)[0]!.remaining;
   for (let subject = 0; subject < 400_000; subject++) assert.equal(left(`asked ${subject}`), LIMIT.requests);
   for (let subject = 399_900; subject < 400_000; subject++) {
     assert.equal(left(`counted ${subject}`), LIMIT.requests - 1, String(subject));
