@@ -6,11 +6,13 @@ import { assert } from '../../shared/base/assert.ts';
 import { extend } from './columns.ts';
 
 const FIRST_ROWS = 64;
+/** Few, for the same reason as INITIAL_ROW_BYTES (journal/row.ts). */
+const FIRST_LISTED = 8;
 
 export class DirtyRows {
   count = 0;
   /** The first `count` are dirty, in order of their first change. */
-  rows = new Int32Array(FIRST_ROWS);
+  rows = new Int32Array(FIRST_LISTED);
   #isDirty = new Uint8Array(FIRST_ROWS);
 
   mark(row: number): void {

@@ -37,8 +37,11 @@ export const OLDEST_READ = 1;
 const FIRST_OF_BATCHES = 3;
 /** Of a row of several records: nearly every batch is one row, and damage to one costs few records more. */
 export const MOST_ROW_BYTES = 1 << 18;
-/** The memory in which a row is built or read; it grows with the first that is longer. */
-export const INITIAL_ROW_BYTES = 1 << 16;
+/**
+ * The memory in which a row is built or read. It grows with the first that is longer, which a rehearsal has
+ * (gateway/wiring/rehearsal.ts): V8 throws the code of an order away when that comes only later.
+ */
+export const INITIAL_ROW_BYTES = 1 << 12;
 
 export const JOURNAL_ROW = record(
   'JOURNAL_ROW',

@@ -95,7 +95,8 @@ export class NonceSet {
       half.count++;
     }
     const places = 1 << (this.#depth - depth);
-    const start = leaf.depth === 0 ? 0 : (first >>> (32 - leaf.depth)) * 2 * places;
+    // Without a case of its own for depth 0, which V8 would take for the only one.
+    const start = Math.floor(first / 2 ** (32 - leaf.depth)) * 2 * places;
     for (let place = 0; place < 2 * places; place++) this.#leaves[start + place] = halves[place < places ? 0 : 1];
   }
 }

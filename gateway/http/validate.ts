@@ -136,8 +136,7 @@ function isDayOfCalendar(text: string): boolean {
 }
 
 export function compileBody(schema: JsonSchema): BodyCheck {
-  const check = bodies.compile(schema as AnySchemaObject);
-  return (value) => (check(value) ? null : describe(firstError(check)));
+  return bodyCheck(schema, bodies.compile(schema as AnySchemaObject));
 }
 
 /**
@@ -145,10 +144,15 @@ export function compileBody(schema: JsonSchema): BodyCheck {
  * slow down the start, so each is compiled when it is first used, like those of queries.
  */
 export function compileBodyLater(schema: JsonSchema): BodyCheck {
-  let check: BodyCheck | undefined;
+  return bodyCheck(schema, undefined);
+}
+
+/** One function for both, because V8 throws the code of its caller away when a function of another kind comes. */
+function bodyCheck(schema: JsonSchema, compiled: ValidateFunction | undefined): BodyCheck {
+  let check = compiled;
   return (value) => {
-    check ??= compileBody(schema);
-    return check(value);
+    check ??= bodies.compile(schema as AnySchemaObject);
+    return check(value) ? null : describe(firstError(check));
   };
 }
 

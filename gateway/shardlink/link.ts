@@ -302,12 +302,15 @@ export class ShardLink {
     lane.hasMoreEvents = false;
     let word = lane.events.next();
     if (word < 0) return;
-    for (let count = 1; word >= 0; word = lane.events.next(), count++) {
+    let isFull = false;
+    for (let count = 1; word >= 0; word = isFull ? -1 : lane.events.next(), count++) {
       const type = this.#take(lane, words, word);
-      // The events of a record come between its RECORD and its REPLY, or the next RECORD.
-      lane.hasMoreEvents = count >= MOST_EVENTS_PER_TURN && (type === EVENT.RECORD.TYPE || type === EVENT.REPLY.TYPE);
-      if (lane.hasMoreEvents) break;
+      // The events of a record come between its RECORD and its REPLY, or the next RECORD. Both are looked for each
+      // time: V8 would throw this code away when the first turn ends so.
+      const isBorder = type === EVENT.RECORD.TYPE || type === EVENT.REPLY.TYPE;
+      isFull = isBorder && count >= MOST_EVENTS_PER_TURN;
     }
+    lane.hasMoreEvents = isFull;
     lane.events.release();
     this.#follower?.flush();
   }

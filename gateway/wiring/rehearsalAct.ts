@@ -14,8 +14,9 @@ import { createLogger } from '../process/log.ts';
 import { type Lane, Stage } from './rehearsalStage.ts';
 import { Stores } from './stores.ts';
 
-const COMMAND_RING_BYTES = 1 << 20;
-const EVENT_RING_BYTES = 4 << 20;
+/** Small, so that they are filled to their ends in the first act already. */
+const COMMAND_RING_BYTES = 1 << 17;
+const EVENT_RING_BYTES = 1 << 17;
 
 /** The options of a real shard that one here has too. */
 type OfEvery = Pick<ShardOptions, 'shard' | 'shards' | 'verifier' | 'collateralCheck' | 'maxOrdersEver'>;
