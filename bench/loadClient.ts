@@ -4,6 +4,7 @@
  */
 
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
+import { frameOf, STREAM_PATH, upgradeRequest } from '../gateway/wiring/rehearsal/recordSocket.ts';
 import { SIDE } from '../shared/base/codes.ts';
 import { toHex } from '../shared/base/hex.ts';
 import type { Credentials } from '../shared/client/credentials.ts';
@@ -15,7 +16,6 @@ import { placeRecord } from '../shared/client/stream/orderRecords.ts';
 import type { PlacementBody } from '../shared/client/types.ts';
 import { type Eip712Domain, type OrderHasher, ZERO_ADDRESS } from '../shared/crypto/eip712.ts';
 import { loadSecp256k1 } from '../test/support/secp256k1.ts';
-import { frameOf, upgradeRequest } from './recordSocket.ts';
 
 /** An account that sends orders. */
 export type LoadSigner = { readonly credentials: Credentials; readonly privateKey: string };
@@ -36,7 +36,6 @@ export type Peer = { readonly baseUrl: string; readonly pid?: number };
 /** The most orders that a batch may have. */
 export const BATCH_ORDERS = 15;
 
-const STREAM_PATH = '/v1/ws';
 const V_OFFSET = 27;
 const PRICE = '0.40';
 /** Number of prices below PRICE, a cent apart, that a quote moves through. */
@@ -76,7 +75,7 @@ export class OrderFactory {
 
   /** Opens a socket for binary records; each has a nonce of its own. */
   socket(): Buffer {
-    return upgradeRequest(STREAM_PATH, this.#authenticated('GET', STREAM_PATH).headers);
+    return upgradeRequest(this.#authenticated('GET', STREAM_PATH).headers);
   }
 
   /** A placement as a binary record in a frame. */

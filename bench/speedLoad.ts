@@ -4,6 +4,7 @@
  * this thread, because a processor of a shared machine is not equally fast at every moment.
  */
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
+import { RecordSocket } from '../gateway/wiring/rehearsal/recordSocket.ts';
 import { hasherFor } from '../shared/crypto/eip712.ts';
 import { createKeccak } from '../shared/crypto/fastKeccak.ts';
 import { closedLoop, type Fired, withConnections } from './closedLoop.ts';
@@ -13,7 +14,7 @@ import { recoveryUs } from './nativeRecovery.ts';
 import { NoiseMeter } from './noise.ts';
 import { sendPaced } from './openLoop.ts';
 import { threadSeconds, whenIdle } from './processStat.ts';
-import { RecordSocket, recordLoop } from './recordSocket.ts';
+import { recordLoop } from './recordLoop.ts';
 import { median } from './report.ts';
 import type { Load, LoadName, Pace, PaceName, SpeedOptions, SpeedRound } from './speedProtocol.ts';
 import * as protocol from './speedProtocol.ts';

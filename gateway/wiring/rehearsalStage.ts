@@ -20,6 +20,7 @@ import { Lifecycle } from './lifecycle.ts';
 import { Connection } from './rehearsal/connection.ts';
 import { Flow, sendAll, type Trader } from './rehearsal/flow.ts';
 import { QuickSigner } from './rehearsal/quickSigner.ts';
+import { RecordSocket, STREAM_PATH, upgradeRequest } from './rehearsal/recordSocket.ts';
 import { takeTour } from './rehearsal/tour.ts';
 import { ShardFronts } from './shardFronts.ts';
 import type { Stores } from './stores.ts';
@@ -31,6 +32,7 @@ export type Lane = { readonly commandRing: SharedArrayBuffer; readonly eventRing
 
 const MOST_TRADING_MS = 2000;
 const CONNECTIONS = 32;
+const SOCKETS = 2;
 const ANSWER_WITHIN_MS = 50;
 const FUNDS_MICRO = 1_000_000_000_000;
 const DAY_MS = 86_400_000;
@@ -57,6 +59,7 @@ export class Stage {
   readonly #edge: Edge;
   readonly #lifecycle = new Lifecycle();
   #connections: readonly Connection[] = [];
+  #sockets: readonly RecordSocket[] = [];
 
   constructor(config: Config, stores: Stores) {
     this.#stores = stores;
@@ -122,13 +125,17 @@ export class Stage {
     const flow = new Flow(maker, await this.#trader(TAKER_KEY, hasher), markets);
     const baseUrl = `http://127.0.0.1:${port}`;
     this.#connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(baseUrl)));
+    const upgrade = (): Buffer => upgradeRequest(maker.requests.headers('GET', STREAM_PATH, ''));
+    this.#sockets = await Promise.all(Array.from({ length: SOCKETS }, () => RecordSocket.open(baseUrl, upgrade())));
     const tour = { baseUrl, token: this.#stores.control.adminToken.token, trader: maker, market: markets[0] };
     const untilMs = performance.now() + MOST_TRADING_MS;
     let placed = 0;
     for (let turn = 0; turn < turns * lanes.length && performance.now() < untilMs; turn++) {
       const { requests, orders } = flow.turn();
-      await sendAll(this.#connections, requests);
-      placed += orders;
+      const frames = this.#sockets.map(() => flow.frames());
+      const answered = this.#sockets.map((socket, index) => socket.exchange(frames[index]));
+      await Promise.all([sendAll(this.#connections, requests), ...answered]);
+      placed += orders + frames.flat().length;
       // Not before: one of its answers is long, when there are open orders.
       if (turn === 0) await takeTour({ ...tour, connections: this.#connections });
     }
@@ -141,6 +148,7 @@ export class Stage {
 
   async close(): Promise<void> {
     for (const connection of this.#connections) connection.close();
+    for (const socket of this.#sockets) socket.close();
     this.#lifecycle.phase = 'draining';
     await this.#edge.drain(ANSWER_WITHIN_MS);
     await this.#edge.stop();

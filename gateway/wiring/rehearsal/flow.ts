@@ -1,14 +1,17 @@
 /**
  * The orders of a rehearsal: what most clients send, in the shares in which they send it. Single orders that rest, some
- * that are matched, cancels, batches, and reads of the book, over HTTP with the headers of a key.
+ * that are matched, cancels, batches, and reads of the book, over HTTP with the headers of a key, and orders as binary
+ * records on sockets.
  */
 import { OUTCOME, type Outcome } from '../../../shared/base/codes.ts';
 import { draftOrder, type OrderDraft } from '../../../shared/client/order.ts';
 import { prepareRequest } from '../../../shared/client/request.ts';
 import type { RequestSigner } from '../../../shared/client/requestSigner.ts';
+import { placeRecord } from '../../../shared/client/stream/orderRecords.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
 import { type Connection, toBytes } from './connection.ts';
 import type { QuickSigner } from './quickSigner.ts';
+import { frameOf } from './recordSocket.ts';
 
 /** An account that trades: the signatures of its orders, and those of its requests. */
 export type Trader = { readonly id: string; readonly orders: QuickSigner; readonly requests: RequestSigner };
@@ -24,6 +27,8 @@ const BATCH_ORDERS = 15;
 const BATCHES_EACH_TURN = 2;
 const READS_EACH_TURN = 8;
 const ORDERS_EACH_TURN = 128;
+/** On each socket; they may be in flight together. */
+const RECORDS_EACH_TURN = 16;
 const BROWSER_HEADERS = {
   'user-agent': 'rehearsal',
   'accept-encoding': 'gzip, br',
@@ -66,6 +71,13 @@ export class Flow {
     for (let batch = 0; batch < BATCHES_EACH_TURN; batch++) requests.push(this.#batch());
     for (let read = 0; read < READS_EACH_TURN; read++) requests.push(this.#read(read));
     return { requests, orders: ORDERS_EACH_TURN + BATCHES_EACH_TURN * BATCH_ORDERS };
+  }
+
+  /** Orders of a turn for one socket, as frames. */
+  frames(): Buffer[] {
+    return Array.from({ length: RECORDS_EACH_TURN }, (_, index) =>
+      frameOf(placeRecord(1 + index, this.#maker.orders.sign(this.#nextDraft()).body)),
+    );
   }
 
   #restingOrder(): Buffer {

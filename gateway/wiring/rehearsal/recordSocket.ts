@@ -2,17 +2,18 @@
  * A client of the binary order entry (RULES.md 8.17): a socket with many orders in flight, each a frame of its own
  * whose bytes are ready before. As many orders as a read has answered go out in one write, which is how a program with
  * many orders behaves. A frame of a client is masked; the mask here is zero, so the bytes of a record stay as they are.
+ * Benches use it too.
  */
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { assert } from '../shared/base/assert.ts';
-import type { HeaderFields } from '../shared/client/request.ts';
-import { ANY_COMMAND } from '../shared/wire/commands.ts';
-import { ENTRY_ANSWER, ENTRY_PROTOCOL } from '../shared/wire/entry.ts';
-import type { Fired } from './closedLoop.ts';
-import { Histogram } from './histogram.ts';
+import { assert } from '../../../shared/base/assert.ts';
+import type { HeaderFields } from '../../../shared/client/request.ts';
+import { ANY_COMMAND } from '../../../shared/wire/commands.ts';
+import { ENTRY_ANSWER, ENTRY_PROTOCOL } from '../../../shared/wire/entry.ts';
 
 const { status: STATUS, requestId: REQUEST_ID, length: LENGTH } = ENTRY_ANSWER.PLACED;
+/** Where sockets are opened. */
+export const STREAM_PATH = '/v1/ws';
 const BINARY = 0x82;
 const MASKED = 0x80;
 /** In place of a length: it is in the next two bytes. */
@@ -23,7 +24,6 @@ const MASK_BYTES = 4;
 const KEY_BYTES = 16;
 const SWITCHED = 'HTTP/1.1 101 ';
 const HEAD_END = '\r\n\r\n';
-const ACCEPTED = 200;
 
 export function frameOf(record: Uint8Array): Buffer {
   assert(record.length >= LENGTH_16 && record.length < 1 << 16, 'record socket: a record has a length of two bytes');
@@ -36,7 +36,7 @@ export function frameOf(record: Uint8Array): Buffer {
 }
 
 /** The request that opens a socket, with the headers of a key. */
-export function upgradeRequest(path: string, headers: HeaderFields): Buffer {
+export function upgradeRequest(headers: HeaderFields): Buffer {
   const fields = {
     host: 'localhost',
     connection: 'Upgrade',
@@ -47,11 +47,11 @@ export function upgradeRequest(path: string, headers: HeaderFields): Buffer {
     ...headers,
   };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  return Buffer.from(`GET ${STREAM_PATH} HTTP/1.1\r\n${lines.join('')}\r\n`);
 }
 
 /** Receives the request id and the status of each answer, and `onRead` after those of one read. */
-type Receiver = { onAnswer(requestId: number, status: number): void; onRead(): void };
+type Receiver = { onAnswer(requestId: number, status: number): void; onRead(): unknown };
 
 export class RecordSocket {
   receiver: Receiver | undefined;
@@ -74,6 +74,19 @@ export class RecordSocket {
 
   write(frames: readonly Buffer[]): void {
     this.#socket.write(frames.length === 1 ? frames[0] : Buffer.concat(frames));
+  }
+
+  /** Writes all of them at once. @returns when they are answered. */
+  exchange(frames: readonly Buffer[]): Promise<void> {
+    let unanswered = frames.length;
+    const answered = new Promise<void>((resolve) => {
+      const onAnswer = (): void => {
+        unanswered--;
+      };
+      this.receiver = { onAnswer, onRead: () => unanswered === 0 && resolve() };
+    });
+    this.write(frames);
+    return answered;
   }
 
   close(): void {
@@ -110,48 +123,7 @@ function frameEnd(bytes: Buffer, at: number): number {
   return at + headBytes(bytes, at) + (length === LENGTH_16 ? bytes.readUInt16BE(at + SHORT_HEAD_BYTES) : length);
 }
 
-/** Keeps so many orders in flight on each socket until all are answered. */
-export async function recordLoop(
-  sockets: readonly RecordSocket[],
-  frames: readonly Buffer[],
-  inFlight: number,
-): Promise<Fired> {
-  const latency = new Histogram();
-  const sentMs = new Map<number, number>();
-  const { promise: done, resolve: whenDone } = Promise.withResolvers<void>();
-  let next = 0;
-  let refused = 0;
-  const send = (socket: RecordSocket, count: number): void => {
-    const some = frames.slice(next, next + count);
-    if (some.length === 0) return;
-    next += some.length;
-    const nowMs = performance.now();
-    for (const frame of some) sentMs.set(requestIdOf(frame), nowMs);
-    socket.write(some);
-  };
-  const startMs = performance.now();
-  for (const socket of sockets) {
-    let answered = 0;
-    socket.receiver = {
-      onAnswer: (requestId, status) => {
-        latency.record((performance.now() - sentMs.get(requestId)!) * 1e6);
-        sentMs.delete(requestId);
-        if (status !== ACCEPTED) refused++;
-        answered++;
-      },
-      onRead: () => {
-        send(socket, answered);
-        answered = 0;
-        if (latency.count === frames.length) whenDone();
-      },
-    };
-    send(socket, inFlight);
-  }
-  await done;
-  const seconds = (performance.now() - startMs) / 1000;
-  return { seconds, perSecond: latency.count / seconds, latency, refused };
-}
-
-function requestIdOf(frame: Buffer): number {
+/** Of a frame that `frameOf` has made. */
+export function requestIdOf(frame: Buffer): number {
   return frame.readUInt32LE(LONG_HEAD_BYTES + MASK_BYTES + ANY_COMMAND.requestId * 4);
 }
