@@ -6,6 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { keepTemporaryFilesInMemory } from './support/memoryDisk.ts';
 import { passes } from './support/testRun.ts';
 import { longSuiteFiles, suiteFiles } from './support/together.ts';
 
@@ -22,5 +23,7 @@ spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', STRIP, 'en
 
 const repeatsFailed = process.argv.includes('--repeat-failed');
 const countsTime = process.argv.includes('--times');
-const files = process.argv.includes('--long') ? longSuiteFiles() : suiteFiles();
+const isLong = process.argv.includes('--long');
+if (!isLong) keepTemporaryFilesInMemory();
+const files = isLong ? longSuiteFiles() : suiteFiles();
 process.exit((await passes(files, { concurrency: CONCURRENCY, repeatsFailed, countsTime })) ? 0 : 1);
