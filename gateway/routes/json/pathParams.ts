@@ -25,7 +25,8 @@ export function requireMarket<M extends TradedMarket>(
   { catalog, views }: MarketDeps<M>,
   id: string,
 ): M | null {
-  const market = catalog.byId(id.toLowerCase());
+  // Nearly all ids are in lower case, and the text of a path that is asked for again has its hash already.
+  const market = catalog.byId(id) ?? catalog.byId(id.toLowerCase());
   if (market !== undefined && views.markets.has(market.index)) return market;
   refuse(call, { row: ERRORS.MARKET_NOT_FOUND });
   return null;
