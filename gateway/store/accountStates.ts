@@ -53,15 +53,18 @@ export class AccountStates {
   /** Reads the rows of these accounts again. */
   reload(changed: TakenRows): void {
     const accounts = [...changed.numbersOf('account_exits'), ...changed.numbersOf('account_states')];
-    for (const account of accounts) {
-      this.#leaving.delete(account);
-      this.#states.delete(account);
-      this.#unswept.delete(account);
-      const exit = this.#selectExit.get(account);
-      if (exit !== undefined) this.#loadExit(exit);
-      const state = this.#selectState.get(account);
-      if (state !== undefined) this.#loadState(state);
-    }
+    for (const account of accounts) this.#read(account);
+  }
+
+  /** STATES-4. */
+  #read(account: number): void {
+    this.#leaving.delete(account);
+    this.#states.delete(account);
+    this.#unswept.delete(account);
+    const exit = this.#selectExit.get(account);
+    if (exit !== undefined) this.#loadExit(exit);
+    const state = this.#selectState.get(account);
+    if (state !== undefined) this.#loadState(state);
   }
 
   of(account: number): AccountState {
@@ -74,26 +77,15 @@ export class AccountStates {
 
   /** Its wallet leaves, or stays after all: then the state that the administrator has set counts again. */
   setLeaving(account: number, isLeaving: boolean, nowMs: number): void {
-    if (!isLeaving) {
-      this.#deleteExit.run(account);
-      this.#leaving.delete(account);
-      return;
-    }
-    this.#writeExit.run(account, nowMs);
-    this.#leaving.add(account);
-    this.#unswept.add(account);
+    if (isLeaving) this.#writeExit.run(account, nowMs);
+    else this.#deleteExit.run(account);
+    this.#read(account);
   }
 
   set(account: number, state: AccountState, nowMs: number): void {
-    if (state === ACTIVE) {
-      this.#delete.run(account);
-      this.#states.delete(account);
-      if (!this.#leaving.has(account)) this.#unswept.delete(account);
-      return;
-    }
-    this.#write.run({ account_index: account, state, since_ms: nowMs, is_swept: 0 });
-    this.#states.set(account, state);
-    this.#unswept.add(account);
+    if (state === ACTIVE) this.#delete.run(account);
+    else this.#write.run({ account_index: account, state, since_ms: nowMs, is_swept: 0 });
+    this.#read(account);
   }
 
   /** Restricted accounts of which a shard may still have orders that their state forbids. */
@@ -104,7 +96,7 @@ export class AccountStates {
   swept(account: number): void {
     this.#setSwept.run(account);
     this.#setExitSwept.run(account);
-    this.#unswept.delete(account);
+    this.#read(account);
   }
 
   /** The reason why the account may not place an order of this side now, or null. */

@@ -118,6 +118,27 @@ test('a restricted account stays restricted, and is swept once (RULES.md 9.15)',
   assert.deepEqual(new AccountStates(database).unswept(), [1, 2], 'another state forbids other orders');
 });
 
+test('what is left to sweep of wallets that leave is the same after a restart (STATES-4)', (t) => {
+  const database = openDatabase(t);
+  const states = new AccountStates(database);
+  // Its wallet stays before anything was swept, and nothing else is forbidden.
+  states.setLeaving(1, true, NOW_MS);
+  states.setLeaving(1, false, NOW_MS);
+  // All of it was cancelled as its wallet began to leave, and another restriction has come and gone since.
+  states.setLeaving(2, true, NOW_MS);
+  states.swept(2);
+  states.set(2, ACCOUNT_STATE.CLOSE_ONLY, NOW_MS);
+  states.set(2, ACCOUNT_STATE.ACTIVE, NOW_MS);
+  states.setLeaving(3, true, NOW_MS);
+  for (const each of [states, new AccountStates(database)]) {
+    assert.deepEqual(each.unswept(), [3]);
+    assert.deepEqual(
+      [1, 2, 3].map((account) => each.of(account)),
+      [ACCOUNT_STATE.ACTIVE, ACCOUNT_STATE.FROZEN, ACCOUNT_STATE.FROZEN],
+    );
+  }
+});
+
 test('bounds of an account come before the usual ones, each by itself', (t) => {
   const database = openDatabase(t);
   const usual = { inAll: 100, inMarket: 50 };
