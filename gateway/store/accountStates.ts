@@ -9,6 +9,8 @@
  *             into a ring: so none is written after the state has changed.
  *   STATES-3  Until every shard has cancelled the orders that a state forbids, the account is among the unswept, over
  *             every restart.
+ *   STATES-4  What is known of an account is what its rows say, as on a member that follows and after a restart: they
+ *             are read after each change, of which there are few.
  */
 import { ACCOUNT_STATE, type AccountState, SIDE } from '../../shared/base/codes.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
