@@ -7,6 +7,7 @@ import { parseConfig } from '../../../../gateway/process/config.ts';
 import { type Control, openControl } from '../../../../gateway/store/control.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import { CONTROL_TABLES, isLocalRow } from '../../../../gateway/store/recordedTables.ts';
+import { ACCOUNT_STATE } from '../../../../shared/base/codes.ts';
 import type { HeldLog } from '../../../../shared/records/heldLog.ts';
 import type { FileRecord } from '../../../../shared/records/recordedFile.ts';
 import { writtenTable } from '../../../../shared/records/statements.ts';
@@ -85,6 +86,35 @@ test('after any changes a member that follows answers as the one that leads, and
   const expected = answersOf(led, turns);
   const actual = answersOf(again, turns);
   for (const store of Object.keys(expected)) assert.deepEqual(actual[store], expected[store], `${store}, restarted`);
+});
+
+test('an account whose wallet stays after all, or that is active again, is unswept only for the other reason', (t) => {
+  const { led, following, log } = pair(t);
+  const { FROZEN, ACTIVE } = ACCOUNT_STATE;
+  const states = led.accountStates;
+  const fields = { displayName: 'A', email: null, role: 'user', referralCode: null, wallet: null };
+  const accounts = [1, 2, 3, 4].map((time) => led.accounts.signUp(fields, time).index);
+  const [stays, swept, active, both] = accounts as [number, number, number, number];
+  states.setLeaving(stays, true, 1);
+  states.setLeaving(stays, false, 2);
+  states.set(swept, FROZEN, 1);
+  states.swept(swept);
+  states.setLeaving(swept, true, 2);
+  states.setLeaving(swept, false, 3);
+  states.setLeaving(active, true, 1);
+  states.swept(active);
+  states.set(active, FROZEN, 2);
+  states.set(active, ACTIVE, 3);
+  states.set(both, FROZEN, 1);
+  states.setLeaving(both, true, 2);
+  states.setLeaving(both, false, 3);
+  for (const record of log.records) following.records!.apply(record);
+  assert.deepEqual(states.unswept(), [both]);
+  assert.deepEqual(following.accountStates.unswept(), [both]);
+  assert.deepEqual(
+    accounts.map((account) => states.of(account)),
+    [ACTIVE, FROZEN, FROZEN, FROZEN],
+  );
 });
 
 test('every table of control.db is a record or local, and every recorded key has its columns', (t) => {
