@@ -10,6 +10,7 @@
 import { hash } from 'node:crypto';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import { EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSignV2 } from '../../shared/crypto/hmac.ts';
+import { type HmacKey, NO_SECRET } from './hmacKey.ts';
 import type { NonceMemory } from './nonces.ts';
 import type { ApiKey } from './principal.ts';
 
@@ -63,6 +64,12 @@ export class Authenticator {
     return !key.revoked && this.#keys.find(key.keyId) === key;
   }
 
+  /** The secret of a key in force, for a front thread. */
+  secretOf(keyId: string): HmacKey | null {
+    const key = this.#keys.find(keyId);
+    return key === undefined || key.revoked ? null : key.secret;
+  }
+
   /** The checks that need only the headers. */
   admit(credentials: Credentials, nowMs: number): Authentication {
     if (isIncomplete(credentials)) return refuse(ERRORS.MISSING_API_KEY_HEADERS, 'headers');
@@ -94,6 +101,7 @@ export class Authenticator {
   /**
    * The checks that need the whole request. `target` is the path with its query exactly as sent.
    * @param admitted the key that `admit` found in these credentials.
+   * @param verifiedWith the number of the secret with which another thread has found the signature right
    */
   verify(
     admitted: ApiKey,
@@ -102,16 +110,13 @@ export class Authenticator {
     target: string,
     body: Uint8Array,
     nowMs: number,
+    verifiedWith = NO_SECRET,
   ): Authentication {
     // The body may have been long on its way, and the key was changed or revoked meanwhile.
     const key = this.#keys.find(admitted.keyId);
     if (key !== admitted) return this.check(credentials, method, target, body, nowMs);
-    const isSigned =
-      credentials.version === '2'
-        ? key.secret.accepts(credentials.signature, textV2(credentials, method, target, body), NO_BODY)
-        : hasOneBorder(target, body) &&
-          key.secret.accepts(credentials.signature, stringToSignV1(credentials.timestamp, method, target), body);
-    if (!isSigned) return refuse(ERRORS.INVALID_HMAC_SIGNATURE, 'signature');
+    if (verifiedWith !== key.secret.number && !isSigned(key.secret, credentials, method, target, body))
+      return refuse(ERRORS.INVALID_HMAC_SIGNATURE, 'signature');
     return this.#useOnce(key, credentials, nowMs);
   }
 
@@ -134,6 +139,21 @@ export class Authenticator {
     }
     return isV2 ? refuse(ERRORS.NONCE_USED, 'nonce') : refuse(ERRORS.SIGNATURE_USED, 'signature');
   }
+}
+
+/** True if the credentials have the signature of this secret for the request. */
+export function isSigned(
+  secret: HmacKey,
+  credentials: Credentials,
+  method: string,
+  target: string,
+  body: Uint8Array,
+): boolean {
+  if (credentials.version === '2') {
+    return secret.accepts(credentials.signature, textV2(credentials, method, target, body), NO_BODY);
+  }
+  if (!hasOneBorder(target, body)) return false;
+  return secret.accepts(credentials.signature, stringToSignV1(credentials.timestamp, method, target), body);
 }
 
 function isIncomplete(credentials: Credentials): boolean {

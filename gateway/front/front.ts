@@ -17,16 +17,18 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { Call, type Upgrade } from '../http/call.ts';
 import { type AppDescriptor, Door } from '../http/door.ts';
+import { RequestHeaders } from '../http/headers.ts';
 import { HttpTransport } from '../http/httpTransport.ts';
 import { requestIds } from '../http/requestIds.ts';
 import { refuse } from '../http/respond.ts';
 import { SilentConnections } from '../http/silentConnections.ts';
 import { peerSubject } from '../limits/clientAddress.ts';
-import { FrontCall } from './frontCall.ts';
+import { FrontCall, type HeldHead } from './frontCall.ts';
 import { FrontSocket, type SocketData } from './frontSocket.ts';
 import { HeldResponse } from './heldResponse.ts';
 import { Incoming } from './incoming.ts';
 import { Outgoing } from './outgoing.ts';
+import { Preparing } from './preparing.ts';
 import type { FrontReads } from './reads.ts';
 import {
   ANY_FRONT,
@@ -43,7 +45,7 @@ import { Turn } from './turn.ts';
 /** FRONT-3: as much as four rings hold. */
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 const SILENT_LOOK_MS = 250;
-const { ADMITTED, ANSWER, PIECE, CUT, UPGRADE, FRAME, END, PING, SETTLE } = TO_FRONT;
+const { ADMITTED, ANSWER, PIECE, CUT, UPGRADE, FRAME, END, PING, SETTLE, KEY } = TO_FRONT;
 
 /** A connection whose admission is asked for. */
 type Opening = { readonly response: HttpResponse; isGone: boolean };
@@ -66,12 +68,14 @@ export class Front {
   readonly #nextRequestId = requestIds();
   readonly #held = new HeldResponse();
   readonly #reads: FrontReads | null;
+  readonly #preparing: Preparing;
 
   /** @param reads what is answered here; null: nothing is */
   constructor(options: FrontOptions, reads: FrontReads | null) {
     this.#reads = reads;
     const { tls, socketPath, socketLimits, longestMessageBytes } = options;
     this.#out = new Outgoing(options.fromFront, () => this.#resume());
+    this.#preparing = new Preparing(this.#out);
     this.#turn = new Turn(this.#out, (call) => this.#pauseBehind(call));
     this.#incoming = new Incoming(options.toFront);
     this.#door = new Door({
@@ -189,32 +193,34 @@ export class Front {
     this.#inSlot[slot] = call;
     response.onAborted(() => this.#aborted(call));
     text = method + TEXT_SEPARATOR + path + TEXT_SEPARATOR + (query ?? '');
-    hasBody = false;
+    headers = new RequestHeaders();
     request.forEach(appendHeader);
-    this.#sendCall(call, query === null ? 0 : CALL_BIT_QUERY, peer);
-    if (hasBody) response.onData((bytes, isLast) => this.#body(call, bytes, isLast));
-  }
-
-  #sendCall({ slot, serial, upgrade }: FrontCall, queryBit: number, peer: Uint8Array): void {
-    const { CALL } = FROM_FRONT;
-    const out = this.#out;
-    const textBytes = Buffer.byteLength(text);
-    const word = out.claim(CALL.TYPE, slot, serial, CALL.BYTES + textBytes);
-    const { words, bytes } = out;
-    words[word + CALL.bits] = queryBit | (upgrade === null ? 0 : CALL_BIT_UPGRADE);
-    words[word + CALL.peerBytes] = peer.length;
-    bytes.set(peer, (word + CALL.peer) * 4);
-    words[word + CALL.textBytes] = textBytes;
-    bytes.write(text, (word + CALL.WORDS) * 4, textBytes);
-    out.publish();
+    if (upgrade === null && this.#preparing.canTake(method, path, query, headers)) {
+      call.held = { text, headers, peer };
+      this.#turn.held(call);
+    } else {
+      call.sendHead(text, peer, (query === null ? 0 : CALL_BIT_QUERY) | (upgrade === null ? 0 : CALL_BIT_UPGRADE));
+    }
+    if (headers.bodyBytes !== 0) response.onData((bytes, isLast) => this.#body(call, bytes, isLast));
   }
 
   /** FRONT-3. */
   #body(call: FrontCall, part: ArrayBuffer, isLast: boolean): void {
     if (call.isOver) return;
+    if (call.held !== null && this.#tryPrepare(call, call.held, part, isLast)) return;
     if (this.#out.waitingBytes > MOST_WAITING_BYTES) call.response.close();
     else if (isLast) call.sendLast(part);
     else this.#turn.part(call, part);
+  }
+
+  /** @returns false when the head has been passed on as it came, and the part has to be. */
+  #tryPrepare(call: FrontCall, { headers, peer }: HeldHead, part: ArrayBuffer, isLast: boolean): boolean {
+    if (isLast && this.#preparing.trySend(call, headers, peer, Buffer.from(part))) {
+      call.held = null;
+      return true;
+    }
+    call.sendHeld();
+    return false;
   }
 
   /** FRONT-3. */
@@ -247,6 +253,7 @@ export class Front {
   #aborted(call: FrontCall): void {
     if (call.isOver) return;
     call.isOver = true;
+    call.sendHeld();
     this.#paused.delete(call);
     this.#out.send(FROM_FRONT.GONE.TYPE, call.slot, call.serial);
     this.#leave(call);
@@ -294,6 +301,7 @@ export class Front {
     const slot = words[word + ANY_FRONT.slot]!;
     const serial = words[word + ANY_FRONT.serial]!;
     if (type === ADMITTED.TYPE) this.#admitted(serial, words[word + ADMITTED.verdict]!);
+    else if (type === KEY.TYPE) this.#preparing.keep(words, this.#incoming.bytes, word);
     else if (type === SETTLE.TYPE) void this.#settle(serial);
     else {
       const target = this.#inSlot[slot];
@@ -376,8 +384,8 @@ function defined<T extends object>(limits: T): { [K in keyof T]: NonNullable<T[K
 
 // The request that is being read: a closure for each would cost an allocation.
 let text = '';
-let hasBody = false;
+let headers = new RequestHeaders();
 function appendHeader(name: string, value: string): void {
   text += TEXT_SEPARATOR + name + TEXT_SEPARATOR + value;
-  hasBody ||= name === 'transfer-encoding' || (name === 'content-length' && value !== '0');
+  headers.read(name, value);
 }

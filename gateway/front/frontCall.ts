@@ -8,6 +8,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { assert } from '../../shared/base/assert.ts';
 import type { Upgrade } from '../http/call.ts';
+import type { RequestHeaders } from '../http/headers.ts';
 import type { Outgoing } from './outgoing.ts';
 import {
   ANSWER_BIT_BODILESS,
@@ -20,6 +21,14 @@ import {
 
 const { ANSWER, PIECE } = TO_FRONT;
 
+/** The head of a call that is passed on together with its body, if that comes in the same turn. */
+export type HeldHead = {
+  /** The text of a CALL. */
+  readonly text: string;
+  readonly headers: RequestHeaders;
+  readonly peer: Uint8Array;
+};
+
 export class FrontCall {
   readonly slot: number;
   readonly serial: number;
@@ -28,6 +37,8 @@ export class FrontCall {
   readonly upgrade: Upgrade | null;
   /** The response has ended, is cut, or belongs to a socket. */
   isOver = false;
+  /** Its head waits for the body, until the end of the turn at most; null: it has been passed on. */
+  held: HeldHead | null = null;
   readonly #out: Outgoing;
   /** Parts of the body of this turn. */
   #kept: Buffer[] = [];
@@ -45,6 +56,28 @@ export class FrontCall {
     this.serial = serial;
     this.response = response;
     this.upgrade = upgrade;
+  }
+
+  /** Passes on the head, with the bits of a CALL. */
+  sendHead(text: string, peer: Uint8Array, bits: number): void {
+    const { CALL } = FROM_FRONT;
+    const out = this.#out;
+    const textBytes = Buffer.byteLength(text);
+    const word = out.claim(CALL.TYPE, this.slot, this.serial, CALL.BYTES + textBytes);
+    const { words, bytes } = out;
+    words[word + CALL.bits] = bits;
+    words[word + CALL.peerBytes] = peer.length;
+    bytes.set(peer, (word + CALL.peer) * 4);
+    words[word + CALL.textBytes] = textBytes;
+    bytes.write(text, (word + CALL.WORDS) * 4, textBytes);
+    out.publish();
+  }
+
+  /** The body has not come with the head, or is not one that can be prepared. */
+  sendHeld(): void {
+    const { held } = this;
+    this.held = null;
+    if (held !== null) this.sendHead(held.text, held.peer, 0);
   }
 
   /** A part before the last. @returns whether it is the first that waits for `sendKept` */

@@ -13,9 +13,10 @@ import type { FrontServer } from '../http/server.ts';
 import { ForwardedRequest, ForwardedResponse, ForwardedSocket } from './forwarded.ts';
 import { Incoming } from './incoming.ts';
 import { Outgoing } from './outgoing.ts';
+import { PreparedCall } from './prepared.ts';
 import { ANY_FRONT, CALL_BIT_UPGRADE, FROM_FRONT, TO_FRONT, VERDICT, type Verdict } from './records.ts';
 
-const { OPENED, CLOSED, CALL, BODY, GONE, TAKEN, MESSAGE, PINGED, PONGED, SETTLED } = FROM_FRONT;
+const { OPENED, CLOSED, CALL, BODY, GONE, TAKEN, MESSAGE, PINGED, PONGED, SETTLED, PREPARED, KEY_WANTED } = FROM_FRONT;
 const NO_CONNECTION = 0;
 // biome-ignore lint/suspicious/noExplicitAny: the data of a socket is known to the route that upgrades it
 type AnySocket = WebSocket<any>;
@@ -33,6 +34,7 @@ export class FrontLane {
   #settles = 0;
   #hasWatched = false;
   #forwarded = 0;
+  #preparedCalls = 0;
 
   constructor(server: FrontServer, fromFront: SharedArrayBuffer, toFront: SharedArrayBuffer) {
     this.#server = server;
@@ -43,6 +45,11 @@ export class FrontLane {
   /** Calls since the start of the thread. */
   get forwarded(): number {
     return this.#forwarded;
+  }
+
+  /** Those among them that the thread has prepared. */
+  get prepared(): number {
+    return this.#preparedCalls;
   }
 
   /** @param onError something is wrong with the records: the thread cannot be served any more */
@@ -104,6 +111,8 @@ export class FrontLane {
     const slot = words[word + ANY_FRONT.slot]!;
     const serial = words[word + ANY_FRONT.serial]!;
     if (type === CALL.TYPE) this.#call(slot, serial, word);
+    else if (type === PREPARED.TYPE) this.#prepared(slot, serial, word);
+    else if (type === KEY_WANTED.TYPE) this.#sendKey(word);
     else if (type === OPENED.TYPE) this.#opened(serial, word);
     else if (type === CLOSED.TYPE) this.#closed();
     else if (type === SETTLED.TYPE) this.#settled(serial);
@@ -158,13 +167,44 @@ export class FrontLane {
     const at = (word + CALL.WORDS) * 4;
     const request = this.#request;
     request.read(bytes.toString('utf8', at, at + words[word + CALL.textBytes]!), bits);
-    const peer = this.#copy(word + CALL.peer, words[word + CALL.peerBytes]!);
+    const response = this.#respond(slot, serial, this.#copy(word + CALL.peer, words[word + CALL.peerBytes]!));
+    const upgrade =
+      (bits & CALL_BIT_UPGRADE) === 0 ? null : { key: '', protocol: request.protocol, extensions: '', context: null };
+    this.#server.receive(response, request, upgrade, null);
+  }
+
+  #prepared(slot: number, serial: number, word: number): void {
+    const { words, bytes } = this.#incoming;
+    const peer = this.#copy(word + PREPARED.peer, words[word + PREPARED.peerBytes]!);
+    const call = new PreparedCall(words, bytes, word);
+    this.#preparedCalls++;
+    this.#server.receive(this.#respond(slot, serial, peer), call, null, call);
+  }
+
+  #respond(slot: number, serial: number, peer: ArrayBuffer): ForwardedResponse {
     const response = new ForwardedResponse(this, slot, serial, peer);
     this.#inSlot[slot] = response;
     this.#forwarded++;
-    const upgrade =
-      (bits & CALL_BIT_UPGRADE) === 0 ? null : { key: '', protocol: request.protocol, extensions: '', context: null };
-    this.#server.receive(response, request, upgrade);
+    return response;
+  }
+
+  /** A key that is not in force is not sent. */
+  #sendKey(word: number): void {
+    const { words, bytes } = this.#incoming;
+    const idAt = (word + KEY_WANTED.WORDS) * 4;
+    const keyId = bytes.toString('latin1', idAt, idAt + words[word + KEY_WANTED.idBytes]!);
+    const secret = this.#server.secretOf(keyId);
+    if (secret === null) return;
+    const { out } = this;
+    const { KEY } = TO_FRONT;
+    const { number, innerBlock, outerBlock } = secret.copy;
+    const to = out.claim(KEY.TYPE, 0, 0, KEY.BYTES + keyId.length);
+    out.words[to + KEY.number] = number;
+    out.words[to + KEY.idBytes] = keyId.length;
+    out.bytes.set(innerBlock, (to + KEY.innerBlock) * 4);
+    out.bytes.set(outerBlock, (to + KEY.outerBlock) * 4);
+    out.bytes.write(keyId, (to + KEY.WORDS) * 4, 'latin1');
+    out.publish();
   }
 
   #opened(connection: number, word: number): void {

@@ -5,7 +5,9 @@
  * A call has a slot of its front thread, and keeps it when it becomes a socket. A slot is used again, so
  * every record also has the serial number of the call: what comes for one that is over is dropped.
  */
+import { COMMAND } from '../../shared/wire/commands.ts';
 import { bytes, family, member, record, u32, unused } from '../../shared/wire/layout.ts';
+import { HMAC_BLOCK_BYTES } from '../access/hmacKey.ts';
 
 const HEADER = {
   length: u32('bytes, a multiple of 8'),
@@ -54,6 +56,22 @@ export const FROM_FRONT = family(HEADER, {
   }),
   PONGED: member(9, 'Answers to pings, one or more.', NO_FIELDS),
   SETTLED: member(10, 'Everything that had arrived before SETTLE came has been passed on.', NO_FIELDS),
+  PREPARED: member(
+    11,
+    'A usual placement that has come whole: its text and then its body follow (gateway/front/prepared.ts).',
+    {
+      verifiedWith: u32('the number of the secret with which its signature is right'),
+      peerBytes: u32(),
+      peer: bytes(16),
+      order: bytes(COMMAND.PLACE.BYTES, 'a PLACE without its header'),
+      textBytes: u32('the parts of PREPARED_PARTS: ASCII, a carriage return between two'),
+      bodyBytes: u32(),
+    },
+  ),
+  KEY_WANTED: member(12, 'A placement has come with a key of which the thread has no copy; the key id follows.', {
+    idBytes: u32(),
+    unused: unused(1),
+  }),
 });
 
 export const TO_FRONT = family(HEADER, {
@@ -79,6 +97,12 @@ export const TO_FRONT = family(HEADER, {
   END: member(7, 'A socket is closed; the reason follows.', { code: u32('of RFC 6455'), reasonBytes: u32() }),
   PING: member(8, 'A ping is sent on a socket.', NO_FIELDS),
   SETTLE: member(9, 'Is answered with SETTLED.', NO_FIELDS),
+  KEY: member(10, 'A key with which signatures can be checked; the key id follows.', {
+    number: u32('of its secret'),
+    idBytes: u32(),
+    innerBlock: bytes(HMAC_BLOCK_BYTES),
+    outerBlock: bytes(HMAC_BLOCK_BYTES),
+  }),
 });
 
 export const CALL_BIT_QUERY = 1;

@@ -80,6 +80,8 @@ type FrontCounts = {
   readonly connections: number;
   /** Calls that the thread has passed on since the start. */
   readonly calls: number;
+  /** Those among them that it had prepared. */
+  readonly prepared: number;
   /** Reads that it has answered by itself. */
   readonly answered: number;
   /** Bytes for the thread that it has not read. */
@@ -100,14 +102,14 @@ type Front = {
 const LAST_CLOSE_MS = 500;
 const LAST_LOOK_MS = 5;
 const WAKE_EVERY_MS = 250;
-const NOTHING_ANSWERED = { connections: 0, calls: 0, answered: 0, unreadBytes: 0 };
+const NOTHING_OPEN = { connections: 0, unreadBytes: 0 };
 
 export class FrontThreads implements Fronts {
   /** Threads that have ended by themselves, since the start. */
   failures = 0;
   readonly #options: FrontThreadsOptions;
   readonly #fronts: (Front | null)[] = [];
-  readonly #formerCalls: number[];
+  readonly #formerCalls: { calls: number; prepared: number }[];
   #threads: readonly SupervisedThread[] = [];
   #server: FrontServer | null = null;
   #door: SharedDoor | null = null;
@@ -121,7 +123,7 @@ export class FrontThreads implements Fronts {
 
   constructor(options: FrontThreadsOptions) {
     this.#options = options;
-    this.#formerCalls = Array<number>(options.count).fill(0);
+    this.#formerCalls = Array.from({ length: options.count }, () => ({ calls: 0, prepared: 0 }));
     this.#measures = new Measures(options.count, (image) => options.reads?.keep(image));
   }
 
@@ -133,12 +135,14 @@ export class FrontThreads implements Fronts {
 
   /** For gauges. */
   counts(): FrontCounts[] {
-    return this.#formerCalls.map((formerCalls, index) => {
+    return this.#formerCalls.map((former, index) => {
       const answered = this.#measures.answered(index);
       const lane = this.#fronts[index]?.lane;
-      if (lane === undefined) return { ...NOTHING_ANSWERED, calls: formerCalls, answered };
-      const { connections, forwarded, out } = lane;
-      return { connections, calls: formerCalls + forwarded, answered, unreadBytes: out.usedBytes + out.waitingBytes };
+      if (lane === undefined) return { ...NOTHING_OPEN, ...former, answered };
+      const { connections, out } = lane;
+      const calls = former.calls + lane.forwarded;
+      const prepared = former.prepared + lane.prepared;
+      return { connections, calls, prepared, answered, unreadBytes: out.usedBytes + out.waitingBytes };
     });
   }
 
@@ -305,7 +309,8 @@ export class FrontThreads implements Fronts {
     this.#fronts[index] = null;
     this.#options.reads?.shards.remove(index);
     this.#measures.ended(index);
-    this.#formerCalls[index]! += front.lane.forwarded;
+    this.#formerCalls[index]!.calls += front.lane.forwarded;
+    this.#formerCalls[index]!.prepared += front.lane.prepared;
     const had = front.lane.end();
     if (had > 0) this.#server!.closed();
   }

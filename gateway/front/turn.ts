@@ -1,7 +1,7 @@
 /**
- * The pings, pongs and parts of a body that have come in a turn of the event loop: they are passed on at its end, as
- * one record of each kind and sender (FRONT-3). A record for each would take many times the memory of what a client has
- * sent, and uWebSockets.js reads half a megabyte of a connection at a time.
+ * The pings, pongs and parts of a body that have come in a turn of the event loop, and heads that wait for bodies.
+ * They are passed on at its end, as one record of each kind and sender (FRONT-3). A record for each would take many
+ * times the memory of what a client has sent, and uWebSockets.js reads half a megabyte of a connection at a time.
  * Owner: the front thread.
  */
 import { TurnLimit } from '../http/turnLimit.ts';
@@ -15,6 +15,7 @@ export class Turn {
   readonly #frames = new TurnLimit();
   #sockets: FrontSocket[] = [];
   #calls: FrontCall[] = [];
+  #held: FrontCall[] = [];
   #isEndDue = false;
 
   /** @param onPassed a part of the body of the call has been passed on, and is not the last */
@@ -34,6 +35,12 @@ export class Turn {
 
   ponged(socket: FrontSocket): void {
     if (socket.ponged()) this.#note(socket);
+  }
+
+  /** Its head is passed on at the end of the turn, if its body has not come by then. */
+  held(call: FrontCall): void {
+    this.#held.push(call);
+    this.#awaitEnd();
   }
 
   /** A part of a body before the last. */
@@ -56,9 +63,11 @@ export class Turn {
 
   readonly #end = (): void => {
     this.#isEndDue = false;
-    const [sockets, calls] = [this.#sockets, this.#calls];
+    const [sockets, calls, held] = [this.#sockets, this.#calls, this.#held];
     this.#sockets = [];
     this.#calls = [];
+    this.#held = [];
+    for (const call of held) call.sendHeld();
     for (const socket of sockets) socket.reportHeard(this.#out);
     for (const call of calls) if (!call.isOver && call.sendKept()) this.#onPassed(call);
   };

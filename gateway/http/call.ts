@@ -18,6 +18,7 @@ import type { Credentials } from '../access/authenticator.ts';
 import { ANONYMOUS, type ApiKey, type Principal } from '../access/principal.ts';
 import type { AdmittedToken } from '../access/sessionTokens.ts';
 import type { KeptFor } from '../limits/connectionLimits.ts';
+import type { RequestHeaders } from './headers.ts';
 import type { IdempotencyHold } from './hold.ts';
 import type { Invalid, Refusal } from './refusal.ts';
 import type { Role } from './role.ts';
@@ -84,6 +85,19 @@ export type Transport = {
  * the schema of its route, as text is; of any other the transport says what is wrong with it, or null.
  */
 type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null };
+
+/**
+ * A front thread has found this out about a request that came to it whole: each part stands for what a stage would make
+ * of the request itself. It is valid in the turn of the event loop in which it has come, like the body (CALL-4).
+ */
+export type Prepared = {
+  readonly headers: RequestHeaders;
+  readonly body: Buffer;
+  /** The number of the secret with which its signature is right (HmacKey). */
+  readonly verifiedWith: number;
+  /** The body as its route reads a usual one. */
+  readonly usual: object;
+};
 
 /** The changes of control.db, in a cluster: an answer to one waits until the replicated log holds it. */
 export type HeldChanges = {
@@ -176,6 +190,8 @@ export class Call {
   bodyBytes: Buffer = NO_BYTES;
   /** Null: the body is text. */
   givenBody: GivenBody | null = null;
+  /** Null: the stages do everything themselves. */
+  prepared: Prepared | null = null;
   /** Its route has read this in place of `body`; null: `body` is there. */
   usual: object | null = null;
 

@@ -67,7 +67,8 @@ export class IdentityStage {
   identify(call: Call, route: RouteSpec, scope: number, offered: ApiKey, credentials: Credentials): Passage {
     const { method, target, bodyBytes, startedMs } = call;
     const { authenticator } = this.#options;
-    const result = authenticator.verify(offered, credentials, method, target, bodyBytes, startedMs);
+    const by = call.prepared?.verifiedWith;
+    const result = authenticator.verify(offered, credentials, method, target, bodyBytes, startedMs, by);
     if (!result.ok) return this.#unidentified(call, route, result);
     const { key } = result;
     // A request that is refused from here on had no effect: it does not use up its nonce, and leaves nothing behind.

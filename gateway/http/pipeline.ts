@@ -16,6 +16,9 @@
  * The two halves of idempotency are one call of its stage; the refusal waits until the checks of the row before have
  * passed. A key is counted only once its signature is valid, so a forged request never spends a quota, and a failed
  * attempt is counted by address.
+ *
+ * A front thread may have prepared a call (Prepared): then the stages take from it what they would have made of headers
+ * and body, and their order is the same.
  * Owner: the gateway thread; a front thread has one of its own, for what it answers by itself (front/reads.ts).
  *
  * Invariants:
@@ -105,7 +108,7 @@ export class Pipeline {
   run(call: Call, request: HeaderLines): void {
     this.#inFlight++;
     try {
-      this.#receive(call, RequestHeaders.of(request), request);
+      this.#receive(call, call.prepared?.headers ?? RequestHeaders.of(request), request);
     } catch (error) {
       this.#stages.crash(call, error);
     }
@@ -182,7 +185,11 @@ export class Pipeline {
     } else if (!this.#admitsCredentials(call, route, headers)) return;
     if (call.addressPassage === false) return;
     if (call.announcedBytes === 0) this.#pass(call, row);
-    else {
+    else if (call.prepared !== null) {
+      call.bodyBytes = call.prepared.body;
+      call.completeUs = nowUs();
+      this.#pass(call, row);
+    } else {
       call.receivingAt = this.#receiving.push(call) - 1;
       collectBody(call, row.maxBodyBytes, (complete) => this.#onBody(complete, row), refuseTooLarge);
     }

@@ -18,8 +18,9 @@ export type Route = RouteSpec & {
 /**
  * Reads a body that is as almost all are, without JSON.parse and the schema: its result stands for a body that passes
  * both. Null: the stages go the long way.
+ * @param ahead what a front thread has read of the body already; null: nothing
  */
-type ReadUsual = (body: Buffer) => object | null;
+type ReadUsual = (body: Buffer, ahead: object | null) => object | null;
 
 /** A call as the handler of a route with this declaration gets it. */
 export type CallOf<S extends RouteSpec> = Call & {

@@ -16,9 +16,10 @@
  * their clients send, and it runs through the same stages (gateway/front/).
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
+import type { HmacKey } from '../access/hmacKey.ts';
 import { peerSubject } from '../limits/clientAddress.ts';
 import type { Config } from '../process/config.ts';
-import { Call, type ServerResponse, type Upgrade } from './call.ts';
+import { Call, type Prepared, type ServerResponse, type Upgrade } from './call.ts';
 import { Door, type SharedDoor, type WebSocketEndpoint } from './door.ts';
 import type { HeaderLines } from './headers.ts';
 import { HttpTransport } from './httpTransport.ts';
@@ -47,7 +48,9 @@ type PassedRequest = HeaderLines & { readonly method: string; readonly path: str
 export type FrontServer = {
   opened(peer: Uint8Array): Admission;
   closed(): void;
-  receive(response: ServerResponse, request: PassedRequest, upgrade: Upgrade | null): void;
+  receive(response: ServerResponse, request: PassedRequest, upgrade: Upgrade | null, prepared: Prepared | null): void;
+  /** The secret of a key in force; null when there is none. */
+  secretOf(keyId: string): HmacKey | null;
   readonly webSocket: WebSocketEndpoint['behavior'];
 };
 
@@ -182,16 +185,19 @@ export class HttpServer {
   }
 
   #forFronts(): FrontServer {
-    const { webSocket, connectionLimits } = this.#options;
+    const { webSocket, connectionLimits, authenticator } = this.#options;
     return {
       opened: (peer) => this.#admit(peer),
       closed: () => connectionLimits?.closed(this.connections),
-      receive: (response, request, upgrade) => {
+      receive: (response, request, upgrade, prepared) => {
         this.#options.catchUp?.();
         const { method, path, query } = request;
         const transport = new HttpTransport(response);
-        this.#run(transport, this.#callOf(transport, method, path, query), request, upgrade);
+        const call = this.#callOf(transport, method, path, query);
+        call.prepared = prepared;
+        this.#run(transport, call, request, upgrade);
       },
+      secretOf: (keyId) => authenticator.secretOf(keyId),
       webSocket: webSocket?.behavior ?? {},
     };
   }

@@ -92,6 +92,7 @@ export class Stages {
   /** CALL-4, STAGES-1. */
   #proceedLater(call: Call, row: RouteRow, passage: Promise<boolean>): void {
     if (call.bodyBytes.length > 0) call.bodyBytes = Buffer.from(call.bodyBytes);
+    call.prepared = null;
     const proceed = (isPassed: boolean): void => {
       if (!isPassed || call.answered) return;
       if (call.transport.isGone) call.host.abort(call);

@@ -102,7 +102,7 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
     call.body = {};
   } else if (checkBody !== null) {
     if (route.readUsual !== undefined && call.givenBody === null) {
-      call.usual = route.readUsual(call.bodyBytes);
+      call.usual = route.readUsual(call.bodyBytes, call.prepared?.usual ?? null);
       if (call.usual !== null) return null;
     }
     const parsed = call.givenBody === null ? parseStrictJson(call.bodyBytes) : { ok: true as const, ...call.givenBody };

@@ -67,6 +67,7 @@ export type MetricsSources = {
     counts(): {
       readonly connections: number;
       readonly calls: number;
+      readonly prepared: number;
       readonly answered: number;
       readonly unreadBytes: number;
     }[];
@@ -174,6 +175,9 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_front_calls_total: ({ fronts }, observe) => {
     for (const [index, { calls }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, calls);
+  },
+  exchange_front_prepared_total: ({ fronts }, observe) => {
+    for (const [index, { prepared }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, prepared);
   },
   exchange_front_answers_total: ({ fronts }, observe) => {
     for (const [index, { answered }] of fronts?.counts().entries() ?? []) observe({ thread: index + 1 }, answered);

@@ -44,6 +44,10 @@ export const METRICS = {
   // Front threads; absent without them (GATEWAYS).
   exchange_thread_connections: gauge('Open connections by their thread; 0 is the gateway thread.', THREAD),
   exchange_front_calls_total: counter('Calls that a front thread has passed on to the gateway thread.', THREAD),
+  exchange_front_prepared_total: counter(
+    'Calls among them that were passed on with their signature verified and their order read.',
+    THREAD,
+  ),
   exchange_front_answers_total: counter('Reads that a front thread has answered by itself.', THREAD),
   exchange_front_unread_bytes: gauge('Bytes of answers and frames that a front thread has not read yet.', THREAD),
   exchange_front_failures_total: counter('Front threads that have failed and were started again.', []),

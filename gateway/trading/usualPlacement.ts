@@ -1,7 +1,8 @@
 /**
  * The body of the usual placement, read in one pass from its bytes into the record of its command. The long way, which
  * is JSON.parse, the schema and the encoder, makes twenty texts and an object of what is bytes in the end.
- * Owner: the gateway thread. The record is used again: an order is encoded in the turn in which its body was read.
+ * Owner: the thread that reads; what a front thread has read, the gateway thread takes over (`take`). The record is
+ * used again: an order is encoded in the turn in which its body was read.
  *
  * Invariants:
  *   USUAL-1  What is read here passes the long way too, and becomes the same command. Whatever would be refused there,
@@ -16,7 +17,7 @@ import { ADDRESS_BYTES, bytesToUuid, tryParseUint256, UUID_BYTES } from '../../s
 import * as commands from '../../shared/wire/commands.ts';
 import { PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
 import { bodyOfRecord } from '../../shared/wire/entryBody.ts';
-import { writeSafe } from '../../shared/wire/record.ts';
+import { readSafe, writeSafe } from '../../shared/wire/record.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Catalog, MarketEntry } from '../store/catalog.ts';
 import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
@@ -51,6 +52,16 @@ const TIMES_IN_FORCE = codes.TIME_IN_FORCE_NAMES.map((name) => Buffer.from(name)
 const SELF_TRADES = codes.SELF_TRADE_NAMES.map((name) => Buffer.from(name));
 const NO_ADDRESS = Buffer.from(`0x${'0'.repeat(2 * ADDRESS_BYTES)}`);
 const FLAGS = ['false', 'true'].map((word) => Buffer.from(word));
+
+/** A usual body as a reader of another thread has read it; its words are a PLACE without its header. */
+export type ReadPlacement = {
+  readonly words: Uint32Array;
+  /** The word at which the record starts. */
+  readonly at: number;
+  readonly marketId: string;
+  readonly tokenId: string;
+  readonly clientId: string | undefined;
+};
 
 /** The terms of one order; its numbers are its own, its words are those of the reader. */
 export class UsualOrder implements OrderTerms {
@@ -133,6 +144,7 @@ export class UsualPlacements {
   readonly #tokens = new TokenBytes();
   readonly #market = new Uint8Array(UUID_BYTES);
   readonly #marketBefore = new Uint8Array(UUID_BYTES);
+  #idBefore = '';
   /** By field: the one that came after it in the body before. A program writes its members in the same order. */
   readonly #following = new Uint8Array(1 + FIELDS.length);
   #kind = 0;
@@ -166,6 +178,18 @@ export class UsualPlacements {
     return (seen & MUST_HAVE) === MUST_HAVE ? this.#order() : null;
   }
 
+  /** USUAL-1: the other thread has read it in the same way. */
+  take({ words, at, marketId, tokenId, clientId }: ReadPlacement): UsualOrder {
+    for (let word = 0; word < PLACE.WORDS; word++) this.words[word] = words[at + word];
+    this.marketId = marketId;
+    this.tokenId = tokenId;
+    this.clientId = clientId;
+    this.makerAmount = readSafe(this.words, PLACE.makerAmount);
+    this.takerAmount = readSafe(this.words, PLACE.takerAmount);
+    this.last = new UsualOrder(this, this.words[PLACE.kind]);
+    return this.last;
+  }
+
   #order(): UsualOrder | null {
     const kind = this.#kind >>> 0;
     const timeInForce = commands.kindTimeInForce(kind);
@@ -179,11 +203,13 @@ export class UsualPlacements {
 
   /** Orders often are for the market of the order before. */
   #nameMarket(): void {
-    let differences = this.marketId === '' ? 1 : 0;
+    let differences = this.#idBefore === '' ? 1 : 0;
     for (let i = 0; i < UUID_BYTES; i++) differences |= this.#market[i] ^ this.#marketBefore[i];
-    if (differences === 0) return;
-    this.#marketBefore.set(this.#market);
-    this.marketId = bytesToUuid(this.#market);
+    if (differences !== 0) {
+      this.#marketBefore.set(this.#market);
+      this.#idBefore = bytesToUuid(this.#market);
+    }
+    this.marketId = this.#idBefore;
   }
 
   /** @returns the position after the value, or UNUSUAL. */

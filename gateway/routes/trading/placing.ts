@@ -19,7 +19,7 @@ import type { Placed } from '../../queries/placed.ts';
 import type { OrderTerms } from '../../trading/orderTerms.ts';
 import { amendResponse, placementResponse, placementText } from '../../trading/placementResponse.ts';
 import { OrderTask, type Placements } from '../../trading/placements.ts';
-import { type UsualOrder, UsualPlacements } from '../../trading/usualPlacement.ts';
+import { type ReadPlacement, type UsualOrder, UsualPlacements } from '../../trading/usualPlacement.ts';
 import { HASH_PARAM, requireHash } from '../json/pathParams.ts';
 import { ORDER_ERRORS, REPLACE_ERRORS } from './orderErrors.ts';
 
@@ -116,7 +116,9 @@ function placeRoute({ placements }: PlacingDeps): Route {
     const refusal = placements.tryPlace(new PlaceTask(call, order));
     if (refusal !== null) refuse(call, refusal);
   };
-  return route(PLACE_ORDER, handler, (body) => usual.read(body));
+  return route(PLACE_ORDER, handler, (body, ahead) => {
+    return ahead === null ? usual.read(body) : usual.take(ahead as ReadPlacement);
+  });
 }
 
 function replaceHandler({ placements }: PlacingDeps): Handler<typeof REPLACE_ORDER> {

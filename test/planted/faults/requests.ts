@@ -1,10 +1,32 @@
 /** Planted faults (faults.ts) of requests: bodies, limits, keys, answers and their idempotency. */
 import type { Fault } from './fault.ts';
 
+const FRONT_PLACEMENTS = 'test/api/frontPlacements.test.ts';
 const READS = 'test/unit/gateway/front/reads.test.ts';
 const USUAL = 'test/unit/gateway/trading/usualPlacement.test.ts';
 
 export const REQUEST_FAULTS: readonly Fault[] = [
+  {
+    name: 'a front thread has verified with a secret that is not the one of the key any more',
+    file: 'gateway/access/authenticator.ts',
+    search: 'if (verifiedWith !== key.secret.number &&',
+    replace: 'if (verifiedWith === NO_SECRET &&',
+    caughtBy: FRONT_PLACEMENTS,
+  },
+  {
+    name: 'a front thread prepares what is not signed',
+    file: 'gateway/front/preparing.ts',
+    search: '|| !isSigned(secret, headers, PREPARED_METHOD, PREPARED_PATH, body)',
+    replace: '|| !isSigned',
+    caughtBy: FRONT_PLACEMENTS,
+  },
+  {
+    name: 'a front thread forgets the deadline of a placement',
+    file: 'gateway/front/prepared.ts',
+    search: '    headers.deadline,',
+    replace: "    '',",
+    caughtBy: FRONT_PLACEMENTS,
+  },
   {
     name: 'open orders are read while they are written',
     file: 'gateway/routes/account/orders.ts',

@@ -16,6 +16,8 @@ import type { SettlementHealth } from '../../../../shared/wire/threads.ts';
 
 const ROUTE = { method: 'GET', path: '/v1/time' } as RouteSpec;
 
+const FRONT = { connections: 86, calls: 87, prepared: 79, answered: 99, unreadBytes: 88 };
+
 /** Sources whose numbers all differ. */
 function sources() {
   const progress = new Progress(Progress.create(2));
@@ -72,7 +74,7 @@ function sources() {
     connections: () => 73,
     refusedConnections: () => 74,
     ownConnections: () => 84,
-    fronts: { failures: 85, counts: () => [{ connections: 86, calls: 87, answered: 99, unreadBytes: 88 }] },
+    fronts: { failures: 85, counts: () => [FRONT] },
     refresh: async () => {},
     isReady: () => true,
     isPaused: () => false,
@@ -136,6 +138,7 @@ const EXPECTED: Record<string, number> = {
   'exchange_thread_connections{thread="0"}': 84,
   'exchange_thread_connections{thread="1"}': 86,
   'exchange_front_calls_total{thread="1"}': 87,
+  'exchange_front_prepared_total{thread="1"}': 79,
   'exchange_front_answers_total{thread="1"}': 99,
   'exchange_front_unread_bytes{thread="1"}': 88,
   exchange_front_failures_total: 85,
