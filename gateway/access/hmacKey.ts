@@ -39,26 +39,30 @@ type HmacKeyCopy = {
 };
 
 export class HmacKey {
-  /** HMACKEY-1. */
-  readonly number: number;
+  readonly #number: number;
   readonly #innerBlock: Uint8Array;
   readonly #outerBlock: Uint8Array;
 
   constructor(secret: Uint8Array | HmacKeyCopy) {
     if ('number' in secret) {
-      this.number = secret.number;
+      this.#number = secret.number;
       this.#innerBlock = secret.innerBlock;
       this.#outerBlock = secret.outerBlock;
       return;
     }
     const key = secret.length > HMAC_BLOCK_BYTES ? hash('sha256', secret, 'buffer') : secret;
-    this.number = ++lastNumber;
+    this.#number = ++lastNumber;
     this.#innerBlock = padded(key, INNER_PAD);
     this.#outerBlock = padded(key, OUTER_PAD);
   }
 
+  /** HMACKEY-1. */
+  get number(): number {
+    return this.#number;
+  }
+
   get copy(): HmacKeyCopy {
-    return { number: this.number, innerBlock: this.#innerBlock, outerBlock: this.#outerBlock };
+    return { number: this.#number, innerBlock: this.#innerBlock, outerBlock: this.#outerBlock };
   }
 
   /**

@@ -8,7 +8,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseGwei } from 'viem';
 import { Random } from '../support/random.ts';
-import { seedOr, timesOf } from '../support/seeds.ts';
+import { isLongSoak, seedOr, timesOf } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { FaultyNode } from './faultyNode.ts';
 import { FEE_BPS, FINAL_BLOCKS, FollowedExchange } from './followedExchange.ts';
@@ -27,7 +27,6 @@ const MARKETS = [100, 10, 1000, 100, 10_000, 10].map((ticksPerUnit) => {
 const FIRST_MARKETS = 2;
 /** The one in which the contract refuses trades. A market is decided once none of its trades waits to be unwound. */
 const REFUSED_MARKET = 0;
-const isLongSoak = Number(process.env['SOAK_MINUTES'] ?? 60) >= 60;
 const {
   days: DAYS,
   rounds: ROUNDS,

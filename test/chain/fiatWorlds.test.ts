@@ -2,13 +2,13 @@
 import { test } from 'node:test';
 import { assertTrue } from '../sim/fiatTruth.ts';
 import { FiatWorld, WORLD_START_MS } from '../sim/fiatWorld.ts';
-import { seedOr, timesOf } from '../support/seeds.ts';
+import { isLongSoak, seedOr, timesOf } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { EvmWorldRail, FreshChain } from './fiatWorldRail.ts';
 
 /** In the first one of these a customer cashes out, in the other one a customer cashes in. */
 const IN_SUITE = new Set([seedOr(7), seedOr(10)]);
-const WORLDS = Number(process.env['SOAK_MINUTES'] ?? 60) < 60 ? 5 : 20;
+const WORLDS = isLongSoak ? 20 : 5;
 const IN_SOAK = Array.from({ length: WORLDS }, (_, number) => seedOr(1) + number);
 
 for (const seed of timesOf<Iterable<number>>({ suite: IN_SUITE, soak: IN_SOAK })) {

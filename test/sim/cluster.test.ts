@@ -5,12 +5,11 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { seedOr, timesOf } from '../support/seeds.ts';
+import { isLongSoak, seedOr, timesOf } from '../support/seeds.ts';
 import { type ClusterTotals, simulateCluster } from './simulate.ts';
 
 const STEPS = 1000;
-const isShort = Number(process.env['SOAK_MINUTES'] ?? 60) < 60;
-const worlds = timesOf({ suite: 4, soak: isShort ? 50 : 1000 });
+const worlds = timesOf({ suite: 4, soak: isLongSoak ? 1000 : 50 });
 const seed = seedOr(10);
 
 test(`${worlds} clusters lose nothing and do nothing twice, whatever dies (seed ${seed})`, async () => {

@@ -4,7 +4,7 @@
  */
 import { test } from 'node:test';
 import type { Rail } from '../../gateway/fiat/rail.ts';
-import { seedOr, timesOf } from '../support/seeds.ts';
+import { isLongSoak, seedOr, timesOf } from '../support/seeds.ts';
 import { assertTrue } from './fiatTruth.ts';
 import { FiatWorld } from './fiatWorld.ts';
 
@@ -14,8 +14,7 @@ const seed = seedOr(1);
  * that was paid out under the other transaction of its session; and one that notices a transfer that is over too early.
  */
 const FOUND = [7013, 2118, 219];
-/** All of them take most of an hour: a soak that is shorter plays fewer, or its first round would not end. */
-const isLongSoak = Number(process.env['SOAK_MINUTES'] ?? 60) >= 60;
+/** All of them take most of an hour. */
 const RUNS = {
   ledger: timesOf({ suite: 12, soak: isLongSoak ? 100_000 : 800 }),
   evm: timesOf({ suite: 4, soak: isLongSoak ? 10_000 : 40 }),

@@ -5,6 +5,8 @@
  */
 const seed = process.env['SEED'];
 const isSoak = process.env['SOAK'] !== undefined;
+/** False in a soak that is shorter than an hour: what takes many minutes is smaller there. */
+export const isLongSoak = Number(process.env['SOAK_MINUTES'] ?? 60) >= 60;
 
 export function seedOr(usual: number): number {
   return seed === undefined ? usual : Number(seed);

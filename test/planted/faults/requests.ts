@@ -387,8 +387,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'the usual placement goes to the market of the one before',
     file: 'gateway/trading/usualPlacement.ts',
-    search: 'if (differences === 0) return;',
-    replace: "if (this.marketId !== '') return;",
+    search: 'if (differences !== 0) {',
+    replace: "if (this.#idBefore === '') {",
     caughtBy: USUAL,
   },
   {

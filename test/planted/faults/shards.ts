@@ -225,8 +225,8 @@ export const SHARD_FAULTS: readonly Fault[] = [
   {
     name: 'a turn of the pump ends inside a record',
     file: 'gateway/shardlink/link.ts',
-    search: ' && (type === EVENT.RECORD.TYPE || type === EVENT.REPLY.TYPE);',
-    replace: ';',
+    search: 'isFull = isBorder && count >= MOST_EVENTS_PER_TURN;',
+    replace: 'isFull = count >= MOST_EVENTS_PER_TURN;',
     caughtBy: 'test/unit/gateway/shardlink/link.test.ts',
   },
   {

@@ -21,7 +21,7 @@ import { COLLATERAL, EXCHANGE, FACTORY, FakeExchange, TOKENS } from '../../../su
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { Random } from '../../../support/random.ts';
-import { seedOr, timesOf } from '../../../support/seeds.ts';
+import { isLongSoak, seedOr, timesOf } from '../../../support/seeds.ts';
 
 const SHARDS = 2;
 const START_MS = 1_800_000_000_000;
@@ -116,8 +116,9 @@ class Rig {
 }
 
 const CALM = { problem: null, balances: [], differences: 0 };
-const SEEDS = timesOf({ suite: 1, soak: 40 });
-const ROUNDS = timesOf({ suite: 5, soak: 150 });
+/** 150 rounds take half a minute. */
+const SEEDS = timesOf({ suite: 1, soak: isLongSoak ? 40 : 10 });
+const ROUNDS = timesOf({ suite: 5, soak: isLongSoak ? 150 : 30 });
 const first = seedOr(1);
 
 for (let seed = first; seed < first + SEEDS; seed++) {
