@@ -21,7 +21,7 @@ import { ProjectorFailures } from './projectorFailures.ts';
 type JournalFollowersOptions = ProjectorOptions &
   SnapshotOptions & { readonly catalogFeed: Pick<CatalogFeed, 'connect'>; readonly log: Logger };
 
-/** A stop waits at most this long for last snapshots, which shorten the next start; its other steps need time too. */
+/** Last snapshots shorten the next start, but the other steps of a stop need time too. */
 const LAST_SNAPSHOT_MS = 4000;
 /** Differences that the log has; a metric counts all of them. */
 const MOST_LOGGED = 20;
@@ -56,12 +56,15 @@ export class JournalFollowers {
     });
   }
 
-  /** Called once the shards have stopped. */
-  async stop(): Promise<void> {
+  /**
+   * Called once the shards have stopped.
+   * @param lastSnapshotMs last snapshots are waited for at most so long
+   */
+  async stop(lastSnapshotMs = LAST_SNAPSHOT_MS): Promise<void> {
     const stopped = this.#snapshots.stop();
     Atomics.store(this.#alarm, 0, 1);
     Atomics.notify(this.#alarm, 0);
-    await Promise.race([stopped, sleep(LAST_SNAPSHOT_MS, undefined, { ref: false })]);
+    await Promise.race([stopped, sleep(lastSnapshotMs, undefined, { ref: false })]);
     await Promise.all([this.#snapshots.terminate(), this.#projector.terminate()]);
   }
 

@@ -6,9 +6,10 @@ import { TestCall } from '../../../support/calls.ts';
 
 const ROWS = 5 * PIECE_ROWS + 1;
 
+/** @param log gets the name whenever rows of another text have come before. */
 function* rowsOf(name: string, log: string[] = []): Generator<string> {
   for (let row = 0; row < ROWS; row++) {
-    if (row % PIECE_ROWS === 0) log.push(name);
+    if (log.at(-1) !== name) log.push(name);
     yield `${name}${row},`;
   }
 }
@@ -23,7 +24,8 @@ describe('texts in turns', () => {
     const turns = new TextsInTurns();
     const texts = await Promise.all(['a', 'b', 'c'].map((name) => turns.join(rowsOf(name, log))));
     assert.deepEqual(texts.map(String), ['a', 'b', 'c'].map(wholeText));
-    assert.equal(log.join(''), 'abc'.repeat(6));
+    // A piece that takes long is shorter, so a text has six pieces or more, and none ends in its fifth.
+    assert.equal(log.slice(0, 15).join(''), 'abc'.repeat(5));
   });
 
   test('leave the event loop to others between two pieces, however many there are', async () => {
