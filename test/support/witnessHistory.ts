@@ -40,6 +40,8 @@ type OrderState = string | 'closed' | 'unknown';
 type OrderRead = Asked & { readonly hash: string; readonly answeredMs: number; readonly state: OrderState };
 type BalanceRead = Asked & { readonly answeredMs: number; readonly reserved: Reserved };
 
+/** What is known otherwise: open orders by market, and tokens in fills by order. */
+type Known = { readonly open: ReadonlyMap<string, OpenOrders>; readonly filled: ReadonlyMap<string, number> };
 type Acknowledged = { readonly hash: string; readonly isClosed: boolean; readonly atMs: number };
 type Place = { readonly streamUrl: string };
 /** A signature opens one connection. */
@@ -109,13 +111,18 @@ export class AccountHistory {
     this.#balanceReads.push({ ...read, answeredMs: Date.now(), reserved });
   }
 
-  /** Everything that this place sends, which is what every other has sent, until nothing else is open than this. */
-  async compare(place: Place, sign: Sign, open: ReadonlyMap<string, OpenOrders>): Promise<void> {
+  /**
+   * Everything that this place sends, which is what every other has sent, until nothing else is open than this, and
+   * these tokens are in fills: of the last orders nothing may be open, and their frames come after the answers.
+   */
+  async compare(place: Place, sign: Sign, { open, filled }: Known): Promise<void> {
     const stream = await this.#open(place, sign, this.#firstNumber - 1);
     await eventually(`the last private frames of ${this.#title} at ${place.streamUrl}`, async () => {
       stream.requireWell();
       return (
-        stream.last >= this.#next - 1 && [...open].every(([id, orders]) => isDeepStrictEqual(this.#last(id), orders))
+        stream.last >= this.#next - 1 &&
+        [...open].every(([id, orders]) => isDeepStrictEqual(this.#last(id), orders)) &&
+        [...filled].every(([hash, tokens]) => this.filledOf(hash) >= tokens)
       );
     });
     stream.end();
