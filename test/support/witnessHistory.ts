@@ -9,9 +9,10 @@
  *                 the last that was known      the last that had happened
  *                 so long before as it says    when the answer came
  *
- * A leader says nothing, so what was known when it was asked counts; a standby says how stale its answer may be
- * (RULES.md 18.4, 18.14). A read of one order is explained in the same way, and so is what a read of the balances calls
- * reserved: it is what the open orders of some state lock in each market (RULES.md 3.1).
+ * A leader says nothing, so what it had shown when it was asked counts; a standby, which may show what the log holds a
+ * moment before the leader does, says how stale its answer may be compared with all others (RULES.md 18.4, 18.14). A
+ * read of one order is explained in the same way, and so is what a read of the balances calls reserved: it is what the
+ * open orders of some state lock in each market (RULES.md 3.1).
  */
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
@@ -28,9 +29,9 @@ type Frame = {
   readonly isOpen: boolean;
   readonly remaining: string;
   readonly tokens: number;
-  /** When it happened, by the leader's clock, and when it was seen first. Members and clients have one clock here. */
+  /** When it happened, by the leader's clock, and when each place has shown it: members and clients have one clock. */
   readonly happenedMs: number;
-  receivedMs: number;
+  readonly shownMs: Map<string, number>;
 };
 
 type Asked = { readonly place: string; readonly askedMs: number; readonly staleMs: number };
@@ -40,10 +41,10 @@ type OrderState = string | 'closed' | 'unknown';
 type OrderRead = Asked & { readonly hash: string; readonly answeredMs: number; readonly state: OrderState };
 type BalanceRead = Asked & { readonly answeredMs: number; readonly reserved: Reserved };
 
-/** What is known otherwise: open orders by market, and tokens in fills by order. */
+/** Open orders by market, and tokens in fills by order. */
 type Known = { readonly open: ReadonlyMap<string, OpenOrders>; readonly filled: ReadonlyMap<string, number> };
 type Acknowledged = { readonly hash: string; readonly isClosed: boolean; readonly atMs: number };
-type Place = { readonly streamUrl: string };
+type Place = { readonly baseUrl: string; readonly streamUrl: string };
 /** A signature opens one connection. */
 type Sign = () => Record<string, string>;
 
@@ -163,16 +164,18 @@ export class AccountHistory {
 
   #open(place: Place, sign: Sign, since: number): Promise<Stream> {
     return eventually(`a stream at ${place.streamUrl}`, () =>
-      Stream.open(place, sign(), since, (text, number, atMs) => this.#take(text, number, atMs)).catch((error) => {
-        // A signature of the second of a start is refused.
-        if (!/response: 401/.test(String(error))) throw error;
-        return false as const;
-      }),
+      Stream.open(place, sign(), since, (text, number, atMs) => this.#take(place.baseUrl, text, number, atMs)).catch(
+        (error) => {
+          // A signature of the second of a start is refused.
+          if (!/response: 401/.test(String(error))) throw error;
+          return false as const;
+        },
+      ),
     );
   }
 
   /** @param expected the number that follows on this connection */
-  #take(text: string, expected: number, atMs: number): boolean {
+  #take(place: string, text: string, expected: number, atMs: number): boolean {
     const { channel, user_sequence: number, timestamp, data } = JSON.parse(text);
     if (number === undefined) return false;
     const title = `${this.#title}: private frame ${number}`;
@@ -180,7 +183,7 @@ export class AccountHistory {
     const known = this.#frames[number - this.#firstNumber];
     if (known !== undefined) {
       assert.equal(text, known.text, `${title} is another one than before`);
-      known.receivedMs = Math.min(known.receivedMs, atMs);
+      if (!known.shownMs.has(place)) known.shownMs.set(place, atMs);
       return true;
     }
     assert.equal(number, this.#next, `${title} follows the last one that was seen`);
@@ -194,7 +197,7 @@ export class AccountHistory {
       remaining: data.remaining,
       tokens,
       happenedMs: timestamp,
-      receivedMs: atMs,
+      shownMs: new Map([[place, atMs]]),
     });
     this.#filled.set(data.order_hash, this.filledOf(data.order_hash) + tokens);
     return true;
@@ -206,7 +209,7 @@ export class AccountHistory {
     const found = JSON.stringify([...open]);
     assert.fail(
       `${this.#title}: the open orders ${found} of market ${market} at ${place}, ${staleMs} ms stale, ` +
-        `are not explained by the history after frame ${this.#leastAt(knownMs(read))}`,
+        `are not explained by the history after frame ${this.#leastFor(read)}`,
     );
   }
 
@@ -217,13 +220,13 @@ export class AccountHistory {
     const found = JSON.stringify({ usdc: reserved.usdcMicro, tokens: [...reserved.tokens] });
     assert.fail(
       `${this.#title}: the reserved balances ${found} at ${place}, ${staleMs} ms stale, ` +
-        `are not explained by the history after frame ${this.#leastAt(knownMs(read))}`,
+        `are not explained by the history after frame ${this.#leastFor(read)}`,
     );
   }
 
   /** The states of a market that a read can have seen, the first of them that of the last frame that was known. */
   #states(market: string, read: Asked & { readonly answeredMs: number }): OpenOrders[] {
-    const least = this.#leastAt(knownMs(read));
+    const least = this.#leastFor(read);
     const state = new Map(this.#openIn(market));
     const states = least < this.#firstNumber ? [new Map(state)] : [];
     for (const frame of this.#frames) {
@@ -237,7 +240,7 @@ export class AccountHistory {
 
   #explainOrder(read: OrderRead): void {
     const { hash, answeredMs, staleMs, state, place } = read;
-    const least = this.#leastAt(knownMs(read));
+    const least = this.#leastFor(read);
     let found = this.#stateBefore(hash);
     let isExplained = least < this.#firstNumber && found === state;
     for (const frame of this.#frames) {
@@ -254,17 +257,19 @@ export class AccountHistory {
     return this.#closedBefore.has(hash) ? 'closed' : 'unknown';
   }
 
-  /** The number of the last frame that was known by then: it had come, or what it says had been answered. */
-  #leastAt(atLeastMs: number): number {
-    const answered = this.#acknowledged.filter(({ atMs }) => atMs <= atLeastMs);
+  /** The number of the last frame that the read has to show: it had been shown, or what it says had been answered. */
+  #leastFor({ place, askedMs, staleMs }: Asked): number {
+    const knownMs = askedMs - staleMs - ROUNDED_MS;
+    const answered = this.#acknowledged.filter(({ atMs }) => atMs <= knownMs);
     const placed = new Set(answered.map(({ hash }) => hash));
     const closed = new Set(answered.filter(({ isClosed }) => isClosed).map(({ hash }) => hash));
     const seen = new Set<string>();
     let least = 0;
-    for (const { number, hash, isOpen, receivedMs } of this.#frames) {
+    for (const { number, hash, isOpen, shownMs } of this.#frames) {
       const isFirst = !seen.has(hash);
       seen.add(hash);
-      if (receivedMs <= atLeastMs || (isFirst && placed.has(hash)) || (!isOpen && closed.has(hash))) least = number;
+      const atMs = staleMs === 0 ? (shownMs.get(place) ?? Number.POSITIVE_INFINITY) : Math.min(...shownMs.values());
+      if (atMs <= knownMs || (isFirst && placed.has(hash)) || (!isOpen && closed.has(hash))) least = number;
     }
     return least;
   }
@@ -274,11 +279,6 @@ export class AccountHistory {
     this.#before.set(market, open);
     return open;
   }
-}
-
-/** A read shows all that had happened by then. */
-function knownMs({ askedMs, staleMs }: Asked): number {
-  return askedMs - staleMs - ROUNDED_MS;
 }
 
 function isOpen(status: string): boolean {
