@@ -122,7 +122,7 @@ test(`a leader whose disk is nearly full hands the lead over (18.19, SEED=${SEED
   await witness.check();
   await cluster.rejoin(former);
   await eventually('others know of its disk', async () => {
-    // What it has set aside and made anew may have left it room meanwhile.
+    // The journals it set aside and made anew may have left it room meanwhile.
     disk.fill(4_000_000);
     return (await cluster.admin.cluster()).members.some(({ member, disk_low }) => member === 'a' && disk_low);
   });
