@@ -100,7 +100,7 @@ async function loginKey(context: Context, isFromInput: boolean): Promise<Result>
 async function loginOperator(context: Context, isFromInput: boolean): Promise<Result> {
   const { access, terminal } = context;
   const given = terminal.env['ADMIN_TOKEN'];
-  const token = isFromInput ? await readInput(terminal) : given || (await ask(context, 'Token of the operator: '));
+  const token = isFromInput ? await readInput(terminal) : given || (await ask(context, 'Token of the operator: '))[0]!;
   const { paused } = await new AdminClient({ baseUrl: access.baseUrls, token: token.trim() }).platform();
   access.keep({ operator_token: token.trim() });
   const state = paused ? 'paused' : 'trading';
@@ -133,14 +133,13 @@ function partsOf(text: string): (string | undefined)[] {
 async function keyFromPerson(context: Context): Promise<Credentials> {
   const given = credentialsFrom(context.terminal.env);
   if (given !== null) return given;
-  const keyId = await ask(context, 'Key id: ');
-  const secret = await ask(context, 'Secret: ');
-  return { keyId, secret, passphrase: await ask(context, 'Passphrase: ') };
+  const [keyId, secret, passphrase] = await ask(context, 'Key id: ', 'Secret: ', 'Passphrase: ');
+  return { keyId: keyId!, secret: secret!, passphrase: passphrase! };
 }
 
-async function ask({ terminal }: Context, question: string): Promise<string> {
+async function ask({ terminal }: Context, ...questions: readonly string[]): Promise<string[]> {
   if (terminal.input.isTTY !== true) throw new NeedsError('there is no terminal to ask at', 'use --stdin');
-  return (await askHidden(terminal, question)).trim();
+  return askHidden(terminal, ...questions);
 }
 
 const whoami = command({

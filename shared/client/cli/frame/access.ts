@@ -128,7 +128,7 @@ export class Access {
     const found = this.privateKeyOrNone(wallets);
     if (found !== null) return found;
     if (this.#terminal.input.isTTY !== true) throw new NeedsError('no private key to sign with', WALLET);
-    const typed = (await askHidden(this.#terminal, 'Private key of the wallet: ')).trim();
+    const [typed] = await askHidden(this.#terminal, 'Private key of the wallet: ');
     addressOf(typed);
     return typed;
   }

@@ -6,45 +6,37 @@ const CTRL_C = '\x03';
 const CTRL_D = '\x04';
 const ERASE: readonly string[] = ['\x7f', '\b'];
 
-/** The part of a paste that is for the next question. */
-const leftOver = new WeakMap<Input, string>();
-
-/** Asks a person at the terminal; what is typed is not shown. */
-export async function askHidden({ input, err }: Terminal, question: string): Promise<string> {
-  err.write(question);
+/**
+ * Asks a person at the terminal; what is typed is not shown, also where it comes before its question.
+ * @returns an answer for each question, which is empty if the terminal has gone.
+ */
+export async function askHidden({ input, err }: Terminal, ...questions: readonly string[]): Promise<string[]> {
+  const answers: string[] = [];
   input.setRawMode?.(true);
   try {
-    return await typedLine(input);
+    err.write(questions[0]!);
+    const line: string[] = [];
+    for await (const sign of signsOf(input)) {
+      if (sign === CTRL_C) throw new Error('interrupted');
+      if (ERASE.includes(sign)) line.pop();
+      else if (!ENTER.test(sign) && sign !== CTRL_D) line.push(sign);
+      else {
+        answers.push(line.splice(0).join('').trim());
+        err.write('\n');
+        if (answers.length === questions.length) break;
+        err.write(questions[answers.length]!);
+      }
+    }
   } finally {
     input.setRawMode?.(false);
     input.pause();
-    err.write('\n');
   }
+  return questions.map((_, at) => answers[at] ?? '');
 }
 
-async function typedLine(input: Input): Promise<string> {
-  const line: string[] = [];
-  const before = leftOver.get(input) ?? '';
-  leftOver.delete(input);
-  if (isEnded(input, before, line)) return line.join('');
-  for await (const chunk of input.iterator({ destroyOnReturn: false })) {
-    if (isEnded(input, String(chunk), line)) break;
-  }
-  return line.join('');
-}
-
-/** Adds what was typed to the line. @returns whether the line is complete. */
-function isEnded(input: Input, typed: string, line: string[]): boolean {
-  for (const [at, sign] of [...typed].entries()) {
-    if (sign === CTRL_C) throw new Error('interrupted');
-    if (ERASE.includes(sign)) line.pop();
-    else if (!ENTER.test(sign) && sign !== CTRL_D) line.push(sign);
-    else {
-      leftOver.set(input, [...typed].slice(at + 1).join(''));
-      return true;
-    }
-  }
-  return false;
+/** The rest of a paste is for the next question. */
+async function* signsOf(input: Input): AsyncGenerator<string> {
+  for await (const chunk of input.iterator({ destroyOnReturn: false })) yield* String(chunk);
 }
 
 /** All that comes through the pipe. */
