@@ -23,7 +23,7 @@ import {
   type Peer,
   toGet,
 } from './loadClient.ts';
-import { processSeconds } from './processStat.ts';
+import { processSeconds, threadSeconds } from './processStat.ts';
 import { StealMeter } from './report.ts';
 
 export type LoadOptions = LoadTarget & {
@@ -71,6 +71,8 @@ export type LoadResult = {
   readonly p99Us: number;
   /** Processor time of the server for one request; undefined where the system does not report it. */
   readonly processorUs: number | undefined;
+  /** The part of it that its main thread has taken, which is the gateway thread; undefined likewise. */
+  readonly gatewayUs: number | undefined;
   /** Processor time of this client, which shares the machine with the server. */
   readonly clientUs: number | undefined;
   readonly refused: number;
@@ -109,16 +111,17 @@ class Load {
     this.#sent = requests;
     const isBatch = task.kind === 'batch';
     const steal = new StealMeter();
-    const { fired, client, processorUs } = await withConnections(
+    const { fired, client, processorUs, gatewayUs } = await withConnections(
       peer.baseUrl,
       this.#options.connections,
       async (open) => {
         const before = processorUsOf(peer.pid);
+        const gatewayBefore = gatewayUsOf(peer.pid);
         const clientBefore = process.cpuUsage();
         const fired = await closedLoop(open, requests, { isInTurns, isRefused: isBatch ? hasFailedRows : undefined });
         const client = process.cpuUsage(clientBefore);
-        const after = processorUsOf(peer.pid);
-        return { fired, client, processorUs: before === undefined || after === undefined ? undefined : after - before };
+        const processorUs = difference(before, processorUsOf(peer.pid));
+        return { fired, client, processorUs, gatewayUs: difference(gatewayBefore, gatewayUsOf(peer.pid)) };
       },
     );
     const { seconds, latency, refused } = fired;
@@ -129,6 +132,7 @@ class Load {
       p50Us: latency.quantileUs(0.5),
       p99Us: latency.quantileUs(0.99),
       processorUs: processorUs === undefined ? undefined : processorUs / count,
+      gatewayUs: gatewayUs === undefined ? undefined : gatewayUs / count,
       clientUs: (client.user + client.system) / count,
       refused,
       stolen: steal.percent(),
@@ -210,6 +214,18 @@ function processorUsOf(pid: number | undefined): number | undefined {
   }
 }
 
+function gatewayUsOf(pid: number | undefined): number | undefined {
+  try {
+    return pid === undefined ? undefined : threadSeconds(pid).get(pid)! * 1e6;
+  } catch {
+    return undefined;
+  }
+}
+
+function difference(before: number | undefined, after: number | undefined): number | undefined {
+  return before === undefined || after === undefined ? undefined : after - before;
+}
+
 /** By libsecp256k1, whatever the server verifies with. */
 function recover({ market, domain, privateKey, feeBps }: LoadOptions, keccak: Keccak256, seconds: number): LoadResult {
   const signer = new OrderSigner(privateKey, domain);
@@ -236,6 +252,7 @@ function recover({ market, domain, privateKey, feeBps }: LoadOptions, keccak: Ke
     p50Us: latency.quantileUs(0.5),
     p99Us: latency.quantileUs(0.99),
     processorUs: undefined,
+    gatewayUs: undefined,
     clientUs: undefined,
     refused: 0,
     stolen: steal.percent(),

@@ -45,6 +45,7 @@ import { Turn } from './turn.ts';
 /** FRONT-3: as much as four rings hold. */
 const MOST_WAITING_BYTES = 16 * 1024 * 1024;
 const SILENT_LOOK_MS = 250;
+const NO_BODY = new ArrayBuffer(0);
 const { ADMITTED, ANSWER, PIECE, CUT, UPGRADE, FRAME, END, PING, SETTLE, KEY } = TO_FRONT;
 
 /** A connection whose admission is asked for. */
@@ -195,9 +196,10 @@ export class Front {
     text = method + TEXT_SEPARATOR + path + TEXT_SEPARATOR + (query ?? '');
     headers = new RequestHeaders();
     request.forEach(appendHeader);
-    if (upgrade === null && this.#preparing.canTake(method, path, query, headers)) {
-      call.held = { text, headers, peer };
-      this.#turn.held(call);
+    if (upgrade === null && this.#preparing.canTake(method, path, headers)) {
+      call.held = { line: { method, path, query }, text, headers, peer };
+      if (headers.bodyBytes === 0) this.#tryPrepare(call, call.held, NO_BODY, true);
+      else this.#turn.held(call);
     } else {
       call.sendHead(text, peer, (query === null ? 0 : CALL_BIT_QUERY) | (upgrade === null ? 0 : CALL_BIT_UPGRADE));
     }
@@ -214,8 +216,8 @@ export class Front {
   }
 
   /** @returns false when the head has been passed on as it came, and the part has to be. */
-  #tryPrepare(call: FrontCall, { headers, peer }: HeldHead, part: ArrayBuffer, isLast: boolean): boolean {
-    if (isLast && this.#preparing.trySend(call, headers, peer, Buffer.from(part))) {
+  #tryPrepare(call: FrontCall, held: HeldHead, part: ArrayBuffer, isLast: boolean): boolean {
+    if (isLast && this.#preparing.trySend(call, held, Buffer.from(part))) {
       call.held = null;
       return true;
     }

@@ -10,10 +10,12 @@ import { assert } from '../../shared/base/assert.ts';
 import type { Upgrade } from '../http/call.ts';
 import type { RequestHeaders } from '../http/headers.ts';
 import type { Outgoing } from './outgoing.ts';
+import type { RequestLine } from './prepared.ts';
 import {
   ANSWER_BIT_BODILESS,
   ANSWER_BIT_CLOSES,
   ANSWER_BIT_LAST,
+  CALL_BIT_QUERY,
   FROM_FRONT,
   MOST_BYTES,
   TO_FRONT,
@@ -23,6 +25,7 @@ const { ANSWER, PIECE } = TO_FRONT;
 
 /** The head of a call that is passed on together with its body, if that comes in the same turn. */
 export type HeldHead = {
+  readonly line: RequestLine;
   /** The text of a CALL. */
   readonly text: string;
   readonly headers: RequestHeaders;
@@ -73,11 +76,11 @@ export class FrontCall {
     out.publish();
   }
 
-  /** The body has not come with the head, or is not one that can be prepared. */
+  /** The body has not come with the head, or the call cannot be prepared. */
   sendHeld(): void {
     const { held } = this;
     this.held = null;
-    if (held !== null) this.sendHead(held.text, held.peer, 0);
+    if (held !== null) this.sendHead(held.text, held.peer, held.line.query === null ? 0 : CALL_BIT_QUERY);
   }
 
   /** A part before the last. @returns whether it is the first that waits for `sendKept` */

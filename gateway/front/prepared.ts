@@ -1,18 +1,30 @@
 /**
- * A usual placement as a front thread prepares it (preparing.ts), and as the stages of the gateway thread take it over.
- * The stages see the same headers and the same order as if they had read the request themselves: both ends use the
- * code that reads them there (http/headers.ts, trading/usualPlacement.ts).
+ * A request about orders as a front thread prepares it (preparing.ts), and as the stages of the gateway thread take it
+ * over. The stages see the same headers and the same orders as if they had read the request themselves: both ends use
+ * the code that reads them there (http/headers.ts, trading/usualBodies.ts).
  */
 import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
+import { COMMAND } from '../../shared/wire/commands.ts';
 import type { Prepared } from '../http/call.ts';
 import { type HeaderLines, RequestHeaders } from '../http/headers.ts';
-import type { ReadPlacement } from '../trading/usualPlacement.ts';
+import type { ReadBody, UsualBody, UsualForm } from '../trading/usualBodies.ts';
+import type { ReadPlacement } from '../trading/usualOrders.ts';
 import { FROM_FRONT, TEXT_SEPARATOR } from './records.ts';
 
-export const PREPARED_METHOD = 'POST';
-export const PREPARED_PATH = '/v1/orders';
+const { PLACE } = COMMAND;
+const { PREPARED } = FROM_FRONT;
 
-/** The headers that the stages of a placement use. */
+/** All routes that change orders are below it. */
+const ORDERS_PATH = '/v1/orders';
+const AMEND_END = '/amend';
+/** By method and path, but for amends. */
+const FORMS: ReadonlyMap<string, UsualForm> = new Map([
+  ['POST /v1/orders', 'order'],
+  ['POST /v1/orders/batch', 'batch'],
+  ['POST /v1/orders/cancel-replace', 'replacement'],
+]);
+
+/** The headers that the stages of such a request use. */
 const PREPARED_HEADERS = [
   'content-length',
   AUTH_HEADER.API_KEY,
@@ -29,12 +41,39 @@ const PREPARED_HEADERS = [
   'connection',
 ] as const;
 
-const { PREPARED } = FROM_FRONT;
-const MARKET_PART = PREPARED_HEADERS.length;
+const QUERY_MARK = '?';
+const METHOD_PART = 0;
+const PATH_PART = 1;
+const QUERY_PART = 2;
+const HEADERS_PART = 3;
+const CANCEL_HASH_PART = HEADERS_PART + PREPARED_HEADERS.length;
+const ORDERS_PART = CANCEL_HASH_PART + 1;
+const PARTS_OF_ORDER = 3;
 
-/** The text of a PREPARED: the headers, the market, the token, and the client order id, which may be empty. */
-export function preparedText(headers: RequestHeaders, order: Omit<ReadPlacement, 'words' | 'at'>): string {
-  return [
+/** The first line of a request. */
+export type RequestLine = { readonly method: string; readonly path: string; readonly query: string | null };
+
+/** True for a request of the kind that is prepared. */
+export function changesOrders(method: string, path: string): boolean {
+  return (method === 'POST' || method === 'DELETE' || method === 'PUT') && path.startsWith(ORDERS_PATH);
+}
+
+/** The form of a usual body of the request; null: the stages read every body of its route. */
+export function formOf({ method, path }: RequestLine): UsualForm | null {
+  if (method === 'PUT' && path.endsWith(AMEND_END)) return 'amendment';
+  return FORMS.get(`${method} ${path}`) ?? null;
+}
+
+/** The text of a PREPARED. @param usual null: the body is not usual */
+export function preparedText(
+  { method, path, query }: RequestLine,
+  headers: RequestHeaders,
+  usual: UsualBody | null,
+): string {
+  const parts = [
+    method,
+    path,
+    query === null ? '' : QUERY_MARK + query,
     String(headers.bodyBytes),
     headers.keyId,
     headers.passphrase,
@@ -48,48 +87,63 @@ export function preparedText(headers: RequestHeaders, order: Omit<ReadPlacement,
     headers.acceptEncoding,
     headers.forwardedFor,
     headers.isKeptAlive ? '' : 'close',
-    order.marketId,
-    order.tokenId,
-    order.clientId ?? '',
-  ].join(TEXT_SEPARATOR);
+    usual?.cancelHash ?? '',
+  ];
+  for (const { marketId, tokenId, clientId } of usual?.orders ?? []) parts.push(marketId, tokenId, clientId ?? '');
+  return parts.join(TEXT_SEPARATOR);
 }
 
-/** The placement of a record: its memory is that of the ring. */
-export class PreparedCall implements Prepared, ReadPlacement, HeaderLines {
-  readonly method = PREPARED_METHOD;
-  readonly path = PREPARED_PATH;
-  readonly query = null;
+/** The request of a record: its memory is that of the ring. */
+export class PreparedCall implements Prepared, RequestLine, HeaderLines {
   readonly headers: RequestHeaders;
   readonly body: Buffer;
   readonly verifiedWith: number;
-  readonly words: Uint32Array;
-  readonly at: number;
-  readonly marketId: string;
-  readonly tokenId: string;
-  readonly clientId: string | undefined;
+  readonly usual: ReadBody | null;
   readonly #parts: readonly string[];
 
   constructor(words: Uint32Array, bytes: Buffer, word: number) {
-    const textAt = (word + PREPARED.WORDS) * 4;
+    const count = words[word + PREPARED.orders]!;
+    const ordersAt = word + PREPARED.WORDS;
+    const textAt = (ordersAt + count * PLACE.WORDS) * 4;
     const bodyAt = textAt + words[word + PREPARED.textBytes]!;
     this.#parts = bytes.toString('latin1', textAt, bodyAt).split(TEXT_SEPARATOR);
     this.headers = RequestHeaders.of(this);
     this.body = bytes.subarray(bodyAt, bodyAt + words[word + PREPARED.bodyBytes]!);
     this.verifiedWith = words[word + PREPARED.verifiedWith]!;
-    this.words = words;
-    this.at = word + PREPARED.order;
-    this.marketId = this.#parts[MARKET_PART]!;
-    this.tokenId = this.#parts[MARKET_PART + 1]!;
-    const clientId = this.#parts[MARKET_PART + 2]!;
-    this.clientId = clientId === '' ? undefined : clientId;
+    this.usual = count === 0 ? null : this.#usualBody(words, ordersAt, count);
   }
 
-  /** Its route reads the record. */
-  get usual(): object {
-    return this;
+  get method(): string {
+    return this.#parts[METHOD_PART]!;
+  }
+
+  get path(): string {
+    return this.#parts[PATH_PART]!;
+  }
+
+  get query(): string | null {
+    const query = this.#parts[QUERY_PART]!;
+    return query === '' ? null : query.slice(QUERY_MARK.length);
   }
 
   forEach(each: (name: string, value: string) => void): void {
-    for (let part = 0; part < PREPARED_HEADERS.length; part++) each(PREPARED_HEADERS[part]!, this.#parts[part]!);
+    for (let index = 0; index < PREPARED_HEADERS.length; index++) {
+      each(PREPARED_HEADERS[index]!, this.#parts[HEADERS_PART + index]!);
+    }
+  }
+
+  #usualBody(words: Uint32Array, ordersAt: number, count: number): ReadBody {
+    const orders: ReadPlacement[] = [];
+    for (let index = 0; index < count; index++) {
+      const part = ORDERS_PART + PARTS_OF_ORDER * index;
+      orders.push({
+        words,
+        at: ordersAt + index * PLACE.WORDS,
+        marketId: this.#parts[part]!,
+        tokenId: this.#parts[part + 1]!,
+        clientId: this.#parts[part + 2] || undefined,
+      });
+    }
+    return { orders, cancelHash: this.#parts[CANCEL_HASH_PART]! };
   }
 }

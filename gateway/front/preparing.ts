@@ -1,36 +1,38 @@
 /**
- * A front thread does of a usual placement what needs nothing that is shared: it reads the headers, verifies the
- * signature with a copy of the key's secret, and reads the body into the record of its command. All that decides is
- * left to the gateway thread, in the stages that every call passes; so whatever is not usual, or not right, is passed
- * on as it came, and refused there.
+ * A front thread does of a request that changes orders what needs nothing that is shared: it reads the headers,
+ * verifies the signature with a copy of the key's secret, and reads the orders of a usual body into the records of
+ * their commands. All that decides is left to the gateway thread, in the stages that every call passes; so a body that
+ * is not usual is read there, and what is not rightly signed is passed on as it came, and refused there.
  * Owner: the front thread.
  *
  * Invariants:
  *   PREPARING-1  A copy of a secret lets nothing in: the gateway thread looks the key up, and takes the verification
  *                only as one with the secret that the key has then. Copies need not be recalled.
- *   PREPARING-2  So many copies are kept, the latest; those of the keys that have placed at this thread.
+ *   PREPARING-2  So many copies are kept, the latest; those of the keys that have come to this thread.
  */
+import { COMMAND } from '../../shared/wire/commands.ts';
 import { isSigned } from '../access/authenticator.ts';
 import { HMAC_BLOCK_BYTES, HmacKey } from '../access/hmacKey.ts';
 import type { RequestHeaders } from '../http/headers.ts';
-import { UsualPlacements } from '../trading/usualPlacement.ts';
-import type { FrontCall } from './frontCall.ts';
+import { UsualBodies } from '../trading/usualBodies.ts';
+import type { FrontCall, HeldHead } from './frontCall.ts';
 import type { Outgoing } from './outgoing.ts';
-import { PREPARED_METHOD, PREPARED_PATH, preparedText } from './prepared.ts';
+import { changesOrders, formOf, preparedText } from './prepared.ts';
 import { FROM_FRONT, TO_FRONT } from './records.ts';
 
+const { PLACE } = COMMAND;
 const { PREPARED, KEY_WANTED } = FROM_FRONT;
 const { KEY } = TO_FRONT;
 /** PREPARING-2: some hundred bytes each. */
 const MOST_KEYS = 16_384;
 /** Of a key id as the exchange issues it, and more. */
 const MOST_ID_BYTES = 64;
-/** A usual body has half of it. */
-const MOST_BODY_BYTES = 4096;
+/** A usual batch, or one with the most hashes, has half of it. */
+const MOST_BODY_BYTES = 32_768;
 
 export class Preparing {
   readonly #out: Outgoing;
-  readonly #usual = new UsualPlacements();
+  readonly #bodies = new UsualBodies();
   readonly #keys = new Map<string, HmacKey>();
 
   constructor(out: Outgoing) {
@@ -38,34 +40,41 @@ export class Preparing {
   }
 
   /** True for a request that `trySend` may take, as far as its headers show. */
-  canTake(method: string, path: string, query: string | null, headers: RequestHeaders): boolean {
-    if (method !== PREPARED_METHOD || path !== PREPARED_PATH || query !== null) return false;
-    const { bodyBytes, authorization, keyId } = headers;
-    return bodyBytes > 0 && bodyBytes <= MOST_BODY_BYTES && authorization === '' && keyId !== '';
+  canTake(method: string, path: string, { bodyBytes, authorization, keyId }: RequestHeaders): boolean {
+    if (!changesOrders(method, path)) return false;
+    return bodyBytes >= 0 && bodyBytes <= MOST_BODY_BYTES && authorization === '' && keyId !== '';
   }
 
   /** @returns false when the call has to be passed on as it came: nothing has been sent of it then. */
-  trySend(call: FrontCall, headers: RequestHeaders, peer: Uint8Array, body: Buffer): boolean {
+  trySend(call: FrontCall, { line, headers, peer }: HeldHead, body: Buffer): boolean {
     const { keyId } = headers;
+    const { method, path, query } = line;
     const secret = this.#keys.get(keyId);
-    if (secret === undefined || !isSigned(secret, headers, PREPARED_METHOD, PREPARED_PATH, body)) {
+    const target = query === null ? path : `${path}?${query}`;
+    if (secret === undefined || !isSigned(secret, headers, method, target, body)) {
       this.#want(keyId);
       return false;
     }
-    const usual = this.#usual.read(body) === null ? null : this.#usual;
-    if (usual === null) return false;
-    const text = preparedText(headers, usual);
+    const form = formOf(line);
+    const usual = form === null ? null : this.#bodies[form](body);
+    const text = preparedText(line, headers, usual);
     if (Buffer.byteLength(text) !== text.length) return false;
+    const orders = usual?.orders ?? [];
+    const ordersBytes = orders.length * PLACE.BYTES;
     const out = this.#out;
-    const word = out.claim(PREPARED.TYPE, call.slot, call.serial, PREPARED.BYTES + text.length + body.length);
+    const length = PREPARED.BYTES + ordersBytes + text.length + body.length;
+    const word = out.claim(PREPARED.TYPE, call.slot, call.serial, length);
     const { words, bytes } = out;
     words[word + PREPARED.verifiedWith] = secret.number;
     words[word + PREPARED.peerBytes] = peer.length;
     bytes.set(peer, (word + PREPARED.peer) * 4);
-    words.set(usual.words, word + PREPARED.order);
+    words[word + PREPARED.orders] = orders.length;
+    const ordersAt = word + PREPARED.WORDS;
+    // They are one after the other there, too.
+    if (usual !== null) words.set(usual.orders[0]!.words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
     words[word + PREPARED.textBytes] = text.length;
     words[word + PREPARED.bodyBytes] = body.length;
-    const textAt = (word + PREPARED.WORDS) * 4;
+    const textAt = ordersAt * 4 + ordersBytes;
     bytes.write(text, textAt, 'latin1');
     bytes.set(body, textAt + text.length);
     out.publish();

@@ -5,7 +5,6 @@
  * A call has a slot of its front thread, and keeps it when it becomes a socket. A slot is used again, so
  * every record also has the serial number of the call: what comes for one that is over is dropped.
  */
-import { COMMAND } from '../../shared/wire/commands.ts';
 import { bytes, family, member, record, u32, unused } from '../../shared/wire/layout.ts';
 import { HMAC_BLOCK_BYTES } from '../access/hmacKey.ts';
 
@@ -58,17 +57,18 @@ export const FROM_FRONT = family(HEADER, {
   SETTLED: member(10, 'Everything that had arrived before SETTLE came has been passed on.', NO_FIELDS),
   PREPARED: member(
     11,
-    'A usual placement that has come whole: its text and then its body follow (gateway/front/prepared.ts).',
+    'A signed request about orders that has come whole: its orders, text and body follow (gateway/front/prepared.ts).',
     {
       verifiedWith: u32('the number of the secret with which its signature is right'),
       peerBytes: u32(),
       peer: bytes(16),
-      order: bytes(COMMAND.PLACE.BYTES, 'a PLACE without its header'),
-      textBytes: u32('the parts of PREPARED_PARTS: ASCII, a carriage return between two'),
+      orders: u32('those of a usual body, each a PLACE without its header; 0: the body is not usual'),
+      textBytes: u32('method, path, query, headers and names of the orders: ASCII, a carriage return between two'),
       bodyBytes: u32(),
+      unused: unused(1),
     },
   ),
-  KEY_WANTED: member(12, 'A placement has come with a key of which the thread has no copy; the key id follows.', {
+  KEY_WANTED: member(12, 'A request has come with a key of which the thread has no copy; the key id follows.', {
     idBytes: u32(),
     unused: unused(1),
   }),

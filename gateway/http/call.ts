@@ -95,8 +95,8 @@ export type Prepared = {
   readonly body: Buffer;
   /** The number of the secret with which its signature is right (HmacKey). */
   readonly verifiedWith: number;
-  /** The body as its route reads a usual one. */
-  readonly usual: object;
+  /** The body as its route reads a usual one; null: it is not. */
+  readonly usual: object | null;
 };
 
 /** The changes of control.db, in a cluster: an answer to one waits until the replicated log holds it. */

@@ -20,7 +20,7 @@ export type Route = RouteSpec & {
  * both. Null: the stages go the long way.
  * @param ahead what a front thread has read of the body already; null: nothing
  */
-type ReadUsual = (body: Buffer, ahead: object | null) => object | null;
+export type ReadUsual = (body: Buffer, ahead: object | null) => object | null;
 
 /** A call as the handler of a route with this declaration gets it. */
 export type CallOf<S extends RouteSpec> = Call & {

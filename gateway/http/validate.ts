@@ -101,8 +101,10 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
   if (route.bodyOptional && call.givenBody === null && call.bodyBytes.length === 0) {
     call.body = {};
   } else if (checkBody !== null) {
-    if (route.readUsual !== undefined && call.givenBody === null) {
-      call.usual = route.readUsual(call.bodyBytes, call.prepared?.usual ?? null);
+    const ahead = call.prepared?.usual;
+    // Null: a front thread has looked at it, and it is not usual.
+    if (route.readUsual !== undefined && call.givenBody === null && ahead !== null) {
+      call.usual = route.readUsual(call.bodyBytes, ahead ?? null);
       if (call.usual !== null) return null;
     }
     const parsed = call.givenBody === null ? parseStrictJson(call.bodyBytes) : { ok: true as const, ...call.givenBody };

@@ -1,5 +1,5 @@
 /** The answers to orders that were accepted (RULES.md 2.9, 7.3, 7.10). */
-import type { AmendResponse, Fill, PlacedRow, PlacementBody, PlacementResponse } from '../../shared/api/orders.ts';
+import type { AmendResponse, Fill, PlacedRow, PlacementResponse } from '../../shared/api/orders.ts';
 import { MATCH_TYPE_NAMES, ORDER_STATUS, ORDER_STATUS_NAMES } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
@@ -31,9 +31,9 @@ export function placedNow(views: Views, reply: ShardReply, terms: Amounts, isAme
   };
 }
 
-export function placementResponse(placed: Placed, body: PlacementBody): PlacementResponse {
+export function placementResponse(placed: Placed, tags: Tags): PlacementResponse {
   const fills = renderedFills(placed);
-  return { ...nameOf(placed, body), matches: fills.length, fills, ...remainderOf(placed) };
+  return { ...nameOf(placed, tags), matches: fills.length, fills, ...remainderOf(placed) };
 }
 
 /** The same as text, put together without the object, which takes two thirds of the time: most requests get it. */
@@ -56,19 +56,19 @@ function tagsText(client_order_id: string | undefined, order_group: string | und
 }
 
 /** The response inside a row of a batch, where `matches` are the fills themselves. */
-export function nestedResponse(placed: Placed, body: PlacementBody): PlacedRow['response'] {
-  return { ...nameOf(placed, body), matches: renderedFills(placed), ...remainderOf(placed) };
+export function nestedResponse(placed: Placed, tags: Tags): PlacedRow['response'] {
+  return { ...nameOf(placed, tags), matches: renderedFills(placed), ...remainderOf(placed) };
 }
 
 /** The response to an amend, about the order that replaced another one. */
-export function amendResponse(placed: Placed, body: PlacementBody): AmendResponse {
+export function amendResponse(placed: Placed, terms: Amounts & Tags): AmendResponse {
   const { facts } = placed;
   const { keptPriority, changedPrice } = placed.replaced!;
   return {
-    ...placementResponse(placed, body),
+    ...placementResponse(placed, terms),
     price: limitPrice(facts),
-    maker_amount: body.maker_amount,
-    taker_amount: body.taker_amount,
+    maker_amount: String(terms.makerAmount),
+    taker_amount: String(terms.takerAmount),
     time_priority: keptPriority,
     price_changed: changedPrice,
   };
@@ -81,13 +81,13 @@ function remainderOf({ facts }: Placed): Pick<PlacementResponse, 'remaining' | '
   return { remaining: String(remainingAmount(facts)), remaining_status };
 }
 
-function nameOf({ facts, status }: Placed, { client_order_id, order_group }: PlacementBody) {
+function nameOf({ facts, status }: Placed, { clientId, groupName }: Tags) {
   // Undefined members are left out of the JSON.
   return {
     order_id: facts.id,
     order_hash: toHex(facts.hash),
-    client_order_id,
-    order_group,
+    client_order_id: clientId,
+    order_group: groupName,
     status: ORDER_STATUS_NAMES[status],
   };
 }

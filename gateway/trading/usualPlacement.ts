@@ -1,29 +1,20 @@
 /**
- * The body of the usual placement, read in one pass from its bytes into the record of its command. The long way, which
- * is JSON.parse, the schema and the encoder, makes twenty texts and an object of what is bytes in the end.
- * Owner: the thread that reads; what a front thread has read, the gateway thread takes over (`take`). The record is
- * used again: an order is encoded in the turn in which its body was read.
+ * A usual placement in a body, read in one pass from its bytes into the record of its command. The long way, which is
+ * JSON.parse, the schema and the encoder, makes twenty texts and an object of what is bytes in the end.
+ * Owner: the thread that reads. The record is that of the placement which was read last.
  *
- * Invariants:
+ * Invariant:
  *   USUAL-1  What is read here passes the long way too, and becomes the same command. Whatever would be refused there,
  *            or only looks unusual, is left to it: so each refusal has one place.
- *   USUAL-2  The record is that of the order which was read last.
  */
 import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
 import { PLACEMENT, type PlacementBody } from '../../shared/api/orders.ts';
-import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, bytesToUuid, tryParseUint256, UUID_BYTES } from '../../shared/base/hex.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
-import { bodyOfRecord } from '../../shared/wire/entryBody.ts';
-import { readSafe, writeSafe } from '../../shared/wire/record.ts';
-import type { Refusal } from '../http/refusal.ts';
-import type { Catalog, MarketEntry } from '../store/catalog.ts';
-import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
+import { writeSafe } from '../../shared/wire/record.ts';
 import { endOfDigits, endOfText, isQuoted, readHex, readUuid, skipSpace, startsWith, UNUSUAL } from './jsonBytes.ts';
-import { refuseToken } from './orderRules.ts';
-import type { OrderTerms } from './orderTerms.ts';
 import { TokenBytes } from './tokenTexts.ts';
 
 const { PLACE } = commands.COMMAND;
@@ -53,94 +44,13 @@ const SELF_TRADES = codes.SELF_TRADE_NAMES.map((name) => Buffer.from(name));
 const NO_ADDRESS = Buffer.from(`0x${'0'.repeat(2 * ADDRESS_BYTES)}`);
 const FLAGS = ['false', 'true'].map((word) => Buffer.from(word));
 
-/** A usual body as a reader of another thread has read it; its words are a PLACE without its header. */
-export type ReadPlacement = {
-  readonly words: Uint32Array;
-  /** The word at which the record starts. */
-  readonly at: number;
-  readonly marketId: string;
-  readonly tokenId: string;
-  readonly clientId: string | undefined;
-};
-
-/** The terms of one order; its numbers are its own, its words are those of the reader. */
-export class UsualOrder implements OrderTerms {
-  readonly sink = null;
-  readonly groupName = undefined;
-  readonly isExtended = false;
-  readonly at = 0;
-  readonly words: Uint32Array;
-  readonly bytes: Uint8Array;
-  readonly kind: number;
-  readonly makerAmount: number;
-  readonly takerAmount: number;
-  readonly clientId: string | undefined;
-  readonly #marketId: string;
-  readonly #tokenId: string;
-  readonly #reader: UsualPlacements;
-
-  constructor(reader: UsualPlacements, kind: number) {
-    this.#reader = reader;
-    this.words = reader.words;
-    this.bytes = reader.bytes;
-    this.kind = kind;
-    this.makerAmount = reader.makerAmount;
-    this.takerAmount = reader.takerAmount;
-    this.clientId = reader.clientId;
-    this.#marketId = reader.marketId;
-    this.#tokenId = reader.tokenId;
-  }
-
-  get side(): codes.Side {
-    return commands.kindSide(this.kind) as codes.Side;
-  }
-
-  get isImmediate(): boolean {
-    return commands.kindTimeInForce(this.kind) >= FOK;
-  }
-
-  get body(): PlacementBody {
-    this.#requireLast();
-    const body = bodyOfRecord(this, { marketId: this.#marketId, tokenId: this.#tokenId });
-    return this.clientId === undefined ? body : { ...body, client_order_id: this.clientId };
-  }
-
-  /** USUAL-1. */
-  refuseCombination(): null {
-    return null;
-  }
-
-  marketIn(catalog: Pick<Catalog, 'byId'>): MarketEntry | undefined {
-    return catalog.byId(this.#marketId);
-  }
-
-  refuseToken(market: MarketEntry): Refusal | null {
-    const isYes = commands.kindOutcome(this.kind) === codes.OUTCOME.YES;
-    if (this.#tokenId === (isYes ? market.yesTokenId : market.noTokenId)) return null;
-    return refuseToken(this.body, market);
-  }
-
-  encode(encoder: OrderEncoder, placer: Placer, extras: PlacementExtras | undefined, moreBits: number): Uint32Array {
-    this.#requireLast();
-    return encoder.encodeRecord(this, placer, extras, moreBits);
-  }
-
-  #requireLast(): void {
-    assert(this.#reader.last === this, 'USUAL-2: the record is still that of this order');
-  }
-}
-
 export class UsualPlacements {
-  readonly words = new Uint32Array(PLACE.BYTES / 4);
-  readonly bytes = new Uint8Array(this.words.buffer);
-  /** The order whose words these are. */
-  last: UsualOrder | null = null;
-  // Of the body at hand, and what its constructor takes over.
-  makerAmount = 0;
-  takerAmount = 0;
+  readonly words = new Uint32Array(PLACE.WORDS);
+  readonly at = 0;
   clientId: string | undefined;
   tokenId = '';
   marketId = '';
+  readonly #bytes = new Uint8Array(this.words.buffer);
   readonly #tokens = new TokenBytes();
   readonly #market = new Uint8Array(UUID_BYTES);
   readonly #marketBefore = new Uint8Array(UUID_BYTES);
@@ -152,53 +62,41 @@ export class UsualPlacements {
   /** Of the value that was read last. */
   #value = 0;
 
-  /** @returns the terms of a placement that passes the schema and refuseCombination; null: take the long way. */
-  read(json: Buffer): UsualOrder | null {
-    this.last = null;
+  /**
+   * Reads a placement that passes the schema and refuseCombination.
+   * @returns the position after it, or UNUSUAL: take the long way.
+   */
+  readAt(json: Buffer, from: number): number {
     this.words.fill(0);
     this.clientId = undefined;
     this.#kind = 0;
     this.#hasExpiration = false;
-    let at = skipSpace(json, 0);
-    if (json[at] !== OPEN_BRACE) return null;
+    let at = from;
+    if (json[at] !== OPEN_BRACE) return UNUSUAL;
     let seen = 0;
     let field = FIELDS.length;
     do {
       at = skipSpace(json, at + 1);
       field = this.#fieldAt(json, at, field);
-      if (field < 0 || (seen & (1 << field)) !== 0) return null;
+      if (field < 0 || (seen & (1 << field)) !== 0) return UNUSUAL;
       seen |= 1 << field;
       at = skipSpace(json, at + NAMES[field].length + 2);
-      if (json[at] !== COLON) return null;
+      if (json[at] !== COLON) return UNUSUAL;
       at = this.#readValue(FIELDS[field], json, skipSpace(json, at + 1));
-      if (at < 0) return null;
+      if (at < 0) return UNUSUAL;
       at = skipSpace(json, at);
     } while (json[at] === COMMA);
-    if (json[at] !== CLOSE_BRACE || skipSpace(json, at + 1) !== json.length) return null;
-    return (seen & MUST_HAVE) === MUST_HAVE ? this.#order() : null;
+    if (json[at] !== CLOSE_BRACE || (seen & MUST_HAVE) !== MUST_HAVE || this.#isContradictory()) return UNUSUAL;
+    this.words[PLACE.kind] = this.#kind;
+    this.#nameMarket();
+    return at + 1;
   }
 
-  /** USUAL-1: the other thread has read it in the same way. */
-  take({ words, at, marketId, tokenId, clientId }: ReadPlacement): UsualOrder {
-    for (let word = 0; word < PLACE.WORDS; word++) this.words[word] = words[at + word];
-    this.marketId = marketId;
-    this.tokenId = tokenId;
-    this.clientId = clientId;
-    this.makerAmount = readSafe(this.words, PLACE.makerAmount);
-    this.takerAmount = readSafe(this.words, PLACE.takerAmount);
-    this.last = new UsualOrder(this, this.words[PLACE.kind]);
-    return this.last;
-  }
-
-  #order(): UsualOrder | null {
+  #isContradictory(): boolean {
     const kind = this.#kind >>> 0;
     const timeInForce = commands.kindTimeInForce(kind);
     const isPostOnly = (commands.kindBits(kind) & commands.PLACE_BIT_POST_ONLY) !== 0;
-    if (timeInForce >= FOK ? isPostOnly : timeInForce === GTD && !this.#hasExpiration) return null;
-    this.words[PLACE.kind] = kind;
-    this.#nameMarket();
-    this.last = new UsualOrder(this, kind);
-    return this.last;
+    return timeInForce >= FOK ? isPostOnly : timeInForce === GTD && !this.#hasExpiration;
   }
 
   /** Orders often are for the market of the order before. */
@@ -220,9 +118,9 @@ export class UsualPlacements {
       case 'token_id':
         return this.#readToken(json, at);
       case 'maker':
-        return readHex(json, at, ADDRESS_BYTES, this.bytes, PLACE.makerAddress * 4);
+        return readHex(json, at, ADDRESS_BYTES, this.#bytes, PLACE.makerAddress * 4);
       case 'signer':
-        return readHex(json, at, ADDRESS_BYTES, this.bytes, PLACE.signerAddress * 4);
+        return readHex(json, at, ADDRESS_BYTES, this.#bytes, PLACE.signerAddress * 4);
       case 'taker':
         return isQuoted(json, at, NO_ADDRESS) ? at + NO_ADDRESS.length + 2 : UNUSUAL;
       case 'salt':
@@ -242,7 +140,7 @@ export class UsualPlacements {
         return this.#value <= MAX_UINT32 ? end : UNUSUAL;
       }
       case 'signature':
-        return readHex(json, at, SIGNATURE_BYTES, this.bytes, PLACE.signature * 4);
+        return readHex(json, at, SIGNATURE_BYTES, this.#bytes, PLACE.signature * 4);
       case 'outcome_index': {
         const end = this.#readInteger(json, at, 1);
         this.#kind |= commands.packKind(0, this.#value, 0, 0);
@@ -253,16 +151,10 @@ export class UsualPlacements {
         this.#kind |= commands.packKind(this.#value, 0, 0, 0);
         return end;
       }
-      case 'maker_amount': {
-        const end = this.#readAmount(json, at, PLACE.makerAmount);
-        this.makerAmount = this.#value;
-        return end;
-      }
-      case 'taker_amount': {
-        const end = this.#readAmount(json, at, PLACE.takerAmount);
-        this.takerAmount = this.#value;
-        return end;
-      }
+      case 'maker_amount':
+        return this.#readAmount(json, at, PLACE.makerAmount);
+      case 'taker_amount':
+        return this.#readAmount(json, at, PLACE.takerAmount);
       case 'time_in_force': {
         const end = this.#readName(json, at, TIMES_IN_FORCE);
         this.#kind |= commands.packKind(0, 0, this.#value, 0);
@@ -297,13 +189,13 @@ export class UsualPlacements {
     const end = endOfDigits(json, at + 1);
     if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
     this.tokenId = json.toString('latin1', at + 1, end);
-    return this.#tokens.write(this.tokenId, this.bytes, PLACE.tokenId * 4) ? end + 1 : UNUSUAL;
+    return this.#tokens.write(this.tokenId, this.#bytes, PLACE.tokenId * 4) ? end + 1 : UNUSUAL;
   }
 
   #readSalt(json: Buffer, at: number): number {
     const end = endOfDigits(json, at + 1);
     if (json[at] !== QUOTE || json[end] !== QUOTE) return UNUSUAL;
-    return tryParseUint256(json.toString('latin1', at + 1, end), this.bytes, PLACE.salt * 4) ? end + 1 : UNUSUAL;
+    return tryParseUint256(json.toString('latin1', at + 1, end), this.#bytes, PLACE.salt * 4) ? end + 1 : UNUSUAL;
   }
 
   #readClientId(json: Buffer, at: number): number {

@@ -24,6 +24,8 @@ import type { ShardClient } from '../../shardlink/client.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
 import { nestedResponse } from '../../trading/placementResponse.ts';
 import { OrderTask, type Placements } from '../../trading/placements.ts';
+import { MOST_ORDERS, type UsualBody, usualReader } from '../../trading/usualBodies.ts';
+import { UsualOrder } from '../../trading/usualOrders.ts';
 import type { Views } from '../../views/index.ts';
 import { INVALID_HASH } from '../json/pathParams.ts';
 import { cancelByHash } from './cancelling.ts';
@@ -40,7 +42,6 @@ type BatchDeps = {
 type CancelCall = CallOf<typeof CANCEL_BATCH>;
 type RowOf = { readonly call: CancelCall; readonly rows: Rows; readonly index: number; readonly order_hash: string };
 
-const MAX_ORDERS = 15;
 /** Batches larger than this get another message (FAR_TOO_MANY_ORDERS): clients match on both texts. */
 const MANY_ORDERS = 50;
 const MAX_HASHES = 200;
@@ -75,7 +76,7 @@ const CANCEL_BATCH = {
 } as const satisfies RouteSpec;
 
 export function batchRoutes(deps: BatchDeps): Route[] {
-  return [route(PLACE_BATCH, placeHandler(deps)), route(CANCEL_BATCH, cancelHandler(deps))];
+  return [route(PLACE_BATCH, placeHandler(deps), usualReader('batch')), route(CANCEL_BATCH, cancelHandler(deps))];
 }
 
 /** The rows of an answer, which are filled in any order; the answer is sent with the last. */
@@ -114,14 +115,14 @@ class RowTask extends OrderTask {
   readonly call: AccountCall;
   readonly #rows: Rows;
 
-  constructor(call: AccountCall, rows: Rows, body: PlacementBody, row: number) {
-    super(body, row);
+  constructor(call: AccountCall, rows: Rows, order: PlacementBody | UsualOrder, row: number) {
+    super(order, row);
     this.call = call;
     this.#rows = rows;
   }
 
   placed(placed: Placed): void {
-    const response = nestedResponse(placed, this.body);
+    const response = nestedResponse(placed, this.terms);
     const { order_hash, order_id } = response;
     this.#rows.succeed(this.row, { index: this.row, status: 'success', order_hash, order_id, response });
   }
@@ -134,16 +135,16 @@ class RowTask extends OrderTask {
 function placeHandler({ engine, placements }: BatchDeps): Handler<typeof PLACE_BATCH> {
   const check = compileBodyLater(PLACEMENT);
   const enqueue = (call: AccountCall, rows: Rows, order: unknown, index: number): void => {
-    const invalid = check(order);
+    const invalid = order instanceof UsualOrder ? null : check(order);
     const { message, details } = invalid ?? {};
     const refusal =
       invalid === null
-        ? placements.tryPlace(new RowTask(call, rows, order as PlacementBody, index))
+        ? placements.tryPlace(new RowTask(call, rows, order as PlacementBody | UsualOrder, index))
         : { row: ERRORS.VALIDATION_ERROR, message, details };
     if (refusal !== null) rows.fail(index, { index }, refusal);
   };
   return (call) => {
-    const { orders } = call.body;
+    const orders = (call.usual as UsualBody | null)?.orders ?? call.body.orders;
     const refused = refuseOrders(orders.length);
     if (refused !== null) {
       refuse(call, { row: refused });
@@ -209,5 +210,5 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
 function refuseOrders(count: number): ErrorRow | null {
   if (count === 0) return ERRORS.NO_ORDERS;
   if (count > MANY_ORDERS) return ERRORS.FAR_TOO_MANY_ORDERS;
-  return count > MAX_ORDERS ? ERRORS.TOO_MANY_ORDERS : null;
+  return count > MOST_ORDERS ? ERRORS.TOO_MANY_ORDERS : null;
 }

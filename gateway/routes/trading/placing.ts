@@ -19,7 +19,8 @@ import type { Placed } from '../../queries/placed.ts';
 import type { OrderTerms } from '../../trading/orderTerms.ts';
 import { amendResponse, placementResponse, placementText } from '../../trading/placementResponse.ts';
 import { OrderTask, type Placements } from '../../trading/placements.ts';
-import { type ReadPlacement, type UsualOrder, UsualPlacements } from '../../trading/usualPlacement.ts';
+import { type UsualBody, usualReader } from '../../trading/usualBodies.ts';
+import type { UsualOrder } from '../../trading/usualOrders.ts';
 import { HASH_PARAM, requireHash } from '../json/pathParams.ts';
 import { ORDER_ERRORS, REPLACE_ERRORS } from './orderErrors.ts';
 
@@ -69,14 +70,18 @@ const AMEND_ORDER = {
 } as const satisfies RouteSpec;
 
 export function placingRoutes(deps: PlacingDeps): Route[] {
-  return [placeRoute(deps), route(REPLACE_ORDER, replaceHandler(deps)), route(AMEND_ORDER, amendHandler(deps))];
+  return [
+    route(PLACE_ORDER, placeHandler(deps), usualReader('order')),
+    route(REPLACE_ORDER, replaceHandler(deps), usualReader('replacement')),
+    route(AMEND_ORDER, amendHandler(deps), usualReader('amendment')),
+  ];
 }
 
 /** The only order of its call. */
-abstract class SingleTask<C extends AccountCall> extends OrderTask {
-  readonly call: C;
+abstract class SingleTask extends OrderTask {
+  readonly call: AccountCall;
 
-  constructor(call: C, order: PlacementBody | OrderTerms) {
+  constructor(call: AccountCall, order: PlacementBody | OrderTerms) {
     super(order);
     this.call = call;
   }
@@ -86,48 +91,58 @@ abstract class SingleTask<C extends AccountCall> extends OrderTask {
   }
 }
 
-class PlaceTask extends SingleTask<AccountCall> {
+class PlaceTask extends SingleTask {
   placed(placed: Placed): void {
     ok(this.call, placementText(placed, this.terms));
   }
 }
 
-class ReplaceTask extends SingleTask<CallOf<typeof REPLACE_ORDER>> {
+class ReplaceTask extends SingleTask {
+  readonly #cancelHash: string;
+
+  constructor(call: AccountCall, order: PlacementBody | OrderTerms, cancelHash: string) {
+    super(call, order);
+    this.#cancelHash = cancelHash;
+  }
+
   placed(placed: Placed): void {
-    const cancelled_order_hash = this.call.body.cancel_hash.toLowerCase();
-    ok(this.call, { cancelled_order_hash, order: placementResponse(placed, this.body) });
+    const cancelled_order_hash = this.#cancelHash.toLowerCase();
+    ok(this.call, { cancelled_order_hash, order: placementResponse(placed, this.terms) });
   }
 }
 
-class AmendTask extends SingleTask<AccountCall> {
+class AmendTask extends SingleTask {
   override get isAmend(): boolean {
     return true;
   }
 
   placed(placed: Placed): void {
-    ok(this.call, amendResponse(placed, this.body));
+    ok(this.call, amendResponse(placed, this.terms));
   }
 }
 
-function placeRoute({ placements }: PlacingDeps): Route {
-  const usual = new UsualPlacements();
-  const handler: Handler<typeof PLACE_ORDER> = (call) => {
-    const order = (call.usual as UsualOrder | null) ?? call.body;
+function placeHandler({ placements }: PlacingDeps): Handler<typeof PLACE_ORDER> {
+  return (call) => {
+    const order = usualOrderOf(call) ?? call.body;
     const refusal = placements.tryPlace(new PlaceTask(call, order));
     if (refusal !== null) refuse(call, refusal);
   };
-  return route(PLACE_ORDER, handler, (body, ahead) => {
-    return ahead === null ? usual.read(body) : usual.take(ahead as ReadPlacement);
-  });
+}
+
+/** The only order of a usual body; null: the body was read the long way. */
+function usualOrderOf({ usual }: AccountCall): UsualOrder | null {
+  return usual === null ? null : (usual as UsualBody).orders[0]!;
 }
 
 function replaceHandler({ placements }: PlacingDeps): Handler<typeof REPLACE_ORDER> {
   const old = new Uint32Array(HASH_BYTES / 4);
   const oldBytes = new Uint8Array(old.buffer);
   return (call) => {
-    const { cancel_hash, new_order } = call.body;
-    tryParseHex(cancel_hash, HASH_BYTES, oldBytes, 0);
-    const refusal = placements.tryReplace(new ReplaceTask(call, new_order), old, REPLACE_MODE.CANCEL_REPLACE);
+    const order = usualOrderOf(call) ?? call.body.new_order;
+    const cancelHash = (call.usual as UsualBody | null)?.cancelHash ?? call.body.cancel_hash;
+    tryParseHex(cancelHash, HASH_BYTES, oldBytes, 0);
+    const task = new ReplaceTask(call, order, cancelHash);
+    const refusal = placements.tryReplace(task, old, REPLACE_MODE.CANCEL_REPLACE);
     if (refusal !== null) refuse(call, refusal);
   };
 }
@@ -137,17 +152,22 @@ function amendHandler({ placements }: PlacingDeps): Handler<typeof AMEND_ORDER> 
   const oldBytes = new Uint8Array(old.buffer);
   return (call) => {
     if (!requireHash(call, oldBytes)) return;
-    const { body } = call;
-    if ('maker_amount' in body || 'taker_amount' in body) {
-      refuse(call, { row: ERRORS.AMEND_RESIGN_REQUIRED });
-      return;
-    }
-    if (body.new_order === undefined) {
-      const details = { field: 'new_order', rule: 'required' };
-      refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'missing field: new_order', details });
-      return;
-    }
-    const refusal = placements.tryReplace(new AmendTask(call, body.new_order), old, REPLACE_MODE.AMEND);
+    const order = usualOrderOf(call) ?? requireNewOrder(call);
+    if (order === null) return;
+    const refusal = placements.tryReplace(new AmendTask(call, order), old, REPLACE_MODE.AMEND);
     if (refusal !== null) refuse(call, refusal);
   };
+}
+
+/** Null when the call has been refused. */
+function requireNewOrder(call: CallOf<typeof AMEND_ORDER>): PlacementBody | null {
+  const { body } = call;
+  if ('maker_amount' in body || 'taker_amount' in body) {
+    refuse(call, { row: ERRORS.AMEND_RESIGN_REQUIRED });
+    return null;
+  }
+  if (body.new_order !== undefined) return body.new_order;
+  const details = { field: 'new_order', rule: 'required' };
+  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'missing field: new_order', details });
+  return null;
 }

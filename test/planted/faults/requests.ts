@@ -1,8 +1,10 @@
 /** Planted faults (faults.ts) of requests: bodies, limits, keys, answers and their idempotency. */
 import type { Fault } from './fault.ts';
 
+const FRONT_ORDERS = 'test/api/frontOrders.test.ts';
 const FRONT_PLACEMENTS = 'test/api/frontPlacements.test.ts';
 const READS = 'test/unit/gateway/front/reads.test.ts';
+const USUAL_BODIES = 'test/unit/gateway/trading/usualBodies.test.ts';
 const USUAL = 'test/unit/gateway/trading/usualPlacement.test.ts';
 
 export const REQUEST_FAULTS: readonly Fault[] = [
@@ -16,9 +18,37 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a front thread prepares what is not signed',
     file: 'gateway/front/preparing.ts',
-    search: '|| !isSigned(secret, headers, PREPARED_METHOD, PREPARED_PATH, body)',
+    search: '|| !isSigned(secret, headers, method, target, body)',
     replace: '|| !isSigned',
     caughtBy: FRONT_PLACEMENTS,
+  },
+  {
+    name: 'the orders of a prepared batch lose their client order ids',
+    file: 'gateway/front/prepared.ts',
+    search: 'clientId: this.#parts[part + 2] || undefined,',
+    replace: 'clientId: undefined,',
+    caughtBy: FRONT_ORDERS,
+  },
+  {
+    name: 'the orders of a prepared batch have the record of the first',
+    file: 'gateway/front/prepared.ts',
+    search: 'at: ordersAt + index * PLACE.WORDS,',
+    replace: 'at: ordersAt,',
+    caughtBy: FRONT_ORDERS,
+  },
+  {
+    name: 'a usual replacement may name a member twice',
+    file: 'gateway/trading/usualBodies.ts',
+    search: 'member < 0 || (seen & (1 << member)) !== 0',
+    replace: 'member < 0',
+    caughtBy: USUAL_BODIES,
+  },
+  {
+    name: 'the orders of a usual batch share a record',
+    file: 'gateway/trading/usualOrders.ts',
+    search: 'const at = this.#count++ * PLACE.WORDS;',
+    replace: 'const at = 0 * this.#count++;',
+    caughtBy: USUAL_BODIES,
   },
   {
     name: 'a front thread forgets the deadline of a placement',

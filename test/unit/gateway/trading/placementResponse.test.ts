@@ -26,7 +26,7 @@ test('an amend says whether the order kept its time priority, and whether its pr
       [0, 0],
     ]) {
       const placed = placedNow(rig.views, { ...reply, a: a!, b: b! }, new JsonOrder(body), true);
-      const { time_priority, price_changed, price } = amendResponse(placed, body);
+      const { time_priority, price_changed, price } = amendResponse(placed, new JsonOrder(body));
       seen.push([time_priority, price_changed, price]);
     }
     seen.push(placedNow(rig.views, reply, new JsonOrder(body), false).replaced);
@@ -59,13 +59,13 @@ test('the text of an answer is the JSON of its members, with and without tags an
     const cancelled = { ...resting, facts: { ...resting.facts, status: ORDER_STATUS.CANCELLED } };
     for (const placed of [resting, filled, cancelled]) {
       for (const tags of [{}, { client_order_id: 'mine-1' }, { order_group: 'g' }]) {
-        const body = { ...amounts, ...tags };
-        assert.equal(placementText(placed, new JsonOrder(body)), JSON.stringify(placementResponse(placed, body)));
+        const terms = new JsonOrder({ ...amounts, ...tags });
+        assert.equal(placementText(placed, terms), JSON.stringify(placementResponse(placed, terms)));
         seen++;
       }
     }
-    const both = { ...amounts, client_order_id: 'mine-1', order_group: 'of "quotes"' };
-    assert.equal(placementText(resting, new JsonOrder(both)), JSON.stringify(placementResponse(resting, both)));
+    const both = new JsonOrder({ ...amounts, client_order_id: 'mine-1', order_group: 'of "quotes"' });
+    assert.equal(placementText(resting, both), JSON.stringify(placementResponse(resting, both)));
   };
   rig.client.place(0, 1, 0, rig.record(SIDE.BUY, 40), handler, null);
   rig.step();

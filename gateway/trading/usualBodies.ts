@@ -1,0 +1,144 @@
+/**
+ * The usual bodies of the routes that place: one order, a batch of them, or the new order of a replacement or an
+ * amend. A body with anything unusual in it takes the long way as a whole (USUAL-1).
+ * Owner: the thread that reads. Nothing of a body is valid once the next one is read (USUALORDERS-1).
+ */
+import { HASH_BYTES } from '../../shared/base/hex.ts';
+import type { ReadUsual } from '../http/route.ts';
+import { isQuoted, readHex, skipSpace, UNUSUAL } from './jsonBytes.ts';
+import { type ReadPlacement, type UsualOrder, UsualOrders } from './usualOrders.ts';
+import { UsualPlacements } from './usualPlacement.ts';
+
+/** The most orders of a batch (RULES.md 7.3). */
+export const MOST_ORDERS = 15;
+
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+const BATCH = [Buffer.from('orders')];
+const AMENDMENT = [Buffer.from('new_order')];
+const REPLACEMENT = [Buffer.from('new_order'), Buffer.from('cancel_hash')];
+
+/** The hash is never read as anything but text. */
+const unusedHash = new Uint8Array(HASH_BYTES);
+
+export type UsualBody = {
+  /** At least one. */
+  readonly orders: readonly UsualOrder[];
+  /** The order that a replacement cancels, as it was written; empty in any other body. */
+  readonly cancelHash: string;
+};
+
+/** The same as another thread has read it. */
+export type ReadBody = { readonly orders: readonly ReadPlacement[]; readonly cancelHash: string };
+
+/** Reads a body; null: take the long way. */
+type ReadForm = (json: Buffer) => UsualBody | null;
+export type UsualForm = 'order' | 'batch' | 'replacement' | 'amendment';
+
+/** For the route whose bodies have this form. */
+export function usualReader(form: UsualForm): ReadUsual {
+  const bodies = new UsualBodies();
+  return (json, ahead) => (ahead === null ? bodies[form](json) : bodies.take(ahead as ReadBody));
+}
+
+export class UsualBodies implements Record<UsualForm, ReadForm> {
+  readonly #reader = new UsualPlacements();
+  readonly #records = new UsualOrders(MOST_ORDERS);
+  #orders: UsualOrder[] = [];
+  #cancelHash = '';
+
+  // A body of each form.
+  readonly order: ReadForm = (json) => {
+    this.#clear();
+    return this.#bodyIf(isAll(json, this.#readOrder(json, skipSpace(json, 0))));
+  };
+
+  readonly batch: ReadForm = (json) => {
+    this.#clear();
+    return this.#bodyIf(hasMembers(json, BATCH, (_, at) => this.#readOrders(json, at)));
+  };
+
+  readonly amendment: ReadForm = (json) => {
+    this.#clear();
+    return this.#bodyIf(hasMembers(json, AMENDMENT, (_, at) => this.#readOrder(json, at)));
+  };
+
+  readonly replacement: ReadForm = (json) => {
+    this.#clear();
+    const read = (member: number, at: number): number =>
+      member === 0 ? this.#readOrder(json, at) : this.#readCancelHash(json, at);
+    return this.#bodyIf(hasMembers(json, REPLACEMENT, read));
+  };
+
+  /** USUAL-1: the other thread has read it in the same way. */
+  take({ orders, cancelHash }: ReadBody): UsualBody {
+    this.#clear();
+    for (const order of orders) this.#orders.push(this.#records.add(order));
+    return { orders: this.#orders, cancelHash };
+  }
+
+  #clear(): void {
+    this.#records.clear();
+    this.#orders = [];
+    this.#cancelHash = '';
+  }
+
+  #bodyIf(isUsual: boolean): UsualBody | null {
+    return isUsual ? { orders: this.#orders, cancelHash: this.#cancelHash } : null;
+  }
+
+  /** @returns the position after the value, or UNUSUAL; as of each reader below. */
+  #readOrder(json: Buffer, at: number): number {
+    const end = this.#orders.length === MOST_ORDERS ? UNUSUAL : this.#reader.readAt(json, at);
+    if (end >= 0) this.#orders.push(this.#records.add(this.#reader));
+    return end;
+  }
+
+  /** An array of one order or more. */
+  #readOrders(json: Buffer, from: number): number {
+    let at = from;
+    if (json[at] !== OPEN_BRACKET) return UNUSUAL;
+    do {
+      const end = this.#readOrder(json, skipSpace(json, at + 1));
+      if (end < 0) return UNUSUAL;
+      at = skipSpace(json, end);
+    } while (json[at] === COMMA);
+    return json[at] === CLOSE_BRACKET ? at + 1 : UNUSUAL;
+  }
+
+  #readCancelHash(json: Buffer, at: number): number {
+    const end = readHex(json, at, HASH_BYTES, unusedHash, 0);
+    if (end >= 0) this.#cancelHash = json.toString('latin1', at + 1, end - 1);
+    return end;
+  }
+}
+
+/** True for an object with these members, each once and in any order, whose values are usual. */
+function hasMembers(json: Buffer, names: readonly Buffer[], read: (member: number, at: number) => number): boolean {
+  let at = skipSpace(json, 0);
+  if (json[at] !== OPEN_BRACE) return false;
+  let seen = 0;
+  for (let left = names.length; left > 0; left--) {
+    at = skipSpace(json, at + 1);
+    const member = names.findIndex((name) => isQuoted(json, at, name));
+    if (member < 0 || (seen & (1 << member)) !== 0) return false;
+    seen |= 1 << member;
+    at = skipSpace(json, at + names[member].length + 2);
+    if (json[at] !== COLON) return false;
+    at = read(member, skipSpace(json, at + 1));
+    if (at < 0) return false;
+    at = skipSpace(json, at);
+    if (json[at] !== (left === 1 ? CLOSE_BRACE : COMMA)) return false;
+  }
+  return isAll(json, at + 1);
+}
+
+/** True if nothing but white space is after the position, which is not UNUSUAL. */
+function isAll(json: Buffer, at: number): boolean {
+  return at >= 0 && skipSpace(json, at) === json.length;
+}
