@@ -15,6 +15,9 @@ import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 import type { LeaderOf, StreamEnd } from '../../shared/wire/threads.ts';
 
+/** Of one read: there may be more after so many. */
+export const MOST_ROWS_READ = 1000;
+
 /** The lease as it stands: `expiresInMs` is at most 0 when it has ended. */
 export type Lease = LeaderOf & LeadFormats & { readonly expiresInMs: number };
 
@@ -61,7 +64,10 @@ export type ReplicatedLog = {
   append(epoch: number, after: number, rows: readonly NewRow[]): Promise<boolean>;
   /** After an append whose outcome is not known: reads the log behind `lastHeld`, and makes what is there durable. */
   resolve(epoch: number, lastHeld: number): Promise<Resolved>;
-  /** The next rows after a position, as many as have about `mostBytes`, and one at least if there is one. */
+  /**
+   * The next rows after a position, as many as have about `mostBytes` and MOST_ROWS_READ at most, and one at least if
+   * there is one.
+   */
   readAfter(position: number, mostBytes: number): Promise<readonly LogRow[]>;
   /** The row at a position, and the one that a stream ends with at this sequence; null: there is none. */
   nameAt(position: number): Promise<RowName | null>;

@@ -32,7 +32,7 @@ import { FormerLead, RENEW_MS } from './formerLead.ts';
 import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { LastRow } from './lastRow.ts';
-import { JoinAnewError, type Lease, NotAMemberError, type ReplicatedLog } from './log.ts';
+import { JoinAnewError, type Lease, MOST_ROWS_READ, NotAMemberError, type ReplicatedLog } from './log.ts';
 import { leadToTake } from './nextLead.ts';
 import type { Outboxes } from './outboxes.ts';
 import type { OwnFiles } from './ownFiles.ts';
@@ -287,11 +287,8 @@ export class Member {
     // Without rows the message only says how new the state of the standby is.
     if (rows.length === 0 && asOfMs - this.#postedMs < FRESH_MS) return 0;
     this.#postedMs = asOfMs;
-    this.#post({
-      rows: fresh satisfies readonly LogRow[],
-      end: this.#position,
-      asOfMs: bytes < READ_BYTES ? asOfMs : null,
-    });
+    const isEnd = bytes < READ_BYTES && rows.length < MOST_ROWS_READ;
+    this.#post({ rows: fresh satisfies readonly LogRow[], end: this.#position, asOfMs: isEnd ? asOfMs : null });
     return rows.length;
   }
 

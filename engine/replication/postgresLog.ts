@@ -37,6 +37,7 @@ import { requireReadable } from './formatsOfMember.ts';
 import {
   type AskedHandOver,
   type Lease,
+  MOST_ROWS_READ,
   NotAMemberError,
   type ReplicatedLog,
   type Resolved,
@@ -57,7 +58,6 @@ const READ_WITHIN_MS = 1500;
 /** Members that are silent for longer do not keep rows from being trimmed: they join anew by a snapshot. */
 const FORGOTTEN_MS = 24 * 3_600_000;
 const TRIM_ROWS = 2000;
-const MOST_ROWS_READ = 1000;
 /** Numbers of leads are below this: safe integers, of which no two are the same. */
 const LEADS = 2 ** 48 - 1;
 

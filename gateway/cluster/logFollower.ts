@@ -3,7 +3,7 @@
  * the stores, in the order of the log; and knows how far all of that has come.
  * Owner: the gateway thread.
  *
- *   replication thread ──rows──► LogFollower ──► shard k: its thread applies them, and `committed` grows
+ *   replication thread ──rows──► LogFollower ──► shard k: its thread applies them, and then the views show them
  *                                            ├─► stores: applied at once
  *                                            └─► settlement: its thread applies them after the journals
  *
@@ -19,8 +19,8 @@ import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 export type FollowTarget = {
   /** Hands rows to the thread of a shard. */
   postRows(shard: number, rows: readonly LogRow[]): void;
-  /** The last sequence that is durable in the journal of the shard. */
-  committed(shard: number): number;
+  /** The last sequence of the shard that is in the views: its journal has it durably. */
+  shown(shard: number): number;
   /** Applies a row of the gateway's databases. */
   applyRow(row: LogRow): void;
   /** The last sequence of a stream of the gateway that is durable and would be known after a restart. */
@@ -33,7 +33,7 @@ type Seen = { readonly end: number; readonly asOfMs: number };
 
 export class LogFollower {
   readonly #target: FollowTarget;
-  /** By shard: the rows that its thread has not applied yet, in order. */
+  /** By shard: the rows that the views do not show yet, in order. */
   readonly #pending: Pending[][];
   /** By stream of the gateway: the rows that are applied and not durable yet, in order. */
   readonly #undurable = new Map<number, Pending[]>();
@@ -102,7 +102,7 @@ export class LogFollower {
 
   /** Forgets what is applied. @returns the last position up to which everything is. */
   #forget(): number {
-    for (const [shard, pending] of this.#pending.entries()) forgetUpTo(pending, this.#target.committed(shard));
+    for (const [shard, pending] of this.#pending.entries()) forgetUpTo(pending, this.#target.shown(shard));
     forgetUpTo(this.#settling, this.#target.durable(STREAM.SETTLEMENT));
     const applied = leastOf([...this.#pending, this.#settling], this.#received);
     while (this.#seen.length > 0 && this.#seen[0]!.end <= applied) this.#asOfMs = this.#seen.shift()!.asOfMs;

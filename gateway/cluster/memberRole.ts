@@ -5,7 +5,8 @@
  * Invariants:
  *   ROLE-1  A member carries out changes only as the leader, and only while the log takes rows.
  *   ROLE-2  What a standby shows is at least what the log held at `asOfMs`: everything up to the end that was read then
- *           has been applied.
+ *           has been applied. An answer says how stale that was when its call came, also where another state, or
+ *           another role, has come before the answer.
  *   ROLE-3  What another member has accepted was signed until `signedUntilMs`, unless it was signed ahead of that
  *           member's clock: if it changed something its row came here later, and in any case that member had the lease.
  *   ROLE-4  While another member may lead, because the lease has not been renewed for as long as it lasts, a leader
@@ -30,7 +31,7 @@ type KnownLeader = Readonly<{ holder: string; address: string; epoch: number }>;
 export class MemberRole implements Role {
   /** As the log says it; null while no member leads. */
   leader: KnownLeader | null = null;
-  /** ROLE-2. Null before this member has caught up for the first time. */
+  /** ROLE-2. Null before this member has caught up for the first time, and once it leads. */
   asOfMs: number | null = null;
   /** The state of the log as the replication thread last reported it. */
   status: ReplicationStatus | null = null;
@@ -67,7 +68,7 @@ export class MemberRole implements Role {
       const endedMs = this.#clock.nowMs() - this.#memory.renewedMs() - LEASE_MS;
       return endedMs > 0 ? endedMs : null;
     }
-    return this.asOfMs === null ? null : Math.max(0, this.#clock.nowMs() - this.asOfMs);
+    return this.#since(this.asOfMs);
   }
 
   /** The members of /ready and /health by which a cluster is known (RULES.md 18.4). */
@@ -100,13 +101,20 @@ export class MemberRole implements Role {
   /** From now on changes are carried out here. */
   lead(): void {
     this.#isLeading = true;
+    this.asOfMs = null;
   }
 
-  lines(): string {
-    const { staleMs } = this;
+  /** ROLE-2. */
+  lines(asOfMs: number | null): string {
+    const leads = this.#isLeading && asOfMs === null;
+    const staleMs = leads ? this.staleMs : this.#since(asOfMs);
     const stale = staleMs === null ? '' : `\r\nX-SVC-Stale-Ms: ${staleMs}`;
-    if (this.#isLeading) return `leader${stale}`;
+    if (leads) return `leader${stale}`;
     return `standby${stale}${this.leader === null ? '' : `\r\nX-SVC-Leader: ${this.leader.address}`}`;
+  }
+
+  #since(asOfMs: number | null): number | null {
+    return asOfMs === null ? null : Math.max(0, this.#clock.nowMs() - asOfMs);
   }
 
   /** ROLE-1. */

@@ -252,6 +252,8 @@ export class Call {
   readonly host: CallHost;
   /** The sequence of changes when the call came in; what it changes comes after it. */
   readonly changesBefore: number;
+  /** That of the role (role.ts) when the call came in. What is read for it later is as new at least. */
+  readonly asOfMs: number | null;
 
   constructor(
     transport: Transport,
@@ -268,6 +270,7 @@ export class Call {
     this.startedMs = startedMs;
     this.host = host;
     this.changesBefore = host.changes === null ? 0 : host.changes.sequence;
+    this.asOfMs = host.role === undefined ? null : host.role.asOfMs;
   }
 
   /** The response of a call over HTTP. */

@@ -125,7 +125,7 @@ function write(call: Call, status: number, body: AnswerBody, options: AnswerOpti
 
 /** The headers of every answer. @param ownLines in place of the common ones, from the value of Content-Type on */
 function writeCommonHeaders(call: Call, contentType: string | undefined, ownLines: string | undefined): void {
-  const { response, host, rateLimitHeaders, corsLines } = call;
+  const { response, host, asOfMs, rateLimitHeaders, corsLines } = call;
   if (contentType === undefined && ownLines === undefined) {
     response.writeHeader('Content-Type', (isKept(call) ? KEPT_JSON_LINES : JSON_LINES).for(call));
   } else {
@@ -133,7 +133,7 @@ function writeCommonHeaders(call: Call, contentType: string | undefined, ownLine
     response.writeHeader('Content-Type', ownLines ?? `${contentType}\r\n${common}`);
     response.writeHeader('X-Request-Id', call.id);
   }
-  if (host.role !== undefined) response.writeHeader('X-SVC-Role', host.role.lines());
+  if (host.role !== undefined) response.writeHeader('X-SVC-Role', host.role.lines(asOfMs));
   if (rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', rateLimitHeaders);
   if (corsLines !== '') response.writeHeader('Vary', corsLines);
 }

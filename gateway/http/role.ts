@@ -6,8 +6,13 @@ import type { Refusal } from './refusal.ts';
 import type { RouteSpec } from './spec.ts';
 
 export type Role = {
-  /** The value of the header X-SVC-Role, with the header lines after it. */
-  lines(): string;
+  /** On a standby the time of which everything that the log held is shown by now; null when it leads, or has none. */
+  readonly asOfMs: number | null;
+  /**
+   * The value of the header X-SVC-Role, with the header lines after it.
+   * @param asOfMs that of the role when the call came: its answer may be from then
+   */
+  lines(asOfMs: number | null): string;
   /** The refusal of a request that changes something; null: it is carried out. */
   changeRefusal(): Refusal | null;
 };

@@ -53,6 +53,8 @@ export class Views {
   readonly accounts: AccountViews;
   /** By shard: shardSequence at its last READY. Everything acknowledged before has this sequence or a lower one. */
   readonly #recoveredSequences: Float64Array;
+  /** By shard: the last record of which all events have been applied. Only shards of a cluster say it. */
+  readonly #shownSequences: Float64Array;
   /** By shard: shardSequence of the last record that changed the status or the times of a market, in this process. */
   readonly #marketSequences: Float64Array;
   /** By shard: what the record whose events are passing did to the order it placed. */
@@ -66,6 +68,7 @@ export class Views {
     this.accounts = new AccountViews(shards, this.pairs);
     this.contracts = this.orders.map(() => null);
     this.#recoveredSequences = new Float64Array(shards);
+    this.#shownSequences = new Float64Array(shards);
     this.#marketSequences = new Float64Array(shards);
     this.#recoveries = this.orders.map(() => null);
   }
@@ -146,7 +149,8 @@ export class Views {
       case EVENT.DIGEST.TYPE:
         break; // for replays only
       case EVENT.PUBLISHED.TYPE:
-        break; // for private frames only
+        this.#shownSequences[shard] = readSafe(words, word + EVENT.PUBLISHED.shardSequence);
+        break;
       default:
         unreachable('views: an event of unknown type');
     }
@@ -199,6 +203,11 @@ export class Views {
   /** The last record of the shard that the views show; 0 before it has recovered for the first time. */
   appliedSequence(shard: number): number {
     return Math.max(this.#recoveredSequences[shard], this.#results[shard].shardSequence);
+  }
+
+  /** In a cluster: the last record of the shard that the views show whole, with all before it. */
+  shownSequence(shard: number): number {
+    return Math.max(this.#recoveredSequences[shard], this.#shownSequences[shard]);
   }
 
   /** The result of the record whose events were applied last: valid until its reply has been handled. */

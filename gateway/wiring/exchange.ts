@@ -299,7 +299,7 @@ export class Exchange {
 
   /** Until this member leads, it answers reads from what the log has brought. */
   async #follow(member: Member): Promise<void> {
-    const { control, progress } = this.stores;
+    const { control, progress, views } = this.stores;
     const { feeds } = this.trading;
     const here = this.stores.journalPaths.map((_, stream) => {
       return { stream, sequence: progress.committed(stream), doneThrough: feeds.doneThrough(stream) };
@@ -309,7 +309,7 @@ export class Exchange {
     this.#roomWatch.start();
     member.follow([...here, ...this.#records!.sequences()], {
       postRows: (shard, rows) => this.#threads.shards.follow(shard, rows),
-      committed: (shard) => progress.committed(shard),
+      shown: (shard) => views.shownSequence(shard),
       applyRow: (row) => this.#records!.follow(row),
       durable: (stream) => this.#records!.durable(stream),
       copyControl: (copy) => this.#records!.copyControl(copy),

@@ -151,7 +151,7 @@ export class SimMember {
     const progress = new Progress(this.#memory.progress);
     this.#follower = new LogFollower(shards, {
       postRows: (shard, rows) => this.shards[shard]!.inbox.push(...rows),
-      committed: (shard) => progress.committed(shard),
+      shown: (shard) => progress.committed(shard),
       applyRow: (row) => this.gateway.apply(row),
       durable: (stream) => this.gateway.durable(stream),
     });

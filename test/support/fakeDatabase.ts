@@ -11,7 +11,7 @@
  *   FAKEDATABASE-2  Of two statements that lock the same, the second runs when the first is visible, or gone.
  */
 import assert from 'node:assert/strict';
-import type { Lease, RowName } from '../../engine/replication/log.ts';
+import { type Lease, MOST_ROWS_READ, type RowName } from '../../engine/replication/log.ts';
 import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 
@@ -150,7 +150,7 @@ export class FakeDatabase {
   }
 
   readAfter(position: number, mostBytes: number): readonly LogRow[] {
-    return this.#visibleFrom(position + 1, mostBytes);
+    return this.#visibleFrom(position + 1, mostBytes).slice(0, MOST_ROWS_READ);
   }
 
   lease(): Lease {

@@ -10,6 +10,7 @@ const MEMBER_FORMATS = `${UNIT}/memberFormats.test.ts`;
 const OUTBOXES = `${UNIT}/outboxes.test.ts`;
 const APPLIED = `${UNIT}/applied.test.ts`;
 const CONNECTION = `${UNIT}/connection.test.ts`;
+const LATE_READ = 'test/unit/gateway/cluster/lateRead.test.ts';
 
 export const CLUSTER_FAULTS: readonly Fault[] = [
   {
@@ -18,6 +19,27 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     search: 'for (const { stream, sequence } of ends) this.#hold(stream, sequence);\n      this.#appliedBefore',
     replace: 'this.#appliedBefore',
     caughtBy: MEMBER,
+  },
+  {
+    name: 'a standby that has read a part of the rows says that it is as new as the log',
+    file: 'engine/replication/member.ts',
+    search: 'const isEnd = bytes < READ_BYTES && rows.length < MOST_ROWS_READ;',
+    replace: 'const isEnd = bytes < READ_BYTES;',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'an answer of a standby is as new as the standby is when it leaves',
+    file: 'gateway/http/httpTransport.ts',
+    search: 'host.role.lines(asOfMs)',
+    replace: 'host.role.lines(host.role.asOfMs)',
+    caughtBy: LATE_READ,
+  },
+  {
+    name: 'a standby is as new as a record of which it shows a part',
+    file: 'gateway/views/index.ts',
+    search: 'return Math.max(this.#recoveredSequences[shard], this.#shownSequences[shard]);',
+    replace: 'return this.appliedSequence(shard);',
+    caughtBy: 'test/unit/gateway/views/views.test.ts',
   },
   {
     name: 'the end of a connection to a standby cancels orders once that leads',

@@ -114,6 +114,19 @@ test('MEMBER-4: a member posts each row once, in order, after those that it has'
   assert.deepEqual([of(d, 0), of(d, 1)], [[5], upTo(5)]);
 });
 
+test('a standby says how new its state is where it has read the log to its end, and not before (ROLE-2)', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  b.isConnected = false;
+  for (let sequence = 1; sequence <= 2500; sequence++) a.put(newRow(0, sequence));
+  await cluster.pass(200);
+  const { length } = b.messages;
+  b.isConnected = true;
+  await cluster.pass(300);
+  const ends = b.messages.slice(length).flatMap((message) => ('rows' in message ? [message] : []));
+  assert.deepEqual(sequences(b.rows), upTo(2500));
+  for (const { end, asOfMs } of ends) assert.equal(asOfMs !== null, end === 2500, `of the first ${end} rows`);
+});
+
 test('MEMBER-4: a member stops where rows that it lacks were trimmed', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   b.isConnected = false;

@@ -18,12 +18,12 @@ test('a standby refuses changes, names the leader it knows, and says how stale i
   const { memory, clock, role } = rig();
   memory.setState('standby');
   assert.deepEqual(role.changeRefusal(), { row: ERRORS.NOT_MATCHING_LEADER, details: { leader: null } });
-  assert.equal(role.lines(), 'standby');
+  assert.equal(role.lines(null), 'standby');
   assert.equal(role.staleMs, null, 'nothing is known before it has caught up');
   role.leader = { holder: 'b', address: 'http://192.0.2.2', epoch: 3 };
   role.asOfMs = START_MS;
   clock.advance(40);
-  assert.equal(role.lines(), 'standby\r\nX-SVC-Stale-Ms: 40\r\nX-SVC-Leader: http://192.0.2.2');
+  assert.equal(role.lines(START_MS), 'standby\r\nX-SVC-Stale-Ms: 40\r\nX-SVC-Leader: http://192.0.2.2');
   assert.deepEqual(role.changeRefusal()!.details, { leader: 'http://192.0.2.2' });
   assert.deepEqual([role.name, role.isLeading], ['standby', false]);
 });
@@ -34,7 +34,10 @@ test('a leader carries changes out while the log takes rows (ROLE-1)', () => {
   memory.setRenewed(START_MS);
   assert.notEqual(role.changeRefusal(), null, 'the lease alone does not make it the leader');
   role.lead();
-  assert.deepEqual([role.changeRefusal(), role.lines(), role.staleMs, role.isStalled], [null, 'leader', null, false]);
+  assert.deepEqual(
+    [role.changeRefusal(), role.lines(null), role.staleMs, role.isStalled],
+    [null, 'leader', null, false],
+  );
   memory.setState('stalled');
   assert.deepEqual([role.changeRefusal(), role.isStalled], [{ row: ERRORS.ENGINE_BUSY }, true]);
   memory.setState('leader');
@@ -64,11 +67,11 @@ test('a leader whose lease may have ended carries out nothing, and says how stal
   memory.setRenewed(START_MS);
   role.lead();
   clock.advance(2000);
-  assert.deepEqual([role.changeRefusal(), role.lines(), role.isStalled], [null, 'leader', false]);
+  assert.deepEqual([role.changeRefusal(), role.lines(null), role.isStalled], [null, 'leader', false]);
   clock.advance(70);
   assert.deepEqual(role.changeRefusal(), { row: ERRORS.ENGINE_BUSY });
-  assert.deepEqual([role.lines(), role.isStalled], ['leader\r\nX-SVC-Stale-Ms: 70', true]);
+  assert.deepEqual([role.lines(null), role.isStalled], ['leader\r\nX-SVC-Stale-Ms: 70', true]);
   assert.deepEqual(role.fields, { role: 'leader', stale_ms: 70 });
   memory.setRenewed(START_MS + 2000);
-  assert.deepEqual([role.changeRefusal(), role.lines(), role.isStalled], [null, 'leader', false]);
+  assert.deepEqual([role.changeRefusal(), role.lines(null), role.isStalled], [null, 'leader', false]);
 });

@@ -114,6 +114,7 @@ test('a standby refuses what changes something and keeps no answer, which every 
   const details = { leader: 'http://192.0.2.1' };
   let isStandby = true;
   const role = {
+    asOfMs: null,
     lines: () => (isStandby ? 'standby\r\nX-SVC-Stale-Ms: 7' : 'leader'),
     changeRefusal: () => (isStandby ? { row: ERRORS.NOT_MATCHING_LEADER, details } : null),
   };

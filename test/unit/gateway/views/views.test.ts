@@ -167,6 +167,26 @@ test('the ledger distinguishes the fee account, deposits and withdrawals', () =>
   assert.deepEqual(ledger.yesAtomic, ledger.noAtomic);
 });
 
+test('the views are as new as the last record that the shard of a standby has published whole (ROLE-2)', () => {
+  const twin = new Twin(8);
+  const { views, shard } = twin;
+  const { engine } = shard;
+  shard.describe();
+  views.recovering(0);
+  twin.drain(views);
+  const recovered = engine.sequence;
+  assert.equal(views.shownSequence(0), recovered);
+  for (let step = 0; step < 20; step++) {
+    twin.flow.next();
+    twin.step();
+  }
+  assert.ok(views.appliedSequence(0) > recovered);
+  assert.equal(views.shownSequence(0), recovered, 'events may be missing of a record that has begun');
+  engine.state.emit.published(engine.sequence);
+  views.apply(0, engine.out.words, 0);
+  assert.equal(views.shownSequence(0), engine.sequence);
+});
+
 test('the ledger is that of the moment in which it was asked for, and is added up in steps', () => {
   const { views } = new Twin(8);
   const steps = views.ledger().add();

@@ -1,0 +1,57 @@
+/** Reads that take a while at a standby say how new the state is in which they began (RULES.md 18.4, ROLE-2). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { MemberRole } from '../../../../gateway/cluster/memberRole.ts';
+import type { Call } from '../../../../gateway/http/call.ts';
+import { ok } from '../../../../gateway/http/respond.ts';
+import type { Route } from '../../../../gateway/http/route.ts';
+import { Replication } from '../../../../shared/wire/replication.ts';
+import { startEdge } from '../../../support/edgeRig.ts';
+import { eventually } from '../../../support/eventually.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
+
+const START_MS = 1_790_000_000_000;
+const PATH = '/orders/1';
+
+test('what a standby has read is no newer because the standby, or its role, is before the answer leaves', async (t) => {
+  const memory = new Replication(Replication.create(1));
+  const clock = new ManualClock(START_MS);
+  const role = new MemberRole(memory, clock);
+  /** Reads whose rows are still to come. */
+  const waiting: Call[] = [];
+  const handler = (call: Call): void => void waiting.push(call);
+  const read: Route = {
+    method: 'GET',
+    path: PATH,
+    summary: '',
+    access: 'public',
+    limit: 'unlimited',
+    answers: {},
+    handler,
+  };
+  const { send } = await startEdge(t, [read], [], { role, clock });
+  const begin = async (): Promise<{ answer: ReturnType<typeof send> }> => {
+    const answer = send('GET', PATH);
+    await eventually('the read', async () => waiting.length === 1);
+    return { answer };
+  };
+  const end = async ({ answer }: { answer: ReturnType<typeof send> }): Promise<readonly unknown[]> => {
+    ok(waiting.shift()!, {});
+    const { headers } = await answer;
+    return [headers['x-svc-role'], headers['x-svc-stale-ms']];
+  };
+
+  role.asOfMs = START_MS - 3000;
+  const early = await begin();
+  clock.advance(20);
+  role.asOfMs = START_MS + 15;
+  assert.deepEqual(await end(early), ['standby', '3020'], 'it has caught up meanwhile');
+
+  const last = await begin();
+  clock.advance(50);
+  memory.setState('leader');
+  memory.setRenewed(clock.nowMs());
+  role.lead();
+  assert.deepEqual(await end(last), ['standby', '55'], 'it leads meanwhile');
+  assert.deepEqual(await end(await begin()), ['leader', undefined]);
+});
