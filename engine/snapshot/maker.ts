@@ -14,13 +14,13 @@
 import { rmSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import { Progress } from '../../shared/wire/progress.ts';
+import { rowsDue } from '../../shared/wire/snapshotsDue.ts';
 import type { SnapshotOptions } from '../../shared/wire/threads.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
 import type { Engine } from '../core/engine.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { Keyed } from '../journal/shardKey.ts';
-import { rowsDue } from './due.ts';
 import { makeReplica } from './replica.ts';
 import { listSnapshots, loadSnapshot, type SnapshotFile, saveSnapshot } from './snapshot.ts';
 

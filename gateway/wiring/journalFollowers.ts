@@ -1,11 +1,13 @@
 /**
  * The threads that follow the journals of the shards: the projector, which keeps read.db up to date, and the one that
- * makes snapshots. No command waits for them: either may be away for a while, and then catches up.
+ * makes snapshots, from when one may first be due. No command waits for them: either may be away for a while, and then
+ * catches up.
  * Owner: the gateway thread.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { Progress } from '../../shared/wire/progress.ts';
+import { mayBeDue } from '../../shared/wire/snapshotsDue.ts';
 import type {
   ProjectorMessage,
   ProjectorOptions,
@@ -23,6 +25,8 @@ type JournalFollowersOptions = ProjectorOptions &
 
 /** Last snapshots shorten the next start, but the other steps of a stop need time too. */
 const LAST_SNAPSHOT_MS = 4000;
+/** Time between two looks whether the first snapshot may be due. */
+const LOOK_EVERY_MS = 500;
 /** Differences that the log has; a metric counts all of them. */
 const MOST_LOGGED = 20;
 
@@ -33,14 +37,19 @@ export class JournalFollowers {
   positionDifferences = 0;
   readonly #log: Logger;
   readonly #failures: ProjectorFailures;
+  readonly #progress: Progress;
   readonly #projector: SupervisedThread;
-  readonly #snapshots: SupervisedThread;
+  readonly #snapshotOptions: SnapshotOptions;
+  readonly #look: NodeJS.Timeout;
+  /** Null until a snapshot may be due: a thread costs every start a tenth of a second of processor time. */
+  #snapshots: SupervisedThread | null = null;
   readonly #alarm = new Int32Array(new SharedArrayBuffer(4));
 
   constructor({ log, readDbPath, catalogFeed, ...snapshots }: JournalFollowersOptions) {
     const { journalPaths, journalKey, progress } = snapshots;
     this.#log = log;
-    this.#failures = new ProjectorFailures(new Progress(progress));
+    this.#progress = new Progress(progress);
+    this.#failures = new ProjectorFailures(this.#progress);
     this.#projector = this.#supervise(PROJECTOR, () => {
       const catalogPort = catalogFeed.connect();
       const makesAnew = this.#failures.callForAnew();
@@ -49,11 +58,8 @@ export class JournalFollowers {
       const workerData = options satisfies ProjectorOptions & ProjectorPort;
       return { entry: '../../engine/projector/main.ts', options: { workerData, transferList: [catalogPort] } };
     });
-    this.#snapshots = this.#supervise('snapshots', () => {
-      const options = { ...snapshots, alarm: this.#alarm.buffer };
-      const workerData = options satisfies SnapshotOptions & SnapshotAlarm;
-      return { entry: '../../engine/snapshot/main.ts', options: { workerData } };
-    });
+    this.#snapshotOptions = snapshots;
+    this.#look = setInterval(() => this.#startSnapshots(false), LOOK_EVERY_MS).unref();
   }
 
   /**
@@ -61,11 +67,24 @@ export class JournalFollowers {
    * @param lastSnapshotMs last snapshots are waited for at most so long
    */
   async stop(lastSnapshotMs = LAST_SNAPSHOT_MS): Promise<void> {
-    const stopped = this.#snapshots.stop();
+    this.#startSnapshots(true);
+    const stopped = this.#snapshots?.stop();
     Atomics.store(this.#alarm, 0, 1);
     Atomics.notify(this.#alarm, 0);
     await Promise.race([stopped, sleep(lastSnapshotMs, undefined, { ref: false })]);
-    await Promise.all([this.#snapshots.terminate(), this.#projector.terminate()]);
+    await Promise.all([this.#snapshots?.terminate(), this.#projector.terminate()]);
+  }
+
+  /** If one may be due, and the thread does not run yet. */
+  #startSnapshots(isStopping: boolean): void {
+    const isDue = mayBeDue(this.#progress, this.#snapshotOptions.everyRecords, isStopping);
+    if (isStopping || isDue) clearInterval(this.#look);
+    if (!isDue || this.#snapshots !== null) return;
+    this.#snapshots = this.#supervise('snapshots', () => {
+      const options = { ...this.#snapshotOptions, alarm: this.#alarm.buffer };
+      const workerData = options satisfies SnapshotOptions & SnapshotAlarm;
+      return { entry: '../../engine/snapshot/main.ts', options: { workerData } };
+    });
   }
 
   /** Of the two threads only the projector sends anything. */

@@ -30,24 +30,50 @@ function optionsOf({ file, last }: JournaledShard) {
   };
 }
 
-test('a stop waits for the last snapshots', async () => {
-  const shard = new JournaledShard();
-  shard.trade(COMMANDS);
-  assert.ok(shard.last >= WORTH_AT_STOP);
+function followersOf(shard: JournaledShard, options: ReturnType<typeof optionsOf>): JournalFollowers {
   const { port1, port2 } = new MessageChannel();
   port1.unref();
-  const followers = new JournalFollowers({
-    ...optionsOf(shard),
+  return new JournalFollowers({
+    ...options,
     readDbPath: join(shard.file.directory, 'read.db'),
     catalogFeed: { connect: () => port2 },
     log: createLogger('silent'),
   });
+}
+
+test('a stop waits for the last snapshots', async () => {
+  const shard = new JournaledShard();
+  shard.trade(COMMANDS);
+  assert.ok(shard.last >= WORTH_AT_STOP);
+  const followers = followersOf(shard, optionsOf(shard));
   assert.deepEqual(shard.snapshots, []);
   await followers.stop(PATIENCE_MS);
   assert.deepEqual(
     shard.snapshots.map(({ sequence }) => sequence),
     [shard.last],
   );
+  shard.close();
+});
+
+test('the snapshot thread runs from when a shard has as many records as a snapshot is due after', async (t) => {
+  let threads = 0;
+  const count = (): void => void threads++;
+  process.on('worker', count);
+  t.after(() => process.off('worker', count));
+  const shard = new JournaledShard();
+  shard.trade(20);
+  const options = { ...optionsOf(shard), everyRecords: shard.last + 1 };
+  const few = followersOf(shard, options);
+  await few.stop(PATIENCE_MS);
+  assert.equal(threads, 1, 'the projector alone has run');
+  assert.deepEqual(shard.snapshots, []);
+
+  const followers = followersOf(shard, options);
+  t.after(() => followers.stop(PATIENCE_MS));
+  shard.trade(20);
+  new Progress(options.progress).setCommitted(0, shard.last);
+  await eventually('a snapshot', async () => shard.snapshots[0]?.sequence === shard.last);
+  assert.equal(threads, 3);
   shard.close();
 });
 
