@@ -31,6 +31,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
+import { compileAfter, EARLY_CALLS, USUAL_CALLS } from './rehearsal/tierUp.ts';
 import { RehearsalAct } from './rehearsalAct.ts';
 
 /** Inside the data directory: the same disk, and the same right to write. */
@@ -39,10 +40,10 @@ const DIRECTORY = 'rehearsal';
 const ROOM_BYTES = 128 << 20;
 const PRELUDE_TURNS = 2;
 /**
- * In the last act a function that is called once for an order is called far more often than the 3,000 times after which
- * V8 compiles it, and 3,000 times more where the first result did not last.
+ * In the last act whatever is called once for an order of any kind is called so often that V8 compiles it
+ * (rehearsal/tierUp.ts), and once more where the first result did not last.
  */
-const TURNS = [2, 60];
+const TURNS = [2, 20];
 /** Shards that have not come by then, on a busy machine or because they fail, are not waited for. */
 const MOST_MS = 5000;
 const FAILED = 'the rehearsal has failed: the first orders will be slower';
@@ -91,6 +92,7 @@ export class Rehearsal {
   /** To be called before the exchange is made. REHEARSAL-2 holds from now on. */
   async begin(): Promise<void> {
     this.#startMs = performance.now();
+    compileAfter(EARLY_CALLS);
     try {
       const thread = this.#prelude.startThread();
       const lost = new Promise<never>((_, reject) => thread.once('error', reject));
@@ -106,6 +108,7 @@ export class Rehearsal {
   /** Resolves when the shards' threads may go on: REHEARSAL-2. */
   async run(endShards: () => void): Promise<void> {
     for (const act of this.#acts) await this.#perform(act, endShards);
+    compileAfter(USUAL_CALLS);
     const ms = Math.round(performance.now() - this.#startMs);
     this.#log.debug({ orders: this.#orders, ms }, 'rehearsed');
   }
