@@ -15,6 +15,8 @@
  *
  *   gateway thread   sockets ─► Edge ─► Trading ─rings─►  shard thread   engine, journal, verifier
  *                    (rehearsalStage.ts sends to it)       (engine/shard/main.ts serves it before the shard itself)
+ *                                                             └─ journal ─►  projector thread   read.db
+ *                                                                            (engine/projector/main.ts, likewise)
  *
  * Owner: the gateway thread.
  *
@@ -28,7 +30,7 @@
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ShardOptions } from '../../shared/wire/threads.ts';
+import type { ProjectorOptions, ProjectorPort, ShardOptions } from '../../shared/wire/threads.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { compileAfter, EARLY_CALLS, USUAL_CALLS } from './rehearsal/tierUp.ts';
@@ -89,6 +91,11 @@ export class Rehearsal {
   /** The shards that the thread of the real one serves first. */
   readonly shardsOf = (real: ShardOptions): ShardOptions[] => this.#acts.map((act) => act.shardOf(real));
 
+  /** The exchanges that the projector follows first. To be called once. */
+  projectors(): (ProjectorOptions & ProjectorPort)[] {
+    return this.#acts.map((act) => act.projector());
+  }
+
   /** To be called before the exchange is made. REHEARSAL-2 holds from now on. */
   async begin(): Promise<void> {
     this.#startMs = performance.now();
@@ -105,16 +112,16 @@ export class Rehearsal {
     }
   }
 
-  /** Resolves when the shards' threads may go on: REHEARSAL-2. */
-  async run(endShards: () => void): Promise<void> {
-    for (const act of this.#acts) await this.#perform(act, endShards);
+  /** Resolves when the threads may go on: REHEARSAL-2. */
+  async run(endThreads: () => void): Promise<void> {
+    for (const act of this.#acts) await this.#perform(act, endThreads);
     compileAfter(USUAL_CALLS);
     const ms = Math.round(performance.now() - this.#startMs);
     this.#log.debug({ orders: this.#orders, ms }, 'rehearsed');
   }
 
   /** @param lost rejects when its shard has ended */
-  async #perform(act: RehearsalAct, endShards: () => void, lost?: Promise<never>): Promise<void> {
+  async #perform(act: RehearsalAct, endThreads: () => void, lost?: Promise<never>): Promise<void> {
     const wasLate = this.#isLate;
     try {
       if (!wasLate) await this.#play(act, lost);
@@ -122,8 +129,8 @@ export class Rehearsal {
     } catch (error) {
       this.#log.warn({ err: error }, FAILED);
     }
-    endShards();
-    act.wakeShards();
+    endThreads();
+    act.wakeThreads();
     await this.#leave(act);
   }
 
@@ -146,10 +153,10 @@ export class Rehearsal {
     }
   }
 
-  /** Closes what is left of it, while the shards recover, and removes its files when their threads have left it. */
-  async end(haveShardsLeft: Promise<void>): Promise<void> {
+  /** Closes what is left of it, while the exchange recovers, and removes its files when their threads have left it. */
+  async end(haveThreadsLeft: Promise<void>): Promise<void> {
     try {
-      await Promise.all([haveShardsLeft, this.#preludeEnd]);
+      await Promise.all([haveThreadsLeft, this.#preludeEnd]);
       for (const act of [this.#prelude, ...this.#acts]) await act.close();
       rmSync(this.#directory, { recursive: true, force: true });
     } catch (error) {
