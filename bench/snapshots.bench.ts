@@ -17,7 +17,7 @@ import { listSnapshots } from '../engine/snapshot/snapshot.ts';
 import { assert } from '../shared/base/assert.ts';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { Progress } from '../shared/wire/progress.ts';
-import type { SnapshotOptions } from '../shared/wire/threads.ts';
+import type { SnapshotAlarm, SnapshotOptions } from '../shared/wire/threads.ts';
 import { TEST_KEY, TEST_SECRET } from '../test/support/journalKey.ts';
 import { type CommandTape, encodeStream } from './commandTape.ts';
 import { EngineRun } from './matchingEngine.ts';
@@ -116,13 +116,14 @@ function waitedMs(): number {
 }
 
 async function startThread(directory: string, journalPath: string, progress: SharedArrayBuffer): Promise<Worker> {
-  const workerData: SnapshotOptions = {
+  const workerData: SnapshotOptions & SnapshotAlarm = {
     journalPaths: [journalPath],
     journalKey: TEST_SECRET,
     directory,
     progress,
     everyRecords: EVERY_RECORDS,
     keepRecords: KEEP_RECORDS,
+    alarm: new SharedArrayBuffer(4),
   };
   const url = new URL('../engine/snapshot/main.ts', import.meta.url);
   const worker = new Worker(url, { workerData, execArgv: STRIPPED_BEFORE });
