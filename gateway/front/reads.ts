@@ -14,7 +14,6 @@
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { systemClock } from '../../shared/base/clock.ts';
-import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { Authenticator } from '../access/authenticator.ts';
 import { NonceMemory } from '../access/nonces.ts';
@@ -131,12 +130,14 @@ export class FrontReads {
     query: string | null,
     peer: Uint8Array,
   ): boolean {
-    if (!this.#knows(method, path) || !this.#isPlain(request, peer)) return false;
+    if (!this.#knows(method, path)) return false;
+    const headers = RequestHeaders.of(request);
+    if (!this.#isPlain(headers, peer)) return false;
     const transport = new HttpTransport(response, true);
     const call = new Call(transport, method, path, query, systemClock.nowMs(), this.#pipeline);
     if (!this.#turnLimit.admits(this)) call.keptFor = 'nobody';
     this.#answered++;
-    this.#pipeline.run(call, request);
+    this.#pipeline.run(call, request, headers);
     transport.handled(() => this.#pipeline.abort(call));
     return true;
   }
@@ -151,24 +152,17 @@ export class FrontReads {
   }
 
   /** True if the gateway thread would treat the call as one without credentials, under a limit that is counted here. */
-  #isPlain(request: HttpRequest, peer: Uint8Array): boolean {
-    if (peer.length === 0 || hasBody(request)) return false;
-    if (request.getHeader(AUTH_HEADER.API_KEY) !== '' || request.getHeader('authorization') !== '') return false;
+  #isPlain(headers: RequestHeaders, peer: Uint8Array): boolean {
+    if (peer.length === 0 || headers.bodyBytes !== 0) return false;
+    if (headers.offersKey || headers.authorization !== '') return false;
     // Which network of several is counted as one is state of the gateway thread (limits/prefixes.ts).
-    return this.#limiter === null || !this.#subjectOf(request, peer).includes(IPV6_SEPARATOR);
+    return this.#limiter === null || !this.#subjectOf(headers, peer).includes(IPV6_SEPARATOR);
   }
 
-  #subjectOf(request: HttpRequest, peer: Uint8Array): string {
+  #subjectOf({ forwardedFor }: RequestHeaders, peer: Uint8Array): string {
     const { trustProxy } = this.#options;
-    if (trustProxy === null) return peerSubject(peer);
-    return clientSubject(peer, RequestHeaders.of(request).forwardedFor, trustProxy);
+    return trustProxy === null ? peerSubject(peer) : clientSubject(peer, forwardedFor, trustProxy);
   }
-}
-
-/** Some clients say the length of every body, also of none. */
-function hasBody(request: HttpRequest): boolean {
-  const length = request.getHeader('content-length');
-  return (length !== '' && length !== '0') || request.getHeader('transfer-encoding') !== '';
 }
 
 function isRead({ method, access }: Route): boolean {

@@ -104,11 +104,11 @@ export class Pipeline {
     return this.#inFlight === 0;
   }
 
-  /** Runs the call through the stages. Its abort handler has been set. */
-  run(call: Call, request: HeaderLines): void {
+  /** Runs the call through the stages. Its abort handler has been set. @param read its headers, where they are read */
+  run(call: Call, request: HeaderLines, read: RequestHeaders | null = null): void {
     this.#inFlight++;
     try {
-      this.#receive(call, call.prepared?.headers ?? RequestHeaders.of(request), request);
+      this.#receive(call, read ?? call.prepared?.headers ?? RequestHeaders.of(request), request);
     } catch (error) {
       this.#stages.crash(call, error);
     }

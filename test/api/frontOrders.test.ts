@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
+import { fileScope } from '../support/fileScope.ts';
 import {
   CONNECTIONS,
   comparable,
@@ -30,8 +31,8 @@ type Asked = { readonly method: string; readonly path: string; readonly payload?
 /** The same choices for both sides: each is given a generator with the same seed. */
 type Ask = (side: Side, hashes: readonly string[], random: Random) => Asked;
 
-const single = await Side.start(1);
-const fronts = await Side.start(3);
+const single = await Side.start(fileScope, 1);
+const fronts = await Side.start(fileScope, 3);
 const sides = [single, fronts];
 
 /** @param chance percent of orders with which something is wrong, or unusual */

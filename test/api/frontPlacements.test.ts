@@ -8,6 +8,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { test } from 'node:test';
 import { AUTH_HEADER } from '../../shared/crypto/hmac.ts';
+import { fileScope } from '../support/fileScope.ts';
 import {
   CONNECTIONS,
   comparable,
@@ -25,8 +26,8 @@ import { makeTrader } from '../support/traders.ts';
 
 const REQUESTS = timesOf({ suite: 250, soak: 5000 });
 
-const single = await Side.start(1);
-const fronts = await Side.start(3);
+const single = await Side.start(fileScope, 1);
+const fronts = await Side.start(fileScope, 3);
 
 test('placements that are spoiled in any part are answered as by one gateway thread', async (t) => {
   const seed = seedOr(31);

@@ -7,9 +7,8 @@ import { once } from 'node:events';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import type { TestContext } from 'node:test';
 import { AUTH_HEADER, stringToSignV1 } from '../../shared/crypto/hmac.ts';
-import { fileScope } from './fileScope.ts';
 import type { Random } from './random.ts';
-import { startServer, type TestServer } from './server.ts';
+import { type Scope, startServer, type TestServer } from './server.ts';
 import { makeMarket, makeTrader, type Trader } from './traders.ts';
 
 export const CONNECTIONS = 4;
@@ -35,8 +34,8 @@ export class Side {
     this.narrow = narrow;
   }
 
-  static async start(gateways: number, settings: Record<string, string> = {}): Promise<Side> {
-    const server = await startServer(fileScope, { GATEWAYS: String(gateways), ADMIN_PORT: '0', ...settings });
+  static async start(scope: Scope, gateways: number, settings: Record<string, string> = {}): Promise<Side> {
+    const server = await startServer(scope, { GATEWAYS: String(gateways), ADMIN_PORT: '0', ...settings });
     const market = await makeMarket(server);
     const narrow = await makeTrader(server, { scopes: ['read:account'] });
     return new Side(server, market, await makeTrader(server), narrow);

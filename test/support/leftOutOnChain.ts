@@ -31,6 +31,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   edge: SURROUNDINGS,
   events: CATALOGUE,
   fiat: LEDGER_RAIL,
+  frontLimits: SURROUNDINGS,
   frontOrders: SURROUNDINGS,
   frontPlacements: SURROUNDINGS,
   gateways: SURROUNDINGS,

@@ -23,6 +23,13 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: FRONT_PLACEMENTS,
   },
   {
+    name: 'a prepared call that has waited is read from memory that is used again',
+    file: 'gateway/http/stages.ts',
+    search: '    call.prepared = null;\n',
+    replace: '',
+    caughtBy: 'test/unit/gateway/http/stages.test.ts',
+  },
+  {
     name: 'the orders of a prepared batch lose their client order ids',
     file: 'gateway/front/prepared.ts',
     search: 'clientId: this.#parts[part + 2] || undefined,',
@@ -403,7 +410,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a front counts a call with a key as one without',
     file: 'gateway/front/reads.ts',
-    search: "request.getHeader(AUTH_HEADER.API_KEY) !== '' || ",
+    search: 'headers.offersKey || ',
     replace: '',
     caughtBy: READS,
   },

@@ -35,7 +35,7 @@ class Client {
     t.after(() => this.#agent.destroy());
   }
 
-  get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+  get(path: string, headers: Record<string, string | string[]> = {}, method = 'GET'): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port: this.#port, path, method, headers, agent: this.#agent };
       const sent = request(options, (answer) => {
@@ -130,6 +130,8 @@ test('markets that it does not know, credentials, bodies and other methods are p
   assert.equal((await client.get(`${known}/fee-rate`)).status, 401);
   assert.equal((await client.get(`${known}/bbo`, { authorization: 'Bearer x' })).status, 200);
   assert.equal((await client.get(`${known}/bbo`, { 'transfer-encoding': 'chunked' })).status, 200);
+  // The first line that is not empty counts.
+  assert.equal((await client.get(`${known}/bbo`, { [AUTH_HEADER.API_KEY]: ['', 'nobody'] })).status, 200);
   assert.equal(sumOf(await rig.answered()), before);
   assert.equal((await client.get(`${known}/bbo`, { 'content-length': '0' })).status, 200);
   assert.equal(sumOf(await rig.answered()), before + 1, 'a body of no bytes is none');
