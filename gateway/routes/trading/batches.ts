@@ -22,7 +22,7 @@ import type { Placed } from '../../queries/placed.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
-import { nestedResponse } from '../../trading/placementResponse.ts';
+import { placedRowText } from '../../trading/placementResponse.ts';
 import { OrderTask, type Placements } from '../../trading/placements.ts';
 import { MOST_ORDERS, type UsualBody, usualReader } from '../../trading/usualBodies.ts';
 import { UsualOrder } from '../../trading/usualOrders.ts';
@@ -82,7 +82,8 @@ export function batchRoutes(deps: BatchDeps): Route[] {
 /** The rows of an answer, which are filled in any order; the answer is sent with the last. */
 class Rows {
   readonly #call: AccountCall;
-  readonly #rows: object[];
+  /** Each is the text that the answer has. */
+  readonly #rows: string[];
   /** The member of the answer that counts the rows that succeeded. */
   readonly #done: 'succeeded' | 'cancelled';
   #waiting: number;
@@ -95,19 +96,20 @@ class Rows {
     this.#waiting = count;
   }
 
-  succeed(index: number, row: object): void {
+  succeed(index: number, row: string): void {
     this.#rows[index] = row;
     this.#waiting--;
     if (this.#waiting > 0) return;
     const total = this.#rows.length;
-    ok(this.#call, { results: this.#rows, [this.#done]: total - this.#failed, failed: this.#failed, total });
+    const counts = `"${this.#done}":${total - this.#failed},"failed":${this.#failed},"total":${total}`;
+    ok(this.#call, `{"results":[${this.#rows.join(',')}],${counts}}`);
   }
 
   fail(index: number, name: object, refusal: Refusal): void {
     this.#failed++;
     // A retry of the same request finds out what happened to this row.
     if (refusal.row === ERRORS.OUTCOME_UNKNOWN) this.#call.isOutcomeUnknown = true;
-    this.succeed(index, { ...name, status: 'failed', ...errorFields(refusal) });
+    this.succeed(index, JSON.stringify({ ...name, status: 'failed', ...errorFields(refusal) }));
   }
 }
 
@@ -122,9 +124,7 @@ class RowTask extends OrderTask {
   }
 
   placed(placed: Placed): void {
-    const response = nestedResponse(placed, this.terms);
-    const { order_hash, order_id } = response;
-    this.#rows.succeed(this.row, { index: this.row, status: 'success', order_hash, order_id, response });
+    this.#rows.succeed(this.row, placedRowText(this.row, placed, this.terms));
   }
 
   refused(refusal: Refusal): void {
@@ -161,7 +161,7 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
   const hash = new Uint32Array(HASH_BYTES / 4);
   const hashBytes = new Uint8Array(hash.buffer);
   const report = (code: number, { rows, index, order_hash }: RowOf): void => {
-    if (code === OK) rows.succeed(index, { order_hash, status: 'cancelled' });
+    if (code === OK) rows.succeed(index, `{"order_hash":"${order_hash}","status":"cancelled"}`);
     else rows.fail(index, { order_hash }, { row: errorRow(code) });
   };
   /** The order is not open: perhaps this very request has cancelled it, and its answer was lost. */

@@ -6,10 +6,11 @@ import { JsonOrder } from '../../../../gateway/trading/orderTerms.ts';
 import {
   amendResponse,
   placedNow,
+  placedRowText,
   placementResponse,
   placementText,
 } from '../../../../gateway/trading/placementResponse.ts';
-import type { PlacementBody } from '../../../../shared/api/orders.ts';
+import type { PlacedRow, PlacementBody, PlacementResponse } from '../../../../shared/api/orders.ts';
 import { ORDER_STATUS, SIDE } from '../../../../shared/base/codes.ts';
 import { ClientRig } from '../../../support/clientRig.ts';
 
@@ -60,7 +61,9 @@ test('the text of an answer is the JSON of its members, with and without tags an
     for (const placed of [resting, filled, cancelled]) {
       for (const tags of [{}, { client_order_id: 'mine-1' }, { order_group: 'g' }]) {
         const terms = new JsonOrder({ ...amounts, ...tags });
-        assert.equal(placementText(placed, terms), JSON.stringify(placementResponse(placed, terms)));
+        const answer = placementResponse(placed, terms);
+        assert.equal(placementText(placed, terms), JSON.stringify(answer));
+        assert.equal(placedRowText(7, placed, terms), JSON.stringify(rowOf(7, answer)));
         seen++;
       }
     }
@@ -72,3 +75,9 @@ test('the text of an answer is the JSON of its members, with and without tags an
   await rig.run(rig.client.catchUp(0));
   assert.equal(seen, 9);
 });
+
+/** The row of a batch. */
+function rowOf(index: number, { fills, ...response }: PlacementResponse): PlacedRow {
+  const { order_hash, order_id } = response;
+  return { index, status: 'success', order_hash, order_id, response: { ...response, matches: fills } };
+}
