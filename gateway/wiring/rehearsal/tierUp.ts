@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 
 /** V8's own number. */
 export const USUAL_CALLS = 3000;
-/** Fewer than an act has of the rarest kind that is to be fast, and more than the acts have that come before it. */
+/** Fewer than the last act has of the rarest kind that is to be fast. The acts before it compile as well. */
 export const EARLY_CALLS = 400;
 
 export function compileAfter(calls: typeof USUAL_CALLS | typeof EARLY_CALLS): void {
