@@ -15,10 +15,11 @@
 import type { RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import { LEASE_MS, type Replication } from '../../shared/wire/replication.ts';
+import type { Replication } from '../../shared/wire/replication.ts';
 import type { ReplicationStatus } from '../../shared/wire/threads.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Role } from '../http/role.ts';
+import { ShownRole, type ShownRoleBuffers } from './shownRole.ts';
 
 /** A standby that is staler than this is no place for reads. */
 const MOST_STALE_MS = 10_000;
@@ -29,28 +30,48 @@ const LOG_STALLED: Refusal = { row: ERRORS.ENGINE_BUSY };
 type KnownLeader = Readonly<{ holder: string; address: string; epoch: number }>;
 
 export class MemberRole implements Role {
-  /** As the log says it; null while no member leads. */
-  leader: KnownLeader | null = null;
-  /** ROLE-2. Null before this member has caught up for the first time, and once it leads. */
-  asOfMs: number | null = null;
+  /** For the fronts, which say it as well. */
+  readonly buffers: ShownRoleBuffers;
   /** The state of the log as the replication thread last reported it. */
   status: ReplicationStatus | null = null;
   readonly #memory: Pick<Replication, 'state' | 'epoch' | 'renewedMs'>;
   readonly #clock: Clock;
-  #isLeading = false;
+  readonly #shown: ShownRole;
+  #leader: KnownLeader | null = null;
   #changedMs = 0;
 
-  constructor(memory: Pick<Replication, 'state' | 'epoch' | 'renewedMs'>, clock: Clock) {
+  constructor(memory: Pick<Replication, 'buffer' | 'state' | 'epoch' | 'renewedMs'>, clock: Clock) {
     this.#memory = memory;
     this.#clock = clock;
+    this.buffers = { role: ShownRole.create(), replication: memory.buffer };
+    this.#shown = new ShownRole(this.buffers.role, memory, clock);
+  }
+
+  /** As the log says it; null while no member leads. */
+  get leader(): KnownLeader | null {
+    return this.#leader;
+  }
+
+  set leader(leader: KnownLeader | null) {
+    this.#leader = leader;
+    this.#shown.leaderAddress = leader?.address ?? null;
+  }
+
+  /** ROLE-2. Null before this member has caught up for the first time, and once it leads. */
+  get asOfMs(): number | null {
+    return this.#shown.asOfMs;
+  }
+
+  set asOfMs(asOfMs: number | null) {
+    this.#shown.asOfMs = asOfMs;
   }
 
   get name(): 'leader' | 'standby' {
-    return this.#isLeading ? 'leader' : 'standby';
+    return this.isLeading ? 'leader' : 'standby';
   }
 
   get isLeading(): boolean {
-    return this.#isLeading;
+    return this.#shown.isLeading;
   }
 
   get epoch(): number {
@@ -59,16 +80,12 @@ export class MemberRole implements Role {
 
   /** True while this member leads and the log takes no rows, as far as is known. */
   get isStalled(): boolean {
-    return this.#isLeading && (this.#memory.state() === 'stalled' || this.staleMs !== null);
+    return this.isLeading && (this.#memory.state() === 'stalled' || this.staleMs !== null);
   }
 
   /** Null for a leader whose lease has not ended, and before this member has caught up for the first time. */
   get staleMs(): number | null {
-    if (this.#isLeading) {
-      const endedMs = this.#clock.nowMs() - this.#memory.renewedMs() - LEASE_MS;
-      return endedMs > 0 ? endedMs : null;
-    }
-    return this.#since(this.asOfMs);
+    return this.#shown.staleMs;
   }
 
   /** The members of /ready and /health by which a cluster is known (RULES.md 18.4). */
@@ -100,26 +117,16 @@ export class MemberRole implements Role {
 
   /** From now on changes are carried out here. */
   lead(): void {
-    this.#isLeading = true;
-    this.asOfMs = null;
+    this.#shown.lead();
   }
 
-  /** ROLE-2. */
   lines(asOfMs: number | null): string {
-    const leads = this.#isLeading && asOfMs === null;
-    const staleMs = leads ? this.staleMs : this.#since(asOfMs);
-    const stale = staleMs === null ? '' : `\r\nX-SVC-Stale-Ms: ${staleMs}`;
-    if (leads) return `leader${stale}`;
-    return `standby${stale}${this.leader === null ? '' : `\r\nX-SVC-Leader: ${this.leader.address}`}`;
-  }
-
-  #since(asOfMs: number | null): number | null {
-    return asOfMs === null ? null : Math.max(0, this.#clock.nowMs() - asOfMs);
+    return this.#shown.lines(asOfMs);
   }
 
   /** ROLE-1. */
   changeRefusal(): Refusal | null {
-    if (!this.#isLeading) {
+    if (!this.isLeading) {
       return { row: ERRORS.NOT_MATCHING_LEADER, details: { leader: this.leader?.address ?? null } };
     }
     return this.#memory.state() === 'leader' && this.staleMs === null ? null : LOG_STALLED;

@@ -1,6 +1,7 @@
 /** The options of a front thread, and the messages with it beside the records of its rings. */
 import type { BlockList } from 'node:net';
 import { record, u32 } from '../../shared/wire/layout.ts';
+import type { ShownRoleBuffers } from '../cluster/shownRole.ts';
 import type { AppDescriptor } from '../http/door.ts';
 import type { MetersImage } from '../http/metersImage.ts';
 import type { SharedCounts } from '../limits/sharedCounters.ts';
@@ -44,6 +45,8 @@ export type ReadsOptions = {
   readonly gate: SharedArrayBuffer;
   /** Null: nothing is counted. */
   readonly unlisted: SharedCounts | null;
+  /** Null without a cluster. */
+  readonly role: ShownRoleBuffers | null;
   readonly trustProxy: BlockList | null;
   readonly origins: readonly string[];
   readonly slowRequestMs: number;

@@ -177,7 +177,8 @@ export class Edge {
     this.#connectionLimits = makeConnectionLimits(config, clock);
     const shards = options.threads.shards.fronts;
     const keep = (image: FrontImage): void => this.#meters.keep(image);
-    this.#fronts = makeFronts({ config, stream: this.stream, stores, shards, counts, keep, log });
+    const { member } = options;
+    this.#fronts = makeFronts({ config, stream: this.stream, stores, shards, counts, keep, member, log });
     this.#dataFiles = new DataFiles(config.dataDir);
     this.#nonces = new NonceMemory(options.startedSec, aheadTimestamps(options.member, keys));
     this.#server = this.#makeServer();

@@ -60,6 +60,8 @@ type FrontDeps = {
   readonly shards: SharedReads['shards'];
   readonly counts: SharedCounts | null;
   readonly keep: SharedReads['keep'];
+  /** Null without a cluster. */
+  readonly member: MemberRole | null;
   readonly log: Logger;
 };
 
@@ -77,18 +79,16 @@ export function makeFronts(deps: FrontDeps): FrontThreads | null {
   });
 }
 
-/**
- * Null where the gateway thread answers all calls: in a cluster every answer says how old it is, and counters in Redis
- * are one connection.
- */
-function readsOf({ config, stores, shards, counts, keep }: FrontDeps): SharedReads | null {
-  if (config.cluster !== null || (config.rateLimits && counts === null)) return null;
+/** Null where the gateway thread answers all calls: counters in Redis are one connection. */
+function readsOf({ config, stores, shards, counts, keep, member }: FrontDeps): SharedReads | null {
+  if (config.rateLimits && counts === null) return null;
   const { control, progressMemory, views } = stores;
   return {
     options: {
       shards: control.shards,
       progress: progressMemory,
       unlisted: counts,
+      role: member?.buffers ?? null,
       trustProxy: config.trustProxy,
       origins: config.corsOrigins,
       slowRequestMs: config.slowRequestMs,

@@ -64,6 +64,7 @@ export const REPLICATION = record(
 );
 
 export class Replication {
+  readonly buffer: SharedArrayBuffer;
   readonly shards: number;
   readonly #words: Int32Array;
   /** Epoch, RENEWED and formats. */
@@ -75,6 +76,7 @@ export class Replication {
   }
 
   constructor(buffer: SharedArrayBuffer) {
+    this.buffer = buffer;
     this.shards = (buffer.byteLength - REPLICATION.BYTES) / 8 - OWN_CELLS - GATEWAY_STREAMS;
     assert(Number.isInteger(this.shards) && this.shards >= 1, 'replication: the buffer has a cell for each stream');
     this.#words = new Int32Array(buffer, 0, REPLICATION.WORDS);

@@ -4,6 +4,7 @@
  */
 import { Gateways } from '../../engine/shard/gateways.ts';
 import { Outlet } from '../../engine/shard/outlet.ts';
+import type { MemberRole } from '../../gateway/cluster/memberRole.ts';
 import type { FrontImage } from '../../gateway/front/threadOptions.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
 import { LIMIT_CLASSES } from '../../gateway/limits/classes.ts';
@@ -138,7 +139,12 @@ class ReadsShard {
 
 export async function startReads(
   scope: Scope,
-  options: { readonly seed: number; readonly threads: number; readonly isLimited?: boolean },
+  options: {
+    readonly seed: number;
+    readonly threads: number;
+    readonly isLimited?: boolean;
+    readonly role?: MemberRole;
+  },
 ): Promise<ReadsRig> {
   const shard = new ReadsShard(options.seed);
   scope.after(() => shard.link.stop());
@@ -153,6 +159,7 @@ export async function startReads(
       shards: 1,
       progress: shard.progressMemory,
       unlisted: counts,
+      role: options.role?.buffers ?? null,
       trustProxy: null,
       origins: [],
       slowRequestMs: 0,
@@ -167,6 +174,7 @@ export async function startReads(
   const { fronts, server, port, fail } = await startFronts(scope, options.threads, routes, undefined, {
     limiter,
     clock: systemClock,
+    ...(options.role === undefined ? {} : { role: options.role }),
     catchUp: () => shard.link.catchUp(),
     reads,
   });

@@ -65,7 +65,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     room: 'gateway/front',
-    own: 'access http limits process routes shardlink store trading views',
+    own: 'access cluster http limits process routes shardlink store trading views',
     shared: 'base crypto wire',
   },
   {

@@ -2,8 +2,11 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { type TestContext, test } from 'node:test';
+import { MemberRole } from '../../../../gateway/cluster/memberRole.ts';
 import { LIMIT_CLASSES } from '../../../../gateway/limits/classes.ts';
+import { systemClock } from '../../../../shared/base/clock.ts';
 import { AUTH_HEADER } from '../../../../shared/crypto/hmac.ts';
+import { Replication } from '../../../../shared/wire/replication.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { Random } from '../../../support/random.ts';
 import { READ_MARKETS, startReads } from '../../../support/readsRig.ts';
@@ -116,6 +119,39 @@ test('what is committed is in every answer, though its events are still in the s
   const book = JSON.parse((await client.get(path)).text) as { readonly sequence: number };
   assert.equal(book.sequence, rig.shard.views.markets.sequence(0));
   assert.equal(sumOf(await rig.answered()), answeredBefore + 1, 'it applies what has come before it answers');
+});
+
+test('a front of a member says of its role what the gateway thread says (RULES.md 18.4, 18.5)', async (t) => {
+  const memory = new Replication(Replication.create(1));
+  const role = new MemberRole(memory, systemClock);
+  const rig = await startReads(t, { seed: seedOr(17), threads: 2, role });
+  await allAnswering(t, rig);
+  const client = new Client(t, rig);
+  const path = `/v1/market-data/${READ_MARKETS[0]!.id}/bbo`;
+  const said = async (): Promise<object> => {
+    const before = sumOf(await rig.answered());
+    const [here, there] = [await client.get(path), await client.get(path, { [AUTH_HEADER.API_KEY]: 'nobody' })];
+    assert.equal(sumOf(await rig.answered()) - before, 1, 'one of the two was answered by its thread');
+    const { 'x-svc-stale-ms': staleHere, ...rest } = here.headers;
+    const { 'x-svc-stale-ms': staleThere, ...restThere } = there.headers;
+    assert.deepEqual(
+      comparable({ ...here, headers: rest }),
+      comparable({ ...there, headers: restThere }),
+      'the same but for the time between the two',
+    );
+    assert.ok(Number(staleThere ?? 0) >= Number(staleHere ?? 0), `${staleHere} ms, and then ${staleThere} ms`);
+    return { role: rest['x-svc-role'], leader: rest['x-svc-leader'], isStale: staleHere !== undefined };
+  };
+  assert.deepEqual(await said(), { role: 'standby', leader: undefined, isStale: false });
+  role.leader = { holder: 'b', address: 'http://192.0.2.2:8080', epoch: 4 };
+  role.asOfMs = Date.now() - 40;
+  assert.deepEqual(await said(), { role: 'standby', leader: 'http://192.0.2.2:8080', isStale: true });
+  memory.setState('leader');
+  memory.setRenewed(Date.now() + 60_000);
+  role.lead();
+  assert.deepEqual(await said(), { role: 'leader', leader: undefined, isStale: false });
+  memory.setRenewed(Date.now() - 60_000);
+  assert.deepEqual(await said(), { role: 'leader', leader: undefined, isStale: true });
 });
 
 test('markets that it does not know, credentials, bodies and other methods are passed on', async (t) => {
