@@ -1,23 +1,11 @@
 /**
  * Entry point of the projector thread. It may end at any moment: a batch is in read.db with its cursor or not at all.
- * In a new process it first follows exchanges that are thrown away, through the same functions: V8 compiles what is
- * hot, and the first real orders find it compiled.
- *
- * Invariant:
- *   PROJECTORMAIN-1  A rehearsal shares no memory and no file with what follows. One that fails is reported to the
- *                    gateway, and the projector itself starts cold.
  */
 import { existsSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
-import {
-  type ProjectorMessage,
-  type ProjectorOptions,
-  type ProjectorPort,
-  type ProjectorThreadOptions,
-  REHEARSED,
-} from '../../shared/wire/threads.ts';
+import type { ProjectorMessage, ProjectorOptions, ProjectorPort } from '../../shared/wire/threads.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { type Keyed, ShardKey } from '../journal/shardKey.ts';
 import type { CatalogSource } from './catalog.ts';
@@ -41,64 +29,39 @@ const LINGER_MS = 400;
 const LOOK_MS = 50;
 
 stepBack(NICE_FOLLOWER);
-const { rehearsals = [], ...options } = workerData as ProjectorThreadOptions;
-const onDifference: OnDifference = (difference) => post({ difference });
-if (rehearsals.length > 0) {
-  const failures: string[] = [];
-  for (const rehearsal of rehearsals) {
-    await rehearse(rehearsal).catch((error: unknown) => failures.push(String(error)));
-  }
-  post({ rehearsed: failures });
-}
+const options = workerData as ProjectorOptions & ProjectorPort;
+const { catalogPort } = options;
+// The loop below never ends a turn, so the port's events would never come.
+const catalog: CatalogSource = {
+  ask: (question) => catalogPort.postMessage(question),
+  receive: () => receiveMessageOnPort(catalogPort)?.message ?? null,
+};
+const onDifference: OnDifference = (difference) => {
+  parentPort?.postMessage({ difference } satisfies ProjectorMessage);
+};
 const keyed = await ShardKey.forAll(options);
 const openingState = isAnyTrimmed(keyed) ? await import('./openingState.ts') : null;
 if (options.makesAnew) setAside(options.readDbPath);
 try {
-  follow(new Projector(keyed, sourceOf(options), onDifference, openingState?.readOpeningState));
+  follow(new Projector(keyed, catalog, onDifference, openingState?.readOpeningState));
 } catch (error) {
   // The next run makes it anew. The queries go on with the damaged file until that run has opened its own.
   if (isDamaged(error)) setAside(options.readDbPath);
   throw error;
 }
 
-/** PROJECTORMAIN-1. Returns once the rehearsal is over and all of it is followed. */
-async function rehearse(rehearsal: ProjectorOptions & ProjectorPort): Promise<void> {
-  const projector = new Projector(await ShardKey.forAll(rehearsal), sourceOf(rehearsal));
-  try {
-    follow(projector, LOOK_MS, () => receiveMessageOnPort(parentPort!)?.message === REHEARSED);
-  } finally {
-    projector.close();
-    rehearsal.catalogPort.close();
-  }
-}
-
-/** @param isOver asked before each step; the one after which it is over goes up to the last record */
-function follow(projector: Projector, lingerMs = LINGER_MS, isOver = (): boolean => false): void {
+function follow(projector: Projector): never {
   const { progress } = projector;
   for (;;) {
     const bell = progress.commitBell();
-    const isLast = isOver();
-    projector.step(isLast || progress.isAwaited());
-    if (isLast) return;
+    projector.step(progress.isAwaited());
     if (projector.isDoubted) throw new Error('database disk image is malformed: a query has found it');
     if (projector.behind() === 0) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
-    for (let passedMs = 0; passedMs < lingerMs; passedMs += LOOK_MS) {
+    for (let passedMs = 0; passedMs < LINGER_MS; passedMs += LOOK_MS) {
       if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_RECORDS) break;
       progress.lingerUnlessAwaited(LOOK_MS);
     }
   }
-}
-
-/** The loop never ends a turn, so the port's events would never come. */
-function sourceOf({ catalogPort }: ProjectorPort): CatalogSource {
-  return {
-    ask: (question) => catalogPort.postMessage(question),
-    receive: () => receiveMessageOnPort(catalogPort)?.message ?? null,
-  };
-}
-
-function post(message: ProjectorMessage): void {
-  parentPort?.postMessage(message);
 }
 
 /** A journal that is trimmed later is one that read.db continues. */

@@ -3,12 +3,12 @@
  * when every shard has recovered.
  * Owner: the gateway thread.
  */
+import type { ShardOptions } from '../../shared/wire/threads.ts';
 import type { ShardReplicas } from '../cluster/member.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { ShardLink } from '../shardlink/link.ts';
 import { JournalFollowers } from './journalFollowers.ts';
-import type { Rehearsal } from './rehearsal.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { SpotThread } from './spotThread.ts';
 import type { Stores } from './stores.ts';
@@ -21,8 +21,8 @@ type EngineThreadsOptions = {
   /** Null without a cluster. */
   readonly replicas: ShardReplicas | null;
   readonly log: Logger;
-  /** The first threads of shards and projector rehearse with these exchanges; null: with none. */
-  readonly rehearsal: Pick<Rehearsal, 'shardsOf' | 'projectors'> | null;
+  /** ShardThreads has the same. */
+  readonly rehearsalsOf: ((options: ShardOptions) => ShardOptions[]) | undefined;
   readonly onReturned: (shard: number) => Promise<void>;
   readonly onLost: (shard: number, isDown: boolean) => void;
   readonly onFatal: (error: Error) => void;
@@ -35,7 +35,7 @@ export class EngineThreads {
   readonly #followers: JournalFollowers;
 
   constructor(options: EngineThreadsOptions) {
-    const { config, stores, link, replicas, log, rehearsal, onReturned, onLost, onFatal } = options;
+    const { config, stores, link, replicas, log, rehearsalsOf, onReturned, onLost, onFatal } = options;
     const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters, spotMemory } = stores;
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
@@ -60,7 +60,7 @@ export class EngineThreads {
         postOnlyMs: config.postOnlyMs,
         maxOrdersEver: config.maxOrdersEver,
       },
-      rehearsalsOf: rehearsal?.shardsOf,
+      rehearsalsOf,
       replicas,
       journalPaths,
       journalHeads,
@@ -77,7 +77,6 @@ export class EngineThreads {
       journalKey,
       readDbPath,
       catalogFeed: stores.catalogFeed,
-      projectorRehearsals: rehearsal?.projectors(),
       directory,
       progress,
       everyRecords: config.snapshotEvery,
@@ -93,17 +92,6 @@ export class EngineThreads {
   /** Resolves when every shard is READY. */
   ready(): Promise<void> {
     return this.shards.ready();
-  }
-
-  /** The first threads go on to what they serve next: another exchange of the rehearsal, or this one. */
-  endRehearsal(): void {
-    this.shards.endRehearsal();
-    this.#followers.endRehearsal();
-  }
-
-  /** Resolves when no thread has files of the rehearsal open. */
-  async haveLeftRehearsal(): Promise<void> {
-    await Promise.all([this.shards.ready(), this.#followers.rehearsed]);
   }
 
   /** Resolves when the shards have carried out and journaled every command they were given. */

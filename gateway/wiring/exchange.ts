@@ -149,7 +149,7 @@ export class Exchange {
       link: this.trading.link,
       replicas: member?.replicas ?? null,
       log,
-      rehearsal,
+      rehearsalsOf: rehearsal?.shardsOf,
       onReturned: (shard) => this.trading.shardReturned(shard),
       onLost: (shard, isDown) => feed.publish(isDown ? 'shard_down' : 'shard_lost', { shard }),
       onFatal,
@@ -288,9 +288,10 @@ export class Exchange {
 
   async #recover(rehearsal: Rehearsal | null): Promise<void> {
     this.port = await this.#edge.listen();
-    await rehearsal?.run(() => this.#threads.endRehearsal());
-    this.#rehearsalEnd = rehearsal?.end(this.#threads.haveLeftRehearsal());
-    await this.#threads.ready();
+    await rehearsal?.run(() => this.#threads.shards.endRehearsal());
+    const recovered = this.#threads.ready();
+    this.#rehearsalEnd = rehearsal?.end(recovered);
+    await recovered;
     await this.#settlement?.connected;
     if (this.#member === null) await this.#serve();
     else await this.#follow(this.#member);

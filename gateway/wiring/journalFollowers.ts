@@ -8,14 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 import { Progress } from '../../shared/wire/progress.ts';
 import { mayBeDue } from '../../shared/wire/snapshotsDue.ts';
-import {
-  type ProjectorMessage,
-  type ProjectorOptions,
-  type ProjectorPort,
-  type ProjectorThreadOptions,
-  REHEARSED,
-  type SnapshotAlarm,
-  type SnapshotOptions,
+import type {
+  ProjectorMessage,
+  ProjectorOptions,
+  ProjectorPort,
+  SnapshotAlarm,
+  SnapshotOptions,
 } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
@@ -23,12 +21,7 @@ import type { CatalogFeed } from './catalogFeed.ts';
 import { ProjectorFailures } from './projectorFailures.ts';
 
 type JournalFollowersOptions = ProjectorOptions &
-  SnapshotOptions & {
-    readonly catalogFeed: Pick<CatalogFeed, 'connect'>;
-    /** The first thread of the projector rehearses with these exchanges. */
-    readonly projectorRehearsals?: readonly (ProjectorOptions & ProjectorPort)[] | undefined;
-    readonly log: Logger;
-  };
+  SnapshotOptions & { readonly catalogFeed: Pick<CatalogFeed, 'connect'>; readonly log: Logger };
 
 /** Last snapshots shorten the next start, but the other steps of a stop need time too. */
 const LAST_SNAPSHOT_MS = 4000;
@@ -51,40 +44,22 @@ export class JournalFollowers {
   /** Null until a snapshot may be due: a thread costs every start a tenth of a second of processor time. */
   #snapshots: SupervisedThread | null = null;
   readonly #alarm = new Int32Array(new SharedArrayBuffer(4));
-  readonly #rehearsed = Promise.withResolvers<void>();
-  /** Only for the first thread: a later one follows at once. */
-  #rehearsals: JournalFollowersOptions['projectorRehearsals'];
 
-  constructor({ log, readDbPath, catalogFeed, projectorRehearsals, ...snapshots }: JournalFollowersOptions) {
+  constructor({ log, readDbPath, catalogFeed, ...snapshots }: JournalFollowersOptions) {
     const { journalPaths, journalKey, progress } = snapshots;
     this.#log = log;
     this.#progress = new Progress(progress);
     this.#failures = new ProjectorFailures(this.#progress);
-    this.#rehearsals = projectorRehearsals;
-    if (projectorRehearsals === undefined) this.#rehearsed.resolve();
     this.#projector = this.#supervise(PROJECTOR, () => {
       const catalogPort = catalogFeed.connect();
-      const rehearsals = this.#rehearsals ?? [];
-      this.#rehearsals = undefined;
       const makesAnew = this.#failures.callForAnew();
       if (makesAnew) this.#log.error('read.db contradicts the journals: it is set aside and made again');
-      const options = { journalPaths, journalKey, readDbPath, progress, catalogPort, makesAnew, rehearsals };
-      const workerData = options satisfies ProjectorThreadOptions;
-      const transferList = [catalogPort, ...rehearsals.map((rehearsal) => rehearsal.catalogPort)];
-      return { entry: '../../engine/projector/main.ts', options: { workerData, transferList } };
+      const options = { journalPaths, journalKey, readDbPath, progress, catalogPort, makesAnew };
+      const workerData = options satisfies ProjectorOptions & ProjectorPort;
+      return { entry: '../../engine/projector/main.ts', options: { workerData, transferList: [catalogPort] } };
     });
     this.#snapshotOptions = snapshots;
     this.#look = setInterval(() => this.#startSnapshots(false), LOOK_EVERY_MS).unref();
-  }
-
-  /** Resolves when the projector has left the files of its rehearsals. */
-  get rehearsed(): Promise<void> {
-    return this.#rehearsed.promise;
-  }
-
-  /** The projector goes on to its next rehearsal, and from the last one to the journals themselves. */
-  endRehearsal(): void {
-    this.#projector.post(REHEARSED);
   }
 
   /**
@@ -113,15 +88,7 @@ export class JournalFollowers {
   }
 
   /** Of the two threads only the projector sends anything. */
-  #received(message: ProjectorMessage): void {
-    if ('rehearsed' in message) {
-      this.#rehearsed.resolve();
-      for (const err of message.rehearsed) {
-        this.#log.warn({ err }, 'a rehearsal of the projector has failed: it starts cold');
-      }
-      return;
-    }
-    const { difference } = message;
+  #differs({ difference }: ProjectorMessage): void {
     this.positionDifferences++;
     if (this.positionDifferences > MOST_LOGGED) return;
     const found = 'the read model had another quantity than the engine: a position was corrected, report this as a bug';
@@ -134,14 +101,11 @@ export class JournalFollowers {
       launch: () => {
         const { entry, options } = prepare();
         const worker = new Worker(new URL(entry, import.meta.url), { ...options, name });
-        return worker.on('message', (message: ProjectorMessage) => this.#received(message));
+        return worker.on('message', (message: ProjectorMessage) => this.#differs(message));
       },
       onEnd: (error) => {
         if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);
-        if (name === PROJECTOR) {
-          this.#failures.note(error);
-          this.#rehearsed.resolve();
-        }
+        if (name === PROJECTOR) this.#failures.note(error);
         return true;
       },
     });

@@ -15,8 +15,6 @@
  *
  *   gateway thread   sockets ─► Edge ─► Trading ─rings─►  shard thread   engine, journal, verifier
  *                    (rehearsalStage.ts sends to it)       (engine/shard/main.ts serves it before the shard itself)
- *                                                             └─ journal ─►  projector thread   read.db
- *                                                                            (engine/projector/main.ts, likewise)
  *
  * Owner: the gateway thread.
  *
@@ -30,10 +28,9 @@
 import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ProjectorOptions, ProjectorPort, ShardOptions } from '../../shared/wire/threads.ts';
+import type { ShardOptions } from '../../shared/wire/threads.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
-import { compileAfter, EARLY_CALLS, USUAL_CALLS } from './rehearsal/tierUp.ts';
 import { RehearsalAct } from './rehearsalAct.ts';
 
 /** Inside the data directory: the same disk, and the same right to write. */
@@ -42,10 +39,10 @@ const DIRECTORY = 'rehearsal';
 const ROOM_BYTES = 128 << 20;
 const PRELUDE_TURNS = 2;
 /**
- * In the last act whatever is called once for an order of any kind is called so often that V8 compiles it
- * (rehearsal/tierUp.ts), and once more where the first result did not last.
+ * In the last act a function that is called once for an order is called far more often than the 3,000 times after which
+ * V8 compiles it, and 3,000 times more where the first result did not last.
  */
-const TURNS = [2, 20];
+const TURNS = [2, 60];
 /** Shards that have not come by then, on a busy machine or because they fail, are not waited for. */
 const MOST_MS = 5000;
 const FAILED = 'the rehearsal has failed: the first orders will be slower';
@@ -91,15 +88,9 @@ export class Rehearsal {
   /** The shards that the thread of the real one serves first. */
   readonly shardsOf = (real: ShardOptions): ShardOptions[] => this.#acts.map((act) => act.shardOf(real));
 
-  /** The exchanges that the projector follows first. To be called once. */
-  projectors(): (ProjectorOptions & ProjectorPort)[] {
-    return this.#acts.map((act) => act.projector());
-  }
-
   /** To be called before the exchange is made. REHEARSAL-2 holds from now on. */
   async begin(): Promise<void> {
     this.#startMs = performance.now();
-    compileAfter(EARLY_CALLS);
     try {
       const thread = this.#prelude.startThread();
       const lost = new Promise<never>((_, reject) => thread.once('error', reject));
@@ -112,16 +103,15 @@ export class Rehearsal {
     }
   }
 
-  /** Resolves when the threads may go on: REHEARSAL-2. */
-  async run(endThreads: () => void): Promise<void> {
-    for (const act of this.#acts) await this.#perform(act, endThreads);
-    compileAfter(USUAL_CALLS);
+  /** Resolves when the shards' threads may go on: REHEARSAL-2. */
+  async run(endShards: () => void): Promise<void> {
+    for (const act of this.#acts) await this.#perform(act, endShards);
     const ms = Math.round(performance.now() - this.#startMs);
     this.#log.debug({ orders: this.#orders, ms }, 'rehearsed');
   }
 
   /** @param lost rejects when its shard has ended */
-  async #perform(act: RehearsalAct, endThreads: () => void, lost?: Promise<never>): Promise<void> {
+  async #perform(act: RehearsalAct, endShards: () => void, lost?: Promise<never>): Promise<void> {
     const wasLate = this.#isLate;
     try {
       if (!wasLate) await this.#play(act, lost);
@@ -129,8 +119,8 @@ export class Rehearsal {
     } catch (error) {
       this.#log.warn({ err: error }, FAILED);
     }
-    endThreads();
-    act.wakeThreads();
+    endShards();
+    act.wakeShards();
     await this.#leave(act);
   }
 
@@ -153,10 +143,10 @@ export class Rehearsal {
     }
   }
 
-  /** Closes what is left of it, while the exchange recovers, and removes its files when their threads have left it. */
-  async end(haveThreadsLeft: Promise<void>): Promise<void> {
+  /** Closes what is left of it, while the shards recover, and removes its files when their threads have left it. */
+  async end(haveShardsLeft: Promise<void>): Promise<void> {
     try {
-      await Promise.all([haveThreadsLeft, this.#preludeEnd]);
+      await Promise.all([haveShardsLeft, this.#preludeEnd]);
       for (const act of [this.#prelude, ...this.#acts]) await act.close();
       rmSync(this.#directory, { recursive: true, force: true });
     } catch (error) {

@@ -8,7 +8,7 @@ import { systemClock } from '../../shared/base/clock.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createBalances } from '../../shared/wire/balances.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
-import type { ProjectorOptions, ProjectorPort, ShardOptions } from '../../shared/wire/threads.ts';
+import type { ShardOptions } from '../../shared/wire/threads.ts';
 import { type Config, parseConfig } from '../process/config.ts';
 import { createLogger } from '../process/log.ts';
 import { type Lane, Stage } from './rehearsalStage.ts';
@@ -79,23 +79,15 @@ export class RehearsalAct {
     };
   }
 
-  /** The journals of this exchange and its own read.db, for the thread of the real projector. */
-  projector(): ProjectorOptions & ProjectorPort {
-    const { catalogFeed, control, journalPaths, progressMemory: progress, readDbPath } = this.#stores;
-    const { journalKey } = control;
-    return { journalPaths, journalKey, readDbPath, progress, catalogPort: catalogFeed.connect(), makesAnew: false };
-  }
-
   /** Trades for so many turns, once the shards have come. @returns the number of orders. */
   play(): Promise<number> {
     this.#stage = new Stage(this.#config, this.#stores);
     return this.#stage.play(this.#lanes, this.#turns);
   }
 
-  /** A thread that sleeps reads no message. */
-  wakeThreads(): void {
+  /** A shard that sleeps reads no message. */
+  wakeShards(): void {
     this.#stage?.wakeShards();
-    this.#stores.progress.ringProjector();
   }
 
   /** Closes what the gateway's thread has of it. */

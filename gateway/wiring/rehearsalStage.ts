@@ -122,14 +122,12 @@ export class Stage {
     const domain = { name: DOMAIN_NAME, version: DOMAIN_VERSION, chainId, verifyingContract };
     const hasher = hasherFor(domain, await createKeccak());
     const maker = await this.#trader(MAKER_KEY, hasher);
-    const taker = await this.#trader(TAKER_KEY, hasher);
-    const flow = new Flow(maker, taker, markets);
+    const flow = new Flow(maker, await this.#trader(TAKER_KEY, hasher), markets);
     const baseUrl = `http://127.0.0.1:${port}`;
     this.#connections = await Promise.all(Array.from({ length: CONNECTIONS }, () => Connection.open(baseUrl)));
     const upgrade = (): Buffer => upgradeRequest(maker.requests.headers('GET', STREAM_PATH, ''));
     this.#sockets = await Promise.all(Array.from({ length: SOCKETS }, () => RecordSocket.open(baseUrl, upgrade())));
-    const { token } = this.#stores.control.adminToken;
-    const tour = { baseUrl, token, trader: maker, taker, market: markets[0] };
+    const tour = { baseUrl, token: this.#stores.control.adminToken.token, trader: maker, market: markets[0] };
     const untilMs = performance.now() + MOST_TRADING_MS;
     let placed = 0;
     for (let turn = 0; turn < turns * lanes.length && performance.now() < untilMs; turn++) {

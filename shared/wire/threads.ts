@@ -133,21 +133,8 @@ export type ProjectorPort = {
   readonly makesAnew: boolean;
 };
 
-/** A new thread of the projector. */
-export type ProjectorThreadOptions = ProjectorOptions &
-  ProjectorPort & {
-    /**
-     * Exchanges that are thrown away, whose journals it follows first, as ShardThreadOptions has them. Each ends with
-     * the message REHEARSED. Absent: there is none.
-     */
-    readonly rehearsals?: readonly (ProjectorOptions & ProjectorPort)[];
-  };
-
-export type ProjectorMessage =
-  /** The read model had another quantity of tokens than the engine. */
-  | { readonly difference: Readonly<Record<string, string | number>> }
-  /** It has left the files of its rehearsals: the reasons of those that have failed. */
-  | { readonly rehearsed: readonly string[] };
+/** The projector sends one where the read model had another quantity of tokens than the engine. */
+export type ProjectorMessage = { readonly difference: Readonly<Record<string, string | number>> };
 
 export type SettlementOptions = {
   readonly journalPaths: readonly string[];
