@@ -13,6 +13,8 @@ import { makeMarket, makeTrader, type Trader } from './traders.ts';
 
 export const CONNECTIONS = 4;
 export const ORDERS_PATH = '/v1/orders';
+/** Of what a server has said before a request to it failed. */
+const LAST_LINES = 5;
 
 type Market = Awaited<ReturnType<typeof makeMarket>>;
 export type Sent = { method: string; path: string; headers: Record<string, string | string[]>; body: string };
@@ -52,7 +54,10 @@ export class Side {
     const length = body === '' ? {} : { 'content-length': String(Buffer.byteLength(body)) };
     const sent = request(this.server.baseUrl + path, { agent, method, headers: { ...length, ...headers } });
     sent.end(body);
-    const [answer]: IncomingMessage[] = await once(sent, 'response');
+    const [answer]: IncomingMessage[] = await once(sent, 'response').catch((cause: Error) => {
+      const said = this.server.stderr.slice(-LAST_LINES).join('\n');
+      throw new Error(`${method} ${path} ${JSON.stringify(headers)} ${body}: ${cause.message}\n${said}`, { cause });
+    });
     let text = '';
     for await (const part of answer!.setEncoding('utf8')) text += part;
     return { status: answer!.statusCode!, head: answer!.headers, body: text };
