@@ -14,15 +14,17 @@
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { LEASE_MS, type Replication } from '../../shared/wire/replication.ts';
+import { MOST_ADDRESS_BYTES } from '../process/cluster.ts';
 
 const VERSION = 0;
 const IS_LEADING = 1;
 const ADDRESS_BYTES = 2;
 const ADDRESS = 3;
-/** Several times as many as the origin of a host with a name takes. */
-const ADDRESS_WORDS = 253;
+const ADDRESS_WORDS = MOST_ADDRESS_BYTES / 4;
 const AS_OF_BYTE = (ADDRESS + ADDRESS_WORDS) * 4;
 const NOT_KNOWN = -1n;
+
+assert(AS_OF_BYTE % 8 === 0, 'cluster: a cell of 64 bits is where such cells may be');
 
 /** The memory of a member, for another of its threads. */
 export type ShownRoleBuffers = { readonly role: SharedArrayBuffer; readonly replication: SharedArrayBuffer };
@@ -77,7 +79,7 @@ export class ShownRole {
 
   set leaderAddress(address: string | null) {
     const bytes = new TextEncoder().encode(address ?? '');
-    assert(bytes.length <= ADDRESS_WORDS * 4, 'cluster: the address of a member is an origin');
+    assert(bytes.length <= MOST_ADDRESS_BYTES, 'cluster: the settings of a member bound its address');
     const padded = new Int32Array(Math.ceil(bytes.length / 4));
     new Uint8Array(padded.buffer).set(bytes);
     Atomics.add(this.#words, VERSION, 1);

@@ -33,6 +33,8 @@ type Surroundings = Readonly<{
   demo: boolean;
 }>;
 
+/** Several times as many as the origin of a host with a name takes: every member keeps room for it. */
+export const MOST_ADDRESS_BYTES = 1012;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 
 /** @returns null without a replicated log; the reason why the settings are refused, as a text. */
@@ -55,6 +57,7 @@ export function readCluster(read: Reader, surroundings: Surroundings): ClusterCo
   if (surroundings.demo) return 'JOURNAL=postgres: there is no demo with DEMO=on, whose keys are on one machine';
   const address = memberUrl ?? ownAddress(surroundings);
   if (address === null) return 'JOURNAL=postgres: MEMBER_URL must be set, to the origin of this member';
+  if (Buffer.byteLength(address) > MOST_ADDRESS_BYTES) return `MEMBER_URL: is longer than ${MOST_ADDRESS_BYTES} bytes`;
   return Object.freeze({ url, name, member, address, allowsUnreplicated });
 }
 

@@ -5,6 +5,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { MemberRole } from '../../../../gateway/cluster/memberRole.ts';
 import { ShownRole } from '../../../../gateway/cluster/shownRole.ts';
+import { MOST_ADDRESS_BYTES } from '../../../../gateway/process/cluster.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { STRIPPED_BEFORE } from '../../../../shared/base/stripTypes.ts';
 import { LEASE_MS, Replication } from '../../../../shared/wire/replication.ts';
@@ -12,7 +13,8 @@ import { ManualClock } from '../../../support/manualClock.ts';
 import type { RoleThreadOptions } from '../../../support/roleThread.ts';
 
 const START_MS = 1_790_000_000_000;
-const ADDRESSES = ['http://192.0.2.1:8080', `https://${'long-'.repeat(40)}name.example:18443`, 'http://[2001:db8::1]'];
+const LONGEST = `https://${'l'.repeat(MOST_ADDRESS_BYTES - 'https://'.length)}`;
+const ADDRESSES = ['http://192.0.2.1:8080', LONGEST, 'http://[2001:db8::1]'];
 const WRITES = 20_000;
 
 function rig() {

@@ -69,6 +69,7 @@ describe('cluster settings (RULES.md 18.1)', () => {
       [{ DEMO: 'on' }, /^JOURNAL=postgres: there is no demo/],
       [{ PORT: '0' }, /^JOURNAL=postgres: MEMBER_URL must be set/],
       [{ MEMBER_URL: 'a.example' }, /^MEMBER_URL: expected an origin/],
+      [{ MEMBER_URL: `http://${'a'.repeat(1006)}` }, /^MEMBER_URL: is longer than 1012 bytes/],
       [{ JOURNAL_UNREPLICATED: 'yes' }, /^JOURNAL_UNREPLICATED: expected one of on, off$/],
     ];
     for (const [changed, expected] of refusals) assert.match(refusal(changed), expected);
