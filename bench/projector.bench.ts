@@ -25,6 +25,8 @@ const MANY_ORDERS = 200_000;
 const SEED = 7;
 /** Orders that are open at a time, if they are cancelled again. */
 const OPEN = 5000;
+/** Of a row of the journal: about as many commands share a commit of a busy shard. A row is followed as a whole. */
+const ROW_RECORDS = 24;
 const T0 = Date.UTC(2026, 0, 1);
 const PLACED = 'placed, one account';
 const FILLED = 'filled, 300 accounts in 100 markets';
@@ -107,30 +109,30 @@ function write(journalPath: string, { accounts, orders, end }: Flow): number {
   const random = seededRandom(SEED);
   const free: number[] = [];
   const open: { slot: number; account: number }[] = [];
-  script.record(T0, (events) => events.market(0, marketId(0)));
+  add(script, T0, (events) => events.market(0, marketId(0)));
   const lots = 10_000;
   for (let order = 0; order < orders; order++) {
     const timeMs = T0 + Math.floor(order / 5);
     const placed = { slot: free.pop() ?? open.length, account: 1 + Math.floor(random() * accounts) };
     const hash = new Uint8Array(createHash('sha256').update(String(order)).digest());
     const outcome = order % 2 === 0 ? OUTCOME.YES : OUTCOME.NO;
-    script.record(timeMs, (events) => events.place({ ...placed, market: 0, limitTicks: 40, lots, outcome, hash }));
+    add(script, timeMs, (events) => events.place({ ...placed, market: 0, limitTicks: 40, lots, outcome, hash }));
     open.push(placed);
     if (end !== 'cancelled' || open.length <= OPEN) continue;
     const [gone] = open.splice(Math.floor(random() * open.length), 1);
-    script.record(timeMs, (events) => events.closed(gone!.slot, CLOSE_REASON.USER));
+    add(script, timeMs, (events) => events.closed(gone!.slot, CLOSE_REASON.USER));
     free.push(gone!.slot);
   }
-  const last = script.journal.lastSequence;
-  script.journal.close();
-  return last;
+  return ended(script);
 }
 
 /** Every second order fills the one before it. @returns the last record. */
 function writeTrades(journalPath: string, { accounts, markets, orders }: Flow): number {
   const script = new JournalScript(journalPath);
   const random = seededRandom(SEED);
-  for (let market = 0; market < markets; market++) script.add(T0, (events) => events.market(market, marketId(market)));
+  for (let market = 0; market < markets; market++) {
+    add(script, T0, (events) => events.market(market, marketId(market)));
+  }
   const lots = 10_000;
   for (let trade = 0; trade < orders / 2; trade++) {
     const timeMs = T0 + Math.floor(trade / 2);
@@ -144,18 +146,27 @@ function writeTrades(journalPath: string, { accounts, markets, orders }: Flow): 
       );
     const resting = { ...order, slot: 0, account: maker, side: SIDE.BUY, hash: hash('buy') };
     const incoming = { ...order, slot: 1, account: taker, side: SIDE.SELL, hash: hash('sell') };
-    script.add(timeMs, (events) => events.place(resting));
-    script.add(timeMs, (events) => {
+    add(script, timeMs, (events) => events.place(resting));
+    add(script, timeMs, (events) => {
       events.order(incoming);
       events.fill({ maker: 0, taker: 1, yesTicks: order.limitTicks, lots, makerFee: 5000, takerFee: 2000 });
       events.filled(0);
       events.filled(1);
     });
-    if (trade % 1000 === 0) script.journal.commit();
   }
-  script.journal.commit();
-  const last = script.journal.lastSequence;
-  script.journal.close();
+  return ended(script);
+}
+
+function add(script: JournalScript, timeMs: number, write: (script: JournalScript) => void): void {
+  const sequence = script.add(timeMs, write);
+  if (sequence % ROW_RECORDS === 0) script.journal.commit();
+}
+
+/** @returns the last record. */
+function ended({ journal }: JournalScript): number {
+  journal.commit();
+  const last = journal.lastSequence;
+  journal.close();
   return last;
 }
 
@@ -180,7 +191,7 @@ function follow(
   const { progress } = projector;
   let middle: Measured | null = null;
   for (let committed = 0; committed < last; ) {
-    committed = Math.min(last, committed + records);
+    committed = Math.min(last, Math.ceil((committed + records) / ROW_RECORDS) * ROW_RECORDS);
     progress.setCommitted(0, committed);
     // The frames that the gateway would have published by the next transaction.
     progress.setLogged(0, arePublished ? committed : Math.max(0, committed - records));
