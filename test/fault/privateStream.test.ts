@@ -17,7 +17,7 @@ import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
-import { type Json, startServer } from '../support/server.ts';
+import { type Json, type Scope, startServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
 
@@ -35,16 +35,18 @@ const canLimit = spawnSync('prlimit', ['--version']).status === 0;
 
 const server = await startServer(fileScope, ENVIRONMENT);
 const random = seededRandom(SEED);
-const scope = fileScope;
 let named = 0;
 
 /** An account, and all frames of its stream, over all its connections. */
 class Listener {
   trader: Trader;
   readonly frames: Json[] = [];
+  readonly #scope: Scope;
   #client: StreamClient | null = null;
 
-  constructor(trader: Trader) {
+  /** @param scope its connections end with it */
+  constructor(scope: Scope, trader: Trader) {
+    this.#scope = scope;
     this.trader = trader;
   }
 
@@ -54,7 +56,7 @@ class Listener {
 
   async connect(): Promise<void> {
     this.trader = this.trader.reconnected();
-    this.#client = await StreamClient.open(scope, server.baseUrl, this.#headers());
+    this.#client = await StreamClient.open(this.#scope, server.baseUrl, this.#headers());
     await this.#client.subscribe({ user: true, user_since: this.last });
   }
 
@@ -69,7 +71,7 @@ class Listener {
 
   /** Everything again, by a client that has nothing. */
   async again(): Promise<Json[]> {
-    const client = await StreamClient.open(scope, server.baseUrl, this.#headers());
+    const client = await StreamClient.open(this.#scope, server.baseUrl, this.#headers());
     await client.subscribe({ user: true, user_since: 0 });
     await client.until(({ user_sequence }) => user_sequence >= this.last);
     return client.frames.filter(({ user_sequence }) => user_sequence !== undefined);
@@ -207,11 +209,11 @@ function endOfWal(path: string): number | null {
   return end;
 }
 
-test(`a private stream is whole over ${CYCLES} kills and lost shards (SEED=${SEED})`, async () => {
+test(`a private stream is whole over ${CYCLES} kills and lost shards (SEED=${SEED})`, async (t) => {
   const markets = await marketPerShard(server, 2);
   const listeners = [
-    new Listener(await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
-    new Listener(await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
+    new Listener(t, await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
+    new Listener(t, await makeTrader(server, { scopes: [...SCOPES], depositMicro: 10_000_000_000 })),
   ];
   for (const { trader } of listeners) {
     await trader.client.setOrderGroup(GROUP, { window_seconds: 60, max_token_quantity_atomic: '900000000000' });
