@@ -1,14 +1,14 @@
 /**
  * `npm test`: every *.test.ts but those that take long (support/longFiles.ts), many of them together in a process
  * (support/together.ts); `npm run test:long` is this program with `--long`, and has the others. Ends with 1 if one
- * failed. With `--repeat-failed` a file that fails is repeated alone, and counts only if it fails again. With `--times`
- * it says at the end which files have used how much of the processor.
+ * failed. `npm test -- api/orders unit/tidy` runs only the files whose paths have one of these parts, in the processes
+ * that they share in the suite. With `--repeat-failed` a file that fails is repeated alone, and counts only if it fails
+ * again. With `--times` it says at the end which files have used how much of the processor.
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { keepTemporaryFilesInMemory } from './support/memoryDisk.ts';
 import { passes } from './support/testRun.ts';
-import { longSuiteFiles, suiteFiles } from './support/together.ts';
 
 /** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
 const CONCURRENCY = 6;
@@ -25,5 +25,13 @@ const repeatsFailed = process.argv.includes('--repeat-failed');
 const countsTime = process.argv.includes('--times');
 const isLong = process.argv.includes('--long');
 if (!isLong) keepTemporaryFilesInMemory();
+// The entries of the groups read it too, in their processes.
+const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
+process.env['TEST_NAMES'] = names.join(' ');
+const { longSuiteFiles, suiteFiles } = await import('./support/together.ts');
 const files = isLong ? longSuiteFiles() : suiteFiles();
+if (files.length === 0) {
+  console.error(`no file of ${isLong ? 'npm run test:long' : 'npm test'} has ${names.join(' or ')} in its path`);
+  process.exit(1);
+}
 process.exit((await passes(files, { concurrency: CONCURRENCY, repeatsFailed, countsTime })) ? 0 : 1);

@@ -7,7 +7,8 @@
  * share a server too. They run one after the other, so a file may stop that server, and the next one finds it running;
  * none may expect it to be empty. Other files with servers run one after the other as well: what they start in their
  * `fileScope` (fileScope.ts) ends with them, and they share what this process has compiled, the document that answers
- * are checked against above all. The tests of the pages share a server and one browser.
+ * are checked against above all. The tests of the pages share a server and one browser. A process each is enough for
+ * the tests of clusters that only the soak runs, and for the small tests of code, documents and tools.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -22,6 +23,11 @@ import { endFile, isCounting } from './processorTime.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const API_GROUPS = 2;
 const OWN_GROUPS = 4;
+/** The reason that a test has for being skipped in the suite: a process of its own would do nothing else. */
+const ONLY_IN_SOAK = /'only with SOAK=on: /;
+/** Parts of paths with a space between them: only files that have one of them run. */
+const NAMES_SETTING = 'TEST_NAMES';
+const NAMES = (process.env[NAMES_SETTING] ?? '').split(' ');
 const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
 /** Bitflips and system calls take too long to hold up others. */
 const ALONE = new Set(['test/fault/bitflips.test.ts', 'test/fault/syscalls.test.ts']);
@@ -35,18 +41,24 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   browser: filesIn('test/browser/*.test.ts').filter((file) => !isLong(file)),
   longBrowser: filesIn('test/browser/*.test.ts').filter(isLong),
   shared: filesIn('test/unit/{bench,book,shared}/**/*.test.ts'),
+  small: filesIn('test/unit/*.test.ts', 'test/{contracts,unit/{docs,guides,tidy}}/*.test.ts'),
+  soakOnly: filesIn('test/cluster/*.test.ts').filter((file) => !isLong(file) && ONLY_IN_SOAK.test(sourceOf(file))),
 };
 
 function filesIn(...patterns: string[]): string[] {
-  return globSync(patterns, { cwd: ROOT }).sort();
+  const files = globSync(patterns, { cwd: ROOT }).sort();
+  return files.filter((file) => NAMES.some((name) => file.includes(name)));
+}
+
+function sourceOf(file: string): string {
+  return readFileSync(join(ROOT, file), 'utf8');
 }
 
 /** The files of tests with a server: those that share it, or the others. */
 function serverFiles(isShared: boolean): string[] {
   const files = isOnChain ? filesOnChain() : filesIn('test/{api,fault,fuzz,hostile}/*.test.ts');
   return files.filter(
-    (file) =>
-      !ALONE.has(file) && !isLong(file) && USES_SHARED_SERVER.test(readFileSync(join(ROOT, file), 'utf8')) === isShared,
+    (file) => !ALONE.has(file) && !isLong(file) && USES_SHARED_SERVER.test(sourceOf(file)) === isShared,
   );
 }
 
