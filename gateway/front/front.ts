@@ -14,16 +14,14 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { ERRORS } from '../../shared/base/errors.ts';
-import { Call, type Upgrade } from '../http/call.ts';
+import type { Upgrade } from '../http/call.ts';
 import { type AppDescriptor, Door } from '../http/door.ts';
 import { RequestHeaders } from '../http/headers.ts';
-import { HttpTransport } from '../http/httpTransport.ts';
-import { requestIds } from '../http/requestIds.ts';
-import { refuse } from '../http/respond.ts';
 import { SilentConnections } from '../http/silentConnections.ts';
 import { peerSubject } from '../limits/clientAddress.ts';
+import { BusyRefusals } from './busy.ts';
 import { FrontCall, type HeldHead } from './frontCall.ts';
+import type { FrontRole } from './frontRole.ts';
 import { FrontSocket, type SocketData } from './frontSocket.ts';
 import { HeldResponse } from './heldResponse.ts';
 import { Incoming } from './incoming.ts';
@@ -66,13 +64,19 @@ export class Front {
   /** Sockets that were sent frames in this turn. */
   readonly #sentTo: FrontSocket[] = [];
   readonly #turn: Turn;
-  readonly #nextRequestId = requestIds();
   readonly #held = new HeldResponse();
+  readonly #role: FrontRole | null;
   readonly #reads: FrontReads | null;
+  readonly #busy: BusyRefusals;
   readonly #preparing: Preparing;
 
-  /** @param reads what is answered here; null: nothing is */
-  constructor(options: FrontOptions, reads: FrontReads | null) {
+  /**
+   * @param role null without a cluster
+   * @param reads what is answered here; null: nothing is
+   */
+  constructor(options: FrontOptions, role: FrontRole | null, reads: FrontReads | null) {
+    this.#role = role;
+    this.#busy = new BusyRefusals(role);
     this.#reads = reads;
     const { tls, socketPath, socketLimits, longestMessageBytes } = options;
     this.#out = new Outgoing(options.fromFront, () => this.#resume());
@@ -183,9 +187,10 @@ export class Front {
     const query = request.getQuery() ?? null;
     const peer = new Uint8Array(response.getRemoteAddress());
     if (this.#silent.size > 0) this.#silent.spoke(peer.length === 0 ? '' : peerSubject(peer));
+    this.#role?.note();
     if (upgrade === null && this.#reads?.tryAnswer(response, request, method, path, query, peer)) return;
     if (this.#out.waitingBytes > MOST_WAITING_BYTES) {
-      this.#refuseBusy(response, method, path);
+      this.#busy.refuse(response, method, path);
       return;
     }
     const slot = this.#freeSlots.pop() ?? this.#inSlot.push(null) - 1;
@@ -235,21 +240,6 @@ export class Front {
   #resume(): void {
     for (const call of this.#paused) call.response.resume();
     this.#paused.clear();
-  }
-
-  #refuseBusy(response: HttpResponse, method: string, path: string): void {
-    const host = {
-      onAnswered: () => {},
-      abort: () => {},
-      role: undefined,
-      changes: null,
-      nextRequestId: this.#nextRequestId,
-      longAnswers: { admits: () => false, continue: () => {} },
-    };
-    response.onAborted(() => {});
-    const call = new Call(new HttpTransport(response), method, path, null, Date.now(), host);
-    call.closesConnection = true;
-    refuse(call, { row: ERRORS.ENGINE_BUSY });
   }
 
   #aborted(call: FrontCall): void {

@@ -11,8 +11,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
+import { systemClock } from '../../shared/base/clock.ts';
 import { ConfigError } from '../process/config.ts';
 import { Front } from './front.ts';
+import { FrontRole } from './frontRole.ts';
 import { FrontReads } from './reads.ts';
 import { END_WORDS, type FrontMessage, type FrontOptions, type FrontRequest } from './threadOptions.ts';
 
@@ -23,8 +25,9 @@ const LAST_ANSWERS_MS = 2000;
 const options: FrontOptions = workerData;
 const ending = new Int32Array(options.ending);
 const port = parentPort!;
-const reads = options.reads && new FrontReads(options.reads, fail);
-const front = new Front(options, reads);
+const role = options.role && new FrontRole(options.role, systemClock);
+const reads = options.reads && new FrontReads(options.reads, role, fail);
+const front = new Front(options, role, reads);
 let hasFailed = false;
 
 function post(message: FrontMessage): void {

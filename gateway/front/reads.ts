@@ -15,17 +15,14 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { systemClock } from '../../shared/base/clock.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import { Replication } from '../../shared/wire/replication.ts';
 import { Authenticator } from '../access/authenticator.ts';
 import { NonceMemory } from '../access/nonces.ts';
-import { ShownRole } from '../cluster/shownRole.ts';
 import { Call } from '../http/call.ts';
 import { Cors } from '../http/cors.ts';
 import { RequestHeaders } from '../http/headers.ts';
 import { HttpTransport } from '../http/httpTransport.ts';
 import { imageOf } from '../http/metersImage.ts';
 import { Pipeline } from '../http/pipeline.ts';
-import type { Role } from '../http/role.ts';
 import type { Route } from '../http/route.ts';
 import { Router } from '../http/router.ts';
 import { TurnLimit } from '../http/turnLimit.ts';
@@ -40,6 +37,7 @@ import { ShardLink } from '../shardlink/link.ts';
 import type { ShardNews } from '../shardlink/shardNews.ts';
 import type { TradedMarket } from '../store/catalogEntries.ts';
 import { Views } from '../views/index.ts';
+import type { FrontRole } from './frontRole.ts';
 import type { FrontImage, ReadsOptions } from './threadOptions.ts';
 
 const IPV6_SEPARATOR = ':';
@@ -48,8 +46,6 @@ export class FrontReads {
   readonly #options: ReadsOptions;
   readonly #gate: Int32Array;
   readonly #progress: Progress;
-  /** Null without a cluster. */
-  readonly #role: RoleOfReads | null;
   readonly #views: Views;
   readonly #link: ShardLink;
   readonly #markets = new Map<string, TradedMarket>();
@@ -61,14 +57,16 @@ export class FrontReads {
   /** The views can no longer be trusted. */
   #isBroken = false;
 
-  /** @param onFatal the thread has to end: nothing is answered from its views any more */
-  constructor(options: ReadsOptions, onFatal: (error: unknown) => void) {
-    const { shards, unlisted, role, origins, trustProxy, slowRequestMs, logLevel } = options;
+  /**
+   * @param role null without a cluster; noted before a call comes here (FRONTROLE-1)
+   * @param onFatal the thread has to end: nothing is answered from its views any more
+   */
+  constructor(options: ReadsOptions, role: FrontRole | null, onFatal: (error: unknown) => void) {
+    const { shards, unlisted, origins, trustProxy, slowRequestMs, logLevel } = options;
     const clock = systemClock;
     this.#options = options;
     this.#gate = new Int32Array(options.gate);
     this.#progress = new Progress(options.progress);
-    this.#role = role && new RoleOfReads(new ShownRole(role.role, new Replication(role.replication), clock));
     this.#views = new Views(shards);
     const fail = (error: unknown): void => {
       this.#isBroken = true;
@@ -95,7 +93,7 @@ export class FrontReads {
       ...WITHOUT_CREDENTIALS,
       ...WITHOUT_CHANGES,
       limiter: this.#limiter,
-      ...(this.#role === null ? {} : { role: this.#role }),
+      ...(role === null ? {} : { role }),
       ...(origins.length === 0 ? {} : { cors: new Cors(origins) }),
       clock,
       log: createLogger(logLevel),
@@ -137,7 +135,6 @@ export class FrontReads {
     query: string | null,
     peer: Uint8Array,
   ): boolean {
-    this.#role?.note();
     if (!this.#knows(method, path)) return false;
     const headers = RequestHeaders.of(request);
     if (!this.#isPlain(headers, peer)) return false;
@@ -170,29 +167,6 @@ export class FrontReads {
   #subjectOf({ forwardedFor }: RequestHeaders, peer: Uint8Array): string {
     const { trustProxy } = this.#options;
     return trustProxy === null ? peerSubject(peer) : clientSubject(peer, forwardedFor, trustProxy);
-  }
-}
-
-/** The role as it is when a call comes, before it is known what the views show (SHOWNROLE-2). */
-class RoleOfReads implements Role {
-  asOfMs: number | null = null;
-  readonly #shown: ShownRole;
-
-  constructor(shown: ShownRole) {
-    this.#shown = shown;
-  }
-
-  note(): void {
-    this.asOfMs = this.#shown.asOfMs;
-  }
-
-  lines(asOfMs: number | null): string {
-    return this.#shown.lines(asOfMs);
-  }
-
-  /** No change comes to a front that it would carry out. */
-  changeRefusal(): null {
-    return null;
   }
 }
 

@@ -33,6 +33,8 @@ export type FrontOptions = {
     readonly sendPingsAutomatically: boolean | undefined;
   };
   readonly longestMessageBytes: number;
+  /** Null without a cluster. */
+  readonly role: ShownRoleBuffers | null;
   /** Null: the thread passes on every call. */
   readonly reads: ReadsOptions | null;
 };
@@ -45,8 +47,6 @@ export type ReadsOptions = {
   readonly gate: SharedArrayBuffer;
   /** Null: nothing is counted. */
   readonly unlisted: SharedCounts | null;
-  /** Null without a cluster. */
-  readonly role: ShownRoleBuffers | null;
   readonly trustProxy: BlockList | null;
   readonly origins: readonly string[];
   readonly slowRequestMs: number;

@@ -20,6 +20,7 @@ import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
+import type { ShownRoleBuffers } from '../cluster/shownRole.ts';
 import type { AppDescriptor, SharedDoor, WebSocketEndpoint } from '../http/door.ts';
 import type { FrontServer, Fronts } from '../http/server.ts';
 import { type Config, ConfigError } from '../process/config.ts';
@@ -47,6 +48,8 @@ type FrontThreadsOptions = {
   /** Messages on sockets that are longer are cut there: they are refused for their length anyway. */
   readonly longestMessageBytes: number;
   readonly log: Logger;
+  /** Null without a cluster. */
+  readonly role: ShownRoleBuffers | null;
   /** Null: the threads pass on every call. */
   readonly reads: SharedReads | null;
   /** Makes the thread; for one with another entry. */
@@ -238,7 +241,7 @@ export class FrontThreads implements Fronts {
 
   /** FRONTS-3. */
   #launch(index: number): Worker {
-    const { tls, webSocket, longestMessageBytes, reads, launch = launchFront } = this.#options;
+    const { tls, webSocket, longestMessageBytes, role, reads, launch = launchFront } = this.#options;
     const { maxPayloadLength, maxBackpressure, closeOnBackpressureLimit, idleTimeout, sendPingsAutomatically } =
       webSocket.behavior;
     const options: FrontOptions = {
@@ -256,6 +259,7 @@ export class FrontThreads implements Fronts {
         sendPingsAutomatically,
       },
       longestMessageBytes,
+      role,
       reads: reads && { ...reads.options, gate: this.#gate.buffer },
     };
     const lane = new FrontLane(this.#server!, options.fromFront, options.toFront);

@@ -67,7 +67,7 @@ type FrontDeps = {
 
 /** Null: the gateway thread has all connections. */
 export function makeFronts(deps: FrontDeps): FrontThreads | null {
-  const { config, stream, log } = deps;
+  const { config, stream, member, log } = deps;
   if (config.gateways === 1) return null;
   return new FrontThreads({
     count: config.gateways - 1,
@@ -75,12 +75,13 @@ export function makeFronts(deps: FrontDeps): FrontThreads | null {
     webSocket: { path: STREAM_PATH, behavior: stream.behavior },
     longestMessageBytes: MAX_ORDER_MESSAGE_BYTES,
     log,
+    role: member?.buffers ?? null,
     reads: readsOf(deps),
   });
 }
 
 /** Null where the gateway thread answers all calls: counters in Redis are one connection. */
-function readsOf({ config, stores, shards, counts, keep, member }: FrontDeps): SharedReads | null {
+function readsOf({ config, stores, shards, counts, keep }: FrontDeps): SharedReads | null {
   if (config.rateLimits && counts === null) return null;
   const { control, progressMemory, views } = stores;
   return {
@@ -88,7 +89,6 @@ function readsOf({ config, stores, shards, counts, keep, member }: FrontDeps): S
       shards: control.shards,
       progress: progressMemory,
       unlisted: counts,
-      role: member?.buffers ?? null,
       trustProxy: config.trustProxy,
       origins: config.corsOrigins,
       slowRequestMs: config.slowRequestMs,

@@ -1,6 +1,7 @@
 /** An HTTP server with real front threads, in the test's own thread; a test can make one of them fail. */
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
+import type { MemberRole } from '../../gateway/cluster/memberRole.ts';
 import { FrontThreads, launchFront, type SharedReads } from '../../gateway/front/threads.ts';
 import type { WebSocketEndpoint } from '../../gateway/http/door.ts';
 import type { Route } from '../../gateway/http/route.ts';
@@ -25,7 +26,11 @@ export async function startFronts(
   count: number,
   routes: readonly Route[],
   webSocket: WebSocketEndpoint = NO_SOCKETS,
-  options: Partial<ServerOptions> & { readonly tls?: Config['tls']; readonly reads?: SharedReads } = {},
+  options: Partial<ServerOptions> & {
+    readonly tls?: Config['tls'];
+    readonly reads?: SharedReads;
+    readonly role?: MemberRole;
+  } = {},
 ): Promise<FrontRig> {
   const workers: Worker[] = [];
   const { tls = null, reads = null, ...rest } = options;
@@ -34,6 +39,7 @@ export async function startFronts(
     tls,
     webSocket,
     longestMessageBytes: 65_536,
+    role: rest.role?.buffers ?? null,
     reads,
     log: createLogger('silent'),
     launch: (given) => {

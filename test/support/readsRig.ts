@@ -159,7 +159,6 @@ export async function startReads(
       shards: 1,
       progress: shard.progressMemory,
       unlisted: counts,
-      role: options.role?.buffers ?? null,
       trustProxy: null,
       origins: [],
       slowRequestMs: 0,

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { MemberRole } from '../../../../gateway/cluster/memberRole.ts';
 import { FrontCall } from '../../../../gateway/front/frontCall.ts';
 import { MOST_UNREAD_BYTES } from '../../../../gateway/front/frontSocket.ts';
 import { Incoming } from '../../../../gateway/front/incoming.ts';
@@ -15,6 +16,8 @@ import { FROM_FRONT } from '../../../../gateway/front/records.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
 import type { Route } from '../../../../gateway/http/route.ts';
 import { MOST_PER_TURN } from '../../../../gateway/http/turnLimit.ts';
+import { systemClock } from '../../../../shared/base/clock.ts';
+import { Replication } from '../../../../shared/wire/replication.ts';
 import { createRingBuffer } from '../../../../shared/wire/ringLayout.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -79,7 +82,12 @@ const ROUTES: readonly Route[] = [
 type Flood = { readonly port: number; readonly closes: number[]; readonly received: number[] };
 
 /** Floods a front thread while this one does nothing. @returns what the client has found, and how it ended */
-async function flooded(t: TestContext, sockets: number, path: string): Promise<Flood & { found: string; end: string }> {
+async function flooded(
+  t: TestContext,
+  sockets: number,
+  path: string,
+  member: { readonly role?: MemberRole } = {},
+): Promise<Flood & { found: string; end: string }> {
   const closes: number[] = [];
   const received: number[] = [];
   const webSocket = {
@@ -91,7 +99,7 @@ async function flooded(t: TestContext, sockets: number, path: string): Promise<F
     },
     close: () => undefined,
   };
-  const { port, fronts } = await startFronts(t, 1, ROUTES, webSocket);
+  const { port, fronts } = await startFronts(t, 1, ROUTES, webSocket, member);
   const file = join(temporaryDirectory(), 'found');
   const args = ['--input-type=module', '--eval', CLIENT, String(port), path, file, String(sockets)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -118,6 +126,19 @@ test('FRONT-3: behind a gateway thread that does nothing calls are refused, and 
   assert.match(found, /^HTTP\/1\.1 503 .*"code":"ENGINE_BUSY"\}$/s);
   assert.ok(received.length > 200, 'what was read has come');
   assert.equal(end, '1013 200');
+});
+
+test('the refusals of a front say the role of its member, as all answers do (RULES.md 18.4)', async (t) => {
+  const role = new MemberRole(new Replication(Replication.create(1)), systemClock);
+  role.leader = { holder: 'b', address: 'http://192.0.2.2:8080', epoch: 4 };
+  role.asOfMs = Date.now();
+  const { found } = await flooded(t, 12, '/small', { role });
+  assert.match(found, /"code":"ENGINE_BUSY"\}$/);
+  const lines = found.split('\r\n').filter((line) => /^x-svc-/i.test(line));
+  assert.deepEqual(
+    lines.map((line) => line.replace(/\d+$/, (number) => (number === '8080' ? number : 'AGE'))),
+    ['X-SVC-Role: standby', 'X-SVC-Stale-Ms: AGE', 'X-SVC-Leader: http://192.0.2.2:8080'],
+  );
 });
 
 test('FRONTSOCKET-2: no socket has more than its share of what waits for the gateway thread', async (t) => {
