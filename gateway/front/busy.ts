@@ -23,8 +23,11 @@ export class BusyRefusals {
   }
 
   refuse(response: HttpResponse, method: string, path: string): void {
-    response.onAborted(() => {});
     const call = new Call(new HttpTransport(response), method, path, null, Date.now(), this.#host);
+    // Its answer is sent in a later turn, and a request that has come with it closes the connection before (CALL-3).
+    response.onAborted(() => {
+      call.aborted = true;
+    });
     call.closesConnection = true;
     refuse(call, { row: ERRORS.ENGINE_BUSY });
   }

@@ -26,17 +26,22 @@ import { OPCODE, RawSocket } from '../../../support/rawSocket.ts';
 
 /**
  * Opens sockets and a connection, sends 3 MB of messages on each of them, when it may, until they are closed, and then
- * asks `path` on the connection, or nothing: the file has its answer. In the end it says how the sockets were closed,
- * and how a second request is answered.
+ * asks `path` on the connection, so many times in one write, or nothing: the file has what comes first, an answer or
+ * the end of the connection. In the end it says how the sockets were closed, and how a second request is answered.
  */
 const CLIENT = `
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { writeFileSync } from 'node:fs';
-const [port, path, file, sockets] = process.argv.slice(-4);
-const ask = async (socket, path) => {
-  socket.write('GET ' + path + ' HTTP/1.1\\r\\nHost: test\\r\\n\\r\\n');
-  return String((await once(socket, 'data'))[0]);
+const [port, path, file, sockets, times] = process.argv.slice(-5);
+const ask = (socket, path, times = 1) => {
+  socket.write(('GET ' + path + ' HTTP/1.1\\r\\nHost: test\\r\\n\\r\\n').repeat(times));
+  return new Promise((resolve) => {
+    socket.once('data', (bytes) => resolve(String(bytes)));
+    // A reset is one, too.
+    socket.on('error', () => {});
+    socket.once('close', () => resolve('closed'));
+  });
 };
 const open = async () => {
   const socket = new WebSocket('ws://127.0.0.1:' + port + '/ws');
@@ -55,7 +60,7 @@ const codes = opened.map(async (socket) => {
   return (await closed)[0].code;
 });
 const all = [...new Set(await Promise.all(codes))].join();
-writeFileSync(file, path === '' ? 'closed' : await ask(first, path));
+writeFileSync(file, path === '' ? 'closed' : await ask(first, path, Number(times)));
 await once(process.stdin, 'data');
 process.stdout.write(all + ' ' + (await ask(connect(Number(port), '127.0.0.1'), '/small')).slice(9, 12));
 process.exit(0);
@@ -86,7 +91,7 @@ async function flooded(
   t: TestContext,
   sockets: number,
   path: string,
-  member: { readonly role?: MemberRole } = {},
+  { times = 1, role }: { readonly times?: number; readonly role?: MemberRole } = {},
 ): Promise<Flood & { found: string; end: string }> {
   const closes: number[] = [];
   const received: number[] = [];
@@ -99,9 +104,9 @@ async function flooded(
     },
     close: () => undefined,
   };
-  const { port, fronts } = await startFronts(t, 1, ROUTES, webSocket, member);
+  const { port, fronts } = await startFronts(t, 1, ROUTES, webSocket, role === undefined ? {} : { role });
   const file = join(temporaryDirectory(), 'found');
-  const args = ['--input-type=module', '--eval', CLIENT, String(port), path, file, String(sockets)];
+  const args = ['--input-type=module', '--eval', CLIENT, String(port), path, file, String(sockets), String(times)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
   t.after(() => void child.kill());
   await once(child.stdout, 'data');
@@ -139,6 +144,12 @@ test('the refusals of a front say the role of its member, as all answers do (RUL
     lines.map((line) => line.replace(/\d+$/, (number) => (number === '8080' ? number : 'AGE'))),
     ['X-SVC-Role: standby', 'X-SVC-Stale-Ms: AGE', 'X-SVC-Leader: http://192.0.2.2:8080'],
   );
+});
+
+test('CALL-3: a request behind one that a front refuses closes the connection, as with one thread', async (t) => {
+  const { found, end } = await flooded(t, 12, '/small', { times: 2 });
+  assert.equal(found, 'closed', 'an answer is owed when the second request comes (RULES.md 6.4)');
+  assert.equal(end, '1013 200');
 });
 
 test('FRONTSOCKET-2: no socket has more than its share of what waits for the gateway thread', async (t) => {
