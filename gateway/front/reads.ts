@@ -2,7 +2,7 @@
  * The calls that a front thread answers by itself: public reads of one market, from views of its own, which the shards
  * feed over rings of its own. They run through the same stages and handlers as in the gateway thread. A call that this
  * thread cannot decide exactly as that one would is passed on: an unknown market, a call with credentials, a shard of
- * which the last records are not here yet, an IPv6 address whose network has to be counted.
+ * which the last records are not here yet, an IPv6 network that has not asked anything in this minute.
  * Owner: the front thread.
  *
  * Invariants:
@@ -10,7 +10,8 @@
  *                 had acknowledged or shown.
  *   FRONTREADS-2  A market that is known here is one that its shard has opened: neither its number nor what is copied
  *                 of it ever changes.
- *   FRONTREADS-3  A limit is one limit: it is counted in memory that all threads share.
+ *   FRONTREADS-3  A limit is one limit: it is counted in memory that all threads share, and as the subject that the
+ *                 gateway thread would count.
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { systemClock } from '../../shared/base/clock.ts';
@@ -30,6 +31,7 @@ import { LIMIT_CLASSES } from '../limits/classes.ts';
 import { clientSubject, peerSubject } from '../limits/clientAddress.ts';
 import { Limiter } from '../limits/limiter.ts';
 import { SharedCounterStore } from '../limits/sharedCounters.ts';
+import { SharedNetworks } from '../limits/sharedNetworks.ts';
 import { createLogger } from '../process/log.ts';
 import { bookRoutes } from '../routes/public/books.ts';
 import { marketDataRoutes } from '../routes/public/marketData.ts';
@@ -51,6 +53,8 @@ export class FrontReads {
   readonly #markets = new Map<string, TradedMarket>();
   readonly #router = new Router<true>();
   readonly #limiter: Limiter | null;
+  /** Null: nothing is counted. */
+  readonly #networks: SharedNetworks | null;
   readonly #pipeline: Pipeline;
   readonly #turnLimit = new TurnLimit();
   #answered = 0;
@@ -62,7 +66,7 @@ export class FrontReads {
    * @param onFatal the thread has to end: nothing is answered from its views any more
    */
   constructor(options: ReadsOptions, role: FrontRole | null, onFatal: (error: unknown) => void) {
-    const { shards, unlisted, origins, trustProxy, slowRequestMs, logLevel } = options;
+    const { shards, limits, origins, trustProxy, slowRequestMs, logLevel } = options;
     const clock = systemClock;
     this.#options = options;
     this.#gate = new Int32Array(options.gate);
@@ -86,7 +90,9 @@ export class FrontReads {
     const deps = { catalog: { byId: (id: string) => this.#markets.get(id) }, views: this.#views, clock };
     const routes = [...bookRoutes(deps), ...marketDataRoutes(deps)].filter(isRead);
     for (const { method, path } of routes) this.#router.add(method, path, true);
-    this.#limiter = unlisted && Limiter.in(null, new SharedCounterStore(unlisted, LIMIT_CLASSES.unlisted));
+    this.#networks = limits && new SharedNetworks(limits.networks);
+    this.#limiter =
+      limits && Limiter.in(null, new SharedCounterStore(limits.unlisted, LIMIT_CLASSES.unlisted), AS_THEMSELVES);
     this.#pipeline = new Pipeline({
       config: { trustProxy, slowRequestMs },
       routes,
@@ -137,9 +143,10 @@ export class FrontReads {
   ): boolean {
     if (!this.#knows(method, path)) return false;
     const headers = RequestHeaders.of(request);
-    if (!this.#isPlain(headers, peer)) return false;
+    const nowMs = systemClock.nowMs();
+    if (!this.#isPlain(headers, peer, nowMs)) return false;
     const transport = new HttpTransport(response, true);
-    const call = new Call(transport, method, path, query, systemClock.nowMs(), this.#pipeline);
+    const call = new Call(transport, method, path, query, nowMs, this.#pipeline);
     if (!this.#turnLimit.admits(this)) call.keptFor = 'nobody';
     this.#answered++;
     this.#pipeline.run(call, request, headers);
@@ -157,11 +164,12 @@ export class FrontReads {
   }
 
   /** True if the gateway thread would treat the call as one without credentials, under a limit that is counted here. */
-  #isPlain(headers: RequestHeaders, peer: Uint8Array): boolean {
+  #isPlain(headers: RequestHeaders, peer: Uint8Array, nowMs: number): boolean {
     if (peer.length === 0 || headers.bodyBytes !== 0) return false;
     if (headers.offersKey || headers.authorization !== '') return false;
-    // Which network of several is counted as one is state of the gateway thread (limits/prefixes.ts).
-    return this.#limiter === null || !this.#subjectOf(headers, peer).includes(IPV6_SEPARATOR);
+    if (this.#networks === null) return true;
+    const subject = this.#subjectOf(headers, peer);
+    return !subject.includes(IPV6_SEPARATOR) || this.#networks.has(subject, nowMs);
   }
 
   #subjectOf({ forwardedFor }: RequestHeaders, peer: Uint8Array): string {
@@ -173,6 +181,9 @@ export class FrontReads {
 function isRead({ method, access }: Route): boolean {
   return method === 'GET' && access === 'public';
 }
+
+/** The addresses that are counted here: as what others are counted the gateway thread decides (limits/prefixes.ts). */
+const AS_THEMSELVES = { subjectOf: (address: string) => address };
 
 /** For the stages of credentials: a front has no keys, and passes on whatever offers one. */
 const WITHOUT_CREDENTIALS = {

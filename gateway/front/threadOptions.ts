@@ -5,6 +5,7 @@ import type { ShownRoleBuffers } from '../cluster/shownRole.ts';
 import type { AppDescriptor } from '../http/door.ts';
 import type { MetersImage } from '../http/metersImage.ts';
 import type { SharedCounts } from '../limits/sharedCounters.ts';
+import type { SharedNetworksBuffers } from '../limits/sharedNetworks.ts';
 import type { Config, LogLevel } from '../process/config.ts';
 import type { ShardNews } from '../shardlink/shardNews.ts';
 import type { TradedMarket } from '../store/catalogEntries.ts';
@@ -39,6 +40,13 @@ export type FrontOptions = {
   readonly reads: ReadsOptions | null;
 };
 
+/** The limits of addresses that all gateway threads count together. */
+export type SharedLimits = {
+  readonly unlisted: SharedCounts;
+  /** The networks of IPv6 that are counted as themselves. */
+  readonly networks: SharedNetworksBuffers;
+};
+
 /** A thread answers reads by itself with these. */
 export type ReadsOptions = {
   readonly shards: number;
@@ -46,7 +54,7 @@ export type ReadsOptions = {
   /** One word, 1 while it may: the gateway thread refuses calls otherwise, or closes connections after them. */
   readonly gate: SharedArrayBuffer;
   /** Null: nothing is counted. */
-  readonly unlisted: SharedCounts | null;
+  readonly limits: SharedLimits | null;
   readonly trustProxy: BlockList | null;
   readonly origins: readonly string[];
   readonly slowRequestMs: number;

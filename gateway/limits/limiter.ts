@@ -11,6 +11,7 @@
 import { type KeyQuota, LIMIT_CLASSES, type Limit, type LimitClass, limitOfKey, mustPass } from './classes.ts';
 import { type Count, type Counted, type CounterStore, MemoryCounterStore } from './counterStore.ts';
 import { Prefixes } from './prefixes.ts';
+import { NETWORKS_PERIOD_MS } from './sharedNetworks.ts';
 
 /** About 200 bytes each while idle addresses come and go. */
 const MAX_ADDRESS_SUBJECTS = 100_000;
@@ -20,7 +21,6 @@ const MAX_KEY_SUBJECTS = 1_000_000;
 /** Accounts that use sessions, times the endpoints that they use. */
 const MAX_ACCOUNT_SUBJECTS = 250_000;
 
-const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
 /** No endpoint of its own: every way of signing in may make an account. */
@@ -54,16 +54,17 @@ export class Limiter {
   readonly #accounts: CounterStore;
   readonly #signUps: CounterStore;
   readonly #unlisted: CounterStore;
-  readonly #prefixes = new Prefixes(MINUTE_MS);
+  readonly #prefixes: Pick<Prefixes, 'subjectOf'>;
   readonly #signUpPrefixes = new Prefixes(DAY_MS);
 
   /**
    * One that counts everything in the same store; null: in this process.
    * @param unlisted counts addresses at endpoints of that class; front threads count there, too
+   * @param prefixes as what an IPv6 address is counted, where another thread sees or knows it
    */
-  static in(store: CounterStore | null, unlisted?: CounterStore): Limiter {
-    if (store !== null) return new Limiter(store, store, store, store, store);
-    return new Limiter(undefined, undefined, undefined, undefined, undefined, unlisted);
+  static in(store: CounterStore | null, unlisted?: CounterStore, prefixes?: Pick<Prefixes, 'subjectOf'>): Limiter {
+    if (store !== null) return new Limiter(store, store, store, store, store, store, prefixes);
+    return new Limiter(undefined, undefined, undefined, undefined, undefined, unlisted, prefixes);
   }
 
   constructor(
@@ -73,6 +74,7 @@ export class Limiter {
     accounts: CounterStore = new MemoryCounterStore(MAX_ACCOUNT_SUBJECTS),
     signUps: CounterStore = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS),
     unlisted: CounterStore = addresses,
+    prefixes: Pick<Prefixes, 'subjectOf'> = new Prefixes(NETWORKS_PERIOD_MS),
   ) {
     this.#keys = keys;
     this.#addresses = addresses;
@@ -80,6 +82,7 @@ export class Limiter {
     this.#accounts = accounts;
     this.#signUps = signUps;
     this.#unlisted = unlisted;
+    this.#prefixes = prefixes;
   }
 
   countKey(key: KeyQuota, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {

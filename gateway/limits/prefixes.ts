@@ -3,13 +3,15 @@
  * a /48 has 65,536 of them, and could use a fresh quota for each request and fill any table. Once PER_SITE of the /64s
  * of one /48 are in use, the others are therefore counted as their /48, and once PER_PROVIDER of a /32 are, as their
  * /32.
- * Owner: the gateway thread.
+ * Owner: the gateway thread. Fronts see which /64s are counted as themselves (sharedNetworks.ts).
  *
  * Invariants:
  *   PREFIXES-1  In one period a /48 has at most PER_SITE subjects of its own besides itself, and a /32 at most
  *               PER_PROVIDER besides itself.
  *   PREFIXES-2  At most MAX_KNOWN networks are remembered in a period; further ones are counted as their /32.
  */
+
+import type { SharedNetworks } from './sharedNetworks.ts';
 
 const PER_SITE = 128;
 const PER_PROVIDER = 1024;
@@ -22,10 +24,15 @@ export class Prefixes {
   #members = new Map<string, number>();
   #startedMs = 0;
   readonly #periodMs: number;
+  readonly #shown: SharedNetworks | null;
 
-  /** @param periodMs the longest window in which the subjects are counted. */
-  constructor(periodMs: number) {
+  /**
+   * @param periodMs the longest window in which the subjects are counted.
+   * @param shown where fronts see them, of the same period; null: they need not
+   */
+  constructor(periodMs: number, shown: SharedNetworks | null = null) {
     this.#periodMs = periodMs;
+    this.#shown = shown;
   }
 
   /** @param address an IPv4 address, or the four groups of a /64, joined with colons. */
@@ -36,7 +43,10 @@ export class Prefixes {
     const [first, second, third] = address.split(':');
     const provider = `${first}:${second}`;
     const site = `${provider}:${third}`;
-    if (this.#join(address, site, PER_SITE, provider)) return address;
+    if (this.#join(address, site, PER_SITE, provider)) {
+      this.#shown?.add(address);
+      return address;
+    }
     return this.#known.has(site) || this.#join(site, provider, PER_PROVIDER, provider) ? site : provider;
   }
 
@@ -55,5 +65,6 @@ export class Prefixes {
     this.#known = new Set();
     this.#members = new Map();
     this.#startedMs = nowMs;
+    this.#shown?.start(nowMs);
   }
 }

@@ -2,12 +2,15 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AheadTimestamps } from '../access/nonces.ts';
 import type { MemberRole } from '../cluster/memberRole.ts';
+import type { SharedLimits } from '../front/threadOptions.ts';
 import { FrontThreads, type SharedReads } from '../front/threads.ts';
 import { LIMIT_CLASSES } from '../limits/classes.ts';
 import { ConnectionLimits } from '../limits/connectionLimits.ts';
 import { Limiter } from '../limits/limiter.ts';
+import { Prefixes } from '../limits/prefixes.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
-import { makeSharedCounts, SharedCounterStore, type SharedCounts } from '../limits/sharedCounters.ts';
+import { makeSharedCounts, SharedCounterStore } from '../limits/sharedCounters.ts';
+import { NETWORKS_PERIOD_MS, SharedNetworks } from '../limits/sharedNetworks.ts';
 import { holdersOf } from '../limits/socketTable.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
@@ -37,20 +40,22 @@ export function aheadTimestamps(member: MemberRole | null, keys: AheadTimestamps
   };
 }
 
-/** The counts that the gateway thread shares with the fronts; null where it has no fronts, or counts elsewhere. */
-export function makeFrontCounts({ gateways, rateLimits, redisUrl }: Config): SharedCounts | null {
-  return gateways > 1 && rateLimits && redisUrl === null ? makeSharedCounts() : null;
+/** The limits that the gateway thread shares with the fronts; null where it has no fronts, or counts elsewhere. */
+export function makeSharedLimits({ gateways, rateLimits, redisUrl }: Config): SharedLimits | null {
+  if (gateways === 1 || !rateLimits || redisUrl !== null) return null;
+  return { unlisted: makeSharedCounts(), networks: SharedNetworks.create() };
 }
 
 /** The limiter of the gateway thread; null where nothing is limited. */
 export function makeLimiter(
   { rateLimits }: Config,
   redis: RedisCounterStore | null,
-  frontCounts: SharedCounts | null,
+  shared: SharedLimits | null,
 ): Limiter | null {
   if (!rateLimits) return null;
-  if (frontCounts === null) return Limiter.in(redis);
-  return Limiter.in(null, new SharedCounterStore(frontCounts, LIMIT_CLASSES.unlisted));
+  if (shared === null) return Limiter.in(redis);
+  const unlisted = new SharedCounterStore(shared.unlisted, LIMIT_CLASSES.unlisted);
+  return Limiter.in(null, unlisted, new Prefixes(NETWORKS_PERIOD_MS, new SharedNetworks(shared.networks)));
 }
 
 type FrontDeps = {
@@ -58,7 +63,7 @@ type FrontDeps = {
   readonly stream: Stream;
   readonly stores: Stores;
   readonly shards: SharedReads['shards'];
-  readonly counts: SharedCounts | null;
+  readonly limits: SharedLimits | null;
   readonly keep: SharedReads['keep'];
   /** Null without a cluster. */
   readonly member: MemberRole | null;
@@ -81,14 +86,14 @@ export function makeFronts(deps: FrontDeps): FrontThreads | null {
 }
 
 /** Null where the gateway thread answers all calls: counters in Redis are one connection. */
-function readsOf({ config, stores, shards, counts, keep }: FrontDeps): SharedReads | null {
-  if (config.rateLimits && counts === null) return null;
+function readsOf({ config, stores, shards, limits, keep }: FrontDeps): SharedReads | null {
+  if (config.rateLimits && limits === null) return null;
   const { control, progressMemory, views } = stores;
   return {
     options: {
       shards: control.shards,
       progress: progressMemory,
-      unlisted: counts,
+      limits,
       trustProxy: config.trustProxy,
       origins: config.corsOrigins,
       slowRequestMs: config.slowRequestMs,

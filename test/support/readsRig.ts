@@ -9,7 +9,10 @@ import type { FrontImage } from '../../gateway/front/threadOptions.ts';
 import type { HttpServer } from '../../gateway/http/server.ts';
 import { LIMIT_CLASSES } from '../../gateway/limits/classes.ts';
 import { Limiter } from '../../gateway/limits/limiter.ts';
+import { Prefixes } from '../../gateway/limits/prefixes.ts';
 import { makeSharedCounts, SharedCounterStore } from '../../gateway/limits/sharedCounters.ts';
+import { NETWORKS_PERIOD_MS, SharedNetworks } from '../../gateway/limits/sharedNetworks.ts';
+import { tryParseNetworks } from '../../gateway/process/networks.ts';
 import { bookRoutes } from '../../gateway/routes/public/books.ts';
 import { marketDataRoutes } from '../../gateway/routes/public/marketData.ts';
 import { ShardLink } from '../../gateway/shardlink/link.ts';
@@ -143,23 +146,33 @@ export async function startReads(
     readonly seed: number;
     readonly threads: number;
     readonly isLimited?: boolean;
+    /** This machine is a proxy: a test names the address of each caller. */
+    readonly isProxied?: boolean;
     readonly role?: MemberRole;
   },
 ): Promise<ReadsRig> {
   const shard = new ReadsShard(options.seed);
   scope.after(() => shard.link.stop());
   await shard.start();
-  const counts = options.isLimited === true ? makeSharedCounts() : null;
-  const limiter = counts && Limiter.in(null, new SharedCounterStore(counts, LIMIT_CLASSES.unlisted));
+  const limits =
+    options.isLimited === true ? { unlisted: makeSharedCounts(), networks: SharedNetworks.create() } : null;
+  const limiter =
+    limits &&
+    Limiter.in(
+      null,
+      new SharedCounterStore(limits.unlisted, LIMIT_CLASSES.unlisted),
+      new Prefixes(NETWORKS_PERIOD_MS, new SharedNetworks(limits.networks)),
+    );
   const catalog = { byId: (id: string) => READ_MARKETS.find((market) => market.id === id) };
+  const trustProxy = options.isProxied === true ? tryParseNetworks(['127.0.0.1']) : null;
   const deps = { catalog, views: shard.views, clock: systemClock };
   const kept: FrontImage[] = [];
   const reads = {
     options: {
       shards: 1,
       progress: shard.progressMemory,
-      unlisted: counts,
-      trustProxy: null,
+      limits,
+      trustProxy,
       origins: [],
       slowRequestMs: 0,
       logLevel: 'silent',
@@ -171,6 +184,7 @@ export async function startReads(
   } as const;
   const routes = [...bookRoutes(deps), ...marketDataRoutes(deps)];
   const { fronts, server, port, fail } = await startFronts(scope, options.threads, routes, undefined, {
+    config: { host: '127.0.0.1', port: 0, tls: null, trustProxy },
     limiter,
     clock: systemClock,
     ...(options.role === undefined ? {} : { role: options.role }),

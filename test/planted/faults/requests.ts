@@ -415,6 +415,13 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: READS,
   },
   {
+    name: 'a front counts each network of a site as itself',
+    file: 'gateway/front/reads.ts',
+    search: ' || this.#networks.has(subject, nowMs)',
+    replace: ' || nowMs > 0',
+    caughtBy: READS,
+  },
+  {
     name: 'the usual placement may name a field twice',
     file: 'gateway/trading/usualPlacement.ts',
     search: 'field < 0 || (seen & (1 << field)) !== 0',

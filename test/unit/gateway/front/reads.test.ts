@@ -23,6 +23,8 @@ const PATHS = [
   '/v1/orders/book/:id?both=true&levels=3',
   '/v1/orders/book/:id?l3=true',
 ];
+/** So many networks of a site are counted as themselves (RULES.md 4.10). */
+const OF_A_SITE = 128;
 const UNKNOWN_ID = '0190b1c2-0000-7000-8000-0000000000ff';
 
 type Rig = Awaited<ReturnType<typeof startReads>>;
@@ -212,6 +214,47 @@ test('a limit is one limit, whichever threads the requests of an address come to
     Array.from({ length: requests }, (_, index) => index),
     'each admitted request was counted once',
   );
+});
+
+test('an IPv6 network has one limit at all threads, once the gateway thread has had a request of it', async (t) => {
+  const rig = await startReads(t, { seed: seedOr(18), threads: 2, isLimited: true, isProxied: true });
+  await allAnswering(t, rig);
+  const { requests } = LIMIT_CLASSES.unlisted;
+  const clients = Array.from({ length: 4 }, () => new Client(t, rig));
+  const path = `/v1/market-data/${READ_MARKETS[0]!.id}/spread`;
+  const from = (index: number, network: string): Promise<Answer> =>
+    clients[index % clients.length]!.get(path, { 'x-forwarded-for': `2001:db8:${network}::${index.toString(16)}` });
+  const before = sumOf(await rig.answered());
+  const answers: Answer[] = [];
+  for (let index = 0; index < 2 * requests; index++) answers.push(await from(index, '1:1'));
+  assert.equal(sumOf(await rig.answered()) - before, answers.length - 1, 'all but the first');
+  assert.deepEqual(
+    answers.map(({ headers }) => headers['x-ratelimit-remaining']),
+    answers.map((_, index) => String(Math.max(requests - 1 - index, 0))),
+  );
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    answers.map((_, index) => (index < requests ? 200 : 429)),
+  );
+});
+
+test('the networks that are counted as their site are the gateway thread’s, and have one limit', async (t) => {
+  const rig = await startReads(t, { seed: seedOr(19), threads: 2, isLimited: true, isProxied: true });
+  await allAnswering(t, rig);
+  const client = new Client(t, rig);
+  const path = `/v1/market-data/${READ_MARKETS[0]!.id}/spread`;
+  const from = (network: number): Promise<Answer> =>
+    client.get(path, { 'x-forwarded-for': `2001:db8:2:${network.toString(16)}::1` });
+  for (let network = 0; network < OF_A_SITE; network++) await from(network);
+  const before = sumOf(await rig.answered());
+  for (let network = 0; network < OF_A_SITE; network++)
+    assert.equal((await from(network)).headers['x-ratelimit-remaining'], '28', String(network));
+  assert.equal(sumOf(await rig.answered()) - before, OF_A_SITE, 'its thread answers each that was there before');
+  for (let more = 0; more < 5; more++) {
+    const { headers } = await from(OF_A_SITE + more);
+    assert.equal(headers['x-ratelimit-remaining'], String(LIMIT_CLASSES.unlisted.requests - 1 - more));
+  }
+  assert.equal(sumOf(await rig.answered()) - before, OF_A_SITE, 'the others are passed on');
 });
 
 test('a thread that fails comes back with the state of the shard, and its counts are kept', async (t) => {

@@ -1,0 +1,86 @@
+/**
+ * The /64s of IPv6 that are counted as themselves in this period (prefixes.ts), in memory that all gateway threads
+ * share: a front counts a request from one of them as the gateway thread would. As what any other network is counted is
+ * decided by that thread alone.
+ * Owner: the gateway thread writes, fronts read.
+ *
+ *   buffer   start of the period | slots, WAYS to a bucket
+ *   slot     the network, its four groups | start of the period in which it was entered
+ *
+ * Invariants:
+ *   SHAREDNETWORKS-1  A network that is shown in a period has a subject of its own until that period ends. The network
+ *                     of a slot is written before its period: who reads the period has read a whole network.
+ *   SHAREDNETWORKS-2  Slots of earlier periods are free. A network that finds none is not shown. The hash has a key, so
+ *                     no one can choose which bucket is full.
+ */
+import { TextHash } from '../../shared/base/textHash.ts';
+
+/** The longest window of the limits of addresses, for as long as they are counted as the same subject. */
+export const NETWORKS_PERIOD_MS = 60_000;
+/** 131,072 networks in 2 MiB, more than are known in a period (PREFIXES-2). */
+const BUCKETS = 1 << 14;
+const WAYS = 8;
+const SLOT_CELLS = 2;
+const SLOTS_AT = 1;
+const NO_PERIOD = -1n;
+const GROUP_BITS = 16n;
+
+export type SharedNetworksBuffers = { readonly memory: SharedArrayBuffer; readonly key: Int32Array };
+
+export class SharedNetworks {
+  readonly #cells: BigInt64Array;
+  readonly #hash: TextHash;
+
+  static create(): SharedNetworksBuffers {
+    const memory = new SharedArrayBuffer((SLOTS_AT + BUCKETS * WAYS * SLOT_CELLS) * BigInt64Array.BYTES_PER_ELEMENT);
+    new BigInt64Array(memory)[0] = NO_PERIOD;
+    return { memory, key: crypto.getRandomValues(new Int32Array(2)) };
+  }
+
+  constructor({ memory, key }: SharedNetworksBuffers) {
+    this.#cells = new BigInt64Array(memory);
+    this.#hash = new TextHash(key);
+  }
+
+  /** A period begins: no network is shown. */
+  start(nowMs: number): void {
+    Atomics.store(this.#cells, 0, BigInt(nowMs));
+  }
+
+  /** From now on to the end of the period this /64 is counted as itself. */
+  add(network: string): void {
+    const period = Atomics.load(this.#cells, 0);
+    const first = this.#bucketOf(network);
+    for (let slot = first; slot < first + WAYS * SLOT_CELLS; slot += SLOT_CELLS) {
+      if (Atomics.load(this.#cells, slot + 1) === period) continue;
+      Atomics.store(this.#cells, slot, bitsOf(network));
+      Atomics.store(this.#cells, slot + 1, period);
+      return;
+    }
+  }
+
+  /** True if the gateway thread counts this /64 as itself at that time. */
+  has(network: string, nowMs: number): boolean {
+    const period = Atomics.load(this.#cells, 0);
+    if (period === NO_PERIOD || Math.abs(nowMs - Number(period)) >= NETWORKS_PERIOD_MS) return false;
+    const bits = bitsOf(network);
+    const first = this.#bucketOf(network);
+    for (let slot = first; slot < first + WAYS * SLOT_CELLS; slot += SLOT_CELLS) {
+      // SHAREDNETWORKS-1: in this order.
+      if (Atomics.load(this.#cells, slot + 1) === period && Atomics.load(this.#cells, slot) === bits) return true;
+    }
+    return false;
+  }
+
+  #bucketOf(network: string): number {
+    this.#hash.of(network);
+    return SLOTS_AT + (this.#hash.first & (BUCKETS - 1)) * WAYS * SLOT_CELLS;
+  }
+}
+
+/** The four groups of a /64 are 64 bits. */
+function bitsOf(network: string): bigint {
+  let bits = 0n;
+  for (const group of network.split(':')) bits = (bits << GROUP_BITS) | BigInt(Number.parseInt(group, 16));
+  return BigInt.asIntN(64, bits);
+}
