@@ -59,6 +59,11 @@ export class Connection {
     client.on('end', () => this.destroy());
   }
 
+  /** Of two servers that can be written, also of the same address, one is newer, or they are not of one database. */
+  get identity(): string {
+    return `${this.server} on timeline ${this.timeline}`;
+  }
+
   get isGone(): boolean {
     return this.#isGone;
   }

@@ -23,6 +23,22 @@ export async function requireNoGap(log: Log, here: readonly LocalEnd[]): Promise
   }
 }
 
+/**
+ * MEMBER-4: throws where the rows do not follow from a position.
+ * @param appliedBefore of rows up to here, which this member has, the names may have been trimmed (APPLIED-1)
+ */
+export function requireInOrder(rows: readonly LogRow[], position: number, appliedBefore: number): void {
+  let last = position;
+  for (const row of rows) {
+    if (row.position !== last + 1 && row.position > appliedBefore + 1) {
+      throw new JoinAnewError(
+        `MEMBER-4: the log goes on at ${row.position} after ${last}: what lies between was trimmed`,
+      );
+    }
+    last = row.position;
+  }
+}
+
 /** The first record of a row. */
 function beginOf({ stream, sequence, bytes }: LogRow): number {
   if (stream < STREAM.CONTROL) return firstSequenceOf({ sequence, bytes });

@@ -9,6 +9,8 @@
  *   CLUSTERLOG-3  Rows are appended behind the row they follow, or not at all; those of one call together or not at
  *                 all.
  *   CLUSTERLOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
+ *   CLUSTERLOG-5  A server that `confirm` has returned had been replaced by no other when that was called: what it was
+ *                 read to hold then is everything that was held.
  */
 
 import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
@@ -23,6 +25,9 @@ export type Lease = LeaderOf & LeadFormats & { readonly expiresInMs: number };
 
 /** A row without its bytes. */
 export type RowName = Omit<LogRow, 'bytes'>;
+
+/** Rows, and the server that they were read from. */
+export type ReadRows = { readonly rows: readonly LogRow[]; readonly server: string };
 
 /** The end of the log as `resolve` has found it, durably. */
 export type Resolved = {
@@ -68,7 +73,12 @@ export type ReplicatedLog = {
    * The next rows after a position, as many as have about `mostBytes` and MOST_ROWS_READ at most, and one at least if
    * there is one.
    */
-  readAfter(position: number, mostBytes: number): Promise<readonly LogRow[]>;
+  readAfter(position: number, mostBytes: number): Promise<ReadRows>;
+  /**
+   * A commit of nothing, which the standbys of the database have as well: they have it only of a server that is not
+   * replaced. @returns that server (CLUSTERLOG-5)
+   */
+  confirm(): Promise<string>;
   /** The row at a position, and the one that a stream ends with at this sequence; null: there is none. */
   nameAt(position: number): Promise<RowName | null>;
   rowOf(stream: number, sequence: number): Promise<LogRow | null>;

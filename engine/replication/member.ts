@@ -12,6 +12,8 @@
  *   MEMBER-3  After `lost` nothing is posted, and nothing is held any more.
  *   MEMBER-4  A standby posts each row once, in order, and stops at a row that does not follow from the last one, and
  *             before the first one of a lead that writes formats which it does not know.
+ *   MEMBER-5  What a standby posts with `asOfMs` is everything that the log held at that time: the server that it was
+ *             read from was confirmed at that time, or later (CLUSTERLOG-5), and read at that time, or later.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { KnownFormats } from '../../shared/base/formats.ts';
@@ -27,8 +29,10 @@ import type {
   ReplicationStatus,
 } from '../../shared/wire/threads.ts';
 import { AppliedPositions } from './applied.ts';
+import { Confirmed } from './confirmed.ts';
 import { requireReadable } from './formatsOfMember.ts';
 import { FormerLead, RENEW_MS } from './formerLead.ts';
+import { requireInOrder } from './gaps.ts';
 import { HandOvers } from './handOver.ts';
 import { rejoinJournals } from './journals.ts';
 import { LastRow } from './lastRow.ts';
@@ -44,7 +48,8 @@ import type { Timing } from './timing.ts';
 /** The pause of a standby between two looks for rows, and for the lease. */
 const POLL_MS = 10;
 const LEASE_POLL_MS = 200;
-const FRESH_MS = 100;
+/** Each is a commit of the database: a standby is at least as stale as its last one is old. */
+const CONFIRM_MS = 200;
 const STATUS_MS = 500;
 const REPORT_MS = 1000;
 const TRIM_MS = 10_000;
@@ -86,7 +91,8 @@ export class Member {
   /** Rows up to here were applied before this process started: some are read again only for their names. */
   #appliedBefore = 0;
   readonly #applied = new AppliedPositions();
-  /** The time of the last message with rows, or with none. */
+  readonly #confirmed: Confirmed;
+  /** The newest `asOfMs` that was posted. */
   #postedMs = 0;
   readonly #last: LastRow;
   /** The last sequence of each stream that this process had before it followed. */
@@ -102,6 +108,7 @@ export class Member {
     this.#options = options;
     this.#log = log;
     this.#last = new LastRow(log);
+    this.#confirmed = new Confirmed(log, timing);
     this.#post = (message) => {
       if (!this.#isEnded || 'lost' in message) post(message);
     };
@@ -165,6 +172,8 @@ export class Member {
       );
       this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
       await this.#start(ends);
+      // A leader's renewals show the same.
+      this.#periodic.every(CONFIRM_MS, () => (this.#epoch > 0 ? null : this.#confirmed.ask()));
       const epoch = await this.#follow();
       if (epoch === null) return;
       const mayLead = new Promise<void>((resolve) => (this.#mayLead = resolve));
@@ -258,37 +267,30 @@ export class Member {
   /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
   async #postNext(): Promise<number> {
     if (this.#applied.isFull) return 0;
-    const asOfMs = this.#timing.timeMs();
-    const rows = await this.#log.readAfter(this.#position, READ_BYTES);
+    const askedMs = this.#timing.timeMs();
+    const { rows, server } = await this.#log.readAfter(this.#position, READ_BYTES);
     // Rows of another lead may be of a log that has lost what this member has, with others in its place.
     if (rows.some((row) => this.#last.isOfAnotherLead(row))) {
       await this.#last.requireThere();
       requireReadable(await this.#log.lease(), this.#options.formats);
     }
     if (this.#isEnded) return 0;
-    let bytes = 0;
-    for (const row of rows) {
-      // Of rows that are here the names may have been trimmed (APPLIED-1).
-      if (row.position !== this.#position + 1 && row.position > this.#appliedBefore + 1) {
-        throw new JoinAnewError(
-          `MEMBER-4: the log goes on at ${row.position} after ${this.#position}: what lies between was trimmed`,
-        );
-      }
-      this.#position = row.position;
-      bytes += row.bytes.length;
-    }
+    requireInOrder(rows, this.#position, this.#appliedBefore);
+    const bytes = rows.reduce((sum, row) => sum + row.bytes.length, 0);
     if (rows.length > 0) {
+      this.#position = rows.at(-1)!.position;
       this.#last.see(rows.at(-1)!);
       this.#applied.posted(this.#position, bytes);
     }
     this.#order.put(rows);
     const fresh = rows.filter(({ stream, sequence }) => sequence > (this.#local.get(stream) ?? 0));
     for (const { stream, sequence } of fresh) this.#hold(stream, sequence);
-    // Without rows the message only says how new the state of the standby is.
-    if (rows.length === 0 && asOfMs - this.#postedMs < FRESH_MS) return 0;
-    this.#postedMs = asOfMs;
     const isEnd = bytes < READ_BYTES && rows.length < MOST_ROWS_READ;
-    this.#post({ rows: fresh satisfies readonly LogRow[], end: this.#position, asOfMs: isEnd ? asOfMs : null });
+    const asOfMs = isEnd ? this.#confirmed.asOfMs(server, askedMs) : null;
+    // Without rows the message only says how new the state of the standby is.
+    if (rows.length === 0 && (asOfMs === null || asOfMs <= this.#postedMs)) return 0;
+    this.#postedMs = Math.max(this.#postedMs, asOfMs ?? 0);
+    this.#post({ rows: fresh satisfies readonly LogRow[], end: this.#position, asOfMs });
     return rows.length;
   }
 
@@ -359,8 +361,9 @@ export class Member {
       });
     } finally {
       const { waitingRows = 0, waitingBytes = 0, oldestMs: oldestWaitMs = 0, appendMs = 0 } = this.#shipper ?? {};
+      const problem = this.#problem ?? this.#confirmed.problem;
       const waiting = { waitingRows, waitingBytes, oldestWaitMs, appendMs };
-      this.#post({ status: { ...this.#facts, ...waiting, leader: this.#leader, problem: this.#problem } });
+      this.#post({ status: { ...this.#facts, ...waiting, leader: this.#leader, problem } });
     }
   }
 

@@ -13,6 +13,9 @@
  * Order (CLUSTERLOG-3): an append adds nothing where the row that it follows is not there. When one of several that are
  * underway fails, those behind it add nothing.
  *
+ * Replaced servers (CLUSTERLOG-5): a primary that was cut off from its standbys, of which one was promoted, still
+ * answers reads, and nothing in them shows it. A commit there waits for ever, or comes with a warning.
+ *
  * Unknown outcomes (CLUSTERLOG-4): a connection that is lost, an error, and a commit with a warning (SERVERS-2) all
  * reject.
  * `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this commit
@@ -39,11 +42,12 @@ import {
   type Lease,
   MOST_ROWS_READ,
   NotAMemberError,
+  type ReadRows,
   type ReplicatedLog,
   type Resolved,
   type RowName,
 } from './log.ts';
-import { SQL } from './statements.ts';
+import { appendValues, SQL } from './statements.ts';
 
 const SCHEMA_URL = new URL('../../data/schema/log.sql', import.meta.url);
 /** A hand-over that was asked for is accepted within this time, or forgotten; then the leader has the second time. */
@@ -223,23 +227,8 @@ export class PostgresLog implements ReplicatedLog {
   async append(epoch: number, after: number, rows: readonly NewRow[]): Promise<boolean> {
     const connection = this.#connections.write;
     if (connection === null || connection.isGone) throw new Error('the connection to the log is lost');
-    const starts: number[] = [];
-    let lengthBytes = 0;
-    for (const { bytes } of rows) {
-      starts.push(lengthBytes + 1);
-      lengthBytes += bytes.length;
-    }
-    const { count, hasWarning } = await connection.command(SQL.append, [
-      this.#options.cluster,
-      String(epoch),
-      String(after),
-      arrayOf(rows.map(({ stream }) => stream)),
-      arrayOf(rows.map(({ sequence }) => sequence)),
-      arrayOf(starts),
-      arrayOf(rows.map(({ bytes }) => bytes.length)),
-      rows.map(({ bytes }) => bytes),
-      String(this.#lead),
-    ]);
+    const values = appendValues({ cluster: this.#options.cluster, epoch, lead: this.#lead }, after, rows);
+    const { count, hasWarning } = await connection.command(SQL.append, values);
     assert(count === 0 || count === rows.length, 'CLUSTERLOG-3: all rows of an append are added or none');
     requireReplicated(hasWarning);
     return count > 0;
@@ -256,9 +245,24 @@ export class PostgresLog implements ReplicatedLog {
     return { isLeader: count === 1, hasLastHeld, rows: rows.filter(({ position }) => position > lastHeld) };
   }
 
-  async readAfter(position: number, mostBytes: number): Promise<readonly LogRow[]> {
+  async readAfter(position: number, mostBytes: number): Promise<ReadRows> {
     const values = [this.#options.cluster, position, MOST_ROWS_READ, mostBytes];
-    return (await this.read<LogRow>(SQL.readAfter, values)).map(copied);
+    const connection = await this.#connection('read');
+    const { rows } = await connection.runWithin<LogRow>(READ_WITHIN_MS, SQL.readAfter, values);
+    return { rows: rows.map(copied), server: connection.identity };
+  }
+
+  /** Where reads come from another server, one of the two connections is given up. */
+  async confirm(): Promise<string> {
+    const connection = await this.#connection('write');
+    const { hasWarning } = await connection.run(SQL.confirm);
+    requireReplicated(hasWarning);
+    const { read } = this.#connections;
+    if (read !== null && read.identity !== connection.identity) {
+      if (read.timeline > connection.timeline) connection.destroy();
+      else read.destroy();
+    }
+    return connection.identity;
   }
 
   async nameAt(position: number): Promise<RowName | null> {
@@ -384,11 +388,6 @@ function newLead(): number {
 /** With memory of its own, which can be sent to another thread. */
 function copied(row: LogRow): LogRow {
   return { ...row, bytes: new Uint8Array(row.bytes) };
-}
-
-/** As PostgreSQL writes one. */
-function arrayOf(numbers: readonly number[]): string {
-  return `{${numbers.join(',')}}`;
 }
 
 function requireReplicated(hasWarning: boolean): void {

@@ -1,5 +1,6 @@
 /** The statements of the replicated log: each has a name, under which the database keeps its plan. */
-import type { Statement } from './command.ts';
+import type { NewRow } from '../../shared/wire/replication.ts';
+import type { CommandValue, Statement } from './command.ts';
 
 const NAME = 'position, epoch, lead, stream, sequence';
 
@@ -125,6 +126,9 @@ export const SQL = {
      ) AS counted WHERE bytes_before < $4::bigint ORDER BY position`,
   ),
 
+  /** It changes no table, and its commit is one that waits for the standbys. */
+  confirm: statement('confirm', "SELECT pg_logical_emit_message(true, 'exchange', '')"),
+
   report: statement(
     'report',
     `INSERT INTO exchange_member (cluster, holder, address, position, version, formats, has_room, seen_at)
@@ -170,6 +174,38 @@ export const SQL = {
   ),
   backend: statement('backend', 'SELECT state FROM pg_stat_activity WHERE pid = $1'),
 } as const;
+
+type LeadOfCluster = { readonly cluster: string; readonly epoch: number; readonly lead: number };
+
+/** The values of `append`. */
+export function appendValues(
+  { cluster, epoch, lead }: LeadOfCluster,
+  after: number,
+  rows: readonly NewRow[],
+): CommandValue[] {
+  const starts: number[] = [];
+  let lengthBytes = 0;
+  for (const { bytes } of rows) {
+    starts.push(lengthBytes + 1);
+    lengthBytes += bytes.length;
+  }
+  return [
+    cluster,
+    String(epoch),
+    String(after),
+    arrayOf(rows.map(({ stream }) => stream)),
+    arrayOf(rows.map(({ sequence }) => sequence)),
+    arrayOf(starts),
+    arrayOf(rows.map(({ bytes }) => bytes.length)),
+    rows.map(({ bytes }) => bytes),
+    String(lead),
+  ];
+}
+
+/** As PostgreSQL writes one. */
+function arrayOf(numbers: readonly number[]): string {
+  return `{${numbers.join(',')}}`;
+}
 
 function statement(name: string, text: string): Statement {
   return { name, text };

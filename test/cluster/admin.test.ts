@@ -74,7 +74,7 @@ test('a member that leaves no longer keeps rows in the log, once it is gone', { 
   assert.deepEqual(await leave(env, 'b'), ['b keeps no rows in the log any more; should it come back, it joins anew']);
   assert.equal(await a.trim(), 1);
   assert.deepEqual(
-    (await a.readAfter(0, 1000)).map(({ sequence }) => sequence),
+    (await a.readAfter(0, 1000)).rows.map(({ sequence }) => sequence),
     [3],
     'the last row of a stream stays',
   );

@@ -15,12 +15,12 @@ test('rows of all streams are in one order, and found by position, stream and se
   const rows = [newRow(0, 3), newRow(STREAM.CONTROL, 1, 70_000), newRow(1, 9, 0), newRow(0, 5)];
   assert.equal(await log.append(epoch, 0, rows), true);
   assert.equal(await log.append(epoch, 4, [newRow(0, 6)]), true);
-  const read = await log.readAfter(0, MEGABYTE);
+  const { rows: read } = await log.readAfter(0, MEGABYTE);
   const { lead } = (await log.nameAt(1))!;
   const expected = [...rows, newRow(0, 6)].map((row, index) => ({ ...row, position: index + 1, epoch, lead }));
   assert.deepEqual(read, expected);
   assert.deepEqual(
-    (await log.readAfter(1, 1)).map(({ position }) => position),
+    (await log.readAfter(1, 1)).rows.map(({ position }) => position),
     [2],
   );
   assert.deepEqual(await log.rowOf(1, 9), expected[2]);
@@ -94,7 +94,7 @@ test('rows that every member has are trimmed, but for the last of each stream', 
   await b.report(3);
   assert.equal(await a.trim(), 2);
   assert.deepEqual(
-    (await b.readAfter(0, MEGABYTE)).map(({ position }) => position),
+    (await b.readAfter(0, MEGABYTE)).rows.map(({ position }) => position),
     [1, 4, 5],
   );
   await b.report(5);

@@ -50,7 +50,7 @@ for (const end of ['COMMIT', 'ROLLBACK'] as const) {
     await waits();
     await client.query(end);
     assert.equal(await appending, end === 'ROLLBACK');
-    assert.equal((await b.readAfter(0, 1000)).length, end === 'ROLLBACK' ? 1 : 0);
+    assert.equal((await b.readAfter(0, 1000)).rows.length, end === 'ROLLBACK' ? 1 : 0);
     assert.equal((await a.resolve(1, 0)).isLeader, end === 'ROLLBACK');
     await client.end();
   });

@@ -57,7 +57,7 @@ test(`a cluster of two is upgraded under load and loses nothing (SEED=${SEED})`,
   const log = await openLog(t, url, 'observer');
   const versionsOf = async (): Promise<ReadonlySet<number>> => {
     const { end } = await log.facts();
-    const rows = await log.readAfter(Math.max(0, end - 200), 1 << 20);
+    const { rows } = await log.readAfter(Math.max(0, end - 200), 1 << 20);
     const { epoch } = await log.lease();
     const ofLead = rows.filter((row) => row.epoch === epoch && row.stream < STREAM.CONTROL);
     return new Set(ofLead.map(({ bytes }) => new DataView(bytes.buffer).getUint32(JOURNAL_ROW.version * 4, true)));

@@ -25,7 +25,7 @@ export const BLOCKED = Symbol('blocked');
 type Write = {
   readonly number: number;
   readonly backend: object;
-  readonly locks: 'append' | 'take' | 'renew';
+  readonly locks: 'append' | 'take' | 'renew' | 'nothing';
   isVisible: boolean;
 };
 type StoredRow = { readonly row: LogRow; readonly write: Write };
@@ -71,6 +71,11 @@ export class FakeDatabase {
     this.#leases.push({ lease: { epoch: 0, holder: '', address: '', ...NO_FORMATS }, lead: 0, expiresAtMs: 0, write });
   }
 
+  /** The name of the primary. */
+  get server(): string {
+    return `primary ${this.timeline}`;
+  }
+
   get epoch(): number {
     return this.#lease().lease.epoch;
   }
@@ -100,7 +105,7 @@ export class FakeDatabase {
     isForced: boolean,
     of?: LeadFormats,
   ): Ran<LeadOf | null> | typeof BLOCKED {
-    if (this.#underway.length > 0) return BLOCKED;
+    if (this.#underway.some(({ locks }) => locks !== 'nothing')) return BLOCKED;
     const { lease, expiresAtMs } = this.#lease();
     if (of !== undefined && of.raised !== lease.raised) return { answer: null, write: null };
     if (!isForced && expiresAtMs > this.#nowMs()) return { answer: null, write: null };
@@ -113,7 +118,7 @@ export class FakeDatabase {
   }
 
   raise(backend: object, from: string, to: string): Ran<boolean> | typeof BLOCKED {
-    if (this.#underway.some(({ locks }) => locks !== 'append')) return BLOCKED;
+    if (this.#underway.some(({ locks }) => locks === 'take' || locks === 'renew')) return BLOCKED;
     const stored = this.#lease();
     if (stored.lease.raised !== from) return { answer: false, write: null };
     const write = this.#write(backend, 'renew');
@@ -122,7 +127,7 @@ export class FakeDatabase {
   }
 
   renew(backend: object, of: LeadOf, leaseMs = LEASE_MS): Ran<boolean> | typeof BLOCKED {
-    if (this.#underway.some(({ locks }) => locks !== 'append')) return BLOCKED;
+    if (this.#underway.some(({ locks }) => locks === 'take' || locks === 'renew')) return BLOCKED;
     const { lease, lead } = this.#lease();
     if (!this.#isOf(of)) return { answer: false, write: null };
     const write = this.#write(backend, 'renew');
@@ -143,6 +148,10 @@ export class FakeDatabase {
     const write = this.#write(backend, 'append');
     for (const row of rows) this.#add({ row: { ...row, ...of, position: this.#rows.length + 1 }, write });
     return { answer: true, write };
+  }
+
+  confirm(backend: object): Ran<string> {
+    return { answer: this.server, write: this.#write(backend, 'nothing') };
   }
 
   namesFrom(position: number): readonly RowName[] {

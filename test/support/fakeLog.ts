@@ -3,7 +3,7 @@
  * arrives, runs and is answered one step at a time, in order on each connection; a connection may be lost at any
  * moment, and then what was sent on it may still run, much later, and no one gets the answers.
  */
-import type { Lease, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
+import type { Lease, ReadRows, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
 import { FORMATS, type KnownFormats, knownText } from '../../shared/base/formats.ts';
 import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
@@ -212,8 +212,12 @@ export class FakeLog implements ReplicatedLog {
     return { isLeader, hasLastHeld, rows: rows.filter(({ position }) => position > lastHeld) };
   }
 
-  readAfter(position: number, mostBytes: number): Promise<readonly LogRow[]> {
-    return this.#read(() => this.#database.readAfter(position, mostBytes));
+  readAfter(position: number, mostBytes: number): Promise<ReadRows> {
+    return this.#read(() => ({ rows: this.#database.readAfter(position, mostBytes), server: this.#database.server }));
+  }
+
+  async confirm(): Promise<string> {
+    return this.#connection('write').run((backend) => this.#database.confirm(backend));
   }
 
   nameAt(position: number): Promise<RowName | null> {

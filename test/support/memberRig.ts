@@ -72,6 +72,11 @@ export class Rig {
     }
   }
 
+  /** By the clock of its process. */
+  get nowMs(): number {
+    return this.#timing.timeMs();
+  }
+
   put(row: NewRow): void {
     this.outboxes[Math.min(row.stream, SHARDS)]!.put(row);
   }

@@ -157,6 +157,8 @@ class PostgresCluster {
    */
   async promote(isKilled = true): Promise<void> {
     if (isKilled) await this.primary.stop('SIGKILL');
+    // Otherwise a standby might confirm to the primary what is lost then.
+    for (const node of this.standbys) await leavePrimary(node);
     const ends = await Promise.all(
       this.standbys.map(async (node) => ({
         node,
@@ -272,6 +274,15 @@ async function caughtUp({ primary, standbys }: PostgresCluster): Promise<void> {
       return found!['isThere'] === true;
     });
   }
+}
+
+/** From here on the standby confirms nothing to its primary. */
+async function leavePrimary(node: PostgresNode): Promise<void> {
+  node.configure(["primary_conninfo = ''"]);
+  await node.query('SELECT pg_reload_conf()');
+  await eventually(`${node.name} without its primary`, async () => {
+    return (await node.query('SELECT 1 FROM pg_stat_wal_receiver')).length === 0;
+  });
 }
 
 function upstream(port: number, name: NodeName): string {

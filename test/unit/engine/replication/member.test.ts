@@ -127,6 +127,27 @@ test('a standby says how new its state is where it has read the log to its end, 
   for (const { end, asOfMs } of ends) assert.equal(asOfMs !== null, end === 2500, `of the first ${end} rows`);
 });
 
+test('MEMBER-5: a standby is as new as the last commit that the standbys of the database have for it', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  const asOf = () => b.messages.flatMap((message) => ('rows' in message ? [message.asOfMs] : []));
+  a.put(newRow(0, 1));
+  await cluster.pass(300);
+  const before = b.nowMs;
+  assert.ok(asOf().at(-1)! >= before - 300, 'it goes on while commits do');
+  // Reads are answered, as those of a server are that was cut off from its standbys.
+  cluster.standbys = [];
+  await cluster.pass(3000);
+  assert.ok(asOf().at(-1)! <= before, 'nothing that was asked for since is confirmed');
+  // Another server is confirmed while the rows are read from the one before, and then the other way round.
+  cluster.database.failOver();
+  cluster.standbys = [0, 1];
+  const { length } = asOf();
+  await cluster.pass(20);
+  assert.deepEqual(asOf().slice(length), [], 'what the new server was asked for before it was confirmed has no age');
+  await cluster.pass(1000);
+  assert.ok(asOf().at(-1)! > b.nowMs - 500);
+});
+
 test('MEMBER-4: a member stops where rows that it lacks were trimmed', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   b.isConnected = false;

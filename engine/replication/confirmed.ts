@@ -1,0 +1,37 @@
+/**
+ * Knows how new what a standby has read is: the server that it was read from may have been replaced, and still answer.
+ * Owner: the replication thread.
+ *
+ *   asked for a commit ──► server A commits, its standbys have it ──► what A was read to hold is as new as the question
+ */
+import type { ReplicatedLog } from './log.ts';
+import type { Timing } from './timing.ts';
+
+export class Confirmed {
+  /** Why no server was confirmed when that was last asked for; null: one was. */
+  problem: string | null = null;
+  readonly #log: Pick<ReplicatedLog, 'confirm'>;
+  readonly #timing: Pick<Timing, 'timeMs'>;
+  /** The last one, and when it was asked for. */
+  #last: { readonly server: string; readonly atMs: number } | null = null;
+
+  constructor(log: Pick<ReplicatedLog, 'confirm'>, timing: Pick<Timing, 'timeMs'>) {
+    this.#log = log;
+    this.#timing = timing;
+  }
+
+  async ask(): Promise<void> {
+    const atMs = this.#timing.timeMs();
+    try {
+      this.#last = { server: await this.#log.confirm(), atMs };
+      this.problem = null;
+    } catch (error) {
+      this.problem = (error as Error).message;
+    }
+  }
+
+  /** MEMBER-5. Null: what the server had when it was asked, at `askedMs`, may not have been everything. */
+  asOfMs(server: string, askedMs: number): number | null {
+    return this.#last?.server === server ? Math.min(this.#last.atMs, askedMs) : null;
+  }
+}
