@@ -19,6 +19,7 @@ import type { Replication } from '../../shared/wire/replication.ts';
 import type { ReplicationStatus } from '../../shared/wire/threads.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Role } from '../http/role.ts';
+import type { PastAge } from './pastAge.ts';
 import { ShownRole, type ShownRoleBuffers } from './shownRole.ts';
 
 /** A standby that is staler than this is no place for reads. */
@@ -32,6 +33,8 @@ type KnownLeader = Readonly<{ holder: string; address: string; epoch: number }>;
 export class MemberRole implements Role {
   /** For the fronts, which say it as well. */
   readonly buffers: ShownRoleBuffers;
+  /** Of read.db; null before this member follows. */
+  past: PastAge | null = null;
   /** The state of the log as the replication thread last reported it. */
   status: ReplicationStatus | null = null;
   readonly #memory: Pick<Replication, 'state' | 'epoch' | 'renewedMs'>;
@@ -64,6 +67,11 @@ export class MemberRole implements Role {
 
   set asOfMs(asOfMs: number | null) {
     this.#shown.asOfMs = asOfMs;
+    if (asOfMs !== null) this.past?.see(asOfMs);
+  }
+
+  get pastAsOfMs(): number | null {
+    return this.isLeading ? null : (this.past?.asOfMs ?? null);
   }
 
   get name(): 'leader' | 'standby' {
@@ -97,7 +105,7 @@ export class MemberRole implements Role {
   /** The reason why this member is no place for requests at present, or null. */
   get problem(): string | null {
     if (this.isStalled) return 'the replicated log takes no rows';
-    return (this.staleMs ?? 0) > MOST_STALE_MS ? 'the replicated log cannot be read' : null;
+    return (this.staleMs ?? 0) > MOST_STALE_MS ? 'the replicated log is not confirmed to be up to date' : null;
   }
 
   /** ROLE-3. */

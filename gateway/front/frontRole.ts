@@ -14,6 +14,8 @@ import type { Role } from '../http/role.ts';
 
 export class FrontRole implements Role {
   asOfMs: number | null = null;
+  /** No front reads read.db. */
+  readonly pastAsOfMs = null;
   readonly #shown: ShownRole;
 
   constructor({ role, replication }: ShownRoleBuffers, clock: Clock) {

@@ -252,8 +252,8 @@ export class Call {
   readonly host: CallHost;
   /** The sequence of changes when the call came in; what it changes comes after it. */
   readonly changesBefore: number;
-  /** That of the role (role.ts) when the call came in. What is read for it later is as new at least. */
-  readonly asOfMs: number | null;
+  /** That of the role (role.ts) when the call came in: what is read for it later is as new, unless `limitAsOf` says. */
+  asOfMs: number | null;
 
   constructor(
     transport: Transport,
@@ -284,6 +284,16 @@ export class Call {
   get id(): string {
     if (this.#id === '') this.#id = this.host.nextRequestId();
     return this.#id;
+  }
+
+  /** From here on it reads read.db, and does not wait until that is as new as the rest. */
+  readsPast(): void {
+    this.limitAsOf(this.host.role?.pastAsOfMs ?? null);
+  }
+
+  /** Its answer is no newer than this: that of a call that came to a standby. Null: it is not known how new it is. */
+  limitAsOf(asOfMs: number | null): void {
+    if (this.asOfMs !== null) this.asOfMs = asOfMs === null ? null : Math.min(this.asOfMs, asOfMs);
   }
 
   /** CALL-2: the answer is known, and nothing else can become it. */

@@ -8,6 +8,8 @@ import type { RouteSpec } from './spec.ts';
 export type Role = {
   /** On a standby the time of which everything that the log held is shown by now; null when it leads, or has none. */
   readonly asOfMs: number | null;
+  /** The same of read.db, which may be older. */
+  readonly pastAsOfMs: number | null;
   /**
    * The value of the header X-SVC-Role, with the header lines after it.
    * @param asOfMs that of the role when the call came: its answer may be from then

@@ -13,15 +13,20 @@
  *   SHAREDANSWERS-2  Only an answer is kept: a computation that failed, or had no answer, is made again by the next
  *                    request.
  *   SHAREDANSWERS-3  At most `maxAnswers` answers and `maxBytes` of them are kept; those computed first make room.
+ *   SHAREDANSWERS-4  Of an answer of a standby is known how new read.db was when its computation started (RULES.md
+ *                    18.4), and a leader gives none.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import type { Call } from './call.ts';
+import type { Role } from './role.ts';
 
 /** The bytes of an answer, or null when there is none now. They are never written to. */
 type Answer = Buffer | null;
 /** A text, or one that is bytes already. */
 type Computed = string | Buffer | null;
-type Compute = () => Computed | Promise<Computed>;
+/** @param uses notes that the answer rests on one that is kept */
+type Compute = (uses: (part: Buffer) => void) => Computed | Promise<Computed>;
 type Kept = { readonly body: Buffer; readonly state: string; readonly computedMs: number; readonly bytes: number };
 
 type Bounds = { readonly maxAnswers: number; readonly maxBytes: number };
@@ -32,15 +37,25 @@ const BYTES_PER_CHARACTER = 2;
 export class SharedAnswers {
   readonly #clock: Clock;
   readonly #bounds: Bounds;
+  /** Null without a cluster. */
+  readonly #role: Pick<Role, 'pastAsOfMs'> | null;
+  /** Of the answers of a standby: how new what they show is. */
+  readonly #asOf = new WeakMap<Buffer, number>();
   /** By key, the latest of its states, in the order in which they were computed. */
   readonly #kept = new Map<string, Kept>();
   /** By key and state. */
   readonly #underway = new Map<string, Promise<Answer>>();
   #bytes = 0;
 
-  constructor(clock: Clock, bounds = BOUNDS) {
+  constructor(clock: Clock, bounds = BOUNDS, role: Pick<Role, 'pastAsOfMs'> | null = null) {
     this.#clock = clock;
     this.#bounds = bounds;
+    this.#role = role;
+  }
+
+  /** Answers of their own, with bounds of their own. */
+  apart(bounds: Bounds): SharedAnswers {
+    return new SharedAnswers(this.#clock, bounds, this.#role);
   }
 
   /** Bytes of the answers that are kept. */
@@ -58,9 +73,16 @@ export class SharedAnswers {
     return this.#underway.get(inState(key, state)) ?? this.#start(key, ttlMs, compute, state);
   }
 
+  /** SHAREDANSWERS-4: before it answers a call. */
+  date(call: Pick<Call, 'limitAsOf'>, body: Buffer): void {
+    if (this.#role !== null) call.limitAsOf(this.#asOf.get(body) ?? null);
+  }
+
   #fresh(key: string, ttlMs: number): Kept | undefined {
     const kept = this.#kept.get(key);
-    return kept !== undefined && this.#clock.nowMs() - kept.computedMs < ttlMs ? kept : undefined;
+    if (kept === undefined || this.#clock.nowMs() - kept.computedMs >= ttlMs) return undefined;
+    const isOfStandby = this.#asOf.has(kept.body);
+    return isOfStandby && this.#role!.pastAsOfMs === null ? undefined : kept;
   }
 
   #start(key: string, ttlMs: number, compute: Compute, state: string): Promise<Answer> {
@@ -74,9 +96,14 @@ export class SharedAnswers {
   /** SHAREDANSWERS-2. */
   async #compute(key: string, ttlMs: number, compute: Compute, state: string): Promise<Answer> {
     const computedMs = this.#clock.nowMs();
-    const text = await compute();
+    let asOfMs = this.#role?.pastAsOfMs ?? null;
+    const text = await compute((part) => {
+      const ofPart = this.#asOf.get(part);
+      asOfMs = asOfMs === null || ofPart === undefined ? null : Math.min(asOfMs, ofPart);
+    });
     if (text === null) return this.#fresh(key, ttlMs)?.body ?? null;
     const body = typeof text === 'string' ? Buffer.from(text) : text;
+    if (asOfMs !== null) this.#asOf.set(body, asOfMs);
     // A computation that started later, in a later state, may have ended before this one.
     const isLatest = computedMs >= (this.#kept.get(key)?.computedMs ?? 0);
     const bytes = BYTES_PER_CHARACTER * (key.length + state.length) + body.length;

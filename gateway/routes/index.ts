@@ -313,7 +313,7 @@ function accountRoutes(deps: RouteTableDeps): Route[] {
     ...chainFundRoutes({ ...control, funding, clock, chainLink: deps.chainLink }),
     ...fundRoutes({ engine, views, catalog, accountStates, queries, onError }),
     ...claimRoutes({ engine, views, catalog, accountStates, claimMarks, chain }),
-    ...pnlRoutes({ queries, views, engine, clock, shards: control.shards }),
+    ...pnlRoutes({ queries, views, engine, clock, sharedAnswers: deps.sharedAnswers, shards: control.shards }),
     ...positionRoutes({ accounts, catalog, views, queries, claimMarks, chain }),
     ...statementRoutes({ queries, movements, markets: views.markets, clock }),
     ...fundMovementRoutes({ queries, movements }),

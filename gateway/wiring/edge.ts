@@ -354,7 +354,7 @@ export class Edge {
       engine,
       queries,
       volumes,
-      sharedAnswers: new SharedAnswers(clock),
+      sharedAnswers: new SharedAnswers(clock, undefined, this.#options.member),
       isDemo: isDemoDirectory,
       pageFiles: new PageFiles({ isDemo: isDemoDirectory, providers: config.oidc.map(({ name }) => name) }),
       texts: new TextsInTurns(() => trading.link.inFlight > 0),

@@ -21,6 +21,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Member } from '../cluster/member.ts';
+import { PastAge } from '../cluster/pastAge.ts';
 import { RoomWatch } from '../cluster/roomWatch.ts';
 import { Call } from '../http/call.ts';
 import { DoorClosedError, requireTls } from '../http/door.ts';
@@ -307,6 +308,7 @@ export class Exchange {
     await this.#edge.disk.start();
     this.#roomWatch = new RoomWatch({ disk: this.#edge.disk, member, log: this.#log });
     this.#roomWatch.start();
+    member.role.past = new PastAge(progress, views, control.catalog);
     member.follow([...here, ...this.#records!.sequences()], {
       postRows: (shard, rows) => this.#threads.shards.follow(shard, rows),
       shown: (shard) => views.shownSequence(shard),

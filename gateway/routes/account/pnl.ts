@@ -9,7 +9,7 @@ import { PPM } from '../../../shared/base/payout.ts';
 import { centsHalfAway, centsTowardsZero } from '../../../shared/base/units.ts';
 import { okBytes, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
-import { SharedAnswers } from '../../http/sharedAnswers.ts';
+import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import { type PortfolioSlice, worthOf } from '../../queries/portfolio.ts';
@@ -24,6 +24,7 @@ type PnlDeps = {
   readonly engine: Pick<ShardClient, 'isReady'>;
   readonly shards: number;
   readonly clock: Clock;
+  readonly sharedAnswers: SharedAnswers;
 };
 
 /** In millionths of a micro-USDC. */
@@ -57,7 +58,7 @@ const SHOW_PNL = {
 } as const satisfies RouteSpec;
 
 export function pnlRoutes(deps: PnlDeps): Route[] {
-  const answers = new SharedAnswers(deps.clock, KEPT);
+  const answers = deps.sharedAnswers.apart(KEPT);
   return [route(SHOW_PNL, (call) => showPnl(call, deps, answers))];
 }
 
@@ -65,6 +66,7 @@ async function showPnl(call: CallOf<typeof SHOW_PNL>, deps: PnlDeps, answers: Sh
   const { accountIndex: account } = call.principal;
   try {
     const body = await answers.get(String(account), KEPT_MS, () => render(account, deps), stateOf(account, deps));
+    answers.date(call, body!);
     okBytes(call, body!);
   } catch (error) {
     if (!(error instanceof QueriesBusyError)) throw error;

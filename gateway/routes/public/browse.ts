@@ -46,8 +46,12 @@ export function browseRoutes(deps: BrowseDeps): Route[] {
   return [
     route(BROWSE_EVENTS, async (call) => {
       const body = await browsing.answer(call.query);
-      if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
-      else okKept(call, body);
+      if (body === null) {
+        refuse(call, { row: ERRORS.ENGINE_BUSY });
+        return;
+      }
+      deps.sharedAnswers.date(call, body);
+      okKept(call, body);
     }),
   ];
 }

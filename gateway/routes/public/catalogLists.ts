@@ -155,8 +155,12 @@ async function share(
   const key = JSON.stringify([call.path, ...question]);
   const state = `${catalog.revisions.current} ${views.markets.listChanges}`;
   const body = await sharedAnswers.get(key, KEPT_MS, compute, state);
-  if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
-  else okKept(call, body);
+  if (body === null) {
+    refuse(call, { row: ERRORS.ENGINE_BUSY });
+    return;
+  }
+  sharedAnswers.date(call, body);
+  okKept(call, body);
 }
 
 function pageFields({ total, isFloor }: { readonly total: number; readonly isFloor: boolean }): object {

@@ -41,8 +41,12 @@ export function probabilityRoutes(deps: ProbabilityDeps): Route[] {
   return [
     route(SHOW_PROBABILITIES, async (call) => {
       const body = await deps.sharedAnswers.get('market-probabilities', KEPT_MS, compute);
-      if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
-      else okKept(call, body);
+      if (body === null) {
+        refuse(call, { row: ERRORS.ENGINE_BUSY });
+        return;
+      }
+      deps.sharedAnswers.date(call, body);
+      okKept(call, body);
     }),
   ];
 }

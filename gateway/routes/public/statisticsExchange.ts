@@ -52,22 +52,32 @@ export function exchangeStatisticsRoutes(deps: ExchangeDeps): Route[] {
     route(SHOW_PULSE, (call) =>
       answer(
         call,
+        deps,
         sharedAnswers.get('pulse', PULSE_KEPT_MS, () => pulse(deps)),
       ),
     ),
     route(SHOW_SPOTLIGHT, (call) =>
       answer(
         call,
+        deps,
         sharedAnswers.get('spotlight', SPOTLIGHT_KEPT_MS, () => spotlight(deps)),
       ),
     ),
   ];
 }
 
-async function answer(call: Call, answered: Buffer | null | Promise<Buffer | null>): Promise<void> {
+async function answer(
+  call: Call,
+  { sharedAnswers }: Pick<ExchangeDeps, 'sharedAnswers'>,
+  answered: Buffer | null | Promise<Buffer | null>,
+): Promise<void> {
   const body = await answered;
-  if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
-  else okBytes(call, body);
+  if (body === null) {
+    refuse(call, { row: ERRORS.ENGINE_BUSY });
+    return;
+  }
+  sharedAnswers.date(call, body);
+  okBytes(call, body);
 }
 
 async function pulse({ queries, onlineAccounts, clock }: ExchangeDeps): Promise<string | null> {

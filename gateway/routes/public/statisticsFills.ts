@@ -56,10 +56,14 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
   };
   const isDefault = limit === DEFAULT_LIMIT && since === undefined && min_size_usd === undefined && before === null;
   const compute = (): Promise<string | null> => render(task, deps);
+  if (!isDefault) call.readsPast();
   const body = await (isDefault ? deps.sharedAnswers.get('recent-fills', KEPT_MS, compute) : compute());
   if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
   else if (typeof body === 'string') ok(call, body);
-  else okBytes(call, body);
+  else {
+    deps.sharedAnswers.date(call, body);
+    okBytes(call, body);
+  }
 }
 
 async function render(task: FillsTask, deps: FillDeps): Promise<string | null> {

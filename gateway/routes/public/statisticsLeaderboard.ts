@@ -67,18 +67,29 @@ export function leaderboardRoutes(deps: LeaderboardDeps): Route[] {
 async function showLeaderboard(call: CallOf<typeof SHOW_LEADERBOARD>, deps: LeaderboardDeps): Promise<void> {
   const { window, limit } = call.query;
   const isDefault = limit === DEFAULT_LIMIT;
+  const compute = (uses: (part: Buffer) => void): Promise<string | null> => render(window, limit, deps, uses);
   const body = await (isDefault
-    ? deps.sharedAnswers.get(`leaderboard/${window}`, KEPT_MS, () => render(window, limit, deps))
-    : deps.sharedAnswers.get(`leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, () => render(window, limit, deps)));
-  if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
-  else okBytes(call, body);
+    ? deps.sharedAnswers.get(`leaderboard/${window}`, KEPT_MS, compute)
+    : deps.sharedAnswers.get(`leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, compute));
+  if (body === null) {
+    refuse(call, { row: ERRORS.ENGINE_BUSY });
+    return;
+  }
+  deps.sharedAnswers.date(call, body);
+  okBytes(call, body);
 }
 
-async function render(window: LeaderboardWindow, limit: number, deps: LeaderboardDeps): Promise<string | null> {
+async function render(
+  window: LeaderboardWindow,
+  limit: number,
+  deps: LeaderboardDeps,
+  uses: (part: Buffer) => void,
+): Promise<string | null> {
   const { sharedAnswers, profiles } = deps;
   const compute = (): Promise<string | null> => rank(window, deps);
   const ranked = await sharedAnswers.get(`leaders/${window}`, OTHERS_KEPT_MS, compute);
   if (ranked === null) return null;
+  uses(ranked);
   const traders = (JSON.parse(ranked.toString()) as TraderSums[])
     .slice(0, limit)
     .map((trader) => traderOf(trader, profiles));

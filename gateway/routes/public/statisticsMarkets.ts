@@ -39,6 +39,7 @@ async function showHistory(call: CallOf<typeof SHOW_HISTORY>, deps: HistoryDeps)
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
   const { interval } = call.query;
+  call.readsPast();
   const result = await deps.queries.ofPublic('priceHistory', { market: market.index, interval });
   if (result.ok) ok(call, { market_id: market.id, history: result.value });
   else refuse(call, { row: result.row });
@@ -47,6 +48,7 @@ async function showHistory(call: CallOf<typeof SHOW_HISTORY>, deps: HistoryDeps)
 async function showTrades(call: CallOf<typeof SHOW_TRADES>, deps: HistoryDeps): Promise<void> {
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
+  call.readsPast();
   const result = await deps.queries.ofPublic('marketTrades', { market: market.index });
   if (result.ok) ok(call, { trades: result.value });
   else refuse(call, { row: result.row });

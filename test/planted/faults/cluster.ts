@@ -28,6 +28,27 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: MEMBER,
   },
   {
+    name: 'a standby is as new as its last look at a server of the log which may have been replaced',
+    file: 'engine/replication/confirmed.ts',
+    search: 'this.#last?.server === server ? Math.min(this.#last.atMs, askedMs) : null',
+    replace: 'askedMs',
+    caughtBy: MEMBER,
+  },
+  {
+    name: 'an answer from read.db is as new as the views',
+    file: 'gateway/http/call.ts',
+    search: 'this.limitAsOf(this.host.role?.pastAsOfMs ?? null);',
+    replace: '',
+    caughtBy: LATE_READ,
+  },
+  {
+    name: 'read.db is as new as the views were, before the projector has come so far',
+    file: 'gateway/cluster/pastAge.ts',
+    search: 'return sequences.every((sequence, shard) => progress.projected(shard) >= sequence);',
+    replace: 'return sequences.length > 0;',
+    caughtBy: 'test/unit/gateway/cluster/pastAge.test.ts',
+  },
+  {
     name: 'an answer of a standby is as new as the standby is when it leaves',
     file: 'gateway/http/httpTransport.ts',
     search: 'host.role.lines(asOfMs)',
@@ -339,9 +360,9 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'rows that were trimmed are passed over',
-    file: 'engine/replication/member.ts',
-    search: 'if (row.position !== this.#position + 1 &&',
-    replace: 'if (row.position <= this.#position &&',
+    file: 'engine/replication/gaps.ts',
+    search: 'if (row.position !== last + 1 &&',
+    replace: 'if (row.position <= last &&',
     caughtBy: MEMBER,
   },
   {

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MemberRole } from '../../../../gateway/cluster/memberRole.ts';
+import { PastAge } from '../../../../gateway/cluster/pastAge.ts';
 import type { Call } from '../../../../gateway/http/call.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
 import type { Route } from '../../../../gateway/http/route.ts';
+import { Progress } from '../../../../shared/wire/progress.ts';
 import { Replication } from '../../../../shared/wire/replication.ts';
 import { startEdge } from '../../../support/edgeRig.ts';
 import { eventually } from '../../../support/eventually.ts';
@@ -54,4 +56,30 @@ test('what a standby has read is no newer because the standby, or its role, is b
   role.lead();
   assert.deepEqual(await end(last), ['standby', '55'], 'it leads meanwhile');
   assert.deepEqual(await end(await begin()), ['leader', undefined]);
+});
+
+test('an answer from read.db says how new that is, and one of an unknown age says nothing', async (t) => {
+  const clock = new ManualClock(START_MS);
+  const role = new MemberRole(new Replication(Replication.create(1)), clock);
+  const handler = (call: Call): void => {
+    call.readsPast();
+    ok(call, {});
+  };
+  const access = 'public' as const;
+  const read: Route = { method: 'GET', path: PATH, summary: '', access, limit: 'unlimited', answers: {}, handler };
+  const { send } = await startEdge(t, [read], [], { role, clock });
+  const staleMs = async (): Promise<unknown> => (await send('GET', PATH)).headers['x-svc-stale-ms'];
+
+  const progress = new Progress(Progress.create(1));
+  let sequence = 3;
+  role.past = new PastAge(progress, { shownSequence: () => sequence }, { revisions: { current: 0 } });
+  role.asOfMs = START_MS - 900;
+  assert.equal(await staleMs(), undefined, 'the projector is still behind');
+  progress.setProjected(0, 3);
+  assert.equal(await staleMs(), '900');
+  sequence = 4;
+  role.asOfMs = START_MS - 10;
+  assert.equal(await staleMs(), '900', 'the views are newer');
+  progress.setProjected(0, 4);
+  assert.equal(await staleMs(), '10');
 });

@@ -115,6 +115,7 @@ test('a standby refuses what changes something and keeps no answer, which every 
   let isStandby = true;
   const role = {
     asOfMs: null,
+    pastAsOfMs: null,
     lines: () => (isStandby ? 'standby\r\nX-SVC-Stale-Ms: 7' : 'leader'),
     changeRefusal: () => (isStandby ? { row: ERRORS.NOT_MATCHING_LEADER, details } : null),
   };

@@ -168,3 +168,31 @@ test('a kept answer is the same bytes for all, as UTF-8', async () => {
   assert.equal(first, answers.get('teams', TTL_MS, later));
   assert.deepEqual(first, Buffer.from('Île-de-France – Tōkyō', 'utf8'));
 });
+
+test('SHAREDANSWERS-4: a shared answer of a standby is as old as what it was computed from', async () => {
+  const clock = new ManualClock(1_790_000_000_000);
+  const role = { pastAsOfMs: 100 as number | null };
+  const answers = new SharedAnswers(clock, undefined, role);
+  const limits: (number | null)[] = [];
+  const date = (body: Buffer | null): void => answers.date({ limitAsOf: (asOfMs) => void limits.push(asOfMs) }, body!);
+  const question = new Question();
+  const first = answers.get('pulse', TTL_MS, question.compute);
+  role.pastAsOfMs = 500;
+  question.answer('first');
+  date(await first);
+  date(await answers.get('pulse', TTL_MS, later));
+  assert.deepEqual(limits.splice(0), [100, 100], 'from the start of its computation on, also when it is kept');
+
+  const whole = await answers.get('leaders', TTL_MS, async (uses) => {
+    const part = await answers.get('pulse', TTL_MS, later);
+    uses(part!);
+    return `of ${part}`;
+  });
+  date(whole);
+  assert.deepEqual(limits.splice(0), [100], 'what rests on a kept answer is as old');
+
+  role.pastAsOfMs = null;
+  const atLeader = await answers.get('pulse', TTL_MS, later);
+  date(atLeader);
+  assert.deepEqual([String(atLeader), limits.splice(0)], ['later', [null]], 'a leader gives no answer of a standby');
+});

@@ -1,6 +1,7 @@
 /** The answer of the P&L of a day from what the read model says, and how long it is kept (RULES.md 14.25). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SharedAnswers } from '../../../../../gateway/http/sharedAnswers.ts';
 import type { PortfolioSlice, PortfolioTask } from '../../../../../gateway/queries/portfolio.ts';
 import { pnlRoutes } from '../../../../../gateway/routes/account/pnl.ts';
 import { MARKET_STATUS } from '../../../../../shared/base/codes.ts';
@@ -44,6 +45,7 @@ class Desk {
   availableMicro = 0;
   acknowledged = 1;
   readonly #route = pnlRoutes({
+    sharedAnswers: new SharedAnswers(this.clock),
     clock: this.clock,
     shards: 2,
     engine: { isReady: (shard: number) => shard === 0 || this.isShardReady },
