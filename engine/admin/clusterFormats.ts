@@ -5,12 +5,14 @@
 
 import {
   commonTo,
+  formatsOfLead,
   highest,
   knownIn,
   type Numbers,
   numbersIn,
   numbersText,
   raisedFrom,
+  unreadable,
 } from '../../shared/base/formats.ts';
 import type { LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import type { ReplicatedLog } from '../replication/log.ts';
@@ -29,7 +31,16 @@ export function formatLines({ formats, raised }: LeadFormats, members: Members):
     const more = raisedFrom(next, commonTo([knownIn(known)]));
     if (more.length > 0) lines.push(`${holder} knows more: ${more.join(', ')}`);
   }
-  return lines;
+  return [...lines, ...members.flatMap((member) => shutOutLines(member, next, members))];
+}
+
+/** About members that could not follow this one, because its version cannot write what they read. */
+function shutOutLines({ holder, formats }: Members[number], next: Numbers, members: Members): string[] {
+  const written = formatsOfLead(next, knownIn(formats));
+  return members.flatMap((other) => {
+    const what = other.holder === holder || other.formats === '' ? null : unreadable(written, knownIn(other.formats));
+    return what === null ? [] : [`a lead of ${holder} shuts out ${other.holder}, which does not read ${what}`];
+  });
 }
 
 /** The formats to which a cluster can be raised, and who stands in the way. */

@@ -12,14 +12,17 @@
  * Invariants:
  *   CONTROLRECORDS-1  After `apply` every reader of every store answers as it did where the record was made.
  *   CONTROLRECORDS-2  Who leads answers a change once the log holds it: not before a takeover would keep it.
+ *   CONTROLRECORDS-3  While members of an older version may follow, a change that needs tables or columns which they do
+ *                     not have is refused, whole, and in no record (RULES.md 18.15).
  */
 import Sqlite from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { type FileRecord, RecordedFile } from '../../shared/records/recordedFile.ts';
-import type { openControlDatabase } from './database.ts';
+import { emptyControlDatabase, type openControlDatabase } from './database.ts';
 import type { LaterSync } from './laterSync.ts';
 import { AUDIT_SHARED } from './platform.ts';
 import { isLocalRow, keptColumns, type RELOADED, storesOf } from './recordedTables.ts';
@@ -62,12 +65,15 @@ export class ControlRecords {
     return this.#file.sharedSequence;
   }
 
-  /** From now on this member leads: what the log may not have is put into it, then each change. */
-  lead(log: HeldLog): void {
+  /**
+   * From now on this member leads: what the log may not have is put into it, then each change.
+   * @param layout the tables of this lead (FORMATS.control)
+   */
+  lead(log: HeldLog, layout: number): void {
     this.#changed?.stop();
     this.#changed = null;
     this.#log = log;
-    this.#file.lead(log);
+    this.#file.lead(log, layout < FORMATS.control.newest ? knownTo(layout) : undefined);
   }
 
   /** CONTROLRECORDS-1. Throws a RecordError for a record that does not follow from what is here. */
@@ -111,4 +117,20 @@ export class ControlRecords {
   held(): Promise<void> {
     return this.isHeld ? Promise.resolve() : this.#log!.whenHeld(this.#file.sequence);
   }
+}
+
+/** CONTROLRECORDS-3. @returns what throws for a statement that cannot be run over the tables of this layout */
+function knownTo(layout: number): (sql: string) => void {
+  const tables = emptyControlDatabase(layout);
+  const known = new Set<string>();
+  return (sql) => {
+    if (known.has(sql)) return;
+    try {
+      tables.prepare(sql);
+    } catch (error) {
+      const { message } = error as Error;
+      throw new Error(`CONTROLRECORDS-3: the cluster has to be raised first (cluster raise): ${message}`);
+    }
+    known.add(sql);
+  };
 }

@@ -43,6 +43,13 @@ const MIGRATIONS = [
 
 assert(MIGRATIONS.length === FORMATS.control.newest, 'database: members of a cluster say which tables they know');
 
+/** An empty database in memory with the tables of a version, as members of an older one have them. */
+export function emptyControlDatabase(version: number): Database {
+  const database = new Sqlite(':memory:');
+  bring(database, version);
+  return database;
+}
+
 export function openControlDatabase(path: string): Database {
   let database: Database | undefined;
   try {
@@ -75,10 +82,13 @@ function migrate(database: Database, path: string): void {
   if (version > MIGRATIONS.length) throw new StartError(`${path} was written by a newer version`);
   if (version === MIGRATIONS.length) return;
   // All in one transaction: it is synced once, where a new file would be synced for each of dozens.
-  database.transaction(() => {
-    for (const name of MIGRATIONS.slice(version)) {
-      database.exec(readFileSync(new URL(`../../data/schema/${name}`, import.meta.url), 'utf8'));
-    }
-    database.pragma(`user_version = ${MIGRATIONS.length}`);
-  })();
+  database.transaction(() => bring(database, MIGRATIONS.length))();
+}
+
+function bring(database: Database, to: number): void {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  for (const name of MIGRATIONS.slice(version, to)) {
+    database.exec(readFileSync(new URL(`../../data/schema/${name}`, import.meta.url), 'utf8'));
+  }
+  database.pragma(`user_version = ${to}`);
 }

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
 import type { RecordLog } from '../../shared/records/heldLog.ts';
 import type { ControlCopy } from '../../shared/wire/joining.ts';
-import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
+import { type LogRow, type Replication, STREAM } from '../../shared/wire/replication.ts';
 import type { AuditLog } from '../audit/log.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import { GatewayLog, type GatewayLogOptions } from '../records/gatewayLog.ts';
@@ -43,6 +43,8 @@ const LOOK_MS = 2;
 const STREAMS = [STREAM.CONTROL, STREAM.ANSWERS, STREAM.AUDIT] as const;
 
 type StreamSequence = { readonly stream: number; readonly sequence: number };
+
+type LeadMemory = { readonly memory: GatewayLogOptions['memory'] & Pick<Replication, 'format'> };
 
 export class GatewayRecords {
   readonly #options: GatewayRecordsOptions;
@@ -102,10 +104,10 @@ export class GatewayRecords {
   }
 
   /** Every row of the log is applied and durable: from now on this member leads. */
-  lead({ memory, outbox }: Pick<GatewayLogOptions, 'memory' | 'outbox'>): void {
+  lead({ memory, outbox }: Pick<GatewayLogOptions, 'outbox'> & LeadMemory): void {
     const { control, answers, audit, settlement } = this.#options;
     const log = new GatewayLog({ memory, outbox, patienceMs: HELD_MS });
-    control.lead(log.stream(STREAM.CONTROL));
+    control.lead(log.stream(STREAM.CONTROL), memory.format('control'));
     answers.lead(log.stream(STREAM.ANSWERS));
     audit.lead(log.stream(STREAM.AUDIT));
     settlement?.lead(log.stream(STREAM.SETTLEMENT));

@@ -25,7 +25,11 @@ export const FORMATS = {
   audit: { newest: 1, oldest: 1 },
   /** Records of idempotency.db, its tables among them. */
   answers: { newest: 2, oldest: 2 },
-  /** The tables that records of control.db write to: the number of its newest migration. */
+  /**
+   * The tables that records of control.db write to: the number of its newest migration. A member migrates its file when
+   * it starts, whatever is written: a migration that only adds tables and columns keeps `oldest` for one release, and
+   * the changes that need them are refused until the cluster is raised (CONTROLRECORDS-3).
+   */
   control: { newest: 24, oldest: 24 },
   /**
    * Commands and their events, and what a command does in a given state: a member that runs it again gets the same

@@ -4,7 +4,7 @@
  */
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';
 import type { SqlValue } from './bytes.ts';
-import { parameterNames, writtenTable } from './statements.ts';
+import { parameterNames, withColumns, writtenTable } from './statements.ts';
 
 /** The part of a connection that stores use. */
 export type StoreDatabase = Pick<Database, 'prepare' | 'inTransaction' | 'readonly'> & {
@@ -32,9 +32,12 @@ export class RecordedDatabase implements StoreDatabase {
   constructor(file: Recorder, raw: Database) {
     this.#file = file;
     this.#raw = raw;
+    const columnsOf = (table: string): readonly string[] =>
+      (raw.pragma(`table_info(${table})`) as { name: string }[]).map(({ name }) => name);
     this.prepare = ((sql: string) => {
       const statement = raw.prepare(sql);
-      return statement.readonly ? statement : new RecordedStatement(file, statement, sql);
+      if (statement.readonly) return statement;
+      return new RecordedStatement(file, statement, withColumns(sql, columnsOf));
     }) as unknown as Database['prepare'];
   }
 

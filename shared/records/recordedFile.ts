@@ -23,6 +23,8 @@
  *              its queue is empty, and nothing in it is ever taken back.
  *   RECORDS-7  What is derived follows from the values in the record and from what every member has: its rows are in no
  *              record, and their number has to be the same where it is derived again.
+ *   RECORDS-8  A statement of a record names its columns, and of a lead with older tables than this file's no record
+ *              has one which those tables do not know: members of an older version repeat what this one writes.
  */
 import { readFileSync } from 'node:fs';
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';
@@ -76,6 +78,8 @@ export class RecordedFile {
   readonly #mayDerive: RecordedFileOptions['mayDerive'];
   #isFollowing: boolean;
   #log: RecordLog | null = null;
+  /** RECORDS-8. Throws for a statement that no record of this lead may have. */
+  #requireKnown: ((sql: string) => void) | null = null;
   /** RECORDS-6. Returns when the log holds the record. */
   #hold: ((record: FileRecord) => void) | null = null;
   /** Rows that were changed since the derivation at hand began; null outside of one. */
@@ -141,9 +145,13 @@ export class RecordedFile {
     this.#isFollowing = true;
   }
 
-  /** From now on this member leads: the queue is put into the log, then each new record. */
-  lead(log: RecordLog): void {
+  /**
+   * From now on this member leads: the queue is put into the log, then each new record.
+   * @param requireKnown RECORDS-8; absent where the lead has the tables of this file
+   */
+  lead(log: RecordLog, requireKnown?: (sql: string) => void): void {
     this.#isFollowing = false;
+    this.#requireKnown = requireKnown ?? null;
     this.#log = log;
     this.#undo = new RecordUndo(this.#raw, this.#isLocal);
     for (const { sequence, bytes } of this.queue()) if (sequence > log.held()) log.put(sequence, bytes);
@@ -207,6 +215,7 @@ export class RecordedFile {
       return result;
     }
     assert(!this.#isFollowing, 'RECORDS-3: who follows writes nothing of its own accord');
+    this.#requireKnown?.(sql);
     return this.transact(() => {
       const result = run();
       this.#statements.push({ sql, values, changes: this.#countChanges.get()! });

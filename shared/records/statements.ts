@@ -68,6 +68,15 @@ export function parameterNames(sql: string): readonly string[] {
   return [...new Set([...sql.matchAll(/[$@:]([A-Za-z_]\w*)/g)].map(([, name]) => name!))];
 }
 
+/**
+ * The statement with the names of the columns that it writes, where it leaves them out: it writes the same where later
+ * versions have added columns to the table.
+ */
+export function withColumns(sql: string, columnsOf: (table: string) => readonly string[]): string {
+  const bare = /^(\s*INSERT(?:\s+OR\s+\w+)?\s+INTO\s+(\w+))(\s+(?:VALUES|SELECT)\b.*)$/is.exec(sql);
+  return bare === null ? sql : `${bare[1]} (${columnsOf(bare[2]!).join(', ')})${bare[3]}`;
+}
+
 /** The table that a statement writes. Throws for a statement of another form: it could not be declared. */
 export function writtenTable(sql: string): string {
   const match = /^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(\w+)/i.exec(sql);

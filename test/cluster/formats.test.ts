@@ -28,6 +28,7 @@ test('the first member of a cluster decides what is written, and a raise changes
   const status = await clusterStatus(env);
   assert.ok(status.includes('written: control 23, journal 3'), status.join('\n'));
   assert.ok(status.includes('b knows more: control 23 to 24, journal 3 to 4'), status.join('\n'));
+  assert.ok(!status.join().includes('shuts out'), 'b can write what a reads');
   const behind = 'a does not know control 23 to 24, journal 3 to 4';
   const first = 'install the newer version there first, or name it in cluster leave';
   await assert.rejects(raiseFormats(env), new AdminError(`${behind}: ${first}`));
@@ -68,6 +69,11 @@ test('the lead is not handed to a member that would shut out another standby', {
   const refusal = 'c does not read control 24 (23 at most), which b would write: upgrade it first';
   await assert.rejects(promote(env, 'b', false), new AdminError(refusal));
   assert.equal((await a.facts()).handOver, null);
+  const status = await clusterStatus(env);
+  for (const out of ['a', 'c']) {
+    const line = `a lead of b shuts out ${out}, which does not read control 24 (23 at most)`;
+    assert.ok(status.includes(line), status.join('\n'));
+  }
 });
 
 test('a copy of files comes from a member whose files the other one can use', { skip }, async (t) => {

@@ -1,7 +1,8 @@
 /**
- * Two versions of the exchange meet in a cluster while clients trade: the standby is upgraded, leads, the former leader
- * is upgraded, and the formats are raised. Nothing acknowledged is lost and nothing is there twice (RULES.md 18.15 to
- * 18.17). The same steps are in data/docs/cluster.md.
+ * Two versions of the exchange meet in a cluster while clients trade, and have other tables in control.db: the standby
+ * is upgraded, leads, the former leader follows it and leads again, is upgraded, and the formats are raised. Nothing
+ * acknowledged is lost and nothing is there twice (RULES.md 18.15 to 18.17). The steps of an operator are in
+ * data/docs/cluster.md.
  *
  *     SOAK=on SEED=7 node shared/run.mjs --test test/cluster/upgrade.test.ts
  */
@@ -11,10 +12,11 @@ import { clusterStatus, promote, raiseFormats } from '../../engine/admin/cluster
 import { JOURNAL_ROW, JOURNAL_VERSION } from '../../engine/journal/row.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import { startCluster } from '../support/cluster.ts';
-import { NEXT_JOURNAL, nextVersion } from '../support/nextVersion.ts';
+import { NEXT_CONTROL, NEXT_JOURNAL, nextVersion } from '../support/nextVersion.ts';
 import { sharedPostgres, NO_POSTGRES as skip } from '../support/postgres.ts';
 import { openLog } from '../support/replicatedLog.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
+import { makeTrader } from '../support/traders.ts';
 import { Witness } from '../support/witness.ts';
 
 const SEED = seedOr(20_261_125);
@@ -34,8 +36,11 @@ test(`a cluster of two is upgraded under load and loses nothing (SEED=${SEED})`,
     const working = work().finally(() => {
       isDone = true;
     });
-    do await witness.trade({ commands: COMMANDS });
-    while (!isDone);
+    do {
+      await witness.trade({ commands: COMMANDS });
+      // An API key is a row of a table to which the next version adds a column.
+      await makeTrader(cluster);
+    } while (!isDone);
     await working;
     await witness.check();
   };
@@ -55,31 +60,43 @@ test(`a cluster of two is upgraded under load and loses nothing (SEED=${SEED})`,
     await witness.check();
   };
   const log = await openLog(t, url, 'observer');
-  const versionsOf = async (): Promise<ReadonlySet<number>> => {
-    const { end } = await log.facts();
-    const { rows } = await log.readAfter(Math.max(0, end - 200), 1 << 20);
-    const { epoch } = await log.lease();
-    const ofLead = rows.filter((row) => row.epoch === epoch && row.stream < STREAM.CONTROL);
-    return new Set(ofLead.map(({ bytes }) => new DataView(bytes.buffer).getUint32(JOURNAL_ROW.version * 4, true)));
-  };
 
   await b.stop();
   b.project = next;
   await during(() => cluster.rejoin(b));
-  assert.ok((await clusterStatus(env)).includes(`b knows more: journal ${JOURNAL_VERSION} to ${NEXT_JOURNAL}`));
-  await assert.rejects(raiseFormats(env), /^AdminError: a does not know journal 3 to 4: install the newer version/);
+  const more = `control ${NEXT_CONTROL - 1} to ${NEXT_CONTROL}, journal ${JOURNAL_VERSION} to ${NEXT_JOURNAL}`;
+  assert.ok((await clusterStatus(env)).includes(`b knows more: ${more}`));
+  await assert.rejects(
+    raiseFormats(env),
+    new RegExp(`^AdminError: a does not know ${more}: install the newer version`),
+  );
 
+  await handOver(a, b);
+  await during(() => cluster.rejoin(a));
+  // The way back, and forth again: the older version has followed, and leads.
+  await handOver(b, a);
+  await during(() => cluster.rejoin(b));
   await handOver(a, b);
   a.project = next;
   await during(() => cluster.rejoin(a));
-  assert.deepEqual(await versionsOf(), new Set([JOURNAL_VERSION]), 'both know more, and nothing is raised yet');
+  assert.deepEqual(await versionsOf(log), new Set([JOURNAL_VERSION]), 'both know more, and nothing is raised yet');
 
   const [raised] = await raiseFormats(env);
-  assert.equal(raised, `the next lead writes journal ${JOURNAL_VERSION} to ${NEXT_JOURNAL}`);
+  assert.equal(raised, `the next lead writes ${more}`);
   await handOver(b, a);
   await during(() => cluster.rejoin(b));
-  assert.deepEqual(await versionsOf(), new Set([NEXT_JOURNAL]));
+  assert.deepEqual(await versionsOf(log), new Set([NEXT_JOURNAL]));
 
-  const refusal = /this version does not read what the cluster writes: journal 4 \(3 at most\); install that of a/;
-  await assert.rejects(openLog(t, url, 'c'), refusal);
+  const unknown = `control ${NEXT_CONTROL} \\(${NEXT_CONTROL - 1} at most\\), journal 4 \\(3 at most\\)`;
+  const refusal = `this version does not read what the cluster writes: ${unknown}; install that of a`;
+  await assert.rejects(openLog(t, url, 'c'), new RegExp(refusal));
 });
+
+/** The formats of the journals in the newest rows of the present lead. */
+async function versionsOf(log: Awaited<ReturnType<typeof openLog>>): Promise<ReadonlySet<number>> {
+  const { end } = await log.facts();
+  const { rows } = await log.readAfter(Math.max(0, end - 200), 1 << 20);
+  const { epoch } = await log.lease();
+  const ofLead = rows.filter((row) => row.epoch === epoch && row.stream < STREAM.CONTROL);
+  return new Set(ofLead.map(({ bytes }) => new DataView(bytes.buffer).getUint32(JOURNAL_ROW.version * 4, true)));
+}

@@ -1,11 +1,26 @@
 /**
- * The next version of the project, in a folder of its own: its journals have rows of one format more, which it writes
- * once the cluster is raised to it. Everything else is as it is here.
+ * The next version of the project, in a folder of its own: its journals have rows of one format more, and its
+ * control.db has another table and another column, which it writes once the cluster is raised to them. Everything else
+ * is as it is here.
  */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { ProjectCopy } from './projectCopy.ts';
 
+const { control } = FORMATS;
 export const NEXT_JOURNAL = 4;
-const NEXT = { version: '99.0.0', journal: `{ newest: ${NEXT_JOURNAL}, oldest: 3 }` };
+export const NEXT_CONTROL = control.newest + 1;
+const NEXT = {
+  version: '99.0.0',
+  journal: `{ newest: ${NEXT_JOURNAL}, oldest: 3 }`,
+  control: `{ newest: ${NEXT_CONTROL}, oldest: ${control.oldest} }`,
+  migration: `control-0${NEXT_CONTROL}.sql`,
+};
+const MIGRATION = `
+  CREATE TABLE badges (account_index INTEGER PRIMARY KEY REFERENCES users (account_index), name TEXT NOT NULL) STRICT;
+  ALTER TABLE api_keys ADD COLUMN label TEXT NOT NULL DEFAULT '';
+`;
 
 /** @returns the folder. */
 export function nextVersion(): string {
@@ -13,5 +28,18 @@ export function nextVersion(): string {
   const { version } = JSON.parse(copy.read('package.json')) as { version: string };
   copy.change('package.json', `"version": "${version}"`, `"version": "${NEXT.version}"`);
   copy.change('shared/base/formats.ts', 'journal: { newest: 3, oldest: 3 }', `journal: ${NEXT.journal}`);
+  const { newest, oldest } = control;
+  copy.change(
+    'shared/base/formats.ts',
+    `control: { newest: ${newest}, oldest: ${oldest} }`,
+    `control: ${NEXT.control}`,
+  );
+  const last = `control-0${newest}.sql`;
+  copy.change('gateway/store/database.ts', `'${last}',`, `'${last}',\n  '${NEXT.migration}',`);
+  writeFileSync(join(copy.root, 'data/schema', NEXT.migration), MIGRATION);
+  const insert = 'INSERT INTO api_keys VALUES ($key_id, $account_index, $sealed_secret, $passphrase_hash, $policy';
+  const columns =
+    'key_id, account_index, sealed_secret, passphrase_hash, policy, expires_ms, revoked_ms, created_ms, ahead_sec';
+  copy.change('gateway/store/keys.ts', insert, insert.replace('VALUES', `(${columns}) VALUES`));
   return copy.root;
 }

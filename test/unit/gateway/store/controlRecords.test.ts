@@ -3,19 +3,25 @@ import assert from 'node:assert/strict';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import type { Database } from 'better-sqlite3';
 import { parseConfig } from '../../../../gateway/process/config.ts';
 import { type Control, openControl } from '../../../../gateway/store/control.ts';
-import { openControlDatabase } from '../../../../gateway/store/database.ts';
+import { emptyControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
 import { CONTROL_TABLES, isLocalRow } from '../../../../gateway/store/recordedTables.ts';
 import { ACCOUNT_STATE } from '../../../../shared/base/codes.ts';
+import { FORMATS } from '../../../../shared/base/formats.ts';
 import type { HeldLog } from '../../../../shared/records/heldLog.ts';
-import type { FileRecord } from '../../../../shared/records/recordedFile.ts';
+import { type FileRecord, RecordedFile } from '../../../../shared/records/recordedFile.ts';
 import { writtenTable } from '../../../../shared/records/statements.ts';
 import { actAtRandom, aheadOf, answersOf } from '../../../support/controlActs.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { Random } from '../../../support/random.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
 
+const LAYOUT = FORMATS.control.newest;
+/** Before the table of triggered switches. */
+const OLDER = 22;
+const TURNS = timesOf({ suite: 300, soak: 5000 });
 const ENV = { DEV_MODE: 'true', MASTER_KEY: '5'.repeat(64) };
 
 /** The log as far as control.db knows it: it holds everything at once, unless a test says otherwise. */
@@ -46,14 +52,14 @@ function close({ changes, database }: Control): void {
 }
 
 /** A member that leads, and one that follows from a copy of its files. */
-function pair(t: TestContext) {
+function pair(t: TestContext, layout: number = LAYOUT) {
   const [ledDir, followingDir] = [temporaryDirectory(), temporaryDirectory()];
   close(open(ledDir, { isFollowing: false }));
   cpSync(ledDir, followingDir, { recursive: true });
   const led = open(ledDir, { isFollowing: false });
   const following = open(followingDir, { isFollowing: true });
   const log = new Log();
-  led.records!.lead(log);
+  led.records!.lead(log, layout);
   t.after(() => {
     for (const each of [led, following]) close(each);
   });
@@ -182,6 +188,99 @@ test('a statement that writes does the same wherever it is run', () => {
   assert.ok(count > 60, `${count} statements were found`);
 });
 
+/** Files of other versions repeat what this one leads: each with its tables. */
+const OTHERS: readonly { readonly of: string; readonly layout: number; readonly tables: () => Database }[] = [
+  { of: 'a later version, which has more columns,', layout: LAYOUT, tables: laterTables },
+  { of: 'the version before the last migrations', layout: OLDER, tables: () => emptyControlDatabase(OLDER) },
+];
+
+function laterTables(): Database {
+  const database = emptyControlDatabase(LAYOUT);
+  for (const [table, each] of Object.entries(CONTROL_TABLES)) {
+    if (each !== 'local') database.exec(`ALTER TABLE ${table} ADD COLUMN later TEXT NOT NULL DEFAULT ''`);
+  }
+  return database;
+}
+
+/** With what the file of a first member has before it leads. */
+function memberWith(raw: Database, firstFile: string): RecordedFile {
+  raw.exec(readFileSync(new URL('../../../../data/schema/records.sql', import.meta.url), 'utf8'));
+  raw.pragma('foreign_keys = OFF');
+  raw.exec(`ATTACH '${firstFile}' AS first`);
+  const tables = "SELECT name FROM first.sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'";
+  for (const table of raw.prepare<[], string>(tables).pluck().all()) {
+    const columns = raw
+      .prepare("SELECT name FROM pragma_table_info(?, 'main') WHERE name <> 'later'")
+      .pluck()
+      .all(table);
+    if (columns.length === 0) continue;
+    raw.exec(`DELETE FROM main.${table}`);
+    raw.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM first.${table}`);
+  }
+  raw.exec('DETACH first');
+  raw.pragma('foreign_keys = ON');
+  return new RecordedFile({ database: raw, isFollowing: true, isLocal: isLocalRow });
+}
+
+for (const { of, layout, tables } of OTHERS) {
+  test(`RECORDS-8: a member of ${of} repeats what one of this version leads for it`, (t) => {
+    const seed = seedOr(18);
+    t.diagnostic(`seed ${seed}`);
+    const random = new Random(seed);
+    const dataDir = temporaryDirectory();
+    close(open(dataDir, { isFollowing: false }));
+    const raw = tables();
+    const other = memberWith(raw, join(dataDir, 'control.db'));
+    const led = open(dataDir, { isFollowing: false });
+    t.after(() => {
+      close(led);
+      raw.close();
+    });
+    const log = new Log();
+    led.records!.lead(log, layout);
+    let refused = 0;
+    for (let turn = 0; turn < TURNS; turn++) {
+      try {
+        actAtRandom(led, random, turn);
+      } catch (error) {
+        assert.match(String(error), /CONTROLRECORDS-3: the cluster has to be raised first .*no such table/);
+        refused++;
+      }
+    }
+    for (const record of log.records) other.apply(record);
+    assert.ok(log.records.length > TURNS / 3, 'the stores have written');
+    assert.equal(refused > 0, layout < LAYOUT, `${refused} changes need tables that it does not have`);
+  });
+}
+
+test('between the oldest tables that a lead writes and the newest, migrations only add what may be left out', (t) => {
+  type Column = { name: string; type: string; notnull: number; dflt_value: unknown; pk: number };
+  const tablesOf = (layout: number): ReadonlyMap<string, { columns: Column[]; unique: unknown[] }> => {
+    const raw = emptyControlDatabase(layout);
+    t.after(() => raw.close());
+    const names = raw.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
+    const indexes = 'SELECT name, origin FROM pragma_index_list(?) WHERE "unique" ORDER BY name';
+    return new Map(
+      names.map((name) => {
+        const columns = raw.pragma(`table_info(${name})`) as Column[];
+        return [name, { columns, unique: raw.prepare(indexes).all(name) }];
+      }),
+    );
+  };
+  const newest = tablesOf(LAYOUT);
+  // Of the version before two tables as well: it had such a migration.
+  for (const layout of [OLDER, FORMATS.control.oldest]) {
+    for (const [name, { columns, unique }] of tablesOf(layout)) {
+      const now = newest.get(name)!;
+      assert.deepEqual(now.columns.slice(0, columns.length), columns, `columns of ${name}`);
+      assert.deepEqual(now.unique, unique, `what is unique in ${name}`);
+      const added = now.columns.slice(columns.length);
+      for (const column of added)
+        assert.ok(column.notnull === 0 || column.dflt_value !== null, `${name}.${column.name}`);
+    }
+  }
+});
+
 test('a member that found an empty log follows when another one was first', (t) => {
   const [firstDir, otherDir] = [temporaryDirectory(), temporaryDirectory()];
   close(open(firstDir, { isFollowing: false }));
@@ -191,7 +290,7 @@ test('a member that found an empty log follows when another one was first', (t) 
     for (const each of [first!, other!]) close(each);
   });
   const log = new Log();
-  first!.records!.lead(log);
+  first!.records!.lead(log, LAYOUT);
   first!.platform.setPaused(true);
   for (const record of log.records) other!.records!.apply(record);
   assert.equal(other!.platform.paused, true);

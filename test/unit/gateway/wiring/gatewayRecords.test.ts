@@ -12,6 +12,7 @@ import { openControl } from '../../../../gateway/store/control.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import { isLocalRow } from '../../../../gateway/store/recordedTables.ts';
 import { GatewayRecords } from '../../../../gateway/wiring/gatewayRecords.ts';
+import { FORMATS, newestOf } from '../../../../shared/base/formats.ts';
 import { follows, NO_RECORDS, readLine } from '../../../../shared/crypto/auditChain.ts';
 import { RecordedFile } from '../../../../shared/records/recordedFile.ts';
 import {
@@ -96,6 +97,7 @@ class Member {
 
   async lead(): Promise<void> {
     for (const stream of Object.values(STREAM)) this.#memory.setHeld(stream, this.#log.endOf(stream));
+    this.#memory.setFormats(newestOf(FORMATS));
     this.records.lead({ memory: this.#memory, outbox: this.#producer });
     this.answers.caughtUp();
     await eventually('the writer is there', async () => this.answers.isOpen);

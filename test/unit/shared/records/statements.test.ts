@@ -9,6 +9,7 @@ import {
   linkAfter,
   NO_LINK,
   parameterNames,
+  withColumns,
   writtenTable,
 } from '../../../../shared/records/statements.ts';
 
@@ -50,6 +51,17 @@ test('a record that is cut anywhere, or goes on after its end, is refused', () =
 test('parameters are named in the order in which the SQL has them first', () => {
   assert.deepEqual(parameterNames('INSERT INTO t VALUES ($b, @a, $b, :c_2)'), ['b', 'a', 'c_2']);
   assert.deepEqual(parameterNames('INSERT INTO t VALUES (?, ?)'), []);
+});
+
+test('a statement names the columns that it writes, where it leaves them out', () => {
+  const columnsOf = (table: string): readonly string[] => (table === 't' ? ['a', 'b'] : []);
+  const named = (sql: string): string => withColumns(sql, columnsOf);
+  assert.equal(named('INSERT INTO t VALUES ($x, 1)'), 'INSERT INTO t (a, b) VALUES ($x, 1)');
+  assert.equal(named('INSERT OR REPLACE INTO t\n  VALUES (?, ?)'), 'INSERT OR REPLACE INTO t (a, b)\n  VALUES (?, ?)');
+  assert.equal(named('insert into t select 1, 2'), 'insert into t (a, b) select 1, 2');
+  for (const sql of ['INSERT INTO t (a) VALUES (1)', 'INSERT INTO t(b) SELECT 1', 'UPDATE t SET a = 1']) {
+    assert.equal(named(sql), sql);
+  }
 });
 
 test('a record is of statements that write one table', () => {

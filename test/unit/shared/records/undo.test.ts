@@ -7,6 +7,7 @@ import { parseConfig } from '../../../../gateway/process/config.ts';
 import { openControl } from '../../../../gateway/store/control.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import { CONTROL_TABLES, isLocalRow } from '../../../../gateway/store/recordedTables.ts';
+import { FORMATS } from '../../../../shared/base/formats.ts';
 import { RecordError } from '../../../../shared/records/bytes.ts';
 import { type FileRecord, RecordedFile } from '../../../../shared/records/recordedFile.ts';
 import { takeBack } from '../../../../shared/records/undo.ts';
@@ -140,7 +141,7 @@ test('any changes through every store of control.db can be taken back', () => {
     const control = openControl(parseConfig(env, 2), { isFollowing: false });
     const log = new Log();
     log.heldSequence = control.records!.sequence;
-    control.records!.lead(log);
+    control.records!.lead(log, FORMATS.control.newest);
     for (let turn = 0; turn < 60; turn++) actAtRandom(control, random, 100 * round + turn);
     control.changes.close();
     control.database.close();
@@ -148,7 +149,7 @@ test('any changes through every store of control.db can be taken back', () => {
     const before = read();
     const opened = openControl(parseConfig(env, 2), { isFollowing: false });
     const from = opened.records!.sequence;
-    opened.records!.lead(log);
+    opened.records!.lead(log, FORMATS.control.newest);
     for (let turn = 0; turn < 60; turn++) actAtRandom(opened, random, 100 * round + turn);
     assert.ok(opened.records!.sequence > from + 10, `seed ${seed}`);
     opened.changes.close();
