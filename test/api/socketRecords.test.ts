@@ -121,8 +121,8 @@ test('a replacement and an amend are answered by the new order and what it kept 
   await alice.client.cancelAll();
 });
 
-/** Bodies that the route refuses. */
-function refusedBodies(of: Trader): PlacementBody[] {
+/** Bodies that the route refuses. @param other a trader with a wallet of another account */
+function refusedBodies(of: Trader, other: Trader): PlacementBody[] {
   return [
     bodyOf(of, { maker_amount: '1500001' }),
     bodyOf(of, { maker_amount: '0' }),
@@ -135,6 +135,9 @@ function refusedBodies(of: Trader): PlacementBody[] {
     bodyOf(of, { min_taker_net: '5' }),
     bodyOf(of, { outcome_index: 1 }),
     bodyOf(of, { maker: `0x${'12'.repeat(20)}` }),
+    // Rightly signed, and funded by the wallet of another account.
+    bodyOf(other),
+    of.body(market, { price: '0.30', size: '5' }, {}, other.address),
     bodyOf(of, { fee_rate_bps: 7 }),
     bodyOf(of, { expiration: 5 }),
     of.body(market, { price: '0.90', size: '900000' }),
@@ -142,9 +145,9 @@ function refusedBodies(of: Trader): PlacementBody[] {
 }
 
 test('every refusal has the body of the route and the number of its error (RULES.md 8.19)', async (t) => {
-  const alice = await trader();
+  const [alice, bob] = await Promise.all([trader(), trader()]);
   const client = await connect(t, alice);
-  for (const body of refusedBodies(alice)) {
+  for (const body of refusedBodies(alice, bob)) {
     const answer = await client.ask((id) => records.placeRecord(id, body));
     const expected = await overHttp(alice, 'POST', '/v1/orders', body);
     const context = JSON.stringify({ answer, expected });

@@ -170,6 +170,12 @@ export class ClusterShard {
     return this.#ended;
   }
 
+  /** The same for a shard that has to end over what was posted: one that goes on is stopped after it. */
+  failureBeforeStop(): Promise<Error | null> {
+    this.#worker.postMessage('stop');
+    return this.#ended;
+  }
+
   /** The gateway asks it to stop. Resolves when the thread has ended. */
   async stop(): Promise<void> {
     const ended = once(this.#worker, 'exit');

@@ -90,7 +90,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     file: 'gateway/http/respond.ts',
     search: 'if (stored === null) {',
     replace: 'if (stored !== undefined) {',
-    caughtBy: 'test/api/transport.test.ts',
+    caughtBy: 'test/unit/gateway/idempotency/stage.test.ts',
   },
   {
     name: 'a key is forgotten at a restart',
@@ -223,7 +223,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     file: 'gateway/trading/placements.ts',
     search: 'if (reply.code === E.INVALID_SIGNATURE) this',
     replace: 'if (reply.code === E.INVALID_SIGNATURE && reply.shard < 0) this',
-    caughtBy: 'test/hostile/badSignatures.test.ts',
+    caughtBy: 'test/unit/gateway/trading/placements.test.ts',
   },
   {
     name: 'requests on a socket pass without the scope of their route',

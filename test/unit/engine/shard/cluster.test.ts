@@ -227,7 +227,7 @@ test('a shard that is asked to lead before it has restored ends', async () => {
   const shard = new ClusterShard('follow');
   await shard.ready();
   shard.post('lead');
-  assert.match(String(await shard.failure()), /SHARDFOLLOWER-3/);
+  assert.match(String(await shard.failureBeforeStop()), /SHARDFOLLOWER-3/);
 });
 
 test('as many batches wait for the log as may, and are released in order (UNHELD-1)', () => {
@@ -261,7 +261,7 @@ test('a shard ends on a row that does not follow, is damaged, or does other thin
     const standby = new ClusterShard('follow');
     await standby.ready();
     standby.post({ rows });
-    assert.match(String(await standby.failure()), reason);
+    assert.match(String(await standby.failureBeforeStop()), reason);
     assert.deepEqual(rowsOf(standby.journalPath), [], 'nothing of it is journaled');
   }
 });

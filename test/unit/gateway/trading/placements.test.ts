@@ -1,13 +1,16 @@
-/** Parts of a request beside the order in its body (RULES.md 6.7, 7.7, 7.12). */
+/** Parts of a request beside the order in its body (RULES.md 6.7, 7.7, 7.12), and what a reply to it is counted as. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { AccountCall } from '../../../../gateway/http/route.ts';
+import { emptyReply, type ReplyHandler, setReply } from '../../../../gateway/shardlink/reply.ts';
+import { BadSignatures } from '../../../../gateway/trading/badSignatures.ts';
 import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';
 import { OpenOrderCounts } from '../../../../gateway/trading/openOrderCounts.ts';
 import { OrderTask, Placements, type PlacementsDeps } from '../../../../gateway/trading/placements.ts';
 import { Views } from '../../../../gateway/views/index.ts';
+import type { RecordResult } from '../../../../gateway/views/recordResult.ts';
 import type { PlacementBody } from '../../../../shared/api/orders.ts';
-import { E, OK } from '../../../../shared/base/errors.ts';
+import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
 import {
   COMMAND,
   EXT_ROUTE,
@@ -17,6 +20,7 @@ import {
   PLACE_BIT_TOO_MANY_OPEN,
 } from '../../../../shared/wire/commands.ts';
 import { readSafe } from '../../../../shared/wire/record.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
 
 const ADDRESS = `0x${'ab'.repeat(20)}`;
 const BODY = {
@@ -44,13 +48,27 @@ const CALL = {
 
 const MARKET = { shard: 0, index: 3, yesTokenId: '1', noTokenId: '2' };
 
-/** An engine that keeps the last record, and says `code`. */
+/** An engine that keeps the records, says `code`, and replies to the last order when the test wants it. */
 function rig(code: number) {
   const sent: Uint32Array[] = [];
+  let replyToLast: (replied: number) => void = () => {};
   const engine = {
     isReady: () => true,
-    place: (_shard: number, _account: number, _market: number, record: Uint32Array) => {
+    place: (
+      shard: number,
+      _account: number,
+      _market: number,
+      record: Uint32Array,
+      onReply: ReplyHandler<OrderTask>,
+      task: OrderTask,
+    ) => {
       sent.push(record.slice());
+      const result = {} as RecordResult;
+      const reply = emptyReply(result);
+      replyToLast = (replied) => {
+        setReply(reply, replied, shard, 0, result);
+        onReply(reply, task);
+      };
       return code;
     },
   };
@@ -62,10 +80,11 @@ function rig(code: number) {
     accounts: { grantOf: () => 1 },
     accountStates: { placingRefusal: () => null },
     clientIds,
+    badSignatures: new BadSignatures(new ManualClock(1_800_000_000_000)),
     openOrders: new OpenOrderCounts(new Views(1), engine, { of: () => ({ inAll: 1, inMarket: 1 }) }),
     groups: { indexOf: () => 7, isKnownTo: (_shard: number, group: number) => group === 7 },
   } as unknown as PlacementsDeps);
-  return { sent, clientIds, placements };
+  return { sent, clientIds, placements, reply: (replied: number) => replyToLast(replied) };
 }
 
 class TestTask extends OrderTask {
@@ -121,4 +140,16 @@ test('an order for a market that does not exist is not sent', () => {
   const { placements, sent } = rig(OK);
   assert.equal(placements.tryPlace(taskOf({ market_id: 'other' }))?.row.number, E.MARKET_NOT_FOUND);
   assert.deepEqual(sent, []);
+});
+
+test('wrong signatures that its shard finds keep further orders of an account from the shard (RULES.md 5.8)', () => {
+  const { placements, sent, reply } = rig(OK);
+  for (const code of [E.INSUFFICIENT_BALANCE, E.INVALID_SIGNATURE]) {
+    for (let count = 0; count < 20; count++) {
+      assert.equal(placements.tryPlace(taskOf({})), null, `${count} were refused with ${code}`);
+      reply(code);
+    }
+  }
+  assert.equal(placements.tryPlace(taskOf({}))?.row, ERRORS.RATE_LIMITED);
+  assert.equal(sent.length, 40);
 });
