@@ -25,7 +25,7 @@ const MACHINES = [
 type Machine = (typeof MACHINES)[number];
 
 const COMMAND_LIMIT_MS = 300_000;
-const START_LIMIT_MS = 60_000;
+const START_LIMIT_MS = 300_000;
 const STOP_LIMIT_MS = 60_000;
 
 const isSupported = process.platform === 'linux' && process.arch === 'x64';

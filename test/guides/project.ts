@@ -4,13 +4,16 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, mkdirSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../support/directory.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const KEPT = /^(?:PATH|LANG|LC_.*|TERM|TMPDIR|CI|(?:HTTPS?|NO|ALL)_PROXY|SSL_CERT_.*|NODE_EXTRA_CA_CERTS)$/i;
+/** Below the packages, as shared/base/keptFiles.mjs has them. */
+const CACHE = '.cache';
+const COMPILED = 'compiled';
 
 export type Place = { readonly directory: string; readonly environment: NodeJS.ProcessEnv };
 
@@ -28,12 +31,20 @@ export function makePlace(port: number): Place {
 
 /**
  * Of the installed packages only the names are copied, because `npm ci` in a document removes its own; where the
- * temporary directory is on another file system, all of them.
+ * temporary directory is on another file system, all of them. What V8 has compiled stays behind: it belongs to the
+ * paths of the sources, and other processes may be writing it.
  */
 function copyPackages(directory: string): void {
   const packages = join(ROOT, 'node_modules');
   const onOne = statSync(packages).dev === statSync(directory).dev;
-  execFileSync('cp', [onOne ? '-al' : '-a', packages, join(directory, 'node_modules')]);
+  const copy = (folder: string, left: string): void => {
+    const names = readdirSync(join(packages, folder)).filter((name) => name !== left);
+    const to = join(directory, 'node_modules', folder);
+    mkdirSync(to);
+    if (names.length > 0) execFileSync('cp', [onOne ? '-al' : '-a', ...names, to], { cwd: join(packages, folder) });
+  };
+  copy('.', CACHE);
+  if (existsSync(join(packages, CACHE))) copy(CACHE, COMPILED);
 }
 
 function environmentOf(home: string, project: string, port: number): NodeJS.ProcessEnv {
