@@ -5,10 +5,17 @@
 const BROWSER = 'a browser opens every view';
 const CHAIN = 'an exchange works for many blocks of a real EVM';
 const CLUSTER = 'members of a cluster take over from each other, or wait for a lease';
+const FAULTS = 'exchanges are killed, lie or are failed by the system, round after round';
+const FRONTS = 'two exchanges answer the same requests, with front threads and without';
+const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
 const START = 'each start of an exchange plays thousands of made-up orders before it is ready';
 
 export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/api/demoRamp.test.ts': BROWSER,
+  'test/api/frontLimits.test.ts': FRONTS,
+  'test/api/frontOrders.test.ts': FRONTS,
+  'test/api/frontPlacements.test.ts': FRONTS,
+  'test/api/marketMaker.test.ts': PROGRAMS,
   'test/api/rehearsal.test.ts': START,
   'test/browser/account.test.ts': BROWSER,
   'test/browser/docs.test.ts': BROWSER,
@@ -29,7 +36,11 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/server.test.ts': CHAIN,
   'test/cluster/adminRoutes.test.ts': CLUSTER,
   'test/cluster/answers.test.ts': CLUSTER,
+  'test/cluster/fronts.test.ts': CLUSTER,
   'test/cluster/handOver.test.ts': CLUSTER,
   'test/cluster/takeover.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
+  'test/fault/resolution.test.ts': FAULTS,
+  'test/fault/syscalls.test.ts': FAULTS,
+  'test/fault/witness.test.ts': FAULTS,
 };

@@ -29,8 +29,8 @@ const ONLY_IN_SOAK = /'only with SOAK=on: /;
 const NAMES_SETTING = 'TEST_NAMES';
 const NAMES = (process.env[NAMES_SETTING] ?? '').split(' ');
 const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
-/** Bitflips and system calls take too long to hold up others. */
-const ALONE = new Set(['test/fault/bitflips.test.ts', 'test/fault/syscalls.test.ts']);
+/** Bitflips take too long to hold up others. */
+const ALONE = new Set(['test/fault/bitflips.test.ts']);
 
 /** By the name of the entry. Those that take longest begin first: none of them is left alone at the end. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
