@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { Market } from '../../shared/client/types.ts';
+import { backend } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
@@ -186,7 +187,9 @@ describe('resolutions', () => {
       ]);
       const claimed = await alice.client.claim(market.id);
       assert.deepEqual(claimed, { message: claimed.message, market_id: market.id, tx_hash: claimed.tx_hash });
-      assert.match(claimed.tx_hash!, /^0x[0-9a-f]{64}$/);
+      // A chain may take longer than the answer waits for it (17.34).
+      const isLate = backend !== null && claimed.tx_hash === null;
+      assert.ok(isLate || /^0x[0-9a-f]{64}$/.test(claimed.tx_hash!), String(claimed.tx_hash));
       assert.deepEqual(await alice.holdings(market), { usdc: START + 4_000_000, reserved: 0, yes: 0, no: 0 });
       assert.deepEqual(await alice.client.redeemable(), []);
       assertRefused(await alice.send('POST', claimPath(market)), ...NOTHING);
