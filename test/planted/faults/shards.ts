@@ -251,6 +251,13 @@ export const SHARD_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/engine/projector/trimmedJournals.test.ts',
   },
   {
+    name: 'the USDC of all accounts is one piece of a state',
+    file: 'engine/core/engine.ts',
+    search: 'emit.usdc(account);\n      if (out.lengthBytes > 1 << 19) flush();\n',
+    replace: 'emit.usdc(account);\n',
+    caughtBy: 'test/unit/engine/core/describe.test.ts',
+  },
+  {
     name: 'orders are placed while settlement is unhealthy',
     file: 'gateway/wiring/edge.ts',
     search: 'this.#drills.refusal ?? chainHealth?.refusal ?? null',
