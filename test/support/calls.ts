@@ -2,6 +2,7 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { Call, type HeldChanges } from '../../gateway/http/call.ts';
 import { HttpTransport } from '../../gateway/http/httpTransport.ts';
+import type { Role } from '../../gateway/http/role.ts';
 import { apiKey } from './apiKeys.ts';
 import { callHost } from './callHost.ts';
 import type { Json } from './server.ts';
@@ -18,6 +19,8 @@ type CallOptions = {
   readonly id?: string;
   /** Null: no cluster. */
   readonly changes?: HeldChanges | null;
+  /** Absent: no cluster. */
+  readonly role?: Role | undefined;
 };
 
 export class TestCall {
@@ -29,7 +32,7 @@ export class TestCall {
   readonly answered: Promise<void>;
 
   constructor(options: CallOptions) {
-    const { method, path, query = null, body, account = 1, idempotencyKey = '', id, changes = null } = options;
+    const { method, path, query = null, body, account = 1, idempotencyKey = '', id, changes = null, role } = options;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.answered = promise;
     const response = {
@@ -43,7 +46,7 @@ export class TestCall {
       },
     } as unknown as HttpResponse;
     this.status = 200;
-    const host = { ...callHost(resolve, changes), ...(id === undefined ? {} : { nextRequestId: () => id }) };
+    const host = { ...callHost(resolve, changes), role, ...(id === undefined ? {} : { nextRequestId: () => id }) };
     this.call = new Call(new HttpTransport(response), method, path, query, 0, host);
     this.call.principal = apiKey(account);
     this.call.idempotencyKey = idempotencyKey;

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Refusal } from '../../../../../gateway/http/refusal.ts';
+import type { Role } from '../../../../../gateway/http/role.ts';
 import type { AchievementFacts, NflPart } from '../../../../../gateway/queries/achievements.ts';
 import { achievementRoutes } from '../../../../../gateway/routes/account/achievements.ts';
 import type { Achievements, StoredAchievement } from '../../../../../gateway/store/achievements.ts';
@@ -16,6 +18,8 @@ class Scene {
   facts: AchievementFacts | null = NOTHING;
   nfl: readonly number[] = [];
   isDiskLow = false;
+  /** Of the member of a cluster that is asked; undefined: there is no cluster. */
+  role: Role | undefined;
   rankings = 0;
   readonly clock = new ManualClock(NOW_MS);
   readonly granted = new Map<StoredAchievement, number>();
@@ -44,7 +48,7 @@ class Scene {
 
   async ask(facts?: Partial<AchievementFacts>) {
     if (facts !== undefined) this.facts = { ...NOTHING, ...facts };
-    const test = new TestCall({ method: 'GET', path: '/v1/user/achievements', account: ACCOUNT });
+    const test = new TestCall({ method: 'GET', path: '/v1/user/achievements', account: ACCOUNT, role: this.role });
     await this.#route!.handler(test.call);
     return test;
   }
@@ -84,6 +88,19 @@ test('RULES.md 14.70: a read model that is late is 503; on a full disk nothing n
   const refused = await scene.ask();
   assert.deepEqual([refused.status, (refused.json as { code: string }).code], [503, 'ENGINE_BUSY']);
 });
+
+test('RULES.md 14.70: a member of a cluster that changes nothing shows what was granted before', async () => {
+  const scene = new Scene();
+  assert.deepEqual(await scene.earned({ marketsTraded: 1 }), ['joined', 'first_trade']);
+  scene.role = roleWith({ row: ERRORS.NOT_MATCHING_LEADER });
+  assert.deepEqual(await scene.earned({ marketsTraded: 10 }), ['joined', 'first_trade']);
+  scene.role = roleWith(null);
+  assert.deepEqual(await scene.earned({ marketsTraded: 10 }), ['joined', 'first_trade', 'markets_traded_10']);
+});
+
+function roleWith(refusal: Refusal | null): Role {
+  return { asOfMs: null, pastAsOfMs: null, lines: () => '', changeRefusal: () => refusal };
+}
 
 test('RULES.md 14.71: sharp is 55% of at least 20 closed positions, to the position', async () => {
   const isSharp = async (closed: number, won: number) => (await new Scene().earned({ closed, won })).includes('sharp');
