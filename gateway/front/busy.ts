@@ -2,16 +2,25 @@
 import type { HttpResponse } from 'uWebSockets.js';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { Call, type CallHost } from '../http/call.ts';
+import type { Cors } from '../http/cors.ts';
 import { HttpTransport } from '../http/httpTransport.ts';
 import { requestIds } from '../http/requestIds.ts';
 import { refuse } from '../http/respond.ts';
 import type { FrontRole } from './frontRole.ts';
 
+/** RULES.md 6.9. A front does not know more of the routes. */
+const NOT_FOR_PAGES = /^\/(admin|metrics)(\/|$)/;
+
 export class BusyRefusals {
   readonly #host: CallHost;
+  readonly #cors: Cors | null;
 
-  /** @param role null without a cluster */
-  constructor(role: FrontRole | null) {
+  /**
+   * @param role null without a cluster
+   * @param cors null: no page may read answers
+   */
+  constructor(role: FrontRole | null, cors: Cors | null) {
+    this.#cors = cors;
     this.#host = {
       onAnswered: () => {},
       abort: () => {},
@@ -22,13 +31,15 @@ export class BusyRefusals {
     };
   }
 
-  refuse(response: HttpResponse, method: string, path: string): void {
+  /** @param origin of the page that asks; empty: it is no page */
+  refuse(response: HttpResponse, method: string, path: string, origin: string): void {
     const call = new Call(new HttpTransport(response), method, path, null, Date.now(), this.#host);
     // Its answer is sent in a later turn, and a request that has come with it closes the connection before (CALL-3).
     response.onAborted(() => {
       call.aborted = true;
     });
     call.closesConnection = true;
+    if (this.#cors !== null && !NOT_FOR_PAGES.test(path)) call.corsLines = this.#cors.linesFor(origin);
     refuse(call, { row: ERRORS.ENGINE_BUSY });
   }
 }

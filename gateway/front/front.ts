@@ -19,7 +19,7 @@ import { type AppDescriptor, Door } from '../http/door.ts';
 import { RequestHeaders } from '../http/headers.ts';
 import { SilentConnections } from '../http/silentConnections.ts';
 import { peerSubject } from '../limits/clientAddress.ts';
-import { BusyRefusals } from './busy.ts';
+import type { BusyRefusals } from './busy.ts';
 import { FrontCall, type HeldHead } from './frontCall.ts';
 import type { FrontRole } from './frontRole.ts';
 import { FrontSocket, type SocketData } from './frontSocket.ts';
@@ -71,12 +71,13 @@ export class Front {
   readonly #preparing: Preparing;
 
   /**
+   * @param busy refuses calls for which there is no room (FRONT-3)
    * @param role null without a cluster
    * @param reads what is answered here; null: nothing is
    */
-  constructor(options: FrontOptions, role: FrontRole | null, reads: FrontReads | null) {
+  constructor(options: FrontOptions, busy: BusyRefusals, role: FrontRole | null, reads: FrontReads | null) {
     this.#role = role;
-    this.#busy = new BusyRefusals(role);
+    this.#busy = busy;
     this.#reads = reads;
     const { tls, socketPath, socketLimits, longestMessageBytes } = options;
     this.#out = new Outgoing(options.fromFront, () => this.#resume());
@@ -190,7 +191,7 @@ export class Front {
     this.#role?.note();
     if (upgrade === null && this.#reads?.tryAnswer(response, request, method, path, query, peer)) return;
     if (this.#out.waitingBytes > MOST_WAITING_BYTES) {
-      this.#busy.refuse(response, method, path);
+      this.#busy.refuse(response, method, path, request.getHeader('origin'));
       return;
     }
     const slot = this.#freeSlots.pop() ?? this.#inSlot.push(null) - 1;

@@ -12,7 +12,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { systemClock } from '../../shared/base/clock.ts';
+import { Cors } from '../http/cors.ts';
 import { ConfigError } from '../process/config.ts';
+import { BusyRefusals } from './busy.ts';
 import { Front } from './front.ts';
 import { FrontRole } from './frontRole.ts';
 import { FrontReads } from './reads.ts';
@@ -26,8 +28,9 @@ const options: FrontOptions = workerData;
 const ending = new Int32Array(options.ending);
 const port = parentPort!;
 const role = options.role && new FrontRole(options.role, systemClock);
-const reads = options.reads && new FrontReads(options.reads, role, fail);
-const front = new Front(options, role, reads);
+const cors = options.origins.length === 0 ? null : new Cors(options.origins);
+const reads = options.reads && new FrontReads(options.reads, role, cors, fail);
+const front = new Front(options, new BusyRefusals(role, cors), role, reads);
 let hasFailed = false;
 
 function post(message: FrontMessage): void {

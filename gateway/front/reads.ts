@@ -19,7 +19,7 @@ import { Progress } from '../../shared/wire/progress.ts';
 import { Authenticator } from '../access/authenticator.ts';
 import { NonceMemory } from '../access/nonces.ts';
 import { Call } from '../http/call.ts';
-import { Cors } from '../http/cors.ts';
+import type { Cors } from '../http/cors.ts';
 import { RequestHeaders } from '../http/headers.ts';
 import { HttpTransport } from '../http/httpTransport.ts';
 import { imageOf } from '../http/metersImage.ts';
@@ -65,8 +65,8 @@ export class FrontReads {
    * @param role null without a cluster; noted before a call comes here (FRONTROLE-1)
    * @param onFatal the thread has to end: nothing is answered from its views any more
    */
-  constructor(options: ReadsOptions, role: FrontRole | null, onFatal: (error: unknown) => void) {
-    const { shards, limits, origins, trustProxy, slowRequestMs, logLevel } = options;
+  constructor(options: ReadsOptions, role: FrontRole | null, cors: Cors | null, onFatal: (error: unknown) => void) {
+    const { shards, limits, trustProxy, slowRequestMs, logLevel } = options;
     const clock = systemClock;
     this.#options = options;
     this.#gate = new Int32Array(options.gate);
@@ -100,7 +100,7 @@ export class FrontReads {
       ...WITHOUT_CHANGES,
       limiter: this.#limiter,
       ...(role === null ? {} : { role }),
-      ...(origins.length === 0 ? {} : { cors: new Cors(origins) }),
+      ...(cors === null ? {} : { cors }),
       clock,
       log: createLogger(logLevel),
       isReady: () => true,

@@ -34,6 +34,8 @@ export type FrontOptions = {
     readonly sendPingsAutomatically: boolean | undefined;
   };
   readonly longestMessageBytes: number;
+  /** Of pages that may read answers (RULES.md 6.9). */
+  readonly origins: readonly string[];
   /** Null without a cluster. */
   readonly role: ShownRoleBuffers | null;
   /** Null: the thread passes on every call. */
@@ -56,7 +58,6 @@ export type ReadsOptions = {
   /** Null: nothing is counted. */
   readonly limits: SharedLimits | null;
   readonly trustProxy: BlockList | null;
-  readonly origins: readonly string[];
   readonly slowRequestMs: number;
   readonly logLevel: LogLevel;
 };

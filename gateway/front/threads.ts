@@ -47,6 +47,8 @@ type FrontThreadsOptions = {
   readonly webSocket: Pick<WebSocketEndpoint, 'path' | 'behavior'>;
   /** Messages on sockets that are longer are cut there: they are refused for their length anyway. */
   readonly longestMessageBytes: number;
+  /** Of pages that may read answers (RULES.md 6.9). */
+  readonly origins: readonly string[];
   readonly log: Logger;
   /** Null without a cluster. */
   readonly role: ShownRoleBuffers | null;
@@ -241,7 +243,7 @@ export class FrontThreads implements Fronts {
 
   /** FRONTS-3. */
   #launch(index: number): Worker {
-    const { tls, webSocket, longestMessageBytes, role, reads, launch = launchFront } = this.#options;
+    const { tls, webSocket, longestMessageBytes, origins, role, reads, launch = launchFront } = this.#options;
     const { maxPayloadLength, maxBackpressure, closeOnBackpressureLimit, idleTimeout, sendPingsAutomatically } =
       webSocket.behavior;
     const options: FrontOptions = {
@@ -259,6 +261,7 @@ export class FrontThreads implements Fronts {
         sendPingsAutomatically,
       },
       longestMessageBytes,
+      origins,
       role,
       reads: reads && { ...reads.options, gate: this.#gate.buffer },
     };

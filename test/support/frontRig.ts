@@ -30,15 +30,17 @@ export async function startFronts(
     readonly tls?: Config['tls'];
     readonly reads?: SharedReads;
     readonly role?: MemberRole;
+    readonly origins?: readonly string[];
   } = {},
 ): Promise<FrontRig> {
   const workers: Worker[] = [];
-  const { tls = null, reads = null, ...rest } = options;
+  const { tls = null, reads = null, origins = [], ...rest } = options;
   const fronts = new FrontThreads({
     count,
     tls,
     webSocket,
     longestMessageBytes: 65_536,
+    origins,
     role: rest.role?.buffers ?? null,
     reads,
     log: createLogger('silent'),

@@ -173,7 +173,6 @@ export async function startReads(
       progress: shard.progressMemory,
       limits,
       trustProxy,
-      origins: [],
       slowRequestMs: 0,
       logLevel: 'silent',
     },

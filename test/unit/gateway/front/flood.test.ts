@@ -35,7 +35,7 @@ import { connect } from 'node:net';
 import { writeFileSync } from 'node:fs';
 const [port, path, file, sockets, times] = process.argv.slice(-5);
 const ask = (socket, path, times = 1) => {
-  socket.write(('GET ' + path + ' HTTP/1.1\\r\\nHost: test\\r\\n\\r\\n').repeat(times));
+  socket.write(('GET ' + path + ' HTTP/1.1\\r\\nHost: test\\r\\nOrigin: https://page.test\\r\\n\\r\\n').repeat(times));
   return new Promise((resolve) => {
     socket.once('data', (bytes) => resolve(String(bytes)));
     // A reset is one, too.
@@ -86,12 +86,14 @@ const ROUTES: readonly Route[] = [
 
 type Flood = { readonly port: number; readonly closes: number[]; readonly received: number[] };
 
+type FloodOptions = { readonly times?: number; readonly role?: MemberRole; readonly origins?: readonly string[] };
+
 /** Floods a front thread while this one does nothing. @returns what the client has found, and how it ended */
 async function flooded(
   t: TestContext,
   sockets: number,
   path: string,
-  { times = 1, role }: { readonly times?: number; readonly role?: MemberRole } = {},
+  { times = 1, ...options }: FloodOptions = {},
 ): Promise<Flood & { found: string; end: string }> {
   const closes: number[] = [];
   const received: number[] = [];
@@ -104,7 +106,7 @@ async function flooded(
     },
     close: () => undefined,
   };
-  const { port, fronts } = await startFronts(t, 1, ROUTES, webSocket, role === undefined ? {} : { role });
+  const { port, fronts } = await startFronts(t, 1, ROUTES, webSocket, options);
   const file = join(temporaryDirectory(), 'found');
   const args = ['--input-type=module', '--eval', CLIENT, String(port), path, file, String(sockets), String(times)];
   const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] });
@@ -144,6 +146,19 @@ test('the refusals of a front say the role of its member, as all answers do (RUL
     lines.map((line) => line.replace(/\d+$/, (number) => (number === '8080' ? number : 'AGE'))),
     ['X-SVC-Role: standby', 'X-SVC-Stale-Ms: AGE', 'X-SVC-Leader: http://192.0.2.2:8080'],
   );
+});
+
+test('a page of a named origin may read the refusals of a front, but none of /admin (RULES.md 6.9)', async (t) => {
+  const allowed = /^access-control-allow-origin: (.+)\r$/im;
+  const origins = ['https://page.test'];
+  const of = async (path: string, options: FloodOptions): Promise<string | undefined> => {
+    const { found } = await flooded(t, 12, path, options);
+    assert.match(found, /"code":"ENGINE_BUSY"\}$/);
+    return allowed.exec(found)?.[1];
+  };
+  assert.equal(await of('/small', { origins }), 'https://page.test');
+  assert.equal(await of('/small', { origins: ['https://other.test'] }), undefined);
+  assert.equal(await of('/admin/users', { origins }), undefined);
 });
 
 test('CALL-3: a request behind one that a front refuses closes the connection, as with one thread', async (t) => {
