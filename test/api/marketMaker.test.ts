@@ -25,7 +25,7 @@ const SETTINGS = {
 const ENV = { SHARDS: '1', PORT: String(await freePort()) };
 const server = await startServer(fileScope, ENV);
 const market = await makeMarket(server);
-const MAKER_KEY = `0x${'1'.padStart(64, '0')}`;
+const MAKER_KEY = `0x${'b1'.repeat(32)}`;
 const maker = await makeTrader(server, { privateKey: MAKER_KEY });
 const taker = await makeTrader(server);
 
