@@ -73,12 +73,17 @@ export class HttpTransport implements Transport {
   }
 }
 
-/** Status and headers of an answer whose body follows in pieces, with the first. @returns whether it has left. */
+/**
+ * Status and headers of an answer whose body follows in pieces, with the first. Whether it is the last on its
+ * connection is said here; the client closes that, or the answer to what it asks next does.
+ * @returns whether it has left.
+ */
 export function beginLongAnswer(call: Call, text: string, contentType: string | undefined): boolean {
   const { response } = call;
   let isRead = true;
   response.cork(() => {
     writeCommonHeaders(call, contentType, undefined);
+    if (call.closesConnection) response.writeHeader('Connection', 'close');
     isRead = response.write(text);
   });
   return isRead;

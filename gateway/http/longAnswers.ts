@@ -144,7 +144,8 @@ export class LongAnswers {
     this.pieces++;
     let isRead = true;
     response.cork(() => {
-      if (isLast) response.end(text, call.closesConnection);
+      // To close the connection here, uWebSockets.js would write a header into the body: the head has it already.
+      if (isLast) response.end(text);
       else if (text !== '') isRead = response.write(text);
     });
     if (awaited !== null) this.#awaitRows(answer, awaited);

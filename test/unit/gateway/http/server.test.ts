@@ -6,7 +6,7 @@ import type { SessionPrincipal } from '../../../../gateway/access/principal.ts';
 import { SCOPE } from '../../../../gateway/access/scopes.ts';
 import type { SessionTokens } from '../../../../gateway/access/sessionTokens.ts';
 import type { WebSocketEndpoint } from '../../../../gateway/http/door.ts';
-import { ok } from '../../../../gateway/http/respond.ts';
+import { ok, okArray } from '../../../../gateway/http/respond.ts';
 import type { Route } from '../../../../gateway/http/route.ts';
 import type { ConnectionLimits, KeptFor } from '../../../../gateway/limits/connectionLimits.ts';
 import { SELF_TRADE } from '../../../../shared/base/codes.ts';
@@ -90,6 +90,24 @@ test('in a crowd an answer ends the connection of a sender who has not signed', 
   assert.deepEqual([await isKept(), await isKept(signed())], [false, false]);
   state.keptFor = 'everyone';
   assert.equal(await isKept(), true);
+});
+
+test('a long answer that is the last on its connection is whole, and says so in its head (6.10, 6.12)', async (t) => {
+  const rows = Array.from({ length: 1000 }, (_, row) => ({ row }));
+  const long: Route = {
+    method: 'GET',
+    path: '/long',
+    summary: '',
+    access: 'public',
+    limit: 'unlimited',
+    answers: {},
+    handler: (call) => okArray(call, rows),
+  };
+  const { limits } = crowd({ isCrowded: true, keptFor: 'nobody' });
+  const edge = await startEdge(t, [long], [], { connectionLimits: limits });
+  const { status, headers, body } = await edge.send('GET', '/long', { headers: { connection: 'keep-alive' } });
+  assert.deepEqual([status, headers['connection'], headers['keep-alive']], [200, 'close', undefined]);
+  assert.deepEqual(body, rows);
 });
 
 test('6.12: a key earns its address connections in reserve; a session, which anyone opens, does not', async (t) => {
