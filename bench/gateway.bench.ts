@@ -44,8 +44,9 @@ type Round = Readonly<Record<TimedKind | 'recover', LoadResult>>;
 
 const ROUND: readonly LoadTask[] = [
   { kind: 'recover', seconds: RECOVER_SECONDS },
-  { kind: 'place', requests: REQUESTS },
   { kind: 'place, many signers', requests: REQUESTS },
+  // The bare path gets what was sent before it, and knows one signer alone.
+  { kind: 'place', requests: REQUESTS },
   { kind: 'bare path, place', requests: REQUESTS },
   { kind: 'cancel', requests: REQUESTS },
   { kind: 'bare path, cancel', requests: REQUESTS },
