@@ -82,7 +82,7 @@ test(`${claim} (SEED=${SEED})`, { skip }, async (t) => {
   t.after(() => server.kill());
   t.diagnostic(`first start: ${(await faultWhileStarting(server)).point}`);
   await server.start(ENVIRONMENT);
-  const witness = await Witness.create(server, SEED);
+  const witness = await Witness.create(server, SEED, { mayDiskFill: true });
   let hits = 0;
   const note = (phase: string, { point, isHit }: Run): void => {
     if (isHit) hits++;

@@ -10,6 +10,8 @@ import { eventually } from './eventually.ts';
 type Asked<T> = {
   readonly what: string;
   readonly send: (key: string) => Promise<T>;
+  /** False where the exchange may not keep its answer: sent again it may run again, and every answer counts. */
+  readonly isKept?: boolean;
   readonly onDone: (answer: T) => void;
   readonly onRefused: (error: ApiError) => void;
 };
@@ -33,7 +35,7 @@ export class KeyedRequests {
   #kept: Kept[] = [];
 
   /** Sends it for the first time. It rejects as `send` does; a refusal that is not final is no answer. */
-  async first<T>({ what, send, onDone, onRefused }: Asked<T>): Promise<T> {
+  async first<T>({ what, send, isKept = true, onDone, onRefused }: Asked<T>): Promise<T> {
     const key = randomUUID();
     const kept: Kept = {
       what,
@@ -48,8 +50,8 @@ export class KeyedRequests {
             return !NOT_FINAL.has(error.code) && ([textOf(error), () => onRefused(error)] as const);
           }
         });
-        if (kept.answer !== null) assert.equal(answer, kept.answer, `${what} with its key again has the same answer`);
-        else settle();
+        if (kept.answer === null || !isKept) settle();
+        else assert.equal(answer, kept.answer, `${what} with its key again has the same answer`);
         kept.answer = answer;
       },
     };

@@ -55,8 +55,8 @@ export class Witness {
   #balanceReads = 0;
   #repeats = 0;
 
-  static async create(server: TestServer, seed: number): Promise<Witness> {
-    return new Witness(server, await WitnessClients.create(server, seed));
+  static async create(server: TestServer, seed: number, how: { mayDiskFill?: boolean } = {}): Promise<Witness> {
+    return new Witness(server, await WitnessClients.create(server, seed, how));
   }
 
   private constructor(server: TestServer, clients: WitnessClients) {

@@ -53,10 +53,11 @@ export class WitnessClients {
   /** Where it reads, and follows private frames, since the last round has begun. */
   places: readonly TestServer[] = [];
   readonly #random: () => number;
+  readonly #mayDiskFill: boolean;
   #references = 0;
   #orderReads = 0;
 
-  static async create(server: TestServer, seed: number): Promise<WitnessClients> {
+  static async create(server: TestServer, seed: number, { mayDiskFill = false } = {}): Promise<WitnessClients> {
     const markets: OrderMarket[] = [];
     for (const ticks_per_unit of TICKS_PER_UNIT) {
       markets.push(await makeMarket(server, { ticks_per_unit, fee_bps: FEE_BPS }));
@@ -76,13 +77,20 @@ export class WitnessClients {
         history: new AccountHistory(`account ${index}`),
       });
     }
-    const clients = new WitnessClients(server, seed, markets, accounts);
+    const clients = new WitnessClients(server, seed, markets, accounts, mayDiskFill);
     await makeClaims(server, accounts);
     return clients;
   }
 
-  private constructor(server: TestServer, seed: number, markets: OrderMarket[], accounts: Account[]) {
+  private constructor(
+    server: TestServer,
+    seed: number,
+    markets: OrderMarket[],
+    accounts: Account[],
+    mayDiskFill: boolean,
+  ) {
     this.server = server;
+    this.#mayDiskFill = mayDiskFill;
     this.#random = seededRandom(seed);
     this.markets = markets;
     this.accounts = accounts;
@@ -132,10 +140,15 @@ export class WitnessClients {
   #send<T>(
     what: string,
     send: (options: { idempotencyKey?: string }) => Promise<T>,
-    { onDone, onRefused }: { onDone: (answer: T) => void; onRefused: (error: ApiError) => void },
+    how: {
+      readonly isKept?: boolean;
+      readonly onDone: (answer: T) => void;
+      readonly onRefused: (error: ApiError) => void;
+    },
   ): Promise<Outcome> {
+    const { onDone, onRefused } = how;
     if (this.below(2) === 0) return told(send({}), onDone, onRefused);
-    const asked = { what, send: (key: string) => send({ idempotencyKey: key }), onDone, onRefused };
+    const asked = { ...how, what, send: (key: string) => send({ idempotencyKey: key }) };
     return told(this.keyed.first(asked), onDone, onRefused);
   }
 
@@ -249,6 +262,8 @@ export class WitnessClients {
     const send = ({ idempotencyKey }: { idempotencyKey?: string }) =>
       this.#client(index).cancelOrders(hashes, idempotencyKey);
     return this.#send(`cancelling ${hashes.length} orders`, send, {
+      // On a full disk the answer of a cancel is not kept: sent again, it runs again (RULES.md 6.11).
+      isKept: !this.#mayDiskFill,
       onDone: ({ results }) => {
         for (const [row, result] of results.entries()) {
           if (result.status === 'cancelled') this.#cancelled(known[row]!, CANCEL.CANCELLED);

@@ -2,7 +2,7 @@
  * The private frames of one account, which are the history of its orders, and its reads of its open orders meanwhile.
  *
  * Every place of an exchange has to send the same frames with the same numbers, one after the other (RULES.md 8.9,
- * 18.3). A read of the open orders of a market is explained when it is the state after some frame of the history:
+ * 18.3). A read of the open orders of a market is explained when it is the state after some of the market's frames:
  *
  *   history   1 ── 2 ── 3 ── 4 ── 5 ── 6 ── 7 ── 8
  *                       └──── one of these ────┘
@@ -209,41 +209,51 @@ export class AccountHistory {
     const found = JSON.stringify([...open]);
     assert.fail(
       `${this.#title}: the open orders ${found} of market ${market} at ${place}, ${staleMs} ms stale, ` +
-        `are not explained by the history after frame ${this.#leastFor(read)}`,
+        `are not explained by the history after frame ${this.#leastFor(read, this.#framesOf(market))}`,
     );
   }
 
   #explainBalances(read: BalanceRead): void {
-    const { place, staleMs, reserved } = read;
+    const { place, staleMs, askedMs, reserved } = read;
     const states = new Map([...reserved.tokens.keys()].map((market) => [market, this.#states(market, read)]));
     if (areExplained(reserved, states, this.#locks)) return;
     const found = JSON.stringify({ usdc: reserved.usdcMicro, tokens: [...reserved.tokens] });
     assert.fail(
-      `${this.#title}: the reserved balances ${found} at ${place}, ${staleMs} ms stale, ` +
-        `are not explained by the history after frame ${this.#leastFor(read)}`,
+      `${this.#title}: the reserved balances ${found} at ${place}, ${staleMs} ms stale, asked at ${askedMs}, ` +
+        'are not explained by the history',
     );
   }
 
   /** The states of a market that a read can have seen, the first of them that of the last frame that was known. */
   #states(market: string, read: Asked & { readonly answeredMs: number }): OpenOrders[] {
-    const least = this.#leastFor(read);
+    const frames = this.#framesOf(market);
+    const least = this.#leastFor(read, frames);
     const state = new Map(this.#openIn(market));
-    const states = least < this.#firstNumber ? [new Map(state)] : [];
-    for (const frame of this.#frames) {
+    const states = least === 0 ? [new Map(state)] : [];
+    for (const frame of frames) {
       if (frame.happenedMs > read.answeredMs + ROUNDED_MS) break;
-      if (frame.market === market) apply(state, frame);
-      else if (frame.number > least && states.length > 0) continue;
+      apply(state, frame);
       if (frame.number >= least) states.push(new Map(state));
     }
     return states;
   }
 
+  /**
+   * Only these follow one another in time: a shard whose frames wait, as they do after it was lost until the projector
+   * has caught up, gets its numbers after frames of other shards that happened later.
+   */
+  #framesOf(market: string): Frame[] {
+    return this.#frames.filter((frame) => frame.market === market);
+  }
+
   #explainOrder(read: OrderRead): void {
     const { hash, answeredMs, staleMs, state, place } = read;
-    const least = this.#leastFor(read);
+    const market = this.#frames.find((frame) => frame.hash === hash)?.market;
+    const frames = market === undefined ? [] : this.#framesOf(market);
+    const least = this.#leastFor(read, frames);
     let found = this.#stateBefore(hash);
-    let isExplained = least < this.#firstNumber && found === state;
-    for (const frame of this.#frames) {
+    let isExplained = least === 0 && found === state;
+    for (const frame of frames) {
       if (isExplained || frame.happenedMs > answeredMs + ROUNDED_MS) break;
       if (frame.hash === hash) found = frame.isOpen ? frame.remaining : 'closed';
       isExplained = frame.number >= least && found === state;
@@ -257,15 +267,18 @@ export class AccountHistory {
     return this.#closedBefore.has(hash) ? 'closed' : 'unknown';
   }
 
-  /** The number of the last frame that the read has to show: it had been shown, or what it says had been answered. */
-  #leastFor({ place, askedMs, staleMs }: Asked): number {
+  /**
+   * The number of the last of these frames that the read has to show: it had been shown, or what it says had been
+   * answered. 0 if there is none.
+   */
+  #leastFor({ place, askedMs, staleMs }: Asked, frames: readonly Frame[]): number {
     const knownMs = askedMs - staleMs - ROUNDED_MS;
     const answered = this.#acknowledged.filter(({ atMs }) => atMs <= knownMs);
     const placed = new Set(answered.map(({ hash }) => hash));
     const closed = new Set(answered.filter(({ isClosed }) => isClosed).map(({ hash }) => hash));
     const seen = new Set<string>();
     let least = 0;
-    for (const { number, hash, isOpen, shownMs } of this.#frames) {
+    for (const { number, hash, isOpen, shownMs } of frames) {
       const isFirst = !seen.has(hash);
       seen.add(hash);
       const atMs = staleMs === 0 ? (shownMs.get(place) ?? Number.POSITIVE_INFINITY) : Math.min(...shownMs.values());
