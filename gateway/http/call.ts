@@ -82,9 +82,10 @@ export type Transport = {
 
 /**
  * The body of a call whose transport has read it already; otherwise it is in `bodyBytes`. A value of JSON is checked by
- * the schema of its route, as text is; of any other the transport says what is wrong with it, or null.
+ * the schema of its route, as text is; of any other the transport says what is wrong with it, or null. `usual` is what
+ * the route takes over in place of the value, as of another thread (route.ts).
  */
-type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null };
+type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null; readonly usual?: object | undefined };
 
 /**
  * A front thread has found this out about a request that came to it whole: each part stands for what a stage would make

@@ -101,9 +101,8 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
   if (route.bodyOptional && call.givenBody === null && call.bodyBytes.length === 0) {
     call.body = {};
   } else if (checkBody !== null) {
-    const ahead = call.prepared?.usual;
-    // Null: a front thread has looked at it, and it is not usual.
-    if (route.readUsual !== undefined && call.givenBody === null && ahead !== null) {
+    const ahead = readAheadOf(call);
+    if (route.readUsual !== undefined && ahead !== null) {
       call.usual = route.readUsual(call.bodyBytes, ahead ?? null);
       if (call.usual !== null) return null;
     }
@@ -116,6 +115,11 @@ export function validate(call: Call, route: CheckedRoute, { checkQuery, checkBod
     return { message: 'unexpected body', details: { field: 'body', rule: 'absent' } };
   }
   return null;
+}
+
+/** Null: the body has been looked at and is not usual. Undefined: no one has read it yet. */
+function readAheadOf({ givenBody, prepared }: Call): object | null | undefined {
+  return givenBody === null ? prepared?.usual : (givenBody.usual ?? null);
 }
 
 /**

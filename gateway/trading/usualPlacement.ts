@@ -67,12 +67,16 @@ export class UsualPlacements {
    * @returns the position after it, or UNUSUAL: take the long way.
    */
   readAt(json: Buffer, from: number): number {
+    return json[from] === OPEN_BRACE ? this.readMembers(json, from) : UNUSUAL;
+  }
+
+  /** The same for the members after a position, which is that of the brace or, behind other members, of a comma. */
+  readMembers(json: Buffer, from: number): number {
     this.words.fill(0);
     this.clientId = undefined;
     this.#kind = 0;
     this.#hasExpiration = false;
     let at = from;
-    if (json[at] !== OPEN_BRACE) return UNUSUAL;
     let seen = 0;
     let field = FIELDS.length;
     do {

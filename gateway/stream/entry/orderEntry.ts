@@ -14,11 +14,13 @@ import { type AnswerBody, type AnswerOptions, Call, type CallHost, type Transpor
 import { type Refusal, retryAfterOf } from '../../http/refusal.ts';
 import { errorFields } from '../../http/respond.ts';
 import type { RouteRow } from '../../http/stages.ts';
+import type { ReadBody } from '../../trading/usualBodies.ts';
 import { toFrame } from '../market/channel.ts';
 import { asciiText } from '../market/text.ts';
 import { type OrderData, type OrderRequest, toOrderRequest } from './actions.ts';
 import type { OrderConnection, RequestId } from './connection.ts';
 import { MAX_ORDERS_IN_FLIGHT } from './limits.ts';
+import { UsualMessages } from './usualMessage.ts';
 
 /** The stages of the server, for calls whose principal is known. */
 export type LoggedInCalls = CallHost & {
@@ -34,23 +36,44 @@ export const TOO_MANY_IN_FLIGHT: Refusal = {
   message: `too many requests in flight (max ${MAX_ORDERS_IN_FLIGHT})`,
   retryAfterSec: 1,
 };
+/** The request of a usual message, without the order, which is read apart. */
+const PLACE = toOrderRequest({ action: 'place' });
 const ANONYMOUS: Refusal = { row: ERRORS.MISSING_API_KEY_HEADERS, details: { step: 'headers' } };
 
 export class OrderEntry {
   readonly #options: OrderEntryOptions;
+  readonly #usual = new UsualMessages();
 
   constructor(options: OrderEntryOptions) {
     this.#options = options;
   }
 
   request(connection: OrderConnection, { id, data }: OrderMessage): void {
+    this.#take(connection, id, toOrderRequest(data), undefined);
+  }
+
+  /** @returns false when the message is no usual one that places an order: nothing is done with it. */
+  tryPlace(connection: OrderConnection, message: Buffer): boolean {
+    const usual = this.#usual;
+    if (!usual.read(message)) return false;
+    this.#take(connection, usual.id, PLACE, usual.body);
+    return true;
+  }
+
+  #take(connection: OrderConnection, id: RequestId, request: OrderRequest, usual: ReadBody | undefined): void {
     const { principal } = connection;
     if (principal === null) this.#refuse(connection, id, ANONYMOUS);
     else if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT) this.#refuse(connection, id, TOO_MANY_IN_FLIGHT);
-    else this.#run(connection, principal, id, toOrderRequest(data));
+    else this.#run(connection, principal, id, request, usual);
   }
 
-  #run(connection: OrderConnection, principal: AccountPrincipal, id: RequestId, request: OrderRequest): void {
+  #run(
+    connection: OrderConnection,
+    principal: AccountPrincipal,
+    id: RequestId,
+    request: OrderRequest,
+    usual: ReadBody | undefined,
+  ): void {
     const { method, path } = request.route;
     const calls = this.#options.calls();
     const transport = new MessageTransport(connection, id);
@@ -59,7 +82,7 @@ export class OrderEntry {
     call.params = request.params;
     call.idempotencyKey = request.idempotencyKey;
     call.deadline = request.deadline;
-    call.givenBody = { value: request.body };
+    call.givenBody = { value: request.body, usual };
     // A repeat over HTTP is the same request when its body is this text (RULES.md 8.15).
     if (request.idempotencyKey !== '') call.bodyBytes = Buffer.from(JSON.stringify(request.body));
     connection.ordersInFlight++;

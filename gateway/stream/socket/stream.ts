@@ -302,6 +302,7 @@ export class Stream {
     }
     // Requests about orders are counted by their routes.
     const mayBeOrder = !connection.isAnonymous && !isBinary && bytes.length <= MAX_ORDER_MESSAGE_BYTES;
+    if (mayBeOrder && this.#orders.tryPlace(connection, bytes)) return;
     const parsed = mayBeOrder ? parseRequest(bytes) : null;
     if (parsed?.ok === true && parsed.request.channel === 'order') {
       this.#orders.request(connection, parsed.request);

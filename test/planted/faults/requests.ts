@@ -9,6 +9,20 @@ const USUAL = 'test/unit/gateway/trading/usualPlacement.test.ts';
 
 export const REQUEST_FAULTS: readonly Fault[] = [
   {
+    name: 'a usual message may go on behind its order',
+    file: 'gateway/stream/entry/usualMessage.ts',
+    search: 'return json[last] === CLOSE_BRACE && skipSpace(json, last + 1) === json.length;',
+    replace: 'return json[last] === CLOSE_BRACE;',
+    caughtBy: 'test/unit/gateway/stream/entry/usualMessage.test.ts',
+  },
+  {
+    name: 'an order of a usual message is forgotten on the way to its route',
+    file: 'gateway/stream/entry/orderEntry.ts',
+    search: 'call.givenBody = { value: request.body, usual };',
+    replace: 'call.givenBody = { value: request.body };',
+    caughtBy: 'test/api/socketOrders.test.ts',
+  },
+  {
     name: 'a front thread has verified with a secret that is not the one of the key any more',
     file: 'gateway/access/authenticator.ts',
     search: 'if (verifiedWith !== key.secret.number &&',
