@@ -10,7 +10,7 @@ import { type ClusterTotals, simulateCluster } from './simulate.ts';
 
 const STEPS = 1000;
 const worlds = timesOf({ suite: 4, soak: isLongSoak ? 1000 : 50 });
-const seed = seedOr(12);
+const seed = seedOr(1);
 
 test(`${worlds} clusters lose nothing and do nothing twice, whatever dies (seed ${seed})`, async () => {
   const sums: Record<string, number> = {};

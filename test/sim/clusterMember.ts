@@ -42,6 +42,7 @@ type MemberOptions = {
   readonly needs: Needs;
   readonly nowMs: () => number;
   readonly holders: readonly number[];
+  readonly onRunInVain: () => void;
 };
 
 /** `lost`: another leads; the process only has to end. */

@@ -73,6 +73,8 @@ type ClusterShardOptions = {
   readonly needs: Needs;
   readonly nowMs: () => number;
   readonly holders: readonly number[];
+  /** Called when a leader runs a command after another one began to serve clients. */
+  readonly onRunInVain: () => void;
 };
 
 type Phase = 'readAhead' | 'run' | 'step' | 'commit' | 'credit' | 'publish';
@@ -190,6 +192,7 @@ export class ClusterShard {
     engine.submit = (words, bytes, word, isOvertaking) => {
       const requestId = words[word + ANY_COMMAND.requestId]!;
       const timeMs = readSafe(words, word + ANY_COMMAND.timeMs);
+      if (this.conversation === null) this.#options.onRunInVain();
       this.conversation?.willRun(engine, requestId, timeMs, this.#arrivedMs);
       const before = engine.sequence;
       submit(words, bytes, word, isOvertaking);

@@ -92,6 +92,12 @@ export class FakeDatabase {
     return this.#heldRows;
   }
 
+  /** The last position that both standbys have. */
+  get safe(): number {
+    const everywhere = Math.min(...this.#received);
+    return this.#rows.findLastIndex((stored) => stored !== null && stored.write.number <= everywhere) + 1;
+  }
+
   get isAllHeld(): boolean {
     return Math.max(...this.#received) === this.#writes;
   }
