@@ -10,7 +10,8 @@
  *   ROLE-3  What another member has accepted was signed until `signedUntilMs`, unless it was signed ahead of that
  *           member's clock: if it changed something its row came here later, and in any case that member had the lease.
  *   ROLE-4  While another member may lead, because the lease has not been renewed for as long as it lasts, a leader
- *           carries out no changes, and says how stale it may be.
+ *           carries out no changes, and says that it may be as stale as its last renewal is old: the rows that the log
+ *           held when that was sent were answered before it.
  */
 import type { RoleFields } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';

@@ -102,11 +102,10 @@ export class ShownRole {
 
   /** Null for a leader whose lease has not ended, and before this member has caught up for the first time. */
   get staleMs(): number | null {
-    if (this.isLeading) {
-      const endedMs = this.#clock.nowMs() - this.#replication.renewedMs() - LEASE_MS;
-      return endedMs > 0 ? endedMs : null;
-    }
-    return this.#since(this.asOfMs);
+    if (!this.isLeading) return this.#since(this.asOfMs);
+    // Rows that the log holds since then may have no answer yet, and a standby may have shown them.
+    const sinceRenewalMs = this.#clock.nowMs() - this.#replication.renewedMs();
+    return sinceRenewalMs > LEASE_MS ? sinceRenewalMs : null;
   }
 
   /** ROLE-2. The value of the header X-SVC-Role, with the header lines after it. */

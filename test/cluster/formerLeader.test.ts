@@ -45,6 +45,8 @@ class Scene {
   readonly #trader: Trader;
   #ticks = 0;
   readonly #seen = new Map<string, number>();
+  /** The most orders that any member has shown, each time that there were more. */
+  readonly #shown: { readonly orders: number; readonly atMs: number }[] = [];
 
   constructor(market: Market, trader: Trader) {
     this.#market = market;
@@ -84,7 +86,10 @@ class Scene {
     const [role, stale] = [answer.headers.get('x-svc-role'), answer.headers.get('x-svc-stale-ms')];
     const isUnknown = stale === null && role === 'standby';
     const knownMs = isUnknown ? Number.NEGATIVE_INFINITY : askedMs - Number(stale ?? 0) - ROUNDED_MS;
-    const least = this.acknowledgedMs.filter((atMs) => atMs <= knownMs).length;
+    const acknowledged = this.acknowledgedMs.filter((atMs) => atMs <= knownMs).length;
+    // An answer without an age shows what was acknowledged: a standby may have read the log before.
+    const ofOthers = stale === null ? 0 : (this.#shown.findLast(({ atMs }) => atMs <= knownMs)?.orders ?? 0);
+    const least = Math.max(acknowledged, ofOthers);
     const kind = `${role}${stale === null ? '' : ' with an age'}`;
     this.#seen.set(kind, (this.#seen.get(kind) ?? 0) + 1);
     const shown = bids.reduce((sum, { num_orders: orders }) => sum + orders, 0);
@@ -92,6 +97,7 @@ class Scene {
       shown >= least,
       `${member.name}, ${kind}, ${stale} ms: ${shown} orders, at least ${least} (SEED=${SEED})`,
     );
+    if (shown > (this.#shown.at(-1)?.orders ?? 0)) this.#shown.push({ orders: shown, atMs: Date.now() });
     return new Set(bids.map(({ price }) => Math.round(Number(price) * TICKS_PER_UNIT)));
   }
 
@@ -164,9 +170,13 @@ async function loseLead(
   let isOver = false;
   const reader = async (_: unknown, at: number): Promise<void> => {
     const member = at % 2 === 0 ? former : next!;
-    while (!isOver) {
-      // One that is gone answers at once, with nothing.
-      if ((await scene.read(member)) === null) await sleep(1);
+    try {
+      while (!isOver) {
+        // One that is gone answers at once, with nothing.
+        if ((await scene.read(member)) === null) await sleep(1);
+      }
+    } finally {
+      isOver = true;
     }
   };
   const placing: Promise<Outcome>[] = [];

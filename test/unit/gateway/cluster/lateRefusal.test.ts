@@ -48,7 +48,7 @@ test('a refusal that was on its way when the lease ended leaves, and says how st
   assert.deepEqual([refused!.status, refused!.body.code], [400, 'INSUFFICIENT_BALANCE']);
   assert.deepEqual(
     [refused!.headers['x-svc-role'], refused!.headers['x-svc-stale-ms']],
-    ['leader', String(LATE_MS)],
+    ['leader', String(LEASE_MS + LATE_MS)],
     'a successor might have decided otherwise',
   );
   const next = await send('POST', PATH);

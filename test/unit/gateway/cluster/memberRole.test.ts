@@ -61,7 +61,7 @@ test('what another member has carried out was signed before its last row came, c
   assert.equal(role.signedUntilMs, lastRowMs + 800, 'it has led on, and may have accepted what changed nothing');
 });
 
-test('a leader whose lease may have ended carries out nothing, and says how stale it may be (ROLE-4)', () => {
+test('a leader whose lease may have ended carries out nothing, and is as stale as its last renewal (ROLE-4)', () => {
   const { memory, clock, role } = rig();
   memory.setState('leader');
   memory.setRenewed(START_MS);
@@ -70,8 +70,8 @@ test('a leader whose lease may have ended carries out nothing, and says how stal
   assert.deepEqual([role.changeRefusal(), role.lines(null), role.isStalled], [null, 'leader', false]);
   clock.advance(70);
   assert.deepEqual(role.changeRefusal(), { row: ERRORS.ENGINE_BUSY });
-  assert.deepEqual([role.lines(null), role.isStalled], ['leader\r\nX-SVC-Stale-Ms: 70', true]);
-  assert.deepEqual(role.fields, { role: 'leader', stale_ms: 70 });
+  assert.deepEqual([role.lines(null), role.isStalled], ['leader\r\nX-SVC-Stale-Ms: 2070', true]);
+  assert.deepEqual(role.fields, { role: 'leader', stale_ms: 2070 });
   memory.setRenewed(START_MS + 2000);
   assert.deepEqual([role.changeRefusal(), role.lines(null), role.isStalled], [null, 'leader', false]);
 });
