@@ -6,13 +6,13 @@ import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
 import { firstSequenceOf } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { listSnapshots } from '../snapshot/snapshot.ts';
-import type { ReplicatedLog } from './log.ts';
+import type { StartReads } from './patientReads.ts';
 import { timeOfNames } from './records.ts';
 import { type JournalFile, type LoggedRows, rejoin, rejoinedText } from './rejoin.ts';
 
 /** @returns a line for each journal of which rows were set aside. */
 export async function rejoinJournals(
-  log: ReplicatedLog,
+  log: StartReads,
   { directory, journalKey, journals }: JournalsToRejoin,
   time = timeOfNames(),
 ): Promise<string[]> {
@@ -26,7 +26,7 @@ export async function rejoinJournals(
   return texts;
 }
 
-function rowsOf(log: ReplicatedLog, { shard, directory, knownHead }: JournalFile): LoggedRows {
+function rowsOf(log: StartReads, { shard, directory, knownHead }: JournalFile): LoggedRows {
   const oldest = async () => {
     const name = await log.firstAfter(shard, 0);
     return name === null ? null : log.rowOf(shard, name.sequence);

@@ -40,6 +40,7 @@ import { JoinAnewError, type Lease, MOST_ROWS_READ, NotAMemberError, type Replic
 import { leadToTake } from './nextLead.ts';
 import type { Outboxes } from './outboxes.ts';
 import type { OwnFiles } from './ownFiles.ts';
+import { patientReads } from './patientReads.ts';
 import { insist, Periodic } from './periodic.ts';
 import { Shipper } from './shipper.ts';
 import { findStart } from './start.ts';
@@ -125,10 +126,8 @@ export class Member {
 
   async open(): Promise<void> {
     const ends = await this.#log.ends();
-    for (const end of ends) {
-      this.#hold(end.stream, end.sequence);
-      this.#last.see(end);
-    }
+    for (const end of ends) this.#hold(end.stream, end.sequence);
+    for (const end of ends) this.#last.see(end);
     this.#post({ opened: { ends } });
   }
 
@@ -136,7 +135,8 @@ export class Member {
     if ('follow' in request) void this.#live(request.follow);
     else if ('prepare' in request) this.#answer(this.#files?.prepare(request.prepare) ?? Promise.resolve([]));
     else if ('copied' in request) this.#files?.copied(request.copied);
-    else if ('rejoin' in request) this.#answer(rejoinJournals(this.#log, request.rejoin));
+    else if ('rejoin' in request)
+      this.#answer(rejoinJournals(patientReads(this.#log, this.#timing, this.#post), request.rejoin));
     else if ('applied' in request) this.#applied.apply(request.applied, request.durable);
     else if ('numbered' in request) this.#applied.numbered(request.numbered);
     else if ('hasRoom' in request) this.#hasRoom = request.hasRoom;
@@ -361,9 +361,8 @@ export class Member {
       });
     } finally {
       const { waitingRows = 0, waitingBytes = 0, oldestMs: oldestWaitMs = 0, appendMs = 0 } = this.#shipper ?? {};
-      const problem = this.#problem ?? this.#confirmed.problem;
-      const waiting = { waitingRows, waitingBytes, oldestWaitMs, appendMs };
-      this.#post({ status: { ...this.#facts, ...waiting, leader: this.#leader, problem } });
+      const own = { waitingRows, waitingBytes, oldestWaitMs, appendMs, leader: this.#leader };
+      this.#post({ status: { ...this.#facts, ...own, problem: this.#problem ?? this.#confirmed.problem } });
     }
   }
 

@@ -7,8 +7,10 @@ import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import type { ReplicationMessage, ReplicationOptions } from '../../shared/wire/threads.ts';
 import { Giver } from './giver.ts';
 import { leaveReason } from './joiningFiles.ts';
+import { patientReads } from './patientReads.ts';
 import type { PostgresLog } from './postgresLog.ts';
 import { prepareDirectory } from './prepare.ts';
+import { THREAD_TIMING } from './timing.ts';
 
 export class OwnFiles {
   readonly #options: Pick<ReplicationOptions, 'url' | 'cluster' | 'isUnreplicatedAllowed' | 'holder'>;
@@ -30,7 +32,8 @@ export class OwnFiles {
     this.#prepared = directory;
     const onNews = (news: string): void => this.#post({ news });
     const isStopped = (): boolean => this.#isStopped;
-    return prepareDirectory({ ...directory, log: this.#log, cluster, holder, onNews, isStopped });
+    const reads = patientReads(this.#log, THREAD_TIMING, this.#post);
+    return prepareDirectory({ ...directory, log: this.#log, reads, cluster, holder, onNews, isStopped });
   }
 
   /** Called each second by a member that follows or leads. */

@@ -14,10 +14,13 @@ import { GIVING_FOLDER } from './giving.ts';
 import { joinByCopy } from './join.ts';
 import { CONTROL_FILE, finishJoining, reasonToJoin, setStateAside } from './joiningFiles.ts';
 import type { ReplicatedLog } from './log.ts';
+import type { StartReads } from './patientReads.ts';
 import { openAlone, rejoinRecords, timeOfNames } from './records.ts';
 
 type PrepareOptions = DirectoryToPrepare & {
-  readonly log: ReplicatedLog & Reader;
+  /** A copy is begun anew after a failure. */
+  readonly log: Pick<ReplicatedLog, 'report'> & Reader;
+  readonly reads: Pick<StartReads, 'ends' | 'rowOf'>;
   readonly cluster: string;
   readonly holder: string;
   readonly onNews: (text: string) => void;
@@ -26,17 +29,17 @@ type PrepareOptions = DirectoryToPrepare & {
 
 /** @returns a line for everything that was set aside, and one for a copy. */
 export async function prepareDirectory(options: PrepareOptions): Promise<string[]> {
-  const { log, directory, records } = options;
+  const { reads, directory, records } = options;
   if (existsSync(directory)) finishJoining(directory);
   // This member may have ended while it gave a copy, and another one gives the next.
   rmSync(join(directory, GIVING_FOLDER), { recursive: true, force: true });
   const isMember = existsSync(join(directory, CONTROL_FILE));
-  const isFirst = !isMember && !(await log.ends()).some(({ stream }) => stream === STREAM.CONTROL);
+  const isFirst = !isMember && !(await reads.ends()).some(({ stream }) => stream === STREAM.CONTROL);
   if (isFirst) return [];
   let reason = existsSync(directory) ? (reasonToJoin(directory) ?? otherKeyIn(options)) : null;
   if (isMember && reason === null) {
     try {
-      return await rejoinRecords(log, records);
+      return await rejoinRecords(reads, records);
     } catch (error) {
       if (!(error instanceof RecordError)) throw error;
       reason = error.message;
@@ -44,7 +47,7 @@ export async function prepareDirectory(options: PrepareOptions): Promise<string[
   }
   const lines = await joinAnew(options, reason);
   // The files of a leader may have records that are still on their way into the log.
-  return [...lines, ...(await rejoinRecords(log, records))];
+  return [...lines, ...(await rejoinRecords(reads, records))];
 }
 
 /** Its files are from before the master key of the cluster was replaced (RULES.md 18.20). */

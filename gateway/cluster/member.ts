@@ -324,7 +324,7 @@ export class Member {
   }
 
   #noteUnreachable(problem: string): void {
-    this.#options.log.warn({ problem }, 'the replicated log cannot be opened; it is tried again');
+    this.#options.log.warn({ problem }, 'the replicated log cannot be read; it is tried again');
   }
 
   /** MEMBERSHIP-2. */
