@@ -207,21 +207,17 @@ export class AccountHistory {
     const { market, staleMs, open, place } = read;
     if (this.#states(market, read).some((state) => isDeepStrictEqual(state, open))) return;
     const found = JSON.stringify([...open]);
-    assert.fail(
-      `${this.#title}: the open orders ${found} of market ${market} at ${place}, ${staleMs} ms stale, ` +
-        `are not explained by the history after frame ${this.#leastFor(read, this.#framesOf(market))}`,
-    );
+    const what = `${this.#title}: the open orders ${found} of market ${market} at ${place}`;
+    assert.fail(`${what}, ${staleMs} ms stale, are not explained by the history, ${this.#around(read)}`);
   }
 
   #explainBalances(read: BalanceRead): void {
-    const { place, staleMs, askedMs, reserved } = read;
+    const { place, staleMs, reserved } = read;
     const states = new Map([...reserved.tokens.keys()].map((market) => [market, this.#states(market, read)]));
     if (areExplained(reserved, states, this.#locks)) return;
     const found = JSON.stringify({ usdc: reserved.usdcMicro, tokens: [...reserved.tokens] });
-    assert.fail(
-      `${this.#title}: the reserved balances ${found} at ${place}, ${staleMs} ms stale, asked at ${askedMs}, ` +
-        'are not explained by the history',
-    );
+    const what = `${this.#title}: the reserved balances ${found} at ${place}`;
+    assert.fail(`${what}, ${staleMs} ms stale, are not explained by the history, ${this.#around(read)}`);
   }
 
   /** The states of a market that a read can have seen, the first of them that of the last frame that was known. */
@@ -258,8 +254,28 @@ export class AccountHistory {
       if (frame.hash === hash) found = frame.isOpen ? frame.remaining : 'closed';
       isExplained = frame.number >= least && found === state;
     }
+    if (isExplained) return;
     const what = `${this.#title}: the order ${hash}, read as ${state} at ${place}`;
-    assert.ok(isExplained, `${what}, ${staleMs} ms stale, is not explained by the history after frame ${least}`);
+    assert.fail(`${what}, ${staleMs} ms stale, is not explained by the history, ${this.#around(read)}`);
+  }
+
+  /** For whoever looks for the reason: what a read can have seen, and what was known then. */
+  #around(read: Asked & { readonly answeredMs: number }): string {
+    const since = (ms: number): string => `${ms - read.askedMs} ms`;
+    const open = [...this.#before].map(([market, orders]) => {
+      const least = this.#leastFor(read, this.#framesOf(market));
+      return `${market}, after frame ${least}, open before: ${JSON.stringify([...orders])}`;
+    });
+    const frames = this.#frames.map(({ number, market, hash, isOpen, remaining, happenedMs, shownMs }) => {
+      const shown = [...shownMs].map(([place, ms]) => `${place} ${since(ms)}`).join(', ');
+      const state = isOpen ? `open ${remaining}` : 'closed';
+      return `${number} ${market} ${hash} ${this.#locks.get(hash)} ${state} at ${since(happenedMs)}, shown ${shown}`;
+    });
+    const answers = this.#acknowledged.map(({ hash, isClosed, atMs }) => {
+      return `${hash} ${isClosed ? 'closed' : 'placed'} at ${since(atMs)}`;
+    });
+    const lines = [...open, ...frames, 'answered:', ...answers].join('\n');
+    return `and came after ${since(read.answeredMs)}:\n${lines}`;
   }
 
   #stateBefore(hash: string): OrderState {
