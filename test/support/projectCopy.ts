@@ -32,7 +32,9 @@ const FLAGS = [
 /** A test that failed, up to the end of what is said about it. */
 const FAILED = /^ *not ok [\s\S]*?^ *\.\.\.$/m;
 const KEPT_COLUMNS = 160;
-const NO_PROGRAM = /SyntaxError|ERR_MODULE_NOT_FOUND|ERR_INVALID_TYPESCRIPT|ERR_UNSUPPORTED_TYPESCRIPT/;
+/** A source cannot be loaded. JSON.parse throws a SyntaxError as well, for an answer that is no JSON. */
+const NO_PROGRAM =
+  /SyntaxError(?![\s\S]*JSON\.parse)|ERR_MODULE_NOT_FOUND|ERR_INVALID_TYPESCRIPT|ERR_UNSUPPORTED_TYPESCRIPT/;
 
 type Compiler = {
   readonly ending: string;
@@ -138,14 +140,16 @@ export class ProjectCopy {
   }
 }
 
-/** The first line of a failing test's message. @param wasEnded it had to be ended */
+/** The first line of the first failing test's message. @param wasEnded it had to be ended */
 function describe(output: string, wasEnded: boolean): Failure {
-  const [, quoted, firstOfMany] = /^ *error: (?:(?:'|")(.*)(?:'|")|\|-\n *(.*))$/m.exec(output) ?? [];
-  const isTimeout = wasEnded || /failureType: 'testTimeoutFailure'/.test(output);
+  const [first] = FAILED.exec(output) ?? [output];
+  const [, quoted, firstOfMany] = /^ *error: (?:(?:'|")(.*)(?:'|")|\|-\n *(.*))$/m.exec(first) ?? [];
+  const isTimeout = wasEnded || /failureType: 'testTimeoutFailure'/.test(first);
   const silent = isTimeout ? 'it did not end' : 'it failed without a word';
   return {
     message: (quoted ?? firstOfMany ?? silent).slice(0, KEPT_COLUMNS),
     isTimeout,
-    isNoProgram: NO_PROGRAM.test(output),
+    // A test file whose own imports cannot be loaded does not even begin to report.
+    isNoProgram: NO_PROGRAM.test(first) || (output === '' && !wasEnded),
   };
 }
