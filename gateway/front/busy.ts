@@ -27,7 +27,7 @@ export class BusyRefusals {
       role: role ?? undefined,
       changes: null,
       nextRequestId: requestIds(),
-      longAnswers: { admits: () => false, continue: () => {} },
+      longAnswers: { admits: () => false, continue: () => {}, collect: () => {} },
     };
   }
 

@@ -110,6 +110,9 @@ export type HeldChanges = {
   held(): Promise<void>;
 };
 
+/** The start of a long answer that has not begun. */
+export type Collected = { readonly text: string; readonly contentType: string | undefined };
+
 /** The pipeline that a call runs through. */
 export type CallHost = {
   /** Called once, when the call is over. */
@@ -125,6 +128,7 @@ export type CallHost = {
   readonly longAnswers: {
     admits(call: Call): boolean;
     continue(call: Call, rows: Rows, isRead: boolean, awaited: Promise<unknown> | null): void;
+    collect(call: Call, rows: Rows, collected: Collected, awaited: Promise<unknown> | null): void;
   };
 };
 

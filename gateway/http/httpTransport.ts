@@ -74,8 +74,8 @@ export class HttpTransport implements Transport {
 }
 
 /**
- * Status and headers of an answer whose body follows in pieces, with the first. Whether it is the last on its
- * connection is said here; the client closes that, or the answer to what it asks next does.
+ * Status and headers of an answer whose body follows in pieces, with the first. That it is the last on its connection
+ * can only be said here: the client closes it, or the answer to what it asks next does.
  * @returns whether it has left.
  */
 export function beginLongAnswer(call: Call, text: string, contentType: string | undefined): boolean {

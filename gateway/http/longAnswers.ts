@@ -3,6 +3,9 @@
  * served between its pieces, orders first (process/spareTurns.ts). Accounts take turns, and so do the answers of one
  * account. A client that reads slowly gets its next piece when it has read the last ones, so that no more than a piece
  * or two wait for it. Pieces are bounded by their time as well, because an order may meet one in each of its turns.
+ *
+ * The last answer on a connection is collected first (RULES.md 6.12). uWebSockets.js closes a connection, once every
+ * byte has left, only after an answer of known length: for one in chunks it would write a header into the body.
  * Owner: the gateway thread.
  *
  * Invariants:
@@ -12,16 +15,20 @@
  *   LONGANSWER-3  An account has at most UNDERWAY_PER_ACCOUNT answers underway, and requests without one at most
  *                 UNDERWAY_ANONYMOUS: what their rows are made from is kept until they have been read.
  *   LONGANSWER-4  An answer that waits for its next rows is not ready, whatever its client has read.
+ *   LONGANSWER-5  Of an answer that is collected nothing has been sent. At MOST_COLLECTED it begins, in chunks.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import { isAccount } from '../access/principal.ts';
 import { SpareTurns } from '../process/spareTurns.ts';
-import type { Call, Rows } from './call.ts';
+import type { Call, Collected, Rows } from './call.ts';
+import { beginLongAnswer } from './httpTransport.ts';
 import type { TurnTimes } from './turnTimes.ts';
 
 /** Writing a row takes up to about ten microseconds, so a first piece holds the thread for well under a millisecond. */
 export const PIECE_ROWS = 64;
+/** Characters of an answer that is sent at once: as many as a piece has at most. */
+const MOST_COLLECTED = 128 * 1024;
 /** Ten times the cost of sending a piece. */
 export const PIECE_MS = 0.2;
 const UNDERWAY_PER_ACCOUNT = 8;
@@ -35,6 +42,8 @@ type LongAnswer = {
   readonly call: Call;
   readonly account: number;
   readonly rows: Rows;
+  /** LONGANSWER-5: null once it has begun. */
+  collected: Collected | null;
   /** LONGANSWER-4. */
   waits: boolean;
   /** Runs while the client has not read what it was sent. */
@@ -86,8 +95,17 @@ export class LongAnswers {
    * @param awaited what the rows after the first piece wait for
    */
   continue(call: Call, rows: Rows, isRead: boolean, awaited: Promise<unknown> | null = null): void {
+    this.#take(call, rows, null, isRead, awaited);
+  }
+
+  /** Answers with what is collected and these rows, and closes the connection. @param awaited what the rows wait for */
+  collect(call: Call, rows: Rows, collected: Collected, awaited: Promise<unknown> | null = null): void {
+    this.#take(call, rows, collected, true, awaited);
+  }
+
+  #take(call: Call, rows: Rows, collected: Collected | null, isRead: boolean, awaited: Promise<unknown> | null): void {
     assert(this.admits(call), 'LONGANSWER-3: answers underway are bounded');
-    const answer: LongAnswer = { call, account: accountOf(call), rows, waits: false, stalled: null };
+    const answer: LongAnswer = { call, account: accountOf(call), rows, collected, waits: false, stalled: null };
     this.#underway.set(answer.account, (this.#underway.get(answer.account) ?? 0) + 1);
     call.onGone = () => this.#onGone(answer);
     call.response.onWritable(() => {
@@ -131,23 +149,18 @@ export class LongAnswers {
     this.#turns.end(answer.call.route, startedUs);
   };
 
-  /** A part of the answer has been sent: the client has to see that it is not whole. One that is over is left alone. */
+  /** A part of the answer may have been sent: the client has to see that it is not whole. One that is over stays so. */
   #giveUp({ call }: LongAnswer, error: unknown): void {
     this.#onError(error, call);
     if (call.onGone !== null) call.response.close();
   }
 
   #write(answer: LongAnswer): void {
-    const { call, rows } = answer;
-    const { response } = call;
-    const { text, isLast, awaited } = this.#takePiece(rows);
+    const { text, isLast, awaited } = this.#takePiece(answer.rows);
     this.pieces++;
-    let isRead = true;
-    response.cork(() => {
-      // To close the connection here, uWebSockets.js would write a header into the body: the head has it already.
-      if (isLast) response.end(text);
-      else if (text !== '') isRead = response.write(text);
-    });
+    const { collected } = answer;
+    const isRead =
+      collected === null ? send(answer, text, isLast) : collect(answer, collected.text + text, collected, isLast);
     if (awaited !== null) this.#awaitRows(answer, awaited);
     if (isLast) this.#end(answer);
     else if (isRead) this.#makeReady(answer);
@@ -194,6 +207,29 @@ export class LongAnswers {
     else this.#underway.set(account, left);
     call.host.onAnswered(call);
   }
+}
+
+/** @returns whether it has left. */
+function send({ call: { response } }: LongAnswer, text: string, isLast: boolean): boolean {
+  let isRead = true;
+  response.cork(() => {
+    // The head says it where the client is to close the connection.
+    if (isLast) response.end(text);
+    else if (text !== '') isRead = response.write(text);
+  });
+  return isRead;
+}
+
+/** LONGANSWER-5. @returns whether all that was sent has left. */
+function collect(answer: LongAnswer, text: string, { contentType }: Collected, isLast: boolean): boolean {
+  const { call } = answer;
+  if (isLast) call.transport.send(call, call.status, text, { contentType });
+  else if (text.length < MOST_COLLECTED) answer.collected = { text, contentType };
+  else {
+    answer.collected = null;
+    return beginLongAnswer(call, text, contentType);
+  }
+  return true;
 }
 
 /** The next rows, as many as one turn writes: at least one, unless it is not there, and more while there is time. */

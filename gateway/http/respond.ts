@@ -160,8 +160,9 @@ function startLongAnswer(call: Call, { text, awaited }: Piece, rows: Rows, conte
     return;
   }
   call.closesConnection ||= isUnwelcome(call);
-  const isRead = beginLongAnswer(call, text, contentType);
-  call.host.longAnswers.continue(call, rows, isRead, awaited);
+  const { longAnswers } = call.host;
+  if (call.closesConnection) longAnswers.collect(call, rows, { text, contentType }, awaited);
+  else longAnswers.continue(call, rows, beginLongAnswer(call, text, contentType), awaited);
 }
 
 /** Sends status and headers of server-sent events. The call is over; the caller writes the events. */

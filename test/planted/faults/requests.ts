@@ -4,6 +4,7 @@ import type { Fault } from './fault.ts';
 const FRONT_ORDERS = 'test/api/frontOrders.test.ts';
 const FRONT_PLACEMENTS = 'test/api/frontPlacements.test.ts';
 const READS = 'test/unit/gateway/front/reads.test.ts';
+const SERVER = 'test/unit/gateway/http/server.test.ts';
 const USUAL_BODIES = 'test/unit/gateway/trading/usualBodies.test.ts';
 const USUAL = 'test/unit/gateway/trading/usualPlacement.test.ts';
 
@@ -98,6 +99,27 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     search: 'row < PIECE_ROWS && (row === 0 || hasTime());',
     replace: ';',
     caughtBy: 'test/hostile/longAnswers.test.ts',
+  },
+  {
+    name: 'a long answer that is the last on its connection leaves it open',
+    file: 'gateway/http/respond.ts',
+    search: 'if (call.closesConnection) longAnswers.collect(',
+    replace: "if (call.closesConnection && text === '') longAnswers.collect(",
+    caughtBy: SERVER,
+  },
+  {
+    name: 'the connection is closed into an answer in chunks',
+    file: 'gateway/http/longAnswers.ts',
+    search: 'if (isLast) response.end(text);',
+    replace: 'if (isLast) response.end(text, true);',
+    caughtBy: SERVER,
+  },
+  {
+    name: 'an answer that grows too long to be collected begins with its last piece',
+    file: 'gateway/http/longAnswers.ts',
+    search: 'return beginLongAnswer(call, text, contentType);',
+    replace: 'return beginLongAnswer(call, text.slice(-MOST_COLLECTED), contentType);',
+    caughtBy: SERVER,
   },
   {
     name: 'an answer with a key is sent before it is stored',

@@ -38,7 +38,7 @@ class Rig {
       writeHeader: () => undefined,
       end: (text: string) => this.sent.push({ status, body: text }),
     } as unknown as HttpResponse;
-    const longAnswers = { admits: () => true, continue: () => undefined };
+    const longAnswers = { admits: () => true, continue: () => undefined, collect: () => undefined };
     const ignored = () => undefined;
     const unused = { role: undefined, changes: null };
     const host = {
