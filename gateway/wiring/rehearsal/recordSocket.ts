@@ -62,8 +62,8 @@ export class RecordSocket {
     const { hostname: host, port } = new URL(baseUrl);
     const socket = connect({ host, port: Number(port), noDelay: true });
     socket.write(upgrade);
-    const head = await new Promise<Buffer>((resolve, reject) => socket.once('data', resolve).once('error', reject));
-    assert(head.toString().startsWith(SWITCHED) && head.toString().endsWith(HEAD_END), 'record socket: it is open');
+    const head = await headFrom(socket);
+    assert(head.startsWith(SWITCHED) && head.endsWith(HEAD_END), 'record socket: it is open');
     return new RecordSocket(socket);
   }
 
@@ -109,6 +109,21 @@ export class RecordSocket {
       this.receiver?.onAnswer(bytes.readUInt32LE(at + REQUEST_ID * 4), bytes.readUInt32LE(at + STATUS * 4));
     }
   }
+}
+
+/** The head of the answer, which a front thread may send in pieces: nothing follows before the first record. */
+function headFrom(socket: Socket): Promise<string> {
+  let head = '';
+  return new Promise((resolve, reject) => {
+    const onData = (read: Buffer): void => {
+      head += read.toString('latin1');
+      if (!head.includes(HEAD_END)) return;
+      socket.off('data', onData);
+      resolve(head);
+    };
+    socket.on('data', onData).once('error', reject);
+    socket.once('close', () => reject(new Error(`closed after ${JSON.stringify(head)}`)));
+  });
 }
 
 function headBytes(bytes: Buffer, at: number): number {
