@@ -24,7 +24,7 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     name: 'an exit that the chain has paid is paid again',
     file: 'engine/settlement/chainMoney.ts',
     search: "if (row.kind === 'exit') work.addMirrored(reference);",
-    replace: '',
+    replace: "if (row.kind === 'exit') work.mark;",
     caughtBy: 'test/unit/engine/settlement/money.test.ts',
   },
   {
