@@ -200,7 +200,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     file: 'engine/replication/rejoin.ts',
     search: 'if (logged !== null && Buffer.from(logged).equals(row.bytes))',
     replace: 'if (logged !== null)',
-    caughtBy: CLUSTER,
+    caughtBy: `${UNIT}/rejoin.test.ts`,
   },
   {
     name: 'a member that comes back drops what was acknowledged',
