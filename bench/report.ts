@@ -5,6 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, totalmem } from 'node:os';
+import { Kernel } from '../engine/verify/kernel/kernel.ts';
 import { verifyThreadsBeside } from '../gateway/wiring/verifyThreads.ts';
 import type { CurvePoint } from './histogram.ts';
 
@@ -66,7 +67,7 @@ export function readConditions(): Conditions {
 
 /** The verifier and the verifier threads of a server with default settings. */
 function describeVerifier(cores: number): string {
-  return `kernel, ${verifyThreadsBeside(1, cores, 'kernel')} verifier threads`;
+  return `${new Kernel({ mostSigners: 8 }).name}, ${verifyThreadsBeside(1, cores, 'kernel')} verifier threads`;
 }
 
 /** The share of processor time that the host gave to others since this object was made. */

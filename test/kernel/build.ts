@@ -1,11 +1,20 @@
-/** Compiles the verification kernel (engine/verify/kernel): the same sources give the same bytes. */
+/**
+ * Compiles the verification kernels (engine/verify/kernel): the same sources give the same bytes. Where there are two
+ * sources x.as and xFused.as, the fused kernel has the second in place of the first.
+ */
 import { hash } from 'node:crypto';
 import { globSync, readFileSync } from 'node:fs';
 
 const FOLDER = new URL('../../engine/verify/kernel/', import.meta.url);
 const SOURCES = new URL('wasm/', FOLDER);
-export const WASM = new URL('kernel.wasm', FOLDER);
-/** The hashes of the sources that kernel.wasm was made of, and of itself. */
+const FUSED = 'Fused.as';
+/** The files, and what the compiler is told of each. */
+export const KERNELS = [
+  { name: 'kernel.wasm', isFused: false },
+  { name: 'kernelFused.wasm', isFused: true },
+] as const;
+type KernelFile = (typeof KERNELS)[number];
+/** The hashes of the sources that the kernels were made of, and of themselves. */
 export const HASHES = new URL('kernel.sha256', FOLDER);
 /**
  * Assertions are off, as there are none; memory is imported, so that its size is chosen at run time. The sources end in
@@ -16,12 +25,16 @@ const OPTIONS = [
   ...['--importMemory', '--noExportMemory', '--zeroFilledMemory', '--memoryBase', '1024', '--enable', 'simd'],
 ];
 
-export async function compileKernel(): Promise<Uint8Array> {
+export function kernelUrl({ name }: KernelFile): URL {
+  return new URL(name, FOLDER);
+}
+
+export async function compileKernel({ isFused }: KernelFile): Promise<Uint8Array> {
   let wasm: Uint8Array | undefined;
   // It takes a second to load, and those who compare hashes do not need it.
   const { default: asc } = await import('assemblyscript/asc');
-  const { error, stderr } = await asc.main(OPTIONS, {
-    readFile: (name) => (/^\w+\.ts$/.test(name) ? read(name.replace(/ts$/, 'as')) : null),
+  const { error, stderr } = await asc.main([...OPTIONS, ...(isFused ? ['--enable', 'relaxed-simd'] : [])], {
+    readFile: (name) => (/^\w+\.ts$/.test(name) ? readSource(name, isFused) : null),
     writeFile: (_, contents) => {
       wasm = contents as Uint8Array;
     },
@@ -31,15 +44,21 @@ export async function compileKernel(): Promise<Uint8Array> {
   return wasm;
 }
 
-/** As the file has them: a change of either without the other is seen without compiling. */
-export function hashesOf(wasm: Uint8Array): string {
-  return `${hashOfSources()} sources\n${hash('sha256', wasm)} kernel.wasm\n`;
+/** As the file has them: a change of one without the others is seen without compiling. In the order of KERNELS. */
+export function hashesOf(kernels: readonly Uint8Array[]): string {
+  const lines = kernels.map((wasm, index) => `${hash('sha256', wasm)} ${KERNELS[index].name}\n`);
+  return [`${hashOfSources()} sources\n`, ...lines].join('');
 }
 
 /** In the order of their names, each with its name. */
 function hashOfSources(): string {
   const names = globSync('*.as', { cwd: SOURCES }).sort();
   return hash('sha256', names.map((name) => `${name}\n${read(name)}`).join('\n'));
+}
+
+function readSource(name: string, isFused: boolean): string | null {
+  const fused = isFused ? read(name.replace(/\.ts$/, FUSED)) : null;
+  return fused ?? read(name.replace(/ts$/, 'as'));
 }
 
 function read(name: string): string | null {

@@ -1,9 +1,12 @@
-/** Compiling the kernel again gives the committed bytes. */
+/** Compiling the kernels again gives the committed bytes. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { compileKernel, WASM } from './build.ts';
+import { compileKernel, KERNELS, kernelUrl } from './build.ts';
 
-test('kernel.wasm is the sources beside it, compiled, to the byte', async () => {
-  assert.ok(readFileSync(WASM).equals(await compileKernel()), 'kernel.wasm differs from what its sources compile to');
-});
+for (const kernel of KERNELS) {
+  test(`${kernel.name} is the sources beside it, compiled, to the byte`, async () => {
+    const kept = readFileSync(kernelUrl(kernel));
+    assert.ok(kept.equals(await compileKernel(kernel)), `${kernel.name} differs from what its sources compile to`);
+  });
+}

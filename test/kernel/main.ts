@@ -1,7 +1,11 @@
-/** Compiles the verification kernel from its sources (npm run kernel). */
+/** Compiles the verification kernels from their sources (npm run kernel). */
 import { writeFileSync } from 'node:fs';
-import { compileKernel, HASHES, hashesOf, WASM } from './build.ts';
+import { compileKernel, HASHES, hashesOf, KERNELS, kernelUrl } from './build.ts';
 
-const wasm = await compileKernel();
-writeFileSync(WASM, wasm);
-writeFileSync(HASHES, hashesOf(wasm));
+const kernels = [];
+for (const kernel of KERNELS) {
+  const wasm = await compileKernel(kernel);
+  writeFileSync(kernelUrl(kernel), wasm);
+  kernels.push(wasm);
+}
+writeFileSync(HASHES, hashesOf(kernels));

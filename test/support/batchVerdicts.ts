@@ -3,6 +3,7 @@
 import { VERDICT } from '../../engine/verify/kernel/instance.ts';
 import { Kernel } from '../../engine/verify/kernel/kernel.ts';
 import type { BatchVerifier } from '../../engine/verify/verifier.ts';
+import { testedVariant } from './kernelVariant.ts';
 import type { SignatureCase } from './signatureCases.ts';
 import { asks } from './signatureOracle.ts';
 
@@ -24,5 +25,5 @@ export function decided(verifier: BatchVerifier, cases: readonly SignatureCase[]
 }
 
 export function createBatchVerifier(options: ConstructorParameters<typeof Kernel>[0] = {}): BatchVerifier {
-  return new Kernel(options);
+  return new Kernel({ variant: testedVariant(), ...options });
 }

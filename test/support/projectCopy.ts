@@ -5,6 +5,7 @@ import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CONTRACTS } from '../contracts/compile.ts';
+import { KERNELS } from '../kernel/build.ts';
 import { temporaryDirectory } from './directory.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -13,7 +14,12 @@ const COPIED = ['.env.example', 'package.json', 'package-lock.json', 'tsconfig.j
 const COPIED_FOLDERS = ['bench', 'data', 'engine', 'gateway', 'shared', 'test'];
 /** `npm run kernel` and `npm run contracts`, by the sources that they compile, and what they write. */
 const COMPILERS: readonly Compiler[] = [
-  { ending: '.as', program: 'test/kernel/main.ts', arguments: [], writes: ['engine/verify/kernel/kernel.wasm'] },
+  {
+    ending: '.as',
+    program: 'test/kernel/main.ts',
+    arguments: [],
+    writes: KERNELS.map(({ name }) => `engine/verify/kernel/${name}`),
+  },
   {
     ending: '.sol',
     program: 'test/contracts/main.ts',

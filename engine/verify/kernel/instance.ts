@@ -1,5 +1,5 @@
 /**
- * Instances of kernel.wasm, which is compiled once in a thread. Each has a memory of its own.
+ * Instances of the kernel, which is compiled once in a thread. Each has a memory of its own.
  * TypeScript's library for Node does not know WebAssembly, so the part that is needed is declared here.
  */
 import { readFileSync } from 'node:fs';
@@ -25,6 +25,7 @@ export type KernelExports = {
   readonly RANDOM: Address;
   readonly SEPARATOR: Address;
   readonly TYPE_HASH: Address;
+  canRun(): boolean | number;
   freeMemory(): number;
   bytesOfSigners(count: number): number;
   begin(signersAt: number, signers: number, secret: number, keepsTables: boolean): void;
@@ -39,6 +40,8 @@ export type KernelExports = {
 };
 
 export const PAGE_BYTES = 65_536;
+/** Pages of everything apart from the signers; the constructor of a kernel checks it. */
+export const OWN_PAGES = 18;
 
 /**
  * V8 has a second set of phases for the code of WebAssembly, which its later versions use for all of it: the kernel is
@@ -47,11 +50,40 @@ export const PAGE_BYTES = 65_536;
 setFlagsFromString('--turboshaft-wasm');
 
 const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssembly };
-const compiled = new WebAssembly.Module(readFileSync(new URL('./kernel.wasm', import.meta.url)));
 
-export function instantiate(pages: number): { readonly buffer: ArrayBuffer; readonly exports: KernelExports } {
+/** The fused kernel is the faster one, where V8 and the processor can run it (README.md). */
+const VARIANTS = { fused: 'kernelFused.wasm', plain: 'kernel.wasm' } as const;
+export type Variant = keyof typeof VARIANTS;
+
+const compiled = new Map<Variant, object>();
+export const BEST_VARIANT: Variant = canRunFused() ? 'fused' : 'plain';
+
+export function instantiate(
+  pages: number,
+  variant: Variant = BEST_VARIANT,
+): { readonly buffer: ArrayBuffer; readonly exports: KernelExports } {
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
-  const { exports } = new WebAssembly.Instance(compiled, { env: { memory } });
+  const { exports } = new WebAssembly.Instance(compile(variant), { env: { memory } });
   // A namespace of exports has a shape of its own, and code that V8 has compiled for one instance would fit no other.
   return { buffer: memory.buffer, exports: { ...(exports as KernelExports) } };
+}
+
+function compile(variant: Variant): object {
+  const known = compiled.get(variant);
+  if (known !== undefined) return known;
+  const module = new WebAssembly.Module(readFileSync(new URL(VARIANTS[variant], import.meta.url)));
+  compiled.set(variant, module);
+  return module;
+}
+
+/**
+ * Where the processor has no fused instruction V8 rounds twice, and where V8 does not know the instruction the module
+ * does not compile.
+ */
+function canRunFused(): boolean {
+  try {
+    return Boolean(instantiate(OWN_PAGES, 'fused').exports.canRun());
+  } catch {
+    return false;
+  }
 }

@@ -17,7 +17,15 @@ import { ADDRESS_BYTES, HASH_BYTES } from '../../../shared/base/hex.ts';
 import { ORDER_TYPE_HASH } from '../../../shared/crypto/eip712.ts';
 import { SIGNATURE_BYTES } from '../../../shared/crypto/signature.ts';
 import { COMMAND } from '../../../shared/wire/commands.ts';
-import { instantiate, type KernelExports, PAGE_BYTES, type Verdict } from './instance.ts';
+import {
+  BEST_VARIANT,
+  instantiate,
+  type KernelExports,
+  OWN_PAGES,
+  PAGE_BYTES,
+  type Variant,
+  type Verdict,
+} from './instance.ts';
 
 /** Signatures of one batch. */
 export const MOST_BATCH = 32;
@@ -29,12 +37,12 @@ type KernelOptions = {
   readonly mostSigners?: number;
   /** False: every signature is checked by recovery. */
   readonly keepsTables?: boolean;
+  /** The best that runs here, unless tests compare them. */
+  readonly variant?: Variant;
 };
 
 const MOST_SIGNERS = 4096;
 const SIGNERS_OF_A_SET = 8;
-/** Of everything apart from the signers; the constructor checks it. */
-const OWN_PAGES = 16;
 const MOST_SIGNER_BYTES = 9_728;
 const SECRET_BYTES = 24;
 /** Bytes of a coefficient, and of those that are made at once. */
@@ -55,7 +63,7 @@ assert(PLACE.minTakerNet - FIRST_WORD === 54 && RECORD_WORDS === 56, 'kernel: th
 
 /** A BatchVerifier (verifier.ts). */
 export class Kernel {
-  readonly name = 'kernel';
+  readonly name: string;
   readonly mostInBatch = MOST_BATCH;
   readonly #random: (bytes: Uint8Array) => void;
   readonly #kernel: KernelExports;
@@ -71,13 +79,15 @@ export class Kernel {
   #count = 0;
   #isClosed = false;
 
-  constructor({ random = randomFillSync, mostSigners = MOST_SIGNERS, keepsTables = true }: KernelOptions = {}) {
+  constructor(options: KernelOptions = {}) {
+    const { random = randomFillSync, mostSigners = MOST_SIGNERS, keepsTables = true, variant = BEST_VARIANT } = options;
     assert(mostSigners > 0 && mostSigners % SIGNERS_OF_A_SET === 0, 'kernel: whole sets of signers');
     const pages = OWN_PAGES + Math.ceil((mostSigners * MOST_SIGNER_BYTES) / PAGE_BYTES);
-    const { buffer, exports: kernel } = instantiate(pages);
+    const { buffer, exports: kernel } = instantiate(pages, variant);
     const signersAt = OWN_PAGES * PAGE_BYTES;
     assert(kernel.freeMemory() <= signersAt, 'kernel: what it has fits into its pages');
     assert(kernel.bytesOfSigners(mostSigners) <= buffer.byteLength - signersAt, 'kernel: the signers fit');
+    this.name = variant === 'fused' ? 'kernel' : 'kernel-plain';
     this.#random = random;
     this.#kernel = kernel;
     this.#bytes = new Uint8Array(buffer);

@@ -10,15 +10,10 @@
  * The coefficient is not zero modulo n, and different pairs (b, c) give different ones: a difference of two pairs is
  * shorter than 2^65, and the shortest (b, c) but (0, 0) with b + c lambda = 0 modulo n is longer than 2^127.
  */
-import { LIMB_MASK } from './field';
-import { copy } from './element';
+import { LIMB_MASK, SLOT } from './field';
+import { R_ENTRY, xOf, yOf } from './rTable';
 import { addScalars, LAMBDA, multiplyScalars, negateScalar } from './scalar';
-import { SLOT } from './field';
 import { addTerm } from './terms';
-
-/** An entry: x, beta x, beta² x, and y. */
-export const R_ENTRY: usize = 4 * SLOT;
-export const R_Y: usize = 3 * SLOT;
 
 /**
  * For b modulo 4 and c modulo 4 a digit: its b, its c, and where its point is: the entry (4), the power of w (0 to 2),
@@ -63,7 +58,8 @@ export function subtractCoefficientTerms(b: i64, c: i64, table: usize): void {
     const at = DIGITS + 16 * <usize>(b & 3) + 4 * <usize>(c & 3);
     const which: usize = load<u8>(at, 2);
     const entry = table + R_ENTRY * ((which >> 2) & 1);
-    addTerm(position, entry + SLOT * (which & 3), (entry + R_Y) | ((which >> 3) ^ 1));
+    const power = which & 3;
+    addTerm(position, xOf(entry, power), yOf(entry, power) | ((which >> 3) ^ 1));
     // (b - digit) / 4, without passing 64 bits.
     b = (b >> 2) + (((b & 3) - load<i8>(at)) >> 2);
     c = (c >> 2) + (((c & 3) - load<i8>(at, 1)) >> 2);

@@ -5,7 +5,7 @@
  * share one multiple of it, and all share one multiple of G.
  *
  * Every phase works through the items, signers, terms or positions one unit at a time. A unit's cost is a
- * measured time, of which the lift of an R is 245, so that a step takes a bounded time.
+ * measured time, of which the lift of an R alone is 245, so that a step takes a bounded time.
  *
  * Invariants:
  *   EQUATION-1  Between steps other checks run: what a phase needs later is in memory that only batches use.
@@ -13,11 +13,13 @@
  */
 import * as coefficient from './coefficient';
 import { copy } from './element';
-import { multiply, SLOT } from './field';
+import { SLOT } from './field';
 import * as item from './item';
 import * as pairs from './pairs';
 import * as point from './point';
-import { liftPoint } from './recover';
+import * as rTable from './rTable';
+import { beginLift, endLift } from './recover';
+import { COST_OF_LIFT, MOST_ROOTS, squareRoots } from './roots';
 import { addScalars, invertScalar, multiplyScalars, scalarFromBytes } from './scalar';
 import { S } from './signature';
 import * as signers from './signers';
@@ -39,8 +41,10 @@ const COMPLETE_ROUND = 11;
 const DESCEND = 12;
 const DECIDED = 13;
 /** The cost of a unit of each phase; for each pair collected and each point added on the way down there is more. */
-const COSTS = memory.data<u16>([245, 120, 16, 350, 56, 4, 1000, 34, 200, 4, 120, 13, 1, 0]);
-const COST_OF_PAIR = 7;
+const COSTS = memory.data<i32>([
+  COST_OF_LIFT * <i32>MOST_ROOTS, 120, pairs.COST_OF_SUM, 350, 56, 4, 1000, 34, 200, 4, 120, pairs.COST_OF_SUM, 1, 0,
+]);
+const COST_OF_TABLE = 5;
 const COST_OF_DOUBLING = 9;
 const COST_OF_ADDITION = 16;
 /** A round of fewer pairs takes longer than adding them one by one. */
@@ -64,8 +68,12 @@ let kept: usize = 0;
 let position = 0;
 let spent = 0;
 let isRight: bool = false;
+const LIFT_X = memory.data(192, 16);
+const LIFT_Y = memory.data(192, 16);
+const LIFT_CUBE = memory.data(192, 16);
 const POINT = memory.data(160, 16);
 const INVERSE = memory.data(48, 16);
+const TOUCHED = memory.data(16);
 const A = memory.data(48, 16);
 const U = memory.data(48, 16);
 
@@ -103,7 +111,7 @@ export function stepEquation(): bool {
   terms.useTerms(terms.BATCH);
   point.restorePoint(POINT);
   while (phase != DECIDED) {
-    const cost = <i32>load<u16>(COSTS + 2 * <usize>phase);
+    const cost = load<i32>(COSTS + 4 * <usize>phase);
     if (cost > left && left < STEP_COST) break;
     spent = cost;
     advance();
@@ -138,23 +146,37 @@ function begin(following: i32): void {
   next = 0;
 }
 
-/** R and lambda R and lambda² R of an item; and the pair whose sum is (1 - lambda) R. */
+/** The R of as many items as have their roots taken at once. */
 function lift(): void {
-  const at = itemOf(next++);
-  const table = at + item.R_TABLE;
-  const y = table + coefficient.R_Y;
-  if (liftPoint(table, y, at + item.SIGNATURE, load<i32>(at + item.BIT))) {
-    multiply(table + SLOT, table, point.BETA);
-    multiply(table + 2 * SLOT, table + SLOT, point.BETA);
-    item.setLink(at, item.PAIR, pairs.addPair(table, y, table + SLOT, y | 1));
-    store<usize>(joined + 4 * kept++, at);
-  } else {
-    store<u32>(at + item.VERDICT, item.REFUSED);
+  const count = min(MOST_ROOTS, joinedCount - next);
+  for (let i: usize = 0; i < count; i++) {
+    beginLift(LIFT_X + SLOT * i, LIFT_CUBE + SLOT * i, itemOf(next + i) + item.SIGNATURE);
   }
+  squareRoots(LIFT_Y, LIFT_CUBE, count);
+  for (let i: usize = 0; i < count; i++) {
+    const at = itemOf(next++);
+    if (endLift(LIFT_Y + SLOT * i, LIFT_CUBE + SLOT * i, load<i32>(at + item.BIT))) {
+      keepPoint(at, LIFT_X + SLOT * i, LIFT_Y + SLOT * i);
+      store<usize>(joined + 4 * kept++, at);
+    } else {
+      store<u32>(at + item.VERDICT, item.REFUSED);
+    }
+  }
+  spent = COST_OF_LIFT * <i32>count;
   if (next < joinedCount) return;
   joinedCount = kept;
   if (joinedCount == 0) phase = DECIDED;
   else begin(INVERT_RATIOS);
+}
+
+/** The first entry of the table of R, and the pair whose sum is (1 - lambda) R. */
+function keepPoint(at: usize, x: usize, y: usize): void {
+  const table = at + item.R_TABLE;
+  rTable.setEntry(table, x, y);
+  const pair = pairs.addPair(
+    rTable.xOf(table, 0), rTable.yOf(table, 0), rTable.xOf(table, 1), rTable.yOf(table, 1) | 1,
+  );
+  item.setLink(at, item.PAIR, pair);
 }
 
 function invert(following: i32): void {
@@ -162,17 +184,15 @@ function invert(following: i32): void {
   begin(following);
 }
 
-/** The sum of the last pair is that of the last item. */
+/** After the last pair, the second entry of each table. */
 function completeRatio(): void {
-  pairs.completePair();
-  const at = itemOf(joinedCount - 1 - next++);
-  const pair = item.linkOf(at, item.PAIR);
-  const entry = at + item.R_TABLE + coefficient.R_ENTRY;
-  copy(entry, pair + pairs.SUM_X);
-  copy(entry + coefficient.R_Y, pair + pairs.SUM_Y);
-  multiply(entry + SLOT, entry, point.BETA);
-  multiply(entry + 2 * SLOT, entry + SLOT, point.BETA);
-  if (next == joinedCount) begin(INVERT_S);
+  if (pairs.completePair()) return;
+  for (let i: usize = 0; i < joinedCount; i++) {
+    const at = itemOf(i);
+    rTable.setEntryToSum(at + item.R_TABLE + rTable.R_ENTRY, item.linkOf(at, item.PAIR));
+  }
+  spent += COST_OF_TABLE * <i32>joinedCount;
+  begin(INVERT_S);
 }
 
 /** Inverts the product of all s, which weigh() goes through from the last. */
@@ -265,11 +285,17 @@ function beginRound(): void {
 function collect(): void {
   const at = <i32>next;
   const many = terms.countAt(at);
-  spent += COST_OF_PAIR * <i32>(many / 2);
+  spent += pairs.COST_OF_PAIR * <i32>(many / 2);
   const from = terms.termsAt(at);
   let to = from;
   let term = from;
   const end = from + terms.SORTED_TERM * many;
+  // The processor fetches all points at once that way, before the work on the first pair.
+  let touched = 0;
+  for (let at = from; at < end; at += terms.SORTED_TERM) {
+    touched += load<i32>(load<usize>(at)) + load<i32>(load<usize>(at, 4) & ~1);
+  }
+  store<i32>(TOUCHED, touched);
   for (; term + terms.SORTED_TERM < end; term += 2 * terms.SORTED_TERM) {
     const ya = load<usize>(term, 4);
     const pair = pairs.addPair(load<usize>(term), ya, load<usize>(term, 8), load<usize>(term, 12));

@@ -1,6 +1,6 @@
 /** The signatures of a batch: what was asked, the verdict, and what equation.as computes of each. */
-import { R_ENTRY } from './coefficient';
 import { SLOT } from './field';
+import { R_ENTRY } from './rTable';
 
 /** Offsets in an item. */
 export const DIGEST: usize = 0;
@@ -19,7 +19,7 @@ export const S_SCALAR: usize = 176;
 export const PRODUCT: usize = S_SCALAR + SLOT;
 export const R_TABLE: usize = PRODUCT + SLOT;
 const ITEM: usize = R_TABLE + 2 * R_ENTRY;
-const items = memory.data(20992, 16);
+const items = memory.data(<i32>(32 * ITEM), 16);
 
 export const UNDECIDED = 0;
 export const ACCEPTED = 1;

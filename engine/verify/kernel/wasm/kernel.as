@@ -12,6 +12,8 @@ export const SIGNER = memory.data(32, 16);
 /** Random bytes, written by kernel.ts. */
 export const RANDOM = memory.data(4096, 16);
 
+export * from './variant';
+
 /** The arithmetic, for the tests that run it at the ends of its bounds. */
 export { halve, isZero, normalise, squareRoot } from './element';
 export { multiply, multiplyLess, multiplyLessTimes, square, squareLessTimes, squareTimes, squareTriple } from './field';

@@ -6,7 +6,8 @@
  *
  * A point is named by the address of its x and that of its y, the latter odd if y is negated, as in terms (terms.as). A
  * record holds the names of its pair, then the denominator and the product up to it, and at last the sum in their
- * place: a sum can be named as soon as its pair is added, and read after the round.
+ * place: a sum can be named as soon as its pair is added, and read after the round. The fused kernel has pairsFused.as
+ * in place of this.
  *
  * Invariants:
  *   CHORD-1  No denominator is zero: the pairs whose sum is infinity are refused, and 2 y is never zero.
@@ -16,6 +17,10 @@
 import { add, copy, isZero, negate, normalise, subtract } from './element';
 import { multiply, multiplyLessTimes, SLOT, squareLessTimes, squareTriple } from './field';
 import { invertElement } from './point';
+
+/** The estimated cost of a pair when it is added to a round, and of a sum (equation.as). */
+export const COST_OF_PAIR = 7;
+export const COST_OF_SUM = 13;
 
 /** Every addition makes one point of two: those of the terms, and one for each R. */
 const MOST_PAIRS = 2752;
@@ -54,6 +59,18 @@ export function beginRound(): void {
 
 export function isEmptyRound(): bool {
   return first == free;
+}
+
+/** A slot with the x of a point that is named. */
+@inline
+export function xInSlot(x: usize, y: usize): usize {
+  return x;
+}
+
+/** And a slot with its y: odd if that is negated. */
+@inline
+export function yInSlot(x: usize, y: usize): usize {
+  return y;
 }
 
 /** Puts y at `out`, with its sign. */

@@ -12,27 +12,30 @@ const ENTRIES = 8;
 const R_TABLE = memory.data(1152, 16);
 const R_X = memory.data(48, 16);
 const R_Y = memory.data(48, 16);
-const SQUARE = memory.data(48, 16);
+const CUBE = memory.data(48, 16);
 const ROOT_SQUARE = memory.data(48, 16);
 const SEVEN = memory.data<i32>([7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 16);
 const R = memory.data(48, 16);
 const U = memory.data(48, 16);
 const INVERSE = memory.data(48, 16);
 
+/** Reads x, an integer below p in 32 bytes, and computes x³ + 7. */
+export function beginLift(x: usize, cube: usize, bytes: usize): void {
+  fromBytes(x, bytes);
+  square(cube, x);
+  multiply(cube, cube, x);
+  add(cube, cube, SEVEN);
+}
+
 /**
- * The point with this x, an integer below p in 32 bytes, and a y of this parity.
+ * Makes the root of x³ + 7 in y the y of this parity.
  * @returns false when x³ + 7 is no square.
  */
-export function liftPoint(x: usize, y: usize, bytes: usize, bit: i32): bool {
-  fromBytes(x, bytes);
-  square(SQUARE, x);
-  multiply(SQUARE, SQUARE, x);
-  add(SQUARE, SQUARE, SEVEN);
-  squareRoot(y, SQUARE);
+export function endLift(y: usize, cube: usize, bit: i32): bool {
   square(ROOT_SQUARE, y);
-  normalise(SQUARE);
+  normalise(cube);
   normalise(ROOT_SQUARE);
-  if (!equals(SQUARE, ROOT_SQUARE)) return false;
+  if (!equals(cube, ROOT_SQUARE)) return false;
   normalise(y);
   if (isOdd(y) != (bit == 1)) {
     negate(y, y);
@@ -43,7 +46,9 @@ export function liftPoint(x: usize, y: usize, bytes: usize, bit: i32): bool {
 
 /** Writes the key Q = (s R - z G) / r in canonical form. @returns false when R is no point or Q is infinity. */
 export function recoverKey(x: usize, y: usize, digest: usize, signature: usize, bit: i32): bool {
-  if (!liftPoint(R_X, R_Y, signature, bit)) return false;
+  beginLift(R_X, CUBE, signature);
+  squareRoot(R_Y, CUBE);
+  if (!endLift(R_Y, CUBE, bit)) return false;
   makeTable(R_TABLE, ENTRIES, R_X, R_Y);
   scalarFromBytes(R, signature);
   invertScalar(INVERSE, R);

@@ -9,6 +9,7 @@
  * a batch that is under way meanwhile.
  */
 import { negate } from './element';
+import { xInSlot, yInSlot } from './pairs';
 import * as point from './point';
 import * as parts from './split';
 import { BASES, ENTRY, ENTRY_BETA_X, ENTRY_Y, SPAN } from './table';
@@ -164,8 +165,9 @@ export function descend(position: i32): void {
   const from = termsAt(position);
   const end = from + SORTED_TERM * countAt(position);
   for (let at = from; at < end; at += SORTED_TERM) {
-    const x = load<usize>(at);
-    const y = load<usize>(at, 4);
+    const name = load<usize>(at, 4);
+    const x = xInSlot(load<usize>(at), name);
+    const y = yInSlot(load<usize>(at), name);
     if ((y & 1) == 0) {
       point.addPoint(x, y);
     } else {

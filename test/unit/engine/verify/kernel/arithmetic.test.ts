@@ -6,7 +6,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { invert, mod } from '@noble/curves/abstract/modular.js';
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import { instantiate, PAGE_BYTES } from '../../../../../engine/verify/kernel/instance.ts';
+import { instantiate, OWN_PAGES, PAGE_BYTES } from '../../../../../engine/verify/kernel/instance.ts';
+import { testedVariant } from '../../../../support/kernelVariant.ts';
 import { Random } from '../../../../support/random.ts';
 import { seedOr, timesOf } from '../../../../support/seeds.ts';
 
@@ -36,8 +37,8 @@ const LIMB_BITS = 29;
 const TIMES = timesOf({ suite: 1500, soak: 100_000 });
 const SEED = seedOr(5);
 
-const PAGES = 17;
-const { buffer, exports } = instantiate(PAGES);
+const PAGES = OWN_PAGES + 1;
+const { buffer, exports } = instantiate(PAGES, testedVariant());
 const kernel = exports as unknown as Arithmetic;
 const limbs = new Int32Array(buffer);
 const random = new Random(SEED);
