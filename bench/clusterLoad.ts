@@ -61,7 +61,7 @@ const SINGLE_ORDERS = 150;
 const PACED_SHARE = 0.3;
 const PACED_SECONDS = 3;
 const APPENDS = 150;
-/** So many orders are signed before the first of them is sent: on a machine that others load, too, within 30 s (4.3). */
+/** So many orders are signed before the first of them is sent: all leave within 30 s (4.3), whatever else runs here. */
 const MOST_SIGNED = 2000;
 const MOST_SIGNED_EACH = 150;
 
