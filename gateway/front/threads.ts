@@ -101,6 +101,8 @@ type Front = {
   descriptor: AppDescriptor | null;
   /** Markets that it was sent, from the first on. */
   markets: number;
+  /** Certificates were replaced while it started: it may have read those of before. */
+  mustReload: boolean;
 };
 
 /** At the exit of the process: what the threads have to do then takes less than a millisecond. */
@@ -172,9 +174,12 @@ export class FrontThreads implements Fronts {
     const problems = await Promise.all(
       this.#threads.map((thread, index) => {
         return new Promise<string | null>((resolve) => {
-          if (this.#fronts[index]?.descriptor == null) return resolve(null);
+          const front = this.#fronts[index];
+          // Its next run reads the files of now.
+          if (front == null) return resolve(null);
           this.#reloads.set(index, resolve);
-          thread.post('reloadTls' satisfies FrontRequest);
+          if (front.descriptor === null) front.mustReload = true;
+          else thread.post('reloadTls' satisfies FrontRequest);
         });
       }),
     );
@@ -266,7 +271,7 @@ export class FrontThreads implements Fronts {
       reads: reads && { ...reads.options, gate: this.#gate.buffer },
     };
     const lane = new FrontLane(this.#server!, options.fromFront, options.toFront);
-    const front: Front = { options, lane, descriptor: null, markets: 0 };
+    const front: Front = { options, lane, descriptor: null, markets: 0, mustReload: false };
     this.#fronts[index] = front;
     const worker = launch(options);
     reads?.shards.add(index, {
@@ -285,7 +290,10 @@ export class FrontThreads implements Fronts {
       this.#door!.addOther(message.descriptor);
       if (before !== null) this.#door!.removeOther(before);
       this.#onServing?.();
-      this.#reloaded(index, null);
+      if (front.mustReload) {
+        front.mustReload = false;
+        worker.postMessage('reloadTls' satisfies FrontRequest);
+      } else this.#reloaded(index, null);
     } else if ('problem' in message) this.#reloaded(index, message.problem);
     else if ('measured' in message) this.#measures.note(index, message.measured);
     else this.#end(front, worker, message.failure);

@@ -74,7 +74,10 @@ export class Door {
   /** The apps of other threads. */
   readonly #others = new Set<AppDescriptor>();
   #app: SharingApp;
-  /** Apps with former certificates, which serve the connections that they have accepted. */
+  /**
+   * Apps with former certificates, which serve the connections that they have accepted. They are kept to the end: one
+   * has 34 KiB, of which uWebSockets.js frees nothing when it is closed.
+   */
   readonly #former: TemplatedApp[] = [];
   #port: number;
   #listenSocket: us_listen_socket | null = null;

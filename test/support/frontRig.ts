@@ -19,6 +19,8 @@ type FrontRig = {
   readonly port: number;
   /** Makes a thread fail, and resolves when it has ended. */
   fail(index: number): Promise<void>;
+  /** Threads that start from now on are heard late. @returns what hears them, or null before they have said anything */
+  holdMessages(): () => (() => void) | null;
 };
 
 export async function startFronts(
@@ -34,6 +36,7 @@ export async function startFronts(
   } = {},
 ): Promise<FrontRig> {
   const workers: Worker[] = [];
+  let held: (() => void)[] | null = null;
   const { tls = null, reads = null, origins = [], ...rest } = options;
   const fronts = new FrontThreads({
     count,
@@ -47,6 +50,7 @@ export async function startFronts(
     launch: (given) => {
       const worker = launchFront(given);
       workers[given.index] = worker;
+      if (held !== null) hold(worker, held);
       return worker;
     },
   });
@@ -58,5 +62,30 @@ export async function startFronts(
     worker.postMessage('nonsense');
     await once(worker, 'exit');
   };
-  return { fronts, server, port, fail };
+  const holdMessages = () => {
+    const late: (() => void)[] = [];
+    held = late;
+    return () => {
+      if (late.length === 0) return null;
+      return () => {
+        held = null;
+        for (const deliver of late.splice(0)) deliver();
+      };
+    };
+  };
+  return { fronts, server, port, fail, holdMessages };
+}
+
+/** The messages that a thread has sent until they are delivered. */
+function hold(worker: Worker, late: (() => void)[]): void {
+  const emit = worker.emit.bind(worker);
+  let isHeld = true;
+  worker.emit = ((name: string, ...values: unknown[]) => {
+    if (name !== 'message' || !isHeld) return emit(name, ...values);
+    late.push(() => {
+      isHeld = false;
+      emit(name, ...values);
+    });
+    return true;
+  }) as typeof worker.emit;
 }

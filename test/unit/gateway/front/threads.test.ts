@@ -1,9 +1,12 @@
 /** Front threads behind a server: what clients see, and what the server sees of clients that leave. */
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
+import { copyFileSync, readFileSync } from 'node:fs';
 import { type IncomingMessage, request } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { connect as connectTls } from 'node:tls';
 import type { Call } from '../../../../gateway/http/call.ts';
 import type { WebSocketEndpoint } from '../../../../gateway/http/door.ts';
@@ -264,6 +267,30 @@ test('certificates are read again by every thread; connections with the old one 
     assert.match(String(answer), /^HTTP\/1\.1 200 OK/);
     socket.destroy();
   }
+});
+
+test('a thread that starts while certificates are replaced serves with those of now', async (t) => {
+  const { cert, key } = makeCertificate();
+  const rig = await startFronts(t, 1, ROUTES, undefined, { tls: { certFile: cert, keyFile: key } });
+  const held = rig.holdMessages();
+  await rig.fail(0);
+  const deliver = await eventually('a thread that has read the files', async () => held() ?? false);
+  const other = makeCertificate();
+  for (const [from, to] of [
+    [other.cert, cert],
+    [other.key, key],
+  ] as const) {
+    copyFileSync(from, to);
+  }
+  const reloading = rig.server.reloadTls();
+  await nextTurn();
+  deliver();
+  await reloading;
+  const socket = connectTls({ port: rig.port, host: '127.0.0.1', rejectUnauthorized: false });
+  await once(socket, 'secureConnect');
+  const { fingerprint256 } = socket.getPeerCertificate();
+  socket.destroy();
+  assert.equal(fingerprint256, new X509Certificate(readFileSync(other.cert)).fingerprint256);
 });
 
 type Echo = { endpoint: WebSocketEndpoint; closes: number[]; most: number };
