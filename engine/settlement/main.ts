@@ -148,7 +148,8 @@ async function lead(before: { readonly last: FollowedRow | null } | null): Promi
     await applyRows();
   }
   if (stopping.signal.aborted) return;
-  file.lead((record) => post({ record }), before?.last ?? null);
+  const layout = new Replication(cluster!.memory).format('settlement');
+  file.lead((record) => post({ record }), before?.last ?? null, layout);
   settlement.lead();
 }
 

@@ -16,10 +16,11 @@
  */
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 
-export function addMoneyTables(db: StoreDatabase): void {
+export function addMoneyTables(db: Pick<StoreDatabase, 'exec'>): void {
   db.exec(TABLES);
 }
 
+/** Of the first version; later ones are migrations (settlementDb.ts). */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS scans (
     exchange TEXT PRIMARY KEY, next_block INTEGER, checked_block INTEGER) WITHOUT ROWID, STRICT;

@@ -17,33 +17,63 @@
  *   marks       one number, which grows with everything that the journals do not say and must not be forgotten
  *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
  */
+import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { addEnvelopeTables } from '../../shared/chain/envelopeRows.ts';
+import { addMoneyTables } from './moneyTables.ts';
 
 /** Those before were never released. */
+const FIRST = 3;
+/** The tables that this version has. */
 const VERSION = FORMATS.settlement.newest;
+/** Each brings the file from one version, the first of them FIRST, to the next. A released one is never edited. */
+const MIGRATIONS: readonly string[] = [];
+
+assert(FIRST + MIGRATIONS.length === VERSION, 'settlement: members of a cluster say which tables they know');
 
 export function openSettlementDb(path: string): Database.Database {
   const db = new Database(path);
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
-  const version = db.pragma('user_version', { simple: true });
-  if (version !== 0 && version !== VERSION) throw new Error(`${path} has layout ${version}, not ${VERSION}`);
-  db.transaction(() => {
-    db.exec(TABLES);
-    db.pragma(`user_version = ${VERSION}`);
-  }).immediate();
+  const version = versionOf(db);
+  if (version > VERSION) throw new Error(`${path} was written by a newer version`);
+  if (version !== 0 && version < FIRST) throw new Error(`${path} has layout ${version}, and the first is ${FIRST}`);
+  db.transaction(() => bring(db, VERSION)).immediate();
   return db;
+}
+
+/** An empty database in memory with the tables of a version, as members of an older one have them. */
+export function emptySettlementDb(version: number): Database.Database {
+  const db = new Database(':memory:');
+  bring(db, version);
+  return db;
+}
+
+function bring(db: Database.Database, to: number): void {
+  db.exec(TABLES);
+  addMoneyTables(db);
+  addEnvelopeTables(db);
+  for (const name of MIGRATIONS.slice(Math.max(0, versionOf(db) - FIRST), to - FIRST)) {
+    db.exec(readFileSync(new URL(`../../data/schema/${name}`, import.meta.url), 'utf8'));
+  }
+  db.pragma(`user_version = ${to}`);
+}
+
+function versionOf(db: Database.Database): number {
+  return db.pragma('user_version', { simple: true }) as number;
 }
 
 /** For a tool, which writes nothing. Null: the file has another layout. */
 export function readSettlementDb(path: string): Database.Database | null {
   const db = new Database(path, { readonly: true, fileMustExist: true });
-  if (db.pragma('user_version', { simple: true }) === VERSION) return db;
+  if (versionOf(db) === VERSION) return db;
   db.close();
   return null;
 }
 
+/** Of the first version; later ones are migrations. */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS exchanges (
     number INTEGER PRIMARY KEY, exchange TEXT NOT NULL UNIQUE,

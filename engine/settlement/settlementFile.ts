@@ -12,15 +12,20 @@
  *   SETTLEFILE-2  What follows from journals is derived: a record of it has the shard, the journal's record up to which
  *                 it was followed, and the time. Every member has the same journals, and makes the same rows.
  *   SETTLEFILE-3  A time in a derived row is the one in the record.
+ *   SETTLEFILE-4  While members of an older version may follow, what needs tables or columns which they do not have is
+ *                 in no record, and its transaction is none (RULES.md 18.15).
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import type { SqlValue } from '../../shared/records/bytes.ts';
+import { OlderTables } from '../../shared/records/olderTables.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { derivedValues, type FileRecord, RecordedFile } from '../../shared/records/recordedFile.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
 import { type Replication, STREAM } from '../../shared/wire/replication.ts';
 import { isLocalTable, mayDerive } from './recordedTables.ts';
+import { emptySettlementDb } from './settlementDb.ts';
 
 type SettlementFileOptions = {
   readonly db: Database.Database;
@@ -95,17 +100,22 @@ export class SettlementFile {
   /**
    * From now on this member leads. @param put gives a record to the log
    * @param last the record that was given to the log last, by a thread before this one: the file may not have it
+   * @param layout the tables of this lead (FORMATS.settlement)
    */
-  lead(put: (record: FileRecord) => void, last: FileRecord | null): void {
+  lead(put: (record: FileRecord) => void, last: FileRecord | null, layout: number): void {
     const recorded = this.#recorded!;
     if (last !== null && last.sequence > recorded.sequence) {
       this.#awaitHeld(last);
       recorded.apply(last);
     }
-    recorded.leadHeld((record) => {
-      put(record);
-      this.#awaitHeld(record);
-    });
+    const isOlder = layout < FORMATS.settlement.newest;
+    recorded.leadHeld(
+      (record) => {
+        put(record);
+        this.#awaitHeld(record);
+      },
+      isOlder ? new OlderTables(emptySettlementDb(layout)) : null,
+    );
   }
 
   /** Keeps SETTLEFILE-1: it blocks the thread, inside the transaction. */

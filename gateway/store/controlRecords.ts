@@ -20,6 +20,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
+import { OlderTables } from '../../shared/records/olderTables.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { type FileRecord, RecordedFile } from '../../shared/records/recordedFile.ts';
 import { emptyControlDatabase, type openControlDatabase } from './database.ts';
@@ -73,7 +74,8 @@ export class ControlRecords {
     this.#changed?.stop();
     this.#changed = null;
     this.#log = log;
-    this.#file.lead(log, layout < FORMATS.control.newest ? knownTo(layout) : undefined);
+    const isOlder = layout < FORMATS.control.newest;
+    this.#file.lead(log, isOlder ? new OlderTables(emptyControlDatabase(layout)) : null);
   }
 
   /** CONTROLRECORDS-1. Throws a RecordError for a record that does not follow from what is here. */
@@ -117,20 +119,4 @@ export class ControlRecords {
   held(): Promise<void> {
     return this.isHeld ? Promise.resolve() : this.#log!.whenHeld(this.#file.sequence);
   }
-}
-
-/** CONTROLRECORDS-3. @returns what throws for a statement that cannot be run over the tables of this layout */
-function knownTo(layout: number): (sql: string) => void {
-  const tables = emptyControlDatabase(layout);
-  const known = new Set<string>();
-  return (sql) => {
-    if (known.has(sql)) return;
-    try {
-      tables.prepare(sql);
-    } catch (error) {
-      const { message } = error as Error;
-      throw new Error(`CONTROLRECORDS-3: the cluster has to be raised first (cluster raise): ${message}`);
-    }
-    known.add(sql);
-  };
 }

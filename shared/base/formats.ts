@@ -43,7 +43,10 @@ export const FORMATS = {
   journal: { newest: 3, oldest: 3 },
   /** Records of statements (shared/records/statements.ts). */
   records: { newest: 1, oldest: 1 },
-  /** The tables that records of settlement.db write to. */
+  /**
+   * The tables that records of settlement.db write to, in the same way (SETTLEFILE-4). A table of derived rows that a
+   * migration adds is local (engine/settlement/recordedTables.ts) for one release: older members do not derive them.
+   */
   settlement: { newest: 3, oldest: 3 },
 } as const satisfies KnownFormats;
 

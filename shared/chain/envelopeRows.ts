@@ -20,6 +20,10 @@ const ENVELOPE_TABLES = `
     PRIMARY KEY (key_address, nonce, attempt)) WITHOUT ROWID, STRICT;
 `;
 
+export function addEnvelopeTables(db: Pick<StoreDatabase, 'exec'>): void {
+  db.exec(ENVELOPE_TABLES);
+}
+
 export type Envelope = {
   readonly nonce: number;
   /** Null: it only fills a gap. */
@@ -43,7 +47,7 @@ export class EnvelopeRows {
   readonly #key: Hex;
 
   constructor(db: StoreDatabase, key: Hex) {
-    db.exec(ENVELOPE_TABLES);
+    addEnvelopeTables(db);
     this.#db = db;
     this.#key = key;
   }

@@ -24,13 +24,15 @@
  *   RECORDS-7  What is derived follows from the values in the record and from what every member has: its rows are in no
  *              record, and their number has to be the same where it is derived again.
  *   RECORDS-8  A statement of a record names its columns, and of a lead with older tables than this file's no record
- *              has one which those tables do not know: members of an older version repeat what this one writes.
+ *              has one which those tables do not know: members of an older version repeat what this one writes, and
+ *              derive as many rows. It is refused, with all of its transaction.
  */
 import { readFileSync } from 'node:fs';
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
 import { RecordError, type SqlValue } from './bytes.ts';
 import type { RecordLog } from './heldLog.ts';
+import type { OlderTables } from './olderTables.ts';
 import { RecordedDatabase, type StoreDatabase } from './recordedDatabase.ts';
 import {
   decodeStatements,
@@ -78,8 +80,8 @@ export class RecordedFile {
   readonly #mayDerive: RecordedFileOptions['mayDerive'];
   #isFollowing: boolean;
   #log: RecordLog | null = null;
-  /** RECORDS-8. Throws for a statement that no record of this lead may have. */
-  #requireKnown: ((sql: string) => void) | null = null;
+  /** RECORDS-8. Null for a lead with the tables of this file. */
+  #older: OlderTables | null = null;
   /** RECORDS-6. Returns when the log holds the record. */
   #hold: ((record: FileRecord) => void) | null = null;
   /** Rows that were changed since the derivation at hand began; null outside of one. */
@@ -147,20 +149,21 @@ export class RecordedFile {
 
   /**
    * From now on this member leads: the queue is put into the log, then each new record.
-   * @param requireKnown RECORDS-8; absent where the lead has the tables of this file
+   * @param older RECORDS-8; null where the lead has the tables of this file
    */
-  lead(log: RecordLog, requireKnown?: (sql: string) => void): void {
+  lead(log: RecordLog, older: OlderTables | null = null): void {
     this.#isFollowing = false;
-    this.#requireKnown = requireKnown ?? null;
+    this.#older = older;
     this.#log = log;
     this.#undo = new RecordUndo(this.#raw, this.#isLocal);
     for (const { sequence, bytes } of this.queue()) if (sequence > log.held()) log.put(sequence, bytes);
   }
 
   /** RECORDS-6. From now on this member leads. @param hold throws when the log will not hold the record */
-  leadHeld(hold: (record: FileRecord) => void): void {
+  leadHeld(hold: (record: FileRecord) => void, older: OlderTables | null = null): void {
     assert(this.#shared === this.sequence && this.#log === null, 'RECORDS-6: the file has what the log has');
     this.#isFollowing = false;
+    this.#older = older;
     this.#hold = hold;
   }
 
@@ -210,12 +213,13 @@ export class RecordedFile {
     if (this.#isLocal(table, values[0])) return run();
     if (this.#derivedChanges !== null) {
       assert(this.#mayDerive?.(table) === true, 'RECORDS-7: only what every member has is derived');
+      this.#older?.requireTable(table);
       const result = run();
       this.#derivedChanges += this.#countChanges.get()!;
       return result;
     }
     assert(!this.#isFollowing, 'RECORDS-3: who follows writes nothing of its own accord');
-    this.#requireKnown?.(sql);
+    this.#older?.requireStatement(sql);
     return this.transact(() => {
       const result = run();
       this.#statements.push({ sql, values, changes: this.#countChanges.get()! });

@@ -1,25 +1,34 @@
 /**
  * The next version of the project, in a folder of its own: its journals have rows of one format more, and its
- * control.db has another table and another column, which it writes once the cluster is raised to them. Everything else
- * is as it is here.
+ * control.db and its settlement.db have another table and other columns, which it writes once the cluster is raised to
+ * them. Everything else is as it is here.
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FORMATS } from '../../shared/base/formats.ts';
 import { ProjectCopy } from './projectCopy.ts';
 
-const { control } = FORMATS;
+const { control, settlement } = FORMATS;
 export const NEXT_JOURNAL = 4;
 export const NEXT_CONTROL = control.newest + 1;
+export const NEXT_SETTLEMENT = settlement.newest + 1;
 const NEXT = {
   version: '99.0.0',
   journal: `{ newest: ${NEXT_JOURNAL}, oldest: 3 }`,
   control: `{ newest: ${NEXT_CONTROL}, oldest: ${control.oldest} }`,
   migration: `control-0${NEXT_CONTROL}.sql`,
+  settlement: `{ newest: ${NEXT_SETTLEMENT}, oldest: ${settlement.oldest} }`,
+  settlementMigration: `settlement-00${NEXT_SETTLEMENT}.sql`,
 };
 const MIGRATION = `
   CREATE TABLE badges (account_index INTEGER PRIMARY KEY REFERENCES users (account_index), name TEXT NOT NULL) STRICT;
   ALTER TABLE api_keys ADD COLUMN label TEXT NOT NULL DEFAULT '';
+`;
+/** Rows of the one table are records, and rows of the other one are derived as well. */
+const SETTLEMENT_MIGRATION = `
+  CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL) STRICT;
+  ALTER TABLE jobs ADD COLUMN note TEXT NOT NULL DEFAULT '';
+  ALTER TABLE work ADD COLUMN note TEXT NOT NULL DEFAULT '';
 `;
 
 /** @returns the folder. */
@@ -34,6 +43,16 @@ export function nextVersion(): string {
     `control: { newest: ${newest}, oldest: ${oldest} }`,
     `control: ${NEXT.control}`,
   );
+  const { newest: first, oldest: least } = settlement;
+  copy.change(
+    'shared/base/formats.ts',
+    `settlement: { newest: ${first}, oldest: ${least} }`,
+    `settlement: ${NEXT.settlement}`,
+  );
+  const migrations = 'const MIGRATIONS: readonly string[] = [';
+  copy.change('engine/settlement/settlementDb.ts', migrations, `${migrations}'${NEXT.settlementMigration}'`);
+  copy.change('engine/settlement/recordedTables.ts', "  news: 'derived',", "  news: 'derived',\n  notes: 'recorded',");
+  writeFileSync(join(copy.root, 'data/schema', NEXT.settlementMigration), SETTLEMENT_MIGRATION);
   const last = `control-0${newest}.sql`;
   copy.change('gateway/store/database.ts', `'${last}',`, `'${last}',\n  '${NEXT.migration}',`);
   writeFileSync(join(copy.root, 'data/schema', NEXT.migration), MIGRATION);

@@ -14,7 +14,7 @@ import { backend } from './backend.ts';
 import { checkAnswersOf } from './contract.ts';
 import { temporaryDirectory } from './directory.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Far above any start, even on a busy machine: it only turns a server that hangs into a failure with its log. */
 const START_LIMIT_MS = 600_000;
 

@@ -10,9 +10,38 @@ const MEMBER_FORMATS = `${UNIT}/memberFormats.test.ts`;
 const OUTBOXES = `${UNIT}/outboxes.test.ts`;
 const APPLIED = `${UNIT}/applied.test.ts`;
 const CONNECTION = `${UNIT}/connection.test.ts`;
+const RECORDED_FILE = 'test/unit/shared/records/recordedFile.test.ts';
 const LATE_READ = 'test/unit/gateway/cluster/lateRead.test.ts';
 
 export const CLUSTER_FAULTS: readonly Fault[] = [
+  {
+    name: 'a leader out of touch says that it is as new as the end of its lease',
+    file: 'gateway/cluster/shownRole.ts',
+    search: 'return sinceRenewalMs > LEASE_MS ? sinceRenewalMs : null;',
+    replace: 'return sinceRenewalMs > LEASE_MS ? sinceRenewalMs - LEASE_MS : null;',
+    caughtBy: 'test/unit/gateway/cluster/memberRole.test.ts',
+  },
+  {
+    name: 'a server of the log that is lost ends a member that starts',
+    file: 'engine/replication/patientReads.ts',
+    search: 'if (error instanceof NotAMemberError) throw error;',
+    replace: 'throw error;',
+    caughtBy: `${UNIT}/patientReads.test.ts`,
+  },
+  {
+    name: 'a record has a statement that older tables do not know',
+    file: 'shared/records/recordedFile.ts',
+    search: 'this.#older?.requireStatement(sql);',
+    replace: '',
+    caughtBy: RECORDED_FILE,
+  },
+  {
+    name: 'rows are derived in a table that older members do not have',
+    file: 'shared/records/recordedFile.ts',
+    search: 'this.#older?.requireTable(table);',
+    replace: '',
+    caughtBy: RECORDED_FILE,
+  },
   {
     name: 'rows of a copy that is newer than the log that was opened count as held by nobody',
     file: 'engine/replication/member.ts',

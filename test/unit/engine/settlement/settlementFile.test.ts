@@ -12,6 +12,7 @@ import { declaredTables, isLocalTable } from '../../../../engine/settlement/reco
 import { Settlement } from '../../../../engine/settlement/settlement.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
 import { SettlementFile } from '../../../../engine/settlement/settlementFile.ts';
+import { FORMATS } from '../../../../shared/base/formats.ts';
 import { chainTradeId } from '../../../../shared/chain/batch.ts';
 import { chainKey } from '../../../../shared/chain/key.ts';
 import { ChainNode, type Hex } from '../../../../shared/chain/node.ts';
@@ -143,11 +144,12 @@ class Member {
       this.follow();
       this.#waiting = this.#last = null;
     }
-    this.file.lead((record) => {
+    const put = (record: FileRecord): void => {
       this.#world.step();
       assert.ok(record.sequence > (this.#last?.sequence ?? 0), 'a record is given to the log once');
       this.#last = this.#waiting = record;
-    }, this.#last);
+    };
+    this.file.lead(put, this.#last, FORMATS.settlement.newest);
     this.settlement.lead();
   }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { RecordError } from '../../../../shared/records/bytes.ts';
+import { OlderTables } from '../../../../shared/records/olderTables.ts';
 import { derivedValues, type FileRecord, RecordedFile } from '../../../../shared/records/recordedFile.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { Random } from '../../../support/random.ts';
@@ -287,4 +288,34 @@ test('a file that leads so has a record only once the log holds it', (t) => {
   isLost = true;
   assert.throws(() => insert.run('c'), /another member leads/);
   assert.deepEqual([count.get(), file.sequence, file.queue().length], [2, 2, 0]);
+});
+
+test('RECORDS-8: of a lead with older tables no record has what these do not know', (t) => {
+  const { file, raw } = derivingMember(t);
+  const empty = new Sqlite(':memory:');
+  t.after(() => empty.close());
+  empty.exec(SCHEMA);
+  raw.exec(`ALTER TABLE parents ADD COLUMN motto TEXT NOT NULL DEFAULT ''; CREATE TABLE pets (id INTEGER) STRICT`);
+  const log = new Log();
+  file.leadHeld((record) => log.put(record.sequence, record.bytes), new OlderTables(empty));
+  const insert = file.database.prepare('INSERT INTO parents (name) VALUES (?)');
+  const refused = /RECORDS-8: the cluster has to be raised first .*: (no such table: pets|.*no column named motto)/;
+  for (const sql of ['INSERT INTO pets VALUES (1)', "INSERT INTO parents (name, motto) VALUES ('b', 'c')"]) {
+    const change = file.database.transaction(() => {
+      insert.run('a');
+      file.database.prepare(sql).run();
+    });
+    assert.throws(change, refused);
+  }
+  assert.deepEqual([raw.prepare('SELECT count(*) FROM parents').pluck().get(), log.records.length], [0, 0], 'nothing');
+  insert.run('a');
+  file.derive([2]);
+  const follower = derivingMember(t);
+  for (const record of log.records) follower.file.apply(record);
+  assert.equal(follower.raw.prepare('SELECT count(*) FROM parents').pluck().get(), 3, 'the others repeat the rest');
+
+  empty.exec('DROP TABLE parents');
+  const fewer = derivingMember(t);
+  fewer.file.leadHeld((record) => log.put(record.sequence, record.bytes), new OlderTables(empty));
+  assert.throws(() => fewer.file.derive([3]), /RECORDS-8: .*no such table: parents/, 'the others would derive fewer');
 });

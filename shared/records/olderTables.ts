@@ -1,0 +1,29 @@
+/** The tables of members of an older version, over which they repeat the records of this one (RECORDS-8). */
+import type { Database } from 'better-sqlite3';
+
+export class OlderTables {
+  readonly #empty: Database;
+  readonly #known = new Set<string>();
+
+  /** @param empty a database with these tables */
+  constructor(empty: Database) {
+    this.#empty = empty;
+  }
+
+  /** Throws for a statement that cannot be run over them. */
+  requireStatement(sql: string): void {
+    if (this.#known.has(sql)) return;
+    try {
+      this.#empty.prepare(sql);
+    } catch (error) {
+      const { message } = error as Error;
+      throw new Error(`RECORDS-8: the cluster has to be raised first (cluster raise): ${message}`);
+    }
+    this.#known.add(sql);
+  }
+
+  /** Throws for a table that is not one of them. */
+  requireTable(table: string): void {
+    this.requireStatement(`SELECT 1 FROM ${table}`);
+  }
+}
