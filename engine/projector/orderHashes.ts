@@ -13,9 +13,13 @@ import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { ENTRY_BYTES, ORDER_HASH_TAIL, ORDER_HASHES, PREFIX_BYTES } from '../../shared/tables/orderHashes.ts';
 import { insert, type NewRowOf } from '../../shared/tables/table.ts';
-import { RowInserter } from './rowInserter.ts';
 
 export const MERGED_ENTRIES = 16_384;
+/**
+ * Entries that a run of the large statement inserts. They are one value, which SQLite takes apart: a value for each
+ * would cost three times as much.
+ */
+const ENTRIES_PER_RUN = 64;
 /** About 16 MB, whose pages get a few entries each with every merge. */
 const GENERATION_ENTRIES = 2 ** 19;
 /** More than the number of entries that are ever sorted at once. */
@@ -24,8 +28,11 @@ const MOST_SORTED = 2 ** 20;
 assert(MOST_SORTED > 2 * MERGED_ENTRIES, 'order hashes: a tail and a batch can be sorted');
 assert(2 ** 32 * MOST_SORTED <= Number.MAX_SAFE_INTEGER, 'order hashes: sort keys are safe integers');
 
+type Entries = { readonly generation: number; readonly entries: Uint8Array };
+
 export class OrderHashes {
-  readonly #insert: RowInserter<typeof ORDER_HASHES>;
+  readonly #insertOne: Database.Statement<[Entries]>;
+  readonly #insertMany: Database.Statement<[Entries]>;
   readonly #append: Database.Statement<[NewRowOf<typeof ORDER_HASH_TAIL>]>;
   readonly #clear: Database.Statement<[]>;
   readonly #generationEntries: number;
@@ -39,7 +46,8 @@ export class OrderHashes {
 
   constructor(db: Database.Database, generationEntries = GENERATION_ENTRIES) {
     this.#generationEntries = generationEntries;
-    this.#insert = new RowInserter(db, ORDER_HASHES);
+    this.#insertOne = db.prepare(insertEntries(1));
+    this.#insertMany = db.prepare(insertEntries(ENTRIES_PER_RUN));
     this.#append = db.prepare(insert(ORDER_HASH_TAIL));
     this.#clear = db.prepare('DELETE FROM order_hash_tail');
     this.#generation = db.prepare<[], number | null>('SELECT max(generation) FROM order_hashes').pluck().get() ?? 0;
@@ -90,16 +98,38 @@ export class OrderHashes {
     const keys = new Float64Array(this.#count);
     const view = new DataView(this.#entries.buffer);
     for (let i = 0; i < keys.length; i++) keys[i] = view.getUint32(i * ENTRY_BYTES) * MOST_SORTED + i;
-    for (const key of keys.sort()) {
-      const i = key % MOST_SORTED;
-      this.#insert.add({ generation: this.#generation, entry: this.#entriesOf(i, i + 1) });
+    keys.sort();
+    const sorted = new Uint8Array(keys.length * ENTRY_BYTES);
+    for (let to = 0; to < keys.length; to++) {
+      const from = (keys[to] % MOST_SORTED) * ENTRY_BYTES;
+      for (let i = 0; i < ENTRY_BYTES; i++) sorted[to * ENTRY_BYTES + i] = this.#entries[from + i];
     }
-    this.#insert.flush();
+    this.#insertAll(sorted);
     this.#clear.run();
     this.#count = 0;
+  }
+
+  #insertAll(sorted: Uint8Array): void {
+    const generation = this.#generation;
+    const runBytes = ENTRIES_PER_RUN * ENTRY_BYTES;
+    let at = 0;
+    for (; at + runBytes <= sorted.length; at += runBytes) {
+      this.#insertMany.run({ generation, entries: sorted.subarray(at, at + runBytes) });
+    }
+    for (; at < sorted.length; at += ENTRY_BYTES) {
+      this.#insertOne.run({ generation, entries: sorted.subarray(at, at + ENTRY_BYTES) });
+    }
   }
 
   #entriesOf(from: number, to: number): Uint8Array {
     return this.#entries.subarray(from * ENTRY_BYTES, to * ENTRY_BYTES);
   }
+}
+
+/** Inserts so many adjacent entries. */
+function insertEntries(count: number): string {
+  const rows = Array.from({ length: count }, (_, i) => {
+    return `(@generation, substr(@entries, ${1 + i * ENTRY_BYTES}, ${ENTRY_BYTES}))`;
+  });
+  return `INSERT OR FAIL INTO ${ORDER_HASHES.name} (generation, entry) VALUES ${rows.join(', ')}`;
 }
