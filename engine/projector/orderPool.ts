@@ -1,7 +1,8 @@
 /**
  * The memory of the orders that the projector knows: the open ones, and those that have closed in the batch at hand.
  * An order that is over is used again for another, so following orders leaves nothing to collect: tens of thousands of
- * new objects in a batch would each be copied twice before they are thrown away.
+ * new objects in a batch would each be copied twice before they are thrown away. For the same reason the numbers of an
+ * order are in memory outside of V8's heap: there, most of them would be objects of their own.
  * Owner: the projector thread.
  *
  * Invariant:
@@ -13,46 +14,88 @@ import { HASH_BYTES, UUID_BYTES } from '../../shared/base/hex.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import type { PrivateOrder } from '../../shared/wire/privateProjection.ts';
 
-/** Orders whose ids and hashes share one piece of memory. */
+/** Orders that share one piece of memory for each of ids, hashes and numbers. */
 const CHUNK_ORDERS = 256;
 const HASH_WORDS = HASH_BYTES / 4;
+/** The numbers of an order, one after the other. */
+const NUMBERS = [
+  'account',
+  'market',
+  'side',
+  'outcome',
+  'kind',
+  'createdMs',
+  'orderSequence',
+  'group',
+  'ticksPerUnit',
+  'makerAmount',
+  'takerAmount',
+  'quantityLots',
+  'remainingLots',
+  'filledNotionalMicro',
+  'shardSequence',
+  'updatedMs',
+  'shard',
+  'limitTicks',
+  'feeBps',
+  'expirationSec',
+  'status',
+] as const satisfies readonly (keyof OpenOrder)[];
 
 export class OpenOrder implements PrivateOrder {
   /** A view of the pool's memory. */
   readonly id: Uint8Array;
   readonly hash: Uint32Array;
   readonly hashWord: number;
-  account = 0;
-  market = 0;
-  side = 0;
-  outcome = 0;
-  kind = 0;
-  createdMs = 0;
-  orderSequence = 0;
+  readonly #numbers: Float64Array;
+  readonly #at: number;
+  declare account: number;
+  declare market: number;
+  declare side: number;
+  declare outcome: number;
+  declare kind: number;
+  declare createdMs: number;
+  declare orderSequence: number;
   clientId: string | null = null;
-  group: number = NO_GROUP;
-  ticksPerUnit = 0;
-  makerAmount = 0;
-  takerAmount = 0;
-  quantityLots = 0;
-  remainingLots = 0;
-  filledNotionalMicro = 0;
-  shardSequence = 0;
-  updatedMs = 0;
+  declare group: number;
+  declare ticksPerUnit: number;
+  declare makerAmount: number;
+  declare takerAmount: number;
+  declare quantityLots: number;
+  declare remainingLots: number;
+  declare filledNotionalMicro: number;
+  declare shardSequence: number;
+  declare updatedMs: number;
   /** True once the order has a row. The values below are those of its new row: they are not kept any longer. */
   isWritten = false;
-  shard = 0;
-  limitTicks = 0;
-  feeBps = 0;
-  expirationSec = 0;
+  declare shard: number;
+  declare limitTicks: number;
+  declare feeBps: number;
+  declare expirationSec: number;
   slot: number | null = null;
-  status = 0;
+  declare status: number;
   reason: number | null = null;
 
-  constructor(id: Uint8Array, hash: Uint32Array, hashWord: number) {
-    this.id = id;
-    this.hash = hash;
-    this.hashWord = hashWord;
+  static {
+    for (const [index, name] of NUMBERS.entries()) {
+      Object.defineProperty(OpenOrder.prototype, name, {
+        get(this: OpenOrder): number {
+          return this.#numbers[this.#at + index];
+        },
+        set(this: OpenOrder, value: number) {
+          this.#numbers[this.#at + index] = value;
+        },
+      });
+    }
+  }
+
+  /** @param index of the order in the chunk that these pieces of memory are for */
+  constructor(ids: Uint8Array, hashes: Uint32Array, numbers: Float64Array, index: number) {
+    this.id = ids.subarray(index * UUID_BYTES, (index + 1) * UUID_BYTES);
+    this.hash = hashes;
+    this.hashWord = index * HASH_WORDS;
+    this.#numbers = numbers;
+    this.#at = index * NUMBERS.length;
   }
 
   /** The bytes of its hash, in the pool's memory. */
@@ -90,8 +133,7 @@ export class OrderPool {
   #grow(): void {
     const ids = new Uint8Array(CHUNK_ORDERS * UUID_BYTES);
     const hashes = new Uint32Array(CHUNK_ORDERS * HASH_WORDS);
-    for (let i = 0; i < CHUNK_ORDERS; i++) {
-      this.#free.push(new OpenOrder(ids.subarray(i * UUID_BYTES, (i + 1) * UUID_BYTES), hashes, i * HASH_WORDS));
-    }
+    const numbers = new Float64Array(CHUNK_ORDERS * NUMBERS.length);
+    for (let i = 0; i < CHUNK_ORDERS; i++) this.#free.push(new OpenOrder(ids, hashes, numbers, i));
   }
 }
