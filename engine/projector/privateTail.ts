@@ -18,11 +18,13 @@ import { writeClosed, writeFill, writePlaced } from '../../shared/wire/privatePr
 import { PRIVATE_FRAME, type RecordView, ROLE } from '../../shared/wire/privateRecord.ts';
 import type { OpenOrder } from './orderPool.ts';
 import type { RecordContext } from './orders.ts';
+import { ROWS_PER_RUN, RowInserter } from './rowInserter.ts';
 
 const FIRST_FRAMES = 64;
+const FRAME_BYTES = PRIVATE_FRAME.WORDS * 4;
 
 export class PrivateTail {
-  readonly #insert: Database.Statement<[NewRowOf<typeof PRIVATE_TAIL>]>;
+  readonly #insert: RowInserter<typeof PRIVATE_TAIL>;
   readonly #delete: Database.Statement<[number, number]>;
   readonly #saveStart: Database.Statement<[NewRowOf<typeof PRIVATE_TAIL_STARTS>]>;
   readonly #readStart: Database.Statement<[number], number>;
@@ -31,11 +33,15 @@ export class PrivateTail {
   /** The record whose frames are being collected. */
   #shardSequence = 0;
   #frames = 0;
+  /** Rows that wait to be written: their frames are in the same memory, before those of the record. */
+  #waiting = 0;
+  /** The first frame of the record there. */
+  #first = 0;
   #words = new Uint32Array(FIRST_FRAMES * PRIVATE_FRAME.WORDS);
   readonly #record: { words: Uint32Array; word: number } = { words: this.#words, word: 0 };
 
   constructor(db: Database.Database) {
-    this.#insert = db.prepare(insert(PRIVATE_TAIL));
+    this.#insert = new RowInserter(db, PRIVATE_TAIL);
     this.#delete = db.prepare('DELETE FROM private_tail WHERE shard = ? AND shard_sequence < ?');
     this.#saveStart = db.prepare(insert(PRIVATE_TAIL_STARTS, 'OR REPLACE'));
     this.#readStart = db
@@ -76,12 +82,22 @@ export class PrivateTail {
     writeClosed(this.#append(order, record), record, order, words, word);
   }
 
-  /** Writes the collected frames: at the end of each record, and of a batch. */
+  /** At the end of a batch. */
   flush(): void {
+    this.#endRecord();
+    this.#insert.flush();
+    this.#waiting = 0;
+    this.#first = 0;
+  }
+
+  /** Adds the row of the record whose frames were collected. */
+  #endRecord(): void {
     if (this.#frames === 0) return;
     assert(this.#shardSequence >= this.#start, 'TAIL-2: only records that are not logged have a row');
-    const frames = new Uint8Array(this.#words.buffer, 0, this.#frames * PRIVATE_FRAME.WORDS * 4);
-    this.#insert.run({ shard: this.#shard, shard_sequence: this.#shardSequence, frames });
+    const frames = new Uint8Array(this.#words.buffer, this.#first * FRAME_BYTES, this.#frames * FRAME_BYTES);
+    this.#insert.add({ shard: this.#shard, shard_sequence: this.#shardSequence, frames });
+    this.#waiting = (this.#waiting + 1) % ROWS_PER_RUN;
+    this.#first = this.#waiting === 0 ? 0 : this.#first + this.#frames;
     this.#frames = 0;
   }
 
@@ -92,9 +108,9 @@ export class PrivateTail {
 
   #append({ account }: OpenOrder, { shardSequence }: RecordContext): RecordView {
     assert(shardSequence >= this.#shardSequence, 'TAIL-1: the records of a batch come in order');
-    if (shardSequence !== this.#shardSequence) this.flush();
+    if (shardSequence !== this.#shardSequence) this.#endRecord();
     this.#shardSequence = shardSequence;
-    const word = this.#frames++ * PRIVATE_FRAME.WORDS;
+    const word = (this.#first + this.#frames++) * PRIVATE_FRAME.WORDS;
     if (word === this.#words.length) {
       const larger = new Uint32Array(2 * word);
       larger.set(this.#words);
