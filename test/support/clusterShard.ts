@@ -166,13 +166,10 @@ export class ClusterShard {
     return { records, replies };
   }
 
-  failure(): Promise<Error | null> {
-    return this.#ended;
-  }
-
-  /** The same for a shard that has to end over what was posted: one that goes on is stopped after it. */
+  /** Why a shard ends that has to, over what was posted; null for one that goes on, which is stopped after it. */
   failureBeforeStop(): Promise<Error | null> {
     this.#worker.postMessage('stop');
+    wakeConsumer(this.#commandRing);
     return this.#ended;
   }
 

@@ -7,8 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 const PAUSE_SHARE = 0.1;
-/** Far above anything a server needs: it only turns waiting without end into a failure. */
-const LIMIT_MS = 120_000;
+/** Far above anything a server needs: it only turns waiting without end into a failure. Planted runs wait less. */
+const LIMIT_MS = Number(process.env['EVENTUALLY_MS'] ?? 120_000);
 
 export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
   const start = performance.now();

@@ -220,7 +220,7 @@ test('a shard that lacks rows of the log does not lead', async () => {
   shard.post('restore');
   shard.hold(1);
   shard.post('lead');
-  assert.match(String(await shard.failure()), /REPLICATEDJOURNAL-2: a shard leads from where the log ends/);
+  assert.match(String(await shard.failureBeforeStop()), /REPLICATEDJOURNAL-2: a shard leads from where the log ends/);
 });
 
 test('a shard that is asked to lead before it has restored ends', async () => {
