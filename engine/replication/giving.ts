@@ -21,7 +21,7 @@ import type { Attempt, CopyTable } from './copyTable.ts';
 import { END, ROWS } from './joiningFiles.ts';
 
 type GivingOptions = {
-  readonly table: CopyTable;
+  readonly table: Pick<CopyTable, 'put' | 'giving'>;
   readonly attempt: Attempt;
   readonly directory: string;
   readonly shards: number;

@@ -30,7 +30,7 @@ type PrepareOptions = DirectoryToPrepare & {
 /** @returns a line for everything that was set aside, and one for a copy. */
 export async function prepareDirectory(options: PrepareOptions): Promise<string[]> {
   const { reads, directory, records } = options;
-  if (existsSync(directory)) finishJoining(directory);
+  finishJoining(directory);
   // This member may have ended while it gave a copy, and another one gives the next.
   rmSync(join(directory, GIVING_FOLDER), { recursive: true, force: true });
   const isMember = existsSync(join(directory, CONTROL_FILE));
