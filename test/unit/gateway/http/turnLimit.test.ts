@@ -100,7 +100,11 @@ test('the same holds for what a front thread answers by itself', async (t) => {
   await eventually('an answer of the thread', async () => (await ask()).ok && (await rig.answered())[0]! > 0);
   const before = (await rig.answered())[0]!;
   const sent = await requestsUntilClosed(t, rig.port, path);
-  const answered = (await rig.answered())[0]! - before;
-  assert.ok(answered > MOST_PER_TURN && answered < sent / 2, `${answered} of ${sent} were answered`);
+  // A busy thread is shown as it was.
+  const answered = await eventually('more answers than a turn takes', async () => {
+    const count = (await rig.answered())[0]! - before;
+    return count > MOST_PER_TURN && count;
+  });
+  assert.ok(answered < sent / 2, `${answered} of ${sent} were answered`);
   assert.equal((await ask()).status, 200);
 });
