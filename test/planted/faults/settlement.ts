@@ -272,7 +272,7 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
     name: 'a transaction leaves for the chain before the log of the cluster holds it',
     file: 'engine/settlement/settlementFile.ts',
-    search: 'put(record);\n      this.#awaitHeld(record);',
+    search: 'put(record);\n        this.#awaitHeld(record);',
     replace: 'put(record);',
     caughtBy: SETTLEMENT_FILE,
   },
