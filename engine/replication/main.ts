@@ -37,8 +37,9 @@ await start();
 
 async function start(): Promise<void> {
   while (!isStopped) {
+    let log: PostgresLog | null = null;
     try {
-      const log = await PostgresLog.open(options);
+      log = await PostgresLog.open(options);
       const files = new OwnFiles(options, log, post);
       const outboxes = new Outboxes(options.outboxes);
       member = new Member({ options, log, outboxes, order, files, timing: THREAD_TIMING, post });
@@ -46,6 +47,8 @@ async function start(): Promise<void> {
       return;
     } catch (error) {
       const { message } = error as Error;
+      // The next attempt has connections of its own.
+      await log?.close();
       if (error instanceof NotAMemberError) {
         post({ lost: message });
         return;
