@@ -20,7 +20,8 @@ const SEED = seedOr(20_261_126);
 const COMMANDS = 120;
 const FAULT_AFTER = 10;
 /** Pieces of the copy take so long that a fault comes in the middle of it. */
-const SLOW_MS = 40;
+const SLOW_MS = 250;
+const MISSED = /the copy is begun anew|the replicated log cannot be read/;
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: each takes half a minute';
 const options = { skip: NO_POSTGRES || IS_LONG };
 
@@ -50,7 +51,8 @@ const FAULTS: Readonly<Record<string, (world: World) => Promise<void>>> = {
   },
   'its network loses everything': async ({ line, joining }) => {
     line.lose('toLog', 'toMember');
-    await eventually('a copy that is given up', async () => joining.stdout.some((text) => text.includes('begun anew')));
+    // On a slow machine the copy may be whole by now, and the member reads the log.
+    await eventually('a log that is missed', async () => joining.stdout.some((text) => MISSED.test(text)));
     line.heal();
   },
   'its connections end': async ({ line }) => line.cut(),
