@@ -4,33 +4,60 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { leaveReason } from '../../../../engine/replication/joiningFiles.ts';
 import { prepareDirectory } from '../../../../engine/replication/prepare.ts';
+import { MASTER_KEY_CHECK } from '../../../../shared/crypto/masterKey.ts';
+import { sealSecret } from '../../../../shared/crypto/secretBox.ts';
+import { RecordError } from '../../../../shared/records/bytes.ts';
+import { STREAM } from '../../../../shared/wire/replication.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
-/** Prepares the directory of a member whose log has no records yet. */
-function prepare(directory: string): Promise<string[]> {
+const MASTER_KEY = new Uint8Array(32);
+
+type Options = Parameters<typeof prepareDirectory>[0];
+
+/** Prepares the directory of a member whose log has no records yet. @returns its lines, and its news */
+async function prepare(
+  directory: string,
+  changes: Partial<Options> = {},
+): Promise<{ lines: string[]; news: string[] }> {
   const unused = async (): Promise<never> => assert.fail('no copy is asked for');
-  return prepareDirectory({
+  const news: string[] = [];
+  const lines = await prepareDirectory({
     directory,
     records: [],
     shards: 1,
-    masterKey: new Uint8Array(32),
+    masterKey: MASTER_KEY,
     log: { report: unused, read: unused },
     reads: { ends: async () => [], rowOf: unused },
     cluster: 'c',
     holder: 'a',
-    onNews: () => {},
-    isStopped: () => false,
+    onNews: (text) => news.push(text),
+    // A copy is not asked for.
+    isStopped: () => true,
+    ...changes,
   });
+  return { lines, news };
+}
+
+/** A log that has this stream of a cluster. */
+function logWith(stream: number): Pick<Options, 'reads'> {
+  const row = { position: 1, epoch: 1, lead: 1, stream, sequence: 1, bytes: new Uint8Array(1) };
+  return { reads: { ends: async () => [row], rowOf: async () => null } };
+}
+
+function makeControl(folder: string): void {
+  const database = new Database(join(folder, 'control.db'));
+  database.exec('CREATE TABLE platform (key TEXT PRIMARY KEY, value TEXT)');
+  database.exec('CREATE TABLE record_queue (sequence INTEGER PRIMARY KEY, bytes BLOB NOT NULL)');
+  database.close();
 }
 
 /** A copy of another member's files, in the folder in which it comes. */
 function copyIn(directory: string): string {
   const folder = join(directory, 'joining');
   mkdirSync(folder);
-  const database = new Database(join(folder, 'control.db'));
-  database.exec('CREATE TABLE platform (key TEXT PRIMARY KEY, value TEXT)');
-  database.close();
+  makeControl(folder);
   writeFileSync(join(folder, 'audit.log'), 'of another member');
   return folder;
 }
@@ -38,7 +65,7 @@ function copyIn(directory: string): string {
 test('JOININGFILES-1: a copy that came whole before this member ended is moved to its place', async () => {
   const directory = temporaryDirectory();
   writeFileSync(join(copyIn(directory), 'whole'), '');
-  assert.deepEqual(await prepare(directory), []);
+  assert.deepEqual(await prepare(directory), { lines: [], news: [] });
   assert.deepEqual(readdirSync(directory).sort(), ['audit.log', 'control.db']);
   assert.equal(readFileSync(join(directory, 'audit.log'), 'utf8'), 'of another member');
 });
@@ -46,7 +73,7 @@ test('JOININGFILES-1: a copy that came whole before this member ended is moved t
 test('JOININGFILES-1: a copy that is not whole is removed, and nothing of it is used', async () => {
   const directory = temporaryDirectory();
   copyIn(directory);
-  assert.deepEqual(await prepare(directory), []);
+  assert.deepEqual(await prepare(directory), { lines: [], news: [] });
   assert.deepEqual(readdirSync(directory), []);
 });
 
@@ -59,4 +86,75 @@ test('what a member was giving when it ended is removed, and a directory that is
   const missing = join(directory, 'missing');
   await prepare(missing);
   assert.equal(existsSync(missing), false);
+});
+
+test('a member of a cluster with records stays as it is, and one without is to get a copy', async () => {
+  const directory = temporaryDirectory();
+  makeControl(directory);
+  assert.deepEqual(await prepare(directory, logWith(STREAM.CONTROL)), { lines: [], news: [] });
+  assert.deepEqual(readdirSync(directory), ['control.db']);
+  const empty = temporaryDirectory();
+  const asked: string[] = [];
+  let looks = 0;
+  const { lines } = await prepare(empty, {
+    ...logWith(STREAM.CONTROL),
+    log: {
+      report: async () => void asked.push('report'),
+      read: async () => {
+        throw new Error('no database');
+      },
+    },
+    isStopped: () => looks++ > 0,
+  });
+  assert.deepEqual([lines, asked], [[], ['report']]);
+});
+
+test('the first member of a cluster begins with what it has', async () => {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, 'audit.log'), 'from before');
+  assert.deepEqual(await prepare(directory, logWith(STREAM.ANSWERS)), { lines: [], news: [] });
+  assert.deepEqual(readdirSync(directory), ['audit.log']);
+});
+
+test('18.20: a member whose files are sealed under another master key than the cluster has joins anew', async () => {
+  const prepareSealed = async (key: Uint8Array) => {
+    const directory = temporaryDirectory();
+    makeControl(directory);
+    const check = sealSecret(key, MASTER_KEY_CHECK, Buffer.alloc(0)).toString('base64');
+    const database = new Database(join(directory, 'control.db'));
+    database.prepare('INSERT INTO platform VALUES (?, ?)').run(MASTER_KEY_CHECK, check);
+    database.close();
+    const { news } = await prepare(directory);
+    return { news, isKept: existsSync(join(directory, 'control.db')) };
+  };
+  assert.deepEqual(await prepareSealed(MASTER_KEY), { news: [], isKept: true });
+  const { news, isKept } = await prepareSealed(new Uint8Array(32).fill(1));
+  assert.match(news.join('\n'), /^this member joins anew: its files are sealed under another MASTER_KEY than those/);
+  assert.equal(isKept, false);
+});
+
+test('JOININGFILES-2: a member that has to join anew sets its files aside, and says why', async () => {
+  const forOperator = temporaryDirectory();
+  makeControl(forOperator);
+  leaveReason(forOperator, 'it was asked to');
+  const ofOperator = await prepare(forOperator);
+  assert.deepEqual(ofOperator.news, ['this member joins anew: it was asked to']);
+
+  const forRecords = temporaryDirectory();
+  makeControl(forRecords);
+  const rejected = async (): Promise<never> => {
+    throw new RecordError('the log has other records');
+  };
+  const records = [{ path: join(forRecords, 'control.db'), stream: STREAM.CONTROL, hasUndo: true }];
+  const ofRecords = await prepare(forRecords, { records, reads: { ends: rejected, rowOf: rejected } });
+  assert.deepEqual(ofRecords.news, [`this member joins anew: ${records[0]!.path}: the log has other records`]);
+
+  for (const [directory, { lines }] of [
+    [forOperator, ofOperator],
+    [forRecords, ofRecords],
+  ] as const) {
+    const [aside] = readdirSync(directory);
+    assert.deepEqual(readdirSync(join(directory, aside)), ['control.db']);
+    assert.deepEqual(lines, [`the files of this member were set aside in ${join(directory, aside)}`]);
+  }
 });
