@@ -194,7 +194,7 @@ export class Member {
       this.#position = position;
       await this.#last.requireThere();
       // A member that is shown as a standby has reported, so the lead may be handed over to it.
-      await this.#log.report(applied);
+      await this.#log.report(applied, this.#hasRoom);
     });
     this.#applied.apply(this.#appliedBefore, this.#appliedBefore);
     this.#applied.numbered(this.#position);

@@ -121,12 +121,14 @@ test(`a leader whose disk is nearly full hands the lead over (18.19, SEED=${SEED
   await cluster.awaitLeader([b!]);
   await witness.check();
   await cluster.rejoin(former);
+  // The member removes files, and so may leave itself room at any moment.
+  const filling = setInterval(() => disk.fill(4_000_000), 20);
+  t.after(() => clearInterval(filling));
   await eventually('others know of its disk', async () => {
-    // The journals it set aside and made anew may have left it room meanwhile.
-    disk.fill(4_000_000);
     return (await cluster.admin.cluster()).members.some(({ member, disk_low }) => member === 'a' && disk_low);
   });
   await assert.rejects(promote({ JOURNAL_URL: url }, 'a', false), /^AdminError: the disk of a is nearly full/);
+  clearInterval(filling);
   disk.clear();
   await eventually('it has room again', async () => {
     return (await cluster.admin.cluster()).members.every(({ disk_low }) => !disk_low);

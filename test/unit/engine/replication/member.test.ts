@@ -312,3 +312,22 @@ test('a member whose copy is newer than the log that it has opened leads with al
   assert.equal(joining.memory.state(), 'leader');
   assert.deepEqual([joining.memory.held(0), joining.memory.held(1), joining.rows.length], [2, 1, 0]);
 });
+
+test('a member whose disk is nearly full says so with its first report', async () => {
+  const { cluster } = await leaderAndStandby();
+  const c = cluster.add('c');
+  c.isReady = false;
+  await cluster.pass(100);
+  c.member.receive({ hasRoom: false });
+  c.member.receive({ follow: [] });
+  await cluster.pass(100);
+  const { members } = cluster.database.facts();
+  assert.deepEqual(
+    members.map(({ holder, hasRoom }) => [holder, hasRoom]),
+    [
+      ['a', true],
+      ['b', true],
+      ['c', false],
+    ],
+  );
+});
