@@ -149,7 +149,8 @@ export class ProjectCopy {
 /** The first line of the first failing test's message. @param wasEnded it had to be ended */
 function describe(output: string, wasEnded: boolean): Failure {
   const [first] = FAILED.exec(output) ?? [output];
-  const [, quoted, firstOfMany] = /^ *error: (?:(?:'|")(.*)(?:'|")|\|-\n *(.*))$/m.exec(first) ?? [];
+  // A long text is cut, and has no quotation mark at its end then.
+  const [, quoted, firstOfMany] = /^ *error: (?:['"](.*?)['"]?|\|-\n *(.*))$/m.exec(first) ?? [];
   const isTimeout = wasEnded || /failureType: 'testTimeoutFailure'/.test(first);
   const silent = isTimeout ? 'it did not end' : 'it failed without a word';
   return {
