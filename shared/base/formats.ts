@@ -37,7 +37,10 @@ export const FORMATS = {
    * field.
    */
   engine: { newest: 1, oldest: 1 },
-  /** Files as a member that joins gets them. Nothing of the log is written in it. */
+  /**
+   * Files as a member that joins gets them. Nothing of the log is written in it. A migration of control.db or
+   * settlement.db raises it, too: a member without that migration cannot open a copy that has it, and gets none.
+   */
   files: { newest: 1, oldest: 1 },
   /** Rows of the journals of shards (engine/journal/row.ts). */
   journal: { newest: 3, oldest: 3 },
