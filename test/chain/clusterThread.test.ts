@@ -10,6 +10,7 @@ import Database from 'better-sqlite3';
 import { toHex } from 'viem';
 import { ChainDown, ChainLink } from '../../gateway/chain/link.ts';
 import { createLogger } from '../../gateway/process/log.ts';
+import { FORMATS, newestOf } from '../../shared/base/formats.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { Replication, STREAM } from '../../shared/wire/replication.ts';
 import type { FollowedRow, SettlementMessage, SettlementOptions } from '../../shared/wire/threads.ts';
@@ -39,6 +40,7 @@ class Thread {
 
   constructor(t: TestContext, exchange: FollowedExchange) {
     this.#exchange = exchange;
+    this.replication.setFormats(newestOf(FORMATS));
     this.commit();
     this.begin(null);
     t.after(() => this.#worker.terminate());
