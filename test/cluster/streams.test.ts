@@ -77,7 +77,7 @@ class Observer {
   /** A connection that goes on after the last frames, or that has everything sent again. */
   async connect({ baseUrl }: Server, isAnew = false): Promise<Connection> {
     this.trader = this.trader.reconnected();
-    const client = await StreamClient.open(this.#t, baseUrl, this.trader.client.prepareSigned('GET', '/v1/ws').headers);
+    const client = await eventually(`a stream at ${baseUrl}`, () => this.#open(baseUrl));
     const from = new Map([...this.markets].map(([id, { last }]) => [id, isAnew ? 0 : last]));
     const connection = new Connection(this, client, isAnew ? 0 : this.user.last, from);
     await client.subscribe({
@@ -88,6 +88,15 @@ class Observer {
       user_since: connection.user,
     });
     return connection;
+  }
+
+  /** False: a member that begins to lead refuses signatures of that second, as the former leader may have seen them. */
+  async #open(baseUrl: string): Promise<StreamClient | false> {
+    const { headers } = this.trader.client.prepareSigned('GET', '/v1/ws');
+    return StreamClient.open(this.#t, baseUrl, headers).catch((error) => {
+      if (!/response: 401/.test(String(error))) throw error;
+      return false as const;
+    });
   }
 }
 
