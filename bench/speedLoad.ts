@@ -1,7 +1,7 @@
 /**
  * Process entry of the client of the speed bench: one round against a server that has just started. Its first orders
- * are timed, everything is warmed up, and then each kind of load is measured by turns with the recovery of a key on
- * this thread, because a processor of a shared machine is not equally fast at every moment.
+ * are timed, everything is warmed up, and then each kind of load is measured between two recoveries of a key on this
+ * thread, because a processor of a shared machine is not equally fast at every moment.
  */
 import { toBytes } from '../gateway/wiring/rehearsal/connection.ts';
 import { RecordSocket } from '../gateway/wiring/rehearsal/recordSocket.ts';
@@ -33,7 +33,7 @@ const ORDERS = 8000;
 const BATCHES = 500;
 const WARM_UP_BATCHES = 150;
 const READS = 12_000;
-const RECOVER_SECONDS = 0.3;
+const RECOVER_SECONDS = 0.2;
 const PACED_SECONDS = 2;
 const IDLE_ORDERS = 1000;
 
@@ -52,7 +52,6 @@ class Round {
   async run(): Promise<SpeedRound> {
     const first = this.#orders(FIRST_ORDERS).requests;
     await this.#warmUpPeers(first);
-    this.#recover();
     await this.#load('first orders', this.#options.server, first);
     await this.#warmUp();
     await this.#orderLoads();
@@ -89,16 +88,11 @@ class Round {
   async #orderLoads(): Promise<void> {
     const { server, barePath, bareServer } = this.#options;
     const { requests, hashes } = this.#orders(ORDERS);
-    this.#recover();
     await this.#load('single orders', server, requests);
-    this.#recover();
     await this.#load('bare path, single orders', barePath, requests);
     const batches = this.#batches(BATCHES);
-    this.#recover();
     await this.#load('batches', server, batches, { ordersEach: BATCH_ORDERS, isRefused: hasFailedRows });
-    this.#recover();
     await this.#socketLoad();
-    this.#recover();
     const cancels = hashes.map((orderHash) => toBytes(this.#factory.cancel(orderHash)));
     await this.#load('cancels', server, cancels);
     await this.#load('bare POST', bareServer, requests);
@@ -185,12 +179,15 @@ class Round {
   }
 
   async #measure(name: LoadName, peer: Required<Peer>, ordersEach: number, fire: () => Promise<Fired>): Promise<void> {
+    const recoveryBeforeUs = this.#recover();
     const meter = this.#noiseMeter();
     const before = threadSeconds(peer.pid);
     const clientBefore = process.cpuUsage();
     const { seconds, latency, refused } = await fire();
     const client = process.cpuUsage(clientBefore);
     const noise = meter.read();
+    const recoveryAfterUs = this.#recover();
+    const recoveryUs = (recoveryBeforeUs + recoveryAfterUs) / 2;
     requireAll(name, refused);
     const count = latency.count * ordersEach;
     const used = [...threadSeconds(peer.pid)].map(([id, end]) => ({ id, us: (end - (before.get(id) ?? 0)) * 1e6 }));
@@ -204,12 +201,16 @@ class Round {
       restUs: (others.reduce((sum, us) => sum + us, 0) - shardUs) / count,
       clientUs: (client.user + client.system) / count,
       p50Us: latency.quantileUs(0.5),
+      recoveryUs,
+      drift: (100 * Math.abs(recoveryAfterUs - recoveryBeforeUs)) / recoveryUs,
       noise,
     };
   }
 
-  #recover(): void {
-    this.#recoveries.push(recoveryUs(RECOVER_SECONDS));
+  #recover(): number {
+    const us = recoveryUs(RECOVER_SECONDS);
+    this.#recoveries.push(us);
+    return us;
   }
 
   #orders(count: number): { requests: Buffer[]; hashes: string[] } {

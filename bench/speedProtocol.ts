@@ -26,6 +26,10 @@ export type Load = {
   readonly restUs: number;
   readonly clientUs: number;
   readonly p50Us: number;
+  /** R of this load: the mean of a recovery right before it and one right after it. */
+  readonly recoveryUs: number;
+  /** The difference between these two, in per cent of R. */
+  readonly drift: number;
   readonly noise: Noise;
 };
 
@@ -39,7 +43,7 @@ export type Pace = {
 };
 
 export type SpeedRound = {
-  /** The time of one recovery, the median of those between the loads. */
+  /** The median of all recoveries of the round. */
   readonly recoveryUs: number;
   readonly loads: Readonly<Record<LoadName, Load>>;
   readonly paces: Readonly<Record<PaceName, Pace>>;
