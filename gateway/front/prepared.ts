@@ -128,7 +128,8 @@ export class PreparedCall implements Prepared, RequestLine, HeaderLines {
 
   forEach(each: (name: string, value: string) => void): void {
     for (let index = 0; index < PREPARED_HEADERS.length; index++) {
-      each(PREPARED_HEADERS[index]!, this.#parts[HEADERS_PART + index]!);
+      const value = this.#parts[HEADERS_PART + index]!;
+      if (value !== '') each(PREPARED_HEADERS[index]!, value);
     }
   }
 

@@ -14,6 +14,9 @@ import type { Credentials } from '../access/authenticator.ts';
 export const CHUNKED = -1;
 export const MALFORMED = -2;
 
+/** Stands for a header that is there without a value: HTTP takes white space off the values that are sent. */
+export const EMPTY_VALUE = ' ';
+
 const LENGTH_FORM = /^[0-9]{1,15}$/;
 
 /** A request, as far as its headers. */
@@ -106,10 +109,10 @@ export class RequestHeaders implements Credentials {
         this.nonce ||= value;
         break;
       case 'idempotency-key':
-        this.idempotencyKey ||= value;
+        this.idempotencyKey = protecting(this.idempotencyKey, value);
         break;
       case 'x-svc-deadline':
-        this.deadline ||= value;
+        this.deadline = protecting(this.deadline, value);
         break;
       case 'authorization':
         this.authorization ||= value;
@@ -148,6 +151,14 @@ export class RequestHeaders implements Credentials {
         this.isPassedOn ||= value !== '';
     }
   }
+}
+
+/**
+ * The value so far, with that of a further line, of a header that protects a request. A client that sends one that is
+ * empty, or two, relies on it all the same, so both are values that no check passes.
+ */
+function protecting(before: string, value: string): string {
+  return before === '' ? value || EMPTY_VALUE : `${before}, ${value}`;
 }
 
 /** Created once: a closure for each request would cost an allocation. */

@@ -1,6 +1,7 @@
 /** RULES.md 6.7 over HTTP: a key is answered once, on each of the routes that take one. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -34,6 +35,16 @@ async function twice(method: string, path: string, payload: unknown): Promise<Re
   }
   assert.equal(first.isReplay, false);
   return first;
+}
+
+/** The status of a request with these headers, names and values by turns: fetch makes one of two with the same name. */
+function statusOf(method: string, path: string, headers: string[], body: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const sent = request(server.baseUrl + path, { method, headers: ['Host', 'a', ...headers] }, (response) => {
+      response.resume().on('end', () => resolve(response.statusCode!));
+    });
+    sent.on('error', reject).end(body);
+  });
 }
 
 /** The state after a kill -9 between the commit of the journal and the storing of the answer. */
@@ -88,6 +99,19 @@ test('a key with another payload or on another route is refused, and means nothi
   const batch = { orders: [trader.body(market, resting)] };
   const elsewhere = await send(trader, 'POST', '/v1/orders/batch', key, batch);
   assert.deepEqual([elsewhere.status, JSON.parse(elsewhere.text).code], [409, 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH']);
+});
+
+test('a key that is empty, or sent twice, does not leave the request without one', async () => {
+  const body = trader.body(market, resting);
+  for (const key of ['', ' ', `${randomUUID()}, ${randomUUID()}`]) {
+    const { status, text } = await place(key, body);
+    assert.deepEqual([status, JSON.parse(text).code], [400, 'IDEMPOTENCY_KEY_MALFORMED'], key);
+  }
+  const { headers } = trader.client.prepareSigned('POST', '/v1/orders', body);
+  const lines = Object.entries(headers).flat();
+  for (let line = 0; line < 2; line++) lines.push('Idempotency-Key', randomUUID());
+  assert.equal(await statusOf('POST', '/v1/orders', lines, JSON.stringify(body)), 400);
+  assert.equal((await place(randomUUID(), body)).status, 200);
 });
 
 test('an order that another request placed stays a duplicate', async () => {

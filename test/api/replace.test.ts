@@ -313,7 +313,7 @@ test('a deadline that has passed refuses every way to place, one to come refuses
   for (const [method, path, payload] of routes) {
     const late = await send(method, path, payload(), past);
     assertRefused(late, 400, 'DEADLINE_PASSED', 'deadline passed');
-    for (const deadline of ['soon', '0', '-5', '1.5', '1e13', '999999999999999']) {
+    for (const deadline of ['', 'soon', '0', '-5', '1.5', '1e13', '999999999999999']) {
       const answer = await send(method, path, payload(), deadline);
       assertRefused(answer, 400, 'VALIDATION_ERROR', 'invalid X-SVC-DEADLINE');
     }

@@ -277,6 +277,10 @@ test('a repeat with the same key gets the first answer, from either transport (R
   const other = { ...body, client_order_id: 'another' };
   const mismatch = await ask(socket, { action: 'place', ...other, idempotency_key: key });
   assert.equal(mismatch.body.code, 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
+  const unguarded = await ask(socket, { action: 'place', ...other, idempotency_key: '' });
+  assert.equal(unguarded.body.code, 'IDEMPOTENCY_KEY_MALFORMED');
+  const undated = await ask(socket, { action: 'place', ...other, deadline: '' });
+  assert.equal(undated.body.error, 'invalid X-SVC-DEADLINE');
   assert.equal((await alice.client.openOrders(market.id)).length, 1);
   await alice.client.cancelAll();
 });

@@ -2,6 +2,7 @@
  * The requests about orders on a socket, each with the route that it is for (RULES.md 8.13). The fields of `data` that
  * REST has in path, query and headers are taken out of it; what is left is the body of the route.
  */
+import { EMPTY_VALUE } from '../../http/headers.ts';
 import type { Method } from '../../http/spec.ts';
 
 type Data = Readonly<Record<string, unknown>>;
@@ -49,8 +50,8 @@ export const ORDER_ACTIONS = Object.keys(ROUTES) as OrderAction[];
 export function toOrderRequest({ action, ...data }: OrderData): OrderRequest {
   const isByClientId = action === 'cancel' && 'client_order_id' in data;
   const route: ActionRoute = isByClientId ? CANCEL_BY_CLIENT_ID : ROUTES[action];
-  const idempotencyKey = route.hasIdempotencyKey ? taken(data, 'idempotency_key') : '';
-  const deadline = route.hasDeadline ? taken(data, 'deadline') : '';
+  const idempotencyKey = route.hasIdempotencyKey ? takenHeader(data, 'idempotency_key') : '';
+  const deadline = route.hasDeadline ? takenHeader(data, 'deadline') : '';
   let { path } = route;
   let query: string | null = null;
   let params: OrderRequest['params'] = {};
@@ -73,6 +74,13 @@ function taken(data: Record<string, unknown>, name: string): string {
   const value = data[name];
   delete data[name];
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The same for a field that REST has in a header: one that is there is never the empty text of one that is absent. */
+function takenHeader(data: Record<string, unknown>, name: string): string {
+  const isThere = name in data;
+  const value = taken(data, name);
+  return isThere && value === '' ? EMPTY_VALUE : value;
 }
 
 /** A lone surrogate has no encoding, and no client order id has one. */
