@@ -32,6 +32,7 @@ import { JournalError, type JournalHead } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { OfferedChecks } from '../verify/checkBoard.ts';
 import { createVerifier } from '../verify/createVerifier.ts';
+import { FUSED_PROBLEM } from '../verify/kernel/instance.ts';
 import { Kernel } from '../verify/kernel/kernel.ts';
 import { KernelDigests } from '../verify/kernelDigests.ts';
 import { nobleVerifier } from '../verify/noble.ts';
@@ -166,7 +167,8 @@ function recovered(options: ShardOptions, { keccak, verifier }: Tools, key: Shar
         journal,
       }),
   );
-  const recovery = { verifier: verifier.name, recovered: engine.sequence, fromSequence, damaged };
+  const verifierProblem = verifier instanceof Kernel ? FUSED_PROBLEM : null;
+  const recovery = { verifier: verifier.name, verifierProblem, recovered: engine.sequence, fromSequence, damaged };
   return { checks, engine, journal, meters, recovery };
 }
 

@@ -25,6 +25,7 @@ import {
   REHEARSED,
   type ShardMessage,
   type ShardOptions,
+  type ShardReport,
   type ShardThreadOptions,
 } from '../../shared/wire/threads.ts';
 import type { ShardReplicas } from '../cluster/member.ts';
@@ -58,6 +59,9 @@ type ShardThreadsOptions = {
 
 export const COMMAND_RING_BYTES = 4 * 1024 * 1024;
 const EVENT_RING_BYTES = 16 * 1024 * 1024;
+const FUSED_IS_BROKEN =
+  'the fast kernel cannot be loaded: the plain one checks signatures, and batches take a third longer. Install the ' +
+  'exchange again';
 /** Errors of SQLite and the system that come from the disk and not from the data on it. */
 const TEMPORARY = /^(SQLITE_(FULL|IOERR|BUSY|CANTOPEN)|E[A-Z0-9]+$)/;
 
@@ -194,16 +198,17 @@ export class ShardThreads {
       }
       const { report } = message;
       // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
-      if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report.verifier);
+      if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report);
       this.#verifiers[shard] = report.verifier;
       log.debug({ shard, ...report }, 'shard recovered');
     });
     return worker;
   }
 
-  #logVerifier(verifier: string): void {
+  #logVerifier({ verifier, verifierProblem }: ShardReport): void {
     const { verifyThreads, log } = this.#options;
     log.info({ verifier, verify_threads: verifyThreads }, 'signatures');
+    if (verifierProblem !== null) log.warn({ err: verifierProblem }, FUSED_IS_BROKEN);
   }
 
   #ready(shard: number, commandRing: SharedArrayBuffer): void {

@@ -68,8 +68,10 @@ export type ShardThreadOptions = ShardOptions & {
 export const REHEARSED = 'rehearsed';
 
 /** The facts of a recovery, for the log. */
-type ShardReport = {
+export type ShardReport = {
   readonly verifier: string;
+  /** Why the slower kernel checks signatures although the processor may be able to run the fast one, or null. */
+  readonly verifierProblem: string | null;
   readonly recovered: number;
   readonly fromSequence: number;
   readonly damaged: readonly string[];

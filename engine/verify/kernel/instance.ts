@@ -56,7 +56,11 @@ const VARIANTS = { fused: 'kernelFused.wasm', plain: 'kernel.wasm' } as const;
 export type Variant = keyof typeof VARIANTS;
 
 const compiled = new Map<Variant, object>();
-export const BEST_VARIANT: Variant = canRunFused() ? 'fused' : 'plain';
+/**
+ * The kernel that serves here, and the reason why the fused one cannot be loaded: its file is missing or no program. A
+ * processor that cannot run it is no such problem.
+ */
+export const { variant: BEST_VARIANT, problem: FUSED_PROBLEM } = best();
 
 export function instantiate(
   pages: number,
@@ -76,14 +80,11 @@ function compile(variant: Variant): object {
   return module;
 }
 
-/**
- * Where the processor has no fused instruction V8 rounds twice, and where V8 does not know the instruction the module
- * does not compile.
- */
-function canRunFused(): boolean {
+/** Where the processor has no fused instruction V8 rounds twice, which `canRun` sees. */
+function best(): { readonly variant: Variant; readonly problem: string | null } {
   try {
-    return Boolean(instantiate(OWN_PAGES, 'fused').exports.canRun());
-  } catch {
-    return false;
+    return { variant: instantiate(OWN_PAGES, 'fused').exports.canRun() ? 'fused' : 'plain', problem: null };
+  } catch (error) {
+    return { variant: 'plain', problem: String(error) };
   }
 }

@@ -12,31 +12,47 @@ import {
 } from '../../../../shared/wire/spotLayout.ts';
 import { eventually } from '../../../support/eventually.ts';
 
-/** One accepted check of a signature that is no signature. */
-function memoryWithDifference(): SharedArrayBuffer {
+/** Accepted checks of signatures that are no signatures. */
+function memoryWithDifferences(count = 1): SharedArrayBuffer {
   const memory = createSpotMemory(1);
   const words = new Int32Array(memory);
-  words[(spotSlotByte(0, 0) + SPOT_SLOT.isAccepted) / 4] = 1;
-  words[SPOT_QUEUE.written] = 1;
+  for (let index = 0; index < count; index++) words[(spotSlotByte(0, index) + SPOT_SLOT.isAccepted) / 4] = 1;
+  words[SPOT_QUEUE.written] = count;
   return memory;
 }
 
-function logTo(lines: unknown[]): Logger {
-  return { error: (fields: unknown) => lines.push(fields) } as unknown as Logger;
+type Line = { readonly fields: { difference: { accepted: boolean; shard: number } }; readonly text: string };
+
+/** A log that has errors alone: nothing else is loud enough. */
+function errorsTo(lines: Line[]): Logger {
+  return { error: (fields: Line['fields'], text: string) => lines.push({ fields, text }) } as unknown as Logger;
 }
 
-test('what the reference judges otherwise is logged with the order', async () => {
-  const lines: { difference?: { accepted: boolean; shard: number; digest: string } }[] = [];
-  const spotMemory = memoryWithDifference();
-  const thread = new SpotThread({ spotMemory, shards: 1 }, logTo(lines), 0);
+test('what the reference judges otherwise is an error in the log, with the order and what it means', async () => {
+  const lines: Line[] = [];
+  const spotMemory = memoryWithDifferences();
+  const thread = new SpotThread({ spotMemory, shards: 1 }, errorsTo(lines), 0);
   await eventually('a difference in the log', async () => lines.length === 1);
-  assert.deepEqual([lines[0].difference?.shard, lines[0].difference?.accepted], [0, true]);
+  const { shard, accepted } = lines[0].fields.difference;
+  assert.deepEqual([shard, accepted], [0, true]);
+  assert.match(lines[0].text, /^SIGNATURE CHECKS DIFFER.*reference decides/);
   assert.equal(new SpotCounts(spotMemory).differences(0), 1);
   await thread.terminate();
   assert.equal(lines.length, 1, 'an end that was asked for is not logged');
 });
 
+test('of many differences the log has the first twenty, and the metric all', async () => {
+  const lines: Line[] = [];
+  const spotMemory = memoryWithDifferences(25);
+  const thread = new SpotThread({ spotMemory, shards: 1 }, errorsTo(lines), 0);
+  const counts = new SpotCounts(spotMemory);
+  await eventually('all questions asked again', async () => counts.checked(0) === 25 && lines.length >= 20);
+  await thread.terminate();
+  assert.equal(lines.length, 20);
+  assert.equal(counts.differences(0), 25);
+});
+
 test('a thread that was not started yet is not started after the end', async () => {
-  const thread = new SpotThread({ spotMemory: memoryWithDifference(), shards: 1 }, logTo([]), 1_000_000);
+  const thread = new SpotThread({ spotMemory: memoryWithDifferences(), shards: 1 }, errorsTo([]), 1_000_000);
   await thread.terminate();
 });
