@@ -1,10 +1,11 @@
 /**
  * Tests that cannot fail prove nothing: this puts one fault after the other (faults.ts) into a copy of the project,
  * runs the tests that are to notice it, and says whether they did and what they said (npm run planted). Ends with 1
- * unless the tests pass without a fault and every fault was caught: a test that has to be ended has caught nothing, as
- * it says neither what is wrong nor that anything is. A fault in the sources of the verification kernel (.as) or of the
- * contracts (.sol) is compiled. With arguments, only the faults with one of these texts in their name or their file
- * (npm run planted -- snapshot journal).
+ * unless the tests pass without a fault and every fault was caught. A test that has to be ended, because it takes too
+ * long or too much memory, has caught nothing, as it says neither what is wrong nor that anything is; nor has one that
+ * fails without a word. A fault in the sources of the verification kernel (.as) or of the contracts (.sol) is compiled.
+ * With arguments, only the faults with one of these texts in their name or their file (npm run planted -- snapshot
+ * journal).
  */
 import { type Failure, ProjectCopy } from '../support/projectCopy.ts';
 import type { Fault } from './faults/fault.ts';
@@ -49,7 +50,8 @@ async function plantAll(): Promise<boolean> {
 function verdictOn(failure: Failure | null): string {
   if (failure === null) return 'NOT CAUGHT';
   if (failure.isNoProgram) return 'NO PROGRAM';
-  return failure.isTimeout ? 'NO END    ' : CAUGHT;
+  if (failure.hasNoEnd) return 'NO END    ';
+  return failure.isWordless ? 'NO WORDS  ' : CAUGHT;
 }
 
 /** Null when the test passes. */

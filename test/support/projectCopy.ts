@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { CONTRACTS } from '../contracts/compile.ts';
 import { KERNELS } from '../kernel/build.ts';
 import { temporaryDirectory } from './directory.ts';
+import { endTree, treeOf } from './processTree.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Everything that the tests load; without the state of an exchange that runs here. */
@@ -38,6 +39,12 @@ const FLAGS = [
 /** A test that failed, up to the end of what is said about it. */
 const FAILED = /^ *not ok [\s\S]*?^ *\.\.\.$/m;
 const KEPT_COLUMNS = 160;
+const THROWN = /^(\w*Error(?: \[\w+\])?: .+)$/m;
+/** Several times what any test takes. One that loops may take all that the machine has within seconds. */
+const MOST_BYTES = 6 * 1024 ** 3;
+const LOOK_EVERY_MS = 200;
+/** Of the errors that a process prints, the last characters: there it says why it ends. */
+const KEPT_ERRORS = 16_384;
 /** A source cannot be loaded. JSON.parse throws a SyntaxError as well, for an answer that is no JSON. */
 const NO_PROGRAM =
   /SyntaxError(?![\s\S]*JSON\.parse)|ERR_MODULE_NOT_FOUND|ERR_INVALID_TYPESCRIPT|ERR_UNSUPPORTED_TYPESCRIPT/;
@@ -52,8 +59,10 @@ type Compiler = {
 /** The way in which a test failed. */
 export type Failure = {
   readonly message: string;
-  /** It did not end in its time, or its runner did not. */
-  readonly isTimeout: boolean;
+  /** It did not end in its time, or its runner did not, or it took more memory than a test may. */
+  readonly hasNoEnd: boolean;
+  /** Nobody knows what is wrong. */
+  readonly isWordless: boolean;
   /** The changed source cannot be loaded. */
   readonly isNoProgram: boolean;
 };
@@ -112,51 +121,80 @@ export class ProjectCopy {
    * @param environment variables besides those of this process
    * @returns null when it passed
    */
-  async failureOf(testPath: string, limitMs: number, environment: NodeJS.ProcessEnv = {}): Promise<Failure | null> {
+  async failureOf(
+    testPath: string,
+    limitMs: number,
+    environment: NodeJS.ProcessEnv = {},
+    mostBytes = MOST_BYTES,
+  ): Promise<Failure | null> {
     // A group of its own: servers that a test leaves behind are ended with it.
     const runner = spawn(process.execPath, [...FLAGS, testPath], {
       cwd: this.root,
       detached: true,
-      stdio: ['ignore', 'pipe', 'ignore'],
-      env: { ...process.env, ...environment },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      // As in a process of its own: within a test of this project it would report to that one's runner.
+      env: { ...process.env, NODE_TEST_CONTEXT: undefined, ...environment },
     });
+    const pid = runner.pid!;
     let output = '';
-    let wasEnded = false;
-    const endGroup = (): void => {
+    let errors = '';
+    let endedBecause: string | null = null;
+    const endAll = (): void => {
+      endTree(treeOf(pid));
       try {
-        process.kill(-runner.pid!, 'SIGKILL');
+        process.kill(-pid, 'SIGKILL');
       } catch {
         // The group has ended.
       }
     };
+    runner.stderr.setEncoding('utf8').on('data', (text: string) => {
+      errors = (errors + text).slice(-KEPT_ERRORS);
+    });
     runner.stdout.setEncoding('utf8').on('data', (text: string) => {
       output += text;
-      if (FAILED.test(output)) endGroup();
+      if (FAILED.test(output)) endAll();
     });
     const timer = setTimeout(() => {
-      wasEnded = true;
-      endGroup();
+      endedBecause = 'it did not end';
+      endAll();
     }, limitMs);
-    process.once('exit', endGroup);
+    const watch = setInterval(() => {
+      const tree = treeOf(pid);
+      if (tree.bytes <= mostBytes) return;
+      endedBecause = `it took ${(tree.bytes / 1024 ** 3).toFixed(1)} GB of memory`;
+      endTree(tree);
+      endAll();
+    }, LOOK_EVERY_MS);
+    process.once('exit', endAll);
     const [code] = await once(runner, 'close');
     clearTimeout(timer);
-    process.off('exit', endGroup);
-    endGroup();
-    return code === 0 ? null : describe(output, wasEnded);
+    clearInterval(watch);
+    process.off('exit', endAll);
+    endAll();
+    return code === 0 ? null : describe(output, errors, endedBecause);
   }
 }
 
-/** The first line of the first failing test's message. @param wasEnded it had to be ended */
-function describe(output: string, wasEnded: boolean): Failure {
+/**
+ * The first line of the first failing test's message; of a file that ends outside of its tests, that of the error with
+ * which it ends.
+ * @param endedBecause null unless it had to be ended
+ */
+function describe(output: string, errors: string, endedBecause: string | null): Failure {
   const [first] = FAILED.exec(output) ?? [output];
   // A long text is cut, and has no quotation mark at its end then.
   const [, quoted, firstOfMany] = /^ *error: (?:['"](.*?)['"]?|\|-\n *(.*))$/m.exec(first) ?? [];
-  const isTimeout = wasEnded || /failureType: 'testTimeoutFailure'/.test(first);
-  const silent = isTimeout ? 'it did not end' : 'it failed without a word';
+  const [, thrown] = /^# Error: .* created the error "(.*?)" which/m.exec(output) ?? THROWN.exec(errors) ?? [];
+  const words = quoted ?? firstOfMany ?? thrown;
+  const hasNoEnd = endedBecause !== null || /failureType: 'testTimeoutFailure'/.test(first);
   return {
-    message: (quoted ?? firstOfMany ?? silent).slice(0, KEPT_COLUMNS),
-    isTimeout,
+    message: (endedBecause ?? words ?? (hasNoEnd ? 'it did not end' : 'it failed without a word')).slice(
+      0,
+      KEPT_COLUMNS,
+    ),
+    hasNoEnd,
+    isWordless: words === undefined,
     // A test file whose own imports cannot be loaded does not even begin to report.
-    isNoProgram: NO_PROGRAM.test(first) || (output === '' && !wasEnded),
+    isNoProgram: NO_PROGRAM.test(first) || (output === '' && endedBecause === null),
   };
 }
