@@ -6,6 +6,7 @@
  *
  *     --seed 7             seed of the first round; each round has the next one
  *     --repeat-failed      repeats a file that failed; it counts only if it fails again
+ *     kernel/forgeries     any number of parts of paths: only these files, without the simulator
  *
  * Ends with 1 when anything failed. Titles print the seed: `SOAK=on SEED=7 node shared/run.mjs --test <file>` does it
  * again.
@@ -19,7 +20,8 @@ import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';
 import { Random } from './support/random.ts';
 import { FILE_LIMIT_MS, passes } from './support/testRun.ts';
 
-const { values } = parseArgs({
+const { values, positionals: parts } = parseArgs({
+  allowPositionals: true,
   options: {
     minutes: { type: 'string', default: '60' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
@@ -34,6 +36,7 @@ const IS_RANDOM = /\b(?:seedOr|timesOf)\(/;
 const IS_OF_CLUSTER = /^test\/cluster\//;
 const FILES = globSync('test/**/*.{test,soak}.ts', { cwd: ROOT })
   .filter((file) => file.endsWith('.soak.ts') || IS_OF_CLUSTER.test(file) || IS_RANDOM.test(textOf(file)))
+  .filter((file) => parts.length === 0 || parts.some((part) => file.includes(part)))
   .sort();
 const FILES_AT_A_TIME = 4;
 const MINUTE_MS = 60_000;
@@ -45,6 +48,10 @@ const OPTIONS = {
   fileLimitMs: Math.max(FILE_LIMIT_MS, 2 * Number(values.minutes) * MINUTE_MS),
 };
 
+if (FILES.length === 0) {
+  console.error(`no file of the soak has one of these in its path: ${parts.join(', ')}`);
+  process.exit(1);
+}
 const endMs = Date.now() + Number(values.minutes) * MINUTE_MS;
 let failures = 0;
 for (let seed = Number(values.seed); Date.now() < endMs; seed++) {
@@ -68,7 +75,7 @@ function textOf(file: string): string {
 
 /** @returns true if no world diverged. */
 function simulates(firstSeed: number, forMs: number): boolean {
-  if (forMs <= 0) return true;
+  if (forMs <= 0 || parts.length > 0) return true;
   const options = ['--seed', String(firstSeed), '--minutes', String(forMs / MINUTE_MS)];
   const args = [...STRIPPED_BEFORE, 'test/sim/main.ts', ...options];
   return spawnSync(process.execPath, args, { cwd: ROOT, stdio: 'inherit' }).status === 0;
