@@ -16,6 +16,7 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
+import { FILE_LAYOUTS } from '../../shared/base/formats.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { SnapshotError, type SnapshotIo, SnapshotReader, SnapshotWriter } from '../base/snapshotIo.ts';
 import type { ShardState } from '../core/state.ts';
@@ -23,7 +24,7 @@ import { JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 
 const MAGIC = 0x5358504f;
-const SNAPSHOT_VERSION = 8;
+const SNAPSHOT_VERSION = FILE_LAYOUTS.snapshot;
 /**
  * Version 7 lacks what is left to do for markets that are being ended: there was nothing (book/markets.ts). Versions
  * before 7 have no seal. Version 5 lacks the grants of orders (book/orders.ts). Version 4 lists the entries of

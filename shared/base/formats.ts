@@ -20,7 +20,8 @@ export type KnownFormats = Readonly<Record<string, Span>>;
 /** One number for each layout. */
 export type Numbers = Readonly<Record<string, number>>;
 
-export const FORMATS = {
+/** Layouts of the log, most of which files have as well. */
+const LOGGED = {
   /** Lines of audit.log. */
   audit: { newest: 1, oldest: 1 },
   /** Records of idempotency.db, its tables among them. */
@@ -37,11 +38,6 @@ export const FORMATS = {
    * field.
    */
   engine: { newest: 1, oldest: 1 },
-  /**
-   * Files as a member that joins gets them. Nothing of the log is written in it. A migration of control.db or
-   * settlement.db raises it, too: a member without that migration cannot open a copy that has it, and gets none.
-   */
-  files: { newest: 1, oldest: 1 },
   /** Rows of the journals of shards (engine/journal/row.ts). */
   journal: { newest: 3, oldest: 3 },
   /** Records of statements (shared/records/statements.ts). */
@@ -51,6 +47,29 @@ export const FORMATS = {
    * migration adds is local (engine/settlement/recordedTables.ts) for one release: older members do not derive them.
    */
   settlement: { newest: 3, oldest: 3 },
+} as const satisfies KnownFormats;
+
+/** Layouts that only files have. A change raises its number. */
+export const FILE_LAYOUTS = {
+  /** The parts of a copy (engine/replication/giving.ts). */
+  copy: 1,
+  /** The log of private frames (gateway/stream/private/segment.ts). */
+  privateFrames: 2,
+  /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
+  readDb: 25,
+  /** Snapshots of shards (engine/snapshot/snapshot.ts). */
+  snapshot: 8,
+} as const;
+
+const NUMBERS_OF_FILES = [...Object.values(LOGGED).map(({ newest }) => newest), ...Object.values(FILE_LAYOUTS)];
+
+export const FORMATS = {
+  ...LOGGED,
+  /**
+   * Files as a member that joins gets them: one that cannot read a copy is given none. The sum of all numbers, so that
+   * a change of one of them raises this one, too. Nothing of the log is written in it, so its `oldest` stays.
+   */
+  files: { newest: NUMBERS_OF_FILES.reduce((sum, number) => sum + number, 0), oldest: 1 },
 } as const satisfies KnownFormats;
 
 export type Layout = keyof typeof FORMATS;

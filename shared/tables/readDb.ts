@@ -1,12 +1,13 @@
 /**
  * read.db: the contents of the journals and of the catalogue, arranged for queries. The projector alone writes it and
- * can rebuild it from them as far as they go back: a change of the schema needs a new READ_DB_VERSION, which causes a
+ * can rebuild it from them as far as they go back: a change of the schema needs a new version, which causes a
  * rebuild, and a step where journals may have been trimmed (readDbSteps.ts).
  *
  * Ids are the 16 bytes of a time-ordered UUID: comparing them compares times, so the primary keys of orders and trades
  * are also their order in time. Enumerations are the numbers of shared/base/codes.ts. Lots, ticks, *_micro and *_atomic
  * are the engine's integers, *_ms are Unix milliseconds.
  */
+import { FILE_LAYOUTS } from '../base/formats.ts';
 import { CATALOG_EVENTS, EVENT_COUNTS, EVENT_NAMES, EVENT_SEARCH, SPORT_TEAMS } from './catalogEvents.ts';
 import { CATALOG_CURSOR, CATALOG_MARKETS, MARKET_COUNTS, MARKET_SEARCH } from './catalogMarkets.ts';
 import { CATEGORY_DAYS } from './categoryDays.ts';
@@ -25,8 +26,7 @@ import { MARKET_DAYS, MARKET_HOURS, MARKET_STATS, PRICE_POINTS } from './statsMa
 import type { Table } from './table.ts';
 import { TRADES } from './trades.ts';
 
-/** A new number for every change of the schema, or of what the projector writes into it. */
-export const READ_DB_VERSION = 25;
+export const READ_DB_VERSION = FILE_LAYOUTS.readDb;
 
 /** A table follows those it references. A full-text index declares no columns. */
 export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<Pick<Table, 'inserted'>>)[] = [

@@ -10,6 +10,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clusterStatus, promote, raiseFormats } from '../../engine/admin/cluster.ts';
 import { JOURNAL_ROW, JOURNAL_VERSION } from '../../engine/journal/row.ts';
+import { FORMATS } from '../../shared/base/formats.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import { startCluster } from '../support/cluster.ts';
 import { NEXT_CONTROL, NEXT_JOURNAL, NEXT_SETTLEMENT, nextVersion } from '../support/nextVersion.ts';
@@ -21,13 +22,16 @@ import { Witness } from '../support/witness.ts';
 
 const SEED = seedOr(20_261_125);
 const COMMANDS = 60;
+const files = FORMATS.files.newest;
+/** The number of files is the sum of the others. */
 const NEXT = [
-  ['control', NEXT_CONTROL],
-  ['journal', NEXT_JOURNAL],
-  ['settlement', NEXT_SETTLEMENT],
+  ['control', NEXT_CONTROL - 1, NEXT_CONTROL],
+  ['files', files, files + 3],
+  ['journal', NEXT_JOURNAL - 1, NEXT_JOURNAL],
+  ['settlement', NEXT_SETTLEMENT - 1, NEXT_SETTLEMENT],
 ] as const;
-const MORE = NEXT.map(([name, number]) => `${name} ${number - 1} to ${number}`).join(', ');
-const UNKNOWN = NEXT.map(([name, number]) => `${name} ${number} \\(${number - 1} at most\\)`).join(', ');
+const MORE = NEXT.map(([name, from, to]) => `${name} ${from} to ${to}`).join(', ');
+const UNKNOWN = NEXT.map(([name, from, to]) => `${name} ${to} \\(${from} at most\\)`).join(', ');
 const inSoakOnly = skip || (timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: it takes two minutes');
 
 test(`a cluster of two is upgraded under load and loses nothing (SEED=${SEED})`, { skip: inSoakOnly }, async (t) => {

@@ -14,6 +14,7 @@ import { closeSync, fdatasyncSync, openSync, readSync, renameSync, writeSync } f
 import { dirname, join } from 'node:path';
 import { assert } from '../../../shared/base/assert.ts';
 import { crc32c } from '../../../shared/base/crc32c.ts';
+import { FILE_LAYOUTS } from '../../../shared/base/formats.ts';
 import { syncDirectory } from '../../../shared/base/syncDirectory.ts';
 import { bytes, decode, record, safe, u32, unused } from '../../../shared/wire/layout.ts';
 import { PRIVATE_FRAME } from '../../../shared/wire/privateRecord.ts';
@@ -55,7 +56,7 @@ export const LOG_ENTRY = record(
 );
 
 const MAGIC = 0x5056504f;
-const VERSION = 2;
+const VERSION = FILE_LAYOUTS.privateFrames;
 /** By version: the words of an entry and of the frame at its end. Frames of all versions start with the same fields. */
 const LAYOUTS = [
   null,
@@ -79,7 +80,7 @@ export class Segment {
   readonly #headBytes: number;
   readonly #version: number;
 
-  constructor(path: string, first: number, fd: number, headBytes: number, version = VERSION) {
+  constructor(path: string, first: number, fd: number, headBytes: number, version: number = VERSION) {
     this.path = path;
     this.first = first;
     this.fd = fd;
