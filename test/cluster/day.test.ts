@@ -64,25 +64,7 @@ class Day {
   /** Whoever has ended begins again. */
   async recover(): Promise<void> {
     for (const line of Object.values(this.#lines)) line.heal();
-    const { members } = this.#cluster;
-    if (members.every((member) => !member.isRunning)) await members[0]!.begin();
-    await this.#cluster.awaitLeader();
-    for (const member of members) {
-      if (!member.isRunning) await this.#cluster.rejoin(member);
-      else if (member !== this.#cluster.leader) await this.#settled(member);
-    }
-  }
-
-  /** A former leader that has not found out yet ends, and is a standby after that. */
-  async #settled(member: Cluster['leader']): Promise<void> {
-    const ended = member.expectEnd();
-    const isStandby = this.#cluster.awaitStandby(member).then(
-      () => true,
-      () => false,
-    );
-    if (await Promise.race([isStandby, ended.then(() => false)])) return;
-    await ended;
-    await this.#cluster.rejoin(member);
+    await this.#cluster.recover();
   }
 
   #ofMember(member: Cluster['leader']): Fault[] {

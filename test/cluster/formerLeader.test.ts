@@ -5,7 +5,7 @@
  *     SOAK=on SEED=7 node shared/run.mjs --test test/cluster/formerLeader.test.ts
  */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCluster } from '../support/cluster.ts';
 import { LogLine } from '../support/logLine.ts';
@@ -151,13 +151,14 @@ for (const [loss, inflict] of Object.entries(LOSSES)) {
     const cluster = await startCluster(t, ['a', 'b'], { JOURNAL_URL: await postgres.database() }, lines);
     const market = await makeMarket(cluster, { ticks_per_unit: TICKS_PER_UNIT });
     const scene = new Scene(market, await makeTrader(cluster));
-    for (let time = 0; time < TIMES; time++) await loseLead(cluster, scene, random, lines, inflict);
+    for (let time = 0; time < TIMES; time++) await loseLead(t, cluster, scene, random, lines, inflict);
     t.diagnostic(scene.seen);
     for (const kind of ['leader', 'leader with an age', 'standby with an age']) assert.ok(scene.has(kind), kind);
   });
 }
 
 async function loseLead(
+  t: TestContext,
   cluster: Cluster,
   scene: Scene,
   random: Random,
@@ -168,6 +169,9 @@ async function loseLead(
   const [next] = cluster.standbys;
   for (let order = 0; order < AT_FORMER_LEADER; order++) assert.equal(await scene.place(former), 'acknowledged');
   let isOver = false;
+  t.after(() => {
+    isOver = true;
+  });
   const reader = async (_: unknown, at: number): Promise<void> => {
     const member = at % 2 === 0 ? former : next!;
     try {

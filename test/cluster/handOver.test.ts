@@ -76,15 +76,22 @@ test('a hand-over is refused to a member that is unknown, silent or far behind, 
   await assert.rejects(promote(env, null, false), new AdminError('no standby answers that could lead'));
 
   const b = await openLog(t, url, 'b');
-  await b.report(0);
+  /** It reports all the time, as members do. */
+  const ofB = { position: 0, hasRoom: true };
+  const report = () => b.report(ofB.position, ofB.hasRoom);
+  const reporting = setInterval(() => void report().catch(() => {}), 200);
+  t.after(() => clearInterval(reporting));
+  await report();
   const rows = Array.from({ length: 5001 }, (_, index) => newRow(0, index + 1, 1));
   await a.append(epoch, 0, rows);
   await assert.rejects(promote(env, 'b', false), new AdminError('b is 5001 rows behind the end of the log'));
-  await b.report(1);
-  await b.report(1, false);
+  Object.assign(ofB, { position: 1, hasRoom: false });
+  await report();
   await assert.rejects(promote(env, null, false), new AdminError('no standby has room on its disk'));
   await assert.rejects(promote(env, 'b', false), new AdminError('the disk of b is nearly full'));
-  await b.report(1);
+  ofB.hasRoom = true;
+  await report();
+  clearInterval(reporting);
   // It reports and is asked, and the member's process does not answer.
   const unready = 'b is not ready to lead: it has not accepted, and nothing was changed';
   await assert.rejects(promote(env, 'b', false), new AdminError(unready));

@@ -7,7 +7,7 @@ import { dirname } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { Client } from 'pg';
-import { eventually } from '../support/eventually.ts';
+import { eventually, within } from '../support/eventually.ts';
 import { NO_POSTGRES, sharedPostgres, startPostgres } from '../support/postgres.ts';
 
 test('one server of a cluster can be written, and two follow it', { skip: NO_POSTGRES }, async () => {
@@ -65,7 +65,8 @@ test('servers end with the process that started them, hung ones too, and leave n
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   t.after(() => child.kill('SIGKILL'));
-  const [line] = (await once(createInterface(child.stdout), 'line')) as [string];
+  const printed = once(createInterface(child.stdout), 'line');
+  const [line] = (await within('what the process prints of its servers', printed)) as [string];
   const { data, ports } = JSON.parse(line) as { data: string; ports: number[] };
   child.kill('SIGKILL');
   await eventually('no files', async () => !existsSync(dirname(data)));

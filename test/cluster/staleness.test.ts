@@ -9,7 +9,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startCluster } from '../support/cluster.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, within } from '../support/eventually.ts';
 import { LogLine } from '../support/logLine.ts';
 import { NO_POSTGRES, startPostgres } from '../support/postgres.ts';
 import { timesOf } from '../support/seeds.ts';
@@ -70,7 +70,8 @@ test('a standby that catches up says of every read how old it may be', options, 
     while (!isOver) await place();
   })();
   try {
-    const reads = await Promise.all(Array.from({ length: READERS }, reader));
+    const reading = Promise.all(Array.from({ length: READERS }, reader));
+    const reads = await within('a standby that has caught up', reading);
     t.diagnostic(`${reads} reads until it had caught up`);
   } finally {
     isOver = true;

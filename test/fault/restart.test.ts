@@ -240,6 +240,6 @@ test('a shard whose journal is damaged stays down, the others trade on, and with
 
   server.stdout.length = 0;
   const start = server.start();
-  void server.expectEnd();
+  server.mayEnd();
   await assert.rejects(start, /journal-[01]\.db: its high-water mark is missing or damaged/);
 });

@@ -9,16 +9,21 @@ import { eventually } from './eventually.ts';
 import { freePort } from './freePort.ts';
 import type { LogLine } from './logLine.ts';
 import { sharedPostgres } from './postgres.ts';
-import { type Answer, type Scope, TestServer } from './server.ts';
+import { type Answer, type Json, type Scope, TestServer } from './server.ts';
 
 const MASTER_KEY = '5a'.repeat(32);
 const SHARDS = 2;
-const ANSWERS_WITHIN_MS = 1000;
+const FOLLOWS_WITHIN_MS = 1000;
+/** A member that hangs is asked again, and others meanwhile. */
+const ANSWERS_WITHIN_MS = 10_000;
+/** Of what a member that is waited for has printed. */
+const LAST_LINES = 5;
 type Environment = Record<string, string>;
 
 class Member extends TestServer {
   readonly name: string;
   readonly env: Environment;
+  #answered = 'it was not asked';
 
   constructor(name: string, env: Environment, directory: string) {
     super(directory);
@@ -32,7 +37,7 @@ class Member extends TestServer {
 
   async isFollowing(): Promise<boolean> {
     if (!this.isRunning) return false;
-    const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+    const signal = AbortSignal.timeout(FOLLOWS_WITHIN_MS);
     const answer = await fetch(`${this.baseUrl}/ready`, { signal }).catch(() => null);
     const readiness = answer?.status === 200 ? ((await answer.json()) as { role?: string }) : null;
     return readiness?.role === 'standby';
@@ -41,7 +46,24 @@ class Member extends TestServer {
   /** Null while it does not answer. */
   async readiness(): Promise<Answer | null> {
     if (!this.isRunning) return null;
-    return this.request('GET', '/ready?role=leader').catch(() => null);
+    try {
+      const signal = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+      const response = await fetch(`${this.baseUrl}/ready?role=leader`, { signal });
+      const { status, headers } = response;
+      const body: Json = await response.json();
+      this.#answered = `${status} ${JSON.stringify(body)}`;
+      return { status, headers, body };
+    } catch (error) {
+      this.#answered = String(error);
+      return null;
+    }
+  }
+
+  /** For a wait that has failed: how it stands with this member. */
+  describe(): string {
+    const state = this.isRunning ? `says of itself: ${this.#answered}` : 'has ended';
+    const printed = [...this.stdout.slice(-LAST_LINES), ...this.stderr.slice(-LAST_LINES)];
+    return [`member ${this.name} ${state}; it has printed:`, ...printed].join('\n  ');
   }
 }
 
@@ -85,7 +107,7 @@ class Cluster extends TestServer {
 
   /** Resolves once a member leads and answers, one of these if they are named; rejects when all of them have ended. */
   async awaitLeader(among: readonly Member[] = this.members): Promise<Member> {
-    this.#leader = await eventually('a member that leads', async () => {
+    this.#leader = await eventually(described('a member that leads', among), async () => {
       requireOneRunning(among);
       for (const member of among) {
         const readiness = await member.readiness();
@@ -104,10 +126,9 @@ class Cluster extends TestServer {
 
   /** Resolves once the standby shows what the log holds now. */
   async awaitStandby(member: Member): Promise<void> {
-    await eventually(`member ${member.name} as a standby`, async () => {
+    await eventually(described(`member ${member.name} as a standby`, this.members), async () => {
       requireOneRunning([member]);
-      const readiness = await member.readiness();
-      return readiness?.body.status === 'standby' && readiness.body.stale_ms !== undefined;
+      return isStandby(await member.readiness());
     });
   }
 
@@ -117,6 +138,36 @@ class Cluster extends TestServer {
     await member.begin();
     await this.awaitStandby(member);
   }
+
+  /**
+   * After faults of any members: those that have ended, or do once they find that another leads, begin again. Resolves
+   * once one of them leads, and all others show what the log holds.
+   */
+  async recover(): Promise<void> {
+    for (const member of this.members) member.mayEnd();
+    await eventually(described('a leader that all others follow', this.members), async () => {
+      for (const member of this.members) {
+        if (member.isRunning) continue;
+        await member.begin();
+        member.mayEnd();
+      }
+      const found = await Promise.all(this.members.map((member) => member.readiness()));
+      const [leader, ...others] = this.members.filter((_, at) => found[at]?.status === 200);
+      const standbys = found.filter(isStandby);
+      if (leader === undefined || others.length > 0 || standbys.length < this.members.length - 1) return false;
+      this.#leader = leader;
+      return true;
+    });
+  }
+}
+
+function isStandby(readiness: Answer | null): boolean {
+  return readiness?.body.status === 'standby' && readiness.body.stale_ms !== undefined;
+}
+
+/** What is waited for, and how these members stand once that has failed. */
+function described(what: string, members: readonly Member[]): () => string {
+  return () => [what, ...members.map((member) => member.describe())].join('\n');
 }
 
 /** A wait for members that have ended would never end. */

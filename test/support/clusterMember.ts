@@ -2,7 +2,6 @@
  * The replication thread of a member of a cluster, with a test in the place of its gateway and its shards: rows that it
  * is posted are applied at once, and rows are put into its outboxes.
  */
-import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { createLogOrder, LogOrderConsumer, type OrderedRow } from '../../shared/wire/logOrder.ts';
 import { type LogRow, type NewRow, OutboxProducer, Replication } from '../../shared/wire/replication.ts';
@@ -13,7 +12,7 @@ import type {
   ReplicationOptions,
   ReplicationRequest,
 } from '../../shared/wire/threads.ts';
-import { eventually } from './eventually.ts';
+import { eventually, within } from './eventually.ts';
 import type { Scope } from './server.ts';
 
 const MAIN_URL = new URL('../../engine/replication/main.ts', import.meta.url);
@@ -34,6 +33,7 @@ class ClusterMember {
   readonly #order = createLogOrder();
   readonly #names = new LogOrderConsumer(this.#order);
   readonly #worker: Worker;
+  readonly #exited: Promise<void>;
 
   constructor(options: Named, ends: Ends) {
     const memory = Replication.create(SHARDS);
@@ -53,6 +53,9 @@ class ClusterMember {
       ...options,
     };
     this.#worker = new Worker(MAIN_URL, { workerData });
+    this.#exited = new Promise((resolve) => {
+      this.#worker.once('exit', () => resolve());
+    });
     this.#worker.on('message', (message: ReplicationMessage) => {
       this.messages.push(message);
       if ('opened' in message) this.send({ follow: ends });
@@ -110,9 +113,8 @@ class ClusterMember {
 
   /** The planned end. */
   async stop(): Promise<void> {
-    const exited = once(this.#worker, 'exit');
     this.send('stop');
-    await exited;
+    await within('the planned end of a replication thread', this.#exited);
   }
 }
 

@@ -2,7 +2,6 @@
  * A shard's thread in a cluster of one shard. The test stands for the gateway and for the replication thread: it takes
  * the rows out of the outbox, says what the log holds, and posts rows to a shard that follows.
  */
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { MOVEMENT } from '../../shared/base/codes.ts';
@@ -22,7 +21,7 @@ import { createShardMeters } from '../../shared/wire/shardMeters.ts';
 import { createSpotMemory } from '../../shared/wire/spotLayout.ts';
 import type { FollowRequest, ShardMessage, ShardThreadOptions } from '../../shared/wire/threads.ts';
 import { temporaryDirectory } from './directory.ts';
-import { eventually } from './eventually.ts';
+import { eventually, within } from './eventually.ts';
 import { TEST_SECRET } from './journalKey.ts';
 
 const RING_BYTES = 1 << 16;
@@ -170,14 +169,18 @@ export class ClusterShard {
   failureBeforeStop(): Promise<Error | null> {
     this.#worker.postMessage('stop');
     wakeConsumer(this.#commandRing);
-    return this.#ended;
+    return this.#end();
   }
 
   /** The gateway asks it to stop. Resolves when the thread has ended. */
   async stop(): Promise<void> {
-    const ended = once(this.#worker, 'exit');
     this.#worker.postMessage('stop');
     wakeConsumer(this.#commandRing);
-    await ended;
+    const error = await this.#end();
+    if (error !== null) throw error;
+  }
+
+  #end(): Promise<Error | null> {
+    return within('the end of a shard', this.#ended);
   }
 }

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
+import { within } from './eventually.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is data, read at a few known places
 type Document = any;
@@ -37,7 +38,12 @@ export async function checkAnswersOf(baseUrl: string): Promise<void> {
     globalThis.fetch = async (...args) => {
       // A test that held this thread for long has left connections that the server has closed: they are noticed here.
       for (let turn = 0; turn < 2; turn++) await nextTurn();
-      const response = await send(...args);
+      const name = `${methodOf(args)} ${addressIn(args)}`;
+      const response = await within(`the answer to ${name}`, send(...args)).catch((error: Error) => {
+        // `fetch` says neither which request has failed nor why.
+        if (error.cause !== undefined) error.message += `: ${name}: ${error.cause}`;
+        throw error;
+      });
       const url = new URL(response.url);
       // Only JSON is cloned: a stream of events would never end.
       const isJson = response.headers.get('content-type') === 'application/json';
@@ -56,6 +62,10 @@ async function check(method: string, path: string, response: Response): Promise<
 
 function methodOf([input, init]: Parameters<typeof fetch>): string {
   return (init?.method ?? (input instanceof Request ? input.method : 'GET')).toUpperCase();
+}
+
+function addressIn([input]: Parameters<typeof fetch>): string {
+  return input instanceof Request ? input.url : String(input);
 }
 
 class Contract {

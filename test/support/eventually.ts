@@ -1,6 +1,9 @@
 /**
- * For real processes, whose threads take the time they take: looks again until it holds. The longer it has waited, the
- * longer it waits between two looks, by a tenth: looks take time of the processor from what they wait for.
+ * Waits with an end: one that fails says what it waited for.
+ *
+ * `eventually` is for real processes, whose threads take the time they take: it looks again until it holds. The longer
+ * it has waited, the longer it waits between two looks, by a tenth: looks take time of the processor from what is
+ * awaited. `within` is for one thing that comes by itself, as an exit or an answer does.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -10,13 +13,33 @@ const PAUSE_SHARE = 0.1;
 /** Far above anything a server needs: it only turns waiting without end into a failure. Planted runs wait less. */
 const LIMIT_MS = Number(process.env['EVENTUALLY_MS'] ?? 120_000);
 
-export async function eventually<T>(what: string, look: () => Promise<T | undefined | false>): Promise<T> {
+/** Text, or what makes it once the wait has failed: how things stand then. */
+type What = string | (() => string);
+
+export async function eventually<T>(what: What, look: () => Promise<T | undefined | false>): Promise<T> {
   const start = performance.now();
   for (;;) {
-    const found = await look();
+    // A look that does not end would be without end as well.
+    const found = await within(what, look());
     if (found !== undefined && found !== false) return found;
     const waitedMs = performance.now() - start;
-    if (waitedMs > LIMIT_MS) throw new Error(`never came: ${what}`);
+    if (waitedMs > LIMIT_MS) throw neverCame(what);
     await sleep(Math.min(Math.max(waitedMs * PAUSE_SHARE, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS));
   }
+}
+
+export async function within<T>(what: What, coming: PromiseLike<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(neverCame(what)), LIMIT_MS);
+  });
+  try {
+    return await Promise.race([coming, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function neverCame(what: What): Error {
+  return new Error(`never came: ${typeof what === 'string' ? what : what()}`);
 }

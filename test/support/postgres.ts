@@ -6,12 +6,13 @@
  * for itself. Servers and files end with the process that started them (postgresFiles.ts). Nothing is synced to the
  * disk unless a test asks for it: a killed server loses nothing that it has written, because the system still has it.
  */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { appendFileSync, chownSync, closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { Client } from 'pg';
-import { eventually } from './eventually.ts';
+import { eventually, within } from './eventually.ts';
 import { freePort } from './freePort.ts';
 import { copyTemplate, IDENTITY, type PostgresFiles, PROGRAMS, postgresFiles, USER } from './postgresFiles.ts';
 import type { Scope } from './server.ts';
@@ -59,8 +60,11 @@ class PostgresNode {
     closeSync(log);
     child.unref();
     this.#process = child;
+    child.once('exit', () => {
+      if (this.#process === child) this.#process = null;
+    });
     await eventually(`a connection to PostgreSQL ${this.name}: ${this.#log}`, async () => {
-      if (child.exitCode !== null) throw new Error(`PostgreSQL does not start: ${readFileSync(this.#log, 'utf8')}`);
+      if (this.#process !== child) throw new Error(`PostgreSQL does not start: ${readFileSync(this.#log, 'utf8')}`);
       return this.query('SELECT 1').catch(() => false as const);
     });
   }
@@ -69,15 +73,19 @@ class PostgresNode {
   async query(sql: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
     const client = new Client({ host: '127.0.0.1', port: this.port, user: USER, database });
     client.on('error', () => {});
-    await client.connect();
-    try {
-      return (await client.query(sql)).rows;
-    } finally {
-      await client.end().catch(() => {});
-    }
+    const asked = async (): Promise<Record<string, unknown>[]> => {
+      await client.connect();
+      const { rows } = await client.query(sql);
+      await client.end();
+      return rows;
+    };
+    return within(`what PostgreSQL ${this.name} answers to ${sql}: ${this.#log}`, asked()).finally(() => {
+      // Without a word to a server that hangs: it would not answer that either.
+      client.connection.stream.destroy();
+    });
   }
 
-  /** `SIGINT`: with an end of every transaction; `SIGKILL`: as if the machine were gone. */
+  /** `SIGINT`: with an end of every transaction; `SIGKILL`: as if the machine were gone. One that has ended is left. */
   async stop(signal: 'SIGINT' | 'SIGKILL' = 'SIGINT'): Promise<void> {
     const child = this.#process;
     if (child === null) return;
@@ -87,7 +95,7 @@ class PostgresNode {
     const backends = signal === 'SIGKILL' ? childrenOf(child.pid!) : [];
     child.kill(signal);
     for (const pid of backends) trySignal(pid, signal);
-    await exited;
+    await within(`the end of PostgreSQL ${this.name}: ${this.#log}`, exited);
   }
 
   /** Connections stay open and take what is sent, and nothing ever comes back. */
@@ -182,9 +190,9 @@ class PostgresCluster {
     rmSync(node.data, { recursive: true });
     const { primary } = this;
     const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', USER, '-D', node.data];
-    const copying = spawn(join(PROGRAMS!, 'pg_basebackup'), [...from, '-c', 'fast', '--no-sync'], IDENTITY);
-    const [code] = await once(copying, 'exit');
-    if (code !== 0) throw new Error(`pg_basebackup has ended with ${code}`);
+    const program = join(PROGRAMS!, 'pg_basebackup');
+    const copying = promisify(execFile)(program, [...from, '-c', 'fast', '--no-sync'], IDENTITY);
+    await within(`a copy of PostgreSQL ${primary.name} for ${node.name}`, copying);
     node.configure([`port = ${node.port}`, upstream(primary.port, node.name)]);
     node.beStandby();
     await node.start();

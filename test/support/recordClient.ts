@@ -5,11 +5,12 @@ import WebSocket from 'ws';
 import type { HeaderFields } from '../../shared/client/request.ts';
 import { answersIn, type RecordAnswer } from '../../shared/client/stream/orderRecords.ts';
 import { ENTRY_PROTOCOL } from '../../shared/wire/entry.ts';
+import { within } from './eventually.ts';
 import type { Scope } from './server.ts';
 
 export class RecordClient {
   readonly socket: WebSocket;
-  readonly closed: Promise<number>;
+  readonly #closed: Promise<number>;
   /** Everything that came, oldest first. */
   readonly answers: RecordAnswer[] = [];
   readonly #waiting = new Map<number, (answer: RecordAnswer) => void>();
@@ -20,7 +21,7 @@ export class RecordClient {
     const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws`, [ENTRY_PROTOCOL], { headers });
     const client = new RecordClient(socket);
     scope.after(() => socket.terminate());
-    await once(socket, 'open');
+    await within(`order entry at ${baseUrl}`, once(socket, 'open'));
     assert.equal(socket.protocol, ENTRY_PROTOCOL);
     return client;
   }
@@ -31,10 +32,15 @@ export class RecordClient {
       assert.ok(isBinary, String(data));
       for (const answer of answersIn(data)) this.#received(answer);
     });
-    this.closed = new Promise((resolve) => {
+    this.#closed = new Promise((resolve) => {
       socket.on('close', resolve);
     });
     socket.on('error', () => undefined);
+  }
+
+  /** Resolves with the code, once either side has ended it. */
+  get closed(): Promise<number> {
+    return within('the end of a connection of order entry', this.#closed);
   }
 
   nextId(): number {
@@ -43,9 +49,10 @@ export class RecordClient {
 
   /** The answer to the request with this id. */
   answerTo(requestId: number): Promise<RecordAnswer> {
-    return new Promise((resolve) => {
+    const answered = new Promise<RecordAnswer>((resolve) => {
       this.#waiting.set(requestId, resolve);
     });
+    return within(`the answer to request ${requestId} of order entry`, answered);
   }
 
   /** Sends one record and waits for its answer. */

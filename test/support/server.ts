@@ -13,6 +13,7 @@ import { AdminClient } from '../../shared/client/admin.ts';
 import { backend } from './backend.ts';
 import { checkAnswersOf } from './contract.ts';
 import { temporaryDirectory } from './directory.ts';
+import { within } from './eventually.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Far above any start, even on a busy machine: it only turns a server that hangs into a failure with its log. */
@@ -80,12 +81,15 @@ export class TestServer {
     return this.#process?.pid;
   }
 
-  /** Its end is part of the test: nothing is printed when it comes. Resolves with the exit code. */
-  async expectEnd(): Promise<number | null> {
+  /** Its end is part of the test: nothing is printed when it comes. */
+  mayEnd(): void {
     this.#isEnding = true;
-    if (this.#process === null) return null;
-    const [code] = await once(this.#process, 'exit');
-    return code;
+  }
+
+  /** The same, and it has to come. Resolves with the exit code. */
+  async expectEnd(): Promise<number | null> {
+    this.mayEnd();
+    return this.#process === null ? null : this.#exitOf(this.#process);
   }
 
   /**
@@ -94,6 +98,7 @@ export class TestServer {
    */
   async start(env: Environment = {}, wrapper: readonly string[] = []): Promise<void> {
     assert.equal(this.#process, null, 'the server runs already');
+    this.#isEnding = wrapper.length > 0;
     const [command, ...args] = [...wrapper, process.execPath, ...programOf(this.project)];
     const child = spawn(command!, args, {
       cwd: this.project,
@@ -106,7 +111,6 @@ export class TestServer {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#process = child;
-    this.#isEnding = wrapper.length > 0;
     child.once('exit', (code) => {
       this.#process = null;
       // The next request would only say that the connection was refused.
@@ -148,7 +152,7 @@ export class TestServer {
       headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
       body: body === undefined ? undefined : typeof body === 'string' ? body : JSON.stringify(body),
     });
-    const text = await response.text();
+    const text = await within(`the whole answer to ${method} ${path}`, response.text());
     return { status: response.status, headers: response.headers, body: text === '' ? null : JSON.parse(text) };
   }
 
@@ -156,9 +160,14 @@ export class TestServer {
     const child = this.#process;
     if (child === null) return null;
     this.#isEnding = true;
-    const exited = once(child, 'exit');
+    const exited = this.#exitOf(child);
     child.kill(signal);
-    const [code] = await exited;
+    return exited;
+  }
+
+  async #exitOf(child: ChildProcess): Promise<number | null> {
+    const what = (): string => ['the end of the server, which has printed:', ...this.stdout, ...this.stderr].join('\n');
+    const [code] = await within(what, once(child, 'exit'));
     return code;
   }
 

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import WebSocket from 'ws';
 import type { HeaderFields } from '../../shared/client/request.ts';
+import { within } from './eventually.ts';
 import type { Json, Scope } from './server.ts';
 
 type Closed = { code: number; reason: string };
@@ -26,10 +27,12 @@ export class StreamClient {
   /** Everything that came, oldest first. */
   readonly frames: Json[] = [];
   readonly socket: WebSocket;
-  readonly closed: Promise<Closed>;
+  readonly #closed: Promise<Closed>;
   readonly #payloads: Payloads;
   readonly #waiting = new Set<Waiting>();
   #problem: Error | null = null;
+  /** Nothing more comes. */
+  #end: Error | null = null;
   #ids = 0;
 
   /** Resolves when the socket is open. Heartbeats and all else that comes is checked from the first frame on. */
@@ -38,17 +41,18 @@ export class StreamClient {
     const url = `${baseUrl.replace('http', 'ws')}/v1/ws${query}`;
     const client = new StreamClient(new WebSocket(url, { headers }), payloads);
     scope.after(() => client.end());
-    await new Promise((resolve, reject) => {
+    const opened = new Promise((resolve, reject) => {
       client.socket.once('open', resolve);
       client.socket.once('error', reject);
     });
+    await within(`a stream at ${url}`, opened);
     return client;
   }
 
   /** An upgrade that is refused: the status and body of the answer. */
   static async refused(baseUrl: string, headers: HeaderFields, query = ''): Promise<{ status: number; body: Json }> {
     const socket = new WebSocket(`${baseUrl.replace('http', 'ws')}/v1/ws${query}`, { headers });
-    return new Promise((resolve, reject) => {
+    const refused = new Promise<{ status: number; body: Json }>((resolve, reject) => {
       socket.once('open', () => reject(new Error('the upgrade was not refused')));
       socket.once('error', reject);
       socket.once('unexpected-response', (_request, response) => {
@@ -60,19 +64,26 @@ export class StreamClient {
         });
       });
     });
+    return within(`the refusal of a stream at ${baseUrl}`, refused);
   }
 
   private constructor(socket: WebSocket, payloads: Payloads) {
     this.socket = socket;
     this.#payloads = payloads;
     socket.on('message', (data, isBinary) => this.#received(String(data), isBinary));
-    this.closed = new Promise((resolve) => {
+    this.#closed = new Promise((resolve) => {
       socket.on('close', (code, reason) => {
-        for (const { reject } of this.#waiting) reject(new Error(`closed with ${code} ${reason}`));
+        this.#end = new Error(`closed with ${code} ${reason}`);
+        for (const { reject } of this.#waiting) reject(this.#problem ?? this.#end);
         resolve({ code, reason: String(reason) });
       });
     });
     socket.on('error', () => undefined);
+  }
+
+  /** Resolves once either side has ended it. */
+  get closed(): Promise<Closed> {
+    return within('the end of a stream', this.#closed);
   }
 
   end(): void {
@@ -89,7 +100,7 @@ export class StreamClient {
   /** Sends a request and waits for its answer, an error included. */
   async ask(channel: string, data?: unknown): Promise<Json> {
     const id = `request ${++this.#ids}`;
-    const answer = this.next((frame) => frame.id === id);
+    const answer = this.next((frame) => frame.id === id, `the answer to ${channel}`);
     this.send({ channel, id, data });
     return answer;
   }
@@ -101,9 +112,10 @@ export class StreamClient {
   }
 
   /** The first frame that comes from now on and matches. */
-  next(matches: (frame: Json) => boolean): Promise<Json> {
-    if (this.#problem !== null) throw this.#problem;
-    return new Promise((resolve, reject) => this.#waiting.add({ matches, resolve, reject }));
+  next(matches: (frame: Json) => boolean, what = `a frame for which ${matches}`): Promise<Json> {
+    const end = this.#problem ?? this.#end;
+    if (end !== null) throw end;
+    return within(what, new Promise((resolve, reject) => this.#waiting.add({ matches, resolve, reject })));
   }
 
   /** The first frame that matches, whether it has come or not. */
