@@ -11,6 +11,7 @@ import { LogLine } from '../support/logLine.ts';
 import { sharedPostgres, NO_POSTGRES as skip } from '../support/postgres.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { assertRefused, makeMarket, makeTrader } from '../support/traders.ts';
+import { streamHeaders } from '../support/witnessReads.ts';
 
 const SCOPES = [
   'read:account',
@@ -28,9 +29,9 @@ test('a leader without its log refuses every change, and marks what it shows', {
   const line = await LogLine.start(t, ports);
   const cluster = await startCluster(t, ['a'], { JOURNAL_URL: await postgres.database() }, { a: line });
   const market = await makeMarket(cluster);
-  const trader = await makeTrader(cluster, { scopes: [...SCOPES] });
+  const trader = await makeTrader(cluster, { scopes: [...SCOPES], retry: false });
   const resting = await trader.place(market, { price: '0.20', size: '10' });
-  const socket = await StreamClient.open(t, cluster.baseUrl, trader.client.prepareSigned('GET', '/v1/ws').headers);
+  const socket = await StreamClient.openSigned(t, cluster.baseUrl, () => streamHeaders(trader));
   await socket.subscribe({ markets: [market.id], user: true });
   const read = () => cluster.request('GET', `/v1/orders/book/${market.id}`);
   assert.equal((await read()).headers.get('x-svc-stale-ms'), null);
@@ -48,8 +49,8 @@ test('a leader without its log refuses every change, and marks what it shows', {
     () => client.cancelOrder(resting.order_hash),
     () => client.cancelAll(),
     () => client.split(market.id, 1_000_000),
-    () => cluster.admin.deposit(trader.userId, { amount_usdc_micro: '1' }),
-    () => cluster.admin.createUser({ wallet_address: `0x${'77'.repeat(20)}` }),
+    () => cluster.leader.admin.deposit(trader.userId, { amount_usdc_micro: '1' }),
+    () => cluster.leader.admin.createUser({ wallet_address: `0x${'77'.repeat(20)}` }),
   ]) {
     await assert.rejects(change(), ({ status, code }: ApiError) => {
       assert.deepEqual([status, code], BUSY);

@@ -15,6 +15,7 @@ import { timesOf } from '../support/seeds.ts';
 import type { Json } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
+import { streamHeaders } from '../support/witnessReads.ts';
 
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: windows of a switch take time';
 const options = { skip: NO_POSTGRES || IS_LONG };
@@ -45,8 +46,7 @@ async function openOf(trader: Trader, markets: readonly OrderMarket[]): Promise<
 
 /** The reasons with which the orders of the account were closed, by the id of the order. */
 async function closedOf(t: TestContext, cluster: Cluster, trader: Trader): Promise<Map<string, string>> {
-  const { headers } = trader.reconnected().client.prepareSigned('GET', '/v1/ws');
-  const client = await StreamClient.open(t, cluster.baseUrl, headers);
+  const client = await StreamClient.openSigned(t, cluster.baseUrl, () => streamHeaders(trader));
   await client.subscribe({ user: true, user_since: 0 });
   await client.settle();
   const reasons = new Map<string, string>();
@@ -90,7 +90,7 @@ test(
     const cluster = await startCluster(t, ['a', 'b'], { GATEWAYS: '3' });
     const markets = await marketPerShard(cluster, SHARDS);
     const connect = async (trader: Trader, baseUrl: string): Promise<StreamClient> => {
-      const client = await StreamClient.open(t, baseUrl, trader.client.prepareSigned('GET', '/v1/ws').headers);
+      const client = await StreamClient.openSigned(t, baseUrl, () => streamHeaders(trader));
       await client.subscribe({ user: true, cancel_on_disconnect: true });
       return client;
     };

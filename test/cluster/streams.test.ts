@@ -19,6 +19,7 @@ import { seedOr, timesOf } from '../support/seeds.ts';
 import type { Json } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
 import { makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
+import { streamHeaders } from '../support/witnessReads.ts';
 
 const CYCLES = timesOf({ suite: 0, soak: 2 });
 
@@ -77,7 +78,7 @@ class Observer {
   /** A connection that goes on after the last frames, or that has everything sent again. */
   async connect({ baseUrl }: Server, isAnew = false): Promise<Connection> {
     this.trader = this.trader.reconnected();
-    const client = await eventually(`a stream at ${baseUrl}`, () => this.#open(baseUrl));
+    const client = await StreamClient.openSigned(this.#t, baseUrl, () => streamHeaders(this.trader));
     const from = new Map([...this.markets].map(([id, { last }]) => [id, isAnew ? 0 : last]));
     const connection = new Connection(this, client, isAnew ? 0 : this.user.last, from);
     await client.subscribe({
@@ -88,15 +89,6 @@ class Observer {
       user_since: connection.user,
     });
     return connection;
-  }
-
-  /** False: a member that begins to lead refuses signatures of that second, as the former leader may have seen them. */
-  async #open(baseUrl: string): Promise<StreamClient | false> {
-    const { headers } = this.trader.client.prepareSigned('GET', '/v1/ws');
-    return StreamClient.open(this.#t, baseUrl, headers).catch((error) => {
-      if (!/response: 401/.test(String(error))) throw error;
-      return false as const;
-    });
   }
 }
 

@@ -3,7 +3,7 @@
  * of one process is a witness of the cluster.
  */
 import assert from 'node:assert/strict';
-import type { AdminClient } from '../../shared/client/admin.ts';
+import { AdminClient } from '../../shared/client/admin.ts';
 import { temporaryDirectory } from './directory.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './freePort.ts';
@@ -69,6 +69,8 @@ class Member extends TestServer {
 
 class Cluster extends TestServer {
   readonly members: readonly Member[];
+  /** A log that is slow for a moment: the refusal says that nothing was done (RULES.md 18.6). */
+  override readonly retry = { attempts: 8 };
   #leader: Member;
 
   constructor(members: Member[]) {
@@ -90,7 +92,7 @@ class Cluster extends TestServer {
   }
 
   override get admin(): AdminClient {
-    return this.#leader.admin;
+    return new AdminClient({ baseUrl: this.#leader.adminUrl, token: this.adminToken, retry: this.retry });
   }
 
   override get isRunning(): boolean {
@@ -165,7 +167,7 @@ function isStandby(readiness: Answer | null): boolean {
   return readiness?.body.status === 'standby' && readiness.body.stale_ms !== undefined;
 }
 
-/** What is waited for, and how these members stand once that has failed. */
+/** For a wait: its failure says how these members stand. */
 function described(what: string, members: readonly Member[]): () => string {
   return () => [what, ...members.map((member) => member.describe())].join('\n');
 }

@@ -10,6 +10,7 @@ import { createInterface } from 'node:readline';
 import { after, afterEach } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { AdminClient } from '../../shared/client/admin.ts';
+import type { RetryPolicy } from '../../shared/client/retry.ts';
 import { backend } from './backend.ts';
 import { checkAnswersOf } from './contract.ts';
 import { temporaryDirectory } from './directory.ts';
@@ -33,6 +34,8 @@ export class TestServer {
   /** The folder of the program that its next start runs: another version of it may have another one. */
   project = ROOT;
   readonly adminToken = TEST_ADMIN_TOKEN;
+  /** Of typed clients: each call is one request, whose answer is the test's. Retries have tests of their own. */
+  readonly retry: Partial<RetryPolicy> | false = false;
   /** Everything the process printed, over all its starts. */
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
@@ -54,7 +57,7 @@ export class TestServer {
   }
 
   get admin(): AdminClient {
-    return new AdminClient({ baseUrl: this.#adminUrl, token: this.adminToken, retry: false });
+    return new AdminClient({ baseUrl: this.#adminUrl, token: this.adminToken, retry: this.retry });
   }
 
   /** Where administrators are served: with ADMIN_PORT not at `baseUrl`. */

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { Ajv, type AnySchemaObject } from 'ajv';
 import WebSocket from 'ws';
 import type { HeaderFields } from '../../shared/client/request.ts';
-import { within } from './eventually.ts';
+import { eventually, within } from './eventually.ts';
 import type { Json, Scope } from './server.ts';
 
 type Closed = { code: number; reason: string };
@@ -47,6 +47,19 @@ export class StreamClient {
     });
     await within(`a stream at ${url}`, opened);
     return client;
+  }
+
+  /**
+   * The same for an account. A member of a cluster that has just started, or begins to lead, refuses signatures of that
+   * second (RULES.md 18.7), so another one is sent after a moment. @param sign a signature opens one connection
+   */
+  static openSigned(scope: Scope, baseUrl: string, sign: () => HeaderFields): Promise<StreamClient> {
+    return eventually(`a stream at ${baseUrl} that takes a signature`, () =>
+      StreamClient.open(scope, baseUrl, sign()).catch((error) => {
+        if (!/response: 401/.test(String(error))) throw error;
+        return false as const;
+      }),
+    );
   }
 
   /** An upgrade that is refused: the status and body of the answer. */

@@ -35,6 +35,8 @@ export type TraderOptions = {
   /** In place of the limit of the key's tier, on every endpoint. */
   requestsPerSecond?: number;
   selfTradePrevention?: 'none' | 'cancel_newest' | 'cancel_oldest' | 'cancel_both';
+  /** In place of that of the server. */
+  retry?: false;
 };
 
 /** "BUY Yes 10 at 0.65" with everything else as it usually is. */
@@ -48,25 +50,33 @@ export class Trader {
   readonly signer: OrderSigner;
   readonly client: ExchangeClient;
   readonly #server: TestServer;
+  readonly #retry: TestServer['retry'];
   readonly credentials: Credentials;
 
-  constructor(server: TestServer, userId: string, signer: OrderSigner, credentials: Credentials) {
+  constructor(
+    server: TestServer,
+    userId: string,
+    signer: OrderSigner,
+    credentials: Credentials,
+    retry: TestServer['retry'] = server.retry,
+  ) {
     this.#server = server;
+    this.#retry = retry;
     this.credentials = credentials;
     this.userId = userId;
     this.signer = signer;
-    // Each call is one request, whose answer is the test's: retries and keys of their own have tests of their own.
-    this.client = new ExchangeClient({ baseUrl: server.baseUrl, credentials, retry: false, idempotencyKeys: 'given' });
+    // Keys that it makes itself have tests of their own.
+    this.client = new ExchangeClient({ baseUrl: server.baseUrl, credentials, retry, idempotencyKeys: 'given' });
   }
 
   /** The same trader where the server listens now: a restart changes the port. */
   reconnected(): Trader {
-    return new Trader(this.#server, this.userId, this.signer, this.credentials);
+    return new Trader(this.#server, this.userId, this.signer, this.credentials, this.#retry);
   }
 
   /** The same trader with another key. */
   withKey(credentials: Credentials): Trader {
-    return new Trader(this.#server, this.userId, this.signer, credentials);
+    return new Trader(this.#server, this.userId, this.signer, credentials, this.#retry);
   }
 
   get address(): string {
@@ -150,7 +160,7 @@ export async function makeTrader(server: TestServer, options: TraderOptions = {}
     ...(options.selfTradePrevention === undefined ? {} : { self_trade_prevention: options.selfTradePrevention }),
   });
   const credentials = { keyId: key.key_id, secret: key.secret, passphrase: key.passphrase };
-  return new Trader(server, userId, signer, credentials);
+  return new Trader(server, userId, signer, credentials, options.retry);
 }
 
 type MarketOptions = {

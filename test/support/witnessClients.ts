@@ -64,7 +64,7 @@ export class WitnessClients {
     }
     const accounts: Account[] = [];
     for (let index = 0; index < TRADERS; index++) {
-      const trader = await makeTrader(server, { depositMicro: DEPOSIT_MICRO, scopes: SCOPES });
+      const trader = await makeTrader(server, { depositMicro: DEPOSIT_MICRO, scopes: SCOPES, retry: false });
       for (const market of markets) await trader.client.split(market.id, SPLIT_ATOMIC);
       accounts.push({
         trader,

@@ -163,15 +163,7 @@ export class AccountHistory {
   }
 
   #open(place: Place, sign: Sign, since: number): Promise<Stream> {
-    return eventually(`a stream at ${place.streamUrl}`, () =>
-      Stream.open(place, sign(), since, (text, number, atMs) => this.#take(place.baseUrl, text, number, atMs)).catch(
-        (error) => {
-          // A signature of the second of a start is refused.
-          if (!/response: 401/.test(String(error))) throw error;
-          return false as const;
-        },
-      ),
-    );
+    return Stream.open(place, sign, since, (text, number, atMs) => this.#take(place.baseUrl, text, number, atMs));
   }
 
   /** @param expected the number that follows on this connection */
@@ -328,8 +320,8 @@ class Stream {
   readonly #client: StreamClient;
   #problem: unknown = null;
 
-  static async open({ streamUrl }: Place, headers: Record<string, string>, since: number, take: Take): Promise<Stream> {
-    const client = await StreamClient.open({ after: () => {} }, streamUrl, headers);
+  static async open({ streamUrl }: Place, sign: Sign, since: number, take: Take): Promise<Stream> {
+    const client = await StreamClient.openSigned({ after: () => {} }, streamUrl, sign);
     const stream = new Stream(client, since, take);
     await client.subscribe({ user: true, user_since: since });
     return stream;
