@@ -30,7 +30,7 @@ export class Confirmed {
     }
   }
 
-  /** MEMBER-5. Null: what the server had when it was asked, at `askedMs`, may not have been everything. */
+  /** LOGTAIL-2. Null: what the server had when it was asked, at `askedMs`, may not have been everything. */
   asOfMs(server: string, askedMs: number): number | null {
     return this.#last?.server === server ? Math.min(this.#last.atMs, askedMs) : null;
   }

@@ -24,7 +24,7 @@ export async function requireNoGap(log: Log, here: readonly LocalEnd[]): Promise
 }
 
 /**
- * MEMBER-4: throws where the rows do not follow from a position.
+ * LOGTAIL-1: throws where the rows do not follow from a position.
  * @param appliedBefore of rows up to here, which this member has, the names may have been trimmed (APPLIED-1)
  */
 export function requireInOrder(rows: readonly LogRow[], position: number, appliedBefore: number): void {
@@ -32,7 +32,7 @@ export function requireInOrder(rows: readonly LogRow[], position: number, applie
   for (const row of rows) {
     if (row.position !== last + 1 && row.position > appliedBefore + 1) {
       throw new JoinAnewError(
-        `MEMBER-4: the log goes on at ${row.position} after ${last}: what lies between was trimmed`,
+        `LOGTAIL-1: the log goes on at ${row.position} after ${last}: what lies between was trimmed`,
       );
     }
     last = row.position;

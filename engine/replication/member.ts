@@ -8,19 +8,13 @@
  *
  * Invariants:
  *   MEMBER-1  Before `role: leader` is posted every row of the log was posted. Nothing is shipped before `mayLead`.
- *   MEMBER-2  `held` of a stream is set from rows that the log holds, never from rows that were sent.
- *   MEMBER-3  After `lost` nothing is posted, and nothing is held any more.
- *   MEMBER-4  A standby posts each row once, in order, and stops at a row that does not follow from the last one, and
- *             before the first one of a lead that writes formats which it does not know.
- *   MEMBER-5  What a standby posts with `asOfMs` is everything that the log held at that time: the server that it was
- *             read from was confirmed at that time, or later (CLUSTERLOG-5), and read at that time, or later.
+ *   MEMBER-2  After `lost` nothing is posted, and nothing is held any more.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { KnownFormats } from '../../shared/base/formats.ts';
 import { type LogFacts, NO_FACTS } from '../../shared/wire/clusterStatus.ts';
 import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
-import { type LogRow, type NewRow, Replication } from '../../shared/wire/replication.ts';
-import { wakeConsumer } from '../../shared/wire/ring.ts';
+import { type NewRow, Replication } from '../../shared/wire/replication.ts';
 import type {
   LocalEnd,
   ReplicationMessage,
@@ -28,22 +22,18 @@ import type {
   ReplicationRequest,
   ReplicationStatus,
 } from '../../shared/wire/threads.ts';
-import { AppliedPositions } from './applied.ts';
-import { Confirmed } from './confirmed.ts';
-import { requireReadable } from './formatsOfMember.ts';
 import { FormerLead, RENEW_MS } from './formerLead.ts';
-import { requireInOrder } from './gaps.ts';
 import { HandOvers } from './handOver.ts';
+import { HeldStreams } from './heldStreams.ts';
 import { rejoinJournals } from './journals.ts';
-import { LastRow } from './lastRow.ts';
-import { JoinAnewError, type Lease, MOST_ROWS_READ, NotAMemberError, type ReplicatedLog } from './log.ts';
+import { JoinAnewError, type Lease, NotAMemberError, type ReplicatedLog } from './log.ts';
 import { leadToTake } from './nextLead.ts';
 import type { Outboxes } from './outboxes.ts';
 import type { OwnFiles } from './ownFiles.ts';
-import { patientReads } from './patientReads.ts';
+import { patientReads, type StartReads } from './patientReads.ts';
 import { insist, Periodic } from './periodic.ts';
 import { Shipper } from './shipper.ts';
-import { findStart } from './start.ts';
+import { Tail } from './tail.ts';
 import type { Timing } from './timing.ts';
 
 /** The pause of a standby between two looks for rows, and for the lease. */
@@ -58,7 +48,6 @@ const TRIM_MS = 10_000;
 const STALL_MS = 1000;
 /** Of rows that a leader has taken from the outboxes and that are not held. */
 const MOST_WAITING_BYTES = 16 << 20;
-const READ_BYTES = 1 << 20;
 /** A planned end waits so long for the last rows. */
 const STOP_MS = 3000;
 
@@ -80,24 +69,15 @@ export class Member {
   readonly #files: Parts['files'];
   readonly #memory: Replication;
   readonly #outboxes: Parts['outboxes'];
-  readonly #order: Parts['order'];
   readonly #timing: Timing;
   readonly #periodic: Periodic;
   #shipper: Shipper | null = null;
   #isEnded = false;
   #epoch = 0;
   #leader: ReplicationStatus['leader'] = null;
-  /** The last row that was posted, or held. */
-  #position = 0;
-  /** Rows up to here were applied before this process started: some are read again only for their names. */
-  #appliedBefore = 0;
-  readonly #applied = new AppliedPositions();
-  readonly #confirmed: Confirmed;
-  /** The newest `asOfMs` that was posted. */
-  #postedMs = 0;
-  readonly #last: LastRow;
-  /** The last sequence of each stream that this process had before it followed. */
-  #local: ReadonlyMap<number, number> = new Map();
+  readonly #held: HeldStreams;
+  readonly #tail: Tail;
+  readonly #reads: StartReads;
   readonly #handOvers: HandOvers;
   readonly #formerLead = new FormerLead();
   #mayLead: () => void = () => {};
@@ -108,15 +88,23 @@ export class Member {
   constructor({ options, log, outboxes, order, timing, files, post }: Parts) {
     this.#options = options;
     this.#log = log;
-    this.#last = new LastRow(log);
-    this.#confirmed = new Confirmed(log, timing);
     this.#post = (message) => {
       if (!this.#isEnded || 'lost' in message) post(message);
     };
     this.#memory = new Replication(options.memory);
+    this.#held = new HeldStreams(this.#memory, options.commandRings);
+    this.#tail = new Tail({
+      log,
+      timing,
+      order,
+      formats: options.formats,
+      onHeld: (rows) => this.#held.hold(rows),
+      post: this.#post,
+      isEnded: () => this.#isEnded,
+    });
+    this.#reads = patientReads(log, timing, this.#post);
     this.#handOvers = new HandOvers(log, options.holder, (to) => this.#post({ handOver: to }));
     this.#outboxes = outboxes;
-    this.#order = order;
     this.#timing = timing;
     this.#periodic = new Periodic(timing, ({ message }) => {
       this.#problem = message;
@@ -126,19 +114,19 @@ export class Member {
 
   async open(): Promise<void> {
     const ends = await this.#log.ends();
-    for (const end of ends) this.#hold(end.stream, end.sequence);
-    for (const end of ends) this.#last.see(end);
+    this.#held.hold(ends);
+    this.#tail.see(ends);
     this.#post({ opened: { ends } });
   }
 
   receive(request: Exclude<ReplicationRequest, 'stop'>): void {
     if ('follow' in request) void this.#live(request.follow);
-    else if ('prepare' in request) this.#answer(this.#files?.prepare(request.prepare) ?? Promise.resolve([]));
+    else if ('prepare' in request)
+      this.#answer(this.#files?.prepare(request.prepare, this.#reads) ?? Promise.resolve([]));
     else if ('copied' in request) this.#files?.copied(request.copied);
-    else if ('rejoin' in request)
-      this.#answer(rejoinJournals(patientReads(this.#log, this.#timing, this.#post), request.rejoin));
-    else if ('applied' in request) this.#applied.apply(request.applied, request.durable);
-    else if ('numbered' in request) this.#applied.numbered(request.numbered);
+    else if ('rejoin' in request) this.#answer(rejoinJournals(this.#reads, request.rejoin));
+    else if ('applied' in request) this.#tail.applied.apply(request.applied, request.durable);
+    else if ('numbered' in request) this.#tail.applied.numbered(request.numbered);
     else if ('hasRoom' in request) this.#hasRoom = request.hasRoom;
     else if ('mayLead' in request) this.#mayLead();
     else void this.#handOvers.ask(request.handOver).then((asked) => this.#post({ asked }));
@@ -167,13 +155,11 @@ export class Member {
   async #live(ends: readonly LocalEnd[]): Promise<void> {
     try {
       this.#periodic.every(STATUS_MS, () => this.#postStatus());
-      this.#periodic.every(REPORT_MS, () =>
-        this.#log.report(this.#applied.durable(this.#timing.nowMs()), this.#hasRoom),
-      );
+      this.#periodic.every(REPORT_MS, () => this.#log.report(this.#tail.durable(), this.#hasRoom));
       this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
       await this.#start(ends);
       // A leader's renewals show the same.
-      this.#periodic.every(CONFIRM_MS, () => (this.#epoch > 0 ? null : this.#confirmed.ask()));
+      this.#periodic.every(CONFIRM_MS, () => (this.#epoch > 0 ? null : this.#tail.confirmed.ask()));
       const epoch = await this.#follow();
       if (epoch === null) return;
       const mayLead = new Promise<void>((resolve) => (this.#mayLead = resolve));
@@ -187,18 +173,10 @@ export class Member {
 
   async #start(ends: readonly LocalEnd[]): Promise<void> {
     await this.#insist(async () => {
-      const { applied, position } = await findStart(this.#log, ends);
-      // The log has them, or nothing of their stream, and they are not read again.
-      for (const { stream, sequence } of ends) this.#hold(stream, sequence);
-      this.#appliedBefore = applied;
-      this.#position = position;
-      await this.#last.requireThere();
+      const applied = await this.#tail.start(ends);
       // A member that is shown as a standby has reported, so the lead may be handed over to it.
       await this.#log.report(applied, this.#hasRoom);
     });
-    this.#applied.apply(this.#appliedBefore, this.#appliedBefore);
-    this.#applied.numbered(this.#position);
-    this.#local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
   }
 
   /** @returns the epoch in which this process leads, once every row was posted; null when it was ended. */
@@ -208,13 +186,13 @@ export class Member {
       try {
         if (this.#timing.nowMs() >= nextLookMs) {
           const lease = this.#formerLead.noted(await this.#log.lease(), this.#timing.timeMs());
-          await this.#last.requireThere();
+          await this.#tail.requireThere();
           nextLookMs = this.#timing.nowMs() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);
           const epoch = await this.#take(lease);
           if (epoch !== null) return epoch;
         }
-        const count = await this.#postNext();
+        const count = await this.#tail.postNext();
         this.#problem = null;
         if (count === 0) await this.#timing.sleep(POLL_MS);
       } catch (error) {
@@ -243,13 +221,13 @@ export class Member {
     this.#epoch = epoch;
     this.#memory.setEpoch(epoch);
     this.#periodic.every(RENEW_MS, () => this.#renew());
-    while (!this.#isEnded && this.#position < end) {
+    while (!this.#isEnded && this.#tail.position < end) {
       await this.#insist(async () => {
-        if ((await this.#postNext()) === 0) await this.#timing.sleep(POLL_MS);
+        if ((await this.#tail.postNext()) === 0) await this.#timing.sleep(POLL_MS);
       });
     }
     // The lease may be that of a server which lacks rows that this member has.
-    await this.#insist(() => this.#last.requireThere());
+    await this.#insist(() => this.#tail.requireThere());
     this.#leader = { ...(await this.#insist(() => this.#log.lease())), epoch };
     return this.#isEnded ? null : epoch;
   }
@@ -264,43 +242,13 @@ export class Member {
     this.#post({ role: 'standby', leader });
   }
 
-  /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
-  async #postNext(): Promise<number> {
-    if (this.#applied.isFull) return 0;
-    const askedMs = this.#timing.timeMs();
-    const { rows, server } = await this.#log.readAfter(this.#position, READ_BYTES);
-    // Rows of another lead may be of a log that has lost what this member has, with others in its place.
-    if (rows.some((row) => this.#last.isOfAnotherLead(row))) {
-      await this.#last.requireThere();
-      requireReadable(await this.#log.lease(), this.#options.formats);
-    }
-    if (this.#isEnded) return 0;
-    requireInOrder(rows, this.#position, this.#appliedBefore);
-    const bytes = rows.reduce((sum, row) => sum + row.bytes.length, 0);
-    if (rows.length > 0) {
-      this.#position = rows.at(-1)!.position;
-      this.#last.see(rows.at(-1)!);
-      this.#applied.posted(this.#position, bytes);
-    }
-    this.#order.put(rows);
-    const fresh = rows.filter(({ stream, sequence }) => sequence > (this.#local.get(stream) ?? 0));
-    for (const { stream, sequence } of fresh) this.#hold(stream, sequence);
-    const isEnd = bytes < READ_BYTES && rows.length < MOST_ROWS_READ;
-    const asOfMs = isEnd ? this.#confirmed.asOfMs(server, askedMs) : null;
-    // Without rows the message only says how new the state of the standby is.
-    if (rows.length === 0 && (asOfMs === null || asOfMs <= this.#postedMs)) return 0;
-    this.#postedMs = Math.max(this.#postedMs, asOfMs ?? 0);
-    this.#post({ rows: fresh satisfies readonly LogRow[], end: this.#position, asOfMs });
-    return rows.length;
-  }
-
   #lead(epoch: number): void {
     this.#shipper = new Shipper({
       log: this.#log,
       timing: this.#timing,
       epoch,
-      end: this.#position,
-      onHeld: (rows, position) => this.#held(rows, position),
+      end: this.#tail.position,
+      onHeld: (rows, position) => this.#shipped(rows, position),
       onLost: (reason) => this.#lose(reason),
       onProblem: (problem) => {
         this.#problem = problem;
@@ -319,22 +267,10 @@ export class Member {
     shipper.add(this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes));
   }
 
-  #held(rows: readonly NewRow[], position: number): void {
+  #shipped(rows: readonly NewRow[], position: number): void {
     if (this.#isEnded) return;
-    // Before `held`: an event that follows from a row comes after its name (LOGORDER-2).
-    this.#order.put(rows.map((row, index) => ({ ...row, position: position - rows.length + index + 1 })));
-    const ends = new Map(rows.map(({ stream, sequence }) => [stream, sequence]));
-    for (const [stream, sequence] of ends) this.#hold(stream, sequence);
-    this.#position = position;
-    this.#applied.held(position, this.#timing.nowMs());
+    this.#tail.held(rows, position);
     this.#ship();
-  }
-
-  #hold(stream: number, sequence: number): void {
-    if (sequence <= this.#memory.held(stream)) return;
-    this.#memory.setHeld(stream, sequence);
-    const ring = this.#options.commandRings[stream];
-    if (ring !== undefined) wakeConsumer(ring);
   }
 
   #watchStall(): void {
@@ -356,13 +292,13 @@ export class Member {
     try {
       this.#facts = await this.#log.facts();
       await this.#handOvers.look(this.#facts, {
-        applied: this.#applied.durable(this.#timing.nowMs()),
+        applied: this.#tail.durable(),
         leadsIn: this.#shipper === null ? null : this.#epoch,
       });
     } finally {
       const { waitingRows = 0, waitingBytes = 0, oldestMs: oldestWaitMs = 0, appendMs = 0 } = this.#shipper ?? {};
       const own = { waitingRows, waitingBytes, oldestWaitMs, appendMs, leader: this.#leader };
-      this.#post({ status: { ...this.#facts, ...own, problem: this.#problem ?? this.#confirmed.problem } });
+      this.#post({ status: { ...this.#facts, ...own, problem: this.#problem ?? this.#tail.confirmed.problem } });
     }
   }
 
@@ -370,13 +306,13 @@ export class Member {
     if (this.#isEnded) return;
     this.#end();
     this.#memory.setState('lost');
-    for (const ring of this.#options.commandRings) wakeConsumer(ring);
+    this.#held.wakeShards();
     if (error instanceof JoinAnewError) this.#files?.leave(reason);
     this.#post({ lost: reason, joinsAnew: error instanceof JoinAnewError });
   }
 
   #end(): void {
-    assert(!this.#isEnded, 'MEMBER-3: it ends once');
+    assert(!this.#isEnded, 'MEMBER-2: it ends once');
     this.#isEnded = true;
     this.#periodic.end();
     this.#shipper?.end();

@@ -7,10 +7,9 @@ import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import type { ReplicationMessage, ReplicationOptions } from '../../shared/wire/threads.ts';
 import { Giver } from './giver.ts';
 import { leaveReason } from './joiningFiles.ts';
-import { patientReads } from './patientReads.ts';
+import type { StartReads } from './patientReads.ts';
 import type { PostgresLog } from './postgresLog.ts';
 import { prepareDirectory } from './prepare.ts';
-import { THREAD_TIMING } from './timing.ts';
 
 export class OwnFiles {
   readonly #options: Pick<ReplicationOptions, 'url' | 'cluster' | 'isUnreplicatedAllowed' | 'holder'>;
@@ -27,12 +26,11 @@ export class OwnFiles {
   }
 
   /** @returns lines about what was set aside or copied. */
-  async prepare(directory: DirectoryToPrepare): Promise<string[]> {
+  async prepare(directory: DirectoryToPrepare, reads: StartReads): Promise<string[]> {
     const { cluster, holder } = this.#options;
     this.#prepared = directory;
     const onNews = (news: string): void => this.#post({ news });
     const isStopped = (): boolean => this.#isStopped;
-    const reads = patientReads(this.#log, THREAD_TIMING, this.#post);
     return prepareDirectory({ ...directory, log: this.#log, reads, cluster, holder, onNews, isStopped });
   }
 

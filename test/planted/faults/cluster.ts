@@ -51,14 +51,14 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'rows of a copy that is newer than the log that was opened count as held by nobody',
-    file: 'engine/replication/member.ts',
-    search: 'for (const { stream, sequence } of ends) this.#hold(stream, sequence);\n      this.#appliedBefore',
-    replace: 'this.#appliedBefore',
+    file: 'engine/replication/tail.ts',
+    search: 'this.#parts.onHeld(ends);\n',
+    replace: '',
     caughtBy: MEMBER,
   },
   {
     name: 'a standby that has read a part of the rows says that it is as new as the log',
-    file: 'engine/replication/member.ts',
+    file: 'engine/replication/tail.ts',
     search: 'const isEnd = bytes < READ_BYTES && rows.length < MOST_ROWS_READ;',
     replace: 'const isEnd = bytes < READ_BYTES;',
     caughtBy: MEMBER,
@@ -346,8 +346,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'a member leads before it has read the log to its end',
     file: 'engine/replication/member.ts',
-    search: 'while (!this.#isEnded && this.#position < end) {',
-    replace: 'while (!this.#isEnded && this.#position < 0) {',
+    search: 'while (!this.#isEnded && this.#tail.position < end) {',
+    replace: 'while (!this.#isEnded && this.#tail.position < 0) {',
     caughtBy: MEMBER,
   },
   {
@@ -370,7 +370,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     search: 'shipper.add(this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes));',
     replace:
       'const rows = this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes);\n    shipper.add(rows);\n' +
-      '    for (const { stream, sequence } of rows) this.#hold(stream, sequence);',
+      '    this.#held.hold(rows);',
     caughtBy: MEMBER,
   },
   {
@@ -382,8 +382,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a member takes rows whose format it does not know',
-    file: 'engine/replication/member.ts',
-    search: '      requireReadable(await this.#log.lease(), this.#options.formats);\n',
+    file: 'engine/replication/tail.ts',
+    search: '      requireReadable(await log.lease(), formats);\n',
     replace: '',
     caughtBy: MEMBER_FORMATS,
   },

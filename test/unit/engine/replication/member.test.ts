@@ -39,7 +39,7 @@ test('MEMBER-1: every row was posted before a member is to lead, and it ships no
   assert.deepEqual([b.memory.state(), b.memory.epoch(), b.memory.held(0)], ['leader', 2, 21]);
 });
 
-test('MEMBER-2: a row counts as held when a standby of the database has it, and not before', async () => {
+test('HELDSTREAMS-1: a row counts as held when a standby of the database has it, and not before', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   cluster.standbys = [];
   a.put(newRow(0, 1));
@@ -61,7 +61,7 @@ test('a leader whose rows wait is stalled, and leads on when they are held', asy
   assert.deepEqual([a.memory.state(), a.memory.epoch(), a.lost], ['leader', 1, []]);
 });
 
-test('MEMBER-3: a leader that stood still holds and posts nothing any more, and stops in order', async () => {
+test('MEMBER-2: a leader that stood still holds and posts nothing any more, and stops in order', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   a.isConnected = false;
   a.put(newRow(0, 1));
@@ -101,7 +101,7 @@ test('a leader with nothing to ship renews its lease, and a standby takes that o
   assert.deepEqual([b.memory.state(), cluster.database.epoch], ['leader', 2]);
 });
 
-test('MEMBER-4: a member posts each row once, in order, after those that it has', async () => {
+test('LOGTAIL-1: a member posts each row once, in order, after those that it has', async () => {
   const { cluster, a } = await leaderAndStandby();
   let c: Rig | null = null;
   for (let sequence = 1; sequence <= 5; sequence++) {
@@ -131,7 +131,7 @@ test('a standby says how new its state is where it has read the log to its end, 
   for (const { end, asOfMs } of ends) assert.equal(asOfMs !== null, end === 2500, `of the first ${end} rows`);
 });
 
-test('MEMBER-5: a standby is as new as the last commit that the standbys of the database have for it', async () => {
+test('LOGTAIL-2: a standby is as new as the last commit that the standbys of the database have for it', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   const asOf = () => b.messages.flatMap((message) => ('rows' in message ? [message.asOfMs] : []));
   a.put(newRow(0, 1));
@@ -152,7 +152,7 @@ test('MEMBER-5: a standby is as new as the last commit that the standbys of the 
   assert.ok(asOf().at(-1)! > b.nowMs - 500);
 });
 
-test('MEMBER-4: a member stops where rows that it lacks were trimmed', async () => {
+test('LOGTAIL-1: a member stops where rows that it lacks were trimmed', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   b.isConnected = false;
   for (let sequence = 1; sequence <= 5; sequence++) a.put(newRow(0, sequence));
@@ -161,7 +161,7 @@ test('MEMBER-4: a member stops where rows that it lacks were trimmed', async () 
   assert.equal(cluster.database.trim(), 4);
   b.isConnected = true;
   await cluster.pass(300);
-  assert.match(b.lost.join(), /MEMBER-4: the log goes on at 5 after 0: .* trimmed/);
+  assert.match(b.lost.join(), /LOGTAIL-1: the log goes on at 5 after 0: .* trimmed/);
   assert.equal(b.rows.length, 0);
 });
 

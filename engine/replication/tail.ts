@@ -1,0 +1,126 @@
+/**
+ * The log from where this member has it: the tail, which it has not read yet, is read in order, checked and posted.
+ * Owner: the replication thread.
+ *
+ * Invariants:
+ *   LOGTAIL-1  A standby posts each row once, in order, and stops at a row that does not follow from the last one, and
+ *              before the first one of a lead that writes formats which it does not know.
+ *   LOGTAIL-2  What a standby posts with `asOfMs` is everything that the log held at that time: the server that it was
+ *              read from was confirmed at that time, or later (CLUSTERLOG-5), and read at that time, or later.
+ */
+import type { KnownFormats } from '../../shared/base/formats.ts';
+import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
+import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
+import type { LocalEnd, ReplicationMessage } from '../../shared/wire/threads.ts';
+import { AppliedPositions } from './applied.ts';
+import { Confirmed } from './confirmed.ts';
+import { requireReadable } from './formatsOfMember.ts';
+import { requireInOrder } from './gaps.ts';
+import { LastRow } from './lastRow.ts';
+import { MOST_ROWS_READ, type ReplicatedLog, type RowName } from './log.ts';
+import { findStart } from './start.ts';
+import type { Timing } from './timing.ts';
+
+const READ_BYTES = 1 << 20;
+
+type Parts = {
+  readonly log: ReplicatedLog;
+  readonly timing: Timing;
+  readonly formats: KnownFormats;
+  readonly order: Pick<LogOrderProducer, 'put'>;
+  readonly onHeld: (rows: readonly LocalEnd[]) => void;
+  readonly post: (message: ReplicationMessage) => void;
+  /** After it nothing is posted. */
+  readonly isEnded: () => boolean;
+};
+
+export class Tail {
+  /** The last row that was posted, or held. */
+  position = 0;
+  readonly applied = new AppliedPositions();
+  readonly confirmed: Confirmed;
+  readonly #parts: Parts;
+  readonly #last: LastRow;
+  /** Rows up to here were applied before this process started: some are read again only for their names. */
+  #appliedBefore = 0;
+  /** The last sequence of each stream that this process had before it followed. */
+  #local: ReadonlyMap<number, number> = new Map();
+  /** The newest `asOfMs` that was posted. */
+  #postedMs = 0;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+    this.#last = new LastRow(parts.log);
+    this.confirmed = new Confirmed(parts.log, parts.timing);
+  }
+
+  /** The last rows of all streams, as the log has them. */
+  see(ends: readonly RowName[]): void {
+    for (const end of ends) this.#last.see(end);
+  }
+
+  /** LASTROW-1. */
+  requireThere(): Promise<void> {
+    return this.#last.requireThere();
+  }
+
+  /** Finds where to read on. @returns up to where this machine has every row */
+  async start(ends: readonly LocalEnd[]): Promise<number> {
+    const { applied, position } = await findStart(this.#parts.log, ends);
+    // The log has them, or nothing of their stream, and they are not read again.
+    this.#parts.onHeld(ends);
+    this.#appliedBefore = applied;
+    this.position = position;
+    await this.#last.requireThere();
+    this.applied.apply(applied, applied);
+    this.applied.numbered(position);
+    this.#local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
+    return applied;
+  }
+
+  /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
+  async postNext(): Promise<number> {
+    const { log, timing, order, formats, onHeld, post, isEnded } = this.#parts;
+    if (this.applied.isFull) return 0;
+    const askedMs = timing.timeMs();
+    const { rows, server } = await log.readAfter(this.position, READ_BYTES);
+    // Rows of another lead may be of a log that has lost what this member has, with others in its place.
+    if (rows.some((row) => this.#last.isOfAnotherLead(row))) {
+      await this.#last.requireThere();
+      requireReadable(await log.lease(), formats);
+    }
+    if (isEnded()) return 0;
+    requireInOrder(rows, this.position, this.#appliedBefore);
+    const bytes = rows.reduce((sum, row) => sum + row.bytes.length, 0);
+    if (rows.length > 0) {
+      this.position = rows.at(-1)!.position;
+      this.#last.see(rows.at(-1)!);
+      this.applied.posted(this.position, bytes);
+    }
+    order.put(rows);
+    const fresh = rows.filter(({ stream, sequence }) => sequence > (this.#local.get(stream) ?? 0));
+    onHeld(fresh);
+    const isEnd = bytes < READ_BYTES && rows.length < MOST_ROWS_READ;
+    const asOfMs = isEnd ? this.confirmed.asOfMs(server, askedMs) : null;
+    // Without rows the message only says how new the state of the standby is.
+    if (rows.length === 0 && (asOfMs === null || asOfMs <= this.#postedMs)) return 0;
+    this.#postedMs = Math.max(this.#postedMs, asOfMs ?? 0);
+    post({ rows: fresh satisfies readonly LogRow[], end: this.position, asOfMs });
+    return rows.length;
+  }
+
+  /** The log has rows of this leader: its own tail ends behind them. */
+  held(rows: readonly NewRow[], position: number): void {
+    const { timing, order, onHeld } = this.#parts;
+    // Before `held`: an event that follows from a row comes after its name (LOGORDER-2).
+    order.put(rows.map((row, index) => ({ ...row, position: position - rows.length + index + 1 })));
+    onHeld(rows);
+    this.position = position;
+    this.applied.held(position, timing.nowMs());
+  }
+
+  /** Up to where this machine has the log durably. */
+  durable(): number {
+    return this.applied.durable(this.#parts.timing.nowMs());
+  }
+}
