@@ -4,24 +4,24 @@
  *
  *   asked for a commit ──► server A commits, its standbys have it ──► what A was read to hold is as new as the question
  */
+import type { Clock } from '../../shared/base/clock.ts';
 import type { ReplicatedLog } from './log.ts';
-import type { Timing } from './timing.ts';
 
 export class Confirmed {
   /** Why no server was confirmed when that was last asked for; null: one was. */
   problem: string | null = null;
   readonly #log: Pick<ReplicatedLog, 'confirm'>;
-  readonly #timing: Pick<Timing, 'timeMs'>;
+  readonly #ages: Clock;
   /** The last one, and when it was asked for. */
   #last: { readonly server: string; readonly atMs: number } | null = null;
 
-  constructor(log: Pick<ReplicatedLog, 'confirm'>, timing: Pick<Timing, 'timeMs'>) {
+  constructor(log: Pick<ReplicatedLog, 'confirm'>, ages: Clock) {
     this.#log = log;
-    this.#timing = timing;
+    this.#ages = ages;
   }
 
   async ask(): Promise<void> {
-    const atMs = this.#timing.timeMs();
+    const atMs = this.#ages.nowMs();
     try {
       this.#last = { server: await this.#log.confirm(), atMs };
       this.problem = null;

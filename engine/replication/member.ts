@@ -11,6 +11,7 @@
  *   MEMBER-2  After `lost` nothing is posted, and nothing is held any more.
  */
 import { assert } from '../../shared/base/assert.ts';
+import type { Clock } from '../../shared/base/clock.ts';
 import type { KnownFormats } from '../../shared/base/formats.ts';
 import { type LogFacts, NO_FACTS } from '../../shared/wire/clusterStatus.ts';
 import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
@@ -75,6 +76,7 @@ export class Member {
   #isEnded = false;
   #epoch = 0;
   #leader: ReplicationStatus['leader'] = null;
+  readonly #ages: Clock;
   readonly #held: HeldStreams;
   readonly #tail: Tail;
   readonly #reads: StartReads;
@@ -92,10 +94,12 @@ export class Member {
       if (!this.#isEnded || 'lost' in message) post(message);
     };
     this.#memory = new Replication(options.memory);
+    this.#ages = this.#memory.ages(timing);
     this.#held = new HeldStreams(this.#memory, options.commandRings);
     this.#tail = new Tail({
       log,
       timing,
+      ages: this.#ages,
       order,
       formats: options.formats,
       onHeld: (rows) => this.#held.hold(rows),
@@ -209,7 +213,7 @@ export class Member {
     const isForced = this.#handOvers.isForced(lease);
     const lead = leadToTake(lease, this.#facts.members, { holder, known, hasRoom: this.#hasRoom, isForced });
     if (lead === null) return null;
-    this.#memory.setRenewed(this.#timing.timeMs());
+    this.#memory.setRenewed(this.#ages.nowMs());
     const taken = await this.#log.take(isForced, lead.texts);
     if (taken === null) return null;
     this.#memory.setFormats(lead.numbers);
@@ -279,7 +283,7 @@ export class Member {
   }
 
   async #renew(): Promise<void> {
-    const sentMs = this.#timing.timeMs();
+    const sentMs = this.#ages.nowMs();
     const isRenewed = await this.#log.renew(this.#epoch).catch((error: Error) => {
       this.#shipper?.doubt();
       throw error;

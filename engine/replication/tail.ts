@@ -8,6 +8,7 @@
  *   LOGTAIL-2  What a standby posts with `asOfMs` is everything that the log held at that time: the server that it was
  *              read from was confirmed at that time, or later (CLUSTERLOG-5), and read at that time, or later.
  */
+import type { Clock } from '../../shared/base/clock.ts';
 import type { KnownFormats } from '../../shared/base/formats.ts';
 import type { LogOrderProducer } from '../../shared/wire/logOrder.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
@@ -25,7 +26,8 @@ const READ_BYTES = 1 << 20;
 
 type Parts = {
   readonly log: ReplicatedLog;
-  readonly timing: Timing;
+  readonly timing: Pick<Timing, 'nowMs'>;
+  readonly ages: Clock;
   readonly formats: KnownFormats;
   readonly order: Pick<LogOrderProducer, 'put'>;
   readonly onHeld: (rows: readonly LocalEnd[]) => void;
@@ -51,7 +53,7 @@ export class Tail {
   constructor(parts: Parts) {
     this.#parts = parts;
     this.#last = new LastRow(parts.log);
-    this.confirmed = new Confirmed(parts.log, parts.timing);
+    this.confirmed = new Confirmed(parts.log, parts.ages);
   }
 
   /** The last rows of all streams, as the log has them. */
@@ -80,9 +82,9 @@ export class Tail {
 
   /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
   async postNext(): Promise<number> {
-    const { log, timing, order, formats, onHeld, post, isEnded } = this.#parts;
+    const { log, ages, order, formats, onHeld, post, isEnded } = this.#parts;
     if (this.applied.isFull) return 0;
-    const askedMs = timing.timeMs();
+    const askedMs = ages.nowMs();
     const { rows, server } = await log.readAfter(this.position, READ_BYTES);
     // Rows of another lead may be of a log that has lost what this member has, with others in its place.
     if (rows.some((row) => this.#last.isOfAnotherLead(row))) {

@@ -1,6 +1,8 @@
 /** Time as a member needs it: that of its thread, or one that a test moves. */
+import { steadyMs } from '../../shared/base/clock.ts';
+
 export type Timing = {
-  /** It only grows, from any start. */
+  /** It only grows, from a start that all threads of a process share. */
   nowMs(): number;
   /** As `Date.now()`. */
   timeMs(): number;
@@ -10,7 +12,7 @@ export type Timing = {
 };
 
 export const THREAD_TIMING: Timing = {
-  nowMs: () => performance.now(),
+  nowMs: steadyMs,
   timeMs: () => Date.now(),
   sleep: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   every: (periodMs, run) => {

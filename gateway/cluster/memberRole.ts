@@ -44,11 +44,16 @@ export class MemberRole implements Role {
   #leader: KnownLeader | null = null;
   #changedMs = 0;
 
-  constructor(memory: Pick<Replication, 'buffer' | 'state' | 'epoch' | 'renewedMs'>, clock: Clock) {
+  /** @param ages the clock of `asOfMs` and of renewals, which is not set back as that of the system may be */
+  constructor(
+    memory: Pick<Replication, 'buffer' | 'state' | 'epoch' | 'renewedMs'>,
+    clock: Clock,
+    ages: Clock = clock,
+  ) {
     this.#memory = memory;
     this.#clock = clock;
     this.buffers = { role: ShownRole.create(), replication: memory.buffer };
-    this.#shown = new ShownRole(this.buffers.role, memory, clock);
+    this.#shown = new ShownRole(this.buffers.role, memory, ages);
   }
 
   /** As the log says it; null while no member leads. */

@@ -33,7 +33,7 @@ export class ShownRole {
   readonly #words: Int32Array;
   readonly #asOf: BigInt64Array;
   readonly #replication: Pick<Replication, 'renewedMs'>;
-  readonly #clock: Clock;
+  readonly #ages: Clock;
   /** As of the version, which this thread has read or written. */
   #address: string | null = null;
   #version = 0;
@@ -44,11 +44,11 @@ export class ShownRole {
     return buffer;
   }
 
-  constructor(buffer: SharedArrayBuffer, replication: Pick<Replication, 'renewedMs'>, clock: Clock) {
+  constructor(buffer: SharedArrayBuffer, replication: Pick<Replication, 'renewedMs'>, ages: Clock) {
     this.#words = new Int32Array(buffer, 0, ADDRESS + ADDRESS_WORDS);
     this.#asOf = new BigInt64Array(buffer, AS_OF_BYTE, 1);
     this.#replication = replication;
-    this.#clock = clock;
+    this.#ages = ages;
   }
 
   get isLeading(): boolean {
@@ -104,7 +104,7 @@ export class ShownRole {
   get staleMs(): number | null {
     if (!this.isLeading) return this.#since(this.asOfMs);
     // Rows that the log holds since then may have no answer yet, and a standby may have shown them.
-    const sinceRenewalMs = this.#clock.nowMs() - this.#replication.renewedMs();
+    const sinceRenewalMs = this.#ages.nowMs() - this.#replication.renewedMs();
     return sinceRenewalMs > LEASE_MS ? sinceRenewalMs : null;
   }
 
@@ -119,6 +119,6 @@ export class ShownRole {
   }
 
   #since(asOfMs: number | null): number | null {
-    return asOfMs === null ? null : Math.max(0, this.#clock.nowMs() - asOfMs);
+    return asOfMs === null ? null : Math.max(0, this.#ages.nowMs() - asOfMs);
   }
 }

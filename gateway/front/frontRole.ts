@@ -7,7 +7,6 @@
  *   FRONTROLE-1  The role is noted when a call comes, before anything else is known of the call: what it shows is read
  *                later, so no answer says that it is newer than it is (SHOWNROLE-2).
  */
-import type { Clock } from '../../shared/base/clock.ts';
 import { Replication } from '../../shared/wire/replication.ts';
 import { ShownRole, type ShownRoleBuffers } from '../cluster/shownRole.ts';
 import type { Role } from '../http/role.ts';
@@ -18,8 +17,9 @@ export class FrontRole implements Role {
   readonly pastAsOfMs = null;
   readonly #shown: ShownRole;
 
-  constructor({ role, replication }: ShownRoleBuffers, clock: Clock) {
-    this.#shown = new ShownRole(role, new Replication(replication), clock);
+  constructor({ role, replication }: ShownRoleBuffers) {
+    const memory = new Replication(replication);
+    this.#shown = new ShownRole(role, memory, memory.ages());
   }
 
   /** FRONTROLE-1. */

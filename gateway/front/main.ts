@@ -11,7 +11,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
-import { systemClock } from '../../shared/base/clock.ts';
 import { Cors } from '../http/cors.ts';
 import { ConfigError } from '../process/config.ts';
 import { BusyRefusals } from './busy.ts';
@@ -27,7 +26,7 @@ const LAST_ANSWERS_MS = 2000;
 const options: FrontOptions = workerData;
 const ending = new Int32Array(options.ending);
 const port = parentPort!;
-const role = options.role && new FrontRole(options.role, systemClock);
+const role = options.role && new FrontRole(options.role);
 const cors = options.origins.length === 0 ? null : new Cors(options.origins);
 const reads = options.reads && new FrontReads(options.reads, role, cors, fail);
 const front = new Front(options, new BusyRefusals(role, cors), role, reads);

@@ -2,3 +2,9 @@
 export type Clock = { nowMs(): number };
 
 export const systemClock: Clock = { nowMs: () => Date.now() };
+
+/** Milliseconds that only grow, whatever is set, from a start that all threads of a process share. */
+export function steadyMs(): number {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1000 + nanoseconds / 1e6;
+}

@@ -8,7 +8,7 @@
  * Owner: the replication thread writes the memory, all other threads read. An outbox has one thread that writes, a
  * shard or the gateway, and the replication thread that reads.
  *
- *   buffer   REPLICATION (RECORDS.md) | epoch and renewed: cells of 64 bits | formats: one for each layout
+ *   buffer   REPLICATION (RECORDS.md) | epoch, renewed, ahead: cells of 64 bits | formats: one for each layout
  *            | held: one for each stream, shards first
  *
  * Invariants:
@@ -21,7 +21,9 @@
  *   REPLICATION-5  The formats of a lead are stored before its epoch, and stay (FORMATS-1).
  */
 import { assert } from '../base/assert.ts';
+import type { Clock } from '../base/clock.ts';
 import { LAYOUTS, type Layout, type Numbers } from '../base/formats.ts';
+import { AgeClock } from './ageClock.ts';
 import { line, record, safe, u32 } from './layout.ts';
 import { readSafe, writeSafe } from './record.ts';
 import { RingConsumer, RingProducer } from './ring.ts';
@@ -31,9 +33,10 @@ import { RECORD_ALIGNMENT } from './ringLayout.ts';
 export const STREAM = { CONTROL: 1000, ANSWERS: 1001, SETTLEMENT: 1002, AUDIT: 1003 } as const;
 const FIRST_GATEWAY_STREAM = STREAM.CONTROL;
 const GATEWAY_STREAMS = Object.keys(STREAM).length;
-/** Epoch, time of the last renewal and formats of the lead, before those of the streams. */
+/** Epoch, time of the last renewal, cell of the clock and formats of the lead, before those of the streams. */
 const RENEWED = 1;
-const FIRST_FORMAT = 2;
+const AHEAD = 2;
+const FIRST_FORMAT = 3;
 const OWN_CELLS = FIRST_FORMAT + LAYOUTS.length;
 
 /** A lease that is not renewed ends after this time, by the database's clock. */
@@ -67,7 +70,7 @@ export class Replication {
   readonly buffer: SharedArrayBuffer;
   readonly shards: number;
   readonly #words: Int32Array;
-  /** Epoch, RENEWED and formats. */
+  /** Epoch, RENEWED, AHEAD and formats. */
   readonly #own: BigInt64Array;
   readonly #held: BigInt64Array;
 
@@ -105,7 +108,12 @@ export class Replication {
     this.#ring();
   }
 
-  /** The time, as `Date.now()`, when this process sent its last renewal of the lease that was not in vain. */
+  /** The clock of all ages in this process, which are compared between its threads. */
+  ages(times?: ConstructorParameters<typeof AgeClock>[1]): Clock {
+    return new AgeClock(this.#own.subarray(AHEAD, AHEAD + 1), times);
+  }
+
+  /** The time, by `ages`, when this process sent its last renewal of the lease that was not in vain. */
   renewedMs(): number {
     return Number(Atomics.load(this.#own, RENEWED));
   }

@@ -4,6 +4,8 @@ import type { Timing } from '../../engine/replication/timing.ts';
 type Timer = { readonly atMs: number; readonly run: () => void };
 
 export class ManualTiming implements Timing {
+  /** Of the clock of the system, ahead of the other one. */
+  #aheadMs = 0;
   #nowMs: number;
   /** In the order in which they are due. */
   #timers: Timer[] = [];
@@ -17,7 +19,12 @@ export class ManualTiming implements Timing {
   }
 
   timeMs(): number {
-    return this.#nowMs;
+    return this.#nowMs + this.#aheadMs;
+  }
+
+  /** The clock of the system is set to another time. */
+  set(byMs: number): void {
+    this.#aheadMs += byMs;
   }
 
   sleep(ms: number): Promise<void> {

@@ -72,9 +72,14 @@ export class Rig {
     }
   }
 
-  /** By the clock of its process. */
+  /** By the clock of ages of its process. */
   get nowMs(): number {
-    return this.#timing.timeMs();
+    return this.memory.ages(this.#timing).nowMs();
+  }
+
+  /** The clock of its machine is set to another time. */
+  setClock(byMs: number): void {
+    this.#timing.set(byMs);
   }
 
   put(row: NewRow): void {

@@ -351,6 +351,13 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: MEMBER,
   },
   {
+    name: 'a clock that is set back makes what a member shows newer than it is',
+    file: 'engine/replication/member.ts',
+    search: 'this.#ages = this.#memory.ages(timing);',
+    replace: 'this.#ages = { nowMs: () => timing.timeMs() };',
+    caughtBy: MEMBER,
+  },
+  {
     name: 'the clock of a member ends the lease of another',
     file: 'engine/replication/member.ts',
     search: 'const isForced = this.#handOvers.isForced(lease);',

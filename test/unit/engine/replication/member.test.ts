@@ -152,6 +152,22 @@ test('LOGTAIL-2: a standby is as new as the last commit that the standbys of the
   assert.ok(asOf().at(-1)! > b.nowMs - 500);
 });
 
+test('LOGTAIL-2: a member whose clock is set back says no less of its age, nor of that of its lease', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  await cluster.pass(1000);
+  const renewedMs = a.memory.renewedMs();
+  const asOf = () => b.messages.flatMap((message) => ('rows' in message ? [message.asOfMs] : []));
+  const beforeMs = asOf().at(-1)!;
+  for (const member of [a, b]) member.setClock(-3_600_000);
+  await cluster.pass(1000);
+  assert.ok(a.memory.renewedMs() >= renewedMs + 500, 'its renewals are as old as they are');
+  assert.ok(asOf().at(-1)! >= beforeMs + 500, 'it goes on while commits do');
+  cluster.standbys = [];
+  await cluster.pass(3000);
+  assert.ok(b.nowMs - asOf().at(-1)! >= 3000, 'nothing is confirmed any more');
+  assert.ok(a.nowMs - a.memory.renewedMs() >= 3000, 'nor renewed');
+});
+
 test('LOGTAIL-1: a member stops where rows that it lacks were trimmed', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   b.isConnected = false;

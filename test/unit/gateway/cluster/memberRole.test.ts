@@ -61,6 +61,24 @@ test('what another member has carried out was signed before its last row came, c
   assert.equal(role.signedUntilMs, lastRowMs + 800, 'it has led on, and may have accepted what changed nothing');
 });
 
+test('a clock that is set back makes neither a leader nor a standby newer than it is (ROLE-2, ROLE-4)', () => {
+  const memory = new Replication(Replication.create(1));
+  const times = { timeMs: () => clock.nowMs(), nowMs: () => steadyMs };
+  const clock = new ManualClock(START_MS);
+  let steadyMs = 0;
+  const role = new MemberRole(memory, clock, memory.ages(times));
+  role.asOfMs = memory.ages(times).nowMs();
+  clock.advance(-3_600_000);
+  steadyMs += 12_000;
+  assert.deepEqual([role.staleMs, role.problem], [12_000, 'the replicated log is not confirmed to be up to date']);
+  memory.setState('leader');
+  memory.setRenewed(memory.ages(times).nowMs());
+  role.lead();
+  clock.advance(-3_600_000);
+  steadyMs += 2500;
+  assert.deepEqual([role.staleMs, role.changeRefusal()], [2500, { row: ERRORS.ENGINE_BUSY }]);
+});
+
 test('a leader whose lease may have ended carries out nothing, and is as stale as its last renewal (ROLE-4)', () => {
   const { memory, clock, role } = rig();
   memory.setState('leader');
