@@ -89,7 +89,7 @@ function applyToFG(): void {
   store<i32>(G, <i32>carryG, 32);
 }
 
-/** The same for d and e modulo m: a multiple of m, from -2^29 to 2^29 of them, makes each sum divisible by 2^29. */
+/** The same for d and e modulo m: a multiple of m, from -2^30 to 2^29 of them, makes each sum divisible by 2^29. */
 function applyToDE(m: usize, inverseOfM: i64): void {
   const isNegativeD: i64 = load<i32>(D, 32) >> 31;
   const isNegativeE: i64 = load<i32>(E, 32) >> 31;

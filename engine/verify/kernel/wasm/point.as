@@ -7,6 +7,8 @@
  *
  * Invariants:
  *   POINT-1  X, Y and Z of the accumulator are results of products, so differences with other results have magnitude 1.
+ *            X may also come from a lane (lanePoint.as). Then its limb 8 may be negative, and that of a difference
+ *            reaches 2^25 + 1: columns 8 to 16, where it counts, stay below column 7, and FIELD-2 holds.
  *   POINT-2  Every addition checks for equal x, so sums are right for all points: also those that an adversary chose.
  */
 import { add, copy, halve, isZero, normalise, setSmall, subtract } from './element';
