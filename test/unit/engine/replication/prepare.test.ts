@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import { leaveReason } from '../../../../engine/replication/joiningFiles.ts';
+import type { Statement } from '../../../../engine/replication/command.ts';
+import { END, leaveReason } from '../../../../engine/replication/joiningFiles.ts';
 import { prepareDirectory } from '../../../../engine/replication/prepare.ts';
 import { MASTER_KEY_CHECK } from '../../../../shared/crypto/masterKey.ts';
 import { sealSecret } from '../../../../shared/crypto/secretBox.ts';
@@ -107,6 +108,36 @@ test('a member of a cluster with records stays as it is, and one without is to g
     isStopped: () => looks++ > 0,
   });
   assert.deepEqual([lines, asked], [[], ['report']]);
+});
+
+/** A table of copies in which another member gives these files, two parts at a time. */
+function givenBy(giver: string, files: Readonly<Record<string, string>>): Pick<Options, 'log'> {
+  const named = [...Object.entries(files), [END, '']];
+  const parts = named.map(([name, text], index) => ({ part: index + 1, name, bytes: Buffer.from(text!) }));
+  const answers: Readonly<Record<string, (values: readonly unknown[]) => unknown[]>> = {
+    joiningCopy: () => [{ giver, problem: '', isGone: false }],
+    takeCopy: ([, , from]) => parts.filter(({ part }) => part >= Number(from)).slice(0, 2),
+  };
+  const read = async <Row>({ name }: Statement, values: readonly unknown[]): Promise<Row[]> => {
+    return (answers[name]?.(values) ?? []) as Row[];
+  };
+  return { log: { report: async () => undefined, read } };
+}
+
+test('a member that has joined says whose files it has, and what became of its own', async () => {
+  const files = { 'journal.key': 'key', 'audit.log': 'of b', 'control.db': 'its database' };
+  const options = { ...logWith(STREAM.CONTROL), ...givenBy('b', files), shards: 0, isStopped: () => false };
+  const empty = temporaryDirectory();
+  const joined = 'this member has joined with a copy of the files of b';
+  assert.deepEqual((await prepare(empty, options)).lines, [joined]);
+  for (const [name, text] of Object.entries(files)) assert.equal(readFileSync(join(empty, name), 'utf8'), text);
+
+  const asked = temporaryDirectory();
+  makeControl(asked);
+  leaveReason(asked, 'it was asked to');
+  const { lines } = await prepare(asked, options);
+  const aside = readdirSync(asked).find((name) => name.startsWith('left-'))!;
+  assert.deepEqual(lines, [`the files of this member were set aside in ${join(asked, aside)}`, joined]);
 });
 
 test('the first member of a cluster begins with what it has', async () => {
