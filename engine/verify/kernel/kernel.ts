@@ -167,8 +167,10 @@ export class Kernel {
   /** Works on the batch for about half the time of a recovery. @returns whether it is done. */
   stepBatch(): boolean {
     if (this.#isClosed) return this.#kernel.stepBatch(0) !== 0;
+    // Closed only then: where the system's generator fails, the next step draws them.
+    const random = this.#takeRandom(this.#count * COEFFICIENT_BYTES);
     this.#isClosed = true;
-    return this.#kernel.stepBatch(this.#takeRandom(this.#count * COEFFICIENT_BYTES)) !== 0;
+    return this.#kernel.stepBatch(random) !== 0;
   }
 
   /** `index` counts in the order of adding. Undecided: the caller checks it alone. */

@@ -163,6 +163,32 @@ test('every batch has coefficients of its own, drawn once it is complete, and no
   assert.throws(() => kernel.addToBatch(good[4].digest, 0, good[4].signature, 0, good[4].signer, 0), /KERNEL-2/);
 });
 
+test('KERNEL-2: where no coefficients can be drawn the batch has no step, and the next step draws them', () => {
+  let fills = 0;
+  const random = (bytes: Uint8Array): void => {
+    // The first fill has the secrets of the cache.
+    if (++fills === 2) throw new Error('no random bytes');
+    randomFillSync(bytes);
+  };
+  const { kernel, good } = rig(createBatchVerifier({ random }));
+  // Errors that cancel when all coefficients are the same, as those in memory that nobody has written are.
+  const batch = [withError(good[0], 1n), withError(good[1], N - 1n), good[2]];
+  for (let wasRefused = false; ; ) {
+    kernel.beginBatch();
+    for (const one of batch) kernel.addToBatch(one.digest, 0, one.signature, 0, one.signer, 0);
+    try {
+      kernel.stepBatch();
+    } catch (error) {
+      assert.match(String(error), /no random bytes/);
+      wasRefused = true;
+    }
+    while (!kernel.stepBatch());
+    for (const index of [0, 1]) assert.notEqual(kernel.verdictOf(index), VERDICT.ACCEPTED);
+    if (wasRefused) break;
+  }
+  assert.ok(isAccepted(kernel, good.slice(0, 3)));
+});
+
 test('coefficients of zero leave no signature out of the sum', () => {
   const { kernel, good } = rig(createBatchVerifier({ random: (bytes) => bytes.fill(0) }));
   for (let index = 0; index < 3; index++) {
