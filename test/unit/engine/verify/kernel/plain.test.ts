@@ -21,7 +21,7 @@ await import('./ecdsaVectors.test.ts');
 await import('./forgeries.test.ts');
 await import('./verdicts.test.ts');
 
-/** What a process prints whose V8 has these flags. */
+/** Runs a process whose V8 has these flags. @returns what it prints */
 function printed(...args: string[]): string {
   const { stdout, stderr } = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', ...args]);
   assert.equal(stderr.toString(), '');
