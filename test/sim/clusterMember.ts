@@ -219,6 +219,11 @@ export class SimMember {
     return this.#timing.advance(this.#options.nowMs() - this.#timing.nowMs());
   }
 
+  /** The clock of its machine is set to another time. */
+  setClock(byMs: number): void {
+    this.#timing.set(byMs);
+  }
+
   /** The replication thread looks into the outboxes, and the gateway reads a message of it. */
   turn(): void {
     this.#onRows();

@@ -2,8 +2,8 @@
  * A cluster on a virtual clock in one thread: three members over one log in a database with two standbys, clients that
  * send, and everything that can go wrong in an order that only the seed decides. The way to the database is slow or
  * cut, and what was sent arrives late. A commit is answered with a warning, or never. Another server of the database
- * takes over. Processes die at any turn, the power of a machine goes, and a replication thread stands still for longer
- * than its lease, so that two members believe that they lead.
+ * takes over. Clocks are set, of the database and of machines. Processes die at any turn, the power of a machine goes,
+ * and a replication thread stands still for longer than its lease, so that two members believe that they lead.
  *
  * Invariants, besides those of the members and of the oracle:
  *   CLUSTER-1  A new leader has every record that was published anywhere, and what its journal has of commands without
@@ -55,6 +55,8 @@ const MOST_STEP_MS = 10;
 /** Several leases: another leads meanwhile, and the member does not know. */
 const LONGEST_SILENCE_STEPS = 3000;
 const LONGEST_PAUSE_MS = 3000;
+/** Several leases. */
+const MOST_SET_MS = 6000;
 const MOST_TURNS = 200_000;
 const LOSS_STEPS = 300;
 const LOSS_TURNS = 2000;
@@ -72,6 +74,8 @@ export type ClusterTotals = {
   /** Commits that were answered with a warning. */
   warnings: number;
   failovers: number;
+  /** Clocks that were set to another time. */
+  clocks: number;
   /** Servers that took over and lacked what was held, or the newest lead, whose epoch another one then took. */
   losses: number;
   lostLeads: number;
@@ -97,6 +101,7 @@ export class ClusterWorld {
     cuts: 0,
     warnings: 0,
     failovers: 0,
+    clocks: 0,
     losses: 0,
     lostLeads: 0,
     changes: 0,
@@ -120,6 +125,8 @@ export class ClusterWorld {
   #leader: SimMember | null = null;
   #step = 0;
   #clockMs = START_MS;
+  /** Of the clock of the database. */
+  #aheadMs = 0;
   /** Members whose replication thread stands still before a step. */
   readonly #stuck = new Map<SimMember, number>();
   #nowMs = START_MS;
@@ -132,7 +139,7 @@ export class ClusterWorld {
     this.#random = random;
     const shards = random.between(1, MOST_SHARDS);
     this.#shards = shards;
-    this.#database = new FakeDatabase(() => this.#clockMs);
+    this.#database = new FakeDatabase(() => this.#clockMs + this.#aheadMs);
     this.#database.onHeld = (row) => this.#held(row);
     this.#facts = Array.from({ length: shards }, () => new Map());
     this.#heads = this.#facts.map(() => new JournalHead(0, 0, 0));
@@ -228,8 +235,17 @@ export class ClusterWorld {
     else if (dice < 9795) this.#stuck.set(member, this.#step + random.below(LONGEST_SILENCE_STEPS));
     else if (dice < 9850) this.#warn(member);
     else if (dice < 9854) this.#failOver();
+    else if (dice < 9862) this.#setClock(member);
     else return;
     await promisesKept();
+  }
+
+  /** Of the machine of a member, or of the database: its leases end early or late. */
+  #setClock(member: SimMember): void {
+    const byMs = this.#random.between(-MOST_SET_MS, MOST_SET_MS);
+    if (this.#random.chance(50)) member.setClock(byMs);
+    else this.#aheadMs = byMs;
+    this.totals.clocks++;
   }
 
   #turn(member: SimMember, goesOn: boolean): boolean {
