@@ -20,6 +20,7 @@ const MAX_DISCARDED_BYTES = 16 * 1024 * 1024;
 /** Names through which a careless merge could reach a prototype; no schema has such a field. */
 const FORBIDDEN_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
+const ESCAPE = '\\u';
 const TOO_DEEP = -1;
 const TOO_MANY_PARTS = -2;
 const QUOTE = 0x22;
@@ -108,11 +109,25 @@ export function parseStrictJson(bytes: Buffer, maxDepth = MAX_DEPTH): StrictJson
   } catch {
     return refuse('body', 'json', 'body is not valid JSON');
   }
+  if (text.includes(ESCAPE) && hasLoneSurrogate(value)) {
+    return refuse('body', 'surrogate', 'body has half a surrogate pair, which is no character');
+  }
   const seen = { members: 0, forbidden: '' };
   if (isObject(value)) inspect(value, seen);
   if (seen.forbidden !== '') return refuse(seen.forbidden, 'additionalProperties', `unknown field: ${seen.forbidden}`);
   if (seen.members !== written) return refuse('body', 'duplicate', 'body has a duplicate field');
   return { ok: true, value };
+}
+
+/**
+ * Half a surrogate pair can be escaped but is no character: stored as UTF-8 it becomes another one, and strict parsers
+ * of clients would refuse every answer that has it. The bytes are UTF-8, so only an escape brings one in.
+ */
+function hasLoneSurrogate(value: unknown): boolean {
+  if (typeof value === 'string') return !value.isWellFormed();
+  if (!isObject(value)) return false;
+  if (Array.isArray(value)) return value.some(hasLoneSurrogate);
+  return Object.entries(value).some(([name, member]) => !name.isWellFormed() || hasLoneSurrogate(member));
 }
 
 /** Colons outside of strings: in valid JSON there is one per member. The count for invalid JSON does not matter. */

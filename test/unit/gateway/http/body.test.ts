@@ -66,6 +66,20 @@ describe('parseStrictJson', () => {
     assert.equal(refused('{"\\u0061":1,"\\u0061":2}'), 'body has a duplicate field');
   });
 
+  it('refuses half a surrogate pair, in a text or a name, and nothing that only looks like one', () => {
+    const texts = [
+      '"\\ud800"',
+      '"a\\uDC00b"',
+      '{"title":["\\udc00\\ud800"]}',
+      '{"\\ud83d":1}',
+      '"\\ud83d\\ud83d\\ude00"',
+    ];
+    for (const text of texts) assert.match(refused(text), /^body has half a surrogate pair/, text);
+    for (const text of ['"\\\\ud800"', '"\\u00fc"', '"😀"', '"\\uD83D\\uDE00"']) {
+      assert.equal(accepted(text), JSON.parse(text));
+    }
+  });
+
   it('lets different objects use the same name', () => {
     assert.deepEqual(accepted('[{"a":1},{"a":2},{"b":{"a":3}}]'), [{ a: 1 }, { a: 2 }, { b: { a: 3 } }]);
   });
