@@ -11,6 +11,8 @@
  *   COUNTERS-3  At most `capacity` subjects are held. Idle ones make room first; when there are none, the subject that
  *               was counted longest ago is forgotten. A full table therefore never refuses anyone: a flood of subjects
  *               can make the counts of others lenient, it cannot lock them out.
+ *   COUNTERS-4  A time that is a window or more ahead is forgotten: the clock was set back, and subjects that made
+ *               requests before, heartbeats among them, would be locked out for as long as the step was.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Limit } from './classes.ts';
@@ -138,7 +140,7 @@ function timeAt({ timesMs, head }: Ring, number: number): number {
 }
 
 function forget(ring: Ring, nowMs: number): void {
-  while (ring.count > 0 && ring.timesMs[ring.head] + ring.windowMs <= nowMs) {
+  while (ring.count > 0 && Math.abs(nowMs - ring.timesMs[ring.head]) >= ring.windowMs) {
     ring.head = (ring.head + 1) % ring.timesMs.length;
     ring.count--;
   }

@@ -13,6 +13,7 @@
  *                     waits while it has one. A thread ends only between two turns of its event loop, with no lock.
  *   SHAREDCOUNTERS-3  A full bucket refuses no one: the subject that was counted longest ago leaves it. The hash has a
  *                     key, so no one can choose whom that is.
+ *   SHAREDCOUNTERS-4  A time that is a window or more ahead is forgotten, as by COUNTERS-4.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { TextHash } from '../../shared/base/textHash.ts';
@@ -146,7 +147,7 @@ export class SharedCounterStore implements CounterStore {
   }
 
   #forget(slot: number, nowMs: number): void {
-    while (this.#countOf(slot) > 0 && this.#timeAt(slot, 0) + this.#windowMs <= nowMs) {
+    while (this.#countOf(slot) > 0 && Math.abs(nowMs - this.#timeAt(slot, 0)) >= this.#windowMs) {
       this.#words[2 * slot + 2] = (this.#words[2 * slot + 2]! + 1) % MOST_REQUESTS;
       this.#words[2 * slot + 3]!--;
     }

@@ -55,6 +55,20 @@ describe('MemoryCounterStore', () => {
     assert.ok(!countOne(store, 'a', 2, T0 + 1000).allowed);
   });
 
+  it('locks no one out when the clock was set back, by whatever it was (COUNTERS-4)', () => {
+    for (const stepMs of [1000, 3_600_000]) {
+      const store = new MemoryCounterStore(10);
+      assert.ok(countOne(store, 'a', 1, T0).allowed);
+      assert.ok(!countOne(store, 'a', 1, T0).allowed);
+      assert.ok(countOne(store, 'a', 1, T0 - stepMs).allowed, `${stepMs} ms`);
+      assert.ok(!countOne(store, 'a', 1, T0 - stepMs + 999).allowed);
+      assert.ok(countOne(store, 'a', 1, T0 - stepMs + 1000).allowed);
+    }
+    const store = new MemoryCounterStore(10);
+    assert.ok(countOne(store, 'a', 1, T0).allowed);
+    assert.ok(!countOne(store, 'a', 1, T0 - 999).allowed, 'a smaller step costs less than a second window');
+  });
+
   it('never admits more than the limit in any window, wherever the window starts', () => {
     const store = new MemoryCounterStore(10);
     const admitted: number[] = [];

@@ -34,6 +34,15 @@ test('it says of every request what the counts of one thread say', () => {
   assert.ok(refused > 100 && refused < 4900, `${refused} were refused`);
 });
 
+test('a clock that was set back locks no one out (SHAREDCOUNTERS-4)', () => {
+  const store = new SharedCounterStore(makeSharedCounts(), LIMIT);
+  const counted = (nowMs: number) => store.count('subject', LIMIT, nowMs).allowed;
+  for (let request = 0; request < LIMIT.requests; request++) assert.ok(counted(START_MS));
+  assert.ok(!counted(START_MS));
+  for (let request = 0; request < LIMIT.requests; request++) assert.ok(counted(START_MS - 3_600_000));
+  assert.ok(!counted(START_MS - 3_600_000));
+});
+
 test('threads that count at the same time admit no more, and no fewer, than the limit', async () => {
   const counts = makeSharedCounts();
   const arrivals = new Int32Array(new SharedArrayBuffer(4));
