@@ -368,6 +368,27 @@ test('a leader of a cluster that ends leaves the orders of its connections alone
   }
 });
 
+test('a clock that is set closes no connection, and pings, heartbeats and limits go on', async (t) => {
+  const rig = await StreamRig.start(t, SEED + 15);
+  const client = await StreamClient.open(t, rig.baseUrl, rig.headers(1));
+  await client.subscribe({ markets: [rig.marketId(0)] });
+  for (let message = 0; message < 15; message++) client.send({ channel: 'ping' });
+  await client.settle();
+  for (const stepMs of [-3_600_000, 7_200_000]) {
+    const before = client.of('heartbeat').length;
+    rig.clock.advance(stepMs);
+    for (let second = 0; second < 6; second++) {
+      rig.stream.tick();
+      rig.clock.advance(1000);
+    }
+    // As many messages as a second allows, the pings of the test among them.
+    for (let message = 0; message < 15; message++) client.send({ channel: 'ping' });
+    await client.settle();
+    assert.equal(client.of('heartbeat').length, before + 1, `after a step of ${stepMs} ms`);
+  }
+  assert.equal(rig.stream.connectionCount, 1);
+});
+
 test('a key that expires or is revoked closes its connections and no others (RULES.md 8.1)', async (t) => {
   const rig = await StreamRig.start(t, SEED + 14);
   const expiresAtMs = rig.clock.nowMs() + 10_000;

@@ -38,6 +38,8 @@ const SECOND_MS = 1000;
 /** The stream, as its connections see it. */
 export type ConnectionHost = {
   nowMs(): number;
+  /** For limits and silences: a clock that is set does not move it. */
+  steadyMs(): number;
   /** Frames start to wait for a `flush`. */
   pushed(connection: Connection): void;
   /** So many bytes wait for the client. */
@@ -76,7 +78,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     this.origin = origin;
     this.results = isBinary ? new Results() : null;
     this.#host = host;
-    this.lastReceivedMs = host.nowMs();
+    this.lastReceivedMs = host.steadyMs();
   }
 
   get isAnonymous(): boolean {
@@ -116,7 +118,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
 
   /** @returns whether the client may send another message now. */
   countMessage(): boolean {
-    const nowMs = this.#host.nowMs();
+    const nowMs = this.#host.steadyMs();
     const isOver = nowMs - this.#messageMs[this.#messageCursor] < SECOND_MS;
     this.#messageMs[this.#messageCursor] = nowMs;
     this.#messageCursor = (this.#messageCursor + 1) % MAX_MESSAGES_PER_SECOND;

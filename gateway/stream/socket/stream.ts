@@ -14,7 +14,7 @@
  *   STREAM-4  Nothing thrown for one connection leaves this file: it closes that connection, and no other.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
-import type { Clock } from '../../../shared/base/clock.ts';
+import { type Clock, SteadyClock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { BOTH_OUTCOMES, NO_MARKET } from '../../../shared/wire/commands.ts';
 import type { AccountPrincipal, SessionPrincipal } from '../../access/principal.ts';
@@ -71,6 +71,7 @@ const BACKSTOP_IDLE_SEC = 120;
 
 export class Stream {
   readonly #options: StreamOptions;
+  readonly #steady: SteadyClock;
   /** Cancels of connections that have ended and had asked for them (RULES.md 8.10). */
   readonly #cancels: MassCancels;
   readonly #connections = new Set<Connection>();
@@ -88,6 +89,7 @@ export class Stream {
   readonly #records: BinaryEntry;
   readonly #host: ConnectionHost = {
     nowMs: () => this.#options.clock.nowMs(),
+    steadyMs: () => this.#steady.nowMs(),
     pushed: (connection) => this.#pushedTo(connection),
     buffered: (connection, bytes) => this.#sendBuffers.note(connection, bytes),
     failed: (connection, error) => this.#fail(connection, error),
@@ -97,11 +99,12 @@ export class Stream {
   constructor(options: StreamOptions) {
     const { views, engine, feeds } = options;
     this.#options = options;
+    this.#steady = new SteadyClock(options.clock);
     this.#subscribing = new Subscribing(options);
     this.#orders = new OrderEntry(options);
     this.#records = new BinaryEntry(options);
     this.#sendBuffers = new SendBuffers(options.maxBufferedBytes);
-    this.#catchUps = new CatchUps(this.#host.nowMs, options.areOrdersUnderway);
+    this.#catchUps = new CatchUps(this.#host.steadyMs, options.areOrdersUnderway);
     this.#cancels = new MassCancels({
       shards: views.orders.length,
       send: (shard, account, onReply, part) =>
@@ -174,13 +177,13 @@ export class Stream {
     },
     ping: (socket) => {
       const { connection } = socket.getUserData();
-      connection.lastReceivedMs = this.#options.clock.nowMs();
+      connection.lastReceivedMs = this.#steady.nowMs();
       // A ping is answered, so it counts as a message.
       if (!connection.countMessage()) connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
     },
     pong: (socket) => {
       const { connection } = socket.getUserData();
-      connection.lastReceivedMs = this.#options.clock.nowMs();
+      connection.lastReceivedMs = this.#steady.nowMs();
       if (!connection.countPong()) connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
     },
     drain: (socket) => {
@@ -198,15 +201,16 @@ export class Stream {
   /** Sends pings and heartbeats, and closes connections that are idle or whose key has expired or session ended. */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
+    const steadyMs = this.#steady.nowMs();
     this.#catchUps.tick();
     this.#cancels.send();
     for (const connection of [...this.#connections]) {
-      if (nowMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
+      if (steadyMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
         connection.end(limits.CLOSE.GOING_AWAY, 'idle');
       } else if (connection.principal !== null && !this.#isInForce(connection.principal, nowMs)) {
         connection.refuseAndClose(endOf(connection.principal));
       } else {
-        this.#keepAlive(connection, nowMs);
+        this.#keepAlive(connection, steadyMs);
       }
     }
     this.#flushPushed();
@@ -218,34 +222,34 @@ export class Stream {
     return principal.expiresAtMs === null || principal.expiresAtMs > nowMs;
   }
 
-  #keepAlive(connection: Connection, nowMs: number): void {
-    if (nowMs >= connection.nextPingMs) {
-      connection.nextPingMs = nowMs + limits.PING_EVERY_MS;
+  #keepAlive(connection: Connection, steadyMs: number): void {
+    if (steadyMs >= connection.nextPingMs) {
+      connection.nextPingMs = steadyMs + limits.PING_EVERY_MS;
       connection.ping();
     }
-    if (nowMs < connection.nextHeartbeatMs) return;
-    connection.nextHeartbeatMs = nowMs + limits.HEARTBEAT_EVERY_MS;
-    if (connection.markets.size > 0 || connection.user !== null) this.#sendHeartbeat(connection, nowMs);
+    if (steadyMs < connection.nextHeartbeatMs) return;
+    connection.nextHeartbeatMs = steadyMs + limits.HEARTBEAT_EVERY_MS;
+    if (connection.markets.size > 0 || connection.user !== null) this.#sendHeartbeat(connection);
   }
 
   /** Heartbeats carry the last sequences; a client that has other ones has missed a frame. */
-  #sendHeartbeat(connection: Connection, nowMs: number): void {
+  #sendHeartbeat(connection: Connection): void {
     const sequences: Record<string, number> = {};
     for (const { channel, sequence } of connection.markets.values()) {
       if (sequence !== null) sequences[channel.market.id] = sequence;
     }
     connection.answer('heartbeat', undefined, {
-      time: nowMs,
+      time: this.#options.clock.nowMs(),
       sequences,
       user_sequence: connection.user?.userSequence,
     });
   }
 
   #opened(connection: Connection): void {
-    const nowMs = this.#options.clock.nowMs();
-    connection.lastReceivedMs = nowMs;
-    connection.nextPingMs = nowMs + limits.PING_EVERY_MS;
-    connection.nextHeartbeatMs = nowMs + limits.HEARTBEAT_EVERY_MS;
+    const steadyMs = this.#steady.nowMs();
+    connection.lastReceivedMs = steadyMs;
+    connection.nextPingMs = steadyMs + limits.PING_EVERY_MS;
+    connection.nextHeartbeatMs = steadyMs + limits.HEARTBEAT_EVERY_MS;
     this.#connections.add(connection);
     const { owner } = connection;
     const most = mostOf(connection.principal);
@@ -284,7 +288,7 @@ export class Stream {
   }
 
   #received(connection: Connection, bytes: Buffer, isBinary: boolean): void {
-    connection.lastReceivedMs = this.#options.clock.nowMs();
+    connection.lastReceivedMs = this.#steady.nowMs();
     try {
       this.#handle(connection, bytes, isBinary);
     } catch (error) {

@@ -28,7 +28,8 @@ class Rig {
       runLoggedIn: (call) => void this.waiting.push(call),
     };
     this.#entry = new OrderEntry({ calls: () => calls, clock });
-    const host = { nowMs: () => clock.nowMs(), pushed: () => {}, buffered: () => {}, failed: () => assert.fail() };
+    const nowMs = (): number => clock.nowMs();
+    const host = { nowMs, steadyMs: nowMs, pushed: () => {}, buffered: () => {}, failed: () => assert.fail() };
     const origin = { subject: '192.0.2.1', peer: new Uint8Array(4), forwardedFor: '' };
     this.connection = new Connection(apiKey(1), origin, host);
     this.connection.opened({
