@@ -48,6 +48,10 @@ const MAX_SKEW_SEC = 30;
 const NO_BODY = new Uint8Array(0);
 /** The first character of a JSON object or array, or the white space before it. */
 const STARTS_BODY = /[{[ \t\r\n]/;
+const SIGN_AGAIN = 'the exchange has restarted: sign the request again, with a timestamp after sign_after';
+/** No timestamp can be acceptable: what was signed until then may have been accepted before the clock was set back. */
+const WAIT_FOR_CLOCK =
+  'the clock of the exchange was set back: it accepts signed requests again once it is past sign_after';
 const TIMESTAMP_FORM = /^[0-9]{1,15}$/;
 
 export class Authenticator {
@@ -204,7 +208,7 @@ function refuseEarly(nowSec: number, unknownUntilSec: number): Unauthenticated {
     server_time: nowSec,
     reason: 'signed_before_start',
     sign_after: unknownUntilSec,
-    action: 'the exchange has restarted: sign the request again, with a timestamp after sign_after',
+    action: nowSec + MAX_SKEW_SEC > unknownUntilSec ? SIGN_AGAIN : WAIT_FOR_CLOCK,
   };
   return { ok: false, row: ERRORS.TIMESTAMP_OUTSIDE_WINDOW, details };
 }

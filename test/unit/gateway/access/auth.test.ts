@@ -223,6 +223,17 @@ describe('Authenticator', () => {
     assert.equal(verdict(signed(String(NOW_SEC + 1), vector.nonce)), 'ok');
   });
 
+  it('does not ask for another signature while its clock, set back, would refuse each', () => {
+    authenticator = makeAuthenticator(NOW_SEC);
+    const actionAt = (nowSec: number): string => {
+      const result = authenticator.admit(signed(String(nowSec), vector.nonce), nowSec * 1000);
+      assert.ok(!result.ok);
+      return result.details.action!;
+    };
+    assert.match(actionAt(NOW_SEC - 29), /sign the request again/);
+    for (const backSec of [30, 3600]) assert.match(actionAt(NOW_SEC - backSec), /clock of the exchange was set back/);
+  });
+
   it('accepts a signature of version 1 once, however it is spelled', () => {
     const [first, last] = [vector.v1.signature.slice(0, -1), vector.v1.signature.slice(-1)];
     // The last character of 32 bytes in base64 has two bits that mean nothing.
