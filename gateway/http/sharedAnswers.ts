@@ -27,7 +27,14 @@ type Answer = Buffer | null;
 type Computed = string | Buffer | null;
 /** @param uses notes that the answer rests on one that is kept */
 type Compute = (uses: (part: Buffer) => void) => Computed | Promise<Computed>;
-type Kept = { readonly body: Buffer; readonly state: string; readonly computedMs: number; readonly bytes: number };
+type Kept = {
+  readonly body: Buffer;
+  readonly state: string;
+  /** Number of its computation, and when that started. */
+  readonly started: number;
+  readonly computedMs: number;
+  readonly bytes: number;
+};
 
 type Bounds = { readonly maxAnswers: number; readonly maxBytes: number };
 const BOUNDS: Bounds = { maxAnswers: 4096, maxBytes: 64 * 1024 * 1024 };
@@ -46,6 +53,7 @@ export class SharedAnswers {
   /** By key and state. */
   readonly #underway = new Map<string, Promise<Answer>>();
   #bytes = 0;
+  #started = 0;
 
   constructor(clock: Clock, bounds = BOUNDS, role: Pick<Role, 'pastAsOfMs'> | null = null) {
     this.#clock = clock;
@@ -80,7 +88,10 @@ export class SharedAnswers {
 
   #fresh(key: string, ttlMs: number): Kept | undefined {
     const kept = this.#kept.get(key);
-    if (kept === undefined || this.#clock.nowMs() - kept.computedMs >= ttlMs) return undefined;
+    if (kept === undefined) return undefined;
+    const ageMs = this.#clock.nowMs() - kept.computedMs;
+    // The clock was set back: how old the answer is cannot be said.
+    if (ageMs < 0 || ageMs >= ttlMs) return undefined;
     const isOfStandby = this.#asOf.has(kept.body);
     return isOfStandby && this.#role!.pastAsOfMs === null ? undefined : kept;
   }
@@ -96,6 +107,7 @@ export class SharedAnswers {
   /** SHAREDANSWERS-2. */
   async #compute(key: string, ttlMs: number, compute: Compute, state: string): Promise<Answer> {
     const computedMs = this.#clock.nowMs();
+    const started = ++this.#started;
     let asOfMs = this.#role?.pastAsOfMs ?? null;
     const text = await compute((part) => {
       const ofPart = this.#asOf.get(part);
@@ -105,9 +117,9 @@ export class SharedAnswers {
     const body = typeof text === 'string' ? Buffer.from(text) : text;
     if (asOfMs !== null) this.#asOf.set(body, asOfMs);
     // A computation that started later, in a later state, may have ended before this one.
-    const isLatest = computedMs >= (this.#kept.get(key)?.computedMs ?? 0);
+    const isLatest = started > (this.#kept.get(key)?.started ?? 0);
     const bytes = BYTES_PER_CHARACTER * (key.length + state.length) + body.length;
-    if (isLatest) this.#keep(key, { body, state, computedMs, bytes });
+    if (isLatest) this.#keep(key, { body, state, started, computedMs, bytes });
     return body;
   }
 

@@ -142,12 +142,13 @@ export class AccessTokens implements SessionTokens {
 
   #hasTooManyWrong(sessionId: string, nowMs: number): boolean {
     const wrong = this.#wrong.get(sessionId);
-    return wrong !== undefined && wrong.count >= MOST_WRONG && nowMs - wrong.sinceMs < WRONG_MS;
+    return wrong !== undefined && wrong.count >= MOST_WRONG && Math.abs(nowMs - wrong.sinceMs) < WRONG_MS;
   }
 
   #countWrong(sessionId: string, nowMs: number): void {
     const wrong = this.#wrong.get(sessionId);
-    if (wrong === undefined || nowMs - wrong.sinceMs >= WRONG_MS) {
+    // A clock that was set back would otherwise lock the session out for as long as the step was.
+    if (wrong === undefined || Math.abs(nowMs - wrong.sinceMs) >= WRONG_MS) {
       this.#wrong.set(sessionId, { count: 1, sinceMs: nowMs });
     } else {
       wrong.count++;

@@ -46,7 +46,8 @@ export class NflRanking {
 
   async #results(): Promise<Results | null> {
     const kept = this.#kept;
-    if (kept !== null && this.#deps.clock.nowMs() - kept.computedMs < KEPT_MS) return kept.results;
+    // After the clock was set back it is computed anew.
+    if (kept !== null && Math.abs(this.#deps.clock.nowMs() - kept.computedMs) < KEPT_MS) return kept.results;
     this.#underway ??= this.#compute().finally(() => {
       this.#underway = null;
     });

@@ -60,6 +60,24 @@ test('an answer is kept for its time to live, counted from the start of its comp
   assert.equal(question.computed, 2);
 });
 
+test('after the clock was set back an answer is computed anew, once, and kept', async () => {
+  const clock = new ManualClock(1_790_000_000_000);
+  const answers = new SharedAnswers(clock);
+  const question = new Question();
+  for (const [stepMs, text] of [
+    [0, 'first'],
+    [-3_600_000, 'second'],
+    [-1, 'third'],
+  ] as const) {
+    clock.advance(stepMs);
+    const answer = answers.get('pulse', TTL_MS, question.compute);
+    question.answer(text);
+    assert.equal(String(await answer), text);
+    assert.equal(String(answers.get('pulse', TTL_MS, question.compute)), text);
+  }
+  assert.equal(question.computed, 3);
+});
+
 test('a computation that fails is reported to all who wait for it and not kept', async () => {
   const answers = new SharedAnswers(new ManualClock(1_790_000_000_000));
   const question = new Question();

@@ -153,6 +153,14 @@ test('15.2: after 20 wrong signatures in 10 seconds no new token of that session
   assert.equal(await verdict(rig, fresh), 'good');
 });
 
+test('15.2: a clock that was set back ends the refusal of new tokens', async () => {
+  const rig = new SessionRig();
+  const own = rig.open().session.principal;
+  for (let n = 0; n < 20; n++) await verdict(rig, await forge(rig, own.sessionId, { claims: { sub: `x${n}` } }));
+  rig.clock.advance(-3_600_000);
+  assert.equal(await verdict(rig, await rig.accessTokens.sign(own, rig.nowMs)), 'good');
+});
+
 test('15.2: a token that comes many times at once is verified once', async () => {
   const rig = new SessionRig();
   const token = await rig.accessTokens.sign(rig.open().session.principal, rig.nowMs);
