@@ -6,7 +6,7 @@ import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { createLogger, type Logger } from './process/log.ts';
 import { setScavenges } from './process/scavenges.ts';
 import { StartError } from './process/startError.ts';
-import { banner } from './wiring/banner.ts';
+import { banner, startingLine } from './wiring/banner.ts';
 import type { Exchange } from './wiring/exchange.ts';
 
 /** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
@@ -30,6 +30,9 @@ async function main(): Promise<void> {
   if (problem !== null) throw new ConfigError(problem);
   const log = createLogger(settings.logLevel);
   if (settings.unused.length > 0) log.warn({ settings: settings.unused }, 'these settings have no effect');
+  const isTerminal = process.stdout.isTTY === true;
+  const starting = startingLine(settings.demo, isTerminal);
+  if (starting !== null) console.log(starting);
   // Not before the check: whatever is imported from here on loads packages.
   const { openDemoRamp, startDemoRamp, withDemoRamp } = await import('./wiring/demoRamp.ts');
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
@@ -49,7 +52,7 @@ async function main(): Promise<void> {
     opened,
     flows,
     hasRamp: ramp !== null,
-    isTerminal: process.stdout.isTTY === true,
+    isTerminal,
   });
   if (lines.length > 0) console.log(lines.join('\n'));
   if (ramp !== null) void startDemoRamp(exchange, ramp, log);

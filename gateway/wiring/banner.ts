@@ -28,6 +28,15 @@ type BannerOptions = {
 /** In the data directory, for its owner alone: the token of a first start that no terminal watched. */
 const ADMIN_TOKEN_FILE = 'admin.token';
 
+/**
+ * The line that a person who starts the demo sees first. The rehearsal of a start and the demo of a first one take so
+ * long that an empty terminal would look like a fault, and a warning that comes before the addresses like its end.
+ */
+export function startingLine(isDemo: boolean, isTerminal: boolean): string | null {
+  if (!isDemo || !isTerminal) return null;
+  return '\n  Starting: its addresses come in some seconds, at the first start in up to a minute.\n';
+}
+
 /** The lines to print, none when there is nothing to say. A new token that may not be printed is written to a file. */
 export function banner(options: BannerOptions): string[] {
   const { baseUrl, operationsUrl, dataDir, newToken, opened, isTerminal } = options;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { banner } from '../../../../gateway/wiring/banner.ts';
+import { banner, startingLine } from '../../../../gateway/wiring/banner.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const TOKEN = 'a-token-that-nobody-else-may-see';
@@ -60,4 +60,14 @@ describe('what a start prints', () => {
       for (const secret of SECRETS) assert.ok(!text.includes(secret), secret);
     }
   });
+});
+
+test('who starts the demo at a terminal sees at once that it takes a while, and no other output has that line', () => {
+  assert.match(startingLine(true, true)!, /^\n {2}Starting: .* up to a minute\.\n$/);
+  for (const [isDemo, isTerminal] of [
+    [true, false],
+    [false, true],
+  ] as const) {
+    assert.equal(startingLine(isDemo, isTerminal), null);
+  }
 });
