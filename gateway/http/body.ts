@@ -41,27 +41,28 @@ type StrictJson =
     };
 
 /**
- * Calls `onBody` once with `call.bodyBytes` set, or `onTooLarge` as soon as the limit is passed. A body that arrives in
- * one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Of several chunks the memory is reused
- * after each, so they are copied, into a buffer that grows with the received bytes and not with the announced ones.
+ * Calls `onBody` once with `call.bodyBytes` set and the row of its route, or `onTooLarge` as soon as the limit is
+ * passed. A body that arrives in one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Of
+ * several chunks the memory is reused after each, so they are copied, into a buffer that grows with the received bytes
+ * and not with the announced ones.
  */
-export function collectBody(
+export function collectBody<Row extends { readonly maxBodyBytes: number }>(
   call: Call,
-  maxBytes: number,
-  onBody: (call: Call) => void,
+  row: Row,
+  onBody: (call: Call, row: Row) => void,
   onTooLarge: (call: Call) => void,
 ): void {
   let collected: Buffer | null = null;
   let count = 0;
   call.response.onData((chunk, isLast) => {
     if (call.answered || call.aborted) return;
-    if (count + chunk.byteLength > maxBytes) {
+    if (count + chunk.byteLength > row.maxBodyBytes) {
       onTooLarge(call);
       return;
     }
     if (collected === null && isLast) {
       call.bodyBytes = Buffer.from(chunk);
-      onBody(call);
+      onBody(call, row);
       return;
     }
     collected = withRoom(collected, count, chunk.byteLength);
@@ -69,7 +70,7 @@ export function collectBody(
     count += chunk.byteLength;
     if (!isLast) return;
     call.bodyBytes = collected.subarray(0, count);
-    onBody(call);
+    onBody(call, row);
   });
 }
 

@@ -72,16 +72,20 @@ export class IdentityStage {
     if (!result.ok) return this.#unidentified(call, route, result);
     const { key } = result;
     // A request that is refused from here on had no effect: it does not use up its nonce, and leaves nothing behind.
-    const giveBack = (isPassed: boolean): boolean => {
-      if (!isPassed) authenticator.giveBack(key, credentials);
-      return isPassed;
-    };
     if (!this.#isAllowedFrom(call, key)) {
-      giveBack(false);
+      authenticator.giveBack(key, credentials);
       return this.#unidentified(call, route, BLOCKED);
     }
     const passage = this.#enterKey(call, route, scope, key);
-    return passage instanceof Promise ? passage.then(giveBack) : giveBack(passage);
+    if (passage instanceof Promise) return this.#giveBackLate(passage, key, credentials);
+    if (!passage) authenticator.giveBack(key, credentials);
+    return passage;
+  }
+
+  async #giveBackLate(passage: Promise<boolean>, key: ApiKey, credentials: Credentials): Promise<boolean> {
+    const isPassed = await passage;
+    if (!isPassed) this.#options.authenticator.giveBack(key, credentials);
+    return isPassed;
   }
 
   /** For a call on a connection that its principal has opened: there is nothing to verify, all else is the same. */

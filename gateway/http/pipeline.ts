@@ -191,7 +191,7 @@ export class Pipeline {
       this.#pass(call, row);
     } else {
       call.receivingAt = this.#receiving.push(call) - 1;
-      collectBody(call, row.maxBodyBytes, (complete) => this.#onBody(complete, row), refuseTooLarge);
+      collectBody(call, row, this.#onBody, refuseTooLarge);
     }
   }
 
@@ -299,7 +299,7 @@ export class Pipeline {
     call.receivingAt = NOT_RECEIVING;
   }
 
-  #onBody(call: Call, row: RouteRow): void {
+  readonly #onBody = (call: Call, row: RouteRow): void => {
     this.#received(call);
     call.closesConnection = this.#isDraining;
     call.completeUs = nowUs();
@@ -309,7 +309,7 @@ export class Pipeline {
       this.#stages.crash(call, error);
     }
     this.meters.turns.end(call.route, call.completeUs);
-  }
+  };
 
   /** The stages after the body; each has answered the call when the next one is not reached. */
   #pass(call: Call, row: RouteRow): void {

@@ -20,10 +20,14 @@ export function ok(call: Call, body: string | object, status = 200): void {
 
 /**
  * Answers with JSON that is kept as bytes and sent as it is; they may change once this has returned. Such an answer is
- * neither recorded nor stored.
+ * not recorded, and becomes text where it is stored or has to wait.
  */
 export function okBytes(call: Call, body: Buffer): void {
-  assert(call.recordResult === null && call.idempotencyHold === null, 'respond: only a read is answered with bytes');
+  assert(call.recordResult === null, 'respond: no administrator is answered with bytes');
+  if (call.idempotencyHold !== null || mayBeTakenBack(call, 200)) {
+    ok(call, body.toString());
+    return;
+  }
   if (call.answered) return;
   call.markAnswered();
   send(call, 200, body, NO_OPTIONS);

@@ -68,7 +68,12 @@ export abstract class OrderTask {
     return false;
   }
 
-  /** The order was accepted. */
+  /** The order was accepted by the record of this reply. */
+  accepted(views: Views, reply: ShardReply): void {
+    this.placed(placedNow(views, reply, this.terms, this.isAmend));
+  }
+
+  /** The same, with what was placed; also of an order that an earlier request has placed. */
   abstract placed(placed: Placed): void;
 
   /** The order was refused after `tryPlace`, by its shard or because its outcome is unknown. */
@@ -155,12 +160,12 @@ export class Placements {
   }
 
   #report(reply: ShardReply, task: OrderTask): void {
-    const { call, terms, isAmend } = task;
+    const { call, terms } = task;
     const { views } = this.#deps;
     // An answer that is kept with an idempotency key is JSON.
     const sink = call.idempotencyHold === null ? terms.sink : null;
     if (reply.code === OK && sink !== null) okWritten(call, () => sink.accepted(views, reply, terms));
-    else if (reply.code === OK) task.placed(placedNow(views, reply, terms, isAmend));
+    else if (reply.code === OK) task.accepted(views, reply);
     else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
     else task.refused(refusalOf(reply, task.asset));
   }

@@ -184,7 +184,7 @@ export class UsualPlacements {
   #fieldAt(json: Buffer, at: number, before: number): number {
     const likely = this.#following[before];
     if (isQuoted(json, at, NAMES[likely])) return likely;
-    const field = NAMES.findIndex((name) => isQuoted(json, at, name));
+    const field = fieldNamed(json, at);
     if (field >= 0) this.#following[before] = field;
     return field;
   }
@@ -250,4 +250,9 @@ export class UsualPlacements {
     this.#value = startsWith(json, at, FLAGS[1]) ? 1 : 0;
     return startsWith(json, at, FLAGS[this.#value]) ? at + FLAGS[this.#value].length : UNUSUAL;
   }
+}
+
+/** By itself: a function with a closure allocates what that captures at each call, whether it is made or not. */
+function fieldNamed(json: Buffer, at: number): number {
+  return NAMES.findIndex((name) => isQuoted(json, at, name));
 }

@@ -12,15 +12,18 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import { HASH_BYTES, tryParseHex } from '../../../shared/base/hex.ts';
 import { EXT_ROUTE, REPLACE_MODE } from '../../../shared/wire/commands.ts';
 import type { Refusal } from '../../http/refusal.ts';
-import { ok, refuse } from '../../http/respond.ts';
+import { ok, okBytes, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Placed } from '../../queries/placed.ts';
+import type { ShardReply } from '../../shardlink/reply.ts';
 import type { OrderTerms } from '../../trading/orderTerms.ts';
 import { amendResponse, placementResponse, placementText } from '../../trading/placementResponse.ts';
 import { OrderTask, type Placements } from '../../trading/placements.ts';
+import { usualAnswer } from '../../trading/usualAnswer.ts';
 import { type UsualBody, usualReader } from '../../trading/usualBodies.ts';
 import type { UsualOrder } from '../../trading/usualOrders.ts';
+import type { Views } from '../../views/index.ts';
 import { HASH_PARAM, requireHash } from '../json/pathParams.ts';
 import { ORDER_ERRORS, REPLACE_ERRORS } from './orderErrors.ts';
 
@@ -92,6 +95,12 @@ abstract class SingleTask extends OrderTask {
 }
 
 class PlaceTask extends SingleTask {
+  override accepted(views: Views, reply: ShardReply): void {
+    const answer = usualAnswer(views, reply, this.terms);
+    if (answer === null) super.accepted(views, reply);
+    else okBytes(this.call, answer);
+  }
+
   placed(placed: Placed): void {
     ok(this.call, placementText(placed, this.terms));
   }

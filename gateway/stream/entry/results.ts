@@ -4,7 +4,6 @@
  * Owner: the gateway thread.
  */
 import { ORDER_STATUS } from '../../../shared/base/codes.ts';
-import { HASH_BYTES } from '../../../shared/base/hex.ts';
 import { ID_KIND, writeTimeOrderedId } from '../../../shared/base/ids.ts';
 import { remainingAmount } from '../../../shared/base/orderMath.ts';
 import { kindSide, kindTimeInForce } from '../../../shared/wire/commands.ts';
@@ -20,6 +19,7 @@ import { RecordBuffer, writeSafe } from '../../../shared/wire/record.ts';
 import type { ShardReply } from '../../shardlink/reply.ts';
 import type { OrderTerms } from '../../trading/orderTerms.ts';
 import type { Views } from '../../views/index.ts';
+import { HASH_WORDS } from '../../views/openOrderIndex.ts';
 import { mirrorTicks, type OpenOrders } from '../../views/orders.ts';
 
 const { PLACED, RESULT } = ENTRY_ANSWER;
@@ -91,7 +91,7 @@ export class Results {
     words[word + PLACED.requestId] = requestId;
     words[word + PLACED.status] = OK_STATUS;
     writeOrderId(bytes, word + PLACED.orderId, orders, slot);
-    bytes.set(hashOf(orders, slot), (word + PLACED.hash) * 4);
+    for (let i = 0; i < HASH_WORDS; i++) words[word + PLACED.hash + i] = orders.hash[slot * HASH_WORDS + i];
     let bits = 0;
     if (isReplacement && a === 1) bits |= PLACED_BIT_KEPT_PRIORITY;
     if (isReplacement && b === 1) bits |= PLACED_BIT_CHANGED_PRICE;
@@ -127,10 +127,6 @@ function writeFill(
 
 function writeOrderId(bytes: Uint8Array, word: number, orders: OpenOrders, slot: number): void {
   writeTimeOrderedId(bytes, word * 4, orders.createdMs[slot], orders.shard, ID_KIND.ORDER, orders.orderSequence[slot]);
-}
-
-function hashOf({ hash }: OpenOrders, slot: number): Uint8Array {
-  return new Uint8Array(hash.buffer, slot * HASH_BYTES, HASH_BYTES);
 }
 
 function remainderOf(remainingLots: number, status: number): number {

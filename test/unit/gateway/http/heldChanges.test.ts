@@ -1,7 +1,7 @@
 /** In a cluster an answer to a change waits until a takeover by another member would keep the change. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ok, refuse } from '../../../../gateway/http/respond.ts';
+import { ok, okBytes, refuse } from '../../../../gateway/http/respond.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
 import { TestCall } from '../../../support/calls.ts';
 
@@ -42,6 +42,19 @@ test('an answer to a change is sent when the log holds the change', async () => 
   changes.settle(true);
   await call.answered;
   assert.deepEqual([call.status, call.text], [201, '{"id":"made"}']);
+});
+
+test('bytes wait for the same, and are sent as they were', async () => {
+  const { call, changes } = called();
+  changes.sequence++;
+  const bytes = Buffer.from('{"id":"made"}');
+  okBytes(call.call, bytes);
+  bytes.fill(' ');
+  await turn();
+  assert.equal(call.text, '');
+  changes.settle(true);
+  await call.answered;
+  assert.deepEqual([call.status, call.text], [200, '{"id":"made"}']);
 });
 
 test('when the log will not hold the change, the answer is that the outcome is unknown', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { IdempotencyHold, StoredReply } from '../../../../gateway/http/hold.ts';
 import { okBytes } from '../../../../gateway/http/respond.ts';
 import { TestCall } from '../../../support/calls.ts';
 
@@ -13,6 +14,27 @@ test('bytes that change after an answer was given are sent as they were, at once
     await asked.answered;
     assert.deepEqual(asked.json, { timestamp: 1 });
   }
+});
+
+test('bytes of an answer that is kept with an idempotency key are stored as text first', async () => {
+  const asked = new TestCall({ method: 'POST', path: '/v1/orders' });
+  const stored: StoredReply[] = [];
+  let whenStored: (isStored: boolean) => void = () => {};
+  asked.call.idempotencyHold = {
+    toStore: (reply) => reply,
+    store: (reply, done) => {
+      stored.push(reply);
+      whenStored = done;
+    },
+  } as Pick<IdempotencyHold, 'toStore' | 'store'> as IdempotencyHold;
+  const bytes = Buffer.from('{"order":1}');
+  okBytes(asked.call, bytes);
+  bytes.fill(' ');
+  assert.deepEqual(stored, [{ status: 200, body: '{"order":1}' }]);
+  assert.equal(asked.text, '');
+  whenStored(true);
+  await asked.answered;
+  assert.equal(asked.text, '{"order":1}');
 });
 
 test('every answer has the id of its own request, on connections that stay open and on others', async () => {
