@@ -9,7 +9,7 @@
  * work, and still cannot flood the shards.
  */
 import { type KeyQuota, LIMIT_CLASSES, type Limit, type LimitClass, limitOfKey, mustPass } from './classes.ts';
-import { type Count, type Counted, type CounterStore, MemoryCounterStore } from './counterStore.ts';
+import { type Count, type Counted, type CounterStore, MemoryCounterStore, type Quota } from './counterStore.ts';
 import { Prefixes } from './prefixes.ts';
 import { NETWORKS_PERIOD_MS } from './sharedNetworks.ts';
 
@@ -47,8 +47,11 @@ export class Limiter {
   readonly #addresses: CounterStore;
   /** The number of each decision. */
   readonly decisions: Record<Decision, number> = { allowed: 0, quota_denied: 0, dependency_unavailable: 0 };
-  /** The subject of a key at an endpoint is made once: the hash of a text is computed for each that is made anew. */
-  readonly #keySubjects = new WeakMap<KeyQuota, Map<Endpoint, string>>();
+  /**
+   * The quota of a key at an endpoint is made once, for another one comes with another key: the hash of a text is
+   * computed for each that is made anew.
+   */
+  readonly #keyQuotas = new WeakMap<KeyQuota, Map<Endpoint, Quota | null>>();
   readonly #meanwhile = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS);
   readonly #failures: CounterStore;
   readonly #accounts: CounterStore;
@@ -86,15 +89,14 @@ export class Limiter {
   }
 
   countKey(key: KeyQuota, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
-    const limit = limitOfKey(key, endpoint.limit);
-    return limit === null ? null : this.#count(this.#keys, this.#keySubject(key, endpoint), limit, endpoint, nowMs);
+    const quota = this.#keyQuota(key, endpoint);
+    return quota === null ? null : this.#count(this.#keys, quota.subject, quota.limit, endpoint, nowMs);
   }
 
   /** A request of a session: all sessions of an account have the endpoint's own limit together. */
   countAccount(account: number, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
-    const limit = LIMIT_CLASSES[endpoint.limit];
-    if (limit === null) return null;
-    return this.#count(this.#accounts, accountSubject(account, endpoint), limit, endpoint, nowMs);
+    const quota = accountQuota(account, endpoint);
+    return quota === null ? null : this.#count(this.#accounts, quota.subject, quota.limit, endpoint, nowMs);
   }
 
   /** @param address a client's subject (clientAddress.ts). */
@@ -131,23 +133,23 @@ export class Limiter {
   ): Promise<Allowance[] | 'unavailable'> {
     const isKey = typeof subject !== 'number';
     const limited = endpoints.flatMap((endpoint) => {
-      const limit = isKey ? limitOfKey(subject, endpoint.limit) : LIMIT_CLASSES[endpoint.limit];
-      if (limit === null) return [];
-      const text = isKey ? this.#keySubject(subject, endpoint) : accountSubject(subject, endpoint);
-      return [{ endpoint, limit, subject: text }];
+      const quota = isKey ? this.#keyQuota(subject, endpoint) : accountQuota(subject, endpoint);
+      return quota === null ? [] : [{ endpoint, ...quota }];
     });
     const counts = await (isKey ? this.#keys : this.#accounts).peek(limited, nowMs);
     if (counts === 'unavailable') return counts;
     return limited.map(({ endpoint, limit }, index) => ({ endpoint, limit, count: counts[index] }));
   }
 
-  #keySubject(key: KeyQuota, endpoint: Endpoint): string {
-    const subjects = this.#keySubjects.get(key) ?? new Map<Endpoint, string>();
-    const known = subjects.get(endpoint);
+  /** Null: nothing is counted there. */
+  #keyQuota(key: KeyQuota, endpoint: Endpoint): Quota | null {
+    const quotas = this.#keyQuotas.get(key) ?? new Map<Endpoint, Quota | null>();
+    const known = quotas.get(endpoint);
     if (known !== undefined) return known;
-    const subject = keySubject(key, endpoint);
-    this.#keySubjects.set(key, subjects.set(endpoint, subject));
-    return subject;
+    const limit = limitOfKey(key, endpoint.limit);
+    const quota = limit === null ? null : { subject: keySubject(key, endpoint), limit };
+    this.#keyQuotas.set(key, quotas.set(endpoint, quota));
+    return quota;
   }
 
   #count(
@@ -175,8 +177,9 @@ function keySubject({ keyId }: KeyQuota, { method, path }: Endpoint): string {
   return `key ${keyId} ${method} ${path}`;
 }
 
-function accountSubject(account: number, { method, path }: Endpoint): string {
-  return `account ${account} ${method} ${path}`;
+function accountQuota(account: number, { method, path, limit: limitClass }: Endpoint): Quota | null {
+  const limit = LIMIT_CLASSES[limitClass];
+  return limit === null ? null : { subject: `account ${account} ${method} ${path}`, limit };
 }
 
 export function resultOf(counted: Counted, limit: Limit): LimitResult {

@@ -32,11 +32,12 @@ const UUID_CHARACTERS = 36;
 /** The position of the next character that is no white space. */
 export function skipSpace(json: Buffer, from: number): number {
   let at = from;
-  for (;;) {
+  // A look behind the end would make V8 expect more than bytes here, and compare them as it compares anything.
+  for (; at < json.length; at++) {
     const code = json[at];
-    if (code !== SPACE && code !== LINE_FEED && code !== RETURN && code !== TAB) return at;
-    at++;
+    if (code !== SPACE && code !== LINE_FEED && code !== RETURN && code !== TAB) break;
   }
+  return at;
 }
 
 /** The position after the digits. */

@@ -50,7 +50,7 @@ export class OpenOrderCounts {
     if (this.#unknown.size > 0) this.#releaseFound();
     const { orders, pairs } = this.#views;
     const { inAll, inMarket } = this.#bounds.of(account);
-    this.#ofAccount = grown(this.#ofAccount, account + 1);
+    if (account >= this.#ofAccount.length) this.#ofAccount = grown(this.#ofAccount, account + 1);
     let all = this.#ofAccount[account] + 1;
     for (const each of orders) all += each.countOf(account);
     // An account with few orders in all has few in the market: hardly any order needs the rest.
@@ -62,7 +62,7 @@ export class OpenOrderCounts {
       if (all - gone > inAll || here - gone > inMarket) return false;
     }
     const row = this.#pairs.rowOf(account, market);
-    this.#ofPair = grown(this.#ofPair, row + 1);
+    if (row >= this.#ofPair.length) this.#ofPair = grown(this.#ofPair, row + 1);
     this.#ofAccount[account]++;
     this.#ofPair[row]++;
     return true;

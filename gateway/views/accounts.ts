@@ -129,6 +129,7 @@ export class AccountViews {
   }
 
   #fitPairs(pairs: number): void {
+    if (pairs <= this.yesAvailable.length) return;
     this.yesAvailable = grown(this.yesAvailable, pairs);
     this.yesReserved = grown(this.yesReserved, pairs);
     this.noAvailable = grown(this.noAvailable, pairs);

@@ -154,10 +154,8 @@ export class OpenOrders {
     if (clientId !== null) this.#byClientId.set(`${this.accountOf(slot)} ${clientId}`, slot);
     const pair = this.pair[slot];
     const account = this.accountOf(slot);
-    this.#oldest = grown(this.#oldest, pair + 1);
-    this.#newest = grown(this.#newest, pair + 1);
-    this.#countOfPair = grown(this.#countOfPair, pair + 1);
-    this.#countOfAccount = grown(this.#countOfAccount, account + 1);
+    if (pair >= this.#oldest.length) this.#fitPairs(pair + 1);
+    if (account >= this.#countOfAccount.length) this.#countOfAccount = grown(this.#countOfAccount, account + 1);
     this.#countOfPair[pair]++;
     this.#countOfAccount[account]++;
     const previous = this.#newest[pair] - 1;
@@ -250,6 +248,12 @@ export class OpenOrders {
    */
   #forgetClientId(key: string, slot: number): void {
     if (this.#byClientId.get(key) === slot) this.#byClientId.delete(key);
+  }
+
+  #fitPairs(pairs: number): void {
+    this.#oldest = grown(this.#oldest, pairs);
+    this.#newest = grown(this.#newest, pairs);
+    this.#countOfPair = grown(this.#countOfPair, pairs);
   }
 
   #fit(slots: number): void {

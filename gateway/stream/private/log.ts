@@ -211,6 +211,7 @@ export class PrivateLog {
   }
 
   #makeRoom(account: number): void {
+    if (account < this.#last.length) return;
     this.#last = grown(this.#last, account + 1);
     this.#position = grown(this.#position, account + 1);
     this.#block = grown(this.#block, account + 1);
