@@ -58,6 +58,11 @@ export type Launched = { readonly session: FiatSession; readonly launchUrl: stri
 
 /** The page for cashing in and out: people come back to it if a request names no other. */
 const RETURN_PATH = '/cash';
+const WRONG_SIGNATURE: Refusal = {
+  row: ERRORS.VALIDATION_ERROR,
+  message: 'the signature is not that of the linked wallet',
+  details: { field: 'signature', rule: 'of the linked wallet' },
+};
 /** A session waits so long for a person to begin with the provider. */
 const LAUNCH_WAIT_MS = 3_600_000;
 const LAUNCH_TIMEOUT_MS = 8000;
@@ -178,7 +183,7 @@ export class FiatService {
     const { rail } = this.#deps;
     try {
       const isSigned = await rail.isSignedBy(from, digest, signature);
-      if (!isSigned) return { row: ERRORS.VALIDATION_ERROR, message: 'the signature is not that of the linked wallet' };
+      if (!isSigned) return WRONG_SIGNATURE;
       const balanceMicro = await rail.balanceMicro(from);
       if (balanceMicro >= valueMicro) return null;
       const details = { asset: 'USDC', required: String(valueMicro), available: String(balanceMicro) };

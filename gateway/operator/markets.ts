@@ -261,7 +261,8 @@ export class MarketCommands {
   /** The checks that the shard does not make. Which status may follow which is decided by the shard. */
   #check(market: MarketEntry, change: MarketChange, terms: MarketTerms): Refusal | null {
     if (terms.startMs >= terms.endMs) {
-      return { row: ERRORS.VALIDATION_ERROR, message: 'trading_ends_at must be after trading_starts_at' };
+      const details = { field: 'trading_ends_at', rule: 'after trading_starts_at' };
+      return { row: ERRORS.VALIDATION_ERROR, message: 'trading_ends_at must be after trading_starts_at', details };
     }
     const nowMs = this.#clock.nowMs();
     const status = change.status ?? this.#states.status(market.index);

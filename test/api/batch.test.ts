@@ -100,7 +100,9 @@ describe('placing a batch', () => {
     assertRefused(await post(bodies(16)), 400, 'INVALID_REQUEST', 'too many orders (max 15)');
     assertRefused(await post(bodies(50)), 400, 'INVALID_REQUEST', 'too many orders (max 15)');
     assertRefused(await post(bodies(51)), 400, 'INVALID_REQUEST', 'too many orders (max 50)');
-    assertRefused(await post(bodies(0)), 400, 'VALIDATION_ERROR', 'no orders provided');
+    const none = await post(bodies(0));
+    assertRefused(none, 400, 'VALIDATION_ERROR', 'no orders provided');
+    assert.deepEqual(none.body.details, { field: 'orders', rule: 'minItems' });
     assertRefused(await post({}), 400, 'VALIDATION_ERROR', 'missing field: orders');
     assertRefused(await post({ orders: 'all' }), 400, 'VALIDATION_ERROR', 'invalid orders');
     assertRefused(await post({ orders: [], mode: 1 }), 400, 'VALIDATION_ERROR', 'unknown field: mode');
@@ -187,7 +189,9 @@ describe('cancelling a batch', () => {
     const [market, alice] = [await makeMarket(server), await makeTrader(server)];
     const { order_hash } = await alice.place(market, { price: '0.40', size: '5' });
     const send = (order_hashes: unknown) => alice.send('DELETE', PATH, { order_hashes });
-    assertRefused(await send([]), 400, 'VALIDATION_ERROR', 'no order hashes provided');
+    const none = await send([]);
+    assertRefused(none, 400, 'VALIDATION_ERROR', 'no order hashes provided');
+    assert.deepEqual(none.body.details, { field: 'order_hashes', rule: 'minItems' });
     const many = Array.from({ length: 201 }, () => UNKNOWN_HASH);
     assertRefused(await send(many), 400, 'INVALID_REQUEST', 'too many order hashes (max 200)');
     assertRefused(await send('all'), 400, 'VALIDATION_ERROR', 'invalid order_hashes');

@@ -135,7 +135,9 @@ test('none, too many and unknown markets refuse all of them, and need no key', a
   const row = { market_id: market.id, outcome_index: 0 };
   assert.equal((await post(Array(50).fill(row))).body.markets.length, 50);
   assertRefused(await post(Array(51).fill(row)), 400, 'INVALID_REQUEST', 'too many markets (max 50)');
-  assertRefused(await post([]), 400, 'VALIDATION_ERROR', 'no markets provided');
+  const none = await post([]);
+  assertRefused(none, 400, 'VALIDATION_ERROR', 'no markets provided');
+  assert.deepEqual(none.body.details, { field: 'body', rule: 'minItems' });
   for (const market_id of [UNKNOWN_MARKET, 'x']) {
     const answer = await post([row, { ...row, market_id }]);
     assertRefused(answer, 404, 'NOT_FOUND', 'market not found');

@@ -243,8 +243,10 @@ describe('changing a market', () => {
   for (const [what, change, message] of malformed) {
     test(`changing ${what} is refused`, async () => {
       const market = await create();
-      const answer = await refusal('PATCH', `/admin/markets/${market.id}`, change);
-      assert.deepEqual(answer, [400, 'VALIDATION_ERROR', message]);
+      const { status, body } = await server.adminRequest('PATCH', `/admin/markets/${market.id}`, change);
+      assert.deepEqual([status, body.code, body.error], [400, 'VALIDATION_ERROR', message]);
+      const { field, rule } = body.details;
+      assert.ok(typeof field === 'string' && typeof rule === 'string', 'RULES.md 6.1');
       assert.deepEqual(await client.market(market.id), market);
     });
   }

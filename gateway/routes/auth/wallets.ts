@@ -283,7 +283,8 @@ function checkedDelegation(call: DelegateCall, act: Act, deps: WalletDeps): stri
   if (wallet === null) return null;
   const signed = checked(call, delegating(call, call.body.signer, act), deps);
   if (signed === null || signed === wallet) return signed;
-  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'the message is of another wallet' });
+  const details = { field: 'message', rule: 'of the wallet' };
+  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'the message is of another wallet', details });
   return null;
 }
 

@@ -187,7 +187,8 @@ function manyBboHandler({ catalog, views }: MarketDataDeps, shown: ShownBbos): H
   return (call) => {
     const requested = call.body;
     if (requested.length === 0) {
-      refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'no markets provided' });
+      const details = { field: 'body', rule: 'minItems' };
+      refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'no markets provided', details });
       return;
     }
     if (requested.length > MAX_BBO) {

@@ -9,7 +9,7 @@ import {
   PLACEMENT,
   type PlacementBody,
 } from '../../../shared/api/orders.ts';
-import { E, ERRORS, type ErrorRow, errorRow, OK } from '../../../shared/base/errors.ts';
+import { E, ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
 import { HASH_BYTES, tryParseHex } from '../../../shared/base/hex.ts';
 import { EXT_ROUTE } from '../../../shared/wire/commands.ts';
 import type { Call } from '../../http/call.ts';
@@ -147,7 +147,7 @@ function placeHandler({ engine, placements }: BatchDeps): Handler<typeof PLACE_B
     const orders = (call.usual as UsualBody | null)?.orders ?? call.body.orders;
     const refused = refuseOrders(orders.length);
     if (refused !== null) {
-      refuse(call, { row: refused });
+      refuse(call, refused);
       return;
     }
     const rows = new Rows(call, orders.length, 'succeeded');
@@ -196,7 +196,8 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
   };
   return (call) => {
     const count = call.body.order_hashes.length;
-    if (count === 0) refuse(call, { row: ERRORS.NO_ORDER_HASHES });
+    if (count === 0)
+      refuse(call, { row: ERRORS.NO_ORDER_HASHES, details: { field: 'order_hashes', rule: 'minItems' } });
     else if (count > MAX_HASHES) refuse(call, { row: ERRORS.TOO_MANY_HASHES });
     else {
       const rows = new Rows(call, count, 'cancelled');
@@ -207,8 +208,8 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
   };
 }
 
-function refuseOrders(count: number): ErrorRow | null {
-  if (count === 0) return ERRORS.NO_ORDERS;
-  if (count > MANY_ORDERS) return ERRORS.FAR_TOO_MANY_ORDERS;
-  return count > MOST_ORDERS ? ERRORS.TOO_MANY_ORDERS : null;
+function refuseOrders(count: number): Refusal | null {
+  if (count === 0) return { row: ERRORS.NO_ORDERS, details: { field: 'orders', rule: 'minItems' } };
+  if (count > MANY_ORDERS) return { row: ERRORS.FAR_TOO_MANY_ORDERS };
+  return count > MOST_ORDERS ? { row: ERRORS.TOO_MANY_ORDERS } : null;
 }
