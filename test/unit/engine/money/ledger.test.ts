@@ -1,0 +1,57 @@
+/** A batch may change many accounts at once: the end of a market pays all who hold its tokens. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { Ledger } from '../../../../engine/money/ledger.ts';
+import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
+
+/** More than any list of the ledger begins with, and more than one that has grown once. */
+const ACCOUNTS = 1000;
+const MARKET = 3;
+
+function rig(): { ledger: Ledger; elsewhere: Balances } {
+  const memory = createBalances(2);
+  const ledger = new Ledger(new Balances(memory, 0), true);
+  ledger.goLive();
+  return { ledger, elsewhere: new Balances(memory, 1) };
+}
+
+for (const [how, release] of [
+  ['that is committed', (ledger: Ledger) => ledger.releaseCredits()],
+  ['that the log holds', (ledger: Ledger) => ledger.releaseSealed(ledger.sealCredits())],
+] as const) {
+  test(`a batch ${how} may credit any number of accounts, and every shard sees each of these credits`, () => {
+    const { ledger, elsewhere } = rig();
+    for (let round = 1; round <= 2; round++) {
+      for (let account = 1; account <= ACCOUNTS; account++) ledger.credit(account, account);
+      release(ledger);
+      ledger.validate();
+      for (let account = 1; account <= ACCOUNTS; account++) {
+        const seen = [ledger.availableMicro(account), elsewhere.availableMicro(account)];
+        assert.deepEqual(seen, [round * account, round * account], `account ${account}, batch ${round}`);
+      }
+    }
+  });
+}
+
+test('a command may touch any number of accounts and positions, and both lists have each of them once', () => {
+  const { ledger } = rig();
+  for (let command = 0; command < 2; command++) {
+    ledger.startCommand();
+    for (let account = 1; account <= ACCOUNTS; account++) {
+      for (let times = 0; times < 2; times++) {
+        ledger.credit(account, 1);
+        ledger.addTokens(account, MARKET, 0, 1);
+      }
+    }
+    const accounts = [...ledger.touchedAccounts.subarray(0, ledger.touchedAccountCount)];
+    assert.deepEqual(
+      accounts,
+      Array.from({ length: ACCOUNTS }, (_, index) => index + 1),
+    );
+    const rows = [...ledger.touchedRows.subarray(0, ledger.touchedRowCount)];
+    assert.deepEqual(
+      rows,
+      accounts.map((account) => ledger.positions.find(account, MARKET)),
+    );
+  }
+});
