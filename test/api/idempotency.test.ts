@@ -76,16 +76,25 @@ test('a success is replayed byte for byte on all five routes', async () => {
 });
 
 test('refusals are kept: those of a shard as they are, others by status and code', async () => {
-  const key = randomUUID();
-  const payload = { ...trader.body(market, resting), side: 'x'.repeat(90) };
-  const bad = await place(key, payload);
-  assert.deepEqual(JSON.parse(bad.text).details, { field: 'side', rule: 'enum', value: payload.side });
-  const again = await place(key, payload);
-  const text = JSON.stringify({ error: 'invalid request', code: 'VALIDATION_ERROR' });
-  assert.deepEqual(again, { status: 400, text, isReplay: true });
+  const side = 'x'.repeat(90);
+  for (const [path, payload, error, details] of [
+    [
+      '/v1/orders',
+      { ...trader.body(market, resting), side },
+      'invalid request',
+      { field: 'side', rule: 'enum', value: side },
+    ],
+    ['/v1/orders/batch', { orders: [] }, 'no orders provided', { field: 'orders', rule: 'minItems' }],
+  ] as const) {
+    const key = randomUUID();
+    const kept = { error, code: 'VALIDATION_ERROR' };
+    const bad = await send(trader, 'POST', path, key, payload);
+    assert.deepEqual(JSON.parse(bad.text).details, details);
+    const again = await send(trader, 'POST', path, key, payload);
+    assert.deepEqual(again, { status: 400, text: JSON.stringify(kept), isReplay: true });
+  }
   const poor = await twice('POST', '/v1/orders', trader.body(market, { price: '0.9', size: '1000000' }));
   assert.equal(JSON.parse(poor.text).code, 'INSUFFICIENT_BALANCE');
-  assert.equal((await twice('POST', '/v1/orders/batch', { orders: [] })).status, 400);
 });
 
 test('a key with another payload or on another route is refused, and means nothing to another account', async () => {

@@ -320,8 +320,8 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a request over the limit uses up its nonce',
     file: 'gateway/http/identity.ts',
-    search: 'if (!isPassed) authenticator.giveBack(key, credentials);',
-    replace: 'if (!isPassed) authenticator.giveBack(key, { ...credentials, nonce: key.keyId });',
+    search: 'if (!passage) authenticator.giveBack(key, credentials);',
+    replace: 'if (!passage) authenticator.giveBack(key, { ...credentials, nonce: key.keyId });',
     caughtBy: 'test/hostile/replay.test.ts',
   },
   {
