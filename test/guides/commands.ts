@@ -8,7 +8,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Place } from './project.ts';
 
-const LIMIT_MS = 240_000;
+/** An `npm ci` beside other ones on a slow machine takes minutes. */
+const LIMIT_MS = 480_000;
 const STOP_LIMIT_MS = 30_000;
 const LOOK_EVERY_MS = 100;
 /** The lines with which `npm run` begins. */
@@ -73,7 +74,9 @@ export class Commands {
       }
       await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
     }
-    return { code: child.exitCode, stdout: stdout(), all: printed() };
+    const { exitCode } = child;
+    const how = exitCode === null ? `no sign of it in ${LIMIT_MS / 1000} s` : `it ended with ${exitCode}`;
+    return { code: exitCode, stdout: stdout(), all: `${printed()}\n${how}` };
   }
 
   /** @returns whether the server said that it has stopped. */
