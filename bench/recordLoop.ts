@@ -5,7 +5,7 @@ import { Histogram } from './histogram.ts';
 
 const ACCEPTED = 200;
 
-/** Keeps so many orders in flight on each socket until all are answered. */
+/** Keeps so many orders in flight on each socket until all are answered. Rejects when a socket is closed before. */
 export async function recordLoop(
   sockets: readonly RecordSocket[],
   frames: readonly Buffer[],
@@ -13,7 +13,7 @@ export async function recordLoop(
 ): Promise<Fired> {
   const latency = new Histogram();
   const sentMs = new Map<number, number>();
-  const { promise: done, resolve: whenDone } = Promise.withResolvers<void>();
+  const { promise: done, resolve: whenDone, reject } = Promise.withResolvers<void>();
   let next = 0;
   let refused = 0;
   const send = (socket: RecordSocket, count: number): void => {
@@ -39,6 +39,7 @@ export async function recordLoop(
         answered = 0;
         if (latency.count === frames.length) whenDone();
       },
+      onClosed: () => reject(new Error('a socket was closed before its orders were answered')),
     };
     send(socket, inFlight);
   }

@@ -14,7 +14,10 @@ import { ENTRY_ANSWER, ENTRY_PROTOCOL } from '../../../shared/wire/entry.ts';
 const { status: STATUS, requestId: REQUEST_ID, length: LENGTH } = ENTRY_ANSWER.PLACED;
 /** Where sockets are opened. */
 export const STREAM_PATH = '/v1/ws';
+/** The first byte of a frame that is whole: with FIN, and the opcode. */
 const BINARY = 0x82;
+const PING = 0x89;
+const PONG = 0x8a;
 const MASKED = 0x80;
 /** In place of a length: it is in the next two bytes. */
 const LENGTH_16 = 126;
@@ -50,8 +53,11 @@ export function upgradeRequest(headers: HeaderFields): Buffer {
   return Buffer.from(`GET ${STREAM_PATH} HTTP/1.1\r\n${lines.join('')}\r\n`);
 }
 
-/** Receives the request id and the status of each answer, and `onRead` after those of one read. */
-type Receiver = { onAnswer(requestId: number, status: number): void; onRead(): unknown };
+/**
+ * Receives the request id and the status of each answer, `onRead` after those of one read, and `onClosed` when no
+ * further answer can come.
+ */
+type Receiver = { onAnswer(requestId: number, status: number): void; onRead(): unknown; onClosed(): void };
 
 export class RecordSocket {
   receiver: Receiver | undefined;
@@ -70,20 +76,25 @@ export class RecordSocket {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', (read) => this.#received(read));
+    // What the connection fails with is no more than its end.
+    socket.on('error', () => {});
+    socket.on('close', () => this.receiver?.onClosed());
   }
 
   write(frames: readonly Buffer[]): void {
     this.#socket.write(frames.length === 1 ? frames[0] : Buffer.concat(frames));
   }
 
-  /** Writes all of them at once. @returns when they are answered. */
+  /** Writes all of them at once. @returns when they are answered; rejects when the socket is closed before. */
   exchange(frames: readonly Buffer[]): Promise<void> {
     let unanswered = frames.length;
-    const answered = new Promise<void>((resolve) => {
+    const answered = new Promise<void>((resolve, reject) => {
       const onAnswer = (): void => {
         unanswered--;
       };
-      this.receiver = { onAnswer, onRead: () => unanswered === 0 && resolve() };
+      const onClosed = (): void => reject(new Error('record socket: it was closed'));
+      this.receiver = { onAnswer, onRead: () => unanswered === 0 && resolve(), onClosed };
+      if (this.#socket.destroyed) onClosed();
     });
     this.write(frames);
     return answered;
@@ -97,7 +108,11 @@ export class RecordSocket {
     const bytes = this.#rest.length === 0 ? read : Buffer.concat([this.#rest, read]);
     let at = 0;
     for (let end = frameEnd(bytes, at); end <= bytes.length; end = frameEnd(bytes, at)) {
-      this.#answers(bytes, at + headBytes(bytes, at), end);
+      const start = at + headBytes(bytes, at);
+      if (bytes[at] === BINARY && bytes[at + 1] <= LENGTH_16) this.#answers(bytes, start, end);
+      else if (bytes[at] === PING) this.#socket.write(pongOf(bytes.subarray(start, end)));
+      // The server closes it. No other frames are expected, nor answers of more than 64 KiB.
+      else this.close();
       at = end;
     }
     this.#rest = bytes.subarray(at);
@@ -132,10 +147,15 @@ function headBytes(bytes: Buffer, at: number): number {
 
 /** Infinity while the head of the frame is not there. */
 function frameEnd(bytes: Buffer, at: number): number {
-  if (bytes.length < at + LONG_HEAD_BYTES) return Number.POSITIVE_INFINITY;
-  const length = bytes[at + 1];
-  assert(bytes[at] === BINARY && length <= LENGTH_16, 'record socket: answers are binary frames of up to 64 KiB');
-  return at + headBytes(bytes, at) + (length === LENGTH_16 ? bytes.readUInt16BE(at + SHORT_HEAD_BYTES) : length);
+  if (bytes.length < at + SHORT_HEAD_BYTES) return Number.POSITIVE_INFINITY;
+  const head = headBytes(bytes, at);
+  if (bytes.length < at + head) return Number.POSITIVE_INFINITY;
+  return at + head + (head === LONG_HEAD_BYTES ? bytes.readUInt16BE(at + SHORT_HEAD_BYTES) : bytes[at + 1]);
+}
+
+/** The answer to a ping of up to 125 bytes. */
+function pongOf(payload: Uint8Array): Buffer {
+  return Buffer.concat([Buffer.of(PONG, MASKED | payload.length), Buffer.alloc(MASK_BYTES), payload]);
 }
 
 /** Of a frame that `frameOf` has made. */

@@ -52,7 +52,7 @@ test('a socket is open once the head of the answer is whole, in whatever pieces 
     const socket = await RecordSocket.open(baseUrl, upgradeRequest({}));
     assert.ok(isWhole, `${pieces.length} pieces: open before the head was there`);
     const answer = new Promise((resolve) => {
-      socket.receiver = { onAnswer: (...answered) => resolve(answered), onRead: () => {} };
+      socket.receiver = { onAnswer: (...answered) => resolve(answered), onRead: () => {}, onClosed: () => {} };
     });
     socket.write([Buffer.from('a record')]);
     assert.deepEqual(await answer, [7, 200]);
@@ -67,4 +67,45 @@ test('a socket that is refused, or closed before its head is whole, is not open'
   await assert.rejects(RecordSocket.open(refusing, upgradeRequest({})), /it is open/);
   const closing = await startServer(t, (socket) => socket.end(HEAD.slice(0, 20)));
   await assert.rejects(RecordSocket.open(closing, upgradeRequest({})), /closed after "HTTP\/1.1 101 Switchi"/);
+});
+
+/** Opens a socket whose server sends `frame` after the first record, and an answer when it has got `expected`. */
+async function openSocket(t: TestContext, frame: Buffer, expected?: Buffer): Promise<RecordSocket> {
+  const baseUrl = await startServer(t, (socket) => {
+    socket.once('data', () => {
+      socket.once('data', (bytes) => {
+        assert.deepEqual(bytes, expected);
+        socket.write(answerFrame(1, 200));
+      });
+      socket.write(frame);
+    });
+    socket.write(HEAD);
+  });
+  return RecordSocket.open(baseUrl, upgradeRequest({}));
+}
+
+test('a ping is answered with its own bytes, masked, and the answers go on', async (t) => {
+  for (const payload of ['', 'are you there']) {
+    const { length } = payload;
+    const pong = Buffer.concat([Buffer.of(0x8a, 0x80 | length, 0, 0, 0, 0), Buffer.from(payload)]);
+    const socket = await openSocket(t, Buffer.concat([Buffer.of(0x89, length), Buffer.from(payload)]), pong);
+    await socket.exchange([Buffer.from('a record')]);
+    socket.close();
+  }
+});
+
+test('10.25: a server that goes away, or sends what is no answer, ends the socket and nothing else', async (t) => {
+  const goingAway = Buffer.concat([Buffer.of(0x88, 4, 0x03, 0xe9), Buffer.from('it')]);
+  const long = Buffer.concat([Buffer.of(0x82, 127), Buffer.alloc(200)]);
+  for (const frame of [goingAway, Buffer.of(0x81, 1, 0x7b), long]) {
+    const socket = await openSocket(t, frame);
+    await assert.rejects(socket.exchange([Buffer.from('a record')]), /it was closed/);
+    await assert.rejects(socket.exchange([Buffer.from('another')]), /it was closed/);
+  }
+  const resetting = await startServer(t, (socket) => {
+    socket.write(HEAD);
+    socket.once('data', () => socket.resetAndDestroy());
+  });
+  const socket = await RecordSocket.open(resetting, upgradeRequest({}));
+  await assert.rejects(socket.exchange([Buffer.from('a record')]), /it was closed/);
 });
