@@ -60,6 +60,7 @@ export class Stage {
   readonly #lifecycle = new Lifecycle();
   #connections: readonly Connection[] = [];
   #sockets: readonly RecordSocket[] = [];
+  #isClosed = false;
 
   constructor(config: Config, stores: Stores) {
     this.#stores = stores;
@@ -112,6 +113,8 @@ export class Stage {
   async play(lanes: readonly Lane[], turns: number): Promise<number> {
     const { link, feeds } = this.#trading;
     await Promise.all(lanes.map((rings, shard) => link.attach(shard, rings)));
+    // Shards may come while it is being closed. What began then would have no end.
+    if (this.#isClosed) return 0;
     feeds.start();
     this.#edge.stream.start();
     this.#lifecycle.phase = 'ready';
@@ -147,6 +150,7 @@ export class Stage {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const connection of this.#connections) connection.close();
     for (const socket of this.#sockets) socket.close();
     this.#lifecycle.phase = 'draining';

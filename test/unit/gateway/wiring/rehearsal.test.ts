@@ -3,19 +3,25 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { parseConfig } from '../../../../gateway/process/config.ts';
+import { type Config, parseConfig } from '../../../../gateway/process/config.ts';
 import { createLogger } from '../../../../gateway/process/log.ts';
 import { Rehearsal } from '../../../../gateway/wiring/rehearsal.ts';
+import { RehearsalAct } from '../../../../gateway/wiring/rehearsalAct.ts';
+import { EVENT, EVENT_VERSION } from '../../../../shared/wire/events.ts';
+import { RingProducer } from '../../../../shared/wire/ring.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const SHARDS = 1;
 const SHORT_MS = 20;
 
+function configOf(dataDir: string, env: Record<string, string> = {}): Config {
+  return parseConfig({ DATA_DIR: dataDir, DISK_RESERVE_MB: '0', ...env }, 2);
+}
+
 function open(dataDir: string, env: Record<string, string> = {}) {
   const logged: string[] = [];
   const log = createLogger('warn', { write: (line) => void logged.push(line) });
-  const config = parseConfig({ DATA_DIR: dataDir, DISK_RESERVE_MB: '0', ...env }, 2);
-  return { logged, rehearsal: Rehearsal.prepare(config, SHARDS, log, SHORT_MS) };
+  return { logged, rehearsal: Rehearsal.prepare(configOf(dataDir, env), SHARDS, log, SHORT_MS) };
 }
 
 test('10.25: shards that do not come let the start go on in time, and no file is left', async () => {
@@ -60,4 +66,24 @@ test('10.25: there is none where it cannot begin, on a disk with little room, an
   assert.match(missing.logged.join(''), /the rehearsal has failed/);
   assert.equal(open(temporaryDirectory(), { DISK_RESERVE_MB: '999999999' }).rehearsal, null);
   assert.equal(open(temporaryDirectory(), { REHEARSE: 'off' }).rehearsal, null);
+});
+
+test('10.25: shards that come while it is being closed begin nothing in it', async () => {
+  const dataDir = temporaryDirectory();
+  const config = configOf(dataDir);
+  const act = new RehearsalAct(config, join(dataDir, 'rehearsal'), SHARDS, 1);
+  const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+  const timersBefore = timers();
+  const played = act.play();
+  const left = act.leave();
+  const { verifier, collateralCheck, maxOrdersEver } = config;
+  const { eventRing } = act.shardOf({ shard: 0, shards: SHARDS, verifier, collateralCheck, maxOrdersEver });
+  const events = new RingProducer(eventRing);
+  const word = events.tryClaim(EVENT.READY.BYTES, 0);
+  events.words[word + 1] = (EVENT_VERSION << 16) | EVENT.READY.TYPE;
+  events.publish();
+  assert.equal(await played, 0);
+  await left;
+  assert.equal(timers(), timersBefore, 'a timer that is left would keep the process and its server');
+  await act.close();
 });
