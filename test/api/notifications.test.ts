@@ -244,8 +244,10 @@ test('RULES.md 14.70 to 14.72: an account that asks is granted what it has earne
     // Ann wins eleven of twenty; no position has to be claimed for that.
     await server.admin.resolveMarket(market.id, { outcome_index: game < 11 ? 0 : 1 });
   }
-  // The read model follows the catalogue in its own time.
-  await eventually('the league of the markets', async () => (await idsOf(ann)).includes('top_5pct_nfl'));
+  // The read model follows the catalogue and each shard in its own time.
+  for (const id of ['top_5pct_nfl', 'sharp'] as const) {
+    await eventually(`${id} is earned`, async () => (await idsOf(ann)).includes(id));
+  }
   const answers = await Promise.all([1, 2, 3].map(() => ann.client.account.achievements()));
   assert.deepEqual(
     answers[0]!.map(({ id }) => id),
