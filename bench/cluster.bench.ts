@@ -23,7 +23,7 @@ import { makeMarket, makeTrader } from '../test/support/traders.ts';
 import type { ClusterLoadOptions, ClusterRound, JournalName, JournalRound } from './clusterLoad.ts';
 import { MEASURED_SERVER, makeTarget, runClient } from './loadTarget.ts';
 import type { Noise } from './noise.ts';
-import { atLeast, atMost, type Goal, median, quietest, type Report, type Row, STOLEN, StealMeter } from './report.ts';
+import { atLeast, atMost, type Goal, median, ofQuietest, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 import type { Wait } from './turns.ts';
 
 const ROUNDS = 4;
@@ -115,18 +115,20 @@ async function killLeaders(scope: Scope, count: number): Promise<Takeovers> {
 }
 
 function goalsOf(rounds: readonly ClusterRound[], { waitsMs }: Takeovers): Goal[] {
-  const quiet = (part: keyof JournalRound): ClusterRound =>
-    quietest(
+  const quiet = (part: keyof JournalRound, figure: (round: ClusterRound) => number): number =>
+    ofQuietest(
       rounds,
       ({ journals: { sqlite, postgres } }) => noiseOf(sqlite[part].noise) + noiseOf(postgres[part].noise),
+      figure,
     );
-  const { postgres, sqlite } = quiet('full').journals;
-  const more = (part: 'paced' | 'single'): number => {
-    const { journals, roundTrip } = quiet(part);
-    return (journals.postgres[part].p50Us - journals.sqlite[part].p50Us) / roundTrip.p50Us;
-  };
+  const share = quiet('full', ({ journals: { sqlite, postgres } }) => postgres.full.perSecond / sqlite.full.perSecond);
+  const more = (part: 'paced' | 'single'): number =>
+    quiet(
+      part,
+      ({ journals: { sqlite, postgres }, roundTrip }) => (postgres[part].p50Us - sqlite[part].p50Us) / roundTrip.p50Us,
+    );
   return [
-    atLeast('orders/s with the log / without', postgres.full.perSecond / sqlite.full.perSecond, LEAST_RATE),
+    atLeast('orders/s with the log / without', share, LEAST_RATE),
     atMost('p50 of one order after the other, what the log adds / a round trip to it', more('single'), 1),
     atMost('p50 at a moderate pace, what the log adds / a round trip to it', more('paced'), 1),
     atMost('longest takeover, ms', Math.max(...waitsMs), MOST_TAKEOVER_MS),

@@ -101,6 +101,22 @@ export function quietest<T>(rounds: readonly T[], noiseOf: (round: T) => number)
   return rounds.reduce((best, round) => (noiseOf(round) < noiseOf(best) ? round : best));
 }
 
+/** In per cent of the processors. Noise is counted in their ticks, and rounds that differ by less were disturbed alike. */
+const ALIKE = 1;
+
+/**
+ * The figure of the quietest of several rounds, or the median of those that were as quiet: where nobody else is on the
+ * machine, all of them are. @param noiseOf in per cent
+ */
+export function ofQuietest<T>(
+  rounds: readonly T[],
+  noiseOf: (round: T) => number,
+  figureOf: (round: T) => number,
+): number {
+  const least = Math.min(...rounds.map(noiseOf));
+  return median(rounds.filter((round) => noiseOf(round) < least + ALIKE).map(figureOf));
+}
+
 export function formatReport(report: Report): string {
   const lines = [`${report.bench}: ${report.settings}`, ...formatTable(report.rows)];
   for (const goal of report.goals) {
@@ -116,7 +132,9 @@ export function formatNumber(value: number): string {
 }
 
 export function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1];
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
 /** All columns of a table in the order in which they come up; the stolen time, where it is measured, is the last. */

@@ -1,7 +1,8 @@
 /**
  * Is the exchange as fast as it wants to be? All goals of its speed in one run: single orders, batches, the first
  * orders of a fresh server, the processor time of an order, the latency at a moderate pace, cancels and reads. Each of
- * the rounds has a server of its own, and every goal takes the round in which its own figures were disturbed least.
+ * the rounds has a server of its own, and every goal takes the round in which its own figures were disturbed least, or
+ * the median of the rounds that were disturbed as little.
  *
  * R is the time of one native key recovery right before and after a load (nativeRecovery.ts): a rate times R is the
  * number of orders in the time of one recovery, and holds on other machines, more or less. While the exchange recovered
@@ -14,7 +15,7 @@ import { compareKernel } from './kernelRounds.ts';
 import type { Peer } from './loadClient.ts';
 import { MEASURED_SERVER, makeTarget, runClient, startBarePath, startBareServer } from './loadTarget.ts';
 import type { Noise } from './noise.ts';
-import { atLeast, atMost, type Goal, quietest, type Report, type Row, STOLEN } from './report.ts';
+import { atLeast, atMost, type Goal, ofQuietest, type Report, type Row, STOLEN } from './report.ts';
 import type { Load, LoadName, Pace, PaceName, SpeedOptions, SpeedRound } from './speedProtocol.ts';
 import * as protocol from './speedProtocol.ts';
 
@@ -78,9 +79,9 @@ function withPid({ baseUrl, pid }: Peer): Required<Peer> {
 
 function goalsOf(rounds: readonly SpeedRound[]): Goal[] {
   const byLoads = (names: readonly LoadName[], figure: (round: SpeedRound) => number): number =>
-    figure(quietest(rounds, ({ loads }) => names.reduce((sum, name) => sum + noiseOf(loads[name]), 0)));
+    ofQuietest(rounds, ({ loads }) => names.reduce((sum, name) => sum + noiseOf(loads[name]), 0), figure);
   const byPaces = (names: readonly PaceName[], figure: (round: SpeedRound) => number): number =>
-    figure(quietest(rounds, ({ paces }) => names.reduce((sum, name) => sum + noiseOf(paces[name]), 0)));
+    ofQuietest(rounds, ({ paces }) => names.reduce((sum, name) => sum + noiseOf(paces[name]), 0), figure);
   const rateInR = (name: LoadName): number => byLoads([name], ({ loads }) => timesR(loads[name]));
   const costInR = (thread: 'gatewayUs' | 'shardUs'): number =>
     byLoads(['single orders'], ({ loads: { 'single orders': load } }) => load[thread] / load.recoveryUs);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Histogram } from '../../../bench/histogram.ts';
 import { renderPage } from '../../../bench/page.ts';
 import { ninesOf, renderPlot } from '../../../bench/plot.ts';
-import { atLeast, atMost, type Conditions, type Finished, quietest } from '../../../bench/report.ts';
+import { atLeast, atMost, type Conditions, type Finished, ofQuietest, quietest } from '../../../bench/report.ts';
 
 const CONDITIONS: Conditions = {
   date: '2026-01-02T03:04:05.678Z',
@@ -63,6 +63,18 @@ describe('a report', () => {
       quietest(rounds, ({ noise }) => noise),
       rounds[1],
     );
+  });
+
+  it('takes the median of rounds that were disturbed alike', () => {
+    const measured = (...rounds: [noise: number, figure: number][]): number =>
+      ofQuietest(
+        rounds,
+        ([noise]) => noise,
+        ([, figure]) => figure,
+      );
+    assert.equal(measured([3, 1], [0.5, 2], [9, 3]), 2);
+    assert.equal(measured([0, 5], [0.99, 1], [0, 4]), 4);
+    assert.equal(measured([0, 5], [1, 1], [0, 4]), 4.5);
   });
 });
 
