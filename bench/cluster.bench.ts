@@ -9,17 +9,21 @@
  * same of the processors however many orders share it, and of fewer in flight fewer do: what that costs is in rows of
  * their own, without a goal.
  *
- * Everything shares the processors and the disk: exchanges, client and three servers of PostgreSQL. On machines of
- * their own the log takes nothing from the exchange. So a moderate pace is one at which the processors are mostly idle
- * by what an order takes that comes alone. A share of the full rate is none: that rate is reached only because many
- * orders share commits, appends and wake-ups, and orders that come apart take several times as much of the processors.
+ * A log has machines of its own, so the three servers of PostgreSQL have the last processor to themselves, and exchange
+ * and client the same others with the log as without: what the log takes of the exchange's machine is what counts. The
+ * disk they share. Everything together on all processors comes first, and shows what a log on the same machine costs.
+ *
+ * A moderate pace is one at which the processors are mostly idle by what an order takes that comes alone. A share of the
+ * full rate is none: that rate is reached only because many orders share commits, appends and wake-ups, and orders that
+ * come apart take several times as much of the processors.
  */
 import { assert } from '../shared/base/assert.ts';
 import { MAX_OPEN_ORDERS } from '../shared/base/codes.ts';
 import { startCluster } from '../test/support/cluster.ts';
-import { NO_POSTGRES, startPostgres } from '../test/support/postgres.ts';
+import { NO_POSTGRES, type PostgresCluster, startPostgres } from '../test/support/postgres.ts';
 import { type Scope, startServer } from '../test/support/server.ts';
 import { makeMarket, makeTrader } from '../test/support/traders.ts';
+import { NO_AFFINITY, startApart } from './affinity.ts';
 import type { ClusterLoadOptions, ClusterRound, JournalName, JournalRound } from './clusterLoad.ts';
 import { MEASURED_SERVER, makeTarget, runClient } from './loadTarget.ts';
 import type { Noise } from './noise.ts';
@@ -41,6 +45,8 @@ const MOST_TAKEOVER_MS = 3000;
 
 const SHARDS = '1';
 
+/** Whether the log shares the processors of the exchange. */
+type Place = 'together' | 'apart';
 type Takeovers = { readonly waitsMs: readonly number[]; readonly stolen: Row[string] };
 
 export async function run({ isFull }: { readonly isFull: boolean }): Promise<Report> {
@@ -48,21 +54,30 @@ export async function run({ isFull }: { readonly isFull: boolean }): Promise<Rep
     bench: 'cluster',
     settings:
       `PostgreSQL, ANY 1 of 2 standbys, all three synced; ${ROUNDS} rounds by turns, one account, one market, one ` +
-      'shard, client on the same machine; a takeover counts from kill -9 of the leader to the first order accepted',
+      'shard, client on the same machine; together: on the same processors as PostgreSQL, apart: on others; a ' +
+      'takeover counts from kill -9 of the leader to the first order accepted',
     goals: [],
   };
   if (NO_POSTGRES !== false) return { ...report, rows: [{ what: NO_POSTGRES }] };
-  const rounds = await withScope(compare);
+  const rows: Row[] = [];
+  const goals: Goal[] = [];
+  for (const place of ['together', 'apart'] as const) {
+    if (place === 'apart' && NO_AFFINITY !== false) {
+      rows.push({ what: `apart: ${NO_AFFINITY}` });
+      continue;
+    }
+    const rounds = await withScope((scope) => compare(scope, place));
+    rows.push(...rounds.flatMap((round, index) => rowsOf(`${place} ${1 + index}`, round)));
+    goals.push(...goalsOf(place, rounds));
+  }
   const takeovers = await withScope((scope) => killLeaders(scope, isFull ? TAKEOVERS_FULL : TAKEOVERS));
-  return {
-    ...report,
-    rows: [...rounds.flatMap((round, index) => rowsOf(1 + index, round)), takeoverRow(takeovers)],
-    goals: goalsOf(rounds, takeovers),
-  };
+  rows.push(takeoverRow(takeovers));
+  goals.push(atMost('longest takeover, ms', Math.max(...takeovers.waitsMs), MOST_TAKEOVER_MS));
+  return { ...report, rows, goals };
 }
 
-async function compare(scope: Scope): Promise<ClusterRound[]> {
-  const postgres = await startPostgres(scope, { isSynced: true });
+async function compare(scope: Scope, place: Place): Promise<ClusterRound[]> {
+  const postgres = await startLog(scope, place);
   const server = await startServer(scope, { ...MEASURED_SERVER, SHARDS });
   const url = await postgres.database();
   const cluster = await startCluster(scope, ['a'], { ...MEASURED_SERVER, SHARDS, JOURNAL_URL: url });
@@ -77,6 +92,13 @@ async function compare(scope: Scope): Promise<ClusterRound[]> {
     assert((await exchange.admin.ledger()).balanced, 'cluster: the money closes after the load');
   }
   return rounds!;
+}
+
+async function startLog(scope: Scope, place: Place): Promise<PostgresCluster> {
+  if (place === 'together') return startPostgres(scope, { isSynced: true });
+  const { started, restore } = await startApart(() => startPostgres(scope, { isSynced: true }));
+  scope.after(restore);
+  return started;
 }
 
 /** Two members take the lead from each other. */
@@ -114,7 +136,7 @@ async function killLeaders(scope: Scope, count: number): Promise<Takeovers> {
   return { waitsMs, stolen: steal.percent() };
 }
 
-function goalsOf(rounds: readonly ClusterRound[], { waitsMs }: Takeovers): Goal[] {
+function goalsOf(place: Place, rounds: readonly ClusterRound[]): Goal[] {
   const quiet = (part: keyof JournalRound, figure: (round: ClusterRound) => number): number =>
     ofQuietest(
       rounds,
@@ -128,14 +150,13 @@ function goalsOf(rounds: readonly ClusterRound[], { waitsMs }: Takeovers): Goal[
       ({ journals: { sqlite, postgres }, roundTrip }) => (postgres[part].p50Us - sqlite[part].p50Us) / roundTrip.p50Us,
     );
   return [
-    atLeast('orders/s with the log / without', share, LEAST_RATE),
-    atMost('p50 of one order after the other, what the log adds / a round trip to it', more('single'), 1),
-    atMost('p50 at a moderate pace, what the log adds / a round trip to it', more('paced'), 1),
-    atMost('longest takeover, ms', Math.max(...waitsMs), MOST_TAKEOVER_MS),
+    atLeast(`${place}: orders/s with the log / without`, share, LEAST_RATE),
+    atMost(`${place}: p50 of one order after the other, what the log adds / a round trip to it`, more('single'), 1),
+    atMost(`${place}: p50 at a moderate pace, what the log adds / a round trip to it`, more('paced'), 1),
   ];
 }
 
-function rowsOf(number: number, { journals, pacePerSecond, busyPerSecond, roundTrip }: ClusterRound): Row[] {
+function rowsOf(number: string, { journals, pacePerSecond, busyPerSecond, roundTrip }: ClusterRound): Row[] {
   const of = (name: JournalName): Row[] => {
     const { full, few, paced, busy, single } = journals[name];
     const row = (what: string, { p50Us, p99Us, processorUs, noise }: Wait, perSecond: number): Row => ({

@@ -128,7 +128,7 @@ class PostgresNode {
   }
 }
 
-class PostgresCluster {
+export class PostgresCluster {
   readonly nodes: Readonly<Record<NodeName, PostgresNode>>;
   primary: PostgresNode;
   readonly #files: PostgresFiles;
