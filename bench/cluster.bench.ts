@@ -1,7 +1,7 @@
 /**
  * What does an exchange pay for a replicated log, and for how long is it gone when its leader dies? Orders of one
  * account in one market, by turns on an exchange with its journal alone and on a leader with a log in a PostgreSQL of
- * this machine with two standbys, which all sync; and beside them appends to that log one after the other: the round
+ * this machine with two standbys, which all sync; and beside them appends to that log as often as orders come: the round
  * trip that an answer has to wait for. Then leaders are killed, and the time counts to the first order that the standby
  * accepts.
  *
@@ -147,7 +147,8 @@ function goalsOf(place: Place, rounds: readonly ClusterRound[]): Goal[] {
   const more = (part: 'paced' | 'single'): number =>
     quiet(
       part,
-      ({ journals: { sqlite, postgres }, roundTrip }) => (postgres[part].p50Us - sqlite[part].p50Us) / roundTrip.p50Us,
+      ({ journals: { sqlite, postgres }, roundTrips }) =>
+        (postgres[part].p50Us - sqlite[part].p50Us) / roundTrips[part].p50Us,
     );
   return [
     atLeast(`${place}: orders/s with the log / without`, share, LEAST_RATE),
@@ -156,38 +157,32 @@ function goalsOf(place: Place, rounds: readonly ClusterRound[]): Goal[] {
   ];
 }
 
-function rowsOf(number: string, { journals, pacePerSecond, busyPerSecond, roundTrip }: ClusterRound): Row[] {
+function rowsOf(number: string, { journals, pacePerSecond, busyPerSecond, roundTrips }: ClusterRound): Row[] {
+  const row = (what: string, { p50Us, p99Us, processorUs, noise }: Wait, perSecond: number): Row => ({
+    what: `${number}, ${what}`,
+    'per second': perSecond,
+    'p50 us': p50Us,
+    'p99 us': p99Us,
+    'processor us': processorUs,
+    'others %': noise.others,
+    [STOLEN]: noise.stolen,
+  });
   const of = (name: JournalName): Row[] => {
     const { full, few, paced, busy, single } = journals[name];
-    const row = (what: string, { p50Us, p99Us, processorUs, noise }: Wait, perSecond: number): Row => ({
-      what: `${number}, JOURNAL=${name}, ${what}`,
-      'per second': perSecond,
-      'p50 us': p50Us,
-      'p99 us': p99Us,
-      'processor us': processorUs,
-      'others %': noise.others,
-      [STOLEN]: noise.stolen,
-    });
+    const journal = `JOURNAL=${name}`;
     return [
-      row(`${FULL_CONNECTIONS} at once`, full, full.perSecond),
-      row(`${FEW_CONNECTIONS} at once`, few, few.perSecond),
-      row('paced', paced, pacePerSecond),
-      row('paced at a share of the full rate', busy, busyPerSecond),
-      row('one by one', single, single.perSecond),
+      row(`${journal}, ${FULL_CONNECTIONS} at once`, full, full.perSecond),
+      row(`${journal}, ${FEW_CONNECTIONS} at once`, few, few.perSecond),
+      row(`${journal}, paced`, paced, pacePerSecond),
+      row(`${journal}, paced at a share of the full rate`, busy, busyPerSecond),
+      row(`${journal}, one by one`, single, single.perSecond),
     ];
   };
   return [
     ...of('sqlite'),
     ...of('postgres'),
-    {
-      what: `${number}, appends to the log, one by one`,
-      'per second': roundTrip.perSecond,
-      'p50 us': roundTrip.p50Us,
-      'p99 us': roundTrip.p99Us,
-      'processor us': roundTrip.processorUs,
-      'others %': roundTrip.noise.others,
-      [STOLEN]: roundTrip.noise.stolen,
-    },
+    row('appends to the log, paced', roundTrips.paced, roundTrips.paced.perSecond),
+    row('appends to the log, as often as orders one by one', roundTrips.single, roundTrips.single.perSecond),
   ];
 }
 

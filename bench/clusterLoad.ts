@@ -46,8 +46,11 @@ export type ClusterRound = {
   readonly journals: Readonly<Record<JournalName, JournalRound>>;
   readonly pacePerSecond: number;
   readonly busyPerSecond: number;
-  /** One row after the other into the log. */
-  readonly roundTrip: Rate;
+  /**
+   * A row into the log, each time one after the other and as often as the orders with these names come: processes that
+   * rest between two of them are slower.
+   */
+  readonly roundTrips: Readonly<Record<'single' | 'paced', Rate>>;
 };
 
 const PACED_CONNECTIONS = 32;
@@ -64,6 +67,9 @@ const APPENDS = 150;
 /** So many orders are signed before the first of them is sent: all leave within 30 s (4.3), whatever else runs here. */
 const MOST_SIGNED = 2000;
 const MOST_SIGNED_EACH = 150;
+
+/** A cell that no thread notifies: waiting for it is a sleep. */
+const sleeper = new Int32Array(new SharedArrayBuffer(4));
 
 type Both<T> = Record<JournalName, T>;
 
@@ -84,7 +90,7 @@ class Rounds {
       await this.#fire(name, connections.full, WARM_UP_ORDERS);
       await this.#fire(name, 1, WARM_UP_APPENDS);
     }
-    await this.#append(WARM_UP_APPENDS);
+    await this.#append(WARM_UP_APPENDS, Number.POSITIVE_INFINITY);
     const rounds: ClusterRound[] = [];
     for (let round = 0; round < this.#options.rounds; round++) {
       rounds.push(await this.#round(round % 2 === 0 ? JOURNALS : JOURNALS.toReversed()));
@@ -99,11 +105,13 @@ class Rounds {
     const appends = new Turns();
     const single = await this.#byTurns(order, async (name, turns) => {
       await this.#fire(name, 1, SINGLE_ORDERS, turns);
-      if (name === 'postgres') await this.#append(APPENDS, appends);
+      if (name === 'postgres') await this.#append(APPENDS, turns.sum.perSecond, appends);
     });
     const orderSec = Math.max(...order.map((name) => single[name].processorUs)) / 1e6;
     const pacePerSecond = (PACED_SHARE * availableParallelism()) / orderSec;
     const paced = await this.#each(order, (name) => this.#pace(name, pacePerSecond));
+    const pacedAppends = new Turns();
+    await this.#append(pacePerSecond * PACED_SECONDS, pacePerSecond, pacedAppends);
     const busyPerSecond = PACED_SHARE * Math.min(...order.map((name) => full[name].perSecond));
     const busy = await this.#each(order, (name) => this.#pace(name, busyPerSecond));
     const of = (name: JournalName): JournalRound => ({
@@ -114,7 +122,8 @@ class Rounds {
       single: single[name],
     });
     const journals = { sqlite: of('sqlite'), postgres: of('postgres') };
-    return { journals, pacePerSecond, busyPerSecond, roundTrip: appends.sum };
+    const roundTrips = { single: appends.sum, paced: pacedAppends.sum };
+    return { journals, pacePerSecond, busyPerSecond, roundTrips };
   }
 
   /** Each side is the first one as often as the other. */
@@ -160,11 +169,15 @@ class Rounds {
     });
   }
 
-  async #append(count: number, turns = new Turns()): Promise<void> {
+  /** One after the other, and none before it is due. */
+  async #append(count: number, perSecond: number, turns = new Turns()): Promise<void> {
     const latency = new Histogram();
     const meter = this.#meter();
     const beganMs = performance.now();
     for (let append = 0; append < count; append++) {
+      const waitMs = beganMs + (append * 1000) / perSecond - performance.now();
+      // A timer of the event loop has a resolution of a millisecond, and nothing else happens here meanwhile.
+      if (waitMs > 0) Atomics.wait(sleeper, 0, 0, waitMs);
       const startMs = performance.now();
       await this.#log.append();
       latency.record((performance.now() - startMs) * 1e6);
