@@ -1,9 +1,9 @@
 /**
  * What does an exchange pay for a replicated log, and for how long is it gone when its leader dies? Orders of one
  * account in one market, by turns on an exchange with its journal alone and on a leader with a log in a PostgreSQL of
- * this machine with two standbys, which all sync; and beside them appends to that log as often as orders come: the round
- * trip that an answer has to wait for. Then leaders are killed, and the time counts to the first order that the standby
- * accepts.
+ * this machine with two standbys, which all sync; and beside them appends to that log as often as orders come: the
+ * round trip that an answer has to wait for. Then leaders are killed, and the time counts to the first order that the
+ * standby accepts.
  *
  * The full rate is that of so many orders in flight that more of them make none much cheaper. An append takes about the
  * same of the processors however many orders share it, and of fewer in flight fewer do: what that costs is in rows of
@@ -13,9 +13,9 @@
  * and client the same others with the log as without: what the log takes of the exchange's machine is what counts. The
  * disk they share. Everything together on all processors comes first, and shows what a log on the same machine costs.
  *
- * A moderate pace is one at which the processors are mostly idle by what an order takes that comes alone. A share of the
- * full rate is none: that rate is reached only because many orders share commits, appends and wake-ups, and orders that
- * come apart take several times as much of the processors.
+ * A moderate pace is one at which the processors are mostly idle by what an order takes that comes alone. A share of
+ * the full rate is none: that rate is reached only because many orders share commits, appends and wake-ups, and orders
+ * that come apart take several times as much of the processors.
  */
 import { assert } from '../shared/base/assert.ts';
 import { MAX_OPEN_ORDERS } from '../shared/base/codes.ts';
@@ -45,7 +45,7 @@ const MOST_TAKEOVER_MS = 3000;
 
 const SHARDS = '1';
 
-/** Whether the log shares the processors of the exchange. */
+/** Together: the log shares the processors of the exchange. */
 type Place = 'together' | 'apart';
 type Takeovers = { readonly waitsMs: readonly number[]; readonly stolen: Row[string] };
 

@@ -101,12 +101,12 @@ export function quietest<T>(rounds: readonly T[], noiseOf: (round: T) => number)
   return rounds.reduce((best, round) => (noiseOf(round) < noiseOf(best) ? round : best));
 }
 
-/** In per cent of the processors. Noise is counted in their ticks, and rounds that differ by less were disturbed alike. */
+/** In per cent of the processors, which are counted in ticks: rounds that differ by less were disturbed alike. */
 const ALIKE = 1;
 
 /**
- * The figure of the quietest of several rounds, or the median of those that were as quiet: where nobody else is on the
- * machine, all of them are. @param noiseOf in per cent
+ * The figure of the quietest of several rounds, or the median of those that were as quiet: all of them, where the
+ * machine has no other work. @param noiseOf in per cent
  */
 export function ofQuietest<T>(
   rounds: readonly T[],

@@ -76,7 +76,7 @@ export class RecordSocket {
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on('data', (read) => this.#received(read));
-    // What the connection fails with is no more than its end.
+    // A connection that fails is closed as well.
     socket.on('error', () => {});
     socket.on('close', () => this.receiver?.onClosed());
   }
