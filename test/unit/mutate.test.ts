@@ -62,7 +62,9 @@ test('the test with the path of a source is asked first, then those that import 
   assert.deepEqual(tests.testsOf('gateway/idempotency/stage.ts').slice(0, 1), [
     'test/unit/gateway/idempotency/stage.test.ts',
   ]);
-  assert.ok(tests.testsOf('gateway/store/tradingTimeouts.ts').includes('test/unit/gateway/store/control.test.ts'));
+  assert.ok(
+    tests.testsOf('gateway/store/tradingTimeouts.ts').includes('test/unit/gateway/store/tradingTimeouts.test.ts'),
+  );
   assert.ok(tests.testsOf('gateway/idempotency/stage.ts').includes('test/fault/idempotency.test.ts'));
   assert.ok(tests.testsOf('engine/replication/giving.ts').includes('test/cluster/joinInterrupted.test.ts'));
   assert.ok(tests.testsOf('gateway/front/reads.ts').includes('test/unit/gateway/front/reads.test.ts'));

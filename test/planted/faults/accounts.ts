@@ -35,7 +35,7 @@ export const ACCOUNT_FAULTS: readonly Fault[] = [
     file: 'gateway/store/tradingTimeouts.ts',
     search: 'ORDER BY started_ms`',
     replace: 'ORDER BY started_ms DESC`',
-    caughtBy: 'test/unit/gateway/store/control.test.ts',
+    caughtBy: 'test/unit/gateway/store/tradingTimeouts.test.ts',
   },
   {
     name: 'a signature of version 1 is another one in another spelling',
@@ -162,7 +162,7 @@ export const ACCOUNT_FAULTS: readonly Fault[] = [
     file: 'gateway/store/movements.ts',
     search: 'movement.kind === MOVEMENT.WITHDRAWAL ? movement.amountMicro : 0',
     replace: '0',
-    caughtBy: 'test/unit/gateway/store/control.test.ts',
+    caughtBy: 'test/unit/gateway/operator/funding.test.ts',
   },
   {
     name: 'an operator may approve what another one of its branch asked for',
