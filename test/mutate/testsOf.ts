@@ -44,7 +44,17 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
   ['gateway/front', ['api/frontPlacements', 'api/frontOrders']],
   ['gateway/http/openapi.ts', ['api/openapi']],
   ['gateway/http/requestCounts.ts', ['unit/gateway/http/pipeline']],
-  ['gateway/http', ['unit/gateway/http/pipeline', 'api/transport', 'api/edge', 'api/pipelining']],
+  [
+    'gateway/http',
+    [
+      'unit/gateway/http/pipeline',
+      'api/transport',
+      'api/transportIdentity',
+      'api/transportAdmission',
+      'api/edge',
+      'api/pipelining',
+    ],
+  ],
   ['gateway/idempotency', ['api/idempotency', 'fault/idempotency', 'fault/diskFull']],
   ['gateway/limits/redisCounterStore.ts', ['fault/redis']],
   ['gateway/limits', ['api/limits', 'api/edge']],

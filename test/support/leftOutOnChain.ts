@@ -52,5 +52,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   streamFlow: NO_SERVER,
   statistics: 'figures of all trades of a server, computed from its journals alone',
   transport: NO_SERVER,
+  transportAdmission: NO_SERVER,
+  transportIdentity: NO_SERVER,
   upgrade: 'data directories of releases that knew no chain',
 };

@@ -280,7 +280,7 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     file: 'gateway/http/identity.ts',
     search: 'if (this.#options.authenticator.isInForce(key)) return',
     replace: 'if (key !== null) return',
-    caughtBy: 'test/api/transport.test.ts',
+    caughtBy: 'test/api/transportIdentity.test.ts',
   },
   {
     name: 'a WebSocket that has closed is still counted',
