@@ -1,4 +1,4 @@
-/** Who calls, and how often: the steps of identity, and the limits of keys and addresses, over a real socket (RULES.md 4). */
+/** The identity of a caller step by step, and the limits of keys and addresses, over a real socket (RULES.md 4). */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
