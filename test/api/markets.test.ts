@@ -1,5 +1,5 @@
+/** Markets over HTTP on a real server: how they are made, changed and shown, opened and closed in time. */
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { completeMarketDetails } from '../../gateway/operator/marketDetails.ts';
@@ -11,43 +11,18 @@ import { draftOrder } from '../../shared/client/order.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { Market } from '../../shared/client/types.ts';
+import { catalogueOf, FAR, fields } from '../support/catalogue.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { type Json, startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const DAY_MS = 86_400_000;
-const FAR = '2099-01-01T00:00:00.000Z';
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 
 const server = await startServer(fileScope);
 const client = new ExchangeClient({ baseUrl: server.baseUrl });
-
-/** The least a market needs, with a category of its own so that a test lists only its own markets. */
-function fields(more: Record<string, unknown> = {}): Record<string, unknown> {
-  return { title: 'Will it rain?', description: 'Yes if it does.', category: 'Weather', trading_ends_at: FAR, ...more };
-}
-
-async function create(more: Record<string, unknown> = {}): Promise<Market> {
-  const { status, body } = await server.adminRequest('POST', '/admin/markets', fields(more));
-  assert.equal(status, 201, JSON.stringify(body));
-  return body;
-}
-
-async function refusal(method: string, path: string, body?: unknown): Promise<[number, string, string]> {
-  const answer = await server.adminRequest(method, path, body);
-  return [answer.status, answer.body.code, answer.body.error];
-}
-
-async function get(path: string): Promise<Json> {
-  const { status, body } = await server.request('GET', path);
-  assert.equal(status, 200, JSON.stringify(body));
-  return body;
-}
-
-function titles(markets: Json[]): string[] {
-  return markets.map(({ title }) => title);
-}
+const { create, refusal, get } = catalogueOf(server);
 
 describe('a new market', () => {
   test('has every documented field, optional ones only when given', async () => {
@@ -282,266 +257,6 @@ describe('one market', () => {
     const unknown = await server.request('GET', `/v1/markets/${NOBODY}`);
     assert.deepEqual([unknown.status, unknown.body], [404, { error: 'market not found', code: 'NOT_FOUND' }]);
     assert.equal((await server.request('GET', '/v1/markets/none')).status, 404);
-  });
-});
-
-describe('the list of markets', async () => {
-  const category = `list ${randomUUID()}`;
-  const made: Market[] = [];
-  for (const [index, title] of ['B first', 'A second', 'C third', 'A fourth'].entries()) {
-    const trading_ends_at = new Date(Date.parse(FAR) - index * DAY_MS).toISOString();
-    made.push(await create({ category, title, trading_ends_at, status: index === 2 ? 'draft' : undefined }));
-  }
-  const list = async (query: Record<string, string>): Promise<Json> =>
-    get(`/v1/markets?${new URLSearchParams({ category, ...query })}`);
-
-  test('is newest first, twenty at a time', async () => {
-    const page = await list({});
-    assert.deepEqual(page, { markets: made.toReversed(), total: 4, limit: 20, offset: 0, next_cursor: null });
-  });
-
-  test('is in any documented order, equal keys by id', async () => {
-    const byId = (a: Market, b: Market) => (a.id < b.id ? -1 : 1);
-    const seconds = (await list({ sort: 'title', order: 'asc' })).markets as Market[];
-    assert.deepEqual(titles(seconds), ['A fourth', 'A second', 'B first', 'C third']);
-    assert.deepEqual(titles((await list({ sort: 'title' })).markets), titles(seconds.toReversed()));
-    assert.deepEqual(titles((await list({ sort: 'trading_ends_at' })).markets), titles(made));
-    assert.deepEqual(titles((await list({ sort: 'created_at', order: 'Asc' })).markets), titles(made));
-    for (const sort of ['no such order', 'constructor']) {
-      assert.deepEqual(titles((await list({ sort })).markets), titles(made.toReversed()));
-    }
-    const drafts = [made[2]];
-    const others = made.filter((market) => market !== made[2]).sort(byId);
-    const byStatus = (await list({ sort: 'status', order: 'asc' })).markets;
-    assert.deepEqual(
-      byStatus.map(({ id }: Market) => id),
-      [...others, ...drafts].map(({ id }) => id),
-    );
-    const byVolume = (await list({ sort: 'total_volume' })).markets;
-    assert.deepEqual(
-      byVolume.map(({ id }: Market) => id),
-      made
-        .toSorted(byId)
-        .reverse()
-        .map(({ id }) => id),
-    );
-  });
-
-  test('is filtered by status, deploy status and words in either case', async () => {
-    assert.deepEqual(titles((await list({ status: 'draft' })).markets), ['C third']);
-    assert.deepEqual((await list({ status: 'settled' })).total, 0);
-    assert.deepEqual((await list({ deploy_status: 'not_deployed' })).total, 4);
-    assert.deepEqual((await list({ deploy_status: 'deployed' })).total, 0);
-    assert.deepEqual(titles((await list({ search: 'a fou' })).markets), ['A fourth']);
-    assert.deepEqual((await list({ search: 'YES IF' })).total, 4);
-  });
-
-  test('is paged by offset', async () => {
-    const page = await list({ limit: '3', offset: '2', sort: 'title', order: 'asc' });
-    assert.deepEqual([titles(page.markets), page.total, page.limit, page.offset], [['B first', 'C third'], 4, 3, 2]);
-    assert.deepEqual((await list({ offset: '4' })).markets, []);
-  });
-
-  test('a cursor goes on where the page ended, also when a market was made in between', async () => {
-    const seen: string[] = [];
-    let page = await list({ limit: '2' });
-    seen.push(...titles(page.markets));
-    await create({ category: `${category} elsewhere`, title: 'newer' });
-    while (page.next_cursor !== null) {
-      page = await list({ limit: '2', cursor: page.next_cursor, offset: '3' });
-      seen.push(...titles(page.markets));
-    }
-    assert.deepEqual(seen, titles(made.toReversed()));
-  });
-
-  test('an unknown cursor is refused, and ignored in every order but the default one', async () => {
-    const bad = await server.request('GET', '/v1/markets?cursor=bm90aGluZw');
-    assert.deepEqual([bad.status, bad.body.error], [400, 'invalid cursor']);
-    assert.equal((await list({ cursor: 'bm90aGluZw', sort: 'title' })).total, 4);
-    assert.equal((await list({ sort: 'title', limit: '2' })).next_cursor, null);
-  });
-
-  test('is searched by words, and nothing that is typed is an error (RULES.md 12.4)', async () => {
-    assert.deepEqual(titles((await list({ search: 'fourth a' })).markets), ['A fourth']);
-    assert.deepEqual(titles((await list({ search: 'SEC' })).markets), ['A second']);
-    for (const search of ['', '  ']) assert.equal((await list({ search })).total, 4);
-    for (const search of ['"', 'no AND (', '*', "'; --", '🌧', `${'x'.repeat(199)}"`]) {
-      assert.deepEqual((await list({ search })).markets, [], search);
-    }
-    const tooLong = await server.request('GET', `/v1/markets?search=${'x'.repeat(201)}`);
-    assert.deepEqual([tooLong.status, tooLong.body.code], [400, 'VALIDATION_ERROR']);
-  });
-
-  test('shows a change of the administrator at once, in every list (RULES.md 12.9)', async () => {
-    const { id } = made[1]!;
-    const patch = (change: Record<string, unknown>) => server.adminRequest('PATCH', `/admin/markets/${id}`, change);
-    assert.equal((await list({ status: 'locked' })).total, 0);
-    await patch({ status: 'locked', title: 'A second, locked' });
-    assert.deepEqual(titles((await list({ status: 'locked' })).markets), ['A second, locked']);
-    assert.equal((await list({ search: 'locked' })).total, 1);
-    const ends = new Date(Date.parse(FAR) + DAY_MS).toISOString();
-    await patch({ status: 'active', title: 'A second', trading_ends_at: ends });
-    assert.equal((await list({ sort: 'trading_ends_at' })).markets[0].id, id);
-    await server.adminRequest('POST', `/admin/markets/${id}/resolve`, { outcome_index: 0 });
-    assert.equal((await list({ status: 'resolved' })).total, 1);
-  });
-
-  test('is shared for a while, with the prices of then (RULES.md 12.9)', async () => {
-    const trader = await makeTrader(server);
-    const market = await makeMarket(server);
-    const inList = async () => (await get('/v1/markets')).markets.find(({ id }: Market) => id === market.id);
-    assert.deepEqual((await inList()).current_prices, { 0: 0.5, 1: 0.5 });
-    await trader.place(market, { price: '0.30', size: '10' });
-    await trader.place(market, { outcomeIndex: 1, price: '0.40', size: '10' });
-    assert.deepEqual((await get(`/v1/markets/${market.id}`)).current_prices, { 0: 0.45, 1: 0.55 });
-    assert.deepEqual((await inList()).current_prices, { 0: 0.5, 1: 0.5 });
-    await create({ category, title: 'the next change' });
-    assert.deepEqual((await inList()).current_prices, { 0: 0.45, 1: 0.55 });
-  });
-
-  for (const query of ['limit=0', 'limit=101', 'limit=x', 'offset=-1', 'order=up', 'limit=1&limit=2']) {
-    test(`?${query} is refused`, async () => {
-      const { status, body } = await server.request('GET', `/v1/markets?${query}`);
-      assert.deepEqual([status, body.code], [400, 'VALIDATION_ERROR']);
-    });
-  }
-});
-
-describe('events', () => {
-  test('a new event has every documented field, its slug made from the title', async () => {
-    const { status, body } = await server.adminRequest('POST', '/admin/events', { title: 'Who wins, really?' });
-    assert.equal(status, 201);
-    const { id, created_at, updated_at, start_time, ...rest } = body;
-    assert.deepEqual(rest, {
-      slug: 'who-wins-really',
-      title: 'Who wins, really?',
-      description: '',
-      status: 'upcoming',
-      category: 'Other',
-      sport_league: null,
-      sport_teams: null,
-      image_url: null,
-      external_event_id: '',
-      external_platform: 'native',
-      external_event_subtitle: null,
-      external_event_mutually_exclusive: false,
-      market_count: 0,
-    });
-    assert.equal(created_at, updated_at);
-    assert.ok(id !== '' && start_time !== '');
-  });
-
-  test('a slug is given once', async () => {
-    await server.admin.createEvent({ slug: 'taken', title: 'One' });
-    const conflict = [409, 'CONFLICT', 'slug is used by another event'];
-    assert.deepEqual(await refusal('POST', '/admin/events', { title: 'Taken' }), conflict);
-    assert.deepEqual(await refusal('POST', '/admin/events', { slug: 'taken', title: 'Two' }), conflict);
-  });
-
-  const malformed: [string, Record<string, unknown>, string][] = [
-    ['no title', {}, 'missing field: title'],
-    ['a title without a letter for the slug', { title: '???' }, 'invalid slug'],
-    ['a slug with a space', { title: 'x', slug: 'a b' }, 'invalid slug'],
-    ['the path of a list as its slug', { title: 'x', slug: 'browse' }, 'invalid slug'],
-    ['a title that would make it one', { title: 'Browse!' }, 'invalid slug'],
-    ['an unknown status', { title: 'x', status: 'over' }, 'invalid status'],
-    ['a start that is no timestamp', { title: 'x', start_time: 'now' }, 'invalid start_time'],
-    ['an unknown field', { title: 'x', colour: 'red' }, 'unknown field: colour'],
-  ];
-  for (const [what, body, message] of malformed) {
-    test(`an event with ${what} is refused`, async () => {
-      assert.deepEqual(await refusal('POST', '/admin/events', body), [400, 'VALIDATION_ERROR', message]);
-    });
-  }
-
-  test('a change shows in the event; an unknown event is 404', async () => {
-    const { id } = await server.admin.createEvent({ slug: 'changing', title: 'Before' });
-    const change = { title: 'After', status: 'live', sport_teams: ['A', 'B'] };
-    const { body } = await server.adminRequest('PATCH', `/admin/events/${id}`, change);
-    assert.deepEqual([body.title, body.status, body.sport_teams, body.slug], ['After', 'live', ['A', 'B'], 'changing']);
-    assert.ok(body.updated_at > body.created_at);
-    const unknown = await refusal('PATCH', `/admin/events/${NOBODY}`, change);
-    assert.deepEqual(unknown, [404, 'NOT_FOUND', 'event not found']);
-  });
-
-  test('an event lists all its markets in the order of creation, drafts too', async () => {
-    const event = await server.admin.createEvent({ slug: 'full', title: 'Full' });
-    const first = await create({ event_id: event.id.toUpperCase(), title: 'one', status: 'draft' });
-    const second = await create({ title: 'two' });
-    // In upper case it is the same id.
-    await server.adminRequest('PATCH', `/admin/markets/${second.id}`, { event_id: event.id.toUpperCase() });
-    assert.deepEqual(await get('/v1/events/full'), {
-      slug: 'full',
-      title: 'Full',
-      status: 'upcoming',
-      markets: [
-        { id: first.id, title: 'one', status: 'draft', outcomes: ['Yes', 'No'] },
-        { id: second.id, title: 'two', status: 'active', outcomes: ['Yes', 'No'] },
-      ],
-      created_at: event.created_at,
-    });
-    const { events } = await get('/v1/events?search=FULL');
-    assert.equal(events[0].market_count, 2);
-    await server.adminRequest('PATCH', `/admin/markets/${second.id}`, { event_id: null });
-    assert.equal((await get('/v1/events/full')).markets.length, 1);
-    assert.equal((await server.request('GET', '/v1/events/nothing')).status, 404);
-  });
-
-  test('events are listed newest first and filtered', async () => {
-    const category = `events ${randomUUID()}`;
-    for (const [slug, status] of [
-      ['list-a', 'upcoming'],
-      ['list-b', 'live'],
-      ['list-c', 'live'],
-    ] as const) {
-      await server.admin.createEvent({ slug, title: slug, status, category });
-    }
-    const list = async (query: Record<string, string>): Promise<Json> =>
-      get(`/v1/events?${new URLSearchParams({ category, ...query })}`);
-    assert.deepEqual(titles((await list({})).events), ['list-c', 'list-b', 'list-a']);
-    assert.deepEqual(titles((await list({ status: 'live', limit: '1', offset: '1' })).events), ['list-b']);
-    assert.deepEqual(titles((await list({ search: 'LIST (a)' })).events), ['list-a']);
-  });
-});
-
-describe('the catalogue as a whole', () => {
-  test('says how many markets there are and in which categories (RULES.md 12.7)', async () => {
-    const before = await get('/v1/markets/metadata');
-    const category = `whole ${randomUUID()}`;
-    await create({ category });
-    await create({ category, status: 'draft' });
-    const { categories, ...numbers } = await get('/v1/markets/metadata');
-    assert.deepEqual(numbers, {
-      total_markets: before.total_markets + 2,
-      active_markets: before.active_markets + 1,
-    });
-    assert.deepEqual(categories, [...before.categories, category].sort());
-    const every = await get('/v1/markets?limit=1');
-    assert.equal(every.total, numbers.total_markets);
-    assert.equal((await get('/v1/markets?status=active&limit=1')).total, numbers.active_markets);
-  });
-
-  test('has the leagues of its sports with their teams (RULES.md 12.8)', async () => {
-    const category = `sport ${randomUUID()}`;
-    const league = { category, sport_league: 'NFL' };
-    await server.admin.createEvent({ slug: 'game-1', title: 'Game 1', ...league, sport_teams: ['Lions', 'Bears'] });
-    const { id } = await server.admin.createEvent({
-      slug: 'game-2',
-      title: 'Game 2',
-      ...league,
-      sport_teams: ['Bears', 'Jets'],
-    });
-    await server.admin.createEvent({ slug: 'game-3', title: 'Game 3', category, sport_league: 'NBA' });
-    await server.admin.createEvent({ slug: 'no-game', title: 'No game', category, sport_teams: ['Nobody'] });
-    const ofSport = async () =>
-      (await get('/v1/sports/taxonomy')).sports.find(({ name }: { name: string }) => name === category);
-    const nba = { name: 'NBA', teams: [] };
-    assert.deepEqual(await ofSport(), {
-      name: category,
-      leagues: [nba, { name: 'NFL', teams: ['Bears', 'Jets', 'Lions'] }],
-    });
-    await server.adminRequest('PATCH', `/admin/events/${id}`, { sport_teams: null });
-    assert.deepEqual(await ofSport(), { name: category, leagues: [nba, { name: 'NFL', teams: ['Bears', 'Lions'] }] });
   });
 });
 

@@ -66,14 +66,14 @@ export const SHARD_FAULTS: readonly Fault[] = [
     file: 'engine/journal/rowReader.ts',
     search: 'if (!isIntact) throw',
     replace: 'if (!isIntact && rowBytes < 0) throw',
-    caughtBy: 'test/unit/engine/journal/journal.test.ts',
+    caughtBy: 'test/unit/engine/journal/damage.test.ts',
   },
   {
     name: 'a row may follow another history',
     file: 'engine/journal/rowReader.ts',
     search: "if (!isLinked) throw this.#error(expected, 'does not follow",
     replace: "if (!isLinked && expected < 0) throw this.#error(expected, 'does not follow",
-    caughtBy: 'test/unit/engine/journal/journal.test.ts',
+    caughtBy: 'test/unit/engine/journal/damage.test.ts',
   },
   {
     name: 'a row is trimmed with records that are to be kept',
@@ -87,7 +87,7 @@ export const SHARD_FAULTS: readonly Fault[] = [
     file: 'engine/journal/journal.ts',
     search: 'if (sequence <= before || sequence > head.sequence || head.equals(anchor)) return;',
     replace: 'if (sequence !== head.sequence || head.equals(anchor)) return;',
-    caughtBy: 'test/unit/engine/journal/journal.test.ts',
+    caughtBy: 'test/unit/engine/journal/damage.test.ts',
   },
   {
     name: 'the high-water mark is not believed',
