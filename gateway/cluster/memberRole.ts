@@ -45,11 +45,7 @@ export class MemberRole implements Role {
   #changedMs = 0;
 
   /** @param ages the clock of `asOfMs` and of renewals, which is not set back as that of the system may be */
-  constructor(
-    memory: Pick<Replication, 'buffer' | 'state' | 'epoch' | 'renewedMs'>,
-    clock: Clock,
-    ages: Clock = clock,
-  ) {
+  constructor(memory: Pick<Replication, 'buffer' | 'state' | 'epoch' | 'renewedMs'>, clock: Clock, ages: Clock) {
     this.#memory = memory;
     this.#clock = clock;
     this.buffers = { role: ShownRole.create(), replication: memory.buffer };

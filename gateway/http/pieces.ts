@@ -34,7 +34,7 @@ export class TextsInTurns {
   /** The first has the next turn. */
   readonly #unfinished: Unfinished[] = [];
 
-  constructor(areOrdersUnderway: () => boolean = () => false) {
+  constructor(areOrdersUnderway: () => boolean) {
     this.#spareTurns = new SpareTurns(() => this.#turn(), areOrdersUnderway);
   }
 

@@ -18,7 +18,7 @@ const PATH = '/orders/1';
 test('what a standby has read is no newer because the standby, or its role, is before the answer leaves', async (t) => {
   const memory = new Replication(Replication.create(1));
   const clock = new ManualClock(START_MS);
-  const role = new MemberRole(memory, clock);
+  const role = new MemberRole(memory, clock, clock);
   /** Reads whose rows are still to come. */
   const waiting: Call[] = [];
   const handler = (call: Call): void => void waiting.push(call);
@@ -60,7 +60,7 @@ test('what a standby has read is no newer because the standby, or its role, is b
 
 test('an answer from read.db says how new that is, and one of an unknown age says nothing', async (t) => {
   const clock = new ManualClock(START_MS);
-  const role = new MemberRole(new Replication(Replication.create(1)), clock);
+  const role = new MemberRole(new Replication(Replication.create(1)), clock, clock);
   const handler = (call: Call): void => {
     call.readsPast();
     ok(call, {});

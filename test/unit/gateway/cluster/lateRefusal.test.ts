@@ -18,7 +18,7 @@ const PATH = '/orders';
 test('a refusal that was on its way when the lease ended leaves, and says how stale it may be', async (t) => {
   const memory = new Replication(Replication.create(1));
   const clock = new ManualClock(START_MS);
-  const role = new MemberRole(memory, clock);
+  const role = new MemberRole(memory, clock, clock);
   memory.setState('leader');
   memory.setRenewed(START_MS);
   role.lead();

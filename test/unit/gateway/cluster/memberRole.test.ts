@@ -11,7 +11,7 @@ const START_MS = 1_790_000_000_000;
 function rig() {
   const memory = new Replication(Replication.create(1));
   const clock = new ManualClock(START_MS);
-  return { memory, clock, role: new MemberRole(memory, clock) };
+  return { memory, clock, role: new MemberRole(memory, clock, clock) };
 }
 
 test('a standby refuses changes, names the leader it knows, and says how stale it is', () => {

@@ -20,7 +20,7 @@ const WRITES = 20_000;
 function rig() {
   const memory = new Replication(Replication.create(1));
   const clock = new ManualClock(START_MS);
-  const role = new MemberRole(memory, clock);
+  const role = new MemberRole(memory, clock, clock);
   const elsewhere = new ShownRole(role.buffers.role, new Replication(role.buffers.replication), clock);
   return { memory, clock, role, elsewhere };
 }

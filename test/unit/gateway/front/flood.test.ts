@@ -144,7 +144,7 @@ test('FRONT-3: behind a gateway thread that does nothing calls are refused, and 
 });
 
 test('the refusals of a front say the role of its member, as all answers do (RULES.md 18.4)', async (t) => {
-  const role = new MemberRole(new Replication(Replication.create(1)), systemClock);
+  const role = new MemberRole(new Replication(Replication.create(1)), systemClock, systemClock);
   role.leader = { holder: 'b', address: 'http://192.0.2.2:8080', epoch: 4 };
   role.asOfMs = Date.now();
   const { found } = await flooded(t, 12, '/small', { role });

@@ -125,7 +125,7 @@ test('what is committed is in every answer, though its events are still in the s
 
 test('a front of a member says of its role what the gateway thread says (RULES.md 18.4, 18.5)', async (t) => {
   const memory = new Replication(Replication.create(1));
-  const role = new MemberRole(memory, systemClock);
+  const role = new MemberRole(memory, systemClock, systemClock);
   const rig = await startReads(t, { seed: seedOr(17), threads: 2, role });
   await allAnswering(t, rig);
   const client = new Client(t, rig);

@@ -21,7 +21,7 @@ function wholeText(name: string): string {
 describe('texts in turns', () => {
   test('are whole, and take turns piece by piece', async () => {
     const log: string[] = [];
-    const turns = new TextsInTurns();
+    const turns = new TextsInTurns(() => false);
     const texts = await Promise.all(['a', 'b', 'c'].map((name) => turns.join(rowsOf(name, log))));
     assert.deepEqual(texts.map(String), ['a', 'b', 'c'].map(wholeText));
     // A piece that takes long is shorter, so a text has six pieces or more, and none ends in its fifth.
@@ -29,7 +29,7 @@ describe('texts in turns', () => {
   });
 
   test('leave the event loop to others between two pieces, however many there are', async () => {
-    const turns = new TextsInTurns();
+    const turns = new TextsInTurns(() => false);
     const log: string[] = [];
     const texts = ['a', 'b'].map((name) => turns.join(rowsOf(name, log)));
     let others = 0;
@@ -44,11 +44,11 @@ describe('texts in turns', () => {
 
   test('are UTF-8, whatever their characters and wherever they are cut', async () => {
     const rows = Array.from({ length: ROWS }, (_, row) => 'aé–🏈'.repeat(row % 3));
-    assert.deepEqual(await new TextsInTurns().join(rows.values()), Buffer.from(rows.join('')));
+    assert.deepEqual(await new TextsInTurns(() => false).join(rows.values()), Buffer.from(rows.join('')));
   });
 
   test('that fail do not take the others with them, and the next one starts', async () => {
-    const turns = new TextsInTurns();
+    const turns = new TextsInTurns(() => false);
     const failing = (function* (): Generator<string> {
       yield 'start';
       throw new Error('half way');

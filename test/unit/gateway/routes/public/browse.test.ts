@@ -76,7 +76,7 @@ class BrowseRig {
       }),
       queries: this.#queries(),
       sharedAnswers: new SharedAnswers(rig.clock),
-      texts: new TextsInTurns(),
+      texts: new TextsInTurns(() => false),
       clock: rig.clock,
     })[0];
   }

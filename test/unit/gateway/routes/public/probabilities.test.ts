@@ -25,7 +25,7 @@ test('no market has probabilities that is locked or that no shard has opened', a
       catalog: { markets },
       views: rig.views,
       sharedAnswers,
-      texts: new TextsInTurns(),
+      texts: new TextsInTurns(() => false),
     });
     const asked = new TestCall({ method: 'GET', path: route.path });
     await route.handler(asked.call);
