@@ -18,7 +18,7 @@ import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import type { Json } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';
-import { makeTrader, marketPerShard, type Trader } from '../support/traders.ts';
+import { makeTrader, marketPerShard, type Trader, type TraderOptions } from '../support/traders.ts';
 import { streamHeaders } from '../support/witnessReads.ts';
 
 const CYCLES = timesOf({ suite: 0, soak: 2 });
@@ -169,7 +169,9 @@ for (const gateways of GATEWAYS)
       const random = seededRandom(SEED);
       const cluster = await startCluster(t, ['a', 'b'], { GATEWAYS: gateways });
       const markets = await marketPerShard(cluster, SHARDS);
-      const make = (): Promise<Trader> => makeTrader(cluster, { scopes: [...SCOPES], depositMicro: 10_000_000_000 });
+      // Clients that send again would wait for the killed leader for minutes.
+      const how: TraderOptions = { scopes: [...SCOPES], depositMicro: 10_000_000_000, retry: false };
+      const make = (): Promise<Trader> => makeTrader(cluster, how);
       const observers = [new Observer(t, await make(), markets), new Observer(t, await make(), markets)];
       const client = followWithClient(t, cluster, observers[0]!.trader, markets);
       await client.ready;
