@@ -19,7 +19,7 @@ export type Attempt = { readonly holder: string; readonly attempt: string };
 /** The leader gives a copy only where there is no standby, or none has offered one for so long. */
 const LEADER_WAITS_MS = 3000;
 /** A giver or a joining member that was not there for so long is gone. */
-const GONE_MS = 15_000;
+export const GONE_MS = 15_000;
 const PARTS_AT_ONCE = 4;
 
 export class CopyTable {

@@ -33,6 +33,8 @@ export class Giver {
   readonly #options: GiverOptions;
   readonly #table: CopyTable;
   #worker: Worker | null = null;
+  /** The one that the worker gives a copy for. */
+  #attempt: Attempt | null = null;
   #isStopped = false;
 
   constructor(options: GiverOptions) {
@@ -43,7 +45,12 @@ export class Giver {
   /** Called now and then by a member that follows or leads. */
   async look(isLeader: boolean): Promise<void> {
     const { options, log } = this.#options;
-    if (this.#worker !== null || this.#isStopped) return;
+    if (this.#isStopped) return;
+    if (this.#attempt !== null) {
+      // The worker cannot say that it is there while SQLite copies a long database, or its processors are busy.
+      await this.#table.giving(this.#attempt);
+      return;
+    }
     const attempt = await this.#table.claim(options.holder, isLeader, FORMATS.files.newest);
     if (attempt === null) return;
     const ends = new Map((await log.ends()).map(({ stream, sequence }) => [stream, sequence]));
@@ -70,6 +77,7 @@ export class Giver {
       execArgv: STRIPPED_BEFORE,
     });
     this.#worker = worker;
+    this.#attempt = attempt;
     onNews(`${attempt.holder} joins, and gets a copy of the files of this member`);
     worker.on('message', (message: Message) => {
       if ('copyControl' in message) askControl(message.copyControl);
@@ -78,6 +86,7 @@ export class Giver {
     worker.once('error', ({ message }) => onNews(`the copy for ${attempt.holder} has failed: ${message}`));
     worker.once('exit', () => {
       this.#worker = null;
+      this.#attempt = null;
     });
   }
 }

@@ -181,7 +181,9 @@ export class Giving {
         }
         if (bytes > 0 || isFirst) await this.#put(ROWS + shard, writer.done());
         if (bytes < PART_BYTES && last >= wanted) return;
-        if (bytes === 0) await this.#look().then(() => sleep(POLL_MS));
+        if (bytes > 0) continue;
+        const end = last;
+        await this.#until(`journal-${shard}.db`, () => (select.get(end) === undefined ? null : true));
       }
     } finally {
       database.close();

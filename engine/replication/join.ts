@@ -11,15 +11,17 @@
  *   JOIN-1  The member reports, before it asks, that it has no row: from then on none is trimmed. Those that were
  *           trimmed before the giver had durably, with the numbers of their private frames, so its files have them.
  *   JOIN-2  A copy that is interrupted, or not what it should be, is thrown away, and another one is begun. No half of
- *           one is ever opened.
+ *           one is ever opened. A log that does not answer for less than GONE_MS interrupts none: the giver waits, and
+ *           each statement may be sent again.
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { FORMATS } from '../../shared/base/formats.ts';
-import { CopyTable, type Reader } from './copyTable.ts';
+import { CopyTable, GONE_MS, type Reader } from './copyTable.ts';
 import { CopyWriter, finishJoining, isWhole, type JoiningDirectory } from './joiningFiles.ts';
 import type { ReplicatedLog } from './log.ts';
+import { insist } from './periodic.ts';
 
 type JoinOptions = JoiningDirectory & {
   readonly log: Pick<ReplicatedLog, 'report'> & Reader;
@@ -34,7 +36,9 @@ const NO_ROWS = 0;
 const POLL_MS = 20;
 /** Time between two notes that this member is still there. */
 const NOTE_MS = 1000;
+/** The pause before a copy is begun anew, and before a statement is sent again. */
 const RETRY_MS = 1000;
+const AGAIN_MS = 200;
 /** Time between two lines that say how it goes. */
 const NEWS_MS = 10_000;
 const MIB = 1 << 20;
@@ -92,7 +96,8 @@ class Copying {
   async #copy(writer: CopyWriter): Promise<void> {
     for (let next = 1; ; ) {
       await this.#note(writer);
-      const parts = await this.#table.take(this.#attempt, next);
+      const from = next;
+      const parts = await this.#patiently(() => this.#table.take(this.#attempt, from));
       for (const each of parts) {
         if (each.part !== next) throw new Error(`COPYTABLE-1: part ${each.part} came in the place of ${next}`);
         next++;
@@ -102,14 +107,27 @@ class Copying {
     }
   }
 
+  /** JOIN-2 */
+  #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    const { onNews, isStopped } = this.#options;
+    const startMs = performance.now();
+    let isFirst = true;
+    return insist(ask, async (error) => {
+      if (isStopped() || performance.now() - startMs >= GONE_MS) throw error;
+      if (isFirst) onNews(`the copy waits for the log: ${(error as Error).message}`);
+      isFirst = false;
+      await sleep(AGAIN_MS);
+    });
+  }
+
   async #note(writer: CopyWriter): Promise<void> {
     const { log, onNews, isStopped } = this.#options;
     if (isStopped()) throw new Error('the process stops');
     const nowMs = performance.now();
     if (nowMs < this.#nextNoteMs) return;
     this.#nextNoteMs = nowMs + NOTE_MS;
-    await log.report(NO_ROWS);
-    const found = await this.#table.joining(this.#attempt);
+    await this.#patiently(() => log.report(NO_ROWS));
+    const found = await this.#patiently(() => this.#table.joining(this.#attempt));
     if (found === null) throw new Error(`${this.#giver || 'the database'} has stopped giving it`);
     if (found.problem !== '') throw new Error(`${found.giver}: ${found.problem}`);
     this.#giver = found.giver;

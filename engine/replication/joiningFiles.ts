@@ -42,6 +42,8 @@ const STATE = /^(?:(?:control|idempotency|read|settlement)\.db|journal[-.]|snaps
 const PART_NAME = /^(?:private\/)?[a-z0-9][a-z0-9._-]*$/i;
 /** A part with this name has rows of a journal. */
 export const ROWS = 'rows ';
+/** A long file waits for the disk each time that it has so many more, so that this member is not silent for long. */
+const SYNC_BYTES = 64 << 20;
 /** The last part. */
 export const END = 'end';
 
@@ -107,6 +109,8 @@ export class CopyWriter {
   /** The file that is being written. */
   #name = '';
   #fd = -1;
+  /** Of the file, and not known to be on the disk. */
+  #unsyncedBytes = 0;
   #journal: JournalCopy | null = null;
   bytes = 0;
 
@@ -134,7 +138,14 @@ export class CopyWriter {
     if (!PART_NAME.test(name)) throw new Error(`a copy has no file ${JSON.stringify(name)}`);
     if (this.#fd < 0) this.#fd = openSync(join(this.#folder, name), 'a', 0o600);
     for (let done = 0; done < bytes.length; ) done += writeSync(this.#fd, bytes, done);
+    this.#unsyncedBytes += bytes.length;
+    if (this.#unsyncedBytes >= SYNC_BYTES) this.#sync();
     return false;
+  }
+
+  #sync(): void {
+    fsyncSync(this.#fd);
+    this.#unsyncedBytes = 0;
   }
 
   /** The attempt is over. What was not finished is worthless, so a disk that takes nothing of it does not matter. */
@@ -153,15 +164,15 @@ export class CopyWriter {
   }
 
   #close(): void {
-    const [journal, fd] = [this.#journal, this.#fd];
+    const journal = this.#journal;
     this.#journal = null;
-    this.#fd = -1;
     journal?.close();
-    if (fd < 0) return;
+    if (this.#fd < 0) return;
     try {
-      fsyncSync(fd);
+      this.#sync();
     } finally {
-      closeSync(fd);
+      closeSync(this.#fd);
+      this.#fd = -1;
     }
   }
 

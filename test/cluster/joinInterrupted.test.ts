@@ -14,7 +14,7 @@ import type { PostgresLog } from '../../engine/replication/postgresLog.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import { makeJournalKey, writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { temporaryDirectory } from '../support/directory.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually, within } from '../support/eventually.ts';
 import { sharedPostgres, NO_POSTGRES as skip } from '../support/postgres.ts';
 import { openLog } from '../support/replicatedLog.ts';
 import { SmallDisk } from '../support/smallDisk.ts';
@@ -124,7 +124,6 @@ const INTERRUPTIONS: Readonly<Record<string, (scene: Scene, asked: Asked) => Pro
     table.put(attempt, { part: 4, name: '../../elsewhere', bytes: new Uint8Array(1) }),
   'the last part comes before all files have': ({ table }, { attempt }) =>
     table.put(attempt, { part: 4, name: END, bytes: new Uint8Array(0) }),
-  'the connection of the member is gone': async ({ failing }) => failing.push('takeCopy', 'endCopy'),
   // A promoted server has nothing in tables that are not logged.
   'another server of the database is promoted': (scene) => scene.query('TRUNCATE exchange_join, exchange_copy'),
 };
@@ -148,6 +147,23 @@ for (const [what, interrupt] of Object.entries(INTERRUPTIONS)) {
     await scene.assertJoined(2);
   });
 }
+
+test('JOIN-2: a log that does not answer for a moment interrupts no copy', { skip }, async (t) => {
+  const scene = await Scene.start(t);
+  const joining = scene.joins();
+  const asked = await scene.asked();
+  await scene.give(asked, 3);
+  await eventually('the first parts', async () => existsSync(join(scene.directory, 'joining/private/00000001.log')));
+  scene.failing.push('takeCopy', 'takeCopy', 'joiningCopy', 'joiningCopy', 'takeCopy');
+  await eventually('statements that fail', async () => scene.failing.length === 0);
+  for (const part of scene.partsOf(asked.number).slice(3)) await scene.table.put(asked.attempt, part);
+  assert.equal(await within('the end of the copy that was begun first', joining), 'giver');
+  assert.deepEqual(
+    scene.news.filter((text) => !text.startsWith('this member joins with a copy')),
+    Array.from({ length: 3 }, () => 'the copy waits for the log: the connection is gone'),
+  );
+  await scene.assertJoined(1);
+});
 
 test('a member that dies in the middle of a copy begins another one at its next start', { skip }, async (t) => {
   const scene = await Scene.start(t);

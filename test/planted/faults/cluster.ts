@@ -11,6 +11,7 @@ const OUTBOXES = `${UNIT}/outboxes.test.ts`;
 const APPLIED = `${UNIT}/applied.test.ts`;
 const CONNECTION = `${UNIT}/connection.test.ts`;
 const RECORDED_FILE = 'test/unit/shared/records/recordedFile.test.ts';
+const AGE_CLOCK = 'test/unit/shared/wire/ageClock.test.ts';
 const LATE_READ = 'test/unit/gateway/cluster/lateRead.test.ts';
 
 export const CLUSTER_FAULTS: readonly Fault[] = [
@@ -246,6 +247,27 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: `${UNIT}/giving.test.ts`,
   },
   {
+    name: 'a giver whose thread is busy for long counts as gone',
+    file: 'engine/replication/giver.ts',
+    search: 'await this.#table.giving(this.#attempt);',
+    replace: '',
+    caughtBy: `${UNIT}/giver.test.ts`,
+  },
+  {
+    name: 'a giver waits without end for rows of a journal that never come',
+    file: 'engine/replication/giving.ts',
+    search: 'if (performance.now() > deadlineMs) throw',
+    replace: "if (performance.now() > deadlineMs && !what.startsWith('journal')) throw",
+    caughtBy: `${UNIT}/giving.test.ts`,
+  },
+  {
+    name: 'a copy is thrown away for one statement that has failed',
+    file: 'engine/replication/join.ts',
+    search: 'if (isStopped() || performance.now() - startMs >= GONE_MS) throw error;',
+    replace: 'if (startMs >= 0) throw error;',
+    caughtBy: 'test/cluster/joinInterrupted.test.ts',
+  },
+  {
     name: 'a member that has joined does not say whose files it has',
     file: 'engine/replication/prepare.ts',
     search: 'if (giver !== null) lines.push(',
@@ -363,6 +385,28 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     search: 'this.#ages = this.#memory.ages(timing);',
     replace: 'this.#ages = { nowMs: () => timing.timeMs() };',
     caughtBy: MEMBER,
+  },
+  {
+    name: 'the clock of ages goes back in a thread that has not seen how far it was',
+    file: 'shared/wire/ageClock.ts',
+    search: 'return Math.max(Number(seen), ahead);',
+    replace: 'return ahead;',
+    caughtBy: AGE_CLOCK,
+  },
+  {
+    name: 'the clock of ages forgets between threads how far it was',
+    file: 'shared/wire/ageClock.ts',
+    search: 'Number(seen) >= ahead || Atomics.compareExchange(this.#ahead, 0, seen, BigInt(ahead)) === seen',
+    replace: 'Number(seen) >= ahead || ahead > 0',
+    caughtBy: AGE_CLOCK,
+  },
+  {
+    name: 'the clock of ages stands still while the machine does',
+    file: 'shared/wire/ageClock.ts',
+    search: 'return nowMs + this.#raise(Math.floor(timeMs - nowMs));',
+    replace:
+      'return nowMs + (Atomics.load(this.#ahead, 0) > 0n ? this.#raise(0) : this.#raise(Math.floor(timeMs - nowMs)));',
+    caughtBy: AGE_CLOCK,
   },
   {
     name: 'the clock of a member ends the lease of another',

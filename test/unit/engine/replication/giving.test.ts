@@ -15,6 +15,7 @@ const MOST_WAITING = 16;
 const PART_BYTES = 512 << 10;
 const ATTEMPT = { holder: 'b', attempt: '1' };
 /** A giver that waits for what never comes does so for a minute. */
+const PATIENCE_MS = 60_000;
 const SOON = { timeout: 30_000 };
 
 /** The other side takes what is there at each look of the giver, once `onLook` has run. */
@@ -204,6 +205,34 @@ test('GIVING-1: a journal is given row by row in order, with every row that the 
   assert.equal(rows.at(-1)!.sequence, 15);
   journal.close();
 });
+
+/** A file that never gets the last record of its stream. */
+const BEHIND: readonly (readonly [string, number])[] = [
+  ['idempotency.db', STREAM.ANSWERS],
+  ['settlement.db', STREAM.SETTLEMENT],
+  ['audit.log', STREAM.AUDIT],
+  ['journal-0.db', 0],
+];
+
+for (const [name, stream] of BEHIND) {
+  test(`GIVING-1: a giver that does not get what the log held of ${name} says so`, SOON, async (t) => {
+    const directory = memberWith({ 'idempotency.db': 3, 'settlement.db': 3 });
+    writeFileSync(join(directory, 'audit.log'), '{"sequence":3}\n');
+    const journal = new Database(join(directory, 'journal-0.db'));
+    journal.exec('CREATE TABLE journal (sequence INTEGER PRIMARY KEY, bytes BLOB NOT NULL)');
+    journal.close();
+    const taker = new Taker();
+    let passedMs = 0;
+    const realMs = performance.now.bind(performance);
+    t.mock.method(performance, 'now', () => realMs() + passedMs);
+    taker.onLook = () => {
+      passedMs += PATIENCE_MS / 10;
+      if (passedMs > 2 * PATIENCE_MS) throw new Error('it still waits');
+    };
+    await assert.rejects(give(directory, taker, new Map([[stream, 4]]), 1), { message: `${name} is behind the log` });
+    assert.ok(!readdirSync(directory).includes('giving'));
+  });
+}
 
 test('the audit log is given to the end of its last whole line, once that is there', SOON, async () => {
   const directory = memberWith({ 'idempotency.db': null });
