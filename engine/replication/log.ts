@@ -11,6 +11,7 @@
  *   CLUSTERLOG-4  A row that was reported as held is in the log after every failover that keeps what was committed.
  *   CLUSTERLOG-5  A server that `confirm` has returned had been replaced by no other when that was called: what it was
  *                 read to hold then is everything that was held.
+ *   CLUSTERLOG-6  Once `take` has returned, no server is read that is older than the one at which it took the lease.
  */
 
 import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';

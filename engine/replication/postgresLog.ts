@@ -16,12 +16,14 @@
  * Replaced servers (CLUSTERLOG-5): a primary that was cut off from its standbys, of which one was promoted, still
  * answers reads, and nothing in them shows it. A commit there waits for ever, or comes with a warning.
  *
+ * One server (CLUSTERLOG-6): a lead that was taken is read up to its end, before it begins, from no older server than
+ * the one that has its lease: the rows of an abandoned one may end at the same position, and be others.
+ *
  * Unknown outcomes (CLUSTERLOG-4): a connection that is lost, an error, and a commit with a warning (SERVERS-2) all
  * reject.
  * `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this commit
  * have all before it.
  */
-import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import { type KnownFormats, knownText, newestOf, numbersText } from '../../shared/base/formats.ts';
@@ -47,7 +49,7 @@ import {
   type Resolved,
   type RowName,
 } from './log.ts';
-import { appendValues, SQL } from './statements.ts';
+import { appendValues, newLead, SQL } from './statements.ts';
 
 const SCHEMA_URL = new URL('../../data/schema/log.sql', import.meta.url);
 /** A hand-over that was asked for is accepted within this time, or forgotten; then the leader has the second time. */
@@ -62,8 +64,6 @@ const READ_WITHIN_MS = 1500;
 /** Members that are silent for longer do not keep rows from being trimmed: they join anew by a snapshot. */
 const FORGOTTEN_MS = 24 * 3_600_000;
 const TRIM_ROWS = 2000;
-/** Numbers of leads are below this: safe integers, of which no two are the same. */
-const LEADS = 2 ** 48 - 1;
 
 export type PostgresLogOptions = {
   readonly url: string;
@@ -156,6 +156,7 @@ export class PostgresLog implements ReplicatedLog {
     const { rows, hasWarning } = await connection.run<{ epoch: number }>(SQL.take, values);
     if (rows[0] === undefined) return null;
     requireReplicated(hasWarning);
+    this.#requireOneServer(connection);
     this.#lead = lead;
     const end = await connection.run<{ position: number }>(SQL.end, [cluster]);
     return { epoch: rows[0].epoch, end: end.rows[0]!.position };
@@ -252,17 +253,23 @@ export class PostgresLog implements ReplicatedLog {
     return { rows: rows.map(copied), server: connection.identity };
   }
 
-  /** Where reads come from another server, one of the two connections is given up. */
   async confirm(): Promise<string> {
     const connection = await this.#connection('write');
     const { hasWarning } = await connection.run(SQL.confirm);
     requireReplicated(hasWarning);
-    const { read } = this.#connections;
-    if (read !== null && read.identity !== connection.identity) {
-      if (read.timeline > connection.timeline) connection.destroy();
-      else read.destroy();
-    }
+    this.#requireOneServer(connection);
     return connection.identity;
+  }
+
+  /** Where reads come from another server, one of the two connections is given up. Throws where that is this one. */
+  #requireOneServer(write: Connection): void {
+    const { read } = this.#connections;
+    if (read === null || read.identity === write.identity) return;
+    if (read.timeline <= write.timeline) read.destroy();
+    else {
+      write.destroy();
+      throw new Error(`${write.server} was replaced by ${read.server}`);
+    }
   }
 
   async nameAt(position: number): Promise<RowName | null> {
@@ -380,10 +387,6 @@ export class PostgresLog implements ReplicatedLog {
 const UNDEFINED_TABLE = '42P01';
 /** Any number that nothing else in the database locks. */
 const SCHEMA_LOCK = 7_214_001;
-
-function newLead(): number {
-  return randomInt(1, LEADS);
-}
 
 /** With memory of its own, which can be sent to another thread. */
 function copied(row: LogRow): LogRow {

@@ -1,4 +1,5 @@
 /** The statements of the replicated log: each has a name, under which the database keeps its plan. */
+import { randomInt } from 'node:crypto';
 import type { NewRow } from '../../shared/wire/replication.ts';
 import type { CommandValue, Statement } from './command.ts';
 
@@ -174,6 +175,13 @@ export const SQL = {
   ),
   backend: statement('backend', 'SELECT state FROM pg_stat_activity WHERE pid = $1'),
 } as const;
+
+/** Numbers of leads are below this: safe integers, of which no two are the same. */
+const LEADS = 2 ** 48 - 1;
+
+export function newLead(): number {
+  return randomInt(1, LEADS);
+}
 
 type LeadOfCluster = { readonly cluster: string; readonly epoch: number; readonly lead: number };
 

@@ -142,6 +142,13 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: CONNECTION,
   },
   {
+    name: 'a member that has taken the lease reads on from a server that was replaced',
+    file: 'engine/replication/postgresLog.ts',
+    search: 'this.#requireOneServer(connection);\n    this.#lead = lead;',
+    replace: 'this.#lead = lead;',
+    caughtBy: CONNECTION,
+  },
+  {
     name: 'a warning of a commit is taken for that of the one behind it',
     file: 'engine/replication/connection.ts',
     search: 'const first = this.#pending[0];\n      if (first !== undefined) first.hasWarning = true;',

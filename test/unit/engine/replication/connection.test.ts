@@ -336,3 +336,46 @@ test('a log that is closed while it connects leaves no connection open', async (
   await reading;
   await seen('no connection', () => postgres.connections === 0);
 });
+
+/** Two servers that give any lease, the second of which is a standby, and a log that reads from the first. */
+async function twoServers(t: TestContext) {
+  const [abandoned, newer] = [await ScriptedPostgres.start(t), await ScriptedPostgres.start(t)];
+  newer.isStandby = true;
+  const answers: Readonly<Record<string, ReturnType<ScriptedPostgres['answer']>['rows']>> = {
+    lease: [{ holder: 'b', address: '', epoch: 1, expiresInMs: 0 }],
+    take: [{ epoch: 2 }],
+    end: [{ position: 0 }],
+  };
+  for (const each of [abandoned, newer]) each.answer = (name) => ({ rows: answers[name] ?? [] });
+  const log = await PostgresLog.observe({ url: urlOf([abandoned, newer]), cluster: 'exchange' });
+  t.after(() => log.close());
+  const promote = (): void => {
+    Object.assign(newer, { isStandby: false, timeline: 2 });
+  };
+  return { abandoned, newer, log, promote };
+}
+
+test('CLUSTERLOG-6: a member that has taken the lease reads from the server that has it', async (t) => {
+  const { abandoned, newer, log, promote } = await twoServers(t);
+  // The connection that reads stays where it is, and the first statement that writes finds the newer server.
+  promote();
+  assert.deepEqual(await log.take(false), { epoch: 2, end: 0 });
+  const before = abandoned.statements.length;
+  await log.lease();
+  assert.deepEqual(abandoned.statements.slice(before), [], 'nothing is read from the older one');
+  assert.deepEqual(newer.statements, ['take', 'end', 'lease']);
+});
+
+test('CLUSTERLOG-6: a lease that was taken at an abandoned server is none', async (t) => {
+  const { abandoned, newer, log, promote } = await twoServers(t);
+  await log.confirm();
+  // The connection that reads is given up because of a statement, and the next one is to the newer server.
+  abandoned.hang('statements');
+  await assert.rejects(log.lease());
+  promote();
+  abandoned.goOn();
+  await log.lease();
+  await assert.rejects(log.take(false), { message: `${abandoned.host} was replaced by ${newer.host}` });
+  assert.deepEqual(await log.take(false), { epoch: 2, end: 0 });
+  assert.deepEqual(newer.statements, ['lease', 'take', 'end']);
+});
