@@ -138,7 +138,8 @@ export class Member {
 
   /** The planned end: ships what is left, and gives the lease back, so that a standby takes it at once. */
   async stop(): Promise<void> {
-    await this.#files?.stop();
+    // A thread that gives a copy may take minutes to end: SQLite copies a long database.
+    const filesStopped = this.#files?.stop();
     const shipper = this.#shipper;
     const deadlineMs = this.#timing.nowMs() + STOP_MS;
     const isShipped = (): boolean => this.#outboxes.isEmpty() && shipper?.waitingRows === 0;
@@ -150,6 +151,7 @@ export class Member {
     if (!this.#isEnded) this.#end();
     if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), this.#timing.sleep(STOP_MS)]);
     await this.#log.close();
+    await filesStopped;
   }
 
   #answer(lines: Promise<readonly string[]>): void {

@@ -24,6 +24,8 @@ export class Rig {
   isReady = true;
   /** False: nothing that it has asked for arrives. */
   isConnected = true;
+  /** The end of what it does with its files. */
+  filesStopped: Promise<void> = Promise.resolve();
   readonly #timing = new ManualTiming();
   #read = 0;
   #onRows: () => void = () => {};
@@ -48,6 +50,13 @@ export class Rig {
       },
       order: { put: () => {} },
       timing: this.#timing,
+      files: {
+        prepare: async () => [],
+        look: async () => {},
+        copied: () => {},
+        leave: () => {},
+        stop: () => this.filesStopped,
+      },
       post: (message) => {
         this.messages.push(message);
         if ('opened' in message && this.isReady) this.member.receive({ follow: ends });

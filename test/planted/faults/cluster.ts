@@ -439,6 +439,13 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: MEMBER,
   },
   {
+    name: 'a leader that gives a copy keeps its lease until that has ended',
+    file: 'engine/replication/member.ts',
+    search: 'const filesStopped = this.#files?.stop();',
+    replace: 'const filesStopped = await this.#files?.stop();',
+    caughtBy: MEMBER,
+  },
+  {
     name: 'a lost member goes on with what it has to say',
     file: 'engine/replication/member.ts',
     search: "if (!this.#isEnded || 'lost' in message) post(message);",

@@ -303,6 +303,20 @@ test('a planned end ships what is left and gives the lease back', async () => {
   assert.deepEqual([b.memory.state(), sequences(b.rows)], ['leader', upTo(5)]);
 });
 
+test('a planned end does not wait for a copy that is being given', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  let endCopy = (): void => {};
+  a.filesStopped = new Promise((resolve) => {
+    endCopy = resolve;
+  });
+  a.put(newRow(0, 1));
+  const stopping = a.member.stop();
+  await cluster.pass(500);
+  assert.deepEqual([b.memory.state(), sequences(b.rows)], ['leader', upTo(1)]);
+  endCopy();
+  await stopping;
+});
+
 test('a member whose copy is newer than the log that it has opened leads with all of it held', async () => {
   const cluster = new Cluster();
   const leader = cluster.add('a');
