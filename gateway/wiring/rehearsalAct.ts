@@ -90,9 +90,10 @@ export class RehearsalAct {
     this.#stage?.wakeShards();
   }
 
-  /** Closes what the gateway's thread has of it. */
+  /** Closes what the gateway's thread has of it, also of one that was never played. */
   async leave(): Promise<void> {
-    await this.#stage?.close();
+    if (this.#stage === undefined) this.#stores.privateLog.close();
+    else await this.#stage.close();
   }
 
   /** To be called when the threads of the shards have left it. */

@@ -1,6 +1,6 @@
 /** The rehearsal of a start when something in it fails (RULES.md 10.25). */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type Config, parseConfig } from '../../../../gateway/process/config.ts';
@@ -13,6 +13,7 @@ import { temporaryDirectory } from '../../../support/directory.ts';
 
 const SHARDS = 1;
 const SHORT_MS = 20;
+const OPEN_FILES = '/proc/self/fd';
 
 function configOf(dataDir: string, env: Record<string, string> = {}): Config {
   return parseConfig({ DATA_DIR: dataDir, DISK_RESERVE_MB: '0', ...env }, 2);
@@ -22,6 +23,19 @@ function open(dataDir: string, env: Record<string, string> = {}) {
   const logged: string[] = [];
   const log = createLogger('warn', { write: (line) => void logged.push(line) });
   return { logged, rehearsal: Rehearsal.prepare(configOf(dataDir, env), SHARDS, log, SHORT_MS) };
+}
+
+/** Also of those that are removed already: their room is taken until they are closed. */
+function openFilesIn(directory: string): string[] {
+  const files = readdirSync(OPEN_FILES).map((file) => {
+    try {
+      return readlinkSync(join(OPEN_FILES, file));
+    } catch {
+      // The one of this listing.
+      return '';
+    }
+  });
+  return files.filter((path) => path.startsWith(directory));
 }
 
 test('10.25: shards that do not come let the start go on in time, and no file is left', async () => {
@@ -38,6 +52,18 @@ test('10.25: shards that do not come let the start go on in time, and no file is
   assert.match(logged[0], /the rehearsal was cut short/);
   await rehearsal.end(Promise.resolve());
   assert.deepEqual(readdirSync(dataDir), []);
+});
+
+test('10.25: of acts that were never played no file stays open', async (t) => {
+  if (!existsSync(OPEN_FILES)) return t.skip('only Linux shows the open files of a process');
+  const dataDir = temporaryDirectory();
+  const { rehearsal } = open(dataDir);
+  assert.ok(rehearsal !== null);
+  assert.notDeepEqual(openFilesIn(dataDir), []);
+  await rehearsal.begin();
+  await rehearsal.run(() => {});
+  await rehearsal.end(Promise.resolve());
+  assert.deepEqual(openFilesIn(dataDir), []);
 });
 
 test('10.25: what a process left that was killed is removed', async () => {
