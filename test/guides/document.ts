@@ -15,8 +15,13 @@ type Outcome = {
 };
 
 const SHOWN_LINES = 40;
-/** For documents that do not begin with a server of their own. */
-const DEFAULT_SERVER = 'npm start';
+/**
+ * For documents that do not begin with a server of their own. Nothing in them is about its first orders, and every
+ * start that a document gives itself has its rehearsal.
+ */
+const DEFAULT_SERVER = 'REHEARSE=off npm start';
+/** Removes packages that are there, and installs all of them. */
+const INSTALL = /^npm ci\b/;
 
 /** Stops at the first failure: what follows depends on it. */
 export async function* outcomesOf(text: string): AsyncGenerator<Outcome> {
@@ -29,7 +34,7 @@ export async function* outcomesOf(text: string): AsyncGenerator<Outcome> {
   }
   const port = await freePort();
   const names = isOfCluster ? await machinesOf(blocks) : undefined;
-  const walk = new Walk(new Commands(makePlace(port), port, names));
+  const walk = new Walk(new Commands(makePlace(port, !INSTALL.test(blocks[0]!.text)), port, names));
   try {
     if (!blocks[0]!.marks.server && !isOfCluster) await walk.serve(DEFAULT_SERVER);
     for (const block of blocks) {

@@ -26,7 +26,7 @@ export async function machinesOf(blocks: readonly Block[]): Promise<ReadonlyMap<
   return names;
 }
 
-/** Each machine has a port and a directory of its own. */
+/** Each machine has a port and a directory of its own. Its start is one of many, and no orders wait for it. */
 export function settingsOf(member: string): string {
-  return `export PORT=${ports.get(member)} DATA_DIR="$PROJECT/data/live-${member}"`;
+  return `export PORT=${ports.get(member)} DATA_DIR="$PROJECT/data/live-${member}" REHEARSE=off`;
 }

@@ -1,6 +1,6 @@
 /**
- * The place in which a document's commands run: the project as a clone has it, with its packages installed, and an
- * environment that has nothing of the caller's settings.
+ * The place in which a document's commands run: the project as a clone has it, with its packages unless the document
+ * installs them first, and an environment that has nothing of the caller's settings.
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -17,14 +17,17 @@ const COMPILED = 'compiled';
 
 export type Place = { readonly directory: string; readonly environment: NodeJS.ProcessEnv };
 
-/** @param port stands for 8080, which another exchange may have. */
-export function makePlace(port: number): Place {
+/**
+ * @param port stands for 8080, which another exchange may have
+ * @param hasPackages false: it is a clone in which nothing was installed yet
+ */
+export function makePlace(port: number, hasPackages = true): Place {
   const top = temporaryDirectory();
   const directory = join(top, 'open-prediction-exchange');
   const args = ['ls-files', '-zco', '--exclude-standard'];
   const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\0');
   for (const path of listed) if (path !== '') cpSync(join(ROOT, path), join(directory, path));
-  copyPackages(directory);
+  if (hasPackages) copyPackages(directory);
   mkdirSync(join(top, 'home'));
   return { directory, environment: environmentOf(join(top, 'home'), directory, port) };
 }
