@@ -46,7 +46,7 @@ describe('RedisCounterStore', options, () => {
       const [expected, found] = [await countOne(memory, subject, requests), await countOne(redis, subject, requests)];
       assert.deepEqual(verdict(found), verdict(expected), `${subject} of ${requests}`);
     }
-    const quotas = ['a', 'b', 'c'].map((subject) => ({ subject, limit: { requests: 9, windowSec: LONG_SEC } }));
+    const quotas = ['c', 'b', 'd', 'a'].map((subject) => ({ subject, limit: { requests: 9, windowSec: LONG_SEC } }));
     const left = async (store: CounterStore) => ((await store.peek(quotas, T0)) as Count[]).map((row) => row.remaining);
     assert.deepEqual(await left(redis), await left(memory));
     assert.deepEqual(await left(redis), await left(memory), 'looking counts nothing');

@@ -40,6 +40,46 @@ test('a later credit does not leave in the place of an earlier one that was spen
   assert.equal(elsewhere.availableMicro(ACCOUNT), 70);
 });
 
+// The columns by account begin with 64 and are doubled.
+for (const account of [0, 63, 64, 65, 127, 128, 129, 1000]) {
+  test(`SEALED-1: account ${account} has what it did not spend of its credits, whichever number came before it`, () => {
+    const { ledger, elsewhere } = rig();
+    ledger.credit(2, 5);
+    const before = ledger.sealCredits();
+    assert.ok(ledger.tryDebit(2, 3));
+    assert.equal(ledger.availableMicro(account), 0, 'nothing is sealed of it yet');
+    ledger.credit(account, 10);
+    const end = ledger.sealCredits();
+    assert.ok(!ledger.tryDebit(account, 11));
+    assert.ok(ledger.tryDebit(account, 4));
+    assert.deepEqual([ledger.availableMicro(account), ledger.availableMicro(2)], [6, 2]);
+    ledger.releaseSealed(before);
+    assert.deepEqual([elsewhere.availableMicro(account), elsewhere.availableMicro(2)], [0, 2]);
+    ledger.releaseSealed(end);
+    assert.deepEqual([elsewhere.availableMicro(account), elsewhere.availableMicro(2)], [6, 2]);
+    ledger.validate();
+  });
+}
+
+test('SEALED-2: more credits wait than there is room for at first, and each is released once, of its own account', () => {
+  const { ledger, elsewhere } = rig();
+  const ends: number[] = [];
+  for (let batch = 0; batch < 1000; batch++) {
+    // Room is made again while some wait, so the first of those is in the middle.
+    if (batch === 100) ledger.releaseSealed(ends[49]!);
+    ledger.credit(1 + (batch % 3), batch);
+    ends.push(ledger.sealCredits());
+  }
+  ledger.validate();
+  ledger.releaseSealed(ends.at(-1)!);
+  const sums = [0, 0, 0];
+  for (let batch = 0; batch < 1000; batch++) sums[batch % 3]! += batch;
+  assert.deepEqual(
+    [1, 2, 3].map((account) => elsewhere.availableMicro(account)),
+    sums,
+  );
+});
+
 const seed = seedOr(1);
 const batches = timesOf({ suite: 2000, soak: 200_000 });
 

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { ApiKey } from '../../../../gateway/access/principal.ts';
 import type { Method } from '../../../../gateway/http/spec.ts';
 import { LIMIT_CLASSES, type LimitClass, limitOfKey, mustPass } from '../../../../gateway/limits/classes.ts';
-import { clientSubject, isLoopback } from '../../../../gateway/limits/clientAddress.ts';
+import { clientSubject, isLoopback, peerSubject } from '../../../../gateway/limits/clientAddress.ts';
 import { type CounterStore, MemoryCounterStore } from '../../../../gateway/limits/counterStore.ts';
 import { Limiter } from '../../../../gateway/limits/limiter.ts';
 import { Prefixes } from '../../../../gateway/limits/prefixes.ts';
@@ -258,6 +258,31 @@ describe('clientSubject', () => {
     assert.equal(clientSubject(v4('127.0.0.1'), '::1', trusted), '0:0:0:0');
   });
 
+  it('takes no other IPv6 address for an IPv4 one: its owner could be counted as whom it likes', () => {
+    const mapped = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 9, 8, 7, 6);
+    for (let index = 0; index < 12; index++) {
+      const peer = mapped.slice();
+      peer[index]! ^= 1;
+      assert.match(clientSubject(peer, '', null), /:/, `byte ${index}`);
+    }
+    for (const address of ['1::ffff:9.8.7.6', '0:1::ffff:908:706', '::1:ffff:908:706', '::9.8.7.6']) {
+      assert.match(clientSubject(v4('127.0.0.1'), address, trusted), /:/, address);
+    }
+  });
+
+  it('is the same where a connection opens and no header is looked at (6.12)', () => {
+    const mapped = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 9, 8, 7, 6);
+    const peers = [v4('9.8.7.6'), mapped, new Uint8Array(16)];
+    for (let index = 0; index < 16; index++) {
+      for (const like of [mapped, new Uint8Array(16)]) {
+        const peer = like.slice();
+        peer[index]! ^= 0x5a;
+        peers.push(peer);
+      }
+    }
+    for (const peer of peers) assert.equal(peerSubject(peer), clientSubject(peer, '', null), String(peer));
+  });
+
   it('knows the addresses of this machine itself', () => {
     const v6 = (last: number) => Uint8Array.from({ length: 16 }, (_, index) => (index === 15 ? last : 0));
     const mapped = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255, 127, 0, 0, 1);
@@ -300,6 +325,9 @@ describe('the table of limits (RULES.md 4.6)', () => {
       'cancelBatch 5 in 1',
       'massCancel 2 in 1',
       'heartbeat 1 in 1',
+      'deployMarket 20 in 60',
+      'signIn 10 in 60',
+      'refreshSession 5 in 60',
       'createMarket 10 in 60',
       'resolveMarket 5 in 60',
     ]) {
