@@ -1,14 +1,17 @@
+/** The server around its doors: connections while they are scarce, those of its fronts, and its end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { SessionPrincipal } from '../../../../gateway/access/principal.ts';
 import { SCOPE } from '../../../../gateway/access/scopes.ts';
 import type { SessionTokens } from '../../../../gateway/access/sessionTokens.ts';
 import type { WebSocketEndpoint } from '../../../../gateway/http/door.ts';
 import { ok, okArray } from '../../../../gateway/http/respond.ts';
 import type { Route } from '../../../../gateway/http/route.ts';
+import type { FrontServer, Fronts } from '../../../../gateway/http/server.ts';
 import type { ConnectionLimits, KeptFor } from '../../../../gateway/limits/connectionLimits.ts';
 import { SELF_TRADE } from '../../../../shared/base/codes.ts';
 import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
@@ -214,4 +217,49 @@ test('in a crowd a connection without a request is closed after two seconds', as
   assert.equal(isClosed, false);
   edge.clock.advance(1);
   await eventually('the end of the silent connection', async () => isClosed);
+});
+
+/** Front threads in a state that the test chooses. */
+function threads() {
+  const allowed: boolean[] = [];
+  const ending: (() => void)[] = [];
+  let server: FrontServer | undefined;
+  const fronts: Fronts = {
+    connections: 3,
+    start: async (given) => {
+      server = given;
+    },
+    reloadTls: async () => undefined,
+    settle: async () => undefined,
+    calm: () => undefined,
+    allowReads: (isAllowed) => void allowed.push(isAllowed),
+    close: () => new Promise((resolve) => ending.push(resolve)),
+  };
+  return { fronts, allowed, ending, opens: () => server!.opened(Uint8Array.of(127, 0, 0, 1)) };
+}
+
+test('fronts answer by themselves while there is room and no stop; their connections are open ones, too', async (t) => {
+  const state: { isCrowded: boolean; keptFor: KeptFor } = { isCrowded: false, keptFor: 'everyone' };
+  const { fronts, allowed, ending, opens } = threads();
+  const { server } = await startEdge(t, [], [], { fronts, connectionLimits: crowd(state).limits });
+  assert.deepEqual([server.connections, server.ownConnections], [3, 0]);
+  for (const isCrowded of [false, true, false]) {
+    state.isCrowded = isCrowded;
+    assert.equal(opens(), isCrowded ? 'WATCHED' : 'ADMITTED');
+    assert.equal(allowed.at(-1), !isCrowded);
+  }
+  let isStopped = false;
+  const stopped = server.stop(1000).then(() => {
+    isStopped = true;
+  });
+  assert.equal(allowed.at(-1), false);
+  opens();
+  assert.equal(allowed.at(-1), false, 'also when one more connection comes');
+  await eventually('the fronts are asked to end', async () => ending.length > 0);
+  await nextTurn();
+  assert.equal(isStopped, false, 'what they have answered may not have left');
+  ending.pop()!();
+  await stopped;
+  // The rig stops it once more.
+  fronts.close = async () => undefined;
 });
