@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import type { SnapshotIo } from '../../../../engine/base/snapshotIo.ts';
 import { HashIndex, NO_ENTRY } from '../../../../engine/book/hashIndex.ts';
 import { KeyedHash } from '../../../../shared/base/keyedHash.ts';
+import { MemorySnapshot } from '../../../support/memorySnapshot.ts';
 import { Random } from '../../../support/random.ts';
 
 const hashOf = (...words: number[]): Uint32Array => Uint32Array.from({ length: 8 }, (_, index) => words[index] ?? 0);
@@ -170,15 +171,9 @@ it('is the same after a snapshot, whose reader has another secret', () => {
   const random = new Random(4);
   const hashes = Array.from({ length: 70_000 }, () => hashOf(...Array.from({ length: 8 }, () => random.next())));
   for (const [slot, hash] of hashes.entries()) written.insert(hash, 0, 1 + (slot % 7), slot % 3 === 0 ? -1 : slot);
-  const columns: (number | Uint32Array)[] = [];
-  const writer = { number: keep<number>, u32: keep<Uint32Array> };
-  function keep<T extends number | Uint32Array>(value: T): T {
-    columns.push(typeof value === 'number' ? value : value.slice());
-    return value;
-  }
-  written.persist(writer as unknown as SnapshotIo);
-  const next = () => columns.shift();
-  read.persist({ number: next, u32: next } as unknown as SnapshotIo);
+  const snapshot = new MemorySnapshot();
+  written.persist(snapshot.writer);
+  read.persist(snapshot.reader);
   for (const hash of hashes) assert.deepEqual(String(lookUp(read, hash)), String(lookUp(written, hash)));
   assert.equal(read.validate(), written.validate());
   assert.deepEqual([read.size, read.countOf(3)], [hashes.length, written.countOf(3)]);

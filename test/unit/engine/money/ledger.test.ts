@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../../engine/money/ledger.ts';
 import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
+import { MemorySnapshot } from '../../../support/memorySnapshot.ts';
 
 /** More than any list of the ledger begins with, and more than one that has grown once. */
 const ACCOUNTS = 1000;
@@ -33,8 +34,8 @@ for (const [how, release] of [
   });
 }
 
-test('a command may touch any number of accounts and positions, and both lists have each of them once', () => {
-  const { ledger } = rig();
+/** Every account is touched twice, with and without a position, and each is in its list once. */
+function assertListedOnce(ledger: Ledger): void {
   for (let command = 0; command < 2; command++) {
     ledger.startCommand();
     for (let account = 1; account <= ACCOUNTS; account++) {
@@ -54,4 +55,28 @@ test('a command may touch any number of accounts and positions, and both lists h
       accounts.map((account) => ledger.positions.find(account, MARKET)),
     );
   }
+}
+
+test('a command may touch any number of accounts and positions, and both lists have each of them once', () => {
+  assertListedOnce(rig().ledger);
+});
+
+test('a ledger that is read from a snapshot has all that was written, and lists what is touched as before', () => {
+  const { ledger } = rig();
+  for (let account = 1; account <= ACCOUNTS; account++) {
+    ledger.addTokens(account, MARKET, account % 2, account);
+    ledger.reserveTokens(account, MARKET, account % 2, 1);
+  }
+  const snapshot = new MemorySnapshot();
+  ledger.persist(snapshot.writer);
+  const read = new Ledger(new Balances(createBalances(1), 0), true);
+  read.persist(snapshot.reader);
+  assert.ok(snapshot.isReadWhole);
+  for (let account = 1; account <= ACCOUNTS; account++) {
+    const side = account % 2;
+    assert.equal(read.availableTokens(account, MARKET, side), account - 1);
+    assert.equal(read.reservedTokens(account, MARKET, side), 1);
+  }
+  read.validate();
+  assertListedOnce(read);
 });
