@@ -80,3 +80,39 @@ test('a ledger that is read from a snapshot has all that was written, and lists 
   read.validate();
   assertListedOnce(read);
 });
+
+test('an account covers exactly what it has, with what is freed for it, and not one more', () => {
+  const { ledger } = rig();
+  ledger.credit(1, 10);
+  ledger.addTokens(1, MARKET, 1, 10);
+  for (const [reservation, freed, isCovered] of [
+    [10, 0, true],
+    [11, 0, false],
+    [12, 2, true],
+    [13, 2, false],
+  ] as const) {
+    assert.equal(ledger.coversMicro(1, { reservation }, freed), isCovered);
+    assert.equal(ledger.coversTokens(1, MARKET, 1, { reservation }, freed), isCovered);
+  }
+  assert.ok(!ledger.tryReserve(1, 11));
+  assert.ok(ledger.tryReserve(1, 10));
+});
+
+test('without a collateral check orders may reserve what is not there, but nothing leaves the exchange', () => {
+  const ledger = new Ledger(new Balances(createBalances(1), 0), false);
+  ledger.goLive();
+  ledger.credit(1, 10);
+  assert.ok(!ledger.tryDebit(1, 11), 'a withdrawal or a split never overdraws');
+  assert.ok(ledger.tryReserve(1, 15));
+  assert.deepEqual([ledger.availableMicro(1), ledger.reservedOf(1)], [-5, 15]);
+});
+
+test('a position says that its command touched it, until the next command', () => {
+  const { ledger } = rig();
+  ledger.startCommand();
+  ledger.addTokens(1, MARKET, 0, 5);
+  ledger.credit(2, 5);
+  assert.deepEqual([ledger.hasTouchedRow(1), ledger.hasTouchedRow(2)], [true, false]);
+  ledger.startCommand();
+  assert.equal(ledger.hasTouchedRow(1), false);
+});

@@ -234,6 +234,36 @@ describe('Authenticator', () => {
     for (const backSec of [30, 3600]) assert.match(actionAt(NOW_SEC - backSec), /clock of the exchange was set back/);
   });
 
+  it('looks at the key again when it was changed while the body was on its way (4.1)', () => {
+    const credentials = credentialsOf(vector, 2);
+    const changes: [string, ApiKey | null, ErrorRow][] = [
+      ['revoked', { ...KEY, revoked: true }, ERRORS.API_KEY_REVOKED],
+      ['given another secret', { ...KEY, secret: new HmacKey(Buffer.alloc(32)) }, ERRORS.INVALID_HMAC_SIGNATURE],
+      ['expired', { ...KEY, expiresAtMs: NOW_MS }, ERRORS.API_KEY_REVOKED],
+      ['gone', null, ERRORS.INVALID_API_KEY],
+    ];
+    for (const [what, changed, row] of changes) {
+      keys.set(KEY.keyId, KEY);
+      const admitted = authenticator.admit(credentials, NOW_MS);
+      assert.ok(admitted.ok);
+      if (changed === null) keys.delete(KEY.keyId);
+      else keys.set(KEY.keyId, changed);
+      const body = Buffer.from(vector.body);
+      const result = authenticator.verify(admitted.key, credentials, vector.method, vector.path, body, NOW_MS);
+      assert.equal(result.ok ? 'ok' : result.row, row, what);
+    }
+  });
+
+  it('keeps the timestamp of a request that is ahead of its clock (NONCES-4)', () => {
+    const accepted: number[] = [];
+    const ahead = { aheadBeforeStart: () => 0, acceptedAhead: (_: string, sec: number) => void accepted.push(sec) };
+    authenticator = new Authenticator({ find: (keyId) => keys.get(keyId) }, new NonceMemory(NOW_SEC - 60, ahead));
+    for (const [index, timestampSec] of [NOW_SEC - 30, NOW_SEC, NOW_SEC + 1, NOW_SEC + 30].entries()) {
+      assert.equal(verdict(signed(String(timestampSec), `${vector.nonce}-${index}`)), 'ok');
+    }
+    assert.deepEqual(accepted, [NOW_SEC + 1, NOW_SEC + 30]);
+  });
+
   it('accepts a signature of version 1 once, however it is spelled', () => {
     const [first, last] = [vector.v1.signature.slice(0, -1), vector.v1.signature.slice(-1)];
     // The last character of 32 bytes in base64 has two bits that mean nothing.
@@ -245,6 +275,8 @@ describe('Authenticator', () => {
       assert.equal(verdict(credentialsOf(vector, 1, { signature })), ERRORS.SIGNATURE_USED, signature);
     }
     assert.equal(verdict(credentialsOf(vector, 2)), 'ok', 'version 2 of the same request is another');
+    const [later, alike] = [String(NOW_SEC), vector.v1.signature];
+    assert.equal(verdict(signed(later, alike)), 'ok', 'a nonce that looks like the signature is none');
   });
 
   it('accepts one border between target and body in version 1', () => {
@@ -264,6 +296,9 @@ describe('Authenticator', () => {
       const whole = `/v1/orders?a=1${sent}`;
       if (border !== whole.indexOf('{')) assert.ok(!check(whole.slice(0, border), whole.slice(border)), String(border));
     }
+    const bare = sign(`${timestamp}POST/v1/orders?a=1`);
+    assert.ok(!check('/v1/orders?a=', '1', bare), 'a body of one byte begins as JSON does, too');
+    assert.ok(check('/v1/orders?a=1', '', bare));
     assert.ok(check('/v1/orders?a=1', sent));
     assert.ok(check('/v1/orders', ` ${sent}`, sign(`${timestamp}POST/v1/orders ${sent}`)), 'white space before it');
   });
@@ -300,8 +335,22 @@ describe('NonceMemory', () => {
     const nonces = new NonceMemory(NOW_SEC, ahead);
     assert.ok(nonces.tryUse('b', nonce, NOW_SEC, NOW_MS));
     assert.ok(nonces.tryUse('b', `${nonce}-2`, NOW_SEC + 5, NOW_MS));
-    assert.deepEqual(accepted, [['b', NOW_SEC + 5]]);
+    assert.ok(nonces.tryUse('b', `${nonce}-3`, NOW_SEC + 1, NOW_MS + 999), 'one second ahead is ahead');
+    const both = [NOW_SEC + 5, NOW_SEC + 1].map((timestampSec) => ['b', timestampSec]);
+    assert.deepEqual(accepted, both);
     assert.deepEqual([nonces.unknownUntilSec('a'), nonces.unknownUntilSec('b')], [NOW_SEC + 7, NOW_SEC]);
+  });
+
+  it('forgets no less of another process than before (NONCES-2)', () => {
+    const nonces = new NonceMemory(NOW_SEC, NEVER_AHEAD);
+    for (const [untilSec, unknownSec] of [
+      [NOW_SEC - 10, NOW_SEC],
+      [NOW_SEC + 10, NOW_SEC + 10],
+      [NOW_SEC + 5, NOW_SEC + 10],
+    ] as const) {
+      nonces.forgetBefore(untilSec);
+      assert.equal(nonces.unknownUntilSec('a'), unknownSec);
+    }
   });
 
   it('gives a nonce back, and counts those of all keys', () => {
@@ -313,6 +362,7 @@ describe('NonceMemory', () => {
     assert.ok(!nonces.tryUse('b', 'n3', NOW_SEC, NOW_MS));
     for (const used of ['n1', 'n2', 'unknown']) nonces.giveBack('a', used);
     assert.equal(nonces.known('a'), 1);
+    assert.ok(nonces.tryUse('b', 'n3', NOW_SEC, NOW_MS), 'three are left in all, so any key may add one');
     assert.ok(nonces.tryUse('a', 'n1', NOW_SEC, NOW_MS), 'and there is room again');
     assert.ok(nonces.tryUse('a', 'n5', NOW_SEC, NOW_MS + 90_000));
     nonces.giveBack('a', 'n1');
@@ -369,6 +419,12 @@ describe('secrets at rest', () => {
 });
 
 describe('admin token', () => {
+  it('is replaced by another one alone, and says so: what was opened with the one before is closed then (9.50)', () => {
+    const token = new AdminToken('first');
+    assert.deepEqual([token.replace('first'), token.accepts('first')], [false, true]);
+    assert.deepEqual([token.replace('second'), token.accepts('first'), token.accepts('second')], [true, false, true]);
+  });
+
   it('takes the token after the bearer scheme and nothing else', () => {
     const administrators = new Administrators(new AdminToken('the-token'));
     assert.equal(administrators.identify('Bearer the-token'), BOOTSTRAP);

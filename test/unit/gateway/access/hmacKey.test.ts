@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { HmacKey } from '../../../../gateway/access/hmacKey.ts';
+import { HmacKey, NO_SECRET } from '../../../../gateway/access/hmacKey.ts';
 import { Random } from '../../../support/random.ts';
 
 const SEED = 20;
@@ -33,6 +33,17 @@ describe('a key that checks signatures', () => {
       digest[random.below(digest.length)] ^= 1 << random.below(8);
       assert.ok(!key.accepts(digest.toString('base64'), text, body), context);
     }
+  });
+
+  it('has a number of its own for each secret that is given to it, which its copies share (HMACKEY-1)', () => {
+    const secret = Buffer.alloc(32, 1);
+    const [first, again] = [new HmacKey(secret), new HmacKey(secret)];
+    assert.notEqual(first.number, again.number, 'whoever has checked with one has not checked with the other');
+    assert.notEqual(first.number, NO_SECRET);
+    const copy = new HmacKey(structuredClone(first.copy));
+    assert.equal(copy.number, first.number);
+    const body = Buffer.from('body');
+    assert.ok(copy.accepts(sign(secret, 'text', body).toString('base64'), 'text', body));
   });
 
   it('tells keys, texts and bodies apart whose bytes another one left in the buffers', () => {
