@@ -22,6 +22,8 @@ import { onWire, requestBytes } from '../../../support/wire.ts';
 
 const LONG = 'ä'.repeat(700_000);
 const ROWS = 5000;
+/** Enough for a front thread to read what has come; with less than it needs a test shows less. */
+const BLOCKED_MS = 100;
 
 type Text = { readonly text?: string };
 
@@ -152,6 +154,36 @@ test('a client that leaves aborts its call, and is counted no longer', async (t)
   for (const socket of sockets) socket.destroy();
   await eventually('the aborts', async () => calls.every(({ aborted }) => aborted) && server.connections === 0);
   for (const call of calls) ok(call, {});
+});
+
+test('an answer that is on its way when its client leaves reaches none of those that come after it', async (t) => {
+  const waiting: Call[] = [];
+  const { port } = await startFronts(t, 1, [...ROUTES, route('GET', '/held', (call) => void waiting.push(call))]);
+  const opened = async (): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1');
+    await once(socket, 'connect');
+    return socket;
+  };
+  const ask = (socket: Socket, path: string): void => void socket.write(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  const leaving = await Promise.all(Array.from({ length: 8 }, opened));
+  const staying = await Promise.all(leaving.map(opened));
+  t.after(() => {
+    for (const socket of staying) socket.destroy();
+  });
+  for (const socket of staying) ask(socket, '/small');
+  await Promise.all(staying.map((socket) => once(socket, 'data')));
+  for (const socket of leaving) ask(socket, '/held');
+  await eventually('the calls have come', async () => waiting.length === leaving.length);
+  for (const socket of leaving) socket.resetAndDestroy();
+  for (const [number, socket] of staying.entries()) ask(socket, `/small?${number}`);
+  // The front gives the places of those that left to the next ones, while this thread has not heard of it.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BLOCKED_MS);
+  for (const call of waiting) {
+    assert.equal(call.aborted, false);
+    ok(call, { isOfAnother: true });
+  }
+  const answers = await Promise.all(staying.map((socket) => once(socket, 'data')));
+  for (const [number, answer] of answers.entries()) assert.match(String(answer), new RegExp(`"query":"${number}"`));
 });
 
 test('a front thread that fails cuts its own connections alone, and is started again', async (t) => {
