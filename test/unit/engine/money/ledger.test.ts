@@ -6,7 +6,7 @@ import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
 import { MemorySnapshot } from '../../../support/memorySnapshot.ts';
 
 /** More than any list of the ledger begins with, and more than one that has grown once. */
-const ACCOUNTS = 1000;
+const ACCOUNTS = 3000;
 const MARKET = 3;
 
 function rig(): { ledger: Ledger; elsewhere: Balances } {

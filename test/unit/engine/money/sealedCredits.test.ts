@@ -61,7 +61,7 @@ for (const account of [0, 63, 64, 65, 127, 128, 129, 1000]) {
   });
 }
 
-test('SEALED-2: more credits wait than there is room for at first, and each is released once, of its own account', () => {
+test('SEALED-2: more credits wait than there is room for at first, and each is released once, to its account', () => {
   const { ledger, elsewhere } = rig();
   const ends: number[] = [];
   for (let batch = 0; batch < 1000; batch++) {

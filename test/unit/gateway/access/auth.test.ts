@@ -162,6 +162,19 @@ describe('Authenticator', () => {
     assert.equal(verdict(credentialsOf(vector, 1, { nonce: '' })), 'ok');
   });
 
+  it('refuses a key that is for the other version, and shows fronts no secret of a revoked one (4.2)', () => {
+    for (const version of [1, 2] as const) {
+      for (const required of [1, 2] as const) {
+        keys.set(KEY.keyId, { ...KEY, requireSigningVersion: required });
+        const expected = version === required ? 'ok' : ERRORS.UNSUPPORTED_SIGNING_VERSION;
+        assert.equal(verdict(credentialsOf(vector, version)), expected, `${version} of ${required}`);
+      }
+    }
+    assert.equal(authenticator.secretOf(KEY.keyId), KEY.secret);
+    keys.set(KEY.keyId, { ...KEY, revoked: true });
+    assert.deepEqual([authenticator.secretOf(KEY.keyId), authenticator.secretOf('unknown')], [null, null]);
+  });
+
   it('refuses an expired key from its last millisecond on', () => {
     keys.set(KEY.keyId, { ...KEY, expiresAtMs: NOW_MS });
     assert.equal(verdict(credentialsOf(vector, 1), NOW_MS), ERRORS.API_KEY_REVOKED);

@@ -1,4 +1,4 @@
-/** What the stages get of a call that a front thread has prepared is what they would have read of it themselves. */
+/** The stages get of a call that a front thread has prepared what they would have read of it themselves. */
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';

@@ -46,6 +46,9 @@ const ROUTES: Route[] = [
   row('GET', '/metrics', 'operator'),
   row('GET', '/admin/list', 'viewer'),
   row('POST', '/admin/pay', 'treasury', { bodyOptional: true }),
+  row('PUT', '/admin/pay', 'treasury', { bodyOptional: true }),
+  row('PATCH', '/admin/pay', 'treasury', { bodyOptional: true }),
+  row('DELETE', '/admin/pay', 'treasury', { bodyOptional: true }),
   row('GET', '/throws', 'public', {
     handler: () => {
       throw new Error('at once');
@@ -88,6 +91,9 @@ test('path, method, size and framing are refused in this order, before anything 
   ] as const) {
     assert.match(await raw(port, head), new RegExp(`^HTTP/1.1 ${status}`), head);
   }
+  // A body of unknown length can go on for ever: the early answer is the last on its connection.
+  const endless = 'POST /nowhere HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n';
+  assert.match(await raw(port, endless), /^HTTP\/1\.1 404 .*\r\nConnection: close\r\n/is);
 });
 
 test('HEAD is answered like GET, without the body and with its length', async (t) => {
@@ -388,6 +394,9 @@ test('administrators need their token and the role; refusals are counted by reas
   for (const token of ['ada', 'eve', 'root']) assert.equal((await as(token, 'GET', '/admin/list')).status, 200);
   const changes = ['ada POST /admin/pay from 203.0.113.1', 'bootstrap POST /admin/pay from 203.0.113.1'];
   assert.deepEqual(admitted, changes, 'reading is not recorded');
+  for (const method of ['PUT', 'PATCH', 'DELETE']) assert.equal((await as('ada', method, '/admin/pay')).status, 200);
+  const others = ['PUT', 'PATCH', 'DELETE'].map((method) => `ada ${method} /admin/pay from 203.0.113.1`);
+  assert.deepEqual(admitted.splice(changes.length), others, 'whatever else may change something is');
   verdict = Promise.resolve(false);
   assert.equal((await as('ada', 'POST', '/admin/pay')).body.code, 'ENGINE_BUSY');
   verdict = Promise.reject(new Error('no disk'));

@@ -89,6 +89,37 @@ test('what an address holds is what was counted and what it has opened since tha
   assert.ok(limits.admits(A, 64), 'what has been closed counts no longer');
 });
 
+test('connections are counted again after a while, and later where a count takes long', async () => {
+  const clock = new ManualClock(0);
+  let counts = 0;
+  let takesMs = 0;
+  const limits = new ConnectionLimits({
+    total: 100,
+    perAddress: { open: 2, newInWindow: 1000 },
+    proxies: null,
+    holders: async () => {
+      counts++;
+      clock.advance(takesMs);
+      return new Map();
+    },
+    clock,
+  });
+  limits.admits(A, 60);
+  for (const [atMs, timeMs, expected] of [
+    [0, 0, 1],
+    [249, 0, 1],
+    [250, 0, 2],
+    [500, 100, 3],
+    [1499, 0, 3],
+    [1500, 0, 4],
+  ] as const) {
+    clock.advance(atMs - clock.nowMs());
+    takesMs = timeMs;
+    await limits.tick(PORT);
+    assert.equal(counts, expected, `${atMs} ms`);
+  }
+});
+
 test('CONNLIMIT-1: what opens during a count is part of it', async () => {
   const counted = Promise.withResolvers<Map<string, number>>();
   const clock = new ManualClock(0);
