@@ -36,7 +36,7 @@ const OPEN = 'a socket stays open';
 const CLIENT = `
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { writeFileSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 const [port, path, file, sockets, times] = process.argv.slice(-5);
 const ask = (socket, path, times = 1) => {
   socket.write(('GET ' + path + ' HTTP/1.1\\r\\nHost: test\\r\\nOrigin: https://page.test\\r\\n\\r\\n').repeat(times));
@@ -66,7 +66,9 @@ const codes = opened.map(async (socket) => {
 });
 const all = [...new Set(await Promise.all(codes))].join();
 const found = async () => (path === '' ? 'closed' : ask(first, path, Number(times)));
-writeFileSync(file, all.includes('${OPEN}') ? '${OPEN}' : await found());
+// Whoever waits for the file finds it whole.
+writeFileSync(file + '.part', all.includes('${OPEN}') ? '${OPEN}' : await found());
+renameSync(file + '.part', file);
 await once(process.stdin, 'data');
 process.stdout.write(all + ' ' + (await ask(connect(Number(port), '127.0.0.1'), '/small')).slice(9, 12));
 process.exit(0);
