@@ -30,6 +30,8 @@ const TOKEN = { authorization: 'Bearer token' };
 const LIMITED = 'createOfframp';
 const REQUESTS = 5;
 
+const QUERY = { type: 'object', properties: { n: { type: 'integer' } } } as const;
+
 function route(method: Route['method'], path: string, more: Partial<Route> = {}): Route {
   const handler: Route['handler'] = (call) => ok(call, {});
   return { method, path, summary: '', access: 'read:account', limit: 'unlimited', answers: {}, handler, ...more };
@@ -41,6 +43,8 @@ const ROUTES = [
   route('GET', '/limited', { limit: LIMITED }),
   route('DELETE', '/limited', { limit: LIMITED }),
   route('GET', '/own', { limit: LIMITED, countsItself: true }),
+  route('GET', '/public', { access: 'public', limit: LIMITED, query: QUERY }),
+  route('GET', '/public/own', { access: 'public', limit: LIMITED, countsItself: true, query: QUERY }),
 ];
 
 /** A session, as its store says of it. */
@@ -104,6 +108,19 @@ test('the sessions of an account have the limit of each endpoint together, by me
   assert.deepEqual(await several('GET', '/limited', REQUESTS + 1), [...most, ERRORS.RATE_LIMITED.message]);
   assert.deepEqual(await several('DELETE', '/limited', 1), ['ok']);
   assert.deepEqual(await several('GET', '/own', REQUESTS + 1), [...most, 'ok'], 'its handler counts');
+});
+
+test('a route that counts its requests itself is left to it, but for those it never sees (4.6)', async (t) => {
+  const { edge } = await rig(t);
+  const statuses = async (path: string): Promise<number[]> => {
+    const found = [];
+    for (let request = 0; request <= REQUESTS; request++) found.push((await edge.send('GET', path)).status);
+    return found;
+  };
+  const most = new Array(REQUESTS);
+  assert.deepEqual(await statuses('/public'), [...most.fill(200), 429]);
+  assert.deepEqual(await statuses('/public/own'), [...most.fill(200), 200]);
+  assert.deepEqual(await statuses('/public/own?n=x'), [...most.fill(400), 429], 'its handler does not see these');
 });
 
 test('a session that ends while its shared counter is asked does nothing more', async (t) => {

@@ -24,10 +24,16 @@ const KEY = apiKey(1, { scopes: SCOPE['trade:orders'] });
 const OBJECT = { type: 'object', additionalProperties: false, properties: { n: { type: 'integer' } } } as const;
 const UUID = '5f0c8e86-2d07-4d0c-9d6a-0a86e6f7d7e1';
 
+/** The ids of the calls that have come to their handler. */
+const handled = new Set<string>();
+
 type Handle = (call: Call) => void | Promise<void>;
 
 function row(method: Route['method'], path: string, access: Route['access'], more: Partial<Route> = {}): Route {
-  const handler: Handle = (call) => ok(call, { path: call.path, principal: call.principal.kind });
+  const handler: Handle = (call) => {
+    handled.add(call.id);
+    ok(call, { path: call.path, principal: call.principal.kind });
+  };
   return { method, path, summary: '', access, limit: 'unlimited', answers: {}, handler, ...more };
 }
 
@@ -61,8 +67,15 @@ const ROUTES: Route[] = [
 async function rig(t: TestContext, options: Partial<ServerOptions> = {}, keys: readonly ApiKey[] = [KEY]) {
   const edge = await startEdge(t, ROUTES, keys, options);
   const signer = new RequestSigner(credentialsOf(KEY), edge.clock);
+  /** Whatever refuses a call, its handler has not carried it out. */
+  const send: typeof edge.send = async (method, path, sent) => {
+    const answer = await edge.send(method, path, sent);
+    const id = String(answer.headers['x-request-id']);
+    if (answer.status >= 400) assert.ok(!handled.has(id), `${method} ${path} is answered ${answer.status}, and done`);
+    return answer;
+  };
   const signed = (method: string, path: string, more: Record<string, string> = {}) =>
-    edge.send(method, path, { headers: { ...signer.headers(method, path, ''), ...more } });
+    send(method, path, { headers: { ...signer.headers(method, path, ''), ...more } });
   const codes = async (...requests: [method: string, path: string][]): Promise<unknown[]> => {
     const found: unknown[] = [];
     for (const [method, path] of requests) {
@@ -71,7 +84,7 @@ async function rig(t: TestContext, options: Partial<ServerOptions> = {}, keys: r
     }
     return found;
   };
-  return { ...edge, signer, signed, codes };
+  return { ...edge, send, signer, signed, codes };
 }
 
 test('path, method, size and framing are refused in this order, before anything else is looked at', async (t) => {
