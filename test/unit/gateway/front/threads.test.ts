@@ -118,6 +118,14 @@ test('clients of a front thread are sent what those of the gateway thread are, b
     assert.equal(comparable(answer!.head), comparable(expected!.head));
     assert.equal(answer!.body, expected!.body);
   }
+  // The answer to a body without an end is the last on its connection.
+  const endless = Buffer.from('POST /nowhere HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n');
+  const [[last], [lastOfFront]] = [
+    await onWire(own.port, endless, 'first'),
+    await onWire(shared.port, endless, 'first'),
+  ];
+  assert.match(lastOfFront!.head, /^connection: close$/im);
+  assert.equal(comparable(lastOfFront!.head), comparable(last!.head));
   const counts = shared.fronts.counts();
   assert.ok(
     counts.every(({ calls }) => calls >= requests.length / 2),
