@@ -24,6 +24,9 @@ export const MOST_ROWS_READ = 1000;
 /** The lease as it stands: `expiresInMs` is at most 0 when it has ended. */
 export type Lease = LeaderOf & LeadFormats & { readonly expiresInMs: number };
 
+/** The formats of a lead that is taken, and the epoch of the one before: it is what they follow from. */
+export type NextLead = LeadFormats & { readonly epoch?: number };
+
 /** A row without its bytes. */
 export type RowName = Omit<LogRow, 'bytes'>;
 
@@ -44,10 +47,10 @@ export type Resolved = {
 export type ReplicatedLog = {
   /**
    * Takes the lease if it has ended, or in any case. One that is to be handed over waits a while for the member that
-   * was named. @returns the new epoch and the log's end, or null: also where the cluster was raised since `raised`.
-   * Without formats the lead has those of the one before.
+   * was named. @returns the new epoch and the log's end, or null: also where another has led since `epoch`, or the
+   * cluster was raised since `raised`. Without formats the lead has those of the one before.
    */
-  take(isForced: boolean, lead?: LeadFormats): Promise<{ readonly epoch: number; readonly end: number } | null>;
+  take(isForced: boolean, lead?: NextLead): Promise<{ readonly epoch: number; readonly end: number } | null>;
   lease(): Promise<Lease>;
   /** @returns false when another has taken over. Rejects where a connection was lost, although there is another one. */
   renew(epoch: number): Promise<boolean>;

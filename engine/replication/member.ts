@@ -216,7 +216,7 @@ export class Member {
     const lead = leadToTake(lease, this.#facts.members, { holder, known, hasRoom: this.#hasRoom, isForced });
     if (lead === null) return null;
     this.#memory.setRenewed(this.#ages.nowMs());
-    const taken = await this.#log.take(isForced, lead.texts);
+    const taken = await this.#log.take(isForced, lead.taken);
     if (taken === null) return null;
     this.#memory.setFormats(lead.numbers);
     return this.#finish(taken.epoch, taken.end);

@@ -4,9 +4,9 @@
  */
 
 import type { KnownFormats, Numbers } from '../../shared/base/formats.ts';
-import type { LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
+import type { MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import { leadFormats, requireReadable, shutOut, THERE_MS, withFormats } from './formatsOfMember.ts';
-import type { Lease } from './log.ts';
+import type { Lease, NextLead } from './log.ts';
 
 const YIELD_MS = 3000;
 
@@ -23,10 +23,10 @@ export function leadToTake(lease: Lease, members: readonly MemberStatus[], own: 
   requireReadable(lease, own.known);
   if (!own.isForced && (lease.expiresInMs > 0 || isLeftToOthers(lease, members, own))) return null;
   const numbers = leadFormats(lease, own.known);
-  return { numbers, texts: withFormats(lease, numbers) };
+  return { numbers, taken: { ...withFormats(lease, numbers), epoch: lease.epoch } };
 }
 
-type Lead = { readonly numbers: Numbers; readonly texts: LeadFormats };
+type Lead = { readonly numbers: Numbers; readonly taken: NextLead };
 
 /** True while its lead would shut another one out, or its disk is nearly full and that of another is not. */
 function isLeftToOthers(lease: Lease, members: readonly MemberStatus[], own: Own): boolean {

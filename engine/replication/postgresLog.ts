@@ -43,6 +43,7 @@ import {
   type AskedHandOver,
   type Lease,
   MOST_ROWS_READ,
+  type NextLead,
   NotAMemberError,
   type ReadRows,
   type ReplicatedLog,
@@ -147,11 +148,11 @@ export class PostgresLog implements ReplicatedLog {
     requireReadable(rows[0]!, formats);
   }
 
-  async take(isForced: boolean, formats?: LeadFormats): Promise<{ epoch: number; end: number } | null> {
+  async take(isForced: boolean, next?: NextLead): Promise<{ epoch: number; end: number } | null> {
     const { cluster, holder, address } = this.#options;
     const connection = await this.#connection('write');
     const lead = newLead();
-    const own = [formats?.formats ?? null, formats?.raised ?? null];
+    const own = [next?.formats ?? null, next?.raised ?? null, next?.epoch ?? null];
     const values = [cluster, holder, address, LEASE_MS, isForced, KEPT_MS, lead, ...own];
     const { rows, hasWarning } = await connection.run<{ epoch: number }>(SQL.take, values);
     if (rows[0] === undefined) return null;
@@ -185,7 +186,7 @@ export class PostgresLog implements ReplicatedLog {
 
   async fence(): Promise<void> {
     const connection = await this.#connection('write');
-    const values = [this.#options.cluster, '', '', 0, true, 0, newLead(), null, null];
+    const values = [this.#options.cluster, '', '', 0, true, 0, newLead(), null, null, null];
     const { hasWarning } = await connection.run(SQL.take, values);
     requireReplicated(hasWarning);
   }

@@ -32,7 +32,7 @@ export const SQL = {
     `UPDATE exchange_leader SET epoch = epoch + 1, lead = $7, holder = $2, address = $3,
        formats = coalesce($8::text, formats),
        expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
-     WHERE cluster = $1 AND ($9::text IS NULL OR raised = $9)
+     WHERE cluster = $1 AND ($9::text IS NULL OR raised = $9) AND ($10::bigint IS NULL OR epoch = $10)
        AND ($5::boolean OR (expires_at <= clock_timestamp() AND NOT EXISTS (
        SELECT FROM exchange_handover AS asked
        WHERE asked.cluster = $1 AND asked.epoch = exchange_leader.epoch AND asked.holder <> $2

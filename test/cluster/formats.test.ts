@@ -5,6 +5,7 @@ import { clusterStatus, promote, raiseFormats } from '../../engine/admin/cluster
 import { AdminError } from '../../engine/admin/directory.ts';
 import { CopyTable } from '../../engine/replication/copyTable.ts';
 import { NotAMemberError } from '../../engine/replication/log.ts';
+import { leadToTake } from '../../engine/replication/nextLead.ts';
 import { sharedPostgres, NO_POSTGRES as skip } from '../support/postgres.ts';
 import { openLog } from '../support/replicatedLog.ts';
 
@@ -42,6 +43,21 @@ test('the first member of a cluster decides what is written, and a raise changes
   await a.release(lead!.epoch);
   assert.equal(await b.take(false, { formats: 'control=23 journal=3', raised }), null, 'it was raised since b looked');
   assert.notEqual(await b.take(false, await b.lease()), null);
+});
+
+test('a lead has the formats of the one before, also where its member stood still meanwhile', { skip }, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  const a = await openLog(t, url, 'a', { formats: NOW });
+  const b = await openLog(t, url, 'b', { formats: NEXT });
+  const seen = await a.lease();
+  const older = leadToTake(seen, [], { holder: 'a', known: NOW, hasRoom: true, isForced: false })!.taken;
+  // Then another one leads, which cannot write what was written before, and is gone.
+  const newer = leadToTake(seen, [], { holder: 'b', known: NEXT, hasRoom: true, isForced: false })!.taken;
+  const { epoch } = (await b.take(false, newer))!;
+  await b.release(epoch);
+  for (const isForced of [false, true]) assert.equal(await a.take(isForced, older), null);
+  assert.deepEqual([(await a.lease()).epoch, (await a.lease()).formats], [epoch, newer.formats]);
+  assert.equal((await b.take(false, { ...newer, epoch }))!.epoch, epoch + 1);
 });
 
 test('a member that does not know what is written, or will be, is refused in one line', { skip }, async (t) => {

@@ -20,6 +20,8 @@ async function twoMembers(t: { after(cleanUp: () => void | Promise<void>): void 
   const client = new Client({ connectionString: cluster.urlOf(name, [cluster.primary]) });
   client.on('error', () => {});
   await client.connect();
+  // Also after a failure: the file would not end.
+  t.after(() => client.end());
   const waits = (): Promise<unknown> =>
     eventually('a statement that waits for the other', async () => {
       const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = '${name}' AND wait_event_type = 'Lock'`;
@@ -39,27 +41,25 @@ for (const end of ['COMMIT', 'ROLLBACK'] as const) {
     await client.query(end);
     assert.deepEqual(await taking, { epoch: 2, end: end === 'COMMIT' ? 1 : 0 });
     assert.equal(await a.append(1, end === 'COMMIT' ? 1 : 0, [newRow(0, 2)]), false);
-    await client.end();
   });
 
   test(`CLUSTERLOG-2: an append waits for a lease that is being taken: ${end}`, { skip }, async (t) => {
     const { a, b, client, waits } = await twoMembers(t);
     await client.query('BEGIN');
-    await client.query(SQL.take.text, ['exchange', 'c', 'http://c:8080', 2000, true, 0, 7, null, null]);
+    await client.query(SQL.take.text, ['exchange', 'c', 'http://c:8080', 2000, true, 0, 7, null, null, null]);
     const appending = a.append(1, 0, [newRow(0, 1)]);
     await waits();
     await client.query(end);
     assert.equal(await appending, end === 'ROLLBACK');
     assert.equal((await b.readAfter(0, 1000)).rows.length, end === 'ROLLBACK' ? 1 : 0);
     assert.equal((await a.resolve(1, 0)).isLeader, end === 'ROLLBACK');
-    await client.end();
   });
 }
 
 test('CLUSTERLOG-2: of two leads with one epoch, after a failover that has lost the first, one can write', {
   skip,
 }, async (t) => {
-  const { a, b, client, query } = await twoMembers(t);
+  const { a, b, query } = await twoMembers(t);
   const [before] = await query('SELECT epoch, lead, holder, address FROM exchange_leader');
   const { epoch } = (await b.take(true))!;
   assert.equal(await b.append(epoch, 0, [newRow(0, 1)]), true);
@@ -74,7 +74,6 @@ test('CLUSTERLOG-2: of two leads with one epoch, after a failover that has lost 
   assert.ok((await a.lease()).expiresInMs > 0, 'the lease of the other one goes on');
   assert.equal(await a.append(epoch, 0, [newRow(0, 1, 8)]), true);
   assert.notEqual((await a.nameAt(1))!.lead, 0, 'its rows can be told from those of the other');
-  await client.end();
 });
 
 test('a renewal never waits for an append', { skip }, async (t) => {
@@ -83,7 +82,6 @@ test('a renewal never waits for an append', { skip }, async (t) => {
   await client.query(SQL.append.text, ['exchange', 1, 0, ...APPEND, lead]);
   assert.equal(await a.renew(1), true);
   await client.query('COMMIT');
-  await client.end();
 });
 
 async function waitingBackend(query: Query): Promise<number> {

@@ -11,7 +11,7 @@
  *   FAKEDATABASE-2  Of two statements that lock the same, the second runs when the first is visible, or gone.
  */
 import assert from 'node:assert/strict';
-import { type Lease, MOST_ROWS_READ, type RowName } from '../../engine/replication/log.ts';
+import { type Lease, MOST_ROWS_READ, type NextLead, type RowName } from '../../engine/replication/log.ts';
 import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 
@@ -109,11 +109,12 @@ export class FakeDatabase {
     holder: string,
     address: string,
     isForced: boolean,
-    of?: LeadFormats,
+    of?: NextLead,
   ): Ran<LeadOf | null> | typeof BLOCKED {
     if (this.#underway.some(({ locks }) => locks !== 'nothing')) return BLOCKED;
     const { lease, expiresAtMs } = this.#lease();
-    if (of !== undefined && of.raised !== lease.raised) return { answer: null, write: null };
+    const isAsSeen = of === undefined || (of.raised === lease.raised && (of.epoch ?? lease.epoch) === lease.epoch);
+    if (!isAsSeen) return { answer: null, write: null };
     if (!isForced && expiresAtMs > this.#nowMs()) return { answer: null, write: null };
     const epoch = lease.epoch + 1;
     const write = this.#write(backend, 'take');

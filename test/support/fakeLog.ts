@@ -3,9 +3,9 @@
  * arrives, runs and is answered one step at a time, in order on each connection; a connection may be lost at any
  * moment, and then what was sent on it may still run, much later, and no one gets the answers.
  */
-import type { Lease, ReadRows, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
+import type { Lease, NextLead, ReadRows, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
 import { FORMATS, type KnownFormats, knownText } from '../../shared/base/formats.ts';
-import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
+import type { LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 import type { StreamEnd } from '../../shared/wire/threads.ts';
 import { BLOCKED, type FakeDatabase, type Ran } from './fakeDatabase.ts';
@@ -152,7 +152,7 @@ export class FakeLog implements ReplicatedLog {
 
   // The log.
 
-  async take(isForced: boolean, of?: LeadFormats): Promise<{ epoch: number; end: number } | null> {
+  async take(isForced: boolean, of?: NextLead): Promise<{ epoch: number; end: number } | null> {
     const connection = this.#connection('write');
     const address = `http://${this.#holder}`;
     const take = (backend: object) => this.#database.take(backend, this.#holder, address, isForced, of);

@@ -474,6 +474,20 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: 'test/cluster/formats.test.ts',
   },
   {
+    name: 'a lease is taken with the formats of a lead before the last one',
+    file: 'engine/replication/statements.ts',
+    search: '($10::bigint IS NULL OR epoch = $10)',
+    replace: '($10::bigint IS NULL OR epoch >= $10)',
+    caughtBy: 'test/cluster/formats.test.ts',
+  },
+  {
+    name: 'a member does not say which lead it has seen the end of',
+    file: 'engine/replication/nextLead.ts',
+    search: '{ ...withFormats(lease, numbers), epoch: lease.epoch }',
+    replace: 'withFormats(lease, numbers)',
+    caughtBy: 'test/cluster/formats.test.ts',
+  },
+  {
     name: 'a cluster is raised over a member that lags behind',
     file: 'engine/admin/clusterFormats.ts',
     search: 'if (behind.length > 0) {',
