@@ -71,6 +71,7 @@ async function rig(t: TestContext, options: Partial<ServerOptions> = {}, keys: r
   const send: typeof edge.send = async (method, path, sent) => {
     const answer = await edge.send(method, path, sent);
     const id = String(answer.headers['x-request-id']);
+    if (answer.status < 400) assert.equal(answer.headers['retry-after'], undefined, 'there is nothing to wait for');
     if (answer.status >= 400) assert.ok(!handled.has(id), `${method} ${path} is answered ${answer.status}, and done`);
     return answer;
   };
