@@ -18,6 +18,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import type { HmacKey } from '../access/hmacKey.ts';
 import { peerSubject } from '../limits/clientAddress.ts';
+import { ADMIN_CONNECTIONS } from '../limits/openFiles.ts';
 import type { Config } from '../process/config.ts';
 import { Call, type Prepared, type ServerResponse, type Upgrade } from './call.ts';
 import { Door, type SharedDoor, type WebSocketEndpoint } from './door.ts';
@@ -73,8 +74,6 @@ export type Fronts = {
 
 /** About the time a message needs across an ocean. */
 const LINGER_MS = 100;
-/** Connections of administrators: scripts and terminals of a few people. */
-const MAX_ADMIN_CONNECTIONS = 256;
 /** Time between two looks at a crowd. */
 const TICK_MS = 250;
 
@@ -106,7 +105,7 @@ export class HttpServer {
         ? null
         : new Door({
             ...adminDoor,
-            onOpened: (_, open) => open <= MAX_ADMIN_CONNECTIONS,
+            onOpened: (_, open) => open <= ADMIN_CONNECTIONS,
             onClosed: () => {},
             onRequest: (response, request, upgrade) => this.#onRequest(response, request, upgrade, true),
           });

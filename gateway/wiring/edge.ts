@@ -174,7 +174,7 @@ export class Edge {
     this.#badSignatures = config.rateLimits ? new BadSignatures(clock) : null;
     const limits = makeSharedLimits(config);
     this.#limiter = makeLimiter(config, options.sharedCounters, limits);
-    this.#connectionLimits = makeConnectionLimits(config, clock);
+    this.#connectionLimits = makeConnectionLimits(config, stores.control.shards, clock, log);
     const shards = options.threads.shards.fronts;
     const keep = (image: FrontImage): void => this.#meters.keep(image);
     const { member } = options;

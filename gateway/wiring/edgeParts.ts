@@ -1,4 +1,5 @@
 /** The parts of the edge that follow from the settings alone. */
+import { availableParallelism } from 'node:os';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AheadTimestamps } from '../access/nonces.ts';
 import type { MemberRole } from '../cluster/memberRole.ts';
@@ -7,6 +8,7 @@ import { FrontThreads, type SharedReads } from '../front/threads.ts';
 import { LIMIT_CLASSES } from '../limits/classes.ts';
 import { ConnectionLimits } from '../limits/connectionLimits.ts';
 import { Limiter } from '../limits/limiter.ts';
+import { allowedOpenFiles, connectionsThatFit, ownFiles } from '../limits/openFiles.ts';
 import { Prefixes } from '../limits/prefixes.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { makeSharedCounts, SharedCounterStore } from '../limits/sharedCounters.ts';
@@ -19,14 +21,28 @@ import { STREAM_PATH } from '../stream/socket/limits.ts';
 import type { Stream } from '../stream/socket/stream.ts';
 import type { Stores } from './stores.ts';
 
-export function makeConnectionLimits(config: Config, clock: Clock): ConnectionLimits {
+export function makeConnectionLimits(config: Config, shards: number, clock: Clock, log: Logger): ConnectionLimits {
   return new ConnectionLimits({
-    total: config.maxConnections,
+    total: mostConnections(config, shards, log),
     perAddress: config.rateLimits ? { open: config.connectionsPerIp, newInWindow: config.newConnectionsPerIp } : null,
     proxies: config.trustProxy,
     holders: holdersOf,
     clock,
   });
+}
+
+function mostConnections({ maxConnections, ...config }: Config, shards: number, log: Logger): number {
+  const { gateways, adminDoor } = config;
+  // Without the setting there are never more than processors.
+  const verifyThreads = config.verifyThreads ?? availableParallelism();
+  const own = ownFiles({ shards, verifyThreads, gateways, hasAdminPort: adminDoor !== null });
+  const allowed = allowedOpenFiles();
+  const total = connectionsThatFit(maxConnections, allowed, own);
+  if (total < maxConnections) {
+    const facts = { open_files: allowed, connections: total, MAX_CONNECTIONS: maxConnections };
+    log.warn(facts, 'the limit of open files leaves room for fewer connections: raise it (ulimit -n, LimitNOFILE)');
+  }
+  return total;
 }
 
 /** A standby notes nothing: it carries out no request that could come twice. */
