@@ -20,6 +20,8 @@ const ANSWERS_WITHIN_MS = 10_000;
 const AGAIN = 75;
 /** A member that has lost its lead ends once more, and may do so again. */
 const MOST_STARTS = 10;
+/** Of requests: a member that hangs, or that has lost the others, is given up for the next one. */
+const GIVEN_UP_MS = 10_000;
 /** Of what a member that is waited for has printed. */
 const LAST_LINES = 5;
 type Environment = Record<string, string>;
@@ -27,6 +29,7 @@ type Environment = Record<string, string>;
 class Member extends TestServer {
   readonly name: string;
   readonly env: Environment;
+  override readonly timeoutMs = GIVEN_UP_MS;
   #answered = 'it was not asked';
 
   constructor(name: string, env: Environment, directory: string) {
@@ -75,6 +78,7 @@ class Cluster extends TestServer {
   readonly members: readonly Member[];
   /** A log that is slow for a moment: the refusal says that nothing was done (RULES.md 18.6). */
   override readonly retry = { attempts: 8 };
+  override readonly timeoutMs = GIVEN_UP_MS;
   #leader: Member;
 
   constructor(members: Member[]) {
@@ -96,7 +100,8 @@ class Cluster extends TestServer {
   }
 
   override get admin(): AdminClient {
-    return new AdminClient({ baseUrl: this.#leader.adminUrl, token: this.adminToken, retry: this.retry });
+    const { adminToken: token, retry, timeoutMs } = this;
+    return new AdminClient({ baseUrl: this.#leader.adminUrl, token, retry, timeoutMs });
   }
 
   override get isRunning(): boolean {

@@ -11,7 +11,7 @@ const SHORTEST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 const PAUSE_SHARE = 0.1;
 /** Far above anything a server needs: it only turns waiting without end into a failure. Planted runs wait less. */
-const LIMIT_MS = Number(process.env['EVENTUALLY_MS'] ?? 120_000);
+export const PATIENCE_MS = Number(process.env['EVENTUALLY_MS'] ?? 120_000);
 
 /** Text, or what makes it once the wait has failed: how things stand then. */
 type What = string | (() => string);
@@ -23,7 +23,7 @@ export async function eventually<T>(what: What, look: () => Promise<T | undefine
     const found = await within(what, look());
     if (found !== undefined && found !== false) return found;
     const waitedMs = performance.now() - start;
-    if (waitedMs > LIMIT_MS) throw neverCame(what);
+    if (waitedMs > PATIENCE_MS) throw neverCame(what);
     await sleep(Math.min(Math.max(waitedMs * PAUSE_SHARE, SHORTEST_PAUSE_MS), LONGEST_PAUSE_MS));
   }
 }
@@ -31,7 +31,7 @@ export async function eventually<T>(what: What, look: () => Promise<T | undefine
 export async function within<T>(what: What, coming: PromiseLike<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(neverCame(what)), LIMIT_MS);
+    timer = setTimeout(() => reject(neverCame(what)), PATIENCE_MS);
   });
   try {
     return await Promise.race([coming, limit]);

@@ -14,7 +14,7 @@ import type { RetryPolicy } from '../../shared/client/retry.ts';
 import { backend } from './backend.ts';
 import { checkAnswersOf } from './contract.ts';
 import { temporaryDirectory } from './directory.ts';
-import { within } from './eventually.ts';
+import { PATIENCE_MS, within } from './eventually.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Far above any start, even on a busy machine: it only turns a server that hangs into a failure with its log. */
@@ -36,6 +36,8 @@ export class TestServer {
   readonly adminToken = TEST_ADMIN_TOKEN;
   /** Of typed clients: each call is one request, whose answer is the test's. Retries have tests of their own. */
   readonly retry: Partial<RetryPolicy> | false = false;
+  /** Of their requests: a program gives up after seconds, in which a busy machine may not have come to answer. */
+  readonly timeoutMs: number = PATIENCE_MS;
   /** Everything the process printed, over all its starts. */
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
@@ -57,7 +59,8 @@ export class TestServer {
   }
 
   get admin(): AdminClient {
-    return new AdminClient({ baseUrl: this.#adminUrl, token: this.adminToken, retry: this.retry });
+    const { adminToken: token, retry, timeoutMs } = this;
+    return new AdminClient({ baseUrl: this.#adminUrl, token, retry, timeoutMs });
   }
 
   /** Where administrators are served: with ADMIN_PORT not at `baseUrl`. */

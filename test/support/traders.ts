@@ -66,7 +66,8 @@ export class Trader {
     this.userId = userId;
     this.signer = signer;
     // Keys that it makes itself have tests of their own.
-    this.client = new ExchangeClient({ baseUrl: server.baseUrl, credentials, retry, idempotencyKeys: 'given' });
+    const { baseUrl, timeoutMs } = server;
+    this.client = new ExchangeClient({ baseUrl, credentials, retry, timeoutMs, idempotencyKeys: 'given' });
   }
 
   /** The same trader where the server listens now: a restart changes the port. */
