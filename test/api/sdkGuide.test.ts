@@ -13,12 +13,12 @@ import { promisify } from 'node:util';
 import { generatePrivateKey } from 'viem/accounts';
 import type { Scope } from '../../shared/client/types.ts';
 import { compile, programDirectory } from '../support/compiledClient.ts';
+import { PATIENCE_MS } from '../support/eventually.ts';
 import { sharedServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const LIMIT_MS = 60_000;
 /** Names that the examples of the README use and do not declare. */
 const README_PRELUDE = `
 const { EXCHANGE_URL: baseUrl, API_KEY, API_SECRET, API_PASSPHRASE } = process.env as Record<string, string>;
@@ -86,7 +86,11 @@ for (const { path, name } of DOCUMENTS) {
       OTHER_KEY: generatePrivateKey(),
       MARKET_ID: market.id,
     };
-    const { stdout, stderr } = await run(process.execPath, [name], { cwd: programDirectory(), env, timeout: LIMIT_MS });
+    const { stdout, stderr } = await run(process.execPath, [name], {
+      cwd: programDirectory(),
+      env,
+      timeout: PATIENCE_MS,
+    });
     assert.doesNotMatch(stderr, /Error/);
     const expected = [...programOf(path).matchAll(/\/\/ prints: (.*)$/gm)].map(([, text]) => text);
     assert.ok(expected.length > 0);

@@ -18,7 +18,7 @@ import { ERRORS, type ErrorRow } from '../../../../shared/base/errors.ts';
 import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../../../support/apiKeys.ts';
 import { EDGE_START_MS, startEdge } from '../../../support/edgeRig.ts';
-import { eventually } from '../../../support/eventually.ts';
+import { eventually, within } from '../../../support/eventually.ts';
 
 const KEY = apiKey(1, { scopes: SCOPE['trade:orders'] });
 const OBJECT = { type: 'object', additionalProperties: false, properties: { n: { type: 'integer' } } } as const;
@@ -565,8 +565,10 @@ test('an array of any length is one JSON text; an empty one as well', async (t) 
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.write(text);
-  let received = '';
-  socket.setTimeout(10_000, () => socket.destroy());
-  for await (const chunk of socket) received += chunk;
-  return received;
+  const read = async (): Promise<string> => {
+    let received = '';
+    for await (const chunk of socket) received += chunk;
+    return received;
+  };
+  return within(`the end of the connection after ${text}`, read());
 }
