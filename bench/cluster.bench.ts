@@ -94,11 +94,9 @@ async function compare(scope: Scope, place: Place): Promise<ClusterRound[]> {
   return rounds!;
 }
 
-async function startLog(scope: Scope, place: Place): Promise<PostgresCluster> {
-  if (place === 'together') return startPostgres(scope, { isSynced: true });
-  const { started, restore } = await startApart(() => startPostgres(scope, { isSynced: true }));
-  scope.after(restore);
-  return started;
+function startLog(scope: Scope, place: Place): Promise<PostgresCluster> {
+  const start = (): Promise<PostgresCluster> => startPostgres(scope, { isSynced: true });
+  return place === 'together' ? start() : startApart(scope, start);
 }
 
 /** Two members take the lead from each other. */

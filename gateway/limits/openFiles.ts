@@ -7,7 +7,6 @@
 import { readFileSync } from 'node:fs';
 import { StartError } from '../process/startError.ts';
 
-/** The exchange itself has fewer open than this makes: there is room for threads that start again, copies and calls. */
 type OwnFiles = {
   readonly shards: number;
   readonly verifyThreads: number;
@@ -22,6 +21,7 @@ const FILES_PER_GATEWAY = 12;
 /** Of ADMIN_PORT, counted apart from the others: scripts and terminals of a few people. */
 export const ADMIN_CONNECTIONS = 256;
 
+/** More than the exchange itself has open: there is room for threads that start again, copies and calls. */
 export function ownFiles({ shards, verifyThreads, gateways, hasAdminPort }: OwnFiles): number {
   const threads = FILES_PER_SHARD * shards + FILES_PER_VERIFY_THREAD * verifyThreads + FILES_PER_GATEWAY * gateways;
   return BASE_FILES + threads + (hasAdminPort ? ADMIN_CONNECTIONS : 0);

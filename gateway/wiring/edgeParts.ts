@@ -1,5 +1,4 @@
 /** The parts of the edge that follow from the settings alone. */
-import { availableParallelism } from 'node:os';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AheadTimestamps } from '../access/nonces.ts';
 import type { MemberRole } from '../cluster/memberRole.ts';
@@ -20,6 +19,7 @@ import { MAX_ORDER_MESSAGE_BYTES } from '../stream/entry/limits.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
 import type { Stream } from '../stream/socket/stream.ts';
 import type { Stores } from './stores.ts';
+import { verifyThreadsOf } from './verifyThreads.ts';
 
 export function makeConnectionLimits(config: Config, shards: number, clock: Clock, log: Logger): ConnectionLimits {
   return new ConnectionLimits({
@@ -31,10 +31,9 @@ export function makeConnectionLimits(config: Config, shards: number, clock: Cloc
   });
 }
 
-function mostConnections({ maxConnections, ...config }: Config, shards: number, log: Logger): number {
-  const { gateways, adminDoor } = config;
-  // Without the setting there are never more than processors.
-  const verifyThreads = config.verifyThreads ?? availableParallelism();
+function mostConnections(config: Config, shards: number, log: Logger): number {
+  const { maxConnections, gateways, adminDoor } = config;
+  const verifyThreads = verifyThreadsOf(config, shards);
   const own = ownFiles({ shards, verifyThreads, gateways, hasAdminPort: adminDoor !== null });
   const allowed = allowedOpenFiles();
   const total = connectionsThatFit(maxConnections, allowed, own);

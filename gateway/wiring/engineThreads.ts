@@ -12,7 +12,7 @@ import { JournalFollowers } from './journalFollowers.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { SpotThread } from './spotThread.ts';
 import type { Stores } from './stores.ts';
-import { VerifyThreads, verifyThreadsBeside } from './verifyThreads.ts';
+import { VerifyThreads, verifyThreadsOf } from './verifyThreads.ts';
 
 type EngineThreadsOptions = {
   readonly config: Config;
@@ -40,7 +40,7 @@ export class EngineThreads {
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
     const { dataDir: directory, verifier } = config;
-    const verifyThreads = config.verifyThreads ?? verifyThreadsBeside(shards, config.cores, verifier);
+    const verifyThreads = verifyThreadsOf(config, shards);
     this.#verifiers = new VerifyThreads(verifyThreads, shards, verifier, log);
     this.shards = new ShardThreads({
       common: {

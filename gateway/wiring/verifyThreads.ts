@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createCheckBoard } from '../../shared/wire/checkLayout.ts';
 import type { VerifierChoice, VerifierOptions } from '../../shared/wire/threads.ts';
+import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 
@@ -17,6 +18,11 @@ import { SupervisedThread } from '../process/supervisedThread.ts';
 export function verifyThreadsBeside(shards: number, cores: number, verifier: VerifierChoice): number {
   const least = cores > (verifier === 'noble' ? 1 : 2) ? 1 : 0;
   return Math.max(cores - 1 - shards, least);
+}
+
+/** The number of verifiers of an exchange with these settings. */
+export function verifyThreadsOf(config: Pick<Config, 'verifyThreads' | 'cores' | 'verifier'>, shards: number): number {
+  return config.verifyThreads ?? verifyThreadsBeside(shards, config.cores, config.verifier);
 }
 
 /**
