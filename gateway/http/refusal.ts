@@ -6,7 +6,7 @@ export type Refusal = {
   /** Replaces the message of the row; it must not contain information that the code does not imply. */
   readonly message?: string;
   readonly details?: Readonly<Record<string, unknown>>;
-  /** The shard has refused it: kept with an idempotency key it is repeated as it is, message and details included. */
+  /** The shard has refused it: kept with an idempotency key it is repeated as it is, however long it is. */
   readonly isOfShard?: boolean;
   readonly retryAfterSec?: number;
   /** Replaces the header lines about the limit that the request had passed (limits/limiter.ts). */
@@ -18,7 +18,12 @@ export type Refusal = {
 /** A request whose form is not that of its route. */
 export type Invalid = {
   readonly message: string;
-  readonly details: { readonly field: string; readonly rule: string; readonly value?: unknown };
+  readonly details: {
+    readonly field: string;
+    readonly rule: string;
+    readonly value?: unknown;
+    readonly expected?: string;
+  };
 };
 
 const SERVICE_UNAVAILABLE = 503;

@@ -1,9 +1,9 @@
 /**
  * The validation stage, and the schemas of bodies and query strings, compiled once per route. A refusal names the
- * field: `invalid side`, `unknown field: sied`, `missing field: salt`, with the whole path, the rule and the offending
- * value as details.
+ * field: `invalid side`, `unknown field: sied`, `missing field: salt`, with the whole path, the rule, the offending value
+ * and what is expected as details.
  *
- * The values of a body are not coerced. A query string is text, so each parameter is read as the one type its schema
+ * The values of a body are not coerced, but null in an optional field is one that is absent. A query string is text, so each parameter is read as the one type its schema
  * gives it; a parameter that is given twice has no single value and is refused.
  */
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv';
@@ -13,6 +13,8 @@ import { ADDRESS_BYTES, HASH_BYTES, isUint256, tryParseHex, uuidToBytes } from '
 import { fullTime } from '../../shared/base/time.ts';
 import { parseStrictJson } from './body.ts';
 import type { Call } from './call.ts';
+import { expectedOf, UNIT } from './expected.ts';
+import { dropNulls } from './nullFields.ts';
 import { RecentlyUsed } from './recentlyUsed.ts';
 import type { Invalid } from './refusal.ts';
 import type { Route } from './route.ts';
@@ -42,8 +44,8 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   uint256: isUint256,
   /** Atomic units of an order, 1 … 10^15. */
   amount: (text) => /^[1-9][0-9]{0,15}$/.test(text) && Number(text) <= MAX_ORDER_AMOUNT,
-  /** ISO 8601 with a zone, as responses write it. */
-  'date-time': isDateTime,
+  /** ISO 8601 with a zone, as responses write it; RFC 3339 allows `t` and `z` as well. */
+  'date-time': (text) => isDateTime(text.toUpperCase()),
   /** The same, or without a zone, or a day alone: `parseTimeMs` reads all of them. */
   'date-time-or-utc': (text) => isDateTime(fullTime(text)),
 };
@@ -158,7 +160,10 @@ function bodyCheck(schema: JsonSchema, compiled: ValidateFunction | undefined): 
   let check = compiled;
   return (value) => {
     check ??= bodies.compile(schema as AnySchemaObject);
-    return check(value) ? null : describe(firstError(check));
+    if (check(value)) return null;
+    // Rare, so the usual body is not looked through for it.
+    const refused = describe(firstError(check));
+    return dropNulls(value, schema) && check(value) ? null : refused;
   };
 }
 
@@ -169,10 +174,12 @@ export function compileQuery(
 ): QueryCheck {
   let check: ValidateFunction | undefined;
   const types = new Map<string, string>();
+  const times = new Set<string>();
   /** A parameter that means nothing beside a flag, and the flag: beside it, it may have any value. */
   const ignored = new Map<string, string>();
   for (const [name, property] of Object.entries((schema['properties'] ?? {}) as Record<string, JsonSchema>)) {
     types.set(name, String(property['type']));
+    if (String(property['format']).startsWith('date-time')) times.add(name);
     if (IGNORED_WITH in property) ignored.set(name, String(property[IGNORED_WITH]));
   }
 
@@ -187,12 +194,12 @@ export function compileQuery(
         if (name !== null && !refusesUnknown) continue;
         return { ok: false, invalid: name === null ? invalid('query', 'encoding') : unknownField(name, name) };
       }
-      const text = at < 0 ? '' : decode(pair.slice(at + 1));
+      const text = at < 0 ? '' : decode(times.has(name) ? withPlus(pair.slice(at + 1)) : pair.slice(at + 1));
       const flag = ignored.get(name);
       if (flag !== undefined && hasFlag(raw, flag)) continue;
       if (Object.hasOwn(query, name)) return { ok: false, invalid: invalid(name, 'unique') };
       const value = text === null ? null : toTyped(text, type);
-      if (value === null) return { ok: false, invalid: invalid(name, 'type', text ?? undefined) };
+      if (value === null) return { ok: false, invalid: invalid(name, 'type', text ?? undefined, type) };
       query[name] = value;
     }
     check ??= queries.compile(schema as AnySchemaObject);
@@ -213,7 +220,7 @@ function makeAjv(useDefaults: boolean): Ajv {
   const options = { strict: true, allowUnionTypes: true, validateSchema: false, meta: false } as const;
   const ajv = new Ajv({ ...options, allErrors: false, coerceTypes: false, useDefaults, verbose: true });
   for (const [name, check] of Object.entries(FORMATS)) ajv.addFormat(name, check);
-  ajv.addKeyword(IGNORED_WITH);
+  for (const keyword of [IGNORED_WITH, UNIT]) ajv.addKeyword(keyword);
   return ajv;
 }
 
@@ -236,6 +243,11 @@ function toTyped(text: string, type: string): string | number | boolean | null {
 
 function hasFlag(raw: string, flag: string): boolean {
   return raw.split('&').some((pair) => pair === `${flag}=1` || pair === `${flag}=true`);
+}
+
+/** A time has no spaces, so its plus is that of a zone which a client has not encoded. */
+function withPlus(text: string): string {
+  return text.replaceAll('+', '%2B');
 }
 
 /** Null when the percent encoding is broken. */
@@ -264,15 +276,15 @@ function describe(error: ErrorObject): Invalid {
     const message = INVALID_WHEN_MISSING.has(name) ? `invalid ${name}` : `missing field: ${name}`;
     return { message, details: { field, rule: 'required' } };
   }
-  return invalid(path.join('.') || 'body', error.keyword, error.data);
+  return invalid(path.join('.') || 'body', error.keyword, error.data, expectedOf(error));
 }
 
 /** The message has the field's own name, as documented; the details say where in the body it is. */
-function invalid(field: string, rule: string, value?: unknown): Invalid {
+function invalid(field: string, rule: string, value?: unknown, expected?: string): Invalid {
   const name = field.split('.').findLast((part) => !/^[0-9]+$/.test(part)) ?? 'body';
   const isShown = !SECRET_FIELDS.has(name) && typeof value !== 'object' && value !== undefined;
-  const details = isShown ? { field, rule, value: shown(value) } : { field, rule };
-  return { message: `invalid ${name}`, details };
+  const said = expected === undefined ? { field, rule } : { field, rule, expected };
+  return { message: `invalid ${name}`, details: isShown ? { ...said, value: shown(value) } : said };
 }
 
 function unknownField(field: string, name: string): Invalid {

@@ -2,10 +2,12 @@
  * The change that a line of a catalogue file asks for, of an event or a market that exists: none, if it says what is
  * there. A field that the line leaves out stays as it is.
  */
+
 import { isDeepStrictEqual } from 'node:util';
 import { EVENT_DETAIL_NAMES, type EventFields, type MarketFields } from '../../shared/api/catalogue.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { parseTimeMs } from '../../shared/base/time.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { EventDetails, EventEntry, MarketDetails, MarketEntry } from '../store/catalog.ts';
 import { withoutNulls } from './marketDetails.ts';
@@ -86,8 +88,8 @@ function isPublished(status: MarketFields['status'], present: PresentTerms): boo
 }
 
 function changedTime(name: 'startMs' | 'endMs', given: string | undefined, present: PresentTerms): object {
-  if (given === undefined || Date.parse(given) === present[name]) return {};
-  return { [name]: Date.parse(given) };
+  if (given === undefined || parseTimeMs(given) === present[name]) return {};
+  return { [name]: parseTimeMs(given) };
 }
 
 function neverChanges(what: string): { readonly refusal: Refusal } {

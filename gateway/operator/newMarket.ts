@@ -1,7 +1,9 @@
 /** A market as an administrator describes it, read and completed: the checks that its schema cannot make. */
+
 import type { NewMarket as GivenMarket } from '../../shared/api/markets.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import { parseTimeMs } from '../../shared/base/time.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { NewMarket } from '../store/catalog.ts';
 import {
@@ -32,8 +34,8 @@ export function readNewMarket(
     no_token_id,
     ...details
   } = given;
-  const startMs = trading_starts_at === undefined ? nowMs : Date.parse(trading_starts_at);
-  const endMs = Date.parse(trading_ends_at);
+  const startMs = trading_starts_at === undefined ? nowMs : parseTimeMs(trading_starts_at);
+  const endMs = parseTimeMs(trading_ends_at);
   const isPending = startMs > nowMs;
   if (endMs <= Math.max(startMs, nowMs)) return refused('trading_ends_at', 'after trading_starts_at and now');
   if (status === 'active' && isPending) return refused('status', 'active only once trading has started');

@@ -10,7 +10,14 @@
  */
 import { CLIENT_ORDER_ID_FORM } from '../../shared/api/fields.ts';
 import type { PlacementBody } from '../../shared/api/orders.ts';
-import { MAX_ORDER_AMOUNT, OUTCOME, SIDE, type Side, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import {
+  MAX_EXPIRATION_SEC,
+  MAX_ORDER_AMOUNT,
+  OUTCOME,
+  SIDE,
+  type Side,
+  TIME_IN_FORCE,
+} from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import * as commands from '../../shared/wire/commands.ts';
@@ -32,6 +39,11 @@ const HASH_WORDS = 8;
 const MOST_HIGH_WORD = 0x1f_ffff;
 const MOST_DEADLINE_MS = 99_999_999_999_999;
 const SELF_TRADE_BITS = 3 << commands.PLACE_SELF_TRADE_SHIFT;
+
+const EXPIRES_TOO_LATE: Invalid = {
+  message: 'invalid expiration',
+  details: { field: 'expiration', rule: 'maximum', expected: `0 to ${MAX_EXPIRATION_SEC}, in Unix seconds` },
+};
 
 export class BinaryOrder implements OrderTerms {
   readonly words: Uint32Array;
@@ -166,7 +178,9 @@ export class BinaryOrder implements OrderTerms {
   #refuseNumbers(): Invalid | null {
     const { words, at } = this;
     if (!isSafeAt(words, at + PLACE.nonce)) return invalid('nonce', 'maximum');
-    if (!isSafeAt(words, at + PLACE.expirationSec)) return invalid('expiration', 'maximum');
+    if (!isSafeAt(words, at + PLACE.expirationSec) || readSafe(words, at + PLACE.expirationSec) > MAX_EXPIRATION_SEC) {
+      return EXPIRES_TOO_LATE;
+    }
     if (!isSafeAt(words, at + PLACE.minTakerNet)) return invalid('min_taker_net', 'pattern');
     return (
       this.#refuseAmount('maker_amount', PLACE.makerAmount) ?? this.#refuseAmount('taker_amount', PLACE.takerAmount)

@@ -136,7 +136,7 @@ export class UsualPlacements {
       case 'expiration': {
         const end = this.#readSafe(json, at, SURE_DIGITS, PLACE.expirationSec);
         this.#hasExpiration = this.#value > 0;
-        return end;
+        return this.#value <= codes.MAX_EXPIRATION_SEC ? end : UNUSUAL;
       }
       case 'fee_rate_bps': {
         const end = this.#readInteger(json, at, SURE_DIGITS);

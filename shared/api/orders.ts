@@ -1,6 +1,7 @@
 /** Requests that place, replace and cancel orders or read them, and their answers. */
 import {
   MATCH_TYPE_NAMES,
+  MAX_EXPIRATION_SEC,
   ORDER_STATUS_NAMES,
   SELF_TRADE_NAMES,
   type SIDE_NAMES,
@@ -82,7 +83,8 @@ export const PLACEMENT = {
     expiration: {
       type: 'integer',
       minimum: 0,
-      maximum: MAX_SAFE,
+      maximum: MAX_EXPIRATION_SEC,
+      'x-unit': 'Unix seconds',
       description: 'Unix seconds; 0 is never. Required by GTD.',
       examples: [0],
     },

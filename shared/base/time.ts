@@ -3,9 +3,9 @@
 const DAY_FORM = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
 const ZONE_AT_END = /(?:Z|[+-][0-9]{2}:[0-9]{2})$/;
 
-/** The same time with everything that may be left out. Date.parse would take the zone of the machine. */
+/** The same time with everything that may be left out, in capitals. Date.parse would take the zone of the machine. */
 export function fullTime(text: string): string {
-  const time = DAY_FORM.test(text) ? `${text}T00:00:00` : text;
+  const time = DAY_FORM.test(text) ? `${text}T00:00:00` : text.toUpperCase();
   return ZONE_AT_END.test(time) ? time : `${time}Z`;
 }
 

@@ -67,7 +67,7 @@ describe('placing a batch', () => {
     );
     assert.deepEqual([named.response.client_order_id, named.response.matches], ['four', []]);
     assert.ok(invalid !== undefined && 'details' in invalid && short !== undefined && 'details' in short);
-    assert.deepEqual(invalid.details, { field: 'side', rule: 'enum', value: 'HOLD' });
+    assert.deepEqual(invalid.details, { field: 'side', rule: 'enum', value: 'HOLD', expected: 'BUY, SELL' });
     assert.equal((short.details as { required: string }).required, '500000000');
     assert.equal((await alice.client.getOrder(crossed.order_hash)).status, 'partially_filled');
   });

@@ -193,6 +193,7 @@ test('what the exchange fills in has to be zero, and nothing of such a record is
       [record, PLACE.makerAmount + 1, 0xffff_ffff, 'maker_amount'],
       [record, PLACE.nonce + 1, 0x20_0000, 'nonce'],
       [record, PLACE.expirationSec + 1, 0xffff_ffff, 'expiration'],
+      [record, PLACE.expirationSec + 1, 1, 'expiration'],
     ]),
     [plain, PLACE.kind, 16 << 24, 'kind'],
     [long, long0.fingerprint, 1, 'fingerprint'],
@@ -269,7 +270,7 @@ test('a key is the same in binary, in JSON and over HTTP (RULES.md 8.21)', async
   for (const isReplayed of [false, true]) {
     const options = { idempotencyKey: refusedKey };
     const refused = await client.ask((id) => records.placeRecord(id, { ...body, maker_amount: '0' }, options));
-    assert.deepEqual([refused.code, refused.isReplayed], [ERRORS.VALIDATION_ERROR.number, isReplayed]);
+    assert.deepEqual([refused.code, refused.isReplayed], [ERRORS.INVALID_MAKER_AMOUNT.number, isReplayed]);
   }
   const other = bodyOf(alice);
   const mismatch = await client.ask((id) => records.placeRecord(id, other, { idempotencyKey }));

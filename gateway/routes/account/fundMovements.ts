@@ -59,7 +59,7 @@ async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovem
   const { rows, total, isFloor } = result.value;
   // The rows are there, so an empty page would be a wrong answer.
   if (isFloor && offset > MAX_OFFSET) {
-    refuseField(call, 'offset', 'maximum', offset);
+    refuseField(call, 'offset', 'maximum', offset, `at most ${MAX_OFFSET}`);
     return;
   }
   const rest = { total, limit, offset, ...(isFloor ? { count_is_estimate: true } : {}) };

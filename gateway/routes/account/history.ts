@@ -226,7 +226,7 @@ function answerPage<T>(
   const { rows, total, isFloor, next } = result.value;
   // The rows are there, so an empty page would be a wrong answer.
   if (isFloor && from.offset > MAX_OFFSET) {
-    refuseField(call, 'offset', 'maximum', offset);
+    refuseField(call, 'offset', 'maximum', offset, `at most ${MAX_OFFSET}`);
     return;
   }
   const cursor = list === null ? {} : { next_cursor: next === null ? null : writeCursor(list, next) };

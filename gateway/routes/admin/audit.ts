@@ -1,6 +1,8 @@
 /** The administrator's view of the audit log (RULES.md 9.14). */
+
 import { AUDIT_PAGE, AUDIT_QUERY } from '../../../shared/api/audit.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { parseTimeMs } from '../../../shared/base/time.ts';
 import type { AuditLog } from '../../audit/log.ts';
 import type { AuditReader } from '../../audit/reader.ts';
 import { okPage, refuse } from '../../http/respond.ts';
@@ -38,5 +40,5 @@ async function showAudit(call: CallOf<typeof SHOW_AUDIT>, { reader, log }: Admin
 }
 
 function toMs(time: string | undefined): number | undefined {
-  return time === undefined ? undefined : Date.parse(time);
+  return time === undefined ? undefined : parseTimeMs(time);
 }

@@ -5,6 +5,7 @@ import { MARKET, MARKET_PATCH, NEW_MARKET } from '../../../shared/api/markets.ts
 import type { Clock } from '../../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES, type MarketStatus } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { parseTimeMs } from '../../../shared/base/time.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -143,8 +144,8 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
   const refusal = await marketCommands.change(market, {
     status: status === undefined ? undefined : (MARKET_STATUS_NAMES.indexOf(status) as MarketStatus),
     feeBps: fee_bps,
-    startMs: trading_starts_at === undefined ? undefined : Date.parse(trading_starts_at),
-    endMs: trading_ends_at === undefined ? undefined : Date.parse(trading_ends_at),
+    startMs: trading_starts_at === undefined ? undefined : parseTimeMs(trading_starts_at),
+    endMs: trading_ends_at === undefined ? undefined : parseTimeMs(trading_ends_at),
     eventId: event === null ? null : event?.id,
     details: withoutNulls(details),
   });

@@ -1,9 +1,11 @@
 /** The administrator's routes for what the exchange repeats of others: live scores and desk indications. */
+
 import { LIVE_SCORE, NEW_SCORE } from '../../../shared/api/events.ts';
 import { INDICATION, type Indication as IndicationBody, NEW_INDICATION } from '../../../shared/api/quotes.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { isDecided } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { parseTimeMs } from '../../../shared/base/time.ts';
 import { NOT_A_NUMBER, tickToPrice, tryParsePriceTicks } from '../../../shared/base/units.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
@@ -88,7 +90,7 @@ function readIndication(
   const { bid, ask, expires_at } = call.body;
   const bidTicks = tryParsePriceTicks(bid, ticksPerUnit);
   const askTicks = tryParsePriceTicks(ask, ticksPerUnit);
-  const expiresMs = Date.parse(expires_at);
+  const expiresMs = parseTimeMs(expires_at);
   if (bidTicks === NOT_A_NUMBER) return refuseField(call, 'bid', 'a price on the grid', bid);
   if (askTicks === NOT_A_NUMBER) return refuseField(call, 'ask', 'a price on the grid', ask);
   if (askTicks <= bidTicks) return refuseField(call, 'ask', 'above bid', ask);

@@ -15,6 +15,7 @@ import { MESSAGE } from '../../../shared/api/orders.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { parseTimeMs } from '../../../shared/base/time.ts';
 import { toScopeMask, toScopeNames } from '../../access/scopes.ts';
 import type { ChainFacts } from '../../chain/facts.ts';
 import type { Call } from '../../http/call.ts';
@@ -220,7 +221,7 @@ function issueKey(call: CallOf<typeof ISSUE_KEY>, { accounts, keys, clock }: Adm
   const user = requireUser(call, accounts);
   if (user === null) return;
   const { body } = call;
-  const expiresMs = body.expires_at == null ? null : Date.parse(body.expires_at);
+  const expiresMs = body.expires_at == null ? null : parseTimeMs(body.expires_at);
   if (expiresMs !== null && expiresMs <= clock.nowMs()) {
     refuseField(call, 'expires_at', 'future');
     return;

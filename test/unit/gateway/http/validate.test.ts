@@ -16,6 +16,7 @@ const ORDER = {
     market_id: { type: 'string', format: 'uuid' },
     maker: { type: 'string', format: 'address' },
     since: { type: 'string', format: 'date-time' },
+    ends_sec: { type: 'integer', minimum: 0, maximum: 0xffff_ffff, 'x-unit': 'Unix seconds' },
   },
 };
 const GOOD = { side: 'BUY', maker_amount: '1', salt: '0', signature: 'x' };
@@ -25,7 +26,7 @@ describe('compileBody', () => {
   const batch = compileBody({
     type: 'object',
     required: ['orders'],
-    properties: { orders: { type: 'array', minItems: 1, items: ORDER } },
+    properties: { orders: { type: 'array', minItems: 1, items: ORDER }, note: { type: ['string', 'null'] } },
   });
 
   function refused(body: unknown): Invalid {
@@ -39,11 +40,11 @@ describe('compileBody', () => {
   it('says invalid <field> with the rule and the value', () => {
     assert.deepEqual(refused({ ...GOOD, side: 'HOLD' }), {
       message: 'invalid side',
-      details: { field: 'side', rule: 'enum', value: 'HOLD' },
+      details: { field: 'side', rule: 'enum', value: 'HOLD', expected: 'BUY, SELL' },
     });
     assert.deepEqual(refused({ ...GOOD, nonce: '7' }), {
       message: 'invalid nonce',
-      details: { field: 'nonce', rule: 'type', value: '7' },
+      details: { field: 'nonce', rule: 'type', value: '7', expected: 'integer' },
     });
   });
 
@@ -93,9 +94,35 @@ describe('compileBody', () => {
     assert.deepEqual(refused({ ...GOOD, signature: 'x'.repeat(11) }).details, {
       field: 'signature',
       rule: 'maxLength',
+      expected: 'at most 10 characters',
     });
     assert.equal(String(refused({ ...GOOD, side: 'y'.repeat(5000) }).details.value).length, 100);
     assert.ok(refused({ ...GOOD, ['z'.repeat(5000)]: 1 }).message.length < 120);
+  });
+
+  it('says what is expected, with its unit', () => {
+    const expected: Record<string, [unknown, string]> = {
+      nonce: [-1, '0 to 9007199254740991'],
+      maker_amount: ['1.5', 'an integer from 1 to 10^15 as a text of digits'],
+      salt: [7, 'string'],
+      market_id: ['x', 'a UUID'],
+      maker: ['0x12', '20 bytes in hex after 0x'],
+      since: ['yesterday', 'a time with its zone, as in 2026-10-01T12:00:00Z'],
+      signature: ['x'.repeat(11), 'at most 10 characters'],
+      ends_sec: [1_900_000_000_000, '0 to 4294967295, in Unix seconds'],
+    };
+    for (const [name, [value, words]] of Object.entries(expected)) {
+      assert.equal(refused({ ...GOOD, [name]: value }).details.expected, words, name);
+    }
+  });
+
+  it('reads null in an optional field as absent, however deep, and nowhere else', () => {
+    const body = { orders: [{ ...GOOD, nonce: null, since: null }], note: null, unlisted: null };
+    assert.equal(batch(body), null);
+    assert.deepEqual(body, { orders: [GOOD], note: null, unlisted: null });
+    assert.equal(refused({ ...GOOD, side: null }).message, 'invalid side');
+    assert.equal(refused({ ...GOOD, nonce: null, sied: null }).message, 'unknown field: sied');
+    assert.equal(refused({ ...GOOD, nonce: null, salt: '-' }).message, 'invalid salt');
   });
 
   it('says where in a nested body the field is', () => {
@@ -122,6 +149,24 @@ describe('compileQuery', () => {
     const result = check('both=1&search=a%20b+c%2B&min_size_usd=0.5');
     assert.ok(result.ok);
     assert.deepEqual({ ...result.query }, { both: true, search: 'a b c+', min_size_usd: 0.5, limit: 20 });
+  });
+
+  it('reads a zone whose plus is not encoded, and small letters', () => {
+    const times = compileQuery({
+      type: 'object',
+      properties: {
+        since: { type: 'string', format: 'date-time-or-utc' },
+        until: { type: 'string', format: 'date-time' },
+      },
+    });
+    for (const text of ['2026-10-01T12:00:00+02:00', '2026-10-01t12:00:00.5z', '2026-10-01T12:00:00%2B02:00']) {
+      const result = times(`since=${text}&until=${text}`);
+      assert.ok(result.ok, text);
+      assert.equal(result.query['since'], text.replace('%2B', '+'));
+    }
+    for (const text of ['2026-10-01T12:00:00%2002:00', '2026-10-01T12:00:00+2:00', '2026-02-30t12:00:00z']) {
+      assert.equal(times(`since=${text}`).ok, false, text);
+    }
   });
 
   it('ignores parameters it does not know', () => {

@@ -304,7 +304,7 @@ describe('the orders of an account', () => {
     assert.deepEqual(await asked('limit=1&offset=10000'), [10_001, true, 1]);
     for (const offset of ['10001', '9007199254740991']) {
       const refused = await get(77, `/v1/user/orders/v2?offset=${offset}`);
-      const details = { field: 'offset', rule: 'maximum', value: Number(offset) };
+      const details = { field: 'offset', rule: 'maximum', expected: 'at most 10000', value: Number(offset) };
       const body = { error: 'invalid offset', code: 'VALIDATION_ERROR', details };
       assert.deepEqual(refused, { status: 400, body });
     }

@@ -218,14 +218,14 @@ const WRONG: Readonly<Record<string, readonly unknown[]>> = {
   taker: ['', MAKER, '0x0', null, 0],
   salt: ['', '-1', '1.5', '01', String(2n ** 256n), 5, null],
   nonce: [-1, 1.5, 2 ** 53, '', '-1', '1.5', null, true],
-  expiration: [-1, 1.5, '5', null, 2 ** 53],
+  expiration: [-1, 1.5, '5', 2 ** 32, 1_900_000_000_000, 2 ** 53],
   fee_rate_bps: [-1, 1.5, '50', null, 2 ** 32],
   signature: [5, null, {}],
   outcome_index: [-1, 2, 0.5, '0', null, true],
-  time_in_force: ['', 'gtc', 'IOC', 0, null],
-  post_only: ['true', 1, 0, null],
-  min_taker_net: ['', '-1', '01', '1.5', 0, null],
-  self_trade_prevention: ['', 'CANCEL_NEWEST', 'both', 0, null],
+  time_in_force: ['', 'gtc', 'IOC', 0],
+  post_only: ['true', 1, 0],
+  min_taker_net: ['', '-1', '01', '1.5', 0],
+  self_trade_prevention: ['', 'CANCEL_NEWEST', 'both', 0],
 };
 
 for (const [field, values] of Object.entries(WRONG)) {
@@ -233,6 +233,22 @@ for (const [field, values] of Object.entries(WRONG)) {
     for (const value of values) assert.equal(refusal({ [field]: value }), `invalid ${field}`, JSON.stringify(value));
   });
 }
+
+test('null in every optional field gives the record of an order without them', () => {
+  const names = Object.keys(PLACEMENT.properties).filter((name) => !PLACEMENT.required.includes(name as never));
+  assert.ok(names.length >= 7);
+  const plain = encode().slice();
+  assert.deepEqual(encode(Object.fromEntries(names.map((name) => [name, null]))), plain);
+});
+
+test('an order expires in 2106 at the latest, so that milliseconds are refused with the unit', () => {
+  assert.equal(readSafe(encode({ expiration: 0xffff_ffff }), COMMAND.PLACE.expirationSec), 0xffff_ffff);
+  for (const expiration of [0x1_0000_0000, 1_900_000_000_000, 1_900_000_000_000_000]) {
+    const expected = '0 to 4294967295, in Unix seconds';
+    const details = { field: 'expiration', rule: 'maximum', expected, value: expiration };
+    assert.deepEqual(check(body({ expiration })), { message: 'invalid expiration', details });
+  }
+});
 
 test('a missing field is refused by name, side and amounts with their documented message', () => {
   const { required } = PLACEMENT;

@@ -65,6 +65,8 @@ test('what the long way refuses, or has rules of its own for, is left to it', ()
     { time_in_force: 'FOK', post_only: true },
     { time_in_force: 'GTD' },
     { time_in_force: 'GTD', expiration: 0 },
+    { time_in_force: 'GTD', expiration: 4_294_967_296 },
+    { expiration: 1_900_000_000_000 },
     { min_taker_net: '1', time_in_force: 'FAK' },
     { order_group: 'quotes' },
     { outcome_index: 2 },

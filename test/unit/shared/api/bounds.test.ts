@@ -94,7 +94,7 @@ const BOUNDS = `
     OPEN_ORDERS_QUERY.cursor: minimum 0, maximum 9007199254740991
     ORDER_GROUP_SETTINGS.window_seconds: minimum 1, maximum 3600
     PLACEMENT.nonce|0: minimum 0, maximum 9007199254740991
-    PLACEMENT.expiration: minimum 0, maximum 9007199254740991
+    PLACEMENT.expiration: minimum 0, maximum 4294967295
     PLACEMENT.fee_rate_bps: minimum 0, maximum 4294967295
     PLACEMENT.outcome_index: enum 0 1
     TOMBSTONE_QUERY.tombstone: default false

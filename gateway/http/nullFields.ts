@@ -1,0 +1,50 @@
+/**
+ * Members of a body that are null and might as well be absent: the serialisers of many languages write every field that
+ * a program leaves out as null (RULES.md 6.6).
+ */
+import type { JsonSchema } from '../../shared/api/schema.ts';
+
+type Members = Record<string, unknown>;
+
+/**
+ * Takes them out of a body that its schema refuses. Null where it is a value of its own, where the field is required,
+ * and where the schema does not know the field stays, for the schema to judge.
+ * @returns whether there were any
+ */
+export function dropNulls(value: unknown, schema: JsonSchema): boolean {
+  if (Array.isArray(value)) {
+    const { items } = schema as { readonly items?: JsonSchema };
+    let hasDropped = false;
+    if (items !== undefined) for (const item of value) hasDropped = dropNulls(item, items) || hasDropped;
+    return hasDropped;
+  }
+  const { properties } = schema as { readonly properties?: Readonly<Record<string, JsonSchema>> };
+  if (typeof value !== 'object' || value === null || properties === undefined) return false;
+  const { required = [] } = schema as { readonly required?: readonly string[] };
+  let hasDropped = false;
+  for (const [name, member] of Object.entries(value)) {
+    if (!Object.hasOwn(properties, name)) continue;
+    if (member !== null) {
+      hasDropped = dropNulls(member, properties[name]) || hasDropped;
+    } else if (!required.includes(name) && !takesNull(properties[name])) {
+      delete (value as Members)[name];
+      hasDropped = true;
+    }
+  }
+  return hasDropped;
+}
+
+function takesNull(schema: JsonSchema): boolean {
+  const {
+    type,
+    anyOf,
+    enum: values,
+  } = schema as {
+    readonly type?: string | readonly string[];
+    readonly anyOf?: readonly JsonSchema[];
+    readonly enum?: readonly unknown[];
+  };
+  if (anyOf !== undefined) return anyOf.some(takesNull);
+  if (type === undefined) return values === undefined || values.includes(null);
+  return type === 'null' || (Array.isArray(type) && type.includes('null'));
+}
