@@ -12,6 +12,8 @@ import type { Refusal } from './refusal.ts';
 const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});
 const FIRST_ERROR_STATUS = 400;
+/** A client can have requests refused without a shard as often as it likes: of a longer body only the code is kept. */
+const MOST_KEPT_REFUSAL_BYTES = 512;
 
 /** @param body a string is JSON already. */
 export function ok(call: Call, body: string | object, status = 200): void {
@@ -189,13 +191,17 @@ export function refuse(call: Call, refusal: Refusal): void {
   if (!call.answered) call.refusedAs = row;
   if (refusal.rateLimitHeaders !== undefined) call.rateLimitHeaders = refusal.rateLimitHeaders;
   const body = isPlain ? plainBody(row) : JSON.stringify(errorFields(refusal));
-  // A client can have requests refused without a shard as often as it likes, so message and details are not kept.
-  answer(call, row.status, body, refusal, row.storable, refusal.isOfShard ? body : plainBody(row));
+  const isKeptWhole = refusal.isOfShard || Buffer.byteLength(body) <= MOST_KEPT_REFUSAL_BYTES;
+  answer(call, row.status, body, refusal, row.storable, isKeptWhole ? body : plainBody(row));
 }
 
 /** Refuses a field that is well-formed, for a reason that no schema can express. */
-export function refuseField(call: Call, field: string, rule: string, value?: string | number): null {
-  refuse(call, { row: ERRORS.VALIDATION_ERROR, message: `invalid ${field}`, details: { field, rule, value } });
+export function refuseField(call: Call, field: string, rule: string, value?: string | number, expected?: string): null {
+  refuse(call, {
+    row: ERRORS.VALIDATION_ERROR,
+    message: `invalid ${field}`,
+    details: { field, rule, expected, value },
+  });
   return null;
 }
 

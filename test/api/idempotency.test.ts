@@ -75,24 +75,25 @@ test('a success is replayed byte for byte on all five routes', async () => {
   assert.equal(JSON.parse(cancelled.text).cancelled, 1);
 });
 
-test('refusals are kept: those of a shard as they are, others by status and code', async () => {
-  const side = 'x'.repeat(90);
-  for (const [path, payload, error, details] of [
-    [
-      '/v1/orders',
-      { ...trader.body(market, resting), side },
-      'invalid request',
-      { field: 'side', rule: 'enum', value: side },
-    ],
-    ['/v1/orders/batch', { orders: [] }, 'no orders provided', { field: 'orders', rule: 'minItems' }],
+test('refusals are kept as they are, above 512 bytes without a shard by status and code', async () => {
+  // Each character is three bytes of UTF-8, so the value that is shown alone has 300.
+  const side = '‰'.repeat(100);
+  for (const [path, payload] of [
+    ['/v1/orders', { ...trader.body(market, resting), side: 'HOLD' }],
+    ['/v1/orders', { ...trader.body(market, resting), side }],
+    ['/v1/orders/batch', { orders: [] }],
   ] as const) {
     const key = randomUUID();
-    const kept = { error, code: 'VALIDATION_ERROR' };
     const bad = await send(trader, 'POST', path, key, payload);
-    assert.deepEqual(JSON.parse(bad.text).details, details);
-    const again = await send(trader, 'POST', path, key, payload);
-    assert.deepEqual(again, { status: 400, text: JSON.stringify(kept), isReplay: true });
+    assert.equal(typeof JSON.parse(bad.text).details.rule, 'string');
+    assert.deepEqual(await send(trader, 'POST', path, key, payload), { ...bad, isReplay: true });
   }
+  const key = randomUUID();
+  const long = { ...trader.body(market, resting), [side]: 1 };
+  const bad = await send(trader, 'POST', '/v1/orders', key, long);
+  assert.ok(Buffer.byteLength(bad.text) > 512, bad.text);
+  const kept = JSON.stringify({ error: 'invalid request', code: 'VALIDATION_ERROR' });
+  assert.deepEqual(await send(trader, 'POST', '/v1/orders', key, long), { status: 400, text: kept, isReplay: true });
   const poor = await twice('POST', '/v1/orders', trader.body(market, { price: '0.9', size: '1000000' }));
   assert.equal(JSON.parse(poor.text).code, 'INSUFFICIENT_BALANCE');
 });

@@ -9,12 +9,15 @@ for (const { code, message, number } of Object.values(ERRORS)) {
 }
 
 /**
- * @param refusedAs null also for the stored answer of an earlier request, of which the text is all that is known
+ * The text decides first: of the stored answer of an earlier request it is all that is known, and a repeat has the
+ * number of the first answer.
  * @returns 0 for an answer that is no refusal
  */
 export function numberOfError(refusedAs: ErrorRow | null, status: number, text: string): number {
   if (status < FIRST_ERROR_STATUS) return 0;
-  if (refusedAs !== null && refusedAs.status === status) return refusedAs.number;
   const { code, error } = JSON.parse(text) as { code: string; error: string };
-  return NUMBERS.get(`${code} ${error}`) ?? NUMBERS.get(code) ?? ERRORS.INTERNAL_ERROR.number;
+  const number = NUMBERS.get(`${code} ${error}`);
+  if (number !== undefined) return number;
+  if (refusedAs !== null && refusedAs.status === status) return refusedAs.number;
+  return NUMBERS.get(code) ?? ERRORS.INTERNAL_ERROR.number;
 }
