@@ -1,4 +1,4 @@
-/** What a field takes, in words, for the details of a refusal (RULES.md 6.1): made from the schema that refuses it. */
+/** Words for the details of a refusal (RULES.md 6.1): they say which values the schema takes for the field. */
 import type { ErrorObject } from 'ajv';
 import type { JsonSchema } from '../../shared/api/schema.ts';
 
