@@ -124,8 +124,8 @@ export const TICKS_PER_UNIT = [10, 100, 1000, 10_000] as const;
 export const MAX_ORDER_AMOUNT = 1_000_000_000_000_000;
 
 /**
- * Latest expiration of an order, in the year 2106. A time in milliseconds is later for every day since February 1970, so
- * that none is taken for seconds, whatever a clock says.
+ * Latest expiration of an order, in the year 2106. A time in milliseconds is later for every day since February 1970,
+ * so that none is taken for seconds, whatever a clock says.
  */
 export const MAX_EXPIRATION_SEC = 0xffff_ffff;
 
