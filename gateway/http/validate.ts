@@ -4,8 +4,8 @@
  * offending value and what is expected.
  *
  * The values of a body are not coerced, but null in an optional field is one that is absent. A query string is text,
- * so each parameter is read as the one type its schema gives it; a parameter that is given twice has no single value and
- * is refused.
+ * so each parameter is read as the one type its schema gives it; a parameter that is given twice has no single value
+ * and is refused.
  */
 import { Ajv, type AnySchemaObject, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { JsonSchema } from '../../shared/api/schema.ts';
