@@ -6,12 +6,13 @@
  *
  * Units: micro-USDC and atomic tokens. Rules: RULES.md 1, 2.3, 3.
  */
-import { FEE_ACCOUNT, MATCH_TYPE, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { FEE_ACCOUNT, MATCH_TYPE, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { type Command, type CommandOf, decodeCommand, NO_MARKET } from '../../shared/wire/commands.ts';
 import { decodeEvents, type Event, type EventOf } from '../../shared/wire/events.ts';
 import type { JournalRecord } from '../journal/journalRecord.ts';
 import { AdminError } from './directory.ts';
+import { termsOf } from './signedOrder.ts';
 
 export type Purse = { available: bigint; reserved: bigint };
 type MarketBooks = {
@@ -30,6 +31,8 @@ type OpenOrder = {
   readonly outcome: number;
   readonly limitTicks: bigint;
   readonly feeBps: bigint;
+  /** The least it may receive after fees (RULES.md 2.5); 0 for an order that may rest. */
+  readonly leastNet: bigint;
   remainingLots: bigint;
   /** Received so far, before fees: tokens of a BUY, USDC of a SELL. */
   received: bigint;
@@ -155,16 +158,12 @@ export class Accounting {
     const { side, outcome, timeInForce } = command.kind;
     const makerAmount = BigInt(command.makerAmount);
     const takerAmount = BigInt(command.takerAmount);
-    const { ticksPerUnit } = this.market(market);
-    const [usdc, tokens] = side === SIDE.BUY ? [makerAmount, takerAmount] : [takerAmount, makerAmount];
-    // The worst tick that the signature allows: a buyer never pays more, a seller never receives less.
-    const exact = usdc * ticksPerUnit;
-    const limitTicks = exact / tokens + (side === SIDE.SELL && exact % tokens !== 0n ? 1n : 0n);
-    const lots = tokens / ticksPerUnit;
-    const rests = [TIME_IN_FORCE.GTC, TIME_IN_FORCE.GTD].includes(timeInForce as 0);
-    this.#same('the order is on the grid', !rests || (exact % tokens === 0n && tokens % ticksPerUnit === 0n), true);
+    const signed = { side, timeInForce, makerAmount, takerAmount };
+    const { limitTicks, lots, isOnGrid } = termsOf(signed, this.market(market).ticksPerUnit);
+    this.#same('the order is on the grid', true, isOnGrid);
     const feeBps = BigInt(command.feeBps);
-    const order = { account, market, side, outcome, limitTicks, feeBps, remainingLots: lots, received: 0n };
+    const leastNet = BigInt(command.minTakerNet);
+    const order = { account, market, side, outcome, limitTicks, feeBps, leastNet, remainingLots: lots, received: 0n };
     const purse = this.#purseOf(order);
     const held = this.#heldBy(order, lots);
     purse.available -= held;
@@ -343,6 +342,8 @@ export class Accounting {
   #closed({ slot, remainingLots }: EventOf<'CLOSED'>): void {
     const order = this.#order(slot);
     this.#same('lots left', BigInt(remainingLots), order.remainingLots);
+    const net = order.received - (order.received * order.feeBps) / BPS;
+    this.#same('no order receives less than its minimum', true, net >= order.leastNet);
     const purse = this.#purseOf(order);
     const held = this.#heldBy(order, order.remainingLots);
     purse.reserved -= held;

@@ -131,6 +131,7 @@ function copyBalances(accounting: Accounting, { state }: Engine): void {
       outcome: kindOutcome(kind),
       limitTicks: BigInt(orders.limitTicks[slot << WORD_SHIFT]),
       feeBps: BigInt(orders.feeBps[slot << WORD_SHIFT]),
+      leastNet: 0n, // an order of a snapshot rests
       remainingLots: BigInt(orders.remainingLots[slot << DOUBLE_SHIFT]),
       received: isBuy
         ? filledLots * accounting.market(market).ticksPerUnit

@@ -23,6 +23,7 @@ import { BATCH_RECORDS, Projector } from '../projector/projector.ts';
 import { Cursors, HistoryStarts } from '../projector/readDb.ts';
 import { differencesFromState } from '../projector/stateCheck.ts';
 import { AdminError, type ShardFile } from './directory.ts';
+import { differencesFromSigned } from './orderRows.ts';
 import { stateAfter } from './replica.ts';
 
 const READ_DB = 'read.db';
@@ -192,7 +193,9 @@ function check(path: string, files: readonly ShardFile[], print: Print): string[
       const last = lastOf(file);
       const behind = sequence < last ? `; the next start follows the records up to ${last}` : '';
       print(`shard ${shard}: comparing record ${sequence} with the engine's state${behind}`);
-      return sequence === 0 ? [] : differencesFromState(db, shard, describe(stateAfter(file, sequence)));
+      if (sequence === 0) return [];
+      const fromState = differencesFromState(db, shard, describe(stateAfter(file, sequence)));
+      return [...fromState, ...differencesFromSigned(db, shard)];
     });
   });
 }

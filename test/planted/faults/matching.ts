@@ -2,6 +2,7 @@
 import type { Fault } from './fault.ts';
 
 const CRASH = 'test/sim/crash.test.ts';
+const AUDIT = 'test/unit/engine/admin/audit.test.ts';
 
 export const MATCHING_FAULTS: readonly Fault[] = [
   {
@@ -152,6 +153,48 @@ export const MATCHING_FAULTS: readonly Fault[] = [
     search: 'if (isResting || side === SIDE.SELL) return E.INVALID_TICK;',
     replace: 'return E.INVALID_TICK;',
     caughtBy: 'test/unit/engine/core/grid.test.ts',
+  },
+  {
+    name: 'a buyer who would pay a whole unit pays a tick less than he might',
+    file: 'engine/core/grid.ts',
+    search: 'result.limitTicks = ticksPerUnit - 1;',
+    replace: 'result.limitTicks = ticksPerUnit - 2;',
+    caughtBy: AUDIT,
+  },
+  {
+    name: 'the lots of a buyer who would pay a whole unit are rounded up',
+    file: 'engine/core/grid.ts',
+    search: 'result.limitTicks = ticksPerUnit - 1;\n    result.quantityLots = quantityLots;',
+    replace: 'result.limitTicks = ticksPerUnit - 1;\n    result.quantityLots = Math.ceil(tokensAtomic / ticksPerUnit);',
+    caughtBy: AUDIT,
+  },
+  {
+    name: 'an order that may not rest is limited to the tick beside that of its price',
+    file: 'engine/core/grid.ts',
+    search: 'ceilTicks = floorTicks * tokensAtomic === product ? floorTicks : floorTicks + 1;',
+    replace: 'ceilTicks = floorTicks + 1;',
+    caughtBy: AUDIT,
+  },
+  {
+    name: 'the audit lets a buyer who would pay a whole unit do so',
+    file: 'engine/admin/signedOrder.ts',
+    search: 'else if (mayBeOffGrid(order) && limitTicks > lastTick) limitTicks = lastTick;',
+    replace: '',
+    caughtBy: AUDIT,
+  },
+  {
+    name: 'the audit limits a seller to the tick below that of its price',
+    file: 'engine/admin/signedOrder.ts',
+    search: 'limitTicks += hasPart ? 1n : 0n;',
+    replace: 'limitTicks += 0n;',
+    caughtBy: AUDIT,
+  },
+  {
+    name: 'the audit counts tokens below a lot as a lot',
+    file: 'engine/admin/signedOrder.ts',
+    search: 'lots: tokens / ticksPerUnit,',
+    replace: 'lots: (tokens + ticksPerUnit - 1n) / ticksPerUnit,',
+    caughtBy: AUDIT,
   },
   {
     name: 'the dust of a filled order is not reported as filled',

@@ -4,12 +4,14 @@ import { describe, it } from 'node:test';
 import { Accounting } from '../../../../engine/admin/accounting.ts';
 import { auditDirectory, auditShard } from '../../../../engine/admin/audit.ts';
 import { JournalError } from '../../../../engine/journal/row.ts';
-import { CLOSE_REASON, MATCH_TYPE, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
+import { CLOSE_REASON, MATCH_TYPE, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { COMMAND } from '../../../../shared/wire/commands.ts';
 import { ANY_EVENT, decodeEvents, EVENT, typeOf } from '../../../../shared/wire/events.ts';
 import { readSafe, writeSafe } from '../../../../shared/wire/record.ts';
-import type { MemoryJournal } from '../../../support/engine.ts';
+import { errorKey, type MemoryJournal } from '../../../support/engine.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
 import { JournaledShard } from '../../../support/journaledShard.ts';
+import { isAccepted, SIGNED_AMOUNTS, SignedRig } from '../../../support/signedAmounts.ts';
 
 function differencesOf(journal: MemoryJournal): string[] {
   const differences: string[] = [];
@@ -98,6 +100,59 @@ describe('admin audit', () => {
     shard.close();
     shard.damageRecord(3);
     assert.throws(() => auditShard(shard.file), JournalError);
+  });
+
+  it('balances orders of every ratio that may be signed, on each side of both outcomes, however they are met', () => {
+    const signed = new SignedRig();
+    const surprises: string[] = [];
+    for (const vector of SIGNED_AMOUNTS) {
+      for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
+        if (!isAccepted(vector)) {
+          if (errorKey(signed.refused(vector, outcome).reply.code) !== vector.refusal) surprises.push(vector.name);
+          continue;
+        }
+        for (const state of vector.states) {
+          for (const isSameOutcome of [true, false]) {
+            const { events } = signed.traded(vector, state, outcome, isSameOutcome);
+            const fills = events.filter(({ kind }) => kind === 'fill');
+            if (fills.length !== state.fills.length) surprises.push(`${vector.name}: ${fills.length} fills`);
+            signed.clear();
+          }
+        }
+      }
+    }
+    // The audit is compared with the engine, not with the vectors: each finds a slip of the other.
+    assert.deepEqual(differencesOf(signed.rig.journal), []);
+    assert.deepEqual(surprises, []);
+  });
+
+  it('finds a limit beyond the one that was signed, and an order off the grid', () => {
+    const journal = tradedOnce();
+    const { words, word } = find(journal, EVENT.ORDER.TYPE);
+    words[word + EVENT.ORDER.limitTicks]++;
+    assert.match(differencesOf(journal)[0], /limit of the order: the journal says 61, the audit 60/);
+    for (const usdcMicro of [1_000_000, 1_000_001, 600_001]) {
+      const bought = tradedOnce();
+      const { command } = bought.rows.at(-1)!;
+      writeSafe(command.words, command.word + COMMAND.PLACE.makerAmount, usdcMicro);
+      assert.match(differencesOf(bought)[0], /the order is on the grid: the journal says true, the audit false/);
+    }
+  });
+
+  it('finds an order that receives less than its minimum after the fee', () => {
+    const rig = new EngineRig();
+    rig.market(0);
+    rig.fund(1, 10_000_000);
+    rig.fund(2, 10_000_000);
+    rig.place({ account: 1, outcome: OUTCOME.NO, ticks: 40, lots: 10_000 });
+    const [usdc, tokens] = [1_500_000, 1_000_000];
+    const { FOK } = TIME_IN_FORCE;
+    const minTakerNet = 995_000;
+    rig.place({ account: 2, makerAmount: usdc, takerAmount: tokens, timeInForce: FOK, minTakerNet });
+    assert.deepEqual(differencesOf(rig.journal), []);
+    const { command } = rig.journal.rows.at(-1)!;
+    writeSafe(command.words, command.word + COMMAND.PLACE.minTakerNet, minTakerNet + 1);
+    assert.match(differencesOf(rig.journal)[0], /no order receives less than its minimum/);
   });
 
   it('finds a fee that is a micro too high, and the account that paid it', () => {

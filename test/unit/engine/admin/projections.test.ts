@@ -62,6 +62,15 @@ describe('projections', () => {
     db.close();
   }
 
+  function firstOf(rig: ProjectionRig, select: string): unknown {
+    const db = new Database(rig.readDbPath, { readonly: true });
+    try {
+      return db.prepare(`SELECT ${select}`).pluck().get();
+    } finally {
+      db.close();
+    }
+  }
+
   describe('read.db made anew', () => {
     it('is row for row the one that followed record by record, with restarts', () => {
       const rig = rigOf({ shards: 2 });
@@ -217,6 +226,26 @@ describe('projections', () => {
       assert.match(run(verifyProjections, rig).text, /problem: shard 0: open order [0-9a-f]{64} differs/);
       damage(rig, 'DELETE FROM orders WHERE id = (SELECT max(id) FROM orders WHERE slot IS NOT NULL)');
       assert.match(run(verifyProjections, rig).text, /problem: shard 0: open order [0-9a-f]{64} is missing/);
+    });
+
+    it('finds an order that is not what was signed for it, also where its journal was trimmed', () => {
+      const rig = rigOf();
+      trim(rig);
+      const order = firstOf(rig, 'lower(hex(id)) FROM orders WHERE slot IS NULL AND remaining_lots = 0 AND side = 0');
+      const isIt = `WHERE lower(hex(id)) = '${order}'`;
+      for (const [column, change, problem] of [
+        ['limit_ticks', '+ 1', /limit in ticks: the row says \d+, its signed amounts \d+/],
+        ['lots', '+ 1', /lots: the row says \d+, its signed amounts \d+/],
+        ['taker_amount', '* 0', /an amount that was signed is missing/],
+        ['remaining_lots', '- 1', /more remains than was ordered/],
+        ['filled_notional_micro', '* 3', /its fills come to \d+ micro-USDC, at its limit they come to \d+/],
+      ] as const) {
+        const value = firstOf(rig, `${column} FROM orders ${isIt}`);
+        damage(rig, `UPDATE orders SET ${column} = ${column} ${change} ${isIt}`);
+        assert.match(run(verifyProjections, rig).text, problem);
+        damage(rig, `UPDATE orders SET ${column} = ${value} ${isIt}`);
+        assert.ok(run(verifyProjections, rig).isDone);
+      }
     });
 
     it('takes read.db where it stands: an exchange ends before all is followed (RULES.md 10.19)', () => {

@@ -5,6 +5,7 @@ import { toGrid } from '../../../../engine/core/grid.ts';
 import { MAX_ORDER_AMOUNT, SIDE, TICKS_PER_UNIT, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { OK } from '../../../../shared/base/errors.ts';
 import { errorKey } from '../../../support/engine.ts';
+import { isAccepted, SIGNED_AMOUNTS, signedOf } from '../../../support/signedAmounts.ts';
 
 const { BUY, SELL } = SIDE;
 const { GTC, GTD, FOK, FAK } = TIME_IN_FORCE;
@@ -96,5 +97,14 @@ it('every pair of amounts around the edges gives what the rule says', () => {
         }
       }
     }
+  }
+});
+
+it('every vector of signed amounts has its limit and its lots, or its refusal', () => {
+  for (const vector of SIGNED_AMOUNTS) {
+    const { side, timeInForce, makerAmount, takerAmount, ticksPerUnit } = signedOf(vector);
+    const [usdc, tokens] = side === BUY ? [makerAmount, takerAmount] : [takerAmount, makerAmount];
+    const expected = isAccepted(vector) ? `${vector.limit_ticks} x ${vector.lots}` : vector.refusal;
+    assert.equal(grid(side, timeInForce, usdc, tokens, ticksPerUnit), expected, vector.name);
   }
 });

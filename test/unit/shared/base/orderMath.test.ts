@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { ORDER_STATUS, ORDER_STATUS_NAMES, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import {
   averageFillPrice,
   filledAmount,
@@ -13,6 +13,7 @@ import {
   remainingAmount,
   remainingLimitNotional,
 } from '../../../../shared/base/orderMath.ts';
+import { isAccepted, SIGNED_AMOUNTS, signedOf } from '../../../support/signedAmounts.ts';
 
 /** BUY 1,000 lots of 100 at 65: 65,000 micro-USDC for 100,000 atomic tokens. */
 function order(changes: Partial<OrderFacts> = {}): OrderFacts {
@@ -116,6 +117,37 @@ describe('signed-limit amounts', () => {
     assert.equal(filledAmount({ ...largest, remainingLots: 0 }), 999_999_999_999_999);
   });
 });
+
+describe('a record of signed amounts', () => {
+  it('has the signed price and its projections beside what the fills really came to', () => {
+    for (const vector of SIGNED_AMOUNTS.filter(isAccepted)) {
+      for (const { fills, status, ...shown } of vector.states) {
+        const filledLots = fills.reduce((sum, [lots]) => sum + lots, 0);
+        const record = orderRecordV2(
+          order({
+            ...signedOf(vector),
+            limitTicks: vector.limit_ticks,
+            quantityLots: vector.lots,
+            remainingLots: vector.lots - filledLots,
+            filledNotionalMicro: fills.reduce((sum, [lots, ticks]) => sum + lots * ticks, 0),
+            status: ORDER_STATUS_NAMES.indexOf(status as 'open'),
+          }),
+          0,
+        );
+        const { price, initial_limit_notional_usdc_micro } = vector;
+        assert.deepEqual(
+          pick(record, ['price', 'initial_limit_notional_usdc_micro', ...Object.keys(shown)]),
+          { price, initial_limit_notional_usdc_micro, ...shown },
+          `${vector.name}, ${status}`,
+        );
+      }
+    }
+  });
+});
+
+function pick(record: object, names: readonly string[]): object {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => names.includes(name)));
+}
 
 describe('prices of a record', () => {
   it('are the limit for orders that may rest', () => {

@@ -1,0 +1,63 @@
+/**
+ * Reads every order of read.db a second time: from its signed amounts come its limit and its lots, and from its fills
+ * what a record shows as filled and remaining (RULES.md 1.4, 1.6). The second reading is the audit's (signedOrder.ts).
+ * That also reaches orders whose journals were trimmed.
+ */
+import type Database from 'better-sqlite3';
+import { SIDE } from '../../shared/base/codes.ts';
+import { toHex } from '../../shared/base/hex.ts';
+import { filledAmount, remainingAmount } from '../../shared/base/orderMath.ts';
+import { doneOf, termsOf } from './signedOrder.ts';
+
+type OrderRow = {
+  readonly hash: Uint8Array;
+  readonly ticksPerUnit: number;
+  readonly side: number;
+  readonly timeInForce: number;
+  readonly makerAmount: number;
+  readonly takerAmount: number;
+  readonly limitTicks: number;
+  readonly quantityLots: number;
+  readonly remainingLots: number;
+  readonly filledNotionalMicro: number;
+  readonly status: number;
+};
+
+const QUERY = `
+  SELECT hash, ticks_per_unit AS ticksPerUnit, side, time_in_force AS timeInForce, maker_amount AS makerAmount,
+    taker_amount AS takerAmount, limit_ticks AS limitTicks, lots AS quantityLots, remaining_lots AS remainingLots,
+    filled_notional_micro AS filledNotionalMicro, orders.status AS status
+  FROM orders JOIN markets USING (market) WHERE orders.shard = ?`;
+
+/** @returns a line about the first order that differs, none when all are as they were signed. */
+export function differencesFromSigned(db: Database.Database, shard: number): string[] {
+  for (const row of db.prepare<[number], OrderRow>(QUERY).iterate(shard)) {
+    const what = differenceOf(row);
+    if (what !== null) return [`shard ${shard}: order ${toHex(row.hash)}: ${what}`];
+  }
+  return [];
+}
+
+function differenceOf(row: OrderRow): string | null {
+  const ticksPerUnit = BigInt(row.ticksPerUnit);
+  const { side, timeInForce } = row;
+  if (row.makerAmount < 1 || row.takerAmount < 1) return 'an amount that was signed is missing';
+  if (row.remainingLots < 0 || row.remainingLots > row.quantityLots) return 'more remains than was ordered';
+  const makerAmount = BigInt(row.makerAmount);
+  const signed = { side, timeInForce, makerAmount, takerAmount: BigInt(row.takerAmount) };
+  const { limitTicks, lots } = termsOf(signed, ticksPerUnit);
+  const filledLots = BigInt(row.quantityLots - row.remainingLots);
+  const { filled, remaining } = doneOf(signed, filledLots * ticksPerUnit, row.status);
+  const compared = [
+    ['limit in ticks', row.limitTicks, limitTicks],
+    ['lots', row.quantityLots, lots],
+    ['filled amount', filledAmount(row), filled],
+    ['remaining amount', remainingAmount(row), remaining],
+  ] as const;
+  const wrong = compared.find(([, stated, own]) => BigInt(stated) !== own);
+  if (wrong !== undefined) return `${wrong[0]}: the row says ${wrong[1]}, its signed amounts ${wrong[2]}`;
+  const atLimit = filledLots * limitTicks;
+  const paid = BigInt(row.filledNotionalMicro);
+  const isFair = side === SIDE.BUY ? paid <= atLimit : paid >= atLimit;
+  return isFair ? null : `its fills come to ${paid} micro-USDC, at its limit they come to ${atLimit}`;
+}
