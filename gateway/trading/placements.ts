@@ -4,8 +4,10 @@
  * Owner: the gateway thread.
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
-import { SIDE } from '../../shared/base/codes.ts';
+import { ORDER_STATUS, ORDER_STATUS_NAMES, SIDE } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
+import { HASH_BYTES } from '../../shared/base/hex.ts';
+import type { OrderRecord } from '../../shared/base/orderMath.ts';
 import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
 import { NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
 import type { Call } from '../http/call.ts';
@@ -43,6 +45,8 @@ export abstract class OrderTask {
   holdsClientId = false;
   /** The market in which it counts as open until it is answered, or NONE. */
   countedMarket: number = NONE;
+  /** Hash of the order that it replaces, eight words, unless that is known to be open. */
+  replaced: Uint32Array | null = null;
 
   /** @param order a body that has passed its schema, or terms that have been checked. */
   constructor(order: PlacementBody | OrderTerms, row = 0) {
@@ -91,7 +95,7 @@ export type PlacementsDeps = {
   readonly badSignatures: BadSignatures | null;
   readonly openOrders: OpenOrderCounts;
   readonly groups: GroupCommands;
-  readonly queries: Pick<QueryPool, 'placedWithKey'>;
+  readonly queries: Pick<QueryPool, 'orderByHash' | 'placedWithKey'>;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
 };
@@ -167,7 +171,25 @@ export class Placements {
     if (reply.code === OK && sink !== null) okWritten(call, () => sink.accepted(views, reply, terms));
     else if (reply.code === OK) task.accepted(views, reply);
     else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
+    else if (reply.code === E.ORDER_NOT_FOUND && task.replaced !== null) void this.#findReplaced(task, task.replaced);
     else task.refused(refusalOf(reply, task.asset));
+  }
+
+  /**
+   * A shard knows the orders of its own markets alone. The order to replace may have been one of another shard, where
+   * it is over by now: the answer is then that of a closed order, wherever its market lies (RULES.md 7.10).
+   */
+  async #findReplaced(task: OrderTask, hash: Uint32Array): Promise<void> {
+    try {
+      const bytes = new Uint8Array(hash.buffer, hash.byteOffset, HASH_BYTES);
+      const found = await this.#deps.queries.orderByHash(task.account, bytes);
+      if (!found.ok) task.refused({ row: found.row });
+      else if (found.value === null) task.refused({ row: ERRORS.ORDER_NOT_FOUND });
+      else if (isOpen(found.value)) task.refused({ row: ERRORS.REPLACES_ANOTHER_MARKET });
+      else task.refused({ row: ERRORS.ORDER_NOT_CANCELLABLE });
+    } catch (error) {
+      this.#deps.onError(error, task.call);
+    }
   }
 
   /**
@@ -230,17 +252,24 @@ export class Placements {
     this.#deps.clientIds.release(account, task.terms.clientId!, code, shard);
   }
 
-  #flagsOf({ account }: OrderTask, old: Uint32Array, shard: number, mode: number): number {
-    return this.#isOpenElsewhere(account, old, shard) ? mode | REPLACE_ELSEWHERE : mode;
-  }
-
-  #isOpenElsewhere(account: number, hash: Uint32Array, shard: number): boolean {
-    for (const orders of this.#deps.views.orders) {
-      const slot = orders.shard === shard ? NONE : orders.find(hash, 0);
-      if (slot !== NONE) return orders.accountOf(slot) === account;
+  #flagsOf(task: OrderTask, old: Uint32Array, shard: number, mode: number): number {
+    const { orders } = this.#deps.views;
+    const open = orders.find((ofShard) => ofShard.find(old, 0) !== NONE);
+    if (open === undefined) {
+      // A copy: the next request writes its hash into the same words.
+      if (orders.length > 1) task.replaced = old.slice();
+      return mode;
     }
-    return false;
+    if (open.shard === shard) return mode;
+    return open.accountOf(open.find(old, 0)) === task.account ? mode | REPLACE_ELSEWHERE : mode;
   }
+}
+
+/** It was placed after its hash had been looked for. */
+function isOpen({ status }: OrderRecord): boolean {
+  return (
+    status === ORDER_STATUS_NAMES[ORDER_STATUS.OPEN] || status === ORDER_STATUS_NAMES[ORDER_STATUS.PARTIALLY_FILLED]
+  );
 }
 
 function unknownGroup({ order_group: value }: PlacementBody): Refusal {

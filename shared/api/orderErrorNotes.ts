@@ -71,8 +71,9 @@ export const ORDER_ERROR_NOTES = {
 
   ORDER_NOT_FOUND: note(
     'later',
-    'The account has no order with this hash, or it has not arrived yet.',
-    'If it may still be on its way, cancel with `?tombstone=1`: it is then refused when it arrives.',
+    'The account has no order with this hash, or it has not arrived yet; or no open order with this client order id.',
+    'If it may still be on its way, cancel with `?tombstone=1`: it is then refused when it arrives. ' +
+      'A client order id belongs to open orders only: that of a closed one is 404, its hash 409.',
   ),
   ORDER_NOT_CANCELLABLE: note(
     'changed',

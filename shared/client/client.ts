@@ -189,7 +189,10 @@ export class ExchangeClient extends MarketDataClient {
     return this.#sendPlacing('POST', '/v1/orders', body, options);
   }
 
-  /** Cancels the old order and places the new one in one step; when the new one is refused, the old one stays. */
+  /**
+   * Cancels the old order and places the new one in one step; when the new one is refused, the old one stays. 409
+   * `ORDER_NOT_CANCELLABLE` if the old one is closed, 404 if the account never had it.
+   */
   cancelReplace(cancelHash: string, newOrder: PlacementBody, options?: PlacingOptions): Promise<CancelReplaceResponse> {
     const payload = { cancel_hash: cancelHash, new_order: newOrder };
     return this.#sendPlacing('POST', '/v1/orders/cancel-replace', payload, options);
@@ -234,7 +237,10 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('DELETE', `/v1/orders/${segment(orderHash)}?tombstone=1`);
   }
 
-  /** Cancels the open order of this client order id (RULES.md 7.7); 404 if there is none. */
+  /**
+   * Cancels the open order of this client order id (RULES.md 7.7). A name belongs to open orders only: 404 if there is
+   * none, also when its order is closed, where `cancelOrder` answers 409.
+   */
   cancelByClientId(clientOrderId: string): Promise<Message> {
     return this.requests.send('DELETE', `/v1/orders/by-client-id/${segment(clientOrderId)}`);
   }

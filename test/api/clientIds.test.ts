@@ -70,6 +70,10 @@ describe('a client order id', () => {
       assert.deepEqual(await alice.client.cancelByClientId(id), { message: 'order cancelled' });
       const record = await alice.client.getOrder(order_hash);
       assert.deepEqual([record.status, record.client_order_id], ['cancelled', id]);
+      const again = await alice.send('DELETE', `/v1/orders/by-client-id/${encodeURIComponent(id)}`);
+      assertRefused(again, 404, 'NOT_FOUND', 'order not found');
+      const byHash = await alice.send('DELETE', `/v1/orders/${order_hash}`);
+      assertRefused(byHash, 409, 'ORDER_NOT_CANCELLABLE', 'order cannot be cancelled');
     }
   });
 

@@ -1,12 +1,20 @@
 /** On a real server: one order in the place of another, and cancels that come before it (RULES.md 7.10-7.12). */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import type { PlacementBody } from '../../shared/client/types.ts';
 import { timesOf } from '../support/seeds.ts';
-import { type Answer, afterEachOfFile, sharedServer } from '../support/server.ts';
-import { assertBalanced, assertRefused, type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+import { type Answer, afterEachOfFile, sharedServer, startServer } from '../support/server.ts';
+import {
+  assertBalanced,
+  assertRefused,
+  type Intent,
+  makeMarket,
+  makeTrader,
+  marketPerShard,
+  type Trader,
+} from '../support/traders.ts';
 
 const server = await sharedServer();
 const CANCEL_REPLACE = '/v1/orders/cancel-replace';
@@ -114,6 +122,35 @@ describe('cancel-replace', () => {
       }
     }
     assert.deepEqual(await alice.client.openOrders(market.id), []);
+  });
+
+  test('an old order that is over is 409 whichever shards there are', async () => {
+    const lone = await startServer({ after }, { SHARDS: '1' });
+    for (const [at, shards] of [
+      [server, 2],
+      [lone, 1],
+    ] as const) {
+      const [alice, bob] = [await makeTrader(at), await makeTrader(at)];
+      const markets = [...(await marketPerShard(at, shards)), await makeMarket(at)];
+      for (const of of markets) {
+        const cancelled = await alice.place(of, { price: '0.50', size: '2' });
+        await alice.client.cancelOrder(cancelled.order_hash);
+        await alice.place(of, { price: '0.50', size: '2' });
+        const filled = await alice.place(of, { outcomeIndex: 1, price: '0.50', size: '2' });
+        assert.equal(filled.status, 'filled');
+        for (const [market, { ask }] of markets.flatMap((one) => WAYS.map((way) => [one, way] as const))) {
+          for (const { order_hash } of [cancelled, filled]) {
+            const late = await ask(alice, order_hash, alice.body(market, { price: '0.40', size: '2' }));
+            assertRefused(late, 409, 'ORDER_NOT_CANCELLABLE', 'order cannot be cancelled');
+          }
+          const unknown = await ask(alice, UNKNOWN_HASH, alice.body(market, { price: '0.40', size: '2' }));
+          assertRefused(unknown, 404, 'NOT_FOUND', 'order not found');
+          const foreign = await ask(bob, filled.order_hash, bob.body(market, { price: '0.40', size: '2' }));
+          assertRefused(foreign, 404, 'NOT_FOUND', 'order not found');
+        }
+      }
+      for (const market of markets) assert.deepEqual(await alice.client.openOrders(market.id), []);
+    }
   });
 
   test('form errors name the field, also inside of new_order', async () => {

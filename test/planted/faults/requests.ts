@@ -499,4 +499,11 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     replace: '    try',
     caughtBy: 'test/unit/gateway/limits/sharedCounters.test.ts',
   },
+  {
+    name: 'an order that was of another shard and is over was never placed, to the one that replaces it',
+    file: 'gateway/trading/placements.ts',
+    search: 'if (orders.length > 1) task.replaced = old.slice();',
+    replace: '',
+    caughtBy: 'test/api/replace.test.ts',
+  },
 ];
