@@ -8,9 +8,6 @@ import { requestIds } from '../http/requestIds.ts';
 import { refuse } from '../http/respond.ts';
 import type { FrontRole } from './frontRole.ts';
 
-/** RULES.md 6.9. A front does not know more of the routes. */
-const NOT_FOR_PAGES = /^\/(admin|metrics)(\/|$)/;
-
 export class BusyRefusals {
   readonly #host: CallHost;
   readonly #cors: Cors | null;
@@ -19,12 +16,13 @@ export class BusyRefusals {
    * @param role null without a cluster
    * @param cors null: no page may read answers
    */
-  constructor(role: FrontRole | null, cors: Cors | null) {
+  constructor(role: FrontRole | null, isHttps: boolean, cors: Cors | null) {
     this.#cors = cors;
     this.#host = {
       onAnswered: () => {},
       abort: () => {},
       role: role ?? undefined,
+      isHttps,
       changes: null,
       nextRequestId: requestIds(),
       longAnswers: { admits: () => false, continue: () => {}, collect: () => {} },
@@ -39,7 +37,7 @@ export class BusyRefusals {
       call.aborted = true;
     });
     call.closesConnection = true;
-    if (this.#cors !== null && !NOT_FOR_PAGES.test(path)) call.corsLines = this.#cors.linesFor(origin);
+    if (this.#cors !== null) call.corsLines = this.#cors.linesFor(origin, path);
     refuse(call, { row: ERRORS.ENGINE_BUSY });
   }
 }

@@ -65,7 +65,13 @@ export class FrontReads {
    * @param role null without a cluster; noted before a call comes here (FRONTROLE-1)
    * @param onFatal the thread has to end: nothing is answered from its views any more
    */
-  constructor(options: ReadsOptions, role: FrontRole | null, cors: Cors | null, onFatal: (error: unknown) => void) {
+  constructor(
+    options: ReadsOptions,
+    isHttps: boolean,
+    role: FrontRole | null,
+    cors: Cors | null,
+    onFatal: (error: unknown) => void,
+  ) {
     const { shards, limits, trustProxy, slowRequestMs, logLevel } = options;
     const clock = systemClock;
     this.#options = options;
@@ -94,7 +100,7 @@ export class FrontReads {
     this.#limiter =
       limits && Limiter.in(null, new SharedCounterStore(limits.unlisted, LIMIT_CLASSES.unlisted), AS_THEMSELVES);
     this.#pipeline = new Pipeline({
-      config: { trustProxy, slowRequestMs },
+      config: { trustProxy, slowRequestMs, isHttps },
       routes,
       ...WITHOUT_CREDENTIALS,
       ...WITHOUT_CHANGES,

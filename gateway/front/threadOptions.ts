@@ -34,6 +34,7 @@ export type FrontOptions = {
     readonly sendPingsAutomatically: boolean | undefined;
   };
   readonly longestMessageBytes: number;
+  readonly isHttps: boolean;
   /** Of pages that may read answers (RULES.md 6.9). */
   readonly origins: readonly string[];
   /** Null without a cluster. */

@@ -44,6 +44,7 @@ type FrontThreadsOptions = {
   /** One less than GATEWAYS. */
   readonly count: number;
   readonly tls: Config['tls'];
+  readonly isHttps: boolean;
   readonly webSocket: Pick<WebSocketEndpoint, 'path' | 'behavior'>;
   /** Messages on sockets that are longer are cut there: they are refused for their length anyway. */
   readonly longestMessageBytes: number;
@@ -248,12 +249,13 @@ export class FrontThreads implements Fronts {
 
   /** FRONTS-3. */
   #launch(index: number): Worker {
-    const { tls, webSocket, longestMessageBytes, origins, role, reads, launch = launchFront } = this.#options;
+    const { tls, isHttps, webSocket, longestMessageBytes, origins, role, reads, launch = launchFront } = this.#options;
     const { maxPayloadLength, maxBackpressure, closeOnBackpressureLimit, idleTimeout, sendPingsAutomatically } =
       webSocket.behavior;
     const options: FrontOptions = {
       index,
       tls,
+      isHttps,
       fromFront: createRingBuffer(RING_BYTES),
       toFront: createRingBuffer(RING_BYTES),
       ending: new SharedArrayBuffer(END_WORDS.BYTES),

@@ -121,6 +121,8 @@ export type CallHost = {
   abort(call: Call): void;
   /** Undefined without a cluster. */
   readonly role: Role | undefined;
+  /** Browsers are to come over TLS only. */
+  readonly isHttps: boolean;
   readonly nextRequestId: () => string;
   /** Null without a cluster. */
   readonly changes: HeldChanges | null;

@@ -16,7 +16,13 @@ const ASKED_HEADERS = [
 const SHOWN_HEADERS = ['Decision', 'Limit', 'Window-Seconds', 'Remaining', 'Reset'].map(
   (name) => `X-RateLimit-${name}`,
 );
-const SHOWN = ['Retry-After', 'X-Request-Id', 'X-SVC-Role', 'X-SVC-Stale-Ms', 'X-SVC-Leader'];
+/** Every header of an answer that a page could not read otherwise. */
+const SHOWN = [
+  ...['Retry-After', 'Allow', 'Date', 'Location', 'Content-Length', 'Idempotency-Replayed', 'Keep-Alive'],
+  ...['X-Request-Id', 'X-SVC-Role', 'X-SVC-Stale-Ms', 'X-SVC-Leader'],
+];
+/** Whatever the path means, or with a method that it does not have. */
+const NOT_FOR_PAGES = /^\/(?:admin|metrics)(?:\/|$)/;
 const EXPOSED = `Access-Control-Expose-Headers: ${[...SHOWN, ...SHOWN_HEADERS].join(', ')}`;
 
 export class Cors {
@@ -27,18 +33,19 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** Header lines for an answer to a page of this origin, the first without its name, which is Vary. */
-  linesFor(origin: string): string {
+  /** Header lines for an answer to a page of this origin, the first without its name, which is Vary; or none. */
+  linesFor(origin: string, path: string): string {
+    if (NOT_FOR_PAGES.test(path)) return '';
     if (!this.#allows(origin)) return 'Origin';
     const credentials = this.names(origin) ? '\r\nAccess-Control-Allow-Credentials: true' : '';
     return `Origin\r\nAccess-Control-Allow-Origin: ${origin}${credentials}\r\n${EXPOSED}`;
   }
 
   /** The header lines for a browser's preflight request; null if the page may not send the request. */
-  preflightLinesFor(origin: string, methods: string): string | null {
+  preflightLinesFor(origin: string, path: string, methods: string): string | null {
     if (!this.#allows(origin)) return null;
     const lines = [
-      this.linesFor(origin),
+      this.linesFor(origin, path),
       `Access-Control-Allow-Methods: ${methods}`,
       `Access-Control-Allow-Headers: ${ASKED_HEADERS}`,
       `Access-Control-Max-Age: ${MAX_AGE_SEC}`,

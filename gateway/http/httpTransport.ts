@@ -20,6 +20,8 @@ const COMMON_HEADERS = headerLines('no-store', DATA_POLICY);
 /** uWebSockets.js closes a connection 8 to 12 seconds after an answer when no further request has come. */
 const KEEP_ALIVE = '\r\nKeep-Alive: timeout=8';
 const JSON_TYPE = 'application/json';
+/** A year, after which a browser that has not come meanwhile would try plain HTTP again. */
+const ONLY_OVER_TLS = 'max-age=31536000';
 
 /** Lines of a header, from a value of Content-Type on, with room for the id of a request. */
 class PreparedLines {
@@ -138,6 +140,7 @@ function writeCommonHeaders(call: Call, contentType: string | undefined, ownLine
     response.writeHeader('Content-Type', ownLines ?? `${contentType}\r\n${common}`);
     response.writeHeader('X-Request-Id', call.id);
   }
+  if (host.isHttps) response.writeHeader('Strict-Transport-Security', ONLY_OVER_TLS);
   if (host.role !== undefined) response.writeHeader('X-SVC-Role', host.role.lines(asOfMs));
   if (rateLimitHeaders !== '') response.writeHeader('X-RateLimit-Decision', rateLimitHeaders);
   if (corsLines !== '') response.writeHeader('Vary', corsLines);

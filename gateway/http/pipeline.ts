@@ -51,7 +51,7 @@ import { isBehindAdminDoor, isForOperators, type RouteSpec, requiredRole } from 
 import { type RouteRow, Stages, type StagesOptions, toRow } from './stages.ts';
 
 export type PipelineOptions = StagesOptions & {
-  readonly config: StagesOptions['config'] & Partial<Pick<Config, 'slowRequestMs' | 'rehearse'>>;
+  readonly config: StagesOptions['config'] & Partial<Pick<Config, 'slowRequestMs' | 'rehearse' | 'isHttps'>>;
   readonly routes: readonly Route[];
   readonly administrators: Pick<Administrators, 'identify'>;
   /** Where administrators and operators are served, and only there; absent: with everyone else. */
@@ -70,6 +70,7 @@ export class Pipeline {
   readonly meters: RequestMeters;
   readonly nextRequestId = requestIds();
   readonly role: Role | undefined;
+  readonly isHttps: boolean;
   readonly longAnswers: LongAnswers;
   readonly changes: HeldChanges | null;
   readonly #options: PipelineOptions;
@@ -87,6 +88,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.role = options.role;
+    this.isHttps = options.config.isHttps === true;
     this.changes = options.changes ?? null;
     this.meters = new RequestMeters(options.config.slowRequestMs ?? 0, options.log);
     this.longAnswers = new LongAnswers(this.meters.turns, this.meters.failed, options.areOrdersUnderway);
@@ -205,7 +207,7 @@ export class Pipeline {
     call.announcedBytes = bytes;
     call.isKeptAlive = headers.isKeptAlive;
     if (match !== null && this.#isPreflight(call, headers, match.endpoint)) return null;
-    if (row !== undefined && !isForOperators(row.route)) this.#setCorsLines(call, headers);
+    if (row === undefined || !isForOperators(row.route)) this.#setCorsLines(call, headers);
     if (bytes > (row?.maxBodyBytes ?? MAX_BODY_BYTES)) refuseTooLarge(call);
     else if (match === null) refuse(call, { row: ERRORS.PATH_NOT_FOUND });
     else if (row === undefined) refuse(call, { row: ERRORS.METHOD_NOT_ALLOWED, allow: match.endpoint.allow });
@@ -269,7 +271,7 @@ export class Pipeline {
 
   #setCorsLines(call: Call, { origin }: RequestHeaders): void {
     const { cors } = this.#options;
-    if (cors !== undefined) call.corsLines = cors.linesFor(origin);
+    if (cors !== undefined) call.corsLines = cors.linesFor(origin, call.path);
   }
 
   /** True if the call was a browser's preflight request, which has been answered. */
@@ -282,7 +284,7 @@ export class Pipeline {
     if (cors === undefined || call.method !== 'OPTIONS') return false;
     const requested = methods.get(requestedMethod);
     if (requested === undefined || isForOperators(requested.route)) return false;
-    const lines = cors.preflightLinesFor(origin, allow);
+    const lines = cors.preflightLinesFor(origin, call.path, allow);
     if (lines === null) return false;
     call.corsLines = lines;
     ok(call, '{}');

@@ -111,6 +111,8 @@ export type Config = Readonly<{
   /** Null: this process is the whole exchange. */
   cluster: ClusterConfig | null;
   tls: Readonly<{ certFile: string; keyFile: string }> | null;
+  /** Clients reach the exchange over TLS, which it ends or a proxy before it. */
+  isHttps: boolean;
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
   redisUrl: string | null;
@@ -146,6 +148,7 @@ export function parseConfig(env: Environment, cores: number): Config {
   const demo = read.flag('DEMO', env['NODE_ENV'] !== 'production' && isLoopback(host) && isAlone);
   const port = read.integer('PORT', 8080, 0, 65_535);
   const tls = readTls(read);
+  const publicUrl = read.origin('PUBLIC_URL');
   const config = Object.freeze({
     host,
     port,
@@ -194,7 +197,8 @@ export function parseConfig(env: Environment, cores: number): Config {
     connectionsPerIp: read.integer('CONNECTIONS_PER_IP', 100, 1, 1_000_000),
     newConnectionsPerIp: read.integer('NEW_CONNECTIONS_PER_IP', 200, 1, 1_000_000),
     corsOrigins: Object.freeze(read.origins('CORS_ORIGINS')),
-    publicUrl: read.origin('PUBLIC_URL'),
+    publicUrl,
+    isHttps: tls !== null || publicUrl?.startsWith('https:') === true,
     privy: accepted(readPrivy(read)),
     oidc: Object.freeze(accepted(readOidc(read))),
     fiat,
@@ -319,7 +323,9 @@ class EnvironmentReader {
   /** Origins in the form of browsers: scheme, host and port, and nothing after them. */
   origins(name: string): string[] {
     const entries = this.list(name);
-    const isOrigin = (entry: string) => entry === '*' || (URL.canParse(entry) && new URL(entry).origin === entry);
+    // A star within a name would be one of a host, which no browser sends.
+    const isOrigin = (entry: string) =>
+      entry === '*' || (!entry.includes('*') && URL.canParse(entry) && new URL(entry).origin === entry);
     if (entries.every(isOrigin)) return entries;
     throw new ConfigError(`${name}: expected * or origins (https://example.org) separated by commas`);
   }

@@ -92,6 +92,7 @@ export function makeFronts(deps: FrontDeps): FrontThreads | null {
   return new FrontThreads({
     count: config.gateways - 1,
     tls: config.tls,
+    isHttps: config.isHttps,
     webSocket: { path: STREAM_PATH, behavior: stream.behavior },
     longestMessageBytes: MAX_ORDER_MESSAGE_BYTES,
     origins: config.corsOrigins,

@@ -285,7 +285,9 @@ export const SHORT_TEXT = {
 } as const;
 export const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, examples: [null] } as const;
 export const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
-export const LINK = { type: ['string', 'null'], maxLength: 2000, examples: [null] } as const;
+/** What a page may make a link of: no `javascript:`, no `data:`. */
+const URL_FORM = { maxLength: 2000, pattern: '^https?://[^\\s"<>]+$' } as const;
+export const LINK = { type: ['string', 'null'], ...URL_FORM, examples: [null] } as const;
 const OPTIONAL_COUNT = { type: ['integer', 'null'], minimum: 0, maximum: MAX_SAFE, examples: [null] } as const;
 const OPTIONAL_HASH = { type: ['string', 'null'], format: 'hash', examples: [null] } as const;
 const OPTIONAL_PERCENTAGES = {
@@ -329,7 +331,7 @@ const MARKET_DETAILS = {
       type: 'object',
       additionalProperties: false,
       required: ['name', 'url'],
-      properties: { name: SHORT_TEXT, url: { type: 'string', maxLength: 2000, examples: ['https://weather.example'] } },
+      properties: { name: SHORT_TEXT, url: { type: 'string', ...URL_FORM, examples: ['https://weather.example'] } },
     },
   },
   open_interest: OPTIONAL_COUNT,

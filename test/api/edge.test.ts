@@ -84,6 +84,7 @@ describe('TLS_CERT, TLS_KEY and ADMIN_TOKEN_FILE', async () => {
     new Promise((resolve, reject) => {
       const options = { host: '127.0.0.1', port: portOf(server), path: '/health', ca, agent: false };
       const sent = getOverTls(options, (response) => {
+        assert.equal(response.headers['strict-transport-security'], 'max-age=31536000', 'RULES.md 6.9');
         response.setEncoding('utf8').on('data', (chunk) => resolve(`${response.statusCode} ${chunk}`));
       });
       sent.on('error', reject);
@@ -242,6 +243,7 @@ test('no page of another origin reads answers by default; nobody embeds or sniff
   assert.equal(headers.get('x-content-type-options'), 'nosniff');
   assert.equal(headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'");
   assert.equal(headers.get('referrer-policy'), 'no-referrer');
+  assert.equal(headers.get('strict-transport-security'), null, 'it speaks no TLS, nor does a proxy');
   const asked = { origin, 'access-control-request-method': 'POST' };
   assert.equal((await plainServer.request('OPTIONS', '/v1/orders', undefined, asked)).status, 405);
 });
@@ -262,13 +264,23 @@ test('CORS_ORIGINS: named pages ask first and read answers, errors too; never of
   const refused = await server.request('POST', '/v1/orders', {}, { origin });
   assert.equal(refused.status, 401);
   assert.equal(refused.headers.get('access-control-allow-origin'), origin);
-  assert.match(refused.headers.get('access-control-expose-headers')!, /Retry-After/);
+  assert.match(refused.headers.get('access-control-expose-headers')!, /Retry-After.*Date.*Idempotency-Replayed/);
+  for (const [method, path, status] of [
+    ['PATCH', '/v1/orders', 405],
+    ['GET', '/nowhere', 404],
+    ['POST', '/v1/orders', 413],
+  ] as const) {
+    const body = status === 413 ? 'x'.repeat(70_000) : undefined;
+    const answer = await server.request(method, path, body, { origin });
+    assert.deepEqual([answer.status, answer.headers.get('access-control-allow-origin')], [status, origin], path);
+  }
 
   assert.equal((await ask('/v1/orders', 'POST', 'https://evil.example.org')).status, 405);
   assert.equal((await ask('/v1/orders', 'TRACE')).status, 405);
   assert.equal((await ask('/nowhere', 'GET')).status, 404);
-  for (const path of ['/admin/platform/pause', '/admin/ledger', '/metrics']) {
-    assert.equal((await ask(path, path.endsWith('pause') ? 'POST' : 'GET')).status, 405, path);
+  for (const path of ['/admin/platform/pause', '/admin/ledger', '/metrics', '/admin/nowhere', '/admin']) {
+    const expected = /nowhere|admin$/.test(path) ? 404 : 405;
+    assert.equal((await ask(path, path.endsWith('pause') ? 'POST' : 'GET')).status, expected, path);
     const answer = await fetch(server.baseUrl + path, { headers: { origin } });
     assert.equal(answer.headers.get('access-control-allow-origin'), null, path);
     await answer.body?.cancel();

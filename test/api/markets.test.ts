@@ -90,6 +90,18 @@ describe('a new market', () => {
   });
 
   const malformed: [string, Record<string, unknown>, string][] = [
+    ...[
+      'javascript:alert(1)',
+      'data:text/html,x',
+      ' https://example.org',
+      'https://',
+      '//example.org',
+      'ftp://a',
+      '',
+    ].flatMap((url): [string, Record<string, unknown>, string][] => [
+      [`the source ${url}`, { resolution_source: url }, 'invalid resolution_source'],
+      [`settled by ${url}`, { settlement_sources: [{ name: 'a', url }] }, 'invalid url'],
+    ]),
     ['no title', { title: undefined }, 'missing field: title'],
     ['an empty title', { title: '' }, 'invalid title'],
     ['no end', { trading_ends_at: undefined }, 'missing field: trading_ends_at'],

@@ -7,5 +7,5 @@ import { TurnTimes } from '../../gateway/http/turnTimes.ts';
 export function callHost(onAnswered: () => void = () => undefined, changes: HeldChanges | null = null): CallHost {
   const longAnswers = new LongAnswers(new TurnTimes(), (error) => assert.fail(error as Error));
   const nextRequestId = () => '0123456789abcdef';
-  return { onAnswered, abort: onAnswered, nextRequestId, longAnswers, role: undefined, changes };
+  return { onAnswered, abort: onAnswered, nextRequestId, longAnswers, role: undefined, isHttps: false, changes };
 }

@@ -41,6 +41,7 @@ export async function startFronts(
   const fronts = new FrontThreads({
     count,
     tls,
+    isHttps: tls !== null,
     webSocket,
     longestMessageBytes: 65_536,
     origins,

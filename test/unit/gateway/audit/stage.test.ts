@@ -40,7 +40,7 @@ class Rig {
     } as unknown as HttpResponse;
     const longAnswers = { admits: () => true, continue: () => undefined, collect: () => undefined };
     const ignored = () => undefined;
-    const unused = { role: undefined, changes: null };
+    const unused = { role: undefined, isHttps: false, changes: null };
     const host = {
       onAnswered: ignored,
       abort: ignored,

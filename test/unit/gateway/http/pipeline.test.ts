@@ -455,7 +455,7 @@ test('pages of the given origins may read public answers, and never those of ope
   assert.equal(known.headers['vary'], 'Origin');
   assert.match(
     String(known.headers['access-control-expose-headers']),
-    /^Retry-After, X-Request-Id, X-SVC-Role, X-SVC-Stale-Ms, X-SVC-Leader, X-RateLimit-Decision, /,
+    /^Retry-After, Allow, Date, .*X-Request-Id, X-SVC-Role, X-SVC-Stale-Ms, X-SVC-Leader, X-RateLimit-Decision, /,
   );
   for (const other of [await from('https://other.example'), await send('GET', '/open')]) {
     assert.deepEqual([other.headers['access-control-allow-origin'], other.headers['vary']], [undefined, 'Origin']);

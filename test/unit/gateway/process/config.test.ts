@@ -106,6 +106,11 @@ describe('config', () => {
     assert.equal(verifyThreadsBeside(7, 8, 'kernel'), 1, 'a hot market is never bound to one core');
   });
 
+  it('knows whether clients come over TLS, to the exchange or to a proxy before it', () => {
+    const isHttps = (PUBLIC_URL: string) => parseConfig({ PUBLIC_URL }, CORES).isHttps;
+    assert.deepEqual(['https://a.example', 'http://a.example', ''].map(isHttps), [true, false, false]);
+  });
+
   it('takes origins as browsers write them, or all', () => {
     const origins = (text: string) => parseConfig({ CORS_ORIGINS: text }, CORES).corsOrigins;
     assert.deepEqual(origins('https://a.example, http://localhost:3000'), [
@@ -118,6 +123,7 @@ describe('config', () => {
       'https://a.example/',
       'https://a.example/path',
       'https://A.example',
+      'https://*.example',
       ',',
       'null',
     ]) {
