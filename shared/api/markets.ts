@@ -285,7 +285,7 @@ export const SHORT_TEXT = {
 } as const;
 export const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, examples: [null] } as const;
 export const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
-/** What a page may make a link of: no `javascript:`, no `data:`. */
+/** A page may make a link of it: no `javascript:`, no `data:`. */
 const URL_FORM = { maxLength: 2000, pattern: '^https?://[^\\s"<>]+$' } as const;
 export const LINK = { type: ['string', 'null'], ...URL_FORM, examples: [null] } as const;
 const OPTIONAL_COUNT = { type: ['integer', 'null'], minimum: 0, maximum: MAX_SAFE, examples: [null] } as const;
