@@ -2,4 +2,4 @@
 import { workerData } from 'node:worker_threads';
 import { type CheckpointOptions, keepCheckpointed } from './checkpointer.ts';
 
-keepCheckpointed(workerData as CheckpointOptions);
+await keepCheckpointed(workerData as CheckpointOptions);

@@ -16,6 +16,7 @@
  *                   cancels go on as long as the WAL can grow.
  */
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -57,8 +58,8 @@ export class Checkpointer {
 
 export type CheckpointOptions = { readonly journalPath: string; readonly cell: SharedArrayBuffer };
 
-/** Runs until the writer ends it, or until a checkpoint fails. */
-export function keepCheckpointed({ journalPath, cell }: CheckpointOptions): void {
+/** Runs until the writer ends it, or until a checkpoint fails. What V8 and finalizers left is done before each wait. */
+export async function keepCheckpointed({ journalPath, cell }: CheckpointOptions): Promise<void> {
   const requests = new CheckpointCell(cell);
   while (requests.waitForWork()) {
     let db: Database.Database | undefined;
@@ -66,6 +67,7 @@ export function keepCheckpointed({ journalPath, cell }: CheckpointOptions): void
       db = open(journalPath);
       do {
         requests.finish(copy(db));
+        await nextTurn();
       } while (requests.waitForWork());
     } catch (error) {
       requests.fail(error instanceof Error ? error.message : String(error));
@@ -76,7 +78,7 @@ export function keepCheckpointed({ journalPath, cell }: CheckpointOptions): void
 }
 
 /** @returns whether the writer should copy the last pages, so that the WAL starts anew. */
-export function copy(db: Pick<Database.Database, 'name' | 'pragma'>): boolean {
+export function copy(db: Pick<Database.Database, 'name' | 'prepare'>): boolean {
   let pagesBefore = 0;
   for (let pass = 0; pass < MOST_PASSES; pass++) {
     const pages = tryCheckpoint(db);

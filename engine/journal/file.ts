@@ -2,6 +2,7 @@
 import Database from 'better-sqlite3';
 import { isDiskFull } from '../../shared/base/diskFull.ts';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
 import { JournalError } from './row.ts';
 import type { ShardKey } from './shardKey.ts';
@@ -43,10 +44,9 @@ export function markPath(journalPath: string): string {
  * @returns the number of pages in the WAL, -1 when another connection is copying them at this moment, or null when the
  * disk is too full to copy them.
  */
-export function tryCheckpoint(db: Pick<Database.Database, 'name' | 'pragma'>): number | null {
+export function tryCheckpoint(db: Pick<Database.Database, 'name' | 'prepare'>): number | null {
   try {
-    const [result] = db.pragma('wal_checkpoint(PASSIVE)') as { log: number }[];
-    return result!.log;
+    return prepared<[], { log: number }>(db, 'PRAGMA wal_checkpoint(PASSIVE)').get()!.log;
   } catch (error) {
     if (isDiskFull(error, db.name)) return null;
     throw error;

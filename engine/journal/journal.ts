@@ -19,6 +19,7 @@
  */
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
 import { CHECKPOINT, type CheckpointCell } from './checkpointCell.ts';
 import {
@@ -165,7 +166,7 @@ export class Journal implements JournalStore {
   /** The oldest record that was not trimmed, or the next one when there are none. */
   get firstSequence(): number {
     try {
-      const row = this.#db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence LIMIT 1').get();
+      const row = prepared<[], Row>(this.#db, 'SELECT sequence, bytes FROM journal ORDER BY sequence LIMIT 1').get();
       return row === undefined ? this.lastSequence + 1 : firstSequenceOf(row);
     } catch (error) {
       throw located(error, this.#path);
@@ -304,7 +305,7 @@ export class Journal implements JournalStore {
   /** Records that are not committed are dropped. */
   close(): void {
     try {
-      if (!this.isStaged && !this.#isPoisoned) this.#db.pragma('wal_checkpoint(TRUNCATE)');
+      if (!this.isStaged && !this.#isPoisoned) this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     } catch (error) {
       throw located(error, this.#path);
     } finally {

@@ -6,6 +6,7 @@
  */
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { BUSY_TIMEOUT_MS, located, requireSqlite } from './file.ts';
 import type { RecordVisitor } from './journalRecord.ts';
 import { firstSequenceOf, JournalError, JournalHead, type Row } from './row.ts';
@@ -37,14 +38,13 @@ export class JournalReader {
 
   /** The facts in the file's `meta` table and the range of its rows, unchecked. */
   facts(): JournalFacts {
-    const stored = this.#db
-      .prepare<[], Omit<JournalFacts, 'firstSequence'> & { readonly oldestRow: number | null }>(
-        `SELECT layout_version AS layoutVersion, shard, shards,
+    const stored = prepared<[], Omit<JournalFacts, 'firstSequence'> & { readonly oldestRow: number | null }>(
+      this.#db,
+      `SELECT layout_version AS layoutVersion, shard, shards,
            (SELECT min(sequence) FROM journal) AS oldestRow,
            ifnull((SELECT max(sequence) FROM journal), 0) AS lastSequence
          FROM meta`,
-      )
-      .get();
+    ).get();
     if (stored === undefined) throw new JournalError('does not say which shard it belongs to');
     const { oldestRow, ...facts } = stored;
     return { ...facts, firstSequence: oldestRow === null ? 1 : this.#startOfOldest(oldestRow) };

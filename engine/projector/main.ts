@@ -2,6 +2,7 @@
  * Entry point of the projector thread. It may end at any moment: a batch is in read.db with its cursor or not at all.
  */
 import { existsSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
@@ -31,7 +32,7 @@ const LOOK_MS = 50;
 stepBack(NICE_FOLLOWER);
 const options = workerData as ProjectorOptions & ProjectorPort;
 const { catalogPort } = options;
-// The loop below never ends a turn, so the port's events would never come.
+// The loop below waits in Atomics.wait, so the port is read where its messages are wanted.
 const catalog: CatalogSource = {
   ask: (question) => catalogPort.postMessage(question),
   receive: () => receiveMessageOnPort(catalogPort)?.message ?? null,
@@ -43,14 +44,14 @@ const keyed = await ShardKey.forAll(options);
 const openingState = isAnyTrimmed(keyed) ? await import('./openingState.ts') : null;
 if (options.makesAnew) setAside(options.readDbPath);
 try {
-  follow(new Projector(keyed, catalog, onDifference, openingState?.readOpeningState));
+  await follow(new Projector(keyed, catalog, onDifference, openingState?.readOpeningState));
 } catch (error) {
   // The next run makes it anew. The queries go on with the damaged file until that run has opened its own.
   if (isDamaged(error)) setAside(options.readDbPath);
   throw error;
 }
 
-function follow(projector: Projector): never {
+async function follow(projector: Projector): Promise<never> {
   const { progress } = projector;
   for (;;) {
     const bell = progress.commitBell();
@@ -61,6 +62,8 @@ function follow(projector: Projector): never {
       if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_RECORDS) break;
       progress.lingerUnlessAwaited(LOOK_MS);
     }
+    // For the finalizers of native objects, and V8's own tasks.
+    await nextTurn();
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import { PPM } from '../../shared/base/payout.ts';
+import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import { type MarketChain, marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 
@@ -24,13 +25,14 @@ export class Markets {
 
   /** Null if no market of the ledger has this token. */
   withToken(tokenId: string): number | null {
-    const find = this.#db.prepare<[object], number>(
+    const find = preparedValue<[object], number>(
+      this.#db,
       'SELECT market FROM market_tokens WHERE yes = @tokenId OR no = @tokenId',
     );
-    const found = find.pluck().get({ tokenId });
+    const found = find.get({ tokenId });
     if (found !== undefined) return found;
     const without = 'SELECT market FROM markets WHERE market NOT IN (SELECT market FROM market_tokens)';
-    for (const market of this.#db.prepare<[], number>(without).pluck().all()) {
+    for (const market of preparedValue<[], number>(this.#db, without).all()) {
       if (this.tokensOf(market).includes(tokenId)) return market;
     }
     return null;
@@ -38,15 +40,16 @@ export class Markets {
 
   /** The ids of Yes and No. */
   tokensOf(market: number): readonly [yes: string, no: string] {
-    const found = this.#db
-      .prepare<[number], { yes: string; no: string }>('SELECT yes, no FROM market_tokens WHERE market = ?')
-      .get(market);
+    const found = prepared<[number], { yes: string; no: string }>(
+      this.#db,
+      'SELECT yes, no FROM market_tokens WHERE market = ?',
+    ).get(market);
     if (found !== undefined) return [found.yes, found.no];
-    const uuid = this.#db.prepare<[number], string>('SELECT uuid FROM markets WHERE market = ?').pluck().get(market)!;
+    const uuid = preparedValue<[number], string>(this.#db, 'SELECT uuid FROM markets WHERE market = ?').get(market)!;
     const [yes, no] = outcomeTokenIds(this.#chain, idBytes(uuid));
     // Finding them takes a millisecond.
     if (!this.#db.readonly)
-      this.#db.prepare('INSERT OR IGNORE INTO market_tokens VALUES (?, ?, ?)').run(market, yes, no);
+      prepared(this.#db, 'INSERT OR IGNORE INTO market_tokens VALUES (?, ?, ?)').run(market, yes, no);
     return [yes, no];
   }
 
@@ -63,13 +66,14 @@ export class Markets {
 
   #payoutYesPpm(market: number): number | null {
     const sql = 'SELECT payout_yes_ppm FROM markets WHERE market = ?';
-    return this.#db.prepare<[number], number | null>(sql).pluck().get(market) ?? null;
+    return preparedValue<[number], number | null>(this.#db, sql).get(market) ?? null;
   }
 
   #learn(): void {
-    for (const { market, uuid } of this.#db
-      .prepare<[], { market: number; uuid: string }>('SELECT market, uuid FROM markets')
-      .iterate()) {
+    for (const { market, uuid } of prepared<[], { market: number; uuid: string }>(
+      this.#db,
+      'SELECT market, uuid FROM markets',
+    ).iterate()) {
       if (this.#learned.has(market)) continue;
       this.#learned.add(market);
       this.#byCondition.set(marketIds(this.#chain.marketFactory, idBytes(uuid)).conditionId, market);

@@ -14,6 +14,7 @@
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainMoneyKind } from '../../shared/wire/chainQuestions.ts';
@@ -62,7 +63,6 @@ export type PaidSets = { readonly market: number; readonly exchange: number };
 
 export class ChainMoney {
   readonly #options: ChainMoneyOptions;
-  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
 
   constructor(options: ChainMoneyOptions) {
     this.#options = options;
@@ -311,12 +311,7 @@ export class ChainMoney {
   }
 
   #sql(sql: string): Database.Statement<unknown[]> {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#options.db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
+    return prepared(this.#options.db, sql);
   }
 }
 

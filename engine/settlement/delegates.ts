@@ -4,6 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { maxUint256 } from 'viem';
+import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import type { News } from './news.ts';
@@ -16,7 +17,7 @@ export class Delegates {
   constructor(db: StoreDatabase, news: News) {
     this.#news = news;
     this.#db = db;
-    this.#insert = db.prepare('INSERT OR IGNORE INTO ended_delegates VALUES (?, ?)');
+    this.#insert = prepared(db, 'INSERT OR IGNORE INTO ended_delegates VALUES (?, ?)');
   }
 
   /** Called inside the transaction of the position; blocks are read twice. */
@@ -24,7 +25,7 @@ export class Delegates {
     // The wallet itself always signs.
     if (signer === wallet) return;
     if (until === maxUint256) {
-      this.#db.prepare('INSERT OR IGNORE INTO delegates VALUES (?, ?)').run(wallet, signer);
+      prepared(this.#db, 'INSERT OR IGNORE INTO delegates VALUES (?, ?)').run(wallet, signer);
       return;
     }
     const isNew = this.#insert.run(log.transactionHash, log.logIndex).changes > 0;
@@ -32,7 +33,7 @@ export class Delegates {
   }
   /** Another exchange contract knows none of them: wallets name them there again. Called in the owner's transaction. */
   endAll(): void {
-    const all = this.#db.prepare<[], { maker: string; signer: string }>('DELETE FROM delegates RETURNING *').all();
+    const all = prepared<[], { maker: string; signer: string }>(this.#db, 'DELETE FROM delegates RETURNING *').all();
     for (const each of all) this.#news.add('delegateEnded', each);
   }
 }

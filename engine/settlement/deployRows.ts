@@ -7,6 +7,7 @@
  *   DEPLOYROWS-2  `job` is the transaction that does it now; a row that waits has none.
  */
 import type Database from 'better-sqlite3';
+import { prepared } from '../../shared/base/prepared.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainNews } from '../../shared/wire/chainQuestions.ts';
@@ -31,7 +32,6 @@ export class DeployRows {
   readonly #db: StoreDatabase;
   readonly #nowMs: () => number;
   readonly #news: News;
-  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
 
   constructor(db: StoreDatabase, nowMs: () => number, news: News) {
     this.#db = db;
@@ -131,11 +131,6 @@ export class DeployRows {
   }
 
   #sql(sql: string): Database.Statement<unknown[]> {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
+    return prepared(this.#db, sql);
   }
 }

@@ -7,6 +7,7 @@
  * Invariant:
  *   EXITS-1  A wallet is leaving by its newest request or cancellation in the order of the chain.
  */
+import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import type { ChainMoney } from './chainMoney.ts';
@@ -44,9 +45,12 @@ export class Exits {
     const isSame = now?.block === place[0] && now.log_index === place[1] && now.state === 'leaving';
     if (isOlder || (isSame && (now.is_final === 1 || !isFinal))) return;
     const isKnown = now !== undefined && now.state === 'leaving';
-    this.#db
-      .prepare(`INSERT OR REPLACE INTO exits VALUES (?, ?, ?, ?, ?, 'leaving')`)
-      .run(wallet, ...place, String(exitableAt), isFinal ? 1 : 0);
+    prepared(this.#db, `INSERT OR REPLACE INTO exits VALUES (?, ?, ?, ?, ?, 'leaving')`).run(
+      wallet,
+      ...place,
+      String(exitableAt),
+      isFinal ? 1 : 0,
+    );
     if (!isKnown) this.#news.add('exit', { wallet, isLeaving: true });
   }
 
@@ -54,9 +58,10 @@ export class Exits {
     const now = this.#get(wallet);
     const isOlder = now !== undefined && now.is_final === 1 && isBefore([log.blockNumber, log.logIndex], now);
     if (now === undefined || isOlder) return;
-    this.#db
-      .prepare(`UPDATE exits SET state = 'returning', block = ?, log_index = ?, is_final = 1 WHERE wallet = ?`)
-      .run(log.blockNumber, log.logIndex, wallet);
+    prepared(
+      this.#db,
+      `UPDATE exits SET state = 'returning', block = ?, log_index = ?, is_final = 1 WHERE wallet = ?`,
+    ).run(log.blockNumber, log.logIndex, wallet);
   }
 
   isLeaving(wallet: string): boolean {
@@ -66,16 +71,16 @@ export class Exits {
 
   /** Everything up to this block was read. */
   settle(scannedBlock: number): void {
-    const isAnyOpen = this.#db.prepare(`SELECT 1 FROM exits WHERE state <> 'staying' LIMIT 1`).get() !== undefined;
+    const isAnyOpen = prepared(this.#db, `SELECT 1 FROM exits WHERE state <> 'staying' LIMIT 1`).get() !== undefined;
     if (!isAnyOpen) return;
     const settle = this.#db.transaction(() => {
       const gone = `UPDATE exits SET state = 'returning'
         WHERE state <> 'staying' AND state = 'leaving' AND is_final = 0 AND block <= ?`;
-      this.#db.prepare(gone).run(scannedBlock - SURELY_READ_BLOCKS);
+      prepared(this.#db, gone).run(scannedBlock - SURELY_READ_BLOCKS);
       const open = `SELECT * FROM exits WHERE state <> 'staying' AND state = 'returning'`;
-      for (const { wallet } of this.#db.prepare<[], Exit>(open).all()) {
+      for (const { wallet } of prepared<[], Exit>(this.#db, open).all()) {
         if (this.#money.owesExit(wallet)) continue;
-        this.#db.prepare(`UPDATE exits SET state = 'staying' WHERE wallet = ?`).run(wallet);
+        prepared(this.#db, `UPDATE exits SET state = 'staying' WHERE wallet = ?`).run(wallet);
         this.#news.add('exit', { wallet, isLeaving: false });
       }
     });
@@ -83,7 +88,7 @@ export class Exits {
   }
 
   #get(wallet: string): Exit | undefined {
-    return this.#db.prepare<[string], Exit>('SELECT * FROM exits WHERE wallet = ?').get(wallet);
+    return prepared<[string], Exit>(this.#db, 'SELECT * FROM exits WHERE wallet = ?').get(wallet);
   }
 }
 

@@ -14,6 +14,7 @@
 import { assert } from '../../shared/base/assert.ts';
 import { isDecided, MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { ANY_COMMAND, COMMAND, kindOutcome, kindSide, NO_MARKET } from '../../shared/wire/commands.ts';
@@ -69,7 +70,7 @@ export class Follower {
   constructor(options: FollowerOptions) {
     this.#options = options;
     this.#readers = options.journalPaths.map(() => null);
-    const find = options.db.prepare<[number], Followed>('SELECT * FROM followed WHERE shard = ?');
+    const find = prepared<[number], Followed>(options.db, 'SELECT * FROM followed WHERE shard = ?');
     const followed = options.journalPaths.map((_, shard) => find.get(shard));
     this.#heads = followed.map((at) => new JournalHead(at?.sequence ?? 0, at?.chain_low ?? 0, at?.chain_high ?? 0));
     this.#exchanges = followed.map((at) => at?.exchange ?? null);
@@ -165,7 +166,7 @@ export class Follower {
     money.ledger.flush();
     const { chainLow, chainHigh } = head;
     const sql = 'INSERT OR REPLACE INTO followed VALUES (?, ?, ?, ?, ?)';
-    db.prepare(sql).run(shard, head.sequence, chainLow, chainHigh, this.#exchanges[shard]);
+    prepared(db, sql).run(shard, head.sequence, chainLow, chainHigh, this.#exchanges[shard]);
     this.#heads[shard] = head;
   }
 

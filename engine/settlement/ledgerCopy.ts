@@ -2,6 +2,7 @@
  * The balances of the ledger as of the records that were followed, from the events of the journals. They are compared
  * with what the chain holds (reconciliation.ts).
  */
+import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
@@ -34,8 +35,8 @@ export class LedgerCopy {
 
   /** Called in the transaction of the stretch. */
   flush(): void {
-    const usdc = this.#db.prepare('INSERT OR REPLACE INTO ledger_usdc VALUES (?, ?, ?)');
-    const tokens = this.#db.prepare('INSERT OR REPLACE INTO ledger_tokens VALUES (?, ?, ?, ?)');
+    const usdc = prepared(this.#db, 'INSERT OR REPLACE INTO ledger_usdc VALUES (?, ?, ?)');
+    const tokens = prepared(this.#db, 'INSERT OR REPLACE INTO ledger_tokens VALUES (?, ?, ?, ?)');
     for (const row of this.#usdc.values()) {
       usdc.run(...row);
       this.#onChanged(row[0], null);

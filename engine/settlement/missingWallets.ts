@@ -4,6 +4,7 @@
  */
 
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
+import { preparedValue } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { News } from './news.ts';
 import { KIND } from './work.ts';
@@ -53,6 +54,6 @@ export class MissingWallets {
       LEFT JOIN escrows USING (account)
       WHERE escrows.address IS NULL AND kind NOT IN (${KIND.TRADE}, ${KIND.RESOLUTION})
         AND oldest.account <> ${FEE_ACCOUNT}`;
-    return this.#options.db.prepare<[], number>(sql).pluck().all();
+    return preparedValue<[], number>(this.#options.db, sql).all();
   }
 }

@@ -3,6 +3,7 @@
  * comparison of both.
  */
 
+import { prepared } from '../../shared/base/prepared.ts';
 import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
@@ -113,11 +114,11 @@ export class MoneySide {
    * @returns the mark that the gateway has to keep before.
    */
   prepareRelease(reference: string): number {
-    const prepared = this.#db.transaction(() => {
-      const { changes } = this.#db.prepare('INSERT OR IGNORE INTO releases VALUES (?)').run(reference);
+    const mark = this.#db.transaction(() => {
+      const { changes } = prepared(this.#db, 'INSERT OR IGNORE INTO releases VALUES (?)').run(reference);
       return changes === 0 ? this.#work.mark : this.#work.nextMark();
     });
-    return prepared();
+    return mark();
   }
 
   followed(reference: string, isOfSets: boolean): PaidSets | null {
@@ -129,7 +130,7 @@ export class MoneySide {
   }
 
   isRelease(reference: string): boolean {
-    return this.#db.prepare('SELECT 1 FROM releases WHERE reference = ?').get(reference) !== undefined;
+    return prepared(this.#db, 'SELECT 1 FROM releases WHERE reference = ?').get(reference) !== undefined;
   }
 
   /** Reads what the chain has done up to the last block that stays. @returns that block once everything was read. */

@@ -2,6 +2,7 @@
  * News for the gateway (shared/wire/chainQuestions.ts, NEWS-1 and -2): rows that are written with what they are about,
  * in one transaction, and sent until the gateway has acknowledged them. Of each kind only the oldest is under way.
  */
+import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainNews, NewsKind, NewsOf } from '../../shared/wire/chainQuestions.ts';
 
@@ -23,7 +24,7 @@ export class News {
 
   /** Called inside the transaction of the change that it reports. */
   add<K extends NewsKind>(kind: K, facts: ChainNews[K]): void {
-    this.#db.prepare('INSERT INTO news (kind, facts) VALUES (?, ?)').run(kind, JSON.stringify(facts));
+    prepared(this.#db, 'INSERT INTO news (kind, facts) VALUES (?, ?)').run(kind, JSON.stringify(facts));
   }
 
   /** Those that are to be sent now. */
@@ -40,11 +41,11 @@ export class News {
   /** The oldest of each kind, by one step in the index for each: thousands may wait. */
   *#oldest(): Generator<Row> {
     const sql = 'SELECT number, kind, facts FROM news WHERE kind > ? ORDER BY kind, number LIMIT 1';
-    const next = this.#db.prepare<[string], Row>(sql);
+    const next = prepared<[string], Row>(this.#db, sql);
     for (let row = next.get(''); row !== undefined; row = next.get(row.kind)) yield row;
   }
 
   acknowledge(number: number): void {
-    this.#db.prepare('DELETE FROM news WHERE number = ?').run(number);
+    prepared(this.#db, 'DELETE FROM news WHERE number = ?').run(number);
   }
 }

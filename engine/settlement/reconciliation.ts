@@ -11,6 +11,7 @@
 
 import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem';
 import { FEE_ACCOUNT, OUTCOME } from '../../shared/base/codes.ts';
+import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import { NodeUnreachable } from '../../shared/chain/rpc.ts';
@@ -147,12 +148,12 @@ export class Reconciliation {
 
   #accountsFrom(first: number, limit: number): number[] {
     const sql = 'SELECT DISTINCT account FROM ledger_usdc WHERE account >= ? ORDER BY account LIMIT ?';
-    return this.#options.db.prepare<[number, number], number>(sql).pluck().all(first, limit);
+    return preparedValue<[number, number], number>(this.#options.db, sql).all(first, limit);
   }
 
   #placesOf(account: number): Place[] {
     const sql = 'SELECT market FROM ledger_tokens WHERE account = ? AND (yes <> 0 OR no <> 0)';
-    const markets = this.#options.db.prepare<[number], number>(sql).pluck().all(account);
+    const markets = preparedValue<[number], number>(this.#options.db, sql).all(account);
     const tokens = markets.flatMap((market) =>
       BOTH.map((outcome) => ({ account, asset: tokenAsset(market, outcome) })),
     );
@@ -167,19 +168,16 @@ export class Reconciliation {
   #ledgerOf({ account, asset }: Place): bigint {
     const { db } = this.#options;
     if (asset === USDC) {
-      const sum = db.prepare<[number], bigint | null>('SELECT sum(micro) FROM ledger_usdc WHERE account = ?');
-      return sum.pluck().safeIntegers().get(account) ?? 0n;
+      const sum = preparedValue<[number], bigint | null>(db, 'SELECT sum(micro) FROM ledger_usdc WHERE account = ?');
+      return sum.safeIntegers().get(account) ?? 0n;
     }
     const column = asset % 2 === OUTCOME.YES ? 'yes' : 'no';
     const sql = `SELECT ${column} FROM ledger_tokens WHERE account = ? AND market = ?`;
-    return BigInt(db.prepare<[number, number], number>(sql).pluck().get(account, outcomeOfAsset(asset).market) ?? 0);
+    return BigInt(preparedValue<[number, number], number>(db, sql).get(account, outcomeOfAsset(asset).market) ?? 0);
   }
 
   #ledgerTotal(underWay: UnderWay): Omit<Balance, 'held'> {
-    const sum = this.#options.db
-      .prepare<[], bigint | null>('SELECT sum(micro) FROM ledger_usdc')
-      .pluck()
-      .safeIntegers();
+    const sum = preparedValue<[], bigint | null>(this.#options.db, 'SELECT sum(micro) FROM ledger_usdc').safeIntegers();
     return { account: null, asset: USDC, ledger: sum.get() ?? 0n, underWay: underWay.total(USDC) };
   }
 
@@ -187,7 +185,7 @@ export class Reconciliation {
   async #heldOf({ account, asset }: Place, block: number): Promise<bigint | null> {
     const { db, exchanges, markets, node } = this.#options;
     const sql = 'SELECT address FROM escrows WHERE account = ?';
-    const wallet = db.prepare<[number], Hex>(sql).pluck().get(account) ?? null;
+    const wallet = preparedValue<[number], Hex>(db, sql).get(account) ?? null;
     if (wallet === null && account !== FEE_ACCOUNT) return null;
     const tokenId = asset === USDC ? 0n : BigInt(markets.tokensOf(outcomeOfAsset(asset).market)[asset % 2]!);
     const held = exchanges().map(async (exchange) => {
@@ -213,7 +211,7 @@ export class Reconciliation {
 
   #countUnderWay(): number {
     const sql = `SELECT count(*) FROM work WHERE status IN ('pending', 'submitted', 'mined')`;
-    return this.#options.db.prepare<[], number>(sql).pluck().get()!;
+    return preparedValue<[], number>(this.#options.db, sql).get()!;
   }
 }
 
@@ -234,7 +232,7 @@ export function isDifferent(balance: Balance): boolean {
 export function isSettledAfter(db: StoreDatabase, block: number): boolean {
   const sql = `SELECT 1 FROM jobs, json_each(jobs.work) AS part JOIN work ON work.id = part.value
     WHERE jobs.block_number > ? AND work.job = jobs.id AND work.status = 'settled' LIMIT 1`;
-  return db.prepare(sql).get(block) !== undefined;
+  return prepared(db, sql).get(block) !== undefined;
 }
 
 function full(data: Hex, words: number): Hex {

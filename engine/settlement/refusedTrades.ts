@@ -8,6 +8,7 @@
  *   REFUSED-2  Only what the chain cannot take back any more is unwound, and only once both orders are closed: a later
  *              fill pays a fee that follows from all fills before it.
  */
+import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type {
   FailedTrade,
@@ -60,18 +61,17 @@ export class RefusedTrades {
     const sql = `SELECT ifnull(sum(status = 'failed'), 0) AS failed,
         ifnull(sum(status IN ('pending', 'submitted')), 0) AS open
       FROM work WHERE market = ? AND status <> 'settled' AND kind = ${KIND.TRADE} AND unwound_ms IS NULL`;
-    return this.#db.prepare<[number], TradeQuestions['marketTrades']['answer']>(sql).get(market)!;
+    return prepared<[number], TradeQuestions['marketTrades']['answer']>(this.#db, sql).get(market)!;
   }
 
   #list(after: number, limit: number): TradeQuestions['failedTrades']['answer'] {
-    const found = this.#db
-      .prepare<[number, number], FailedRow>(
-        `SELECT id, shard, sequence AS tradeSequence, matched_ms AS matchedMs, market, account AS maker,
+    const found = prepared<[number, number], FailedRow>(
+      this.#db,
+      `SELECT id, shard, sequence AS tradeSequence, matched_ms AS matchedMs, market, account AS maker,
            taker_account AS taker, amount AS lots, yes_ticks AS yesTicks, reason,
            (SELECT at_ms FROM history WHERE work = work.id ORDER BY step DESC LIMIT 1) AS failedMs
          FROM work WHERE status = 'failed' AND unwound_ms IS NULL AND id > ? ORDER BY id LIMIT ?`,
-      )
-      .all(after, limit);
+    ).all(after, limit);
     return { trades: found.map(({ id, ...trade }) => trade), next: found.length < limit ? null : found.at(-1)!.id };
   }
 
@@ -97,7 +97,8 @@ export class RefusedTrades {
 
   /** Of two fills of one order the second has to know the end of the first, for its fee. */
   #isNeighbourHeld({ id, maker_order, taker_order }: TradeRow): boolean {
-    const found = this.#db.prepare(
+    const found = prepared(
+      this.#db,
       `SELECT 1 FROM work WHERE status = 'failed' AND is_held = 1 AND unwound_ms IS NULL AND id <> @id
          AND (maker_order IN (@maker_order, @taker_order) OR taker_order IN (@maker_order, @taker_order))`,
     );
@@ -120,7 +121,7 @@ export class RefusedTrades {
   }
 
   #hold({ id }: TradeRow, isHeld: boolean): void {
-    this.#db.prepare('UPDATE work SET is_held = ? WHERE id = ?').run(isHeld ? 1 : 0, id);
+    prepared(this.#db, 'UPDATE work SET is_held = ? WHERE id = ?').run(isHeld ? 1 : 0, id);
   }
 
   #unwindingOf(trade: TradeRow): Unwinding {
@@ -134,12 +135,11 @@ export class RefusedTrades {
   }
 
   #find({ shard, tradeSequence }: TradePlace): TradeRow | undefined {
-    return this.#db
-      .prepare<[number, number], TradeRow>(
-        `SELECT work.*, jobs.is_final FROM work LEFT JOIN jobs ON jobs.id = work.job
+    return prepared<[number, number], TradeRow>(
+      this.#db,
+      `SELECT work.*, jobs.is_final FROM work LEFT JOIN jobs ON jobs.id = work.job
          WHERE shard = ? AND kind = ${KIND.TRADE} AND sequence = ? AND part = 0`,
-      )
-      .get(shard, tradeSequence);
+    ).get(shard, tradeSequence);
   }
 }
 

@@ -14,6 +14,7 @@
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
+import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
@@ -67,8 +68,8 @@ export class Rotation {
     this.#work = work;
     this.#deploys = deploys;
     this.#mostPlaces = mostPlaces;
-    this.#all = db.prepare('SELECT * FROM exchanges ORDER BY number');
-    this.#number = db.prepare<[string], number>('SELECT number FROM exchanges WHERE exchange = ?').pluck();
+    this.#all = prepared(db, 'SELECT * FROM exchanges ORDER BY number');
+    this.#number = preparedValue<[string], number>(db, 'SELECT number FROM exchanges WHERE exchange = ?');
     this.#settings = first;
     if (db.isFollowing !== true) this.begin();
   }
@@ -80,7 +81,7 @@ export class Rotation {
 
   /** A repeat changes nothing. @param timeMs the time of the record with the change */
   add(exchange: string, timeMs: number): void {
-    this.#db.prepare('INSERT OR IGNORE INTO exchanges (exchange, added_ms) VALUES (?, ?)').run(exchange, timeMs);
+    prepared(this.#db, 'INSERT OR IGNORE INTO exchanges (exchange, added_ms) VALUES (?, ?)').run(exchange, timeMs);
   }
 
   /** @param exchange null is the first one. */
@@ -123,7 +124,7 @@ export class Rotation {
   /** Where a claim belongs: null if it was made for all accounts (MOVE-2). */
   numberOfClaim(market: number, now: number): number | null {
     const sql = `SELECT exchange FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} LIMIT 1`;
-    const decidedAt = this.#db.prepare<[number], number>(sql).pluck().get(market) ?? now;
+    const decidedAt = preparedValue<[number], number>(this.#db, sql).get(market) ?? now;
     if (decidedAt === now) return now;
     return this.#row(decidedAt).state === 'open' ? decidedAt : null;
   }
@@ -132,7 +133,7 @@ export class Rotation {
   numberOfSets(exchange: string, { account, market }: Place): number {
     const number = this.#number.get(exchange)!;
     const sql = `SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.LATE_MOVE} AND account = ? AND exchange = ?`;
-    const hasMoved = this.#db.prepare(sql).get(market, account, number) !== undefined;
+    const hasMoved = prepared(this.#db, sql).get(market, account, number) !== undefined;
     return hasMoved ? this.active.number : number;
   }
 
@@ -148,7 +149,7 @@ export class Rotation {
     const kind = isDecided ? KIND.CLAIM : KIND.LATE_MOVE;
     const sql = `SELECT 1 FROM work WHERE exchange = ? AND kind = ? AND account = ? AND market = ?
       AND status <> 'settled' AND status = 'pending' LIMIT 1`;
-    if (this.#db.prepare(sql).get(number, kind, account, market) !== undefined) return;
+    if (prepared(this.#db, sql).get(number, kind, account, market) !== undefined) return;
     if (market !== NO_MARKET && !isDecided) this.#want(market, number);
     this.#add(kind, number, [{ account, market }]);
   }
@@ -169,7 +170,7 @@ export class Rotation {
       const isSliced = next === 'claiming' || next === 'moving';
       const last = isSliced ? this.#addSlice(number, next, after ?? BEFORE_ALL) : null;
       const sql = 'UPDATE exchanges SET state = ?, after_account = ?, after_market = ? WHERE number = ?';
-      this.#db.prepare(sql).run(next, last?.account ?? null, last?.market ?? null, number);
+      prepared(this.#db, sql).run(next, last?.account ?? null, last?.market ?? null, number);
     });
     advance();
   }
@@ -213,7 +214,7 @@ export class Rotation {
           AND kind = ${KIND.RESOLUTION}) FROM ledger_tokens
         WHERE (account, market) > (@account, @market)
       ORDER BY 1, 2 LIMIT @most`;
-    return this.#db.prepare<[object], FoundPlace>(sql).all({ account, market, most: this.#mostPlaces });
+    return prepared<[object], FoundPlace>(this.#db, sql).all({ account, market, most: this.#mostPlaces });
   }
 
   /** The tokens of the market are known to the successor before they come. */
@@ -224,7 +225,7 @@ export class Rotation {
   /** Accounts without a wallet have nothing there. Records have positive sequences. */
   #add(kind: NewWork['kind'], exchange: number, places: readonly Place[]): void {
     const sql = 'SELECT min(sequence) FROM work WHERE shard = 0 AND kind = ?';
-    const lowest = this.#db.prepare<[number], number | null>(sql).pluck().get(kind) ?? 0;
+    const lowest = preparedValue<[number], number | null>(this.#db, sql).get(kind) ?? 0;
     const sequence = Math.min(lowest, 0) - 1;
     for (const [part, { account, market }] of places.entries()) {
       if (account !== FEE_ACCOUNT && this.#work.escrow(account) === null) continue;

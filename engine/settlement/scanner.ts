@@ -10,6 +10,7 @@
  *              log means one movement however often it is read.
  */
 import type Database from 'better-sqlite3';
+import { prepared } from '../../shared/base/prepared.ts';
 import type { ChainNode, Hex, PlacedLog } from '../../shared/chain/node.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
@@ -41,12 +42,12 @@ export class Scanner {
 
   constructor(options: ScannerOptions) {
     this.#options = options;
-    this.#positions = options.db.prepare('SELECT * FROM scans ORDER BY exchange');
+    this.#positions = prepared(options.db, 'SELECT * FROM scans ORDER BY exchange');
   }
 
   /** Follows the contract from now on; one that is known already goes on where it was. */
   add(exchange: string): void {
-    this.#options.db.prepare('INSERT OR IGNORE INTO scans (exchange) VALUES (?)').run(exchange.toLowerCase());
+    prepared(this.#options.db, 'INSERT OR IGNORE INTO scans (exchange) VALUES (?)').run(exchange.toLowerCase());
   }
 
   exchanges(): Hex[] {
@@ -87,7 +88,7 @@ export class Scanner {
       next = found.to + 1;
       db.transaction(() => {
         onEvents(exchange, events);
-        db.prepare(`UPDATE scans SET ${column} = ? WHERE exchange = ?`).run(next, exchange);
+        prepared(db, `UPDATE scans SET ${column} = ? WHERE exchange = ?`).run(next, exchange);
       })();
     }
     return next;
@@ -150,7 +151,7 @@ export class Scanner {
       else low = middle + 1;
     }
     const { db } = this.#options;
-    db.prepare('UPDATE scans SET next_block = ?, checked_block = ? WHERE exchange = ?').run(low, low, exchange);
+    prepared(db, 'UPDATE scans SET next_block = ?, checked_block = ? WHERE exchange = ?').run(low, low, exchange);
     return low;
   }
 

@@ -5,6 +5,7 @@
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { bpsFloor } from '../../shared/base/int.ts';
+import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Markets } from './chainMarkets.ts';
 import type { MoneyRow } from './chainMoney.ts';
@@ -57,10 +58,10 @@ export class UnderWay {
   constructor(db: StoreDatabase, markets: Markets, block: number) {
     this.#db = db;
     this.#markets = markets;
-    this.#party = db.prepare('SELECT side, outcome, fee_bps, received FROM orders WHERE id = ?');
-    for (const work of db.prepare<[number], Work>(NOT_ON_CHAIN).iterate(block)) this.#undo(work);
+    this.#party = prepared(db, 'SELECT side, outcome, fee_bps, received FROM orders WHERE id = ?');
+    for (const work of prepared<[number], Work>(db, NOT_ON_CHAIN).iterate(block)) this.#undo(work);
     this.#undoFees();
-    for (const row of db.prepare<[], MoneyRow>(`SELECT * FROM chain_money WHERE status <> 'done'`).all())
+    for (const row of prepared<[], MoneyRow>(db, `SELECT * FROM chain_money WHERE status <> 'done'`).all())
       this.#follow(row);
     this.#addClaims();
     this.#addOutside();
@@ -138,7 +139,7 @@ export class UnderWay {
     const known = this.#ticks.get(market);
     if (known !== undefined) return known;
     const sql = 'SELECT ticks_per_unit FROM markets WHERE market = ?';
-    const ticks = this.#db.prepare<[number], number>(sql).pluck().get(market)!;
+    const ticks = preparedValue<[number], number>(this.#db, sql).get(market)!;
     this.#ticks.set(market, ticks);
     return ticks;
   }
@@ -158,7 +159,7 @@ export class UnderWay {
    * A payout that only one of the two has made. Once both have, they are compared, unless more parts of it are to come.
    */
   #addClaims(): void {
-    const open = this.#db.prepare<[], OpenClaim>('SELECT * FROM claims WHERE ledger_micro <> chain_micro');
+    const open = prepared<[], OpenClaim>(this.#db, 'SELECT * FROM claims WHERE ledger_micro <> chain_micro');
     for (const claim of open.all()) {
       const { account, ledger_micro, chain_micro } = claim;
       const isOneSided = ledger_micro === 0 || chain_micro === 0;
@@ -181,15 +182,16 @@ export class UnderWay {
       SELECT 1 FROM chain_money JOIN escrows ON escrows.address = wallet
         WHERE escrows.account = @account AND kind = 'sets' AND status <> 'done'
       LIMIT 1`;
-    return this.#db.prepare<[object]>(sql).get({ account, market }) !== undefined;
+    return prepared<[object]>(this.#db, sql).get({ account, market }) !== undefined;
   }
 
   #addOutside(): void {
-    const rows = this.#db
-      .prepare<[], { wallet: string; token_id: string; amount: number }>('SELECT * FROM outside')
-      .all();
+    const rows = prepared<[], { wallet: string; token_id: string; amount: number }>(
+      this.#db,
+      'SELECT * FROM outside',
+    ).all();
     if (rows.length === 0) return;
-    const fees = new Set(this.#db.prepare<[], string>('SELECT exchange FROM scans').pluck().all());
+    const fees = new Set(preparedValue<[], string>(this.#db, 'SELECT exchange FROM scans').all());
     for (const { wallet, token_id, amount } of rows) {
       const owner = fees.has(wallet) ? FEE_ACCOUNT : this.#accountOf(wallet);
       const asset = token_id === '0' ? USDC : this.#assetOf(token_id);
@@ -200,15 +202,14 @@ export class UnderWay {
   /** Every market that ever was compared has its tokens here. */
   #assetOf(tokenId: string): Asset | null {
     const sql = 'SELECT market, yes = @tokenId AS isYes FROM market_tokens WHERE yes = @tokenId OR no = @tokenId';
-    const found = this.#db.prepare<[object], { market: number; isYes: number }>(sql).get({ tokenId });
+    const found = prepared<[object], { market: number; isYes: number }>(this.#db, sql).get({ tokenId });
     return found === undefined ? null : tokenAsset(found.market, found.isYes === 1 ? OUTCOME.YES : OUTCOME.NO);
   }
 
   #accountOf(wallet: string): number | null {
-    const found = this.#db
-      .prepare<[string], number>('SELECT account FROM escrows WHERE address = ?')
-      .pluck()
-      .get(wallet);
+    const found = preparedValue<[string], number>(this.#db, 'SELECT account FROM escrows WHERE address = ?').get(
+      wallet,
+    );
     return found ?? null;
   }
 }

@@ -5,6 +5,7 @@
 import type Database from 'better-sqlite3';
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import { bytesToUuid, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
+import { preparedValue } from '../../shared/base/prepared.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { ChainNode, type Hex } from '../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
@@ -68,7 +69,7 @@ async function compare(db: Database.Database, node: ChainNode): Promise<Comparis
 
 function named(db: Database.Database, balance: Balance): ComparedBalance {
   const { account, asset, ledger, underWay, held } = balance;
-  const wallet = db.prepare<[number | null], string>('SELECT address FROM escrows WHERE account = ?').pluck();
+  const wallet = preparedValue<[number | null], string>(db, 'SELECT address FROM escrows WHERE account = ?');
   return {
     ...{ account, ledger, underWay, held },
     wallet: wallet.get(account) ?? null,
@@ -80,7 +81,7 @@ function named(db: Database.Database, balance: Balance): ComparedBalance {
 
 function tokenOf(db: Database.Database, asset: number): { marketId: string; outcome: number } {
   const { market, outcome } = outcomeOfAsset(asset);
-  const uuid = db.prepare<[number], string>('SELECT uuid FROM markets WHERE market = ?').pluck().get(market)!;
+  const uuid = preparedValue<[number], string>(db, 'SELECT uuid FROM markets WHERE market = ?').get(market)!;
   const bytes = new Uint8Array(UUID_BYTES);
   tryParseHex(uuid, UUID_BYTES, bytes, 0);
   return { marketId: bytesToUuid(bytes), outcome };

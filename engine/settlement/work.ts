@@ -9,6 +9,7 @@
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME, type SettlementStatus, SIDE } from '../../shared/base/codes.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 
 export const KIND = {
@@ -98,7 +99,6 @@ const STILL_NEEDED = `status <> 'settled' AND unwound_ms IS NULL`;
 export class WorkRows {
   readonly #db: StoreDatabase;
   readonly #nowMs: () => number;
-  readonly #statements = new Map<string, Database.Statement<unknown[]>>();
 
   constructor(db: StoreDatabase, nowMs: () => number) {
     this.#db = db;
@@ -387,11 +387,6 @@ export class WorkRows {
   }
 
   #sql(sql: string): Database.Statement<unknown[]> {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement;
+    return prepared(this.#db, sql);
   }
 }

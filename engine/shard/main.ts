@@ -132,7 +132,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   const afterHousekeeping = (): void => report(loop.heldHead);
   let end: End;
   try {
-    end = runTurns({ loop, gateways, events, meters, memory, afterHousekeeping, isRehearsal });
+    end = await runTurns({ loop, gateways, events, meters, memory, afterHousekeeping, isRehearsal });
   } catch (error) {
     // Of a shard nothing is written any more. A rehearsal has nothing to keep, and its thread goes on.
     if (isRehearsal) await close();

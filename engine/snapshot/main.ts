@@ -3,6 +3,7 @@
  * that matching never pauses for it. The thread may end at any moment: an unfinished file has another name. It is
  * started when a snapshot may be due (shared/wire/snapshotsDue.ts): many runs never need it.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { NICE_IDLER, stepBack } from '../../shared/base/background.ts';
@@ -21,4 +22,6 @@ for (let isStopping = false; !isStopping; ) {
   isStopping = receiveMessageOnPort(parentPort)?.message === 'stop';
   maker.makeDue(isStopping);
   if (!isStopping) Atomics.wait(alarm, 0, 0, LOOK_EVERY_MS);
+  // For the finalizers of native objects, and V8's own tasks.
+  await nextTurn();
 }

@@ -11,6 +11,7 @@
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import type { FileRecord } from '../../shared/records/recordedFile.ts';
 import { linkAfter, NO_LINK } from '../../shared/records/statements.ts';
@@ -115,8 +116,8 @@ export function addRecordTables(db: Database): void {
 }
 
 export function readTail(db: Database): AnswerTail {
-  const end = db.prepare<[], Omit<AnswerTail, 'queue'>>('SELECT sequence, link FROM record_end').get();
-  const queue = db.prepare<[], FileRecord>('SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
+  const end = prepared<[], Omit<AnswerTail, 'queue'>>(db, 'SELECT sequence, link FROM record_end').get();
+  const queue = prepared<[], FileRecord>(db, 'SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
   return { ...(end ?? { sequence: 0, link: NO_LINK }), queue };
 }
 
@@ -207,13 +208,13 @@ export class AnswerWriter {
   }
 
   #keepRecord({ sequence, bytes, link, held }: BatchRecord): void {
-    this.#db.prepare('DELETE FROM record_queue WHERE sequence <= ?').run(held);
-    this.#db.prepare('INSERT OR REPLACE INTO record_queue VALUES (?, ?)').run(sequence, bytes);
+    prepared(this.#db, 'DELETE FROM record_queue WHERE sequence <= ?').run(held);
+    prepared(this.#db, 'INSERT OR REPLACE INTO record_queue VALUES (?, ?)').run(sequence, bytes);
     this.#setEnd(sequence, link);
   }
 
   #setEnd(sequence: number, link: Uint8Array): void {
-    this.#db.prepare('INSERT OR REPLACE INTO record_end VALUES (0, ?, ?)').run(sequence, link);
+    prepared(this.#db, 'INSERT OR REPLACE INTO record_end VALUES (0, ?, ?)').run(sequence, link);
   }
 
   #follow({ sequence, bytes }: FileRecord): void {
@@ -232,9 +233,9 @@ export class AnswerWriter {
   }
 
   #takeBack({ sequence, bytes }: FileRecord): void {
-    const remove = this.#db.prepare('DELETE FROM answers WHERE account = ? AND key = ? AND fingerprint = ?');
+    const remove = prepared(this.#db, 'DELETE FROM answers WHERE account = ? AND key = ? AND fingerprint = ?');
     for (const { account, key, fingerprint } of decodeAnswers(bytes).batch.rows) remove.run(account, key, fingerprint);
-    this.#db.prepare('DELETE FROM record_queue WHERE sequence = ?').run(sequence);
+    prepared(this.#db, 'DELETE FROM record_queue WHERE sequence = ?').run(sequence);
   }
 
   /** The rows of all accounts, as of COUNT_EVERY_MS ago or later. */

@@ -1,5 +1,6 @@
 /** The SQL of `browse`: which events are on a page (RULES.md 12.34). Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
+import { prepared } from '../../shared/base/prepared.ts';
 import { toSearchQuery } from './catalogWords.ts';
 import { MAX_COUNTED, type Page, pageOf } from './page.ts';
 
@@ -28,7 +29,6 @@ const PAGE = 'LIMIT @limit OFFSET @offset';
 /** A statement for every set of filters, prepared when it is first asked for: there are a few dozen. */
 export class BrowseQueries {
   readonly #db: Database.Database;
-  readonly #statements = new Map<string, Database.Statement<[Parameters], unknown>>();
   readonly #lastTicks: Database.Statement<[number], number>;
   readonly #read: (filters: BrowseFilters) => Page<number>;
 
@@ -61,12 +61,7 @@ export class BrowseQueries {
   }
 
   #prepared<R>(sql: string): Database.Statement<[Parameters], R> {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare<[Parameters], unknown>(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement as Database.Statement<[Parameters], R>;
+    return prepared(this.#db, sql);
   }
 }
 

@@ -8,6 +8,7 @@
 import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
 import { type OrderRecord, type OrderRecordV2, orderRecord, orderRecordV2 } from '../../shared/base/orderMath.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { CLOSED, OPEN } from '../../shared/tables/orders.ts';
 import { LongLists } from './longLists.ts';
 import { ORDER_COLUMNS, type OrderRow, orderFacts, type StoredOrder } from './orders.ts';
@@ -60,7 +61,6 @@ const BY_CREATION = `SELECT id FROM orders INDEXED BY orders_created WHERE ${OWN
 export class OrderLists {
   readonly #db: Database.Database;
   readonly #long = new LongLists();
-  readonly #statements = new Map<string, Database.Statement<[ListParameters]>>();
   /** One transaction, so that total and rows are of the same moment. */
   readonly #readPage: (parameters: ListParameters, sort: Sort) => { rows: OrderRow[]; counted: number };
 
@@ -104,12 +104,7 @@ export class OrderLists {
 
   /** Statements are kept by their text; there are few texts. */
   #prepared<R>(sql: string): Database.Statement<[ListParameters], R> {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.#db.prepare<[ListParameters]>(sql);
-      this.#statements.set(sql, statement);
-    }
-    return statement as Database.Statement<[ListParameters], R>;
+    return prepared(this.#db, sql);
   }
 }
 

@@ -9,6 +9,7 @@
  */
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database, type Statement } from 'better-sqlite3';
+import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { DealStatus } from './switches.ts';
 
 export type RampKind = 'onramp' | 'offramp';
@@ -72,7 +73,6 @@ export type HookRow = { sequence: number; event_id: string; body: string; due_ms
 
 export class RampStore {
   readonly #database: Database;
-  readonly #statements = new Map<string, Statement>();
 
   /** @param path ':memory:' for a store that ends with the process. */
   constructor(path: string) {
@@ -187,7 +187,7 @@ export class RampStore {
     const unsigned =
       "SELECT coalesce(sum(amount_micro), 0) FROM deals WHERE is_open = 1 AND kind = 'onramp' AND id NOT IN " +
       "(SELECT subject FROM transfers WHERE purpose = 'deliver' AND state <> 'dead')";
-    return (this.#prepared(sql).pluck().get() as number) + (this.#prepared(unsigned).pluck().get() as number);
+    return (this.#value(sql).get() as number) + (this.#value(unsigned).get() as number);
   }
 
   addArrival(row: ArrivalRow): void {
@@ -228,7 +228,7 @@ export class RampStore {
   }
 
   setting(name: string): string | undefined {
-    return this.#prepared('SELECT value FROM settings WHERE name = ?').pluck().get(name) as string | undefined;
+    return this.#value('SELECT value FROM settings WHERE name = ?').get(name) as string | undefined;
   }
 
   setSetting(name: string, value: string): void {
@@ -248,10 +248,10 @@ export class RampStore {
   }
 
   #prepared(sql: string): Statement {
-    const known = this.#statements.get(sql);
-    if (known !== undefined) return known;
-    const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
+    return prepared(this.#database, sql);
+  }
+
+  #value(sql: string): Statement {
+    return preparedValue(this.#database, sql);
   }
 }

@@ -106,7 +106,7 @@ export function openControl(config: Config, cluster: { readonly isFollowing: boo
     const options = { reserveBytes: config.journalReserveBytes, cycleBytes: WAL_CYCLE_BYTES };
     const reserve = new WalReserve(raw, path, options);
     reserve.refill();
-    const changes = new LaterSync({ database, walPath: `${path}-wal` });
+    const changes = new LaterSync({ database: raw, walPath: `${path}-wal` });
     if (records !== null) changes.share(records);
     const platform = new Platform(database);
     requireNoRotation(config.dataDir);

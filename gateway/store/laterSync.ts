@@ -16,10 +16,12 @@
 import { closeSync, fdatasync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { assert } from '../../shared/base/assert.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import type { ControlDatabase } from './database.ts';
 
 type LaterSyncOptions = {
-  readonly database: ControlDatabase;
+  /** The connection itself, with the settings of its file. */
+  readonly database: Pick<ControlDatabase, 'inTransaction' | 'exec' | 'prepare'>;
   readonly walPath: string;
   readonly sync?: (fd: number) => Promise<void>;
 };
@@ -41,7 +43,7 @@ export const SYNCED_AT_ONCE: Changes = Object.freeze({
 });
 
 export class LaterSync {
-  readonly #database: ControlDatabase;
+  readonly #database: LaterSyncOptions['database'];
   readonly #walPath: string;
   readonly #sync: (fd: number) => Promise<void>;
   /** Of the WAL, which lives as long as the connection; -1 before the first sync. */
@@ -66,13 +68,11 @@ export class LaterSync {
   write(change: () => void): void {
     const database = this.#database;
     assert(!database.inTransaction, 'later sync: a change is a transaction of its own');
-    database.pragma('synchronous = OFF');
-    database.pragma('wal_autocheckpoint = 0');
+    database.exec('PRAGMA synchronous = OFF; PRAGMA wal_autocheckpoint = 0');
     try {
       change();
     } finally {
-      database.pragma(`wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
-      database.pragma('synchronous = FULL');
+      database.exec(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; PRAGMA synchronous = FULL`);
     }
     this.#changes++;
   }
@@ -100,7 +100,7 @@ export class LaterSync {
 
   /** Called from time to time: copies a long WAL into the file, where no request waits for it. */
   checkpoint(): void {
-    if (this.#walPages() > CHECKPOINT_PAGES) this.#database.pragma('wal_checkpoint(PASSIVE)');
+    if (this.#walPages() > CHECKPOINT_PAGES) prepared(this.#database, 'PRAGMA wal_checkpoint(PASSIVE)').get();
   }
 
   /** Called when no change is under way, before the connection is closed. */
@@ -119,7 +119,6 @@ export class LaterSync {
   }
 
   #walPages(): number {
-    const [{ log }] = this.#database.pragma('wal_checkpoint(NOOP)') as [{ log: number }];
-    return log;
+    return prepared<[], { log: number }>(this.#database, 'PRAGMA wal_checkpoint(NOOP)').get()!.log;
   }
 }

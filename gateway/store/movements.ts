@@ -15,6 +15,7 @@ import { randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { addSafe, MAX_SAFE } from '../../shared/base/int.ts';
+import { preparedValue } from '../../shared/base/prepared.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { ControlDatabase } from './database.ts';
 import { type Changes, SYNCED_AT_ONCE } from './laterSync.ts';
@@ -181,18 +182,16 @@ function hashReferences(database: ControlDatabase): void {
 }
 
 function markOf(database: ControlDatabase): number {
-  const read = database.prepare<[string], string>('SELECT value FROM platform WHERE key = ?').pluck();
+  const read = preparedValue<[string], string>(database, 'SELECT value FROM platform WHERE key = ?');
   return Number(read.get(SETTLEMENT_MARK) ?? 0);
 }
 
 /** Summed by SQLite in 64 bits: all deposits together may exceed the safe integers, the difference does not. */
 function countIssued(database: ControlDatabase): number {
-  const sum = database
-    .prepare<[number, number], number | null>(
-      `SELECT SUM(CASE kind WHEN ? THEN amount_micro ELSE -amount_micro END) FROM movements
+  const sum = preparedValue<[number, number], number | null>(
+    database,
+    `SELECT SUM(CASE kind WHEN ? THEN amount_micro ELSE -amount_micro END) FROM movements
        WHERE status = 'completed' OR (status = 'pending' AND kind = ?)`,
-    )
-    .pluck()
-    .get(MOVEMENT.DEPOSIT, MOVEMENT.DEPOSIT);
+  ).get(MOVEMENT.DEPOSIT, MOVEMENT.DEPOSIT);
   return sum ?? 0;
 }

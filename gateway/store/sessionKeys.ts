@@ -6,6 +6,7 @@
  *   SESSIONKEYS-1  A key verifies for one lifetime of a token after the next one was made, and is deleted then.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
+import { prepared } from '../../shared/base/prepared.ts';
 import { makeSessionKey, openSessionKey, type SessionKeyRow } from '../../shared/crypto/sessionKeys.ts';
 import type { ControlDatabase } from './database.ts';
 
@@ -46,8 +47,9 @@ export class SessionKeys {
     const database = this.#database;
     // The clock may have been set back between two rotations: the key that signs is the one with a private part.
     const newestFirst = 'SELECT * FROM session_keys ORDER BY sealed_private IS NULL, created_ms DESC, kid';
-    const rows = database.prepare<[], SessionKeyRow>(newestFirst).all();
-    const insert = database.prepare<SessionKeyRow>(
+    const rows = prepared<[], SessionKeyRow>(database, newestFirst).all();
+    const insert = prepared<[SessionKeyRow]>(
+      database,
       'INSERT INTO session_keys VALUES ($kid, $public_jwk, $sealed_private, $created_ms)',
     );
     if (rows.length === 0) {
@@ -65,7 +67,7 @@ export class SessionKeys {
       const verifier = { key: createPublicKey({ key: jwk, format: 'jwk' }), jwk, untilMs };
       if (untilMs > nowMs) this.#verifiers.set(kid, verifier);
       else if (database.isFollowing !== true) {
-        database.prepare<[string]>('DELETE FROM session_keys WHERE kid = ?').run(kid);
+        prepared(database, 'DELETE FROM session_keys WHERE kid = ?').run(kid);
       }
       untilMs = created_ms + ACCESS_TOKEN_SEC * 1000 + MARGIN_MS;
     }

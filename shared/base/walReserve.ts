@@ -21,8 +21,8 @@ import { isDiskFull } from './diskFull.ts';
 type Connection = {
   readonly inTransaction: boolean;
   exec(sql: string): unknown;
-  pragma(source: string, options?: { simple: boolean }): unknown;
-  prepare(source: string): { run(parameter: number): unknown };
+  pragma(source: string, options: { simple: boolean }): unknown;
+  prepare(source: string): { get(): unknown };
 };
 
 type WalReserveOptions = {
@@ -46,6 +46,10 @@ export class WalReserve {
   readonly #db: Connection;
   readonly #path: string;
   readonly #options: WalReserveOptions;
+  /** Changes nothing: it says how many frames the WAL has. */
+  readonly #count: ReturnType<Connection['prepare']>;
+  /** As the owner of the connection has set it before. */
+  readonly #cacheSize: unknown;
 
   /** @param path of the SQLite file, which is in WAL mode. */
   constructor(db: Connection, path: string, options: WalReserveOptions) {
@@ -53,6 +57,8 @@ export class WalReserve {
     this.#db = db;
     this.#path = path;
     this.#options = options;
+    this.#count = db.prepare('PRAGMA wal_checkpoint(NOOP)');
+    this.#cacheSize = db.pragma('cache_size', { simple: true });
   }
 
   /** Bytes of pages that commits can write before they need more of the disk. */
@@ -74,16 +80,15 @@ export class WalReserve {
   /** WALRESERVE-1 */
   #take(bytes: number): void {
     const db = this.#db;
-    const cache = db.pragma('cache_size', { simple: true });
-    db.pragma(`cache_size = ${CACHE_PAGES}`);
+    db.exec(`PRAGMA cache_size = ${CACHE_PAGES}`);
     try {
       db.exec('BEGIN IMMEDIATE; CREATE TABLE wal_room (bytes BLOB)');
-      db.prepare('INSERT INTO wal_room VALUES (zeroblob(?))').run(bytes + CACHE_PAGES * PAGE_BYTES);
+      db.exec(`INSERT INTO wal_room VALUES (zeroblob(${bytes + CACHE_PAGES * PAGE_BYTES}))`);
     } catch (error) {
       if (!isDiskFull(error, this.#path)) throw error;
     } finally {
       if (db.inTransaction) db.exec('ROLLBACK');
-      db.pragma(`cache_size = ${cache}`);
+      db.exec(`PRAGMA cache_size = ${this.#cacheSize}`);
     }
     // Otherwise the first commit would wait until all of it is on the disk.
     const fd = openSync(`${this.#path}-wal`, 'r+');
@@ -95,7 +100,7 @@ export class WalReserve {
   }
 
   #usedFrames(): number {
-    const [{ log }] = this.#db.pragma('wal_checkpoint(NOOP)') as [{ log: number }];
+    const { log } = this.#count.get() as { log: number };
     return Math.max(log, 0);
   }
 

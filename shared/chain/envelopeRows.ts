@@ -2,6 +2,7 @@
  * The rows of envelopes: one for each nonce of a key, and one for each transaction that was signed for it. They are
  * never deleted; their bytes are kept until the nonce is used up, so while any of them may still be mined.
  */
+import { prepared, preparedValue } from '../base/prepared.ts';
 import type { StoreDatabase } from '../records/recordedDatabase.ts';
 import type { Hex, Receipt } from './node.ts';
 
@@ -59,83 +60,85 @@ export class EnvelopeRows {
 
   /** Those whose end is not final, by nonce, without their data: a batch has a hundred kilobytes. */
   unsettled(): Envelope[] {
-    return this.#db
-      .prepare<[Hex], Envelope>(
-        `SELECT nonce, job, state, hash, block_number, block_hash FROM envelopes
+    return prepared<[Hex], Envelope>(
+      this.#db,
+      `SELECT nonce, job, state, hash, block_number, block_hash FROM envelopes
          WHERE key_address = ? AND state IN ('open', 'mined') ORDER BY nonce`,
-      )
-      .all(this.#key);
+    ).all(this.#key);
   }
 
   countOpen(): number {
-    return this.#db
-      .prepare<[Hex], number>(`SELECT count(*) FROM envelopes WHERE key_address = ? AND state = 'open'`)
-      .pluck()
-      .get(this.#key)!;
+    return preparedValue<[Hex], number>(
+      this.#db,
+      `SELECT count(*) FROM envelopes WHERE key_address = ? AND state = 'open'`,
+    ).get(this.#key)!;
   }
 
   attempts(nonce: number): Attempt[] {
-    return this.#db
-      .prepare<[Hex, number], Attempt>(
-        `SELECT attempt, hash, max_fee_wei, priority_fee_wei, signed_ms FROM envelope_attempts
+    return prepared<[Hex, number], Attempt>(
+      this.#db,
+      `SELECT attempt, hash, max_fee_wei, priority_fee_wei, signed_ms FROM envelope_attempts
          WHERE key_address = ? AND nonce = ? ORDER BY attempt`,
-      )
-      .all(this.#key, nonce);
+    ).all(this.#key, nonce);
   }
 
   draft(nonce: number): Draft {
-    const { to, data, gas } = this.#db
-      .prepare<[Hex, number], Omit<Draft, 'data'> & { data: Buffer }>(
-        'SELECT destination AS "to", data, gas FROM envelopes WHERE key_address = ? AND nonce = ?',
-      )
-      .get(this.#key, nonce)!;
+    const { to, data, gas } = prepared<[Hex, number], Omit<Draft, 'data'> & { data: Buffer }>(
+      this.#db,
+      'SELECT destination AS "to", data, gas FROM envelopes WHERE key_address = ? AND nonce = ?',
+    ).get(this.#key, nonce)!;
     return { to, data: `0x${data.toString('hex')}`, gas };
   }
 
   bytes(hash: Hex): Hex {
-    const found = this.#db.prepare<[Hex], Buffer>('SELECT bytes FROM envelope_attempts WHERE hash = ?').pluck();
+    const found = preparedValue<[Hex], Buffer>(this.#db, 'SELECT bytes FROM envelope_attempts WHERE hash = ?');
     return `0x${found.get(hash)!.toString('hex')}`;
   }
 
   /** The transaction of a job that is mined, or that was signed last; null until there is one. */
   hashOfJob(job: number): Hex | null {
-    const found = this.#db
-      .prepare<[Hex, number], Hex>(
-        `SELECT ifnull(envelopes.hash, envelope_attempts.hash) FROM envelopes JOIN envelope_attempts
+    const found = preparedValue<[Hex, number], Hex>(
+      this.#db,
+      `SELECT ifnull(envelopes.hash, envelope_attempts.hash) FROM envelopes JOIN envelope_attempts
            USING (key_address, nonce) WHERE key_address = ? AND job = ? ORDER BY nonce DESC, attempt DESC LIMIT 1`,
-      )
-      .pluck();
+    );
     return found.get(this.#key, job) ?? null;
   }
 
   /** The nonce after the last one that was ever used here. */
   nextNonce(): number {
-    const last = this.#db
-      .prepare<[Hex], number | null>('SELECT max(nonce) FROM envelopes WHERE key_address = ?')
-      .pluck()
-      .get(this.#key);
+    const last = preparedValue<[Hex], number | null>(
+      this.#db,
+      'SELECT max(nonce) FROM envelopes WHERE key_address = ?',
+    ).get(this.#key);
     return last === null || last === undefined ? 0 : last + 1;
   }
 
   has(nonce: number): boolean {
-    const found = this.#db.prepare('SELECT 1 FROM envelopes WHERE key_address = ? AND nonce = ?');
+    const found = prepared(this.#db, 'SELECT 1 FROM envelopes WHERE key_address = ? AND nonce = ?');
     return found.get(this.#key, nonce) !== undefined;
   }
 
   add(nonce: number, job: number | null, { to, data, gas }: Draft, nowMs: number): void {
-    this.#db
-      .prepare(
-        `INSERT INTO envelopes (key_address, nonce, job, destination, data, gas, reserved_ms)
+    prepared(
+      this.#db,
+      `INSERT INTO envelopes (key_address, nonce, job, destination, data, gas, reserved_ms)
          VALUES (?, ?, ?, ?, ?, ?, ?)`,
-      )
-      .run(this.#key, nonce, job, to, toBlob(data), gas, nowMs);
+    ).run(this.#key, nonce, job, to, toBlob(data), gas, nowMs);
   }
 
   addAttempt(nonce: number, attempt: Attempt, bytes: Hex): void {
     const { hash, max_fee_wei, priority_fee_wei, signed_ms } = attempt;
-    this.#db
-      .prepare('INSERT INTO envelope_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
-      .run(this.#key, nonce, attempt.attempt, hash, toBlob(bytes), max_fee_wei, priority_fee_wei, signed_ms);
+    prepared(this.#db, 'INSERT INTO envelope_attempts VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
+      this.#key,
+      nonce,
+      attempt.attempt,
+      hash,
+      toBlob(bytes),
+      max_fee_wei,
+      priority_fee_wei,
+      signed_ms,
+    );
   }
 
   setMined(nonce: number, { hash, blockNumber, blockHash }: Receipt): void {
@@ -148,21 +151,23 @@ export class EnvelopeRows {
 
   /** The end: `final` with its transaction, or `foreign` without one. Nothing else can be mined with this nonce. */
   end(nonce: number, state: 'final' | 'foreign'): void {
-    this.#db
-      .prepare(`UPDATE envelopes SET state = ?, data = x'' WHERE key_address = ? AND nonce = ?`)
-      .run(state, this.#key, nonce);
-    this.#db
-      .prepare(`UPDATE envelope_attempts SET bytes = x'' WHERE key_address = ? AND nonce = ?`)
-      .run(this.#key, nonce);
+    prepared(this.#db, `UPDATE envelopes SET state = ?, data = x'' WHERE key_address = ? AND nonce = ?`).run(
+      state,
+      this.#key,
+      nonce,
+    );
+    prepared(this.#db, `UPDATE envelope_attempts SET bytes = x'' WHERE key_address = ? AND nonce = ?`).run(
+      this.#key,
+      nonce,
+    );
   }
 
   #set(nonce: number, state: string, hash: Hex | null, blockNumber: number | null, blockHash: Hex | null): void {
-    this.#db
-      .prepare(
-        `UPDATE envelopes SET state = ?, hash = ?, block_number = ?, block_hash = ?
+    prepared(
+      this.#db,
+      `UPDATE envelopes SET state = ?, hash = ?, block_number = ?, block_hash = ?
          WHERE key_address = ? AND nonce = ?`,
-      )
-      .run(state, hash, blockNumber, blockHash, this.#key, nonce);
+    ).run(state, hash, blockNumber, blockHash, this.#key, nonce);
   }
 }
 

@@ -30,6 +30,7 @@
 import { readFileSync } from 'node:fs';
 import type { Database, Statement as SqliteStatement } from 'better-sqlite3';
 import { assert } from '../base/assert.ts';
+import { prepared } from '../base/prepared.ts';
 import { RecordError, type SqlValue } from './bytes.ts';
 import type { RecordLog } from './heldLog.ts';
 import type { OlderTables } from './olderTables.ts';
@@ -138,7 +139,7 @@ export class RecordedFile {
 
   /** The records that the log may not have, oldest first (RECORDS-2). */
   queue(): FileRecord[] {
-    return this.#raw.prepare<[], FileRecord>('SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
+    return prepared<[], FileRecord>(this.#raw, 'SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
   }
 
   /** From now on records of another member come. */

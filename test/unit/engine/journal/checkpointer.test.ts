@@ -171,7 +171,8 @@ describe('a checkpointer', () => {
   });
 
   it('has nothing to do while the writer makes a checkpoint itself', () => {
-    assert.equal(copy({ name: 'journal-0.db', pragma: () => [{ busy: 1, log: -1, checkpointed: -1 }] }), false);
+    const prepare = (() => ({ get: () => ({ busy: 1, log: -1, checkpointed: -1 }) })) as never;
+    assert.equal(copy({ name: 'journal-0.db', prepare }), false);
   });
 
   it('ends when it is told to, whether it works or sleeps', async () => {
@@ -202,11 +203,11 @@ describe('a checkpointer', () => {
     assert.equal(cell.state, CHECKPOINT.ENDED, 'an end stays');
   });
 
-  it('says why it failed and works no more', () => {
+  it('says why it failed and works no more', async () => {
     const journalPath = join(folder, 'no-database.db');
     const cell = new CheckpointCell();
     cell.request();
-    keepCheckpointed({ journalPath, cell: cell.buffer });
+    await keepCheckpointed({ journalPath, cell: cell.buffer });
     assert.equal(cell.state, CHECKPOINT.FAILED);
     assert.match(cell.failure, /unable to open database file/);
   });

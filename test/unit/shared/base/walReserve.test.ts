@@ -98,9 +98,9 @@ test('a disk that others fill meanwhile is no error, whichever file it has no ro
       get inTransaction() {
         return db.inTransaction;
       },
-      exec: (sql: string) => db.exec(sql),
+      exec: (sql: string) => void [sql.startsWith('INSERT') && others(), db.exec(sql)],
       pragma: db.pragma.bind(db),
-      prepare: (sql: string) => ({ run: (bytes: number) => void [others(), db.prepare(sql).run(bytes)] }),
+      prepare: db.prepare.bind(db),
     };
     const reserve = new WalReserve(raced, join(disk.path, 'a.db'), { reserveBytes: wanted, cycleBytes: 0 });
     reserve.refill();
