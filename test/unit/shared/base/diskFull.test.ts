@@ -38,7 +38,10 @@ test('any other error is not asked about', () => {
 test('a checkpoint that a quota stops leaves the pages in the WAL and is no error', (t) => {
   const disk = SmallDisk.mount(t, 2);
   if (disk === null) return t.skip('only root may mount a small disk');
-  const file = { name: join(disk.path, 'journal-0.db'), pragma: failing('SQLITE_IOERR_WRITE') } as never;
+  const file = {
+    name: join(disk.path, 'journal-0.db'),
+    prepare: () => ({ get: failing('SQLITE_IOERR_WRITE') }),
+  } as never;
   assert.throws(() => tryCheckpoint(file), { code: 'SQLITE_IOERR_WRITE' }, 'a write that failed on a disk with room');
   disk.fill();
   assert.equal(tryCheckpoint(file), null);

@@ -1,0 +1,93 @@
+/**
+ * Native objects of SQLite are made where something is opened, and not in what runs again and again (PREPARED-1).
+ *
+ * A call of `prepare` or `pragma`, and `new Database`, may stand in a constructor, in a function whose name begins with
+ * `open`, in one called `prepare`, which a constructor calls, and in the functions of the table below. Everything else
+ * asks for its statements by `prepared` and `preparedValue`, or runs `exec`, which leaves no object.
+ */
+import { test } from 'node:test';
+import { assertClean, assertNone, production, type Source } from './sources.ts';
+
+/** Tools that end, and what runs in a browser. */
+const NO_LOOP = /^(?:engine\/admin|shared\/client|gateway\/web)\//;
+const MAKES = /\.(?:pragma|prepare)(?:<|\()|\bnew (?:Database|Sqlite)\(/;
+const HAS_OWN = /^(?:open\w*|prepare|constructor)$/;
+
+/** What runs once, or once for what is rare, by the moment. */
+const ONCE: Readonly<Record<string, readonly string[]>> = {
+  // When a shard, the projector or a store opens its file, each called by its constructor.
+  'engine/journal/file.ts': ['requireSqlite', 'requireShard'],
+  'engine/journal/journal.ts': ['replay'],
+  'engine/projector/orders.ts': ['#restore'],
+  'engine/projector/readDb.ts': ['clearReadDb', 'dropAll'],
+  'engine/projector/upgrade.ts': ['upgradeReadDb', 'presentForm', 'formOf', 'names'],
+  'engine/settlement/settlementDb.ts': ['emptySettlementDb', 'bring', 'versionOf', 'readSettlementDb'],
+  'gateway/idempotency/answerDb.ts': ['createAnswerDb', 'create', 'renew'],
+  'gateway/queries/activityWalks.ts': ['along'],
+  'gateway/queries/markets.ts': ['marketFilter'],
+  'gateway/queries/statsMarks.ts': ['lastClose'],
+  'gateway/queries/trades.ts': ['reader'],
+  'gateway/store/accounts.ts': ['#load'],
+  'gateway/store/catalog.ts': ['#load'],
+  'gateway/store/database.ts': ['emptyControlDatabase', 'requireNoCluster', 'migrate', 'bring'],
+  'gateway/store/deployments.ts': ['all'],
+  'gateway/store/movements.ts': ['hashReferences'],
+  'gateway/store/readMarks.ts': ['writer'],
+  'gateway/store/settlementMode.ts': ['markOf'],
+  // When the projector replaces the file, and until settlement has made its own.
+  'gateway/queries/worker.ts': ['queries'],
+  'gateway/queries/settlement.ts': ['tryOpen'],
+  // When a member of a cluster starts, joins, comes back, or gives a copy; once for each text that it records.
+  'engine/replication/giving.ts': ['#database', '#journal'],
+  'engine/replication/prepare.ts': ['otherKeyIn'],
+  'engine/replication/records.ts': ['queueOf', 'forget'],
+  'engine/replication/rejoin.ts': ['headBeforeLog', 'copyTail', 'removeTail', 'rowsFromEnd', 'withDatabase'],
+  'gateway/store/controlRecords.ts': ['copyTo'],
+  'shared/records/olderTables.ts': ['requireStatement'],
+  'shared/records/undo.ts': ['#watch', 'takeBack', 'takeBackAll'],
+  // Kept by their text, up to a bound of their own.
+  'gateway/queries/catalogLists.ts': ['#statement'],
+  'shared/base/prepared.ts': ['keptIn'],
+  'shared/records/recordedFile.ts': ['#prepare'],
+  // The connection as stores see it.
+  'shared/records/recordedDatabase.ts': ['pragma'],
+  // When an operator compares or copies read.db.
+  'engine/projector/contents.ts': ['values', 'words', 'entriesOfTail'],
+  'engine/projector/databaseCopy.ts': ['copyDatabase'],
+  'engine/projector/stateCheck.ts': ['differencesFromState', 'fill'],
+};
+
+/** A function of the module, or a method: with what it is called. */
+const HEAD =
+  /^(?:export )?(?:async )?function\*? (?<named>\w+)|^ {2}(?:(?:private|static|async|get|set) )*\*?(?!(?:if|for|while|switch)\b)(?<method>#?\w+)(?:<[^(]*>)?\((?:.*(?<!=> )[({,])?$/;
+
+test('statements are made where something is opened, and not again and again', () => {
+  assertClean(inLoops(), (source) =>
+    callsOf(source)
+      .filter(({ by }) => !HAS_OWN.test(by) && ONCE[source.path]?.includes(by) !== true)
+      .map(({ line, by }) => `line ${line}, in ${by}`),
+  );
+});
+
+test('every function that may make statements once makes some', () => {
+  const found = new Set(inLoops().flatMap((source) => callsOf(source).map(({ by }) => `${source.path}: ${by}`)));
+  const listed = Object.entries(ONCE).flatMap(([path, names]) => names.map((name) => `${path}: ${name}`));
+  // Without git around it there are no sources.
+  assertNone(production.length === 0 ? [] : listed.filter((each) => !found.has(each)));
+});
+
+function inLoops(): readonly Source[] {
+  return production.filter(({ path }) => !NO_LOOP.test(path));
+}
+
+function callsOf({ lines }: Source): { readonly line: number; readonly by: string }[] {
+  let by = 'the module';
+  return lines.flatMap((text, index) => {
+    const { named, method } = HEAD.exec(text)?.groups ?? {};
+    by = named ?? method ?? by;
+    const isComment = /^\s*(?:\*|\/[/*])/.test(text);
+    // `prepare` of something else than a connection: it begins a rehearsal, a member, a front.
+    const isOther = /(?:Rehearsal|member|front|#files\?)\.prepare\(/.test(text);
+    return MAKES.test(text) && !isComment && !isOther ? [{ line: index + 1, by }] : [];
+  });
+}
