@@ -1,10 +1,10 @@
 /**
  * The statements of a connection, each prepared once and kept as long as the connection.
  *
- * `prepare` and `pragma` of a connection make a native object of about 4 kB each time, of which V8 sees a hundred bytes.
- * It is freed by a finalizer: after a garbage collection that those hundred bytes rarely cause, and in a turn of the
- * event loop, which a thread that waits in Atomics.wait takes only now and then (TURNS-1). So what is called again and
- * again prepares nothing: statements are made in constructors, or here by their text. `exec` makes no object, and
+ * `prepare` and `pragma` of a connection make a native object of about 4 kB each time, of which V8 sees a hundred
+ * bytes. It is freed by a finalizer: after a garbage collection that those hundred bytes rarely cause, and in a turn of
+ * the event loop, which a thread that waits in Atomics.wait takes only now and then (TURNS-1). So what is called again
+ * and again prepares nothing: statements are made in constructors, or here by their text. `exec` makes no object, and
  * serves for settings that change (`PRAGMA synchronous = …`), which SQLite carries out while it compiles them.
  *
  * Invariant:
