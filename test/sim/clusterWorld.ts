@@ -33,6 +33,7 @@ import { TEST_KEY } from '../support/journalKey.ts';
 import { promisesKept } from '../support/manualTiming.ts';
 import { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
+import { assertBalanced } from './auditTrail.ts';
 import { SimMember } from './clusterMember.ts';
 import type { ClusterShard, Fact, Needs } from './clusterShard.ts';
 import { type Command, marketOf, show } from './command.ts';
@@ -190,7 +191,9 @@ export class ClusterWorld {
     for (const member of this.#members) {
       totals.answers += member.gateway.delivered.length;
       totals.setAside += member.setAside;
-      if (member.isUp) member.stop();
+      if (!member.isUp) continue;
+      member.stop();
+      assertBalanced(member.shards);
     }
     for (const { conversation } of this.#talks) {
       totals.accepted += conversation.accepted;

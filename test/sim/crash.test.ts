@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { TICKS_PER_UNIT } from '../../shared/base/codes.ts';
 import { simulate, type Totals } from './simulate.ts';
 
 const STEPS = 1500;
@@ -14,6 +15,7 @@ let fills = 0;
 let overtook = 0;
 let batches = 0;
 let undecided = 0;
+const audited = new Map<string, number>();
 
 for (const seed of seeds) {
   test(`nothing answered is lost and the oracle agrees, whatever dies: seed ${seed}`, async () => {
@@ -23,12 +25,27 @@ for (const seed of seeds) {
     overtook += totals.overtook;
     batches += totals.batches;
     undecided += totals.undecided;
+    for (const [what, count] of Object.entries(totals)) audited.set(what, (audited.get(what) ?? 0) + count);
   });
 }
 
 after(() => {
   assert.ok(crashes > seeds.length, `worlds die: ${crashes} times`);
   assert.ok(fills > (seeds.length * STEPS) / 20, `worlds trade: ${fills} fills`);
+  for (const what of [
+    'bought at 1.00 or more',
+    'sold below one tick',
+    'between two ticks',
+    'with tokens below a lot',
+  ]) {
+    assert.ok((audited.get(what) ?? 0) > seeds.length, `the audit meets orders ${what}: ${audited.get(what)}`);
+  }
+  for (const what of ['in place of another', 'with a minimum net']) {
+    assert.ok((audited.get(`off the grid ${what}`) ?? 0) > 0, `the audit meets orders off the grid ${what}`);
+  }
+  for (const what of TICKS_PER_UNIT.flatMap((ticks) => [`D ${ticks} for Yes`, `D ${ticks} for No`])) {
+    assert.ok((audited.get(`off the grid at ${what}`) ?? 0) > 0, `the audit meets orders off the grid at ${what}`);
+  }
   assert.ok(overtook > seeds.length * 10, `cancels overtake: ${overtook} did`);
   assert.ok(batches > seeds.length * 10 && undecided > 0, `batches: ${batches}, ${undecided} with a wrong signature`);
 });

@@ -31,6 +31,9 @@ const SETS_AT_START = 60;
 const RECENT = 25;
 /** Numbers of grants that orders have; a few orders have none. */
 const GRANTS = 3;
+const { FAK, FOK, GTC, GTD } = TIME_IN_FORCE;
+
+type Amounts = { readonly usdc: number; readonly tokens: number };
 
 type FlowOptions = {
   readonly random: Random;
@@ -137,16 +140,12 @@ export class Flow {
     const { ticksPerUnit } = this.#terms[market] ?? this.#terms[0];
     const side = random.pick([SIDE.BUY, SIDE.SELL]);
     const timeInForce = random.pick([0, 0, 0, 1, 2, 3, 3]);
-    const isImmediate = timeInForce === TIME_IN_FORCE.FOK || timeInForce === TIME_IN_FORCE.FAK;
-    const ticks = this.#ticks(ticksPerUnit);
+    const isImmediate = timeInForce === FOK || timeInForce === FAK;
     const lots = this.#lots(ticksPerUnit);
-    let usdc = lots * ticks;
-    let tokens = lots * ticksPerUnit;
-    if (random.chance(isImmediate ? 50 : 3)) {
-      usdc = Math.max(1, usdc + random.between(-9, 9));
-      tokens += random.below(ticksPerUnit);
-    }
-    const needsExpiration = timeInForce === TIME_IN_FORCE.GTD || random.chance(10);
+    const onGrid = { usdc: lots * this.#ticks(ticksPerUnit), tokens: lots * ticksPerUnit };
+    const isOffGrid = random.chance(isImmediate ? 50 : 3);
+    const { usdc, tokens } = isOffGrid ? this.#offGrid(side, onGrid, ticksPerUnit) : onGrid;
+    const needsExpiration = timeInForce === GTD || random.chance(10);
     const account = random.pick(ACCOUNTS);
     const group = random.chance(20) ? this.#groupOf(random.chance(98) ? account : random.pick(ACCOUNTS)) : 0;
     const isGroupKnown = this.#oracle.groups.has(group) || random.chance(5);
@@ -163,12 +162,30 @@ export class Flow {
       selfTrade: random.chance(60) ? 0 : random.below(4),
       expirationSec: needsExpiration ? Math.floor(nowMs / 1000) + random.below(40) : 0,
       feeBps: random.chance(92) ? (this.#oracle.markets[market]?.feeBps ?? 50) : random.pick(FEES_BPS),
-      minTakerNet: isImmediate && random.chance(30) ? random.below(side === SIDE.BUY ? tokens : usdc + 1) : 0,
+      minTakerNet: isImmediate && random.chance(30) ? this.#leastNet(side, tokens) : 0,
       ...this.#extras(nowMs),
       salt: this.#nextSalt(),
       isForged: random.chance(2),
       grant: random.below(GRANTS + 1),
     };
+  }
+
+  /** Amounts of any ratio: beside a tick, at a token for a dollar and above, or below one tick (RULES.md 1.4). */
+  #offGrid(side: number, { usdc, tokens: whole }: Amounts, ticksPerUnit: number): Amounts {
+    const random = this.#random;
+    const tokens = whole + (random.chance(60) ? random.below(ticksPerUnit) : 0);
+    const oneTick = Math.floor(tokens / ticksPerUnit);
+    if (random.chance(40)) return { usdc: Math.max(1, usdc + random.between(-9, 9)), tokens };
+    const ends =
+      random.chance(85) === (side === SIDE.BUY)
+        ? [tokens - 1, tokens, tokens + 1, tokens + Math.floor(tokens / 2), MAX_ORDER_AMOUNT]
+        : [1, oneTick - 1, oneTick, oneTick + 1];
+    return { usdc: Math.min(MAX_ORDER_AMOUNT, Math.max(1, random.pick(ends))), tokens };
+  }
+
+  /** Of what the order receives, which at its limit may be next to nothing. */
+  #leastNet(side: number, tokens: number): number {
+    return this.#random.below(side === SIDE.BUY ? tokens : Math.floor((tokens * 3) / 4) + 1);
   }
 
   /** The fields that make an order's command an extended one. */
@@ -198,8 +215,10 @@ export class Flow {
     const ticks = Math.round((usdc * ticksPerUnit) / tokens) + (random.chance(70) ? 0 : random.between(-3, 3));
     const wasLots = Math.floor(tokens / ticksPerUnit);
     const lots = Math.max(1, random.chance(30) ? wasLots : random.between(Math.floor(wasLots / 2), wasLots + 3));
-    const amounts = { usdc: lots * Math.min(Math.max(ticks, 1), ticksPerUnit - 1), tokens: lots * ticksPerUnit };
+    const onGrid = { usdc: lots * Math.min(Math.max(ticks, 1), ticksPerUnit - 1), tokens: lots * ticksPerUnit };
     const { market, outcome, side } = random.chance(90) ? was : { ...fresh, market: was.market };
+    const isImmediate = random.chance(25);
+    const amounts = random.chance(isImmediate ? 80 : 2) ? this.#offGrid(side, onGrid, ticksPerUnit) : onGrid;
     const placement: Placement = {
       ...fresh,
       account: random.chance(96) ? was.account : fresh.account,
@@ -208,8 +227,8 @@ export class Flow {
       side,
       makerAmount: side === SIDE.BUY ? amounts.usdc : amounts.tokens,
       takerAmount: side === SIDE.BUY ? amounts.tokens : amounts.usdc,
-      minTakerNet: 0,
-      timeInForce: random.chance(80) ? TIME_IN_FORCE.GTC : fresh.timeInForce,
+      minTakerNet: isImmediate && random.chance(30) ? this.#leastNet(side, amounts.tokens) : 0,
+      timeInForce: isImmediate ? random.pick([FOK, FAK, FAK]) : fresh.timeInForce === GTD ? GTD : GTC,
       feeBps: this.#oracle.markets[market]?.feeBps ?? 50,
     };
     return { kind: 'replace', placement, order, isAmend };

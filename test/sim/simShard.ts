@@ -43,6 +43,7 @@ import { DOMAIN, stateOf } from '../support/engine.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 import type { Random } from '../support/random.ts';
 import { assertAgreement } from './agreement.ts';
+import { AuditTrail } from './auditTrail.ts';
 import { type Command, marketOf, send, simVerifier } from './command.ts';
 import { Conversation } from './conversation.ts';
 import { Flow } from './flow.ts';
@@ -97,6 +98,7 @@ export class SimShard {
   readonly flow: Flow;
   readonly conversation: Conversation;
   readonly journalPath: string;
+  readonly auditTrail = new AuditTrail();
   /** The net of every account as of the last commit. */
   durableNet: Float64Array = new Float64Array();
   phase: Phase = 'readAhead';
@@ -195,13 +197,20 @@ export class SimShard {
    * SIMSHARD-2 and every invariant of the engine, checked once no command is under way: the oracle is then complete.
    */
   check(): void {
+    this.audit();
     checkInvariants(this.engine.state);
     assertAgreement(this.engine, this.oracle, (market) => this.conversation.events.frameOf(market), this.#toIndex);
+  }
+
+  /** The audit reads what is committed: from then on it is there for good. */
+  audit(): void {
+    if (this.#live !== undefined) this.auditTrail.follow(this.journalPath);
   }
 
   /** The thread ends, at whatever turn it is; its files stay, as far as they were on the disk. */
   die(isPowerCut: boolean): void {
     const { engine, journal, eventsOut } = this.#alive();
+    this.audit();
     const image = this.#lastImage(isPowerCut);
     for (let word = eventsOut.next(); word >= 0; word = eventsOut.next()) {
       this.conversation.overhear(eventsOut.words, word);

@@ -17,6 +17,7 @@ import { createCheckBoard } from '../../shared/wire/checkLayout.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 import { Random } from '../support/random.ts';
+import { assertBalanced } from './auditTrail.ts';
 import { type Command, show, simVerifier } from './command.ts';
 import { ACCOUNTS } from './flow.ts';
 import { type SharedMemory, SimShard } from './simShard.ts';
@@ -33,7 +34,7 @@ const LOG_LINES = 40;
 /** Turns after which a shard has answered everything, or never will. */
 const MOST_TURNS = 100_000;
 
-export type Totals = {
+export type Totals = Record<string, number> & {
   commands: number;
   accepted: number;
   overtook: number;
@@ -108,7 +109,9 @@ export class World {
       totals.fills += shard.conversation.events.fills;
       totals.batches += shard.batches.reduce((sum, { sizes }) => sum + sizes.length, 0);
       totals.undecided += shard.batches.reduce((sum, { wrong }) => sum + wrong, 0);
+      for (const [what, count] of shard.auditTrail.counts) totals[what] = (totals[what] ?? 0) + count;
     }
+    assertBalanced(this.#shards);
     return totals;
   }
 
@@ -200,6 +203,7 @@ export class World {
   /** The thread that makes snapshots looks; the projector has followed as far as the gateway. */
   #snapshot(): void {
     this.#shards.forEach((shard, index) => {
+      shard.audit();
       this.#progress.setProjected(index, shard.conversation.oracleSequence);
       this.#progress.setKept(index, shard.conversation.oracleSequence);
     });
