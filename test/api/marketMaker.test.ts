@@ -1,16 +1,22 @@
-/** The market maker of the examples on a real exchange, and the flow of the demo that is made of it. */
+/**
+ * The market maker of the examples on a real exchange, and the flow of the demo that is made of it.
+ *
+ *     SOAK=on node shared/run.mjs --test test/api/marketMaker.test.ts     leaves the demo alone for five minutes
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { problemsOf } from '../../gateway/web/ops/problems.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { MarketMaker } from '../../shared/client/examples/marketMaker.ts';
 import { onLedgerOnly } from '../support/backend.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { freePort } from '../support/freePort.ts';
-import { startServer } from '../support/server.ts';
+import { timesOf } from '../support/seeds.ts';
+import { startServer, type TestServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const SETTINGS = {
@@ -80,6 +86,31 @@ test('it quotes both sides, leans away from its inventory, and outlives trips, f
   assert.equal(await quotes(), 'null null');
 });
 
+/** As long as a newcomer may look around; in the suite until every maker has quoted again. */
+const ALONE_MS = timesOf({ suite: 0, soak: 300_000 });
+
+async function metricLines(server: TestServer): Promise<string[]> {
+  return (await (await fetch(`${server.baseUrl}/metrics`)).text()).split('\n');
+}
+
+/** Requests of a route that were answered 200. */
+async function answered(server: TestServer, route: string): Promise<number> {
+  const line = (await metricLines(server)).find((each) => each.includes(`route="${route}",status="200"}`));
+  return Number(line?.split(' ').at(-1) ?? 0);
+}
+
+const REFUSALS = [
+  'exchange_refusals_total',
+  'exchange_connections_refused_total',
+  'exchange_heartbeat_switches_triggered_total',
+  'exchange_rate_limit_decisions_total{decision="quota_denied"}',
+];
+
+async function refusals(server: TestServer): Promise<string[]> {
+  const lines = await metricLines(server);
+  return lines.filter((line) => REFUSALS.some((name) => line.startsWith(name)) && !line.endsWith(' 0'));
+}
+
 const demoOptions = onLedgerOnly('`npm run demo -- --chain` has accounts of its own; test/chain/demo tests it');
 
 test('a demo is traded in by accounts of its own, and the program ends with the server', demoOptions, async () => {
@@ -102,6 +133,15 @@ test('a demo is traded in by accounts of its own, and the program ends with the 
   await eventually('several levels of each side', async () => {
     const { body } = await demo.request('GET', `/v1/orders/book/${listed}`);
     return body.bids.length >= 3 && body.asks.length >= 3;
+  });
+  // Each maker has beaten again and moved its quotes, in markets of every grid.
+  await eventually('heartbeats', async () => (await answered(demo, '/v1/orders/heartbeat')) > 8);
+  await eventually('new quotes', async () => (await answered(demo, '/v1/orders/cancel-replace')) > 20);
+  await sleep(ALONE_MS);
+  assert.deepEqual(await refusals(demo), []);
+  await eventually('no problem on /ops', async () => {
+    const { body: report } = await demo.adminRequest('GET', '/admin/operations');
+    return problemsOf([{ atMs: report.time, report }], null).length === 0;
   });
   const [program] = childrenOf(demo.pid!);
   assert.ok(isRunning(program));

@@ -9,7 +9,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { OUTCOME, type Outcome, TICKS_PER_UNIT } from '../../base/codes.ts';
 import { bpsFloor, divFloor, mulDivFloor } from '../../base/int.ts';
-import { NOT_A_NUMBER, tryParsePriceTicks } from '../../base/units.ts';
+import { NOT_A_NUMBER, tickToPrice, tryParsePriceTicks } from '../../base/units.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain, ZERO_ADDRESS } from '../../crypto/eip712.ts';
 import type { MakerExchange } from '../examples/marketMaker.ts';
 import { ApiError } from '../http.ts';
@@ -120,6 +120,20 @@ export class RecordedExchange implements MakerExchange {
     return { maker_fee_bps: this.#settings.feeRateBps };
   }
 
+  async bbo(id: string): Promise<{ best_bid: string | null; best_ask: string | null }> {
+    await this.#arrive();
+    const market = this.#markets.get(id)!;
+    const { ticksPerUnit } = market;
+    const bestOf = (outcome: Outcome, priceOf: (ticks: number) => number): string | null => {
+      const ticks = market.bestTicks(outcome);
+      return ticks === 0 ? null : tickToPrice(priceOf(ticks), ticksPerUnit);
+    };
+    return {
+      best_bid: bestOf(OUTCOME.YES, (ticks) => ticks),
+      best_ask: bestOf(OUTCOME.NO, (ticks) => ticksPerUnit - ticks),
+    };
+  }
+
   async setOrderGroup(_name: string, settings: OrderGroupSettings): Promise<void> {
     const { window_seconds, max_token_quantity_atomic } = settings;
     this.#group.windowMs = window_seconds * 1000;
@@ -143,9 +157,12 @@ export class RecordedExchange implements MakerExchange {
     return { usdc, tokens };
   }
 
-  async userOrders(): Promise<{ orders: { order_hash: string }[] }> {
+  async openOrders(id: string): Promise<{ order_hash: string }[]> {
     await this.#arrive();
-    return { orders: this.#bids().map(({ hash }) => ({ order_hash: hash })) };
+    return this.#markets
+      .get(id)!
+      .bids()
+      .map(({ hash }) => ({ order_hash: hash }));
   }
 
   async placeOrder(body: PlacementBody): Promise<{ order_hash: string }> {

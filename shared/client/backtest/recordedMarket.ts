@@ -53,6 +53,12 @@ export class RecordedMarket {
     return this.#bids.flat();
   }
 
+  /** The best bid for the outcome, recorded or own; 0 without one. */
+  bestTicks(outcome: Outcome): number {
+    const { bid } = this.#book.best(outcome);
+    return Math.max(bid === null ? 0 : this.#ticks(bid.price), this.#bids[outcome][0]?.ticks ?? 0);
+  }
+
   apply(frame: MarketFrame): void {
     this.#book.apply(frame);
     const { bid, ask } = this.#book.best(OUTCOME.YES);

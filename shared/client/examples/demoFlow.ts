@@ -42,9 +42,8 @@ const ATOMIC_PER_TOKEN = 1_000_000;
 /** The largest move of a value in a step, and the share of the way back that it takes: both in log-odds. */
 const STEP = 0.03;
 const RETURN = 0.01;
-const RETRY_MS = 2000;
-/** No market of the flow is active, or the exchange does not answer. */
-const NOTHING_ACTIVE_MS = 5000;
+/** No market of the flow is active, a market has closed, funds are used up, or the exchange does not answer. */
+const RETRY_MS = 5000;
 
 /** A value that wanders around its start and stays a probability: the same for all who ask at a moment. */
 class Wandering {
@@ -107,48 +106,31 @@ async function takeForEver(demo: Demo, account: Account, marketIds: readonly str
 
 type Value = (marketId: string) => number;
 
-/** @param settingsFor by the ticks of a price unit; markets of each grid have a maker of their own */
+/** One maker for each account: its heartbeats and its order group are the account's, in all markets. */
 async function makeForEver(
   demo: Demo,
   account: Account,
   marketIds: readonly string[],
   value: Value,
-  settingsFor: (ticksPerUnit: number) => MakerSettings,
+  settings: MakerSettings,
 ): Promise<never> {
   const client = clientOf(demo, account);
   for (;;) {
-    const makers: MarketMaker[] = [];
-    const runs: Promise<void>[] = [];
     try {
-      const byGrid = await activeByGrid(client, marketIds);
-      for (const [ticksPerUnit, ids] of byGrid) {
-        const maker = new MarketMaker(client, account.private_key, value, settingsFor(ticksPerUnit));
-        makers.push(maker);
-        runs.push(maker.run(ids));
-      }
-      await Promise.all(runs);
+      const active = await activeOf(client, marketIds);
+      if (active.length > 0) await new MarketMaker(client, account.private_key, value, settings).run(active);
     } catch {
-      // A market of the demo has closed, or funds are used up: what is left is quoted again later.
-      for (const maker of makers) maker.stop();
-      await Promise.allSettled(runs);
+      // Markets that are still active are quoted again after a pause.
     }
-    await sleep(makers.length === 0 ? NOTHING_ACTIVE_MS : RETRY_MS);
+    await sleep(RETRY_MS);
   }
 }
 
 /** One request after another: visitors share the address of this machine, whose new connections are limited. */
-async function activeByGrid(
-  client: ExchangeClient,
-  marketIds: readonly string[],
-): Promise<ReadonlyMap<number, readonly string[]>> {
-  const byGrid = new Map<number, string[]>();
-  for (const id of marketIds) {
-    const { status } = await client.market(id);
-    if (status !== 'active') continue;
-    const { ticks_per_unit } = await client.orderMarket(id);
-    byGrid.set(ticks_per_unit, [...(byGrid.get(ticks_per_unit) ?? []), id]);
-  }
-  return byGrid;
+async function activeOf(client: ExchangeClient, marketIds: readonly string[]): Promise<readonly string[]> {
+  const active: string[] = [];
+  for (const id of marketIds) if ((await client.market(id)).status === 'active') active.push(id);
+  return active;
 }
 
 function main(): void {
@@ -162,14 +144,12 @@ function main(): void {
     for (const wandering of values.values()) wandering.step();
   }, WANDER_MS);
   const value: Value = (id) => values.get(id)!.now();
-  void makeForEver(demo, accountOf(flow.maker), marketIds, value, () => SETTINGS);
+  void makeForEver(demo, accountOf(flow.maker), marketIds, value, SETTINGS);
   for (const [turn, name] of deeper.entries()) {
     const { halfSpread, size } = DEEPER[turn % DEEPER.length];
-    const settingsFor = (ticksPerUnit: number): MakerSettings => {
-      const halfSpreadTicks = Math.ceil(halfSpread * ticksPerUnit) + turn;
-      return { ...SETTINGS, halfSpreadTicks, size, requoteMs: DEEPER_REQUOTE_MS };
-    };
-    void makeForEver(demo, accountOf(name), marketIds, value, settingsFor);
+    const halfSpreadTicks = (ticksPerUnit: number): number => Math.ceil(halfSpread * ticksPerUnit) + turn;
+    const settings = { ...SETTINGS, halfSpreadTicks, size, requoteMs: DEEPER_REQUOTE_MS };
+    void makeForEver(demo, accountOf(name), marketIds, value, settings);
   }
   for (const name of takers) void takeForEver(demo, accountOf(name), marketIds);
 }

@@ -8,12 +8,14 @@
  *   - Fill protection: all its orders are in one order group. When more than `maxFilled` tokens are filled within a
  *     second, the exchange cancels them all in that same step; it pauses, and looks anew.
  *   - Heartbeats: if this program dies, the exchange cancels its orders by itself after some seconds.
+ *   - It asks for little that is refused: a better quote stops short of the best one on the other side.
+ *   - It has its account to itself: orders, their group and heartbeats are the account's.
  *   - It may be started, killed and started again: what it left behind is cancelled first, and its inventory is what
  *     the exchange says.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OUTCOME, type Outcome } from '../../base/codes.ts';
-import { tickToPrice, unitsToDecimal } from '../../base/units.ts';
+import { tickToPrice, tryParsePriceTicks, unitsToDecimal } from '../../base/units.ts';
 import type { Eip712Domain } from '../../crypto/eip712.ts';
 import { ApiError } from '../http.ts';
 import { draftOrder, type OrderMarket } from '../order.ts';
@@ -27,10 +29,11 @@ export type MakerExchange = {
   signingDomain(): Promise<Eip712Domain>;
   orderMarket(marketId: string): Promise<OrderMarket>;
   feeRate(marketId: string): Promise<{ readonly maker_fee_bps: number }>;
+  bbo(marketId: string): Promise<{ readonly best_bid: string | null; readonly best_ask: string | null }>;
   setOrderGroup(name: string, settings: OrderGroupSettings): Promise<unknown>;
   resetOrderGroup(name: string): Promise<unknown>;
   balances(): Promise<Balances>;
-  userOrders(query: object): Promise<{ readonly orders: readonly { readonly order_hash: string }[] }>;
+  openOrders(marketId: string): Promise<readonly { readonly order_hash: string }[]>;
   placeOrder(body: PlacementBody): Promise<{ readonly order_hash: string }>;
   cancelReplace(hash: string, body: PlacementBody): Promise<{ readonly order: { readonly order_hash: string } }>;
   cancelOrder(hash: string): Promise<unknown>;
@@ -39,8 +42,8 @@ export type MakerExchange = {
 };
 
 export type MakerSettings = {
-  /** Ticks between the value and each quote. */
-  readonly halfSpreadTicks: number;
+  /** Ticks between the value and each quote: the same in all markets, or for each by its grid. */
+  readonly halfSpreadTicks: number | ((ticksPerUnit: number) => number);
   /** Tokens of each quote. */
   readonly size: number;
   /** The quotes move by one tick for each of so many tokens of inventory. */
@@ -60,8 +63,6 @@ type Quoted = { readonly market: OrderMarket; feeRateBps: number; readonly quote
 
 const GROUP = 'market-maker';
 const HEARTBEAT_MS = 5000;
-/** A page of orders holds so many: enough for a hundred markets. */
-const MOST_OPEN = 200;
 const ATOMIC_PER_TOKEN = 1_000_000;
 const PAUSE_AFTER_TRIP_MS = 2000;
 /** Errors of a moment: the exchange restarts, is busy, or counts requests. */
@@ -142,21 +143,23 @@ export class MarketMaker {
 
   async #requote(): Promise<void> {
     if (!this.#isCertain) await this.#startAgain();
-    const [balances, open] = await Promise.all([this.#client.balances(), this.#openHashes()]);
+    const balances = await this.#client.balances();
     const inventory = surplusOf(balances);
     await this.#mergePairs(balances);
     for (const quoted of this.#quoted) {
       const { market, quotes } = quoted;
       const { id, ticks_per_unit } = market;
+      const open = await this.#openHashes(id);
       for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
         if (!open.has(quotes[outcome]?.hash ?? '')) quotes[outcome] = null;
       }
       const surplus = inventory.get(id) ?? 0;
       const skewTicks = surplus / this.#settings.tokensPerTick;
       const valueTicks = (await this.#value(id)) * ticks_per_unit - skewTicks;
-      const bid = Math.floor(valueTicks - this.#settings.halfSpreadTicks);
-      const ask = Math.ceil(valueTicks + this.#settings.halfSpreadTicks);
-      const { maxInventory } = this.#settings;
+      const { halfSpreadTicks, maxInventory } = this.#settings;
+      const half = typeof halfSpreadTicks === 'number' ? halfSpreadTicks : halfSpreadTicks(ticks_per_unit);
+      const bid = Math.floor(valueTicks - half);
+      const ask = Math.ceil(valueTicks + half);
       const bids = [surplus < maxInventory ? bid : null, surplus > -maxInventory ? ticks_per_unit - ask : null];
       // The side that the value moves away from goes first, or the other one would cross it.
       const isRising = bid > (quotes[OUTCOME.YES]?.ticks ?? 0);
@@ -176,16 +179,18 @@ export class MarketMaker {
     }
   }
 
-  /** One request for the quotes of all markets: those that are filled or cancelled are not among them. */
-  async #openHashes(): Promise<ReadonlySet<string>> {
-    const { orders } = await this.#client.userOrders({ status: 'open', limit: MOST_OPEN });
+  /** Quotes that are filled or cancelled are not among them. Asked just before they are used: takers do not wait. */
+  async #openHashes(marketId: string): Promise<ReadonlySet<string>> {
+    const orders = await this.#client.openOrders(marketId);
     return new Set(orders.map(({ order_hash }) => order_hash));
   }
 
-  /** Makes the one bid for this outcome stand at this price. @param ticks null: no bid */
-  async #quote(quoted: Quoted, outcome: Outcome, ticks: number | null): Promise<void> {
+  /** Makes the one bid for this outcome stand at this price. @param wanted ticks; null: no bid */
+  async #quote(quoted: Quoted, outcome: Outcome, wanted: number | null): Promise<void> {
     const { quotes, market } = quoted;
     const before = quotes[outcome];
+    const isBetter = wanted !== null && wanted > (before?.ticks ?? 0);
+    const ticks = isBetter ? Math.min(wanted, await this.#mostTicks(market, outcome)) : wanted;
     if (ticks === null || ticks < 1 || ticks >= market.ticks_per_unit) {
       if (before !== null) await this.#client.cancelOrder(before.hash).catch(unlessGone);
       quotes[outcome] = null;
@@ -206,6 +211,14 @@ export class MarketMaker {
       quotes[outcome] = null;
       unlessGone(error);
     }
+  }
+
+  /** The highest bid that meets no order: a post-only order at more would be refused. */
+  async #mostTicks({ id, ticks_per_unit }: OrderMarket, outcome: Outcome): Promise<number> {
+    const { best_bid, best_ask } = await this.#client.bbo(id);
+    const ask = best_ask === null ? ticks_per_unit : tryParsePriceTicks(best_ask, ticks_per_unit);
+    const bid = best_bid === null ? 0 : tryParsePriceTicks(best_bid, ticks_per_unit);
+    return (outcome === OUTCOME.YES ? ask : ticks_per_unit - bid) - 1;
   }
 
   #sign({ market, feeRateBps }: Quoted, outcomeIndex: Outcome, ticks: number) {
