@@ -25,7 +25,7 @@ export async function examine(env: Environment, clock: Clock): Promise<{ lines: 
   const cluster = env['CLUSTER_NAME'] || 'exchange';
   const looks = await Promise.all(servers.map((server) => lookAt(server, cluster, clock)));
   const findings = [
-    ...servers.flatMap((server, index) => ofServer(serverName(server), looks[index]!)),
+    ...servers.flatMap((server, index) => ofServer(serverName(server), looks[index]!, env)),
     ...ofPrimary(looks),
     ...ofCluster(looks, env, cluster),
     ...(await ofMembers(looks, env)),
@@ -36,7 +36,7 @@ export async function examine(env: Environment, clock: Clock): Promise<{ lines: 
   };
 }
 
-function ofServer(name: string, look: ServerLook): Finding[] {
+function ofServer(name: string, look: ServerLook, env: Environment): Finding[] {
   if ('problem' in look) return [{ level: 'wrong', text: `${name} cannot be used from here: ${look.problem}` }];
   const { version, isStandby, isEncrypted, clockMs, names, answerMs } = look;
   const role = isStandby ? 'a standby' : 'the primary';
@@ -54,7 +54,26 @@ function ofServer(name: string, look: ServerLook): Finding[] {
     const why = isStandby ? 'once it is promoted, no member would use it' : 'no member uses it';
     findings.push({ level: 'wrong', text: `${name}: synchronous_standby_names is empty: ${why}` });
   }
+  findings.push(...ofSafety(name, look, env));
   if (!isEncrypted) findings.push({ level: 'note', text: `${name}: the connection is not encrypted (sslmode)` });
+  return findings;
+}
+
+/** Rows that it commits, or confirms to the primary, have to survive a power cut; and the primary has to take them. */
+function ofSafety(name: string, look: SeenServer, env: Environment): Finding[] {
+  const level = env['JOURNAL_UNSYNCED'] === 'on' ? 'note' : 'wrong';
+  const { isStandby, fsync, fullPages, readOnly } = look;
+  const findings: Finding[] = [];
+  const does = isStandby ? 'confirms' : 'commits';
+  if (fsync !== 'on')
+    findings.push({ level, text: `${name}: fsync is off: what it ${does} may be lost with its machine` });
+  if (fullPages !== 'on') {
+    findings.push({ level, text: `${name}: full_page_writes is off: its tables may be torn by a power cut` });
+  }
+  if (readOnly === 'on') {
+    const now = isStandby ? 'it will take no rows once it is promoted' : 'it takes no rows';
+    findings.push({ level: 'wrong', text: `${name}: default_transaction_read_only is on: ${now}` });
+  }
   return findings;
 }
 
@@ -87,7 +106,7 @@ function ofPrimary(looks: readonly ServerLook[]): Finding[] {
   } else findings.push({ level: 'ok', text: `${synced.length} synchronous standbys follow: ${names}` });
   if (listed < synced.length) {
     const text = `JOURNAL_URL lists ${listed} standbys of ${synced.length}: one that is promoted would not be found`;
-    findings.push({ level: 'wrong', text });
+    findings.push({ level: 'wrong', text: `${text}, nor what it syncs` });
   }
   return findings;
 }

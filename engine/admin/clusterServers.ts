@@ -25,6 +25,11 @@ export type SeenServer = {
   readonly clockMs: number;
   /** Of synchronous_standby_names. */
   readonly names: string;
+  /** Its settings that keep what is committed through a power cut; `on` or `off`. */
+  readonly fsync: string;
+  readonly fullPages: string;
+  /** `on`: it takes no rows at present. */
+  readonly readOnly: string;
   readonly standbys: readonly DatabaseStandby[];
   /** Each right that the user lacks, in words. */
   readonly rights: readonly string[];
@@ -41,7 +46,8 @@ const INSUFFICIENT_PRIVILEGE = '42501';
 const SERVER = `SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS "isStandby",
   coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted",
   (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "nowMs",
-  current_setting('synchronous_standby_names') AS names`;
+  current_setting('synchronous_standby_names') AS names, current_setting('fsync') AS fsync,
+  current_setting('full_page_writes') AS "fullPages", current_setting('default_transaction_read_only') AS "readOnly"`;
 
 /** A start makes the tables, and changes those of an older version: their owner may. */
 const RIGHTS = `SELECT has_schema_privilege(current_schema(), 'CREATE') AS "mayCreate",
@@ -71,15 +77,14 @@ async function seenOf(client: Client, cluster: string, clock: Clock): Promise<Se
   const sentMs = clock.nowMs();
   const [about] = (await client.query<Omit<SeenServer, 'clockMs'> & { nowMs: number }>(SERVER)).rows;
   const answerMs = performance.now() - startMs;
-  const { version, isStandby, isEncrypted, nowMs, names } = about!;
+  const { version, nowMs, isStandby, ...rest } = about!;
   const standbys = isStandby ? [] : (await client.query<DatabaseStandby>(SQL.standbys.text)).rows;
   return {
+    ...rest,
     version: version.split(' ')[0]!,
     isStandby,
-    isEncrypted,
     answerMs,
     clockMs: nowMs - (sentMs + answerMs / 2),
-    names,
     standbys,
     rights: isStandby ? [] : await rightsOf(client),
     cluster: await clusterOf(client, cluster).catch((error: NodeJS.ErrnoException) => {

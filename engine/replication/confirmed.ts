@@ -5,11 +5,13 @@
  *   asked for a commit ──► server A commits, its standbys have it ──► what A was read to hold is as new as the question
  */
 import type { Clock } from '../../shared/base/clock.ts';
-import type { ReplicatedLog } from './log.ts';
+import { type ReplicatedLog, TakesNoRowsError } from './log.ts';
 
 export class Confirmed {
   /** Why no server was confirmed when that was last asked for; null: one was. */
   problem: string | null = null;
+  /** When the database was last found to take no rows, by the same clock. */
+  refusedMs = Number.NEGATIVE_INFINITY;
   readonly #log: Pick<ReplicatedLog, 'confirm'>;
   readonly #ages: Clock;
   /** The last one, and when it was asked for. */
@@ -27,7 +29,13 @@ export class Confirmed {
       this.problem = null;
     } catch (error) {
       this.problem = (error as Error).message;
+      this.note(error);
     }
+  }
+
+  /** Of another statement that was to change something. */
+  note(error: unknown): void {
+    if (error instanceof TakesNoRowsError) this.refusedMs = this.#ages.nowMs();
   }
 
   /** LOGTAIL-2. Null: what the server had when it was asked, at `askedMs`, may not have been everything. */

@@ -9,10 +9,15 @@
  *   SERVERS-2  A warning is reported with the statement it belongs to: a commit that came with one may be on the
  *              primary alone, because waiting for the standbys was cancelled.
  *   SERVERS-3  A statement whose connection is gone rejects. Nothing is sent twice.
+ *   SERVERS-4  A connection for writing is to a server that syncs what it commits (`fsync`, `full_page_writes`), and
+ *              has standbys that a commit waits for, unless both are allowed to be otherwise.
+ *   SERVERS-5  A connection that has found its server read-only is left: a session may be so for ever, and the next
+ *              one not. The same is true of one that reads, once the server is written again.
  */
 import pg from 'pg';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
 import { Command, type CommandValue, type Statement } from './command.ts';
+import { TakesNoRowsError } from './log.ts';
 import { THREAD_TIMING, type Timing } from './timing.ts';
 
 /**
@@ -32,25 +37,47 @@ const KEEP_ALIVE_SEC = 1;
  */
 export type Purpose = 'write' | 'read';
 
+/** Errors of a server that does nothing of a statement because it takes no rows, and may take them again. */
+const READ_ONLY = '25006';
+const REFUSALS: Readonly<Record<string, string>> = {
+  [READ_ONLY]: 'it is read-only (default_transaction_read_only)',
+  '53100': 'its disk is full',
+  '58030': 'its disk fails',
+};
+
 type Answer<Row> = { readonly rows: readonly Row[]; readonly count: number; readonly hasWarning: boolean };
 type Pending = { readonly sinceMs: number; hasWarning: boolean };
+type About = {
+  readonly purpose: Purpose;
+  readonly pid: number;
+  readonly timeline: number;
+  readonly isReadOnly: boolean;
+};
+/** These say what a database may lack, to try things out and in tests. */
+export type Allowed = { readonly isUnreplicatedAllowed: boolean; readonly isUnsyncedAllowed: boolean };
+export const ANY_DATABASE: Allowed = { isUnreplicatedAllowed: true, isUnsyncedAllowed: true };
 
 export class Connection {
   readonly pid: number;
   readonly timeline: number;
   readonly server: string;
+  /** Its session was read-only when it began: only one of another connection may be otherwise. */
+  readonly isReadOnly: boolean;
+  readonly #purpose: Purpose;
   readonly #client: pg.Client;
   readonly #timing: Timing;
   /** Statements that were sent, in order. */
   readonly #pending: Pending[] = [];
   #isGone = false;
 
-  constructor(client: pg.Client, server: string, { pid, timeline }: { pid: number; timeline: number }, timing: Timing) {
+  constructor(client: pg.Client, server: string, { purpose, pid, timeline, isReadOnly }: About, timing: Timing) {
     this.#client = client;
     this.#timing = timing;
     this.server = server;
     this.pid = pid;
     this.timeline = timeline;
+    this.isReadOnly = isReadOnly;
+    this.#purpose = purpose;
     client.on('notice', () => {
       const first = this.#pending[0];
       if (first !== undefined) first.hasWarning = true;
@@ -83,7 +110,7 @@ export class Connection {
       const query = { name, text, values: [...values], types: TYPES } as pg.QueryConfig;
       this.#client.query(query, (error: Error | null, result: pg.QueryResult) => {
         const hasWarning = end();
-        if (error) reject(error);
+        if (error) reject(this.#noted(error));
         else resolve({ rows: result.rows as Row[], count: result.rowCount ?? 0, hasWarning });
       });
     });
@@ -96,11 +123,21 @@ export class Connection {
       if (end === null) return;
       const command = new Command(statement, values, (error, count) => {
         const hasWarning = end();
-        if (error) reject(error);
+        if (error) reject(this.#noted(error));
         else resolve({ rows: [], count, hasWarning });
       });
       this.#client.query(command as unknown as pg.Submittable);
     });
+  }
+
+  /** The error of a statement, as the members know it. */
+  #noted(error: Error): Error {
+    const { code } = error as NodeJS.ErrnoException;
+    const reason = REFUSALS[code ?? ''];
+    if (reason === undefined) return error;
+    // SERVERS-5. What is read goes on.
+    if (code === READ_ONLY && this.#purpose === 'write') this.destroy();
+    return new TakesNoRowsError(this.server, reason);
   }
 
   /** @returns what ends the statement, and says whether a warning came with it; null: it was not begun. */
@@ -163,20 +200,20 @@ const TYPES = {
 
 export class Servers {
   readonly #urls: readonly string[];
-  readonly #isUnreplicatedAllowed: boolean;
+  readonly #allowed: Allowed;
   readonly #timing: Timing;
   #newestTimeline = 0;
 
-  constructor(url: string, isUnreplicatedAllowed: boolean, timing: Timing = THREAD_TIMING) {
+  constructor(url: string, allowed: Allowed, timing: Timing = THREAD_TIMING) {
     this.#urls = serversOf(url);
-    this.#isUnreplicatedAllowed = isUnreplicatedAllowed;
+    this.#allowed = allowed;
     this.#timing = timing;
   }
 
   /** A connection to the server that can be written. */
   async connect(purpose: Purpose): Promise<Connection> {
     const found: Connection[] = [];
-    const problems: string[] = [];
+    const problems: Error[] = [];
     let isChosen = false;
     const all: Promise<void>[] = [];
     const newest = this.#newestTimeline;
@@ -190,14 +227,14 @@ export class Servers {
       }
     });
     function refuse(error: Error): void {
-      problems.push(error.message);
+      problems.push(error);
     }
     await Promise.race([Promise.all(all), first.then(() => this.#timing.sleep(BETTER_MS))]);
     isChosen = true;
     found.sort((a, b) => b.timeline - a.timeline);
     const [best, ...others] = found;
     for (const other of others) other.destroy();
-    if (best === undefined) throw new Error(problems.join('; ') || 'no server of the log has answered');
+    if (best === undefined) throw problemOf(problems);
     if (best.timeline < this.#newestTimeline) {
       best.destroy();
       throw new Error(`SERVERS-1: ${best.server} is an abandoned primary`);
@@ -223,11 +260,14 @@ export class Servers {
       await client.connect();
       const facts = (await client.query<ServerFacts>(SERVER_FACTS)).rows[0]!;
       if (facts.is_standby) throw new Error('it is a standby');
-      if (purpose === 'write') this.#requireReplicated(facts);
+      if (purpose === 'write') requireDurable(facts, this.#allowed);
+      const isReadOnly = facts.read_only === 'on';
+      if (purpose === 'write' && isReadOnly) throw new TakesNoRowsError(server, REFUSALS[READ_ONLY]!);
       const timeline = Number.parseInt(facts.timeline, 16);
-      return new Connection(client, server, { pid: facts.pid, timeline }, this.#timing);
+      return new Connection(client, server, { purpose, pid: facts.pid, timeline, isReadOnly }, this.#timing);
     } catch (error) {
       giveUp(client);
+      if (error instanceof TakesNoRowsError) throw error;
       // An error of the network has several causes and no message of its own.
       const { message, code } = error as NodeJS.ErrnoException;
       throw new Error(`${server}: ${message || code}`);
@@ -235,20 +275,42 @@ export class Servers {
       endTimer();
     }
   }
-
-  #requireReplicated({ standbys, commit }: ServerFacts): void {
-    if (this.#isUnreplicatedAllowed) return;
-    if (standbys === '') throw new Error('it has no synchronous standbys: synchronous_standby_names is empty');
-    if (commit !== 'on') throw new Error(`synchronous_commit is ${commit} and cannot be set to on`);
-  }
 }
 
-type ServerFacts = { pid: number; is_standby: boolean; timeline: string; standbys: string; commit: string };
+/** Of all servers: that the one which could be used takes no rows says the most. */
+function problemOf(problems: readonly Error[]): Error {
+  const refusal = problems.find((problem) => problem instanceof TakesNoRowsError);
+  return refusal ?? new Error(problems.map(({ message }) => message).join('; ') || 'no server of the log has answered');
+}
+
+/** SERVERS-4 */
+function requireDurable({ standbys, commit, fsync, full_pages }: ServerFacts, allowed: Allowed): void {
+  if (!allowed.isUnsyncedAllowed) {
+    if (fsync !== 'on') throw new Error('fsync is off: what it has committed may be lost with its machine');
+    if (full_pages !== 'on') throw new Error('full_page_writes is off: its tables may be torn by a power cut');
+  }
+  if (allowed.isUnreplicatedAllowed) return;
+  if (standbys === '') throw new Error('it has no synchronous standbys: synchronous_standby_names is empty');
+  if (commit !== 'on') throw new Error(`synchronous_commit is ${commit} and cannot be set to on`);
+}
+
+type ServerFacts = {
+  readonly pid: number;
+  readonly is_standby: boolean;
+  readonly timeline: string;
+  readonly standbys: string;
+  readonly commit: string;
+  readonly fsync: string;
+  readonly full_pages: string;
+  readonly read_only: string;
+};
 
 /** The first eight digits of the name of a file of the write-ahead log are its timeline. */
 const SERVER_FACTS = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_standby,
   CASE WHEN pg_is_in_recovery() THEN '0' ELSE substring(pg_walfile_name(pg_current_wal_lsn()) FOR 8) END AS timeline,
-  current_setting('synchronous_standby_names') AS standbys, current_setting('synchronous_commit') AS commit`;
+  current_setting('synchronous_standby_names') AS standbys, current_setting('synchronous_commit') AS commit,
+  current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_pages,
+  current_setting('default_transaction_read_only') AS read_only`;
 
 /** Not connected yet. Its errors are those of its statements. */
 export function clientOf(url: string, purpose: Purpose): pg.Client {

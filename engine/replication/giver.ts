@@ -8,9 +8,13 @@ import { FORMATS } from '../../shared/base/formats.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { ControlCopy } from '../../shared/wire/joining.ts';
 import type { ReplicationOptions, StreamEnd } from '../../shared/wire/threads.ts';
+import type { Allowed } from './connection.ts';
 import { type Attempt, CopyTable, type Reader } from './copyTable.ts';
 
-export type GiveOptions = Pick<ReplicationOptions, 'url' | 'cluster' | 'isUnreplicatedAllowed'> & {
+/** Where the log is, and what its database may lack. */
+type LogAddress = Pick<ReplicationOptions, 'url' | 'cluster'> & Allowed;
+
+export type GiveOptions = LogAddress & {
   readonly attempt: Attempt;
   readonly directory: string;
   readonly shards: number;
@@ -18,7 +22,7 @@ export type GiveOptions = Pick<ReplicationOptions, 'url' | 'cluster' | 'isUnrepl
 };
 
 type GiverOptions = {
-  readonly options: Pick<ReplicationOptions, 'url' | 'cluster' | 'isUnreplicatedAllowed' | 'holder'>;
+  readonly options: LogAddress & Pick<ReplicationOptions, 'holder'>;
   readonly log: Reader & { ends(): Promise<readonly StreamEnd[]> };
   readonly directory: string;
   readonly shards: number;
@@ -69,8 +73,9 @@ export class Giver {
 
   #launch(attempt: Attempt, ends: ReadonlyMap<number, number>): void {
     const { options, directory, shards, askControl, onNews } = this.#options;
-    const { url, cluster, isUnreplicatedAllowed } = options;
-    const workerData: GiveOptions = { url, cluster, isUnreplicatedAllowed, attempt, directory, shards, ends };
+    const { url, cluster, isUnreplicatedAllowed, isUnsyncedAllowed } = options;
+    const address = { url, cluster, isUnreplicatedAllowed, isUnsyncedAllowed };
+    const workerData: GiveOptions = { ...address, attempt, directory, shards, ends };
     const worker = new Worker(new URL('./givingMain.ts', import.meta.url), {
       workerData,
       name: 'giving',

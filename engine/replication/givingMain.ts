@@ -17,7 +17,7 @@ assert(parentPort !== null, 'giving: runs as a worker thread');
 const port = parentPort;
 const options = workerData as GiveOptions;
 stepBack(NICE_IDLER);
-const connection = await new Servers(options.url, options.isUnreplicatedAllowed).connect('read');
+const connection = await new Servers(options.url, options).connect('read');
 const table = new CopyTable({ read: (statement, values) => read(connection, statement, values) }, options.cluster);
 const { attempt } = options;
 try {

@@ -110,3 +110,15 @@ export class NotAMemberError extends Error {
 export class JoinAnewError extends NotAMemberError {
   override readonly name = 'JoinAnewError';
 }
+
+/**
+ * The database of the log refuses rows, and does nothing of a statement: it was made read-only, or has no room. Other
+ * members could not write there either, and it may take rows again at any moment.
+ */
+export class TakesNoRowsError extends Error {
+  override readonly name = 'TakesNoRowsError';
+
+  constructor(server: string, reason: string) {
+    super(`${server} takes no rows: ${reason}`);
+  }
+}

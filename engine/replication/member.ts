@@ -49,6 +49,11 @@ const TRIM_MS = 10_000;
 const STALL_MS = 1000;
 /** Of rows that a leader has taken from the outboxes and that are not held. */
 const MOST_WAITING_BYTES = 16 << 20;
+/**
+ * So long after the database of the log refused rows no standby takes the lease, which could not be renewed meanwhile:
+ * its holder renews it as soon as that is possible, and another leader would have done no better.
+ */
+const REFUSED_MS = 1500;
 /** A planned end waits so long for the last rows. */
 const STOP_MS = 3000;
 
@@ -110,9 +115,7 @@ export class Member {
     this.#handOvers = new HandOvers(log, options.holder, (to) => this.#post({ handOver: to }));
     this.#outboxes = outboxes;
     this.#timing = timing;
-    this.#periodic = new Periodic(timing, ({ message }) => {
-      this.#problem = message;
-    });
+    this.#periodic = new Periodic(timing);
     this.#files = files;
   }
 
@@ -203,6 +206,7 @@ export class Member {
         if (count === 0) await this.#timing.sleep(POLL_MS);
       } catch (error) {
         this.#rethrow(error);
+        this.#tail.confirmed.note(error);
         await this.#timing.sleep(POLL_MS * 10);
       }
     }
@@ -215,6 +219,7 @@ export class Member {
     const isForced = this.#handOvers.isForced(lease);
     const lead = leadToTake(lease, this.#facts.members, { holder, known, hasRoom: this.#hasRoom, isForced });
     if (lead === null) return null;
+    if (!isForced && this.#ages.nowMs() - this.#tail.confirmed.refusedMs < REFUSED_MS) return null;
     this.#memory.setRenewed(this.#ages.nowMs());
     const taken = await this.#log.take(isForced, lead.taken);
     if (taken === null) return null;
@@ -280,7 +285,8 @@ export class Member {
   }
 
   #watchStall(): void {
-    const state = (this.#shipper?.oldestMs ?? 0) > STALL_MS ? 'stalled' : 'leader';
+    const { oldestMs = 0, isRefused = false } = this.#shipper ?? {};
+    const state = isRefused || oldestMs > STALL_MS ? 'stalled' : 'leader';
     if (!this.#isEnded && this.#memory.state() !== state) this.#memory.setState(state);
   }
 
@@ -304,7 +310,13 @@ export class Member {
     } finally {
       const { waitingRows = 0, waitingBytes = 0, oldestMs: oldestWaitMs = 0, appendMs = 0 } = this.#shipper ?? {};
       const own = { waitingRows, waitingBytes, oldestWaitMs, appendMs, leader: this.#leader };
-      this.#post({ status: { ...this.#facts, ...own, problem: this.#problem ?? this.#tail.confirmed.problem } });
+      this.#post({
+        status: {
+          ...this.#facts,
+          ...own,
+          problem: this.#problem ?? this.#periodic.problem ?? this.#tail.confirmed.problem,
+        },
+      });
     }
   }
 

@@ -12,7 +12,7 @@ import type { PostgresLog } from './postgresLog.ts';
 import { prepareDirectory } from './prepare.ts';
 
 export class OwnFiles {
-  readonly #options: Pick<ReplicationOptions, 'url' | 'cluster' | 'isUnreplicatedAllowed' | 'holder'>;
+  readonly #options: ConstructorParameters<typeof Giver>[0]['options'];
   readonly #log: PostgresLog;
   readonly #post: (message: ReplicationMessage) => void;
   #prepared: DirectoryToPrepare | null = null;

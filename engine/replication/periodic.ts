@@ -1,15 +1,20 @@
-/** Tasks that a member does now and then, or until they succeed. A failure is a problem of the log, which may pass. */
+/** Tasks that a member does now and then, or until they succeed. A failure is a problem of the log, until a success. */
 import type { Timing } from './timing.ts';
 
 export class Periodic {
   readonly #timing: Pick<Timing, 'every'>;
-  readonly #onFailure: (error: Error) => void;
   /** Each of these ends a timer. */
   readonly #timers: (() => void)[] = [];
+  /** Of each task, why its last run has failed. */
+  readonly #failures = new Map<object, string>();
 
-  constructor(timing: Pick<Timing, 'every'>, onFailure: (error: Error) => void) {
+  constructor(timing: Pick<Timing, 'every'>) {
     this.#timing = timing;
-    this.#onFailure = onFailure;
+  }
+
+  /** Why a task has failed that has not succeeded since; null: none has. */
+  get problem(): string | null {
+    return this.#failures.values().next().value ?? null;
   }
 
   /** One run after the other: none begins while the one before goes on. */
@@ -18,7 +23,12 @@ export class Periodic {
     const turn = async (): Promise<void> => {
       if (isRunning) return;
       isRunning = true;
-      await Promise.resolve().then(run).catch(this.#onFailure);
+      try {
+        await run();
+        this.#failures.delete(run);
+      } catch (error) {
+        this.#failures.set(run, (error as Error).message);
+      }
       isRunning = false;
     };
     this.#timers.push(this.#timing.every(periodMs, () => void turn()));

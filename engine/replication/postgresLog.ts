@@ -37,7 +37,7 @@ import type {
 import { LEASE_MS, type LogRow, type NewRow } from '../../shared/wire/replication.ts';
 import type { StreamEnd } from '../../shared/wire/threads.ts';
 import type { Statement } from './command.ts';
-import { type Connection, type Purpose, Servers } from './connection.ts';
+import { type Allowed, ANY_DATABASE, type Connection, type Purpose, Servers } from './connection.ts';
 import { requireReadable } from './formatsOfMember.ts';
 import {
   type AskedHandOver,
@@ -66,14 +66,13 @@ const READ_WITHIN_MS = 1500;
 const FORGOTTEN_MS = 24 * 3_600_000;
 const TRIM_ROWS = 2000;
 
-export type PostgresLogOptions = {
+export type PostgresLogOptions = Allowed & {
   readonly url: string;
   readonly cluster: string;
   readonly holder: string;
   readonly address: string;
   /** Of the program that this member runs. */
   readonly version: string;
-  readonly isUnreplicatedAllowed: boolean;
   readonly facts: Readonly<Record<string, string>>;
   /** Those that this member reads and writes. */
   readonly formats: KnownFormats;
@@ -92,7 +91,7 @@ export class PostgresLog implements ReplicatedLog {
 
   private constructor(options: PostgresLogOptions) {
     this.#options = options;
-    this.#servers = new Servers(options.url, options.isUnreplicatedAllowed);
+    this.#servers = new Servers(options.url, options);
     this.#watch = setInterval(() => void this.#look(), LOOK_EVERY_MS);
   }
 
@@ -110,8 +109,8 @@ export class PostgresLog implements ReplicatedLog {
 
   /** The log as an operator sees it: no table is made, and nothing waits for the standbys of the database. */
   static async observe(options: Pick<PostgresLogOptions, 'url' | 'cluster'>): Promise<PostgresLog> {
-    const noMember = { holder: '', address: '', version: '', isUnreplicatedAllowed: true, facts: {}, formats: {} };
-    const log = new PostgresLog({ ...options, ...noMember });
+    const noMember = { holder: '', address: '', version: '', facts: {}, formats: {} };
+    const log = new PostgresLog({ ...options, ...noMember, ...ANY_DATABASE });
     try {
       await log.#requireCluster();
       return log;
@@ -357,6 +356,7 @@ export class PostgresLog implements ReplicatedLog {
       throw new Error('the log is closed');
     }
     this.#connections[purpose] = connection;
+    if (purpose === 'write' && this.#connections.read?.isReadOnly) this.#connections.read.destroy();
     return connection;
   }
 

@@ -12,7 +12,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { NewRow } from '../../shared/wire/replication.ts';
-import type { ReplicatedLog, Resolved } from './log.ts';
+import { type ReplicatedLog, type Resolved, TakesNoRowsError } from './log.ts';
 import type { Timing } from './timing.ts';
 
 /**
@@ -46,6 +46,8 @@ export class Shipper {
   waitingBytes = 0;
   /** Time that the last append took. */
   appendMs = 0;
+  /** The last append, or look at the log, was refused: its database takes no rows at present. */
+  isRefused = false;
   readonly #options: ShipperOptions;
   /** Rows that are not held, the first at `#heldEnd + 1`. */
   readonly #waiting: Waiting[] = [];
@@ -118,7 +120,7 @@ export class Shipper {
   }
 
   async #append(after: number, rows: readonly NewRow[]): Promise<void> {
-    const { log, epoch, onProblem } = this.#options;
+    const { log, epoch, timing } = this.#options;
     const startMs = this.#options.timing.nowMs();
     try {
       const isAdded = await log.append(epoch, after, rows);
@@ -128,7 +130,8 @@ export class Shipper {
       this.appendMs = this.#options.timing.nowMs() - startMs;
     } catch (error) {
       this.#isInDoubt = true;
-      onProblem((error as Error).message);
+      this.#noteFailure(error as Error);
+      if (this.isRefused) await timing.sleep(RETRY_MS);
     }
     this.#underway--;
     if (!this.#isInDoubt) this.#send();
@@ -142,26 +145,38 @@ export class Shipper {
     this.#heldEnd = position;
     assert(this.#heldEnd <= this.#sentEnd, 'SHIPPER-2: only what was sent is held');
     this.#options.onHeld(rows, position);
+    if (this.isRefused) this.#noteAnswer();
+  }
+
+  #noteFailure(error: Error): void {
+    this.isRefused = error instanceof TakesNoRowsError;
+    this.#options.onProblem(error.message);
+  }
+
+  #noteAnswer(): void {
+    this.isRefused = false;
+    this.#options.onProblem(null);
   }
 
   /** SHIPPER-3. Reads the log until it answers. */
   async #resolve(): Promise<void> {
     if (this.#isResolving) return;
     this.#isResolving = true;
-    const { log, epoch, timing, onProblem } = this.#options;
+    const { log, epoch, timing } = this.#options;
     while (!this.#isEnded) {
       try {
         this.#settle(await log.resolve(epoch, this.#heldEnd));
         break;
       } catch (error) {
-        onProblem((error as Error).message);
+        this.#noteFailure(error as Error);
         await timing.sleep(RETRY_MS);
       }
     }
+    // A full disk may let the log be read and a lease be renewed, and take no row: only one that is held ends that.
+    if (!this.isRefused || this.#waiting.length === 0) this.#noteAnswer();
     this.#isResolving = false;
     if (this.#isEnded) return;
     this.#isInDoubt = false;
-    onProblem(null);
     this.#send();
   }
 

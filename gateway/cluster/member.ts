@@ -226,6 +226,7 @@ export class Member {
       address: cluster.address,
       version: ownVersion(),
       isUnreplicatedAllowed: cluster.allowsUnreplicated,
+      isUnsyncedAllowed: cluster.allowsUnsynced,
       facts: {
         [MASTER_KEY_FACT]: nameOfMasterKey(config.masterKey!),
         shards: String(shards),

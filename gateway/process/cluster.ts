@@ -2,7 +2,8 @@
  * The settings of an exchange on several machines (RULES.md 18.1): every member writes what it commits to a log in
  * PostgreSQL as well. The addresses of that log may contain a password, so no message repeats them.
  */
-import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
+import { hostsOf, JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
+import { isLoopback } from './exposure.ts';
 
 export type ClusterConfig = Readonly<{
   /** Where the log is; of several hosts, the one that accepts writes. It may contain a password. */
@@ -15,6 +16,8 @@ export type ClusterConfig = Readonly<{
   address: string;
   /** Goes on with a database that keeps what it commits on one machine only. */
   allowsUnreplicated: boolean;
+  /** Goes on with one that does not sync what it commits. */
+  allowsUnsynced: boolean;
 }>;
 
 type Reader = {
@@ -46,6 +49,7 @@ export function readCluster(read: Reader, surroundings: Surroundings): ClusterCo
   const member = read.text('MEMBER_NAME', '');
   const memberUrl = read.origin('MEMBER_URL');
   const allowsUnreplicated = read.flag('JOURNAL_UNREPLICATED', false);
+  const allowsUnsynced = read.flag('JOURNAL_UNSYNCED', false);
   if (journal === 'sqlite') return url === '' ? null : 'JOURNAL_URL: has an effect only with JOURNAL=postgres';
   if (url === '') return 'JOURNAL=postgres: JOURNAL_URL or JOURNAL_URL_FILE must be set';
   if (!NAME.test(name)) return 'CLUSTER_NAME: expected up to 63 letters, digits, dots, dashes and underscores';
@@ -55,10 +59,13 @@ export function readCluster(read: Reader, surroundings: Surroundings): ClusterCo
     if (!read.has(needed)) return `JOURNAL=postgres: ${needed} must be set, to the same value on every member`;
   }
   if (surroundings.demo) return 'JOURNAL=postgres: there is no demo with DEMO=on, whose keys are on one machine';
+  if (allowsUnsynced && !(surroundings.isLoopback && hostsOf(url).every(isLoopback))) {
+    return 'JOURNAL_UNSYNCED: on is for tests, and needs a loopback HOST and a database on loopback';
+  }
   const address = memberUrl ?? ownAddress(surroundings);
   if (address === null) return 'JOURNAL=postgres: MEMBER_URL must be set, to the origin of this member';
   if (Buffer.byteLength(address) > MOST_ADDRESS_BYTES) return `MEMBER_URL: is longer than ${MOST_ADDRESS_BYTES} bytes`;
-  return Object.freeze({ url, name, member, address, allowsUnreplicated });
+  return Object.freeze({ url, name, member, address, allowsUnreplicated, allowsUnsynced });
 }
 
 function urlOf(read: Reader): string | JournalUrlError {

@@ -38,6 +38,15 @@ export function serversOf(url: string): readonly string[] {
   return hosts.split(',').map((host) => `${scheme}${user}${host}${name}${parameters}`);
 }
 
+/** Each host that a URL names, and that its parameters name in its place; that of a socket is localhost. */
+export function hostsOf(url: string): readonly string[] {
+  return serversOf(url).flatMap((server) => {
+    const { hostname, searchParams } = new URL(URL.canParse(server) ? server : server.replace('@/', '@localhost/'));
+    const given = searchParams.getAll('host').filter((host) => !host.startsWith('/'));
+    return [hostname.replace(/^\[(.*)\]$/, '$1'), ...given];
+  });
+}
+
 /** The host and the port of a server, without what is secret. */
 export function serverName(server: string): string {
   return URL.canParse(server) ? new URL(server).host : 'socket';

@@ -255,6 +255,8 @@ export type ReplicationOptions = {
   readonly version: string;
   /** True lets a database without synchronous standbys serve, for trying out. */
   readonly isUnreplicatedAllowed: boolean;
+  /** True lets one serve that does not sync what it commits: the tests' own, on this machine. */
+  readonly isUnsyncedAllowed: boolean;
   /** Settings that all members of a cluster share: a process with others does not start. */
   readonly facts: Readonly<Record<string, string>>;
   readonly memory: SharedArrayBuffer;

@@ -22,6 +22,7 @@ test('cluster status shows the members, and cluster fence ends a lead', { skip: 
       address,
       version: '1',
       isUnreplicatedAllowed: false,
+      isUnsyncedAllowed: true,
       facts: {},
       formats: FORMATS,
     });

@@ -39,7 +39,7 @@ async function standbysFollow(): Promise<void> {
 
 async function linesOf(env: Record<string, string>): Promise<{ wrong: string[]; note: string[]; ok: string[] }> {
   await standbysFollow();
-  const { lines, isWell } = await examine(env, systemClock);
+  const { lines, isWell } = await examine({ JOURNAL_UNSYNCED: 'on', ...env }, systemClock);
   const of = (level: string) => lines.filter((line) => line.startsWith(level)).map((line) => line.slice(7));
   assert.equal(isWell, of('wrong').length === 0);
   return { wrong: of('wrong'), note: of('note'), ok: of('ok') };
@@ -88,7 +88,7 @@ test('a server that is away, standbys that are not listed, other settings and si
   const { wrong, note } = await linesOf(env);
   assert.deepEqual(wrong, [
     '127.0.0.1:1 cannot be used from here: connect ECONNREFUSED 127.0.0.1:1',
-    'JOURNAL_URL lists 0 standbys of 2: one that is promoted would not be found',
+    'JOURNAL_URL lists 0 standbys of 2: one that is promoted would not be found, nor what it syncs',
     'no member leads',
     'SHARDS is 7 here, and 2 in the cluster',
     `member a does not answer at ${stranger} from here: status 200, and no member of a cluster`,

@@ -57,7 +57,8 @@ const MEMBER = { cluster: 'exchange', holder: 'a', address: 'http://a', version:
 
 test('a log is opened over TLS with a password of any characters, and no refusal repeats it', { skip }, async (t) => {
   const { postgres, url, urlWith, cert } = await protectedServers(t);
-  const openAt = (at: string) => PostgresLog.open({ ...MEMBER, url: at, isUnreplicatedAllowed: false });
+  const openAt = (at: string) =>
+    PostgresLog.open({ ...MEMBER, url: at, isUnreplicatedAllowed: false, isUnsyncedAllowed: true });
   const log = await openAt(url);
   t.after(() => log.close());
   const { epoch } = (await log.take(false))!;
@@ -68,7 +69,7 @@ test('a log is opened over TLS with a password of any characters, and no refusal
   );
   assert.equal(unencrypted!['count'], 0);
 
-  const { lines, isWell } = await examine({ JOURNAL_URL: url }, systemClock);
+  const { lines, isWell } = await examine({ JOURNAL_URL: url, JOURNAL_UNSYNCED: 'on' }, systemClock);
   const hidden = 'note   the user of the database may not see whether its standbys follow: GRANT pg_monitor to it';
   assert.ok(isWell && lines.includes(hidden), lines.join('\n'));
   assert.ok(!lines.some((line) => line.includes('not encrypted')));

@@ -221,7 +221,13 @@ export async function startCluster(
   for (const name of names) {
     const port = String(await freePort());
     const own = { PORT: port, MEMBER_NAME: name, DATA_DIR: '' };
-    const shared = { JOURNAL: 'postgres', JOURNAL_URL: url, MASTER_KEY, SHARDS: String(SHARDS) };
+    const shared = {
+      JOURNAL: 'postgres',
+      JOURNAL_URL: url,
+      JOURNAL_UNSYNCED: 'on',
+      MASTER_KEY,
+      SHARDS: String(SHARDS),
+    };
     const member = new Member(name, { ...shared, ...own, ...env }, directories[name] ?? temporaryDirectory());
     const line = lines[name];
     if (line !== undefined) member.env['JOURNAL_URL'] = throughLine(url, line);

@@ -45,6 +45,7 @@ class ClusterMember {
       address: `http://${options.holder}:8080`,
       version: '1.0.0',
       isUnreplicatedAllowed: false,
+      isUnsyncedAllowed: true,
       facts: { shards: String(SHARDS) },
       memory,
       outboxes: buffers,

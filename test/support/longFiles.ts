@@ -39,6 +39,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/fronts.test.ts': CLUSTER,
   'test/cluster/handOver.test.ts': CLUSTER,
   'test/cluster/takeover.test.ts': CLUSTER,
+  'test/cluster/takesNoRows.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
   'test/fault/resolution.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,

@@ -18,6 +18,7 @@ export async function openLog(
     address: `http://${holder}:8080`,
     version: '1.0.0',
     isUnreplicatedAllowed: false,
+    isUnsyncedAllowed: true,
     facts: { shards: '2' },
     formats: FORMATS,
     ...options,

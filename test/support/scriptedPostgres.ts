@@ -17,6 +17,8 @@ type ScriptedAnswer = {
   /** A message of a commit that did not wait for the standbys. */
   readonly hasWarning?: boolean;
   readonly error?: string;
+  /** Of the error. */
+  readonly code?: string;
 };
 
 /** Types of columns. */
@@ -29,6 +31,9 @@ export class ScriptedPostgres {
   timeline = 1;
   standbys = 'ANY 1 (s1, s2)';
   commit = 'on';
+  fsync = 'on';
+  fullPages = 'on';
+  readOnly = 'off';
   /** New connections are reset. */
   isRefusing = false;
   /** Where it ends the connection without an answer. */
@@ -117,10 +122,10 @@ export class ScriptedPostgres {
     }
     const { name } = message;
     this.statements.push(name);
-    const { rows = [], hasWarning = false, error } = this.answer(name);
+    const { rows = [], hasWarning = false, error, code } = this.answer(name);
     const warning = hasWarning ? problem('N', 'WARNING', 'canceling wait for synchronous replication') : NOTHING;
     const isAnswered = error === undefined;
-    return Buffer.concat([warning, isAnswered ? rowsOf(rows, true) : problem('E', 'ERROR', error), READY]);
+    return Buffer.concat([warning, isAnswered ? rowsOf(rows, true) : problem('E', 'ERROR', error, code), READY]);
   }
 
   #facts(): Row {
@@ -130,6 +135,9 @@ export class ScriptedPostgres {
       timeline: this.isStandby ? '0' : this.timeline.toString(16).padStart(8, '0'),
       standbys: this.standbys,
       commit: this.commit,
+      fsync: this.fsync,
+      full_pages: this.fullPages,
+      read_only: this.readOnly,
     };
   }
 }
@@ -200,8 +208,8 @@ function rowsOf(rows: readonly Row[], isPrepared: boolean): Buffer {
   return Buffer.concat([...before, description, ...data, packet('C', text(`SELECT ${rows.length}`))]);
 }
 
-function problem(kind: 'E' | 'N', severity: string, message: string): Buffer {
-  const fields = [`S${severity}`, `V${severity}`, 'C01000', `M${message}`];
+function problem(kind: 'E' | 'N', severity: string, message: string, code = '01000'): Buffer {
+  const fields = [`S${severity}`, `V${severity}`, `C${code}`, `M${message}`];
   return packet(kind, ...fields.map(text), Buffer.from([0]));
 }
 

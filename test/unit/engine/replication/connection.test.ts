@@ -9,6 +9,7 @@ import { ScriptedPostgres } from '../../../support/scriptedPostgres.ts';
 
 const SECRET = 'not-for-logs';
 const STEP_MS = 100;
+const STRICT = { isUnreplicatedAllowed: false, isUnsyncedAllowed: false };
 
 type World = {
   readonly servers: Servers;
@@ -20,7 +21,7 @@ async function start(t: TestContext, count: number): Promise<World> {
   const postgres: ScriptedPostgres[] = [];
   while (postgres.length < count) postgres.push(await ScriptedPostgres.start(t));
   const timing = new ManualTiming();
-  return { servers: new Servers(urlOf(postgres), false, timing), timing, postgres };
+  return { servers: new Servers(urlOf(postgres), STRICT, timing), timing, postgres };
 }
 
 function urlOf(postgres: readonly ScriptedPostgres[]): string {
@@ -161,8 +162,44 @@ test('a server that keeps a row on one machine is not written, and may be read',
   postgres.commit = 'local';
   await assert.rejects(connect(world), /synchronous_commit is local and cannot be set to on/);
   (await world.servers.connect('read')).destroy();
-  const trying = new Servers(urlOf(world.postgres), true, world.timing);
+  const trying = new Servers(urlOf(world.postgres), { ...STRICT, isUnreplicatedAllowed: true }, world.timing);
   (await trying.connect('write')).destroy();
+});
+
+test('SERVERS-4: a server that does not sync what it commits is not written, unless that is allowed', async (t) => {
+  const world = await start(t, 1);
+  const [postgres] = world.postgres as [ScriptedPostgres];
+  const trying = new Servers(urlOf(world.postgres), { ...STRICT, isUnsyncedAllowed: true }, world.timing);
+  for (const [setting, refusal] of [
+    ['fsync', /: fsync is off: what it has committed may be lost with its machine$/],
+    ['fullPages', /: full_page_writes is off: its tables may be torn by a power cut$/],
+  ] as const) {
+    postgres[setting] = 'off';
+    await assert.rejects(connect(world), refusal);
+    (await world.servers.connect('read')).destroy();
+    (await trying.connect('write')).destroy();
+    postgres[setting] = 'on';
+  }
+  (await connect(world)).destroy();
+});
+
+test('SERVERS-5: a server that is read-only is not written, whatever the others say, and may be read', async (t) => {
+  const world = await start(t, 2);
+  const [standby, postgres] = world.postgres as [ScriptedPostgres, ScriptedPostgres];
+  standby.isStandby = true;
+  postgres.readOnly = 'on';
+  const message = `${postgres.host} takes no rows: it is read-only (default_transaction_read_only)`;
+  await assert.rejects(connect(world), { name: 'TakesNoRowsError', message });
+  const reading = await world.servers.connect('read');
+  assert.equal(reading.isReadOnly, true);
+  postgres.readOnly = 'off';
+  const writing = await connect(world);
+  postgres.answer = () => ({ error: 'cannot execute INSERT in a read-only transaction', code: '25006' });
+  for (const connection of [reading, writing]) {
+    await assert.rejects(connection.run({ name: 'one', text: 'one' }), { name: 'TakesNoRowsError', message });
+  }
+  assert.deepEqual([reading.isGone, writing.isGone], [false, true]);
+  reading.destroy();
 });
 
 test('SERVERS-2: a warning is of its own statement, whatever is underway beside it', async (t) => {

@@ -33,7 +33,7 @@ async function giverFor(t: TestContext, table: Table): Promise<{ giver: Giver; p
   const postgres = await ScriptedPostgres.start(t);
   const url = `postgres://exchange@${postgres.host}/log`;
   const giver = new Giver({
-    options: { url, cluster: 'exchange', isUnreplicatedAllowed: false, holder: 'giver' },
+    options: { url, cluster: 'exchange', isUnreplicatedAllowed: false, isUnsyncedAllowed: true, holder: 'giver' },
     log: table,
     directory: temporaryDirectory(),
     shards: 1,

@@ -1,6 +1,7 @@
 /** A leader's rows on their way into a log whose answers are late, lost or of unknown outcome. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { TakesNoRowsError } from '../../../../engine/replication/log.ts';
 import { Shipper } from '../../../../engine/replication/shipper.ts';
 import type { NewRow } from '../../../../shared/wire/replication.ts';
 import { FakeDatabase } from '../../../support/fakeDatabase.ts';
@@ -66,6 +67,30 @@ class Rig {
     return this.database.readAfter(0, 1 << 20).map(({ sequence }) => sequence);
   }
 }
+
+test('rows that are refused are tried again after pauses, and the problem stays until they are held', async () => {
+  const rig = await new Rig().lead();
+  const { append } = rig.log;
+  let tries = 0;
+  rig.log.append = async () => {
+    tries++;
+    throw new TakesNoRowsError('one:5432', 'its disk is full');
+  };
+  rig.add(1, 2);
+  const startMs = rig.timing.nowMs();
+  const problems = new Set<string | null>();
+  for (let turn = 0; turn < 10; turn++) {
+    await rig.settle();
+    problems.add(rig.problem);
+    assert.equal(rig.shipper.isRefused, true);
+  }
+  // Each try is followed by a look at the log, and a pause of 100 ms.
+  assert.ok(tries > 10 && tries <= (rig.timing.nowMs() - startMs) / 100, `${tries} tries`);
+  assert.deepEqual([...problems], ['one:5432 takes no rows: its disk is full']);
+  rig.log.append = append;
+  await rig.settle();
+  assert.deepEqual([rig.heldSequences, rig.problem, rig.shipper.isRefused], [[1, 2], null, false]);
+});
 
 test('SHIPPER-2: rows are held once a standby has them, in order and once', async () => {
   const rig = await new Rig().lead();

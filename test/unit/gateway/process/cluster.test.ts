@@ -38,6 +38,7 @@ describe('cluster settings (RULES.md 18.1)', () => {
       member: 'a',
       address: 'http://127.0.0.1:8080',
       allowsUnreplicated: false,
+      allowsUnsynced: false,
     });
     assert.equal(config.demo, false, 'the keys of a demo would be on one machine');
     const given = { CLUSTER_NAME: 'c', MEMBER_URL: 'https://a.example/', JOURNAL_UNREPLICATED: 'on' };
@@ -54,6 +55,10 @@ describe('cluster settings (RULES.md 18.1)', () => {
   });
 
   it('are refused, in one line without a secret, where a member could not be one', () => {
+    const unsynced = /^JOURNAL_UNSYNCED: on is for tests, and needs a loopback HOST and a database on loopback$/;
+    const here = { JOURNAL_URL: 'postgres://exchange@127.0.0.1:1,[::1]:2,localhost/log' };
+    assert.equal(parseConfig({ ...GIVEN, ...here, JOURNAL_UNSYNCED: 'on' }, CORES).cluster!.allowsUnsynced, true);
+    const exposed = { HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1', MEMBER_URL: 'https://a.example' };
     const refusals: [Environment, RegExp][] = [
       [{ JOURNAL: 'kafka' }, /^JOURNAL: expected one of sqlite, postgres$/],
       [{ JOURNAL_URL: '' }, /^JOURNAL=postgres: JOURNAL_URL or JOURNAL_URL_FILE must be set$/],
@@ -70,6 +75,8 @@ describe('cluster settings (RULES.md 18.1)', () => {
       [{ PORT: '0' }, /^JOURNAL=postgres: MEMBER_URL must be set/],
       [{ MEMBER_URL: 'a.example' }, /^MEMBER_URL: expected an origin/],
       [{ MEMBER_URL: `http://${'a'.repeat(1006)}` }, /^MEMBER_URL: is longer than 1012 bytes/],
+      [{ JOURNAL_UNSYNCED: 'on' }, unsynced],
+      [{ ...here, ...exposed, JOURNAL_UNSYNCED: 'on' }, unsynced],
       [{ JOURNAL_UNREPLICATED: 'yes' }, /^JOURNAL_UNREPLICATED: expected one of on, off$/],
     ];
     for (const [changed, expected] of refusals) assert.match(refusal(changed), expected);

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { JournalUrlError, journalUrlOf, serversOf } from '../../../../shared/base/journalUrl.ts';
+import { hostsOf, JournalUrlError, journalUrlOf, serversOf } from '../../../../shared/base/journalUrl.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const SECRET = 'xxsecretxx';
@@ -27,6 +27,14 @@ describe('the URL of the replicated log', () => {
     ]);
     assert.deepEqual(serversOf('postgresql://one/log'), ['postgresql://one/log']);
     assert.throws(() => serversOf('redis://one/log'), /^JournalUrlError: JOURNAL_URL: expected postgres:/);
+  });
+
+  it('names each host, also where a parameter does', () => {
+    const url = `postgres://a:${SECRET}@one:5432,[::1]:5433,127.0.0.1/log`;
+    assert.deepEqual(hostsOf(url), ['one', '::1', '127.0.0.1']);
+    assert.deepEqual(hostsOf(`postgres://a:${SECRET}@/log?host=/run/postgresql`), ['localhost']);
+    assert.deepEqual(hostsOf('postgres://a@/log?host=one'), ['localhost', 'one']);
+    assert.deepEqual(hostsOf('postgres://a@127.0.0.1/log?host=one'), ['127.0.0.1', 'one']);
   });
 
   it('is in the environment, or in a file, whose last line may end', () => {

@@ -153,6 +153,7 @@ describe('what the gateway and the replication thread send each other', () => {
       address: 'http://127.0.0.1:8080',
       version: '1.0.0',
       isUnreplicatedAllowed: false,
+      isUnsyncedAllowed: true,
       facts: { shards: '1' },
       memory,
       outboxes: [createRingBuffer(4096)],
