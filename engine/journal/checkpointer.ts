@@ -20,6 +20,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { memoryOf, type ThreadMemory } from '../../shared/base/threadMemory.ts';
 import { CheckpointCell } from './checkpointCell.ts';
 import { BUSY_TIMEOUT_MS, tryCheckpoint } from './file.ts';
 
@@ -39,6 +40,12 @@ export class Checkpointer {
   /** For a journal that is open already. */
   constructor(journalPath: string) {
     this.cell = new CheckpointCell(undefined, () => this.#start(journalPath));
+  }
+
+  /** The memory of the thread; null while there is none, or it ends. */
+  async memory(): Promise<ThreadMemory | null> {
+    const found = await this.#worker?.getHeapStatistics().catch(() => undefined);
+    return found === undefined ? null : memoryOf(found);
   }
 
   /** Resolves when the connection is closed. */

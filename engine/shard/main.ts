@@ -51,6 +51,8 @@ import { publish, runTurns } from './turns.ts';
 
 /** Time between two messages to the gateway about the newest row. */
 const POST_HEAD_MS = 10_000;
+/** Time between two looks at the memory of the checkpointer. */
+const REPORT_MEMORY_MS = 10_000;
 
 /**
  * The same for all that a thread serves: compiled code calls their functions of WebAssembly directly, and would not fit
@@ -99,10 +101,12 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   const outlet = new Outlet(engine, gateways);
   engine.describe(() => publish(outlet, events));
   const heads = options.journalSync === 'full' && !isRehearsal ? new HeadReport() : null;
+  const memory = new MemoryReport(checkpointer, meters);
   const report = (head: JournalHead): void => {
     progress.setReserveBytes(shard, journal.reserveLeftBytes());
     checks.counts.report(meters);
     heads?.postIfDue(head);
+    memory.reportIfDue();
   };
   report(journal.head);
   const close = async (): Promise<void> => {
@@ -125,14 +129,14 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
       return next;
     }
   }
-  const { store, memory } = inCluster(options, journal);
-  const isReplicated = memory !== null;
+  const { store, memory: log } = inCluster(options, journal);
+  const isReplicated = log !== null;
   const parts = { shard, engine, journal: store, progress, outlet, clock, checks, meters, isReplicated };
   const loop = new ShardLoop(parts);
   const afterHousekeeping = (): void => report(loop.heldHead);
   let end: End;
   try {
-    end = await runTurns({ loop, gateways, events, meters, memory, afterHousekeeping, isRehearsal });
+    end = await runTurns({ loop, gateways, events, meters, memory: log, afterHousekeeping, isRehearsal });
   } catch (error) {
     // Of a shard nothing is written any more. A rehearsal has nothing to keep, and its thread goes on.
     if (isRehearsal) await close();
@@ -217,6 +221,26 @@ class HeadReport {
     post({ head: { sequence, chainLow, chainHigh } });
     this.#postedSequence = sequence;
     this.#postedMs = performance.now();
+  }
+}
+
+/** Reports now and then what memory the checkpointer has: main knows only the threads that it has started itself. */
+class MemoryReport {
+  readonly #checkpointer: Checkpointer;
+  readonly #meters: ShardMeters;
+  #askedMs = 0;
+
+  constructor(checkpointer: Checkpointer, meters: ShardMeters) {
+    this.#checkpointer = checkpointer;
+    this.#meters = meters;
+  }
+
+  reportIfDue(): void {
+    if (performance.now() - this.#askedMs < REPORT_MEMORY_MS) return;
+    this.#askedMs = performance.now();
+    void this.#checkpointer.memory().then((memory) => {
+      this.#meters.checkpointerMemory = memory;
+    });
   }
 }
 

@@ -4,6 +4,7 @@
  * Owner: the gateway thread.
  */
 import type { Histogram } from '../../shared/base/histogram.ts';
+import { MEMORY_KINDS, type ThreadMemory } from '../../shared/base/threadMemory.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { SpotCounts } from '../../shared/wire/spotLayout.ts';
@@ -18,6 +19,7 @@ import type { RouteSpec } from '../http/spec.ts';
 import { TURN_BOUNDS_MS } from '../http/turnTimes.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { LoopDelay } from '../process/loopDelay.ts';
+import type { MemoryUse } from '../process/memoryUse.ts';
 import type { ShardLoad } from '../shardlink/lane.ts';
 import { KINDS, type ReplyTimes } from '../shardlink/replyTimes.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
@@ -55,6 +57,7 @@ export type MetricsSources = {
   readonly requests: RequestMeters;
   readonly longAnswers: Pick<LongAnswers, 'underway' | 'pieces'>;
   readonly loopDelay: Pick<LoopDelay, 'delaySec' | 'use'>;
+  readonly memory: Pick<MemoryUse, 'process' | 'threads' | 'refresh'>;
   readonly queries: { readonly runSec: Histogram; readonly waiting: number };
   readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes'>;
   readonly files: Pick<DataFiles, 'sizes' | 'refresh'>;
@@ -195,6 +198,18 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_event_loop_idle_seconds_total: single(({ loopDelay }) => loopDelay.use.idleSec),
   exchange_query_seconds: single(({ queries }) => queries.runSec),
   exchange_queries_waiting: single(({ queries }) => queries.waiting),
+  exchange_memory_bytes: ({ memory }, observe) => {
+    for (const [kind, bytes] of memory.process) observe({ kind }, bytes);
+  },
+  exchange_thread_memory_bytes: ({ memory, shardMeters }, observe) => {
+    const observeThread = (thread: string, bytes: ThreadMemory): void => {
+      for (const kind of MEMORY_KINDS) observe({ thread, kind }, bytes[kind]);
+    };
+    for (const [thread, bytes] of memory.threads()) observeThread(thread, bytes);
+    for (const [shard, { checkpointerMemory }] of shardMeters.entries()) {
+      if (checkpointerMemory !== null) observeThread(`checkpoints ${shard}`, checkpointerMemory);
+    }
+  },
   exchange_kept_answers: single(({ keptAnswers }) => keptAnswers().rows),
   exchange_kept_answers_bytes: single(({ keptAnswers }) => keptAnswers().bytes),
   exchange_shard_ready: ofShard(({ link }, shard) => Number(link.isReady(shard))),

@@ -59,6 +59,15 @@ export const METRICS = {
   exchange_queries_waiting: gauge('Queries of the past that wait for a thread.', []),
   exchange_kept_answers: gauge('Answers kept for idempotency keys, of all accounts.', []),
   exchange_kept_answers_bytes: gauge('Their bytes.', []),
+  // Memory. What `exchange_memory_bytes` has beyond that of all threads is native: SQLite, and what the threads share.
+  exchange_memory_bytes: gauge(
+    'Memory of the process: resident, of which anonymous, file and shared, and what only this process has (private).',
+    ['kind'],
+  ),
+  exchange_thread_memory_bytes: gauge(
+    "Memory of a thread: V8's heap, what of it is used, what is outside of it (external), and what V8 itself needs.",
+    ['thread', 'kind'],
+  ),
   // The cluster; absent without one.
   exchange_cluster_leading: gauge('1 while this member leads, 0 while it is a standby.', []),
   exchange_cluster_epoch: gauge('The number of the lead that this member has or follows.', []),

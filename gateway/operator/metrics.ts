@@ -36,9 +36,10 @@ export class Metrics {
    */
   *rows(): Generator<string | Promise<unknown>> {
     // A file system that hangs must not keep a scrape waiting: the sizes are those of the scrape before.
-    void this.#sources.files.refresh();
+    const { files, memory, refresh } = this.#sources;
+    void files.refresh();
     let ofProcess = '';
-    yield Promise.all([this.#process.metrics(), this.#sources.refresh()]).then(([text]) => {
+    yield Promise.all([this.#process.metrics(), refresh(), memory.refresh()]).then(([text]) => {
       ofProcess = text;
     });
     yield ofProcess;

@@ -69,7 +69,7 @@ async function build(options: PageOptions): Promise<Page> {
 
 /** @returns the one message of a thread that is started with this data and ends with its message */
 export function messageOf<T>(entry: URL, workerData: unknown): Promise<T> {
-  const worker = new Worker(entry, { execArgv: [...STRIPPED_BEFORE], workerData });
+  const worker = new Worker(entry, { execArgv: [...STRIPPED_BEFORE], workerData, name: 'page' });
   return new Promise((resolve, reject) => {
     worker.once('message', resolve);
     worker.once('error', reject);

@@ -314,7 +314,7 @@ export class Edge {
       refresh: () => meters.refresh(),
       longAnswers: this.#server.longAnswers,
       loopDelay: this.#loopDelay,
-      queries: stores.queries,
+      ...{ memory: stores.memory, queries: stores.queries },
       disk: this.disk,
       files: this.#dataFiles,
       connections: () => this.#server.connections,

@@ -15,6 +15,7 @@ import { AuditLog } from '../audit/log.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
+import { memoryUse } from '../process/memoryUse.ts';
 import { QueryPool } from '../queries/pool.ts';
 import { Volumes } from '../queries/volumes.ts';
 import { type Control, openControl } from '../store/control.ts';
@@ -41,6 +42,8 @@ export class Stores {
   readonly shardMeters: readonly ShardMeters[];
   /** The signature checks that the shards show to the spot checker, in the same way. */
   readonly spotMemory: SharedArrayBuffer;
+  /** Memory of the process and its threads. */
+  readonly memory = memoryUse;
   readonly spotCounts: SpotCounts;
   readonly queries: QueryPool;
   readonly catalogFeed: CatalogFeed;

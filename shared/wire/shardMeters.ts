@@ -4,10 +4,11 @@
  * Owner: the thread of the shard writes its part; the gateway reads.
  *
  *   buffer   the part of shard 0 | the part of shard 1 | …
- *   part     a histogram for each of HISTOGRAMS, then a 64-bit cell for each of COUNTS
+ *   part     a histogram for each of HISTOGRAMS, a 64-bit cell for each of COUNTS, and one for each of MEMORY_KINDS
  */
 import { assert } from '../base/assert.ts';
 import { DURATION_BOUNDS_SEC, Histogram } from '../base/histogram.ts';
+import { MEMORY_KINDS, type ThreadMemory } from '../base/threadMemory.ts';
 
 const BATCH_BOUNDS: readonly number[] = [1, 2, 4, 8, 16, 32, 64];
 
@@ -42,7 +43,7 @@ type CountName = (typeof COUNTS)[number];
 
 const BYTES_PER_CELL = 8;
 const HISTOGRAM_CELLS = Object.values(HISTOGRAMS).reduce((sum, bounds) => sum + Histogram.cellsFor(bounds), 0);
-const PART_BYTES = (HISTOGRAM_CELLS + COUNTS.length) * BYTES_PER_CELL;
+const PART_BYTES = (HISTOGRAM_CELLS + COUNTS.length + MEMORY_KINDS.length) * BYTES_PER_CELL;
 
 export function createShardMeters(shards: number): SharedArrayBuffer {
   return new SharedArrayBuffer(PART_BYTES * shards);
@@ -51,6 +52,7 @@ export function createShardMeters(shards: number): SharedArrayBuffer {
 export class ShardMeters {
   readonly histograms: Readonly<Record<HistogramName, Histogram>>;
   readonly #counts: Float64Array;
+  readonly #memory: Float64Array;
 
   constructor(buffer: SharedArrayBuffer, shard: number) {
     const start = shard * PART_BYTES;
@@ -63,10 +65,21 @@ export class ShardMeters {
     });
     this.histograms = Object.fromEntries(entries);
     this.#counts = new Float64Array(buffer, at, COUNTS.length);
+    this.#memory = new Float64Array(buffer, at + this.#counts.byteLength, MEMORY_KINDS.length);
   }
 
   count(name: CountName): number {
     return this.#counts[COUNTS.indexOf(name)];
+  }
+
+  /** Of the checkpointer, which the thread of the shard has started; null before it has. */
+  get checkpointerMemory(): ThreadMemory | null {
+    if (this.#memory[0] === 0) return null;
+    return Object.fromEntries(MEMORY_KINDS.map((kind, index) => [kind, this.#memory[index]!])) as ThreadMemory;
+  }
+
+  set checkpointerMemory(memory: ThreadMemory | null) {
+    for (const [index, kind] of MEMORY_KINDS.entries()) this.#memory[index] = memory?.[kind] ?? 0;
   }
 
   add(name: CountName, count: number): void {

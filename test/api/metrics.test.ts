@@ -144,6 +144,28 @@ test('a slow request is a line of the log, with the id of its answer and what ea
   assert.doesNotMatch(server.stdout.join(), /in-the-path/);
 });
 
+test('the memory of every thread is told, also of one that blocks, and that of the process by kind', {
+  skip: process.platform !== 'linux' && 'kinds are those of Linux',
+}, async () => {
+  const THREADS = ['gateway', 'shard 0', 'projector', 'idempotency', 'spot checker', 'query'];
+  const heap = (thread: string) => `exchange_thread_memory_bytes{thread="${thread}",kind="heap"}`;
+  const samples = await eventually('an answer of every thread', async () => {
+    const found = await scrape();
+    return THREADS.every((thread) => (found.get(heap(thread)) ?? 0) > 1e6) && found;
+  });
+  for (const thread of THREADS) {
+    const of = (kind: string) => samples.get(heap(thread).replace('heap', kind)) ?? -1;
+    assert.ok(of('used') > 1e6 && of('used') <= of('heap') && of('external') > 0 && of('v8') > 0, thread);
+  }
+  const [resident, anonymous, file, shared, own] = ['resident', 'anonymous', 'file', 'shared', 'private'].map(
+    (kind) => samples.get(`exchange_memory_bytes{kind="${kind}"}`) ?? -1,
+  );
+  assert.equal(resident, anonymous! + file! + shared!);
+  assert.ok(
+    own! > sum(samples, 'exchange_thread_memory_bytes{thread="shard 0",kind="used"}') && own! <= resident! * 1.5,
+  );
+});
+
 test('promtool has nothing to say of the names and the text', { skip: NO_PROMTOOL }, async () => {
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], { input: await (await get()).text() });
   assert.deepEqual([status, String(stdout), String(stderr)], [0, '', '']);

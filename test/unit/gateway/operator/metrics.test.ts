@@ -49,10 +49,9 @@ function sources() {
   shardMeters[1].add('checksTogether', 33);
   shardMeters[1].add('undecidedBatches', 34);
   shardMeters[1].add('keptOutOfBatches', 35);
+  shardMeters[1].checkpointerMemory = { heap: 106, used: 107, external: 108, v8: 109 };
   const replyTimes = new ReplyTimes(2);
   replyTimes.replied(1, COMMAND.CANCEL.TYPE, 0);
-  const delaySec = new Histogram(DURATION_BOUNDS_SEC);
-  delaySec.observe(20);
   return {
     link: { replyTimes, isReady: (shard: number) => shard === 1, load },
     progress,
@@ -64,7 +63,8 @@ function sources() {
     requests,
     shardMeters,
     views: { orders: [{ count: 41 }, { count: 42 }], appliedSequence: (shard: number) => (shard === 0 ? 96 : 0) },
-    loopDelay: { delaySec, use: { activeSec: 75, idleSec: 76 } },
+    loopDelay: { delaySec: DELAY_SEC, use: { activeSec: 75, idleSec: 76 } },
+    memory: MEMORY,
     queries: { runSec: new Histogram(DURATION_BOUNDS_SEC), waiting: 77 },
     disk: { isLow: true, freeBytes: 78, reserveBytes: 79 },
     files: { sizes: new Map([['read.db', 80]]), refresh: async () => {} },
@@ -133,6 +133,15 @@ async function scrape(metrics: Metrics): Promise<Record<string, number>> {
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
   );
 }
+
+const DELAY_SEC = new Histogram(DURATION_BOUNDS_SEC);
+DELAY_SEC.observe(20);
+
+const MEMORY = {
+  process: new Map([['private', 101]]),
+  threads: () => [['shard 0', { heap: 102, used: 103, external: 104, v8: 105 }]],
+  refresh: async () => {},
+};
 
 const EXPECTED: Record<string, number> = {
   'exchange_thread_connections{thread="0"}': 84,
@@ -234,6 +243,13 @@ const EXPECTED: Record<string, number> = {
   exchange_event_loop_active_seconds_total: 75,
   exchange_event_loop_idle_seconds_total: 76,
   exchange_queries_waiting: 77,
+  'exchange_memory_bytes{kind="private"}': 101,
+  'exchange_thread_memory_bytes{thread="shard 0",kind="heap"}': 102,
+  'exchange_thread_memory_bytes{thread="shard 0",kind="used"}': 103,
+  'exchange_thread_memory_bytes{thread="shard 0",kind="external"}': 104,
+  'exchange_thread_memory_bytes{thread="shard 0",kind="v8"}': 105,
+  'exchange_thread_memory_bytes{thread="checkpoints 1",kind="heap"}': 106,
+  'exchange_thread_memory_bytes{thread="checkpoints 1",kind="v8"}': 109,
   exchange_disk_free_bytes: 78,
   exchange_disk_reserve_bytes: 79,
   'exchange_file_bytes{file="read.db"}': 80,
@@ -250,6 +266,7 @@ test('each number is under its name, with its labels', async () => {
   const receive = 'exchange_request_stage_seconds_count{method="GET",route="/v1/time",stage="receive"}';
   assert.equal(samples[receive], undefined, 'a request without a body');
   assert.equal(samples['exchange_shard_ready{shard="2"}'], undefined);
+  assert.equal(samples['exchange_thread_memory_bytes{thread="checkpoints 0",kind="heap"}'], undefined, 'no thread');
   assert.equal(samples['exchange_verifier_info{shard="1",verifier="undefined"}'], undefined);
   assert.match(metrics.contentType, /^text\/plain/);
 });
