@@ -91,7 +91,8 @@ function ActivityTable({ rows, markets }: TableProps): VNode {
         <th scope="row"><${Link} to=${`/markets/${row.market_id}`}>${market?.title ?? 'Market'}</${Link}></th>
         <td><strong>${VERBS[row.type]}</strong>${` ${row.side === 'BUY' ? 'buy' : 'sell'} `}
           ${outcomeName(market, row.outcome_index)}${reason !== undefined && html`<br /><small>${reason}</small>`}</td>
-        <td>${cents(row.price)}</td><td>${units(row.quantity_atomic)}</td>
+        <td>${row.type !== 'fill' && html`<small>limit</small> `}${cents(row.price)}</td>
+        <td>${units(row.quantity_atomic)}</td>
         <td class="wide">${dateTime(row.created_at)}</td></tr>`;
     })}</tbody></table>`;
 }

@@ -8,7 +8,7 @@ import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts
 const USER_ORDER = object(
   {
     ...ORDER_FIELDS,
-    initial_limit_notional_usdc_micro: orNull(UNITS),
+    initial_limit_notional_usdc_micro: described(orNull(UNITS), 'The USDC amount that was signed, not what was paid.'),
     filled_limit_notional_usdc_micro: orNull(UNITS),
     remaining_limit_notional_usdc_micro: orNull(UNITS),
     outcome_index: OUTCOME_INDEX,
@@ -98,7 +98,7 @@ const ACTIVITY = object({
   trade_id: described(orNull(UUID), 'Of a fill.'),
   side: SIDE_FIELD,
   outcome_index: OUTCOME_INDEX,
-  price: described(PRICE, 'Of a fill its price, otherwise the limit of the order; of the outcome of the order.'),
+  price: described(PRICE, 'Of a fill its price, otherwise that which was signed; of the outcome of the order.'),
   quantity_atomic: described(UNITS, 'Tokens of the order when it was placed, of the fill, or left when it ended.'),
   reason: described(orNull({ type: 'string', enum: CLOSE_REASON_NAMES }), 'Why the order ended.'),
   created_at: TIME,

@@ -195,13 +195,14 @@ const FILL = object({
 });
 export type Fill = FromSchema<typeof FILL>;
 
+const SIGNED_PRICE = described(PRICE, 'As signed, which of a FOK or FAK may be 1.00 and more: not what was paid.');
 const ORDER_STATUS_FIELD = { type: 'string', enum: ORDER_STATUS_NAMES } as const;
 export const TAGS = { client_order_id: CLIENT_ORDER_ID, order_group: GROUP_NAME } as const;
 const PLACED_FIELDS = { order_id: UUID, order_hash: HASH, status: ORDER_STATUS_FIELD } as const;
 
 /** `open` rests, `cancelled` was cancelled or killed at once, `none` was left by an order that is filled. */
 const REMAINDER = {
-  remaining: described(UNITS, 'What is left to be filled, in the asset of the maker.'),
+  remaining: described(UNITS, 'What is left of the asset that the order gives, at the signed price.'),
   remaining_status: { type: 'string', enum: ['open', 'cancelled', 'none'] },
 } as const;
 
@@ -216,7 +217,7 @@ export type CancelReplaceResponse = FromSchema<typeof CANCEL_REPLACE_RESPONSE>;
 export const AMEND_RESPONSE = object(
   {
     ...PLACED_ORDER,
-    price: PRICE,
+    price: SIGNED_PRICE,
     maker_amount: UNITS,
     taker_amount: UNITS,
     time_priority: FLAG,
@@ -320,15 +321,15 @@ export const ORDER_FIELDS = {
   order_hash: HASH,
   market_id: UUID,
   side: SIDE_FIELD,
-  price: PRICE,
+  price: SIGNED_PRICE,
   status: ORDER_STATUS_FIELD,
-  remaining: UNITS,
-  filled_amount: UNITS,
+  remaining: described(UNITS, 'What is left of the asset that the order gives, at the signed price.'),
+  filled_amount: described(UNITS, 'What is done of the asset that the order gives, at the signed price.'),
   time_in_force: { type: 'string', enum: TIME_IN_FORCE_NAMES },
   post_only: FLAG,
   created_at: TIME,
   filled_token_quantity_atomic: UNITS,
-  average_fill_price: orNull(PRICE),
+  average_fill_price: described(orNull(PRICE), 'What was really paid or received for a token, before fees.'),
   sequence: described(MARKET_SEQUENCE, 'The order of arrival in its market.'),
 } as const;
 

@@ -72,7 +72,12 @@ export class Trader {
 
   /** The same trader where the server listens now: a restart changes the port. */
   reconnected(): Trader {
-    return new Trader(this.#server, this.userId, this.signer, this.credentials, this.#retry);
+    return this.on(this.#server);
+  }
+
+  /** The same trader on a server that has its account too. */
+  on(server: TestServer): Trader {
+    return new Trader(server, this.userId, this.signer, this.credentials, this.#retry);
   }
 
   /** The same trader with another key. */

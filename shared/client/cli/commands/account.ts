@@ -101,11 +101,13 @@ const activity = command({
       row.side,
       outcomeName(row.outcome_index),
       decimal(row.quantity_atomic),
-      row.price,
+      // A signed price is none that anybody paid (RULES.md 1.8).
+      row.type === 'fill' ? null : row.price,
+      row.type === 'fill' ? row.price : null,
       row.reason ?? '',
       row.market_id,
     ]);
-    const head = ['time', 'what', 'side', 'outcome', 'tokens', 'price', 'reason', 'market'];
+    const head = ['time', 'what', 'side', 'outcome', 'tokens', 'limit', 'price', 'reason', 'market'];
     return { value: answer, lines: [...columns(head, rows, 'nothing yet'), ...nextLine(answer.next_cursor)] };
   },
 });

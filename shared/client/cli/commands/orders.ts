@@ -31,7 +31,10 @@ const order = command({
     const ahead =
       queue && `${queue.ahead_orders ?? 'many'} orders, ${decimal(queue.ahead_token_quantity_atomic ?? 0)} tokens`;
     const lines = facts([
-      ['order', `${record.side} at ${record.price}, ${record.time_in_force}${record.post_only ? ', post-only' : ''}`],
+      [
+        'order',
+        `${record.side}, limit ${record.price}, ${record.time_in_force}${record.post_only ? ', post-only' : ''}`,
+      ],
       ['status', record.status],
       [
         'filled',
@@ -224,10 +227,11 @@ function orderRows(rows: readonly (OrderRecord & { outcome_index?: number })[]):
     row.outcome_index === undefined ? null : outcomeName(row.outcome_index),
     row.price,
     decimal(row.filled_token_quantity_atomic),
+    row.average_fill_price,
     `${decimal(row.remaining)} ${row.side === 'BUY' ? 'USDC' : 'tokens'}`,
     row.order_hash,
   ]);
-  const head = ['placed', 'status', 'side', 'outcome', 'price', 'filled', 'remaining', 'order hash'];
+  const head = ['placed', 'status', 'side', 'outcome', 'limit', 'filled', 'average', 'remaining', 'order hash'];
   return columns(head, cells, 'no orders');
 }
 

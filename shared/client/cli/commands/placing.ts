@@ -257,7 +257,7 @@ function amendedLines(answer: AmendResponse): string[] {
   return [
     ...placedLines(answer),
     ...facts([
-      ['price', answer.price],
+      ['limit', answer.price],
       ['queue', keeps],
     ]),
   ];
