@@ -256,7 +256,7 @@ describe('npm run admin -- catalogue', () => {
     writeFileSync(path, textOf(lines));
     const bad =
       'line 1208: VALIDATION_ERROR: invalid title ' +
-      '{"field":"market.title","rule":"minLength","expected":"at least 1 characters","value":""}\\n';
+      '{"field":"market.title","rule":"minLength","expected":"at least 1 characters","value":""}\n';
     const first = await run(['import', path]);
     assert.deepEqual(first, [1, '1500 lines: 1499 created, 0 updated, 0 unchanged, 1 failed\n', bad]);
     lines[1207] = market('cli-1207', { title: 'Repaired' });
