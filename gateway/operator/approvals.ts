@@ -4,8 +4,8 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   FOUREYES-1  No change is approved by an operator who may be the one that asked for it: itself, or one of the same
- *               branch (OPERATORS-3).
+ *   FOUREYES-1  No change is approved by an operator who may be the one that asked for it: itself, one of the same
+ *               branch (OPERATORS-3), or one that was made after the request, which its asker may have made for it.
  *   FOUREYES-2  An approved change is carried out as often as it takes until its end is known, and has the effect of
  *               one: withdrawals by their reference, contracts by comparing, a market because it is decided once.
  *   FOUREYES-3  The bootstrap superuser cannot be revoked and counts as an operator, so no named operator can do
@@ -87,7 +87,7 @@ export class FourEyes {
     if (status === 'carried_out' || status === 'failed') return { approval: approval! };
     if (status === 'approved') return this.#finish(approval!);
     if (status !== 'pending') return conflict(`the request is ${status}`);
-    if (!this.#isSecond(administrator, approval!.requestedBy)) {
+    if (!this.#isSecond(administrator, approval!.requestedBy, approval!.requestedMs)) {
       return { refusal: { row: ERRORS.SECOND_OPERATOR_REQUIRED } };
     }
     const { approvals, clock } = this.#options;
@@ -167,18 +167,20 @@ export class FourEyes {
 
   /** Another operator could approve what this one asks for. */
   #hasSecond({ operatorId }: Administrator, kind: ApprovalKind): boolean {
-    const { operators } = this.#options;
+    const { operators, clock } = this.#options;
+    const nowMs = clock.nowMs();
     return [BOOTSTRAP, ...operators.all()].some(
       (other) =>
         operators.isInForce(other.operatorId) &&
         covers(other.roles, ROLE_OF[kind]) &&
-        this.#isSecond(other, operatorId),
+        this.#isSecond(other, operatorId, nowMs),
     );
   }
 
   /** FOUREYES-1. */
-  #isSecond({ operatorId }: Administrator, requestedBy: string): boolean {
+  #isSecond({ operatorId }: Administrator, requestedBy: string, requestedMs: number): boolean {
     const { operators } = this.#options;
+    if ((operators.find(operatorId)?.createdMs ?? 0) > requestedMs) return false;
     return operators.branchOf(operatorId) !== operators.branchOf(requestedBy);
   }
 }

@@ -269,7 +269,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
       feed: deps.feed,
     }),
     ...adminApprovalRoutes(approvalDeps),
-    ...adminOperatorRoutes({ operators, clock }),
+    ...adminOperatorRoutes({ operators, approvals: approvalDeps.approvals, clock }),
     ...adminOperationsRoutes(deps.operations),
     ...adminClusterRoutes(deps),
     ...adminAuditRoutes({ reader: new AuditReader(deps.audit.path, deps.audit), log: deps.audit }),

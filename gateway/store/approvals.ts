@@ -72,6 +72,7 @@ export class Approvals {
   readonly #countOpen;
   readonly #page;
   readonly #approved;
+  readonly #lastMs;
   readonly #decide;
   readonly #end;
 
@@ -97,6 +98,9 @@ export class Approvals {
     this.#approved = database.prepare<[], ApprovalRow>(
       `SELECT ${COLUMNS} FROM approvals WHERE status = 'approved' ORDER BY sequence`,
     );
+    this.#lastMs = database
+      .prepare<[], number>('SELECT requested_ms FROM approvals ORDER BY sequence DESC LIMIT 1')
+      .pluck();
     this.#decide = database.prepare<[ApprovalStatus, string, number, string]>(
       `UPDATE approvals SET status = ?, decided_by = ?, decided_ms = ? WHERE id = ? AND status = 'pending'`,
     );
@@ -133,6 +137,11 @@ export class Approvals {
   /** Those that are to be carried out, in the order in which they were asked for. */
   approved(): ApprovalEntry[] {
     return this.#approved.all().map(fromRow);
+  }
+
+  /** The time of the newest request; an operator who is made later has a later time, in the same millisecond too. */
+  lastRequestedMs(): number {
+    return this.#lastMs.get() ?? 0;
   }
 
   decide({ id }: ApprovalEntry, status: 'approved' | 'rejected', operatorId: string, nowMs: number): ApprovalEntry {

@@ -157,6 +157,20 @@ describe('with a second operator', () => {
     assert.equal((await ben.client.approve(asked.id)).status, 'carried_out');
   });
 
+  test('nobody makes an operator to approve what they have asked for', async () => {
+    const userId = await newUser();
+    const body = { amount_usdc_micro: String(2 * ABOVE_MICRO), reference: 'wire for later' };
+    const path = `/admin/users/${userId}/withdrawals`;
+    const asked = await server.adminRequest('POST', path, body);
+    assert.equal(asked.status, 202);
+    const helper = await person('treasury', 'superuser');
+    const own = [403, 'SECOND_OPERATOR_REQUIRED', 'another operator has to decide this'];
+    const at = `/admin/approvals/${asked.body.id}/approve`;
+    assert.deepEqual(refusalOf(await as(helper, 'POST', at)), own);
+    assert.equal(await availableOf(userId), String(10 * ABOVE_MICRO));
+    assert.equal((await ben.client.approve(asked.body.id)).status, 'carried_out');
+  });
+
   test('who may not do it may not approve it; who may, may reject it, and so may the one who asked', async () => {
     const userId = await newUser();
     const asked = await asks(ann, userId, 2 * ABOVE_MICRO);

@@ -12,9 +12,14 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import { ok, okPage, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { Approvals } from '../../store/approvals.ts';
 import type { OperatorEntry, Operators } from '../../store/operators.ts';
 
-type AdminOperatorDeps = { readonly operators: Operators; readonly clock: Clock };
+type AdminOperatorDeps = {
+  readonly operators: Operators;
+  readonly approvals: Pick<Approvals, 'lastRequestedMs'>;
+  readonly clock: Clock;
+};
 
 const CREATE_OPERATOR = {
   method: 'POST',
@@ -56,7 +61,10 @@ export function adminOperatorRoutes(deps: AdminOperatorDeps): Route[] {
   ];
 }
 
-function createOperator(call: CallOf<typeof CREATE_OPERATOR>, { operators, clock }: AdminOperatorDeps): void {
+function createOperator(
+  call: CallOf<typeof CREATE_OPERATOR>,
+  { operators, approvals, clock }: AdminOperatorDeps,
+): void {
   const { name, roles } = call.body;
   if (operators.isNameUsed(name)) {
     refuse(call, { row: ERRORS.CONFLICT, message: 'name is or was used by an operator' });
@@ -66,7 +74,9 @@ function createOperator(call: CallOf<typeof CREATE_OPERATOR>, { operators, clock
     refuse(call, { row: ERRORS.CONFLICT, message: 'no more operators fit' });
     return;
   }
-  const { operator, token } = operators.create(name, roles, call.principal, clock.nowMs());
+  // FOUREYES-1: the operator approves none of the requests before.
+  const createdMs = Math.max(clock.nowMs(), approvals.lastRequestedMs() + 1);
+  const { operator, token } = operators.create(name, roles, call.principal, createdMs);
   ok(call, { ...operatorOf(operator), token }, 201);
 }
 

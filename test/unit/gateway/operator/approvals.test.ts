@@ -114,7 +114,7 @@ function fourEyesOf(t: TestContext) {
     onFinishedLater: ({ status }: ApprovalEntry) => void state.later.push(status),
   };
   const make = (name: string, roles: OperatorRole[], maker: Administrator = BOOTSTRAP): Administrator => {
-    return { ...operators.create(name, roles, maker, NOW_MS).operator, kind: 'administrator' };
+    return { ...operators.create(name, roles, maker, clock.nowMs()).operator, kind: 'administrator' };
   };
   const fourEyes = new FourEyes(options);
   const ask = (who: Administrator, subject = 's', request: ApprovalRequest = WITHDRAWAL): ApprovalEntry => {
@@ -157,6 +157,17 @@ test('no operator approves what it asked for, nor one of its branch (FOUREYES-1)
   assert.equal(codeOf(await fourEyes.approve(id, BOOTSTRAP)), 'carried_out', 'the answer of the first time');
   assert.deepEqual(state.carried, ['withdrawal'], 'once');
   assert.equal(codeOf(fourEyes.reject(id, bob)), 'the request is carried_out');
+});
+
+test('no operator approves what was asked for before it was made (FOUREYES-1)', async (t) => {
+  const { fourEyes, make, ask, state, clock } = fourEyesOf(t);
+  const ada = make('ada', ['treasury']);
+  const { id } = ask(BOOTSTRAP);
+  clock.advance(1);
+  const late = make('late', ['treasury', 'superuser']);
+  assert.equal(codeOf(await fourEyes.approve(id, late)), 'SECOND_OPERATOR_REQUIRED');
+  assert.deepEqual(state.carried, []);
+  assert.equal(codeOf(await fourEyes.approve(id, ada)), 'carried_out');
 });
 
 test('a request about the same subject is the same one, or a conflict while that one is open', async (t) => {
