@@ -146,6 +146,15 @@ test('profiles are made, used and removed', async () => {
   await pmx.json('profile', 'set', 'first', '--url', 'https://one.example');
   await pmx.json('profile', 'set', 'second', '--url', 'https://two.example');
   await pmx.json('profile', 'use', 'second');
+  // ACCESS-2: a mistyped name acts for no one, nor does it become the demo account that stands for none.
+  for (const [args, env] of [
+    [['whoami', '--profile', 'secnd'], {}],
+    [['cancel', '--all', '--profile', 'secnd'], {}],
+    [['book', 'x'], { PMX_PROFILE: 'default' }],
+  ] as const) {
+    const unknown = await pmx.failureWith(env, 2, ...args);
+    assert.match(unknown.error, /^there is no profile (?:secnd|default): there are first, second; pmx login /);
+  }
   assert.equal((await pmx.json('profile', 'list')).current, 'second');
   assert.match((await pmx.lines('profile', 'list')).join('\n'), /^\* second +https:\/\/two\.example/m);
   await pmx.json('profile', 'remove', 'second');

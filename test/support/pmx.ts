@@ -90,7 +90,12 @@ export class Pmx {
 
   /** Fails with this exit code; what `--json` prints on standard error. */
   async failure(code: number, ...args: string[]): Promise<Json> {
-    const ran = await this.run([...args, '--json']);
+    return this.failureWith({}, code, ...args);
+  }
+
+  /** The same with this in the environment as well. */
+  async failureWith(env: Record<string, string>, code: number, ...args: string[]): Promise<Json> {
+    const ran = await this.run([...args, '--json'], { env });
     assert.equal(ran.code, code, `pmx ${args.join(' ')}: ${ran.out}${ran.err}`);
     assert.equal(ran.out, '', 'nothing on standard output');
     return JSON.parse(ran.err);

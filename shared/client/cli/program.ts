@@ -33,7 +33,7 @@ export async function runProgram(
   let exitCode: number = EXIT.DONE;
   const isJson = args.includes('--json');
   const program = describeProgram(groups, isJson ? withoutText(terminal) : terminal, async (command, given, flags) => {
-    exitCode = await runCommand(command, given, new Context(terminal, flags));
+    exitCode = await runCommand(command, given, new Context(terminal, flags, command.makesProfile === true));
   });
   try {
     await program.parseAsync(args, { from: 'user' });

@@ -42,6 +42,7 @@ const login = command({
     'login --operator',
   ],
   json: '`{base_url, profile, by, user}`',
+  makesProfile: true,
   run: async (context, given) => {
     if (given.key && given.operator) throw new UsageError('--key and --operator exclude each other');
     if (given.operator) return loginOperator(context, given.stdin);
@@ -274,6 +275,7 @@ export const PROFILES = [
     arguments: { name: { description: 'the name of the profile' } },
     examples: ['profile set main --url https://exchange.example'],
     json: '`{name, base_url}`',
+    makesProfile: true,
     run: async ({ access, baseUrl }, { name }) => {
       if (!isProfileName(name)) throw new UsageError(`${name} is no name for a profile`);
       const { current, profiles } = access.profiles;

@@ -4,6 +4,7 @@
  *
  * Invariants:
  *   ACCESS-1  What a profile keeps is sent only to the exchange that it was kept for (SETTINGS-2).
+ *   ACCESS-2  A profile that is named exists, or the command makes it: a mistyped name acts for no other account.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -49,7 +50,7 @@ export class Access {
   readonly #demo: Demo | null;
   #profiles: Profiles;
 
-  constructor(terminal: Terminal, flags: AccessFlags) {
+  constructor(terminal: Terminal, flags: AccessFlags, makesProfile: boolean) {
     const { env } = terminal;
     this.#terminal = terminal;
     this.#flags = flags;
@@ -58,7 +59,16 @@ export class Access {
     this.#demo = readDemo(env);
     this.profileName = flags.profile ?? env['PMX_PROFILE'] ?? this.#profiles.current;
     if (!isProfileName(this.profileName)) throw new UsageError(`${this.profileName} is no name for a profile`);
+    if (!makesProfile) this.#requireKnown(this.profileName);
     this.baseUrls = this.#resolveUrl().split(',').map(checkedUrl);
+  }
+
+  /** ACCESS-2 */
+  #requireKnown(name: string): void {
+    if (name === this.#profiles.current || this.#profiles.profiles[name] !== undefined) return;
+    const known = Object.keys(this.#profiles.profiles);
+    const others = known.length === 0 ? 'there are none yet' : `there are ${known.join(', ')}`;
+    throw new UsageError(`there is no profile ${name}: ${others}; pmx login --profile ${name} makes it`);
   }
 
   get baseUrl(): string {

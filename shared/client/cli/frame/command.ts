@@ -65,6 +65,8 @@ type Described = {
   readonly examples: readonly string[];
   /** The output of `--json`, in a few words. */
   readonly json: string;
+  /** It makes the profile that `--profile` names; to all other commands an unknown name is a mistake. */
+  readonly makesProfile?: true;
 };
 
 export type Command = Described & {

@@ -19,18 +19,20 @@ export class Context {
   readonly terminal: Terminal;
   readonly isJson: boolean;
   readonly #flags: GlobalFlags;
+  readonly #makesProfile: boolean;
   #access: Access | undefined;
   #account: Promise<Account | null> | undefined;
 
-  constructor(terminal: Terminal, flags: GlobalFlags) {
+  constructor(terminal: Terminal, flags: GlobalFlags, makesProfile: boolean) {
     this.terminal = terminal;
     this.isJson = flags.json;
     this.#flags = flags;
+    this.#makesProfile = makesProfile;
   }
 
   /** Settings are read by the commands that need them: others work where they are damaged. */
   get access(): Access {
-    this.#access ??= new Access(this.terminal, this.#flags);
+    this.#access ??= new Access(this.terminal, this.#flags, this.#makesProfile);
     return this.#access;
   }
 
