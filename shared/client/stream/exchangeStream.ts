@@ -312,7 +312,11 @@ function isPermanent(error: unknown): error is ApiError {
   return error instanceof ApiError && [UNAUTHORIZED, FORBIDDEN].includes(error.status);
 }
 
+const NO_WEB_SOCKET =
+  'this Node has no WebSocket: use Node 22 or later, start it with --experimental-websocket, or give openSocket';
+
 function openGlobalSocket(url: string, headers: HeaderFields | undefined, protocol?: string): StreamSocket {
+  if (globalThis.WebSocket === undefined) throw new Error(NO_WEB_SOCKET);
   const protocols = protocol === undefined ? [] : [protocol];
   // A browser expects a list of protocols as the second argument, so this is for Node's, whose types are not there.
   const socket = new WebSocket(url, headers === undefined ? protocols : ({ headers, protocols } as never));

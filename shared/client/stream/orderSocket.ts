@@ -9,6 +9,7 @@
  *   ORDERSOCKET-2  At most `mostInFlight` requests are unanswered; the others wait, unsent, in their order.
  */
 
+import { deferred } from '../../base/deferred.ts';
 import { ENTRY_PROTOCOL } from '../../wire/entry.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS } from '../http.ts';
 import type { HeaderFields } from '../request.ts';
@@ -49,7 +50,7 @@ export class OrderSocket {
   #outbox: Encoded[] = [];
   #lastId = 0;
   #isOpen = false;
-  readonly #ready = Promise.withResolvers<void>();
+  readonly #ready = deferred<void>();
 
   constructor(access: StreamOptions, { form = 'json', mostInFlight = DEFAULT_MOST_IN_FLIGHT }: OrderSocketOptions) {
     this.#form = form;

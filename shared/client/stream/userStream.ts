@@ -9,6 +9,7 @@
  *   USERSTREAM-1  `userSequence` is that of the last frame emitted; frames are emitted in order, none twice.
  *   USERSTREAM-2  A frame that is not emitted is part of a `gap` event.
  */
+import { deferred } from '../../base/deferred.ts';
 import { EventFeed, SlowReaderError } from './eventFeed.ts';
 import type { FillFrame, HeartbeatFrame, OrderStatusFrame, PrivateFrame } from './frames.ts';
 
@@ -65,7 +66,7 @@ export class UserStream implements AsyncIterable<UserEvent> {
   #tries = 0;
   #isLive = false;
   #isClosed = false;
-  #ready = Promise.withResolvers<void>();
+  #ready = deferred<void>();
 
   constructor(host: UserHost, options: UserOptions = {}) {
     this.#host = host;

@@ -1,5 +1,7 @@
 /** The book of a market: once, or live, verified by its checksum with every change. */
+
 import type { Outcome } from '../../../base/codes.ts';
+import { deferred } from '../../../base/deferred.ts';
 import type { BookEvent, BookStream, StaleCause } from '../../stream/bookStream.ts';
 import type { BookLevel, BookSides } from '../../types.ts';
 import { command } from '../frame/command.ts';
@@ -112,7 +114,7 @@ async function follow(context: Context, market: string, outcome: Outcome, levels
       changed();
     },
   });
-  const ended = Promise.withResolvers<void>();
+  const ended = deferred<void>();
   const failed = book.ready().then(() => ended.promise);
   void untilInterrupted(terminal).then(ended.resolve);
   const picture = (): BookPicture => {
