@@ -7,9 +7,9 @@
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Readable, type Writable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { inspect, parseArgs } from 'node:util';
+import { inspect } from 'node:util';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
@@ -20,7 +20,20 @@ import { JournalError } from '../journal/row.ts';
 import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
+import { backUp, drill, listPoints, ofBackups, restore, verifyPoints } from './backups.ts';
 import { exportCatalogue, importCatalogue } from './catalogue.ts';
+import {
+  type Call,
+  type Command,
+  dataDir,
+  integerOf,
+  nameOf,
+  type OptionName,
+  parse,
+  print,
+  type Surroundings,
+  UsageError,
+} from './commandLine.ts';
 import {
   AdminError,
   isOfMember,
@@ -35,55 +48,14 @@ import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { rotateMasterKey } from './keyRotation.ts';
 import { type Plan, planRepair } from './plan.ts';
-import { backUp, type RebuildOptions, rebuild, verifyProjections } from './projections.ts';
+import { backUp as backUpReadDb, type RebuildOptions, rebuild, verifyProjections } from './projections.ts';
 import { carryOut } from './repair.ts';
 import { USAGE } from './usage.ts';
 import { describeShards, howToProceed } from './verify.ts';
 
-const OPTIONS = {
-  data: { type: 'string' },
-  shard: { type: 'string' },
-  market: { type: 'string' },
-  /** A number, or the name of a file. */
-  from: { type: 'string' },
-  format: { type: 'string' },
-  url: { type: 'string' },
-  all: { type: 'boolean' },
-  now: { type: 'boolean' },
-  'accept-loss': { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-} as const;
-type Options = ReturnType<typeof parse>['values'];
-type OptionName = keyof typeof OPTIONS;
-
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 const EXIT_WRONG = 1;
 const EXIT_USAGE = 64;
-
-class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
-type Surroundings = {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  readonly input: Readable;
-  readonly out: Writable;
-  readonly err: Writable;
-};
-
-/** One run of a command, with its part of the command line. */
-type Call = Surroundings & {
-  readonly options: Options;
-  /** The name that follows the command; '' without one. */
-  readonly argument: string;
-};
-
-type Command = {
-  readonly options: readonly OptionName[];
-  /** The name of a file follows the name of the command, or that of a member may. */
-  readonly takes?: 'file' | 'member';
-  readonly run: (call: Call) => Promise<boolean>;
-};
 
 const COMMANDS: Record<string, Command> = {
   'journal verify': { options: [], run: verify },
@@ -93,6 +65,11 @@ const COMMANDS: Record<string, Command> = {
   'projections rebuild': { options: ['from', 'accept-loss'], run: rebuildProjections },
   'projections verify': { options: [], run: checkProjections },
   'projections backup': { options: [], takes: 'file', run: backUpProjections },
+  backup: { options: ['rate', 'leave-out', 'prune'], takes: 'folder', run: ofBackups(backUp) },
+  'backups list': { options: [], takes: 'folder', run: ofBackups(listPoints) },
+  'backups verify': { options: [], takes: 'folder', run: ofBackups(verifyPoints) },
+  'backups drill': { options: [], takes: 'folder', run: ofBackups(drill) },
+  restore: { options: ['to', 'point'], takes: 'folder', run: ofBackups(restore) },
   'keys rotate': { options: [], run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
@@ -117,14 +94,6 @@ const COMMANDS: Record<string, Command> = {
   'catalogue export': { options: ['url'], takes: 'file', run: exportTo },
 };
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({ args, options: OPTIONS, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError((error as Error).message);
-  }
-}
-
 /** @returns the exit code */
 export async function runAdmin(args: string[], surroundings: Surroundings): Promise<number> {
   try {
@@ -143,13 +112,14 @@ async function run(args: string[], surroundings: Surroundings): Promise<boolean>
     print(surroundings, USAGE);
     return true;
   }
-  const named = positionals.slice(0, 2).join(' ');
-  const takes = COMMANDS[named]?.takes;
-  const [name, argument = ''] = takes === undefined ? [positionals.join(' ')] : [named, positionals[2]];
+  const { name, argument, rest } = nameOf(COMMANDS, positionals);
   const command = COMMANDS[name];
   if (command === undefined) throw new UsageError(name === '' ? 'a command is missing' : `unknown command: ${name}`);
-  if (takes === 'file' && (argument === '' || positionals.length > 3)) throw new UsageError(`${name} needs one file`);
-  if (takes === 'member' && positionals.length > 3) throw new UsageError(`${name} takes one member`);
+  const { takes } = command;
+  if (takes === 'member' && rest > 0) throw new UsageError(`${name} takes one member`);
+  if (takes !== undefined && takes !== 'member' && (argument === '' || rest > 0)) {
+    throw new UsageError(`${name} needs one ${takes}`);
+  }
   for (const option of Object.keys(values)) {
     const isKnown = option === 'data' || command.options.includes(option as OptionName);
     if (!isKnown) throw new UsageError(`${name} has no option --${option}`);
@@ -250,7 +220,7 @@ async function checkProjections(call: Call): Promise<boolean> {
 }
 
 async function backUpProjections(call: Call): Promise<boolean> {
-  return backUp(dataDir(call), call.argument, (line) => print(call, line));
+  return backUpReadDb(dataDir(call), call.argument, (line) => print(call, line));
 }
 
 function projectionOptions(call: Call): RebuildOptions {
@@ -353,10 +323,6 @@ function administratorOf(call: Call): AdminClient {
   return new AdminClient({ baseUrl, token });
 }
 
-function print({ out }: Surroundings, line: string): void {
-  out.write(`${line}\n`);
-}
-
 async function printAll({ out }: Surroundings, chunks: Iterable<string> | AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(chunks), out, { end: false });
@@ -366,23 +332,12 @@ async function printAll({ out }: Surroundings, chunks: Iterable<string> | AsyncI
   }
 }
 
-function dataDir({ options, env }: Call): string {
-  return options.data ?? env['DATA_DIR'] ?? 'data/live';
-}
-
 function chooseShards(files: readonly ShardFile[], wanted: string | undefined): readonly ShardFile[] {
   const shard = integerOf('shard', wanted, 0);
   if (shard === null) return files;
   const file = files[shard];
   if (file === undefined) throw new UsageError(`--shard: there are ${files.length}, 0 to ${files.length - 1}`);
   return [file];
-}
-
-function integerOf(option: OptionName, text: string | undefined, least: number): number | null {
-  if (text === undefined) return null;
-  const value = /^[0-9]{1,15}$/.test(text) ? Number(text) : -1;
-  if (value < least) throw new UsageError(`--${option}: expected a number from ${least} on`);
-  return value;
 }
 
 function isNeeded({ hopeless, effects }: Plan): boolean {

@@ -15,6 +15,17 @@ export const USAGE = `Usage:
       compares read.db with the journals and with the engine's state; the exchange must be stopped
   npm run admin -- projections backup FILE [--data DIR]
       copies read.db to FILE, as it is at one moment; the exchange may be running
+  npm run admin -- backup FOLDER [--data DIR] [--rate MB] [--leave-out read.db] [--prune]
+      adds to FOLDER what DIR has as it is at one moment; the exchange may be running; only what no earlier backup has
+      is written; reads MB megabytes a second (40; 0: no limit); --prune keeps those of a day, 7 days, 4 weeks and 12
+      months
+  npm run admin -- restore FOLDER [--data DIR] [--point NAME | --to TIME]
+      makes DIR, which must be empty, from the newest backup, from one, or as it was before a time; checks and audits it
+  npm run admin -- backups list FOLDER
+  npm run admin -- backups verify FOLDER
+      names the backups in FOLDER and how far each goes; compares every part of them with its hash
+  npm run admin -- backups drill FOLDER [--data DIR]
+      restores the newest backup into a temporary folder of FOLDER, replays and audits it, and notes the result in DIR
   npm run admin -- keys rotate [--data DIR]
       seals all secrets under a new master key: NEW_MASTER_KEY, or a random one where the key is a file of DIR; the
       exchange must be stopped; after an interruption the same command finishes the rotation; of a cluster all members

@@ -13,6 +13,7 @@
 import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { lastLineOf } from '../../shared/base/lastLine.ts';
 import { ByteWriter } from '../../shared/records/bytes.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { Row } from '../journal/row.ts';
@@ -38,7 +39,6 @@ const MOST_WAITING = 16;
 const POLL_MS = 20;
 /** The files of this member have by then what the log held. */
 const PATIENCE_MS = 60_000;
-const LINE_BREAK = 0x0a;
 
 /** The other side does not ask any more. */
 export class NotWantedError extends Error {}
@@ -154,8 +154,9 @@ export class Giving {
     if (!existsSync(path)) return;
     const wanted = this.#options.ends.get(STREAM.AUDIT) ?? 0;
     const end = await this.#until('audit.log', () => {
-      const last = lastLineOf(path);
-      return last.sequence >= wanted ? last.endBytes : null;
+      const { text, endBytes } = lastLineOf(path);
+      const sequence: number = text === null ? 0 : JSON.parse(text).sequence;
+      return sequence >= wanted ? endBytes : null;
     });
     if (end > 0) await this.#file('audit.log', path, end);
   }
@@ -213,27 +214,6 @@ export class Giving {
 
 function filesOf(directory: string): string[] {
   return existsSync(directory) ? readdirSync(directory).sort() : [];
-}
-
-function lastLineOf(path: string): { readonly sequence: number; readonly endBytes: number } {
-  const size = statSync(path).size;
-  const fd = openSync(path, 'r');
-  try {
-    for (let bytes = PART_BYTES; ; bytes *= 2) {
-      const chunk = Buffer.alloc(Math.min(bytes, size));
-      const start = size - chunk.length;
-      readSync(fd, chunk, 0, chunk.length, start);
-      const end = chunk.lastIndexOf(LINE_BREAK);
-      const before = end <= 0 ? -1 : chunk.lastIndexOf(LINE_BREAK, end - 1);
-      const isWhole = start === 0 || (end > 0 && before >= 0);
-      if (!isWhole) continue;
-      if (end < 0) return { sequence: 0, endBytes: 0 };
-      const line: { sequence: number } = JSON.parse(chunk.toString('utf8', before + 1, end));
-      return { sequence: line.sequence, endBytes: start + end + 1 };
-    }
-  } finally {
-    closeSync(fd);
-  }
 }
 
 function sleep(ms: number): Promise<void> {

@@ -6,7 +6,7 @@
  *   JOININGFILES-1  A copy is in a folder of its own until it is whole and durable. Then it is moved to its place,
  *                   control.db last, and a move that was interrupted goes on at the next start.
  *   JOININGFILES-2  Nothing of what this member had is deleted: it is moved into a folder of its own.
- *   JOININGFILES-3  The rows of a copied journal follow from one another, and were written with the cluster's key.
+ *   JOININGFILES-3  Journals are copied row by row (JOURNALCOPY-1), with the cluster's key.
  */
 import {
   closeSync,
@@ -25,9 +25,7 @@ import { dirname, join } from 'node:path';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { ByteReader } from '../../shared/records/bytes.ts';
-import { Journal } from '../journal/journal.ts';
-import { firstSequenceOf, type JournalHead, type Row } from '../journal/row.ts';
-import { RowReader } from '../journal/rowReader.ts';
+import { JournalCopy } from '../journal/journalCopy.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import type { Part } from './copyTable.ts';
 
@@ -132,7 +130,11 @@ export class CopyWriter {
     }
     if (name.startsWith(ROWS)) {
       this.#journal ??= await this.#openJournal(Number(name.slice(ROWS.length)));
-      this.#journal.add(bytes);
+      const reader = new ByteReader(bytes);
+      while (!reader.isAtEnd) {
+        this.#journal.add({ sequence: reader.number(), bytes: new Uint8Array(reader.bytes()) });
+      }
+      this.#journal.commit();
       return false;
     }
     if (!PART_NAME.test(name)) throw new Error(`a copy has no file ${JSON.stringify(name)}`);
@@ -157,10 +159,11 @@ export class CopyWriter {
     }
   }
 
+  /** JOININGFILES-3 */
   async #openJournal(shard: number): Promise<JournalCopy> {
     const { shards, masterKey } = this.#options;
     const key = await ShardKey.create(readJournalKey(this.#folder, masterKey), shard);
-    return new JournalCopy(join(this.#folder, `journal-${shard}.db`), shard, shards, key);
+    return new JournalCopy({ path: join(this.#folder, `journal-${shard}.db`), shard, shards, key });
   }
 
   #close(): void {
@@ -186,39 +189,5 @@ export class CopyWriter {
     writeFileSync(join(this.#folder, WHOLE), '', { flush: true });
     syncDirectory(this.#folder);
     syncDirectory(dirname(this.#folder));
-  }
-}
-
-/** JOININGFILES-3 */
-class JournalCopy {
-  readonly #path: string;
-  readonly #reader: RowReader;
-  readonly #open: (start?: JournalHead) => Journal;
-  #journal: Journal | null = null;
-  #head: JournalHead | null = null;
-
-  constructor(path: string, shard: number, shards: number, key: ShardKey) {
-    this.#path = path;
-    this.#reader = new RowReader(path, key);
-    this.#open = (start) => Journal.open({ shard, shards, journalPath: this.#path, journalSync: 'normal', key }, start);
-  }
-
-  add(bytes: Uint8Array): void {
-    const reader = new ByteReader(bytes);
-    while (!reader.isAtEnd) {
-      const row: Row = { sequence: reader.number(), bytes: new Uint8Array(reader.bytes()) };
-      this.#head ??= this.#reader.headBefore(row, firstSequenceOf(row));
-      this.#journal ??= this.#open(this.#head);
-      this.#reader.load(row, this.#head);
-      this.#journal.appendCopy(row);
-    }
-    // A shard without records has a journal too.
-    this.#journal ??= this.#open();
-    this.#journal.commit();
-  }
-
-  /** The checkpoint of a journal that is closed makes it durable. */
-  close(): void {
-    this.#journal?.close();
   }
 }

@@ -275,21 +275,25 @@ export class ShardLoop {
     return this.#unheld === null ? this.#journal.head : this.#unheld.heldHead;
   }
 
-  /** Makes the credits of what is held available to the other shards, and its records to the projector. */
+  /**
+   * Makes the credits of what is held available to the other shards, and its records to the projector. They count as
+   * committed first: with the end of a shard that has spent a credit, that of its record is there (CONTROLCOPIES-2).
+   */
   credit(): void {
     assert(!this.#journal.isStaged, 'LOOP-1: credits are spent after their commit');
     const unheld = this.#unheld;
     if (unheld === null) {
-      this.#engine.state.ledger.releaseCredits();
       this.#progress.setCommitted(this.#shard, this.#engine.sequence);
+      this.#engine.state.ledger.releaseCredits();
       return;
     }
     const { heldSequence } = this.#journal;
     if (!unheld.isDue(heldSequence)) return;
     // The log has taken rows, so there is room for more.
     this.#journal.handOver();
-    this.#engine.state.ledger.releaseSealed(unheld.release(heldSequence));
+    const credits = unheld.release(heldSequence);
     this.#progress.setCommitted(this.#shard, unheld.heldHead.sequence);
+    this.#engine.state.ledger.releaseSealed(credits);
   }
 
   /** True when a front had no room for all of its events: `publish` has to be called again. */

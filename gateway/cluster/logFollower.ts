@@ -41,12 +41,15 @@ export class LogFollower {
   readonly #settling: Pending[] = [];
   /** The last row that was handed on. */
   #received = 0;
+  /** By shard, the sequence of its last row that was handed on; 0 before the first. */
+  readonly #handedOn: number[];
   #seen: Seen[] = [];
   #asOfMs: number | null = null;
 
   constructor(shards: number, target: FollowTarget) {
     this.#target = target;
     this.#pending = Array.from({ length: shards }, () => []);
+    this.#handedOn = Array.from({ length: shards }, () => 0);
   }
 
   /** ROLE-2. The last time of which everything that the log held is applied. */
@@ -72,6 +75,11 @@ export class LogFollower {
     return this.applied === this.#received;
   }
 
+  /** The last record of a shard before which no change of the stores comes that was applied; 0: as the shard has it. */
+  handedOn(shard: number): number {
+    return this.#handedOn[shard]!;
+  }
+
   /** @param end the last row that was read, of which some are here already; `asOfMs` null: more are to be read */
   receive(rows: readonly LogRow[], end: number, asOfMs: number | null): void {
     const ofShards = new Map<number, LogRow[]>();
@@ -83,6 +91,7 @@ export class LogFollower {
         ofShard.push(row);
         ofShards.set(row.stream, ofShard);
         this.#pending[row.stream]!.push({ position: row.position, sequence: row.sequence });
+        this.#handedOn[row.stream] = row.sequence;
       } else {
         this.#target.applyRow(row);
         if (row.stream === STREAM.SETTLEMENT) this.#settling.push({ position: row.position, sequence: row.sequence });

@@ -179,6 +179,11 @@ export class Member {
     this.#timer = setInterval(() => this.#look(), LOOK_MS);
   }
 
+  /** On a standby: the last record of a shard that its journal has to have beside control.db as it is now. */
+  handedOn(shard: number): number {
+    return this.#follower?.handedOn(shard) ?? 0;
+  }
+
   /** MEMBERSHIP-1. The shards lead, and their rows may be added to the log. */
   mayLead(): void {
     this.#post({ mayLead: true });

@@ -15,6 +15,7 @@ import { ArmedSwitches } from './armedSwitches.ts';
 import { Catalog } from './catalog.ts';
 import { ClaimMarks } from './claimMarks.ts';
 import { ContractStore } from './contracts.ts';
+import { copyControl } from './controlCopy.ts';
 import { ControlRecords } from './controlRecords.ts';
 import { type ControlDatabase, openControlDatabase, requireNoCluster } from './database.ts';
 import { FiatSessions } from './fiatSessions.ts';
@@ -49,6 +50,8 @@ import { TradingTimeouts } from './tradingTimeouts.ts';
 
 export type Control = {
   readonly database: ControlDatabase;
+  /** Copies the file for a backup, as it is in the turn in which this resolves. */
+  readonly copyTo: (path: string) => Promise<void>;
   /** Null without a cluster. */
   readonly records: ControlRecords | null;
   /** Room for withdrawals on a full disk. */
@@ -121,17 +124,17 @@ export function openControl(config: Config, cluster: { readonly isFollowing: boo
     const catalog = new Catalog(database, shards, changes, tokensOf(config, contracts));
     requireTokens(catalog);
     const accounts = new Accounts(database, changes);
-    const idOf = (accountIndex: number): string => accounts.idOf(accountIndex);
+    const idOf = (account: number): string => accounts.idOf(account);
     const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform));
     const control: Control = {
       database,
+      copyTo: (path) => copyControl(raw, path),
       records,
       reserve,
       changes,
       platform,
       contracts,
-      shards,
-      journalKey,
+      ...{ shards, journalKey },
       journalHeads: new JournalHeads(platform, masterKey, shards, areNew),
       adminToken: openAdminToken(config, masterKey, platform),
       auditKey: deriveAuditKey(masterKey),

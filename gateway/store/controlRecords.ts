@@ -23,13 +23,11 @@ import type { HeldLog } from '../../shared/records/heldLog.ts';
 import { OlderTables } from '../../shared/records/olderTables.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { type FileRecord, RecordedFile } from '../../shared/records/recordedFile.ts';
+import { copyControl } from './controlCopy.ts';
 import { emptyControlDatabase, type openControlDatabase } from './database.ts';
 import type { LaterSync } from './laterSync.ts';
 import { AUDIT_SHARED } from './platform.ts';
 import { isLocalRow, keptColumns, type RELOADED, storesOf } from './recordedTables.ts';
-
-/** A step of a copy takes a fraction of a millisecond. */
-const COPIED_PAGES = 64;
 
 type Stores = { readonly [store in (typeof RELOADED)[number]]: { reload(changed: TakenRows): void } } & {
   readonly changes: Pick<LaterSync, 'write'>;
@@ -93,7 +91,7 @@ export class ControlRecords {
    * but for the lines of the audit log that the log held. It is made a few pages at a time, and has changes meanwhile.
    */
   async copyTo(path: string): Promise<void> {
-    await this.#raw.backup(path, { progress: () => COPIED_PAGES });
+    await copyControl(this.#raw, path);
     const copy = new Sqlite(path);
     try {
       const keys = copy.prepare<[], string>('SELECT key FROM platform').pluck().all();

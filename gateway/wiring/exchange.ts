@@ -267,6 +267,7 @@ export class Exchange {
   /** Answers the requests in flight, lets the shards finish their commands, and ends every thread. */
   async stop(answerWithinMs: number): Promise<void> {
     this.#lifecycle.phase = 'draining';
+    this.stores.keepControl();
     this.#feed.close('draining', {});
     await this.#edge.drain(answerWithinMs);
     this.#periodicTasks.stop();
@@ -296,6 +297,7 @@ export class Exchange {
     await this.#settlement?.connected;
     if (this.#member === null) await this.#serve();
     else await this.#follow(this.#member);
+    if (!this.#lifecycle.isDraining) this.stores.giveControl(this.clock, this.#log, this.#member);
   }
 
   /** Until this member leads, it answers reads from what the log has brought. */

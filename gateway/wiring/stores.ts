@@ -4,7 +4,7 @@
  * Owner: the gateway thread.
  */
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
@@ -12,7 +12,9 @@ import { Progress } from '../../shared/wire/progress.ts';
 import { createShardMeters, ShardMeters } from '../../shared/wire/shardMeters.ts';
 import { createSpotMemory, SpotCounts } from '../../shared/wire/spotLayout.ts';
 import { AuditLog } from '../audit/log.ts';
+import type { Member } from '../cluster/member.ts';
 import type { Answers } from '../idempotency/answers.ts';
+import { ControlCopies } from '../operator/controlCopies.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { memoryUse } from '../process/memoryUse.ts';
@@ -56,6 +58,7 @@ export class Stores {
   readonly settlementDbPath: string;
 
   readonly audit: AuditLog;
+  #copies: ControlCopies | null = null;
 
   /** @param cluster null: this exchange is one process */
   constructor(config: Config, clock: Clock, log: Logger, cluster: ControlRole = null) {
@@ -95,6 +98,22 @@ export class Stores {
     const { changes, records } = this.control;
     assert(records !== null, 'stores: only a member of a cluster has records');
     return new GatewayRecords({ control: records, changes, answers, audit: this.audit, settlement, onRefused });
+  }
+
+  /** From now on backups can be made beside this process. @param member null without a cluster */
+  giveControl(clock: Clock, log: Logger, member: Pick<Member, 'role' | 'handedOn'> | null): void {
+    const ends = (): readonly number[] => {
+      const handedOn = (shard: number): number => (member?.role.isLeading === false ? member.handedOn(shard) : 0);
+      return this.journalPaths.map((_, shard) => Math.max(this.progress.committed(shard), handedOn(shard)));
+    };
+    const { copyTo } = this.control;
+    this.#copies = new ControlCopies({ directory: dirname(this.readDbPath), copyTo, ends, clock, log });
+    this.#copies.start();
+  }
+
+  /** No copy is given any more. */
+  keepControl(): void {
+    this.#copies?.stop();
   }
 
   async close(): Promise<void> {

@@ -41,6 +41,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/takeover.test.ts': CLUSTER,
   'test/cluster/takesNoRows.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
+  'test/fault/backup.test.ts': FAULTS,
   'test/fault/resolution.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,
   'test/fault/witness.test.ts': FAULTS,

@@ -24,9 +24,10 @@ export const ROOMS: readonly Room[] = [
   { room: 'engine/projector', own: 'journal snapshot', shared: 'base tables wire' },
   { room: 'engine/settlement', own: 'journal', shared: 'base chain crypto records wire' },
   { room: 'engine/replication', own: 'journal snapshot', shared: 'base crypto records wire' },
+  { room: 'engine/backup', own: 'journal snapshot', shared: 'base crypto records wire' },
   {
     room: 'engine/admin',
-    own: 'base book core journal projector replication settlement snapshot',
+    own: 'backup base book core journal projector replication settlement snapshot',
     shared: 'base chain client crypto tables wire',
   },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },

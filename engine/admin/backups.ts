@@ -1,0 +1,354 @@
+/**
+ * `backup`, `restore` and `backups`: copies of a data directory beside a running exchange, and what comes back of them
+ * (engine/backup).
+ */
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type Database from 'better-sqlite3';
+import { noteBackup } from '../../shared/base/backupStatus.ts';
+import { systemClock } from '../../shared/base/clock.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import { withControl } from '../backup/controlSource.ts';
+import { LaterRecords } from '../backup/laterRecords.ts';
+import { makePoint, REMADE } from '../backup/make.ts';
+import { Pace } from '../backup/pace.ts';
+import { continues, lastMsOf, type Point } from '../backup/point.ts';
+import { damagedParts, writeFiles, writeJournals } from '../backup/restore.ts';
+import { outdated } from '../backup/retention.ts';
+import { BackupError, BackupStore } from '../backup/store.ts';
+import { ShardKey } from '../journal/shardKey.ts';
+import { auditDirectory } from './audit.ts';
+import { type Call, type Command, dataDir, integerOf, print, UsageError } from './commandLine.ts';
+import { AdminError, listShards, openMasterKey, RunningError, withExclusiveDirectory } from './directory.ts';
+import { withKnownHeads } from './heads.ts';
+import { inspectShard } from './inspect.ts';
+import { table } from './table.ts';
+import { describeShards } from './verify.ts';
+
+type Print = (line: string) => void;
+
+type BackupSettings = {
+  /** The folder of backups. */
+  readonly target: string;
+  /** The data directory. */
+  readonly directory: string;
+  /** Megabytes a second; 0: as fast as it goes. */
+  readonly rate: number;
+  readonly leaveOut: readonly string[];
+  readonly prunes: boolean;
+  /** The name of a point to restore; undefined: the newest, or the newest not after `toMs`. */
+  readonly point: string | undefined;
+  readonly toMs: number | null;
+  readonly nowMs: () => number;
+  readonly print: Print;
+};
+
+const MEGABYTE = 1_000_000;
+/** Megabytes a second that a backup reads. */
+const DEFAULT_RATE = 40;
+
+/** A command with the settings that its options make. */
+export function ofBackups(work: (settings: BackupSettings) => boolean | Promise<boolean>): Command['run'] {
+  return async (call) => work(backupSettings(call));
+}
+
+function backupSettings(call: Call): BackupSettings {
+  const { options, argument: target } = call;
+  const toMs = options.to === undefined ? null : Date.parse(options.to);
+  if (Number.isNaN(toMs)) throw new UsageError('--to: not a time such as 2026-10-01T12:00:00Z');
+  return {
+    target,
+    directory: dataDir(call),
+    rate: integerOf('rate', options.rate, 0) ?? DEFAULT_RATE,
+    leaveOut: options['leave-out'] ?? [],
+    prunes: options.prune === true,
+    point: options.point,
+    toMs,
+    nowMs: () => systemClock.nowMs(),
+    print: (line) => print(call, line),
+  };
+}
+
+/** Makes a point, and says in the data directory what became of it. */
+export async function backUp(settings: BackupSettings): Promise<boolean> {
+  const { directory, target, nowMs, leaveOut } = settings;
+  const startedMs = nowMs();
+  let store: BackupStore | null = null;
+  try {
+    const other = leaveOut.find((name) => !(REMADE as readonly string[]).includes(name));
+    if (other !== undefined) throw new AdminError(`--leave-out: only ${REMADE.join(', ')} can be made anew`);
+    requireApart(directory, target);
+    store = BackupStore.open(target);
+    const done = await make(settings, store);
+    noteBackup(directory, { backedUpMs: nowMs(), failedMs: null, ...done, tookMs: nowMs() - startedMs });
+    return true;
+  } catch (error) {
+    if (existsSync(directory)) noteBackup(directory, { failedMs: nowMs() });
+    throw explained(error);
+  } finally {
+    store?.close();
+  }
+}
+
+async function make(settings: BackupSettings, store: BackupStore): Promise<{ bytes: number; newBytes: number }> {
+  const { directory, rate, leaveOut, prunes, nowMs, print } = settings;
+  const shards = await listShards(directory);
+  const about = inMegabytes(sizeOf(directory));
+  const pace = new Pace({
+    bytesPerSecond: rate === 0 ? Infinity : rate * MEGABYTE,
+    onProgress: (bytes) => print(`${inMegabytes(bytes)} are read; the directory has ${about}`),
+  });
+  const source = {
+    directory,
+    shards,
+    temporary: store.temporary('control.db'),
+    withLock: (work: (control: Database.Database | null) => Promise<void>) => lockedBy(directory, work),
+    nowMs,
+    print,
+  };
+  const startedMs = nowMs();
+  const point = await makePoint({
+    ...{ directory, shards, store, pace, leaveOut, print },
+    withControl: (work) => withControl(source, work),
+  });
+  const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
+  const { allBytes: bytes, newBytes } = store;
+  print(`point ${point.name}: ${inMegabytes(bytes)} read in ${seconds} s, ${inMegabytes(newBytes)} of it new`);
+  for (const line of reach(point)) print(line);
+  if (point.leftOut.length > 0) print(`not in it: ${point.leftOut.join(', ')}, which a restore makes anew`);
+  if (point.files.some(({ name }) => name === 'master.key')) {
+    print('master.key is in it: whoever reads the backup reads every secret; a MASTER_KEY as a setting stays apart');
+  }
+  if (prunes) prune(store, nowMs(), print);
+  return { bytes, newBytes };
+}
+
+/** The points of a folder, oldest first. */
+export function listPoints({ target, print }: BackupSettings): boolean {
+  const store = readStore(target);
+  const rows = store.pointNames().map((name) => {
+    const point = store.point(name);
+    const bytes = point.files.reduce((sum, file) => sum + file.bytes, 0);
+    const records = point.journals.map(({ last }) => last).join(', ');
+    return [name, at(lastMsOf(point)), records, inMegabytes(bytes), point.wasRunning ? 'running' : 'stopped'];
+  });
+  for (const line of table([['point', 'up to', 'records', 'files', 'exchange'], ...rows])) print(line);
+  return true;
+}
+
+/** Compares every part of every point with its hash. What is damaged is set aside, so that it is written again. */
+export function verifyPoints({ target, print }: BackupSettings): boolean {
+  const store = openStore(target);
+  try {
+    const sound = new Set<string>();
+    const damaged = new Set<string>();
+    for (const name of store.pointNames()) {
+      const parts = damagedParts(store, store.point(name), sound);
+      for (const part of parts) damaged.add(part);
+      print(
+        parts.length === 0 ? `point ${name}: ok` : `problem: point ${name}: ${parts.length} parts are damaged or gone`,
+      );
+    }
+    for (const part of damaged) print(`set aside: ${store.setAside(part)}`);
+    print(damaged.size === 0 ? 'ok' : 'make a backup now: it writes those again that the directory still has');
+    return damaged.size === 0;
+  } catch (error) {
+    throw explained(error);
+  } finally {
+    store.close();
+  }
+}
+
+/** @returns whether what was restored is sound and balanced. */
+export async function restore(settings: BackupSettings): Promise<boolean> {
+  const { directory, print } = settings;
+  if (existsSync(directory) && readdirSync(directory).length > 0) {
+    throw new AdminError(`${directory} is not empty: move it away first, and keep it`);
+  }
+  const folder = `${resolve(directory)}.restoring`;
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    const isSound = await restoreInto(readStore(settings.target), settings, folder);
+    if (!isSound) {
+      print(`${folder} is what was restored; it is not put in place`);
+      return false;
+    }
+    if (existsSync(directory)) rmSync(directory, { recursive: true });
+    renameSync(folder, directory);
+    syncDirectory(dirname(resolve(directory)));
+    print(`${directory} is restored`);
+    return true;
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+async function restoreInto(
+  store: BackupStore,
+  { point: name, toMs, print }: Pick<BackupSettings, 'point' | 'toMs' | 'print'>,
+  folder: string,
+): Promise<boolean> {
+  const { point, later } = choose(store, name, toMs);
+  print(`point ${point.name}`);
+  mkdirSync(dirname(folder), { recursive: true });
+  const options = { store, point, folder, print };
+  writeFiles(options);
+  const masterKey = openMasterKey(folder);
+  const keyOf = (shard: number): Promise<ShardKey> => ShardKey.create(readJournalKey(folder, masterKey), shard);
+  const records =
+    later === null || toMs === null
+      ? null
+      : await LaterRecords.find(
+          store,
+          { point, later },
+          {
+            controlPath: join(folder, 'control.db'),
+            keyOf,
+            beforeMs: toMs,
+          },
+        );
+  await writeJournals(options, masterKey, records);
+  if (toMs !== null) for (const line of reachOf(records, { point, later, toMs })) print(line);
+  return checkDirectory(folder, print);
+}
+
+/** `journal verify` and `audit` of a stopped directory. */
+async function checkDirectory(folder: string, print: Print): Promise<boolean> {
+  const files = await withKnownHeads(await listShards(folder));
+  const report = describeShards(files.map(inspectShard));
+  print(report.text);
+  if (!report.isSound) return false;
+  return withExclusiveDirectory(folder, (control) => {
+    const { text, isBalanced } = auditDirectory(files, control);
+    print(text);
+    return isBalanced;
+  });
+}
+
+/** Restores the newest point into a temporary folder, replays and audits it, and deletes it again. */
+export async function drill(settings: BackupSettings): Promise<boolean> {
+  const { directory, target, nowMs, print } = settings;
+  // Locked, so that no other command removes the point meanwhile.
+  const store = openStore(target);
+  const folder = join(target, 'restored');
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    const startedMs = nowMs();
+    const isSound = await restoreInto(store, { point: undefined, toMs: null, print }, folder);
+    const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
+    print(isSound ? `restored, replayed and audited in ${seconds} s` : 'problem: what was restored is not sound');
+    if (existsSync(directory)) {
+      noteBackup(directory, isSound ? { restoredMs: nowMs(), drillFailedMs: null } : { drillFailedMs: nowMs() });
+    }
+    return isSound;
+  } catch (error) {
+    if (existsSync(directory)) noteBackup(directory, { drillFailedMs: nowMs() });
+    throw explained(error);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    store.close();
+  }
+}
+
+/** The point to begin with, and the next one, whose journals have what followed it. */
+function choose(store: BackupStore, name: string | undefined, toMs: number | null) {
+  if (name !== undefined && toMs !== null) throw new AdminError('--point and --to: give one of them');
+  if (name !== undefined) return { point: store.point(name), later: null };
+  const names = store.pointNames();
+  if (names.length === 0) throw new AdminError(`${store.folder} has no whole backup`);
+  if (toMs === null) return { point: store.point(names.at(-1)!), later: null };
+  const index = names.findLastIndex((each) => store.point(each).takenMs <= toMs);
+  if (index < 0) throw new AdminError(`the oldest point is ${names[0]}, which is after that time`);
+  const point = store.point(names[index]!);
+  const next = names[index + 1];
+  const later = next === undefined ? null : store.point(next);
+  return { point, later: later !== null && continues(point, later) ? later : null };
+}
+
+/** To which points control.db can be had, and how far the journals went on from the first. */
+function reachOf(
+  records: LaterRecords | null,
+  { point, later, toMs }: { readonly point: Point; readonly later: Point | null; readonly toMs: number },
+): string[] {
+  if (records === null) {
+    const why = later === null ? 'there is no later point that goes on from it' : '';
+    return [`this is the point of ${at(point.takenMs)}, not ${at(toMs)}: ${why}`];
+  }
+  const lines = [`control.db is that of ${at(point.takenMs)}; the next one that there is of ${at(later!.takenMs)}`];
+  const { foreign, beforeMs } = records;
+  if (foreign === null) return [...lines, `the journals go on to the last record before ${at(beforeMs)}`];
+  return [
+    ...lines,
+    `the journals go on to the last record before ${at(beforeMs)}, not ${at(toMs)}: record ${foreign.sequence} of ` +
+      `shard ${foreign.shard} is ${foreign.what}, which needs a newer control.db`,
+  ];
+}
+
+/** By shard, the last record and its time. */
+function reach({ journals }: Point): string[] {
+  return journals.map(({ shard, last, lastMs }) => {
+    return last === 0 ? `shard ${shard}: no records` : `shard ${shard}: up to record ${last}, of ${at(lastMs)}`;
+  });
+}
+
+function prune(store: BackupStore, nowMs: number, print: Print): void {
+  const points = store.pointNames().map((name) => ({ name, takenMs: store.point(name).takenMs }));
+  const names = outdated(points, nowMs);
+  if (names.length === 0) return;
+  const bytes = store.remove(names);
+  print(`${names.length} older points are removed, and ${inMegabytes(bytes)} that only they needed`);
+}
+
+/** @returns false while a server has it. */
+async function lockedBy(directory: string, work: (control: Database.Database | null) => Promise<void>) {
+  try {
+    await withExclusiveDirectory(directory, work);
+    return true;
+  } catch (error) {
+    if (error instanceof RunningError) return false;
+    throw error;
+  }
+}
+
+function requireApart(directory: string, target: string): void {
+  const [from, to] = [resolve(directory), resolve(target)];
+  if (from === to || to.startsWith(`${from}/`))
+    throw new AdminError(`${target} is in the data directory: give another`);
+}
+
+function openStore(target: string): BackupStore {
+  try {
+    return BackupStore.open(target);
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+function readStore(target: string): BackupStore {
+  try {
+    return BackupStore.read(target);
+  } catch (error) {
+    throw explained(error);
+  }
+}
+
+function explained(error: unknown): unknown {
+  return error instanceof BackupError ? new AdminError(error.message, { cause: error }) : error;
+}
+
+function sizeOf(directory: string): number {
+  let bytes = 0;
+  for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
+    if (entry.isFile()) bytes += statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0;
+  }
+  return bytes;
+}
+
+function inMegabytes(bytes: number): string {
+  return `${(bytes / MEGABYTE).toFixed(1)} MB`;
+}
+
+function at(timeMs: number): string {
+  return new Date(timeMs).toISOString();
+}

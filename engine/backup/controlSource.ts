@@ -1,0 +1,100 @@
+/**
+ * control.db for a backup, and the cut that belongs to it (BACKUPPOINT-1): from the exchange that runs on the
+ * directory, over its socket, or where none runs from the file itself, with its lock held for as long as the copy
+ * takes.
+ *
+ * Invariant:
+ *   CONTROLSOURCE-1  An exchange that starts, stops or is killed meanwhile only makes this take longer: the next answer
+ *                    is as good, and nothing of one that was broken off is used.
+ */
+import { existsSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type Database from 'better-sqlite3';
+import { CONTROL_COPY_SOCKET, type ControlCopyNews, withSocketPath } from '../../shared/wire/controlCopy.ts';
+import { JournalReader } from '../journal/reader.ts';
+import type { ControlCut } from './make.ts';
+import type { BackupShard } from './segments.ts';
+import { BackupError } from './store.ts';
+
+type ControlSourceOptions = {
+  readonly directory: string;
+  readonly shards: readonly BackupShard[];
+  /** Where a copy may be made. */
+  readonly temporary: string;
+  /**
+   * Calls `work` with control.db and its lock, and with null for no such file. @returns false while a server has it.
+   */
+  readonly withLock: (work: (control: Database.Database | null) => Promise<void>) => Promise<boolean>;
+  readonly nowMs: () => number;
+  readonly print: (line: string) => void;
+};
+
+type Work = (cut: ControlCut) => Promise<void>;
+
+/** An exchange with long journals starts for as long. */
+const PATIENCE_MS = 900_000;
+const AGAIN_MS = 200;
+
+export async function withControl(options: ControlSourceOptions, work: Work): Promise<void> {
+  const { directory, print } = options;
+  let isWaiting = false;
+  for (const deadlineMs = performance.now() + PATIENCE_MS; performance.now() < deadlineMs; ) {
+    if (existsSync(join(directory, CONTROL_COPY_SOCKET)) && (await fromExchange(directory, work))) return;
+    if (await fromFile(options, work)) return;
+    if (!isWaiting) print('waits for the exchange, which starts or gives a copy to another command');
+    isWaiting = true;
+    await sleep(AGAIN_MS);
+  }
+  throw new BackupError('the exchange holds control.db, and does not give a copy of it');
+}
+
+/** @returns false for one that is not there, or breaks off before it has given a copy. */
+async function fromExchange(directory: string, work: Work): Promise<boolean> {
+  const socket = withSocketPath(directory, (path) => connect(path));
+  try {
+    const news = await firstNews(socket);
+    if (news === null || 'busy' in news) return false;
+    if ('failed' in news) throw new BackupError(`the exchange could not copy control.db: ${news.failed}`);
+    const { copied, cuts, takenMs } = news;
+    const path = join(directory, copied);
+    // One that was killed and has started again has deleted it.
+    if (!existsSync(path)) return false;
+    await work({ path, cuts, takenMs, wasRunning: true });
+    return true;
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** Null for a connection that ends before. What becomes of it later does not matter: the copy is a file. */
+function firstNews(socket: Socket): Promise<ControlCopyNews | null> {
+  return new Promise((resolve) => {
+    let text = '';
+    socket.on('error', () => resolve(null));
+    socket.on('close', () => resolve(null));
+    socket.setEncoding('utf8').on('data', (chunk) => {
+      text += chunk;
+      if (text.endsWith('\n')) resolve(JSON.parse(text));
+    });
+  });
+}
+
+/** @returns false while a server has the file. */
+async function fromFile({ shards, temporary, withLock, nowMs, directory }: ControlSourceOptions, work: Work) {
+  return withLock(async (control) => {
+    if (control === null) throw new BackupError(`${directory} has no control.db`);
+    await control.backup(temporary, { progress: () => 1024 });
+    await work({ path: temporary, cuts: shards.map(endOf), takenMs: nowMs(), wasRunning: false });
+  });
+}
+
+function endOf({ journalPath, key }: BackupShard): number {
+  const reader = new JournalReader(journalPath, key);
+  try {
+    return reader.facts().lastSequence;
+  } finally {
+    reader.close();
+  }
+}

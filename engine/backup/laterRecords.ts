@@ -1,0 +1,161 @@
+/**
+ * The records that followed a point of a backup until a time, from the rows of a later point. control.db is there only
+ * as it was at points, so the journals go on alone for as long as they are trading that this control.db has everything
+ * for: its accounts, its markets, the deposits and withdrawals that it ordered.
+ *
+ * Invariants:
+ *   LATERRECORDS-1  All journals are cut at one time, record by record: a record of that millisecond or later is not
+ *                   there. So none is there that rests on one that is not, of whichever shard.
+ *   LATERRECORDS-2  The first record that needs another control.db, of whichever shard, is such a cut.
+ */
+import Database from 'better-sqlite3';
+import { type Command, decodeCommand, NO_MARKET } from '../../shared/wire/commands.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { JournalRecord } from '../journal/journalRecord.ts';
+import { JournalHead } from '../journal/row.ts';
+import { RowReader } from '../journal/rowReader.ts';
+import type { ShardKey } from '../journal/shardKey.ts';
+import type { BackedJournal, Point } from './point.ts';
+import { rowsOf } from './segments.ts';
+import type { BackupStore } from './store.ts';
+
+/** Why the journals cannot go on. */
+type Foreign = {
+  readonly shard: number;
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly what: string;
+};
+
+/** Commands of clients and of the time, without any other part of control.db than accounts and markets. */
+const TRADING: ReadonlySet<string> = new Set<Command['name']>([
+  ...(['PLACE', 'REPLACE', 'CANCEL', 'CANCEL_MANY', 'SWEEP', 'CONVERT', 'TICK', 'STEP', 'GROUP_TRIP'] as const),
+]);
+const COMMIT_RECORDS = 1000;
+
+export class LaterRecords {
+  /** LATERRECORDS-2 */
+  readonly foreign: Foreign | null;
+  /** LATERRECORDS-1 */
+  readonly beforeMs: number;
+  readonly #store: BackupStore;
+  readonly #later: Point;
+
+  /**
+   * @param later the first point after `point`.
+   * @param controlPath of the point's control.db.
+   */
+  static async find(
+    store: BackupStore,
+    { point, later }: { readonly point: Point; readonly later: Point },
+    {
+      controlPath,
+      keyOf,
+      beforeMs,
+    }: {
+      readonly controlPath: string;
+      readonly keyOf: (shard: number) => Promise<ShardKey>;
+      readonly beforeMs: number;
+    },
+  ): Promise<LaterRecords> {
+    const control = new Database(controlPath, { readonly: true });
+    try {
+      const known = new KnownCauses(control);
+      let foreign: Foreign | null = null;
+      for (const journal of point.journals) {
+        const limitMs = foreign?.timeMs ?? beforeMs;
+        const found = firstForeign(store, { journal, later, key: await keyOf(journal.shard), limitMs }, known);
+        if (found !== null) foreign = found;
+      }
+      return new LaterRecords(store, later, foreign, foreign?.timeMs ?? beforeMs);
+    } finally {
+      control.close();
+    }
+  }
+
+  private constructor(store: BackupStore, later: Point, foreign: Foreign | null, beforeMs: number) {
+    this.#store = store;
+    this.#later = later;
+    this.foreign = foreign;
+    this.beforeMs = beforeMs;
+  }
+
+  /** Writes them into the journal that ends where the point does. */
+  append(before: BackedJournal, journal: Journal, key: ShardKey): void {
+    let count = 0;
+    eachRecord(this.#store, { journal: before, later: this.#later, key }, (record) => {
+      if (record.timeMs >= this.beforeMs) return false;
+      journal.append(record);
+      if (++count % COMMIT_RECORDS === 0) journal.commit();
+      return true;
+    });
+    journal.commit();
+  }
+}
+
+type Source = { readonly journal: BackedJournal; readonly later: Point; readonly key: ShardKey };
+
+/** LATERRECORDS-2. Of one shard, before a time. */
+function firstForeign(
+  store: BackupStore,
+  source: Source & { readonly limitMs: number },
+  known: KnownCauses,
+): Foreign | null {
+  const { shard } = source.journal;
+  let foreign: Foreign | null = null;
+  eachRecord(store, source, ({ sequence, timeMs, command }) => {
+    if (timeMs >= source.limitMs) return false;
+    const what = known.missing(decodeCommand(command.words, command.word));
+    if (what !== null) foreign = { shard, sequence, timeMs, what };
+    return what === null;
+  });
+  return foreign;
+}
+
+/** Visits the records after the point's, in order, until `visit` returns false. */
+function eachRecord(store: BackupStore, { journal, later, key }: Source, visit: (record: JournalRecord) => boolean) {
+  const next = later.journals[journal.shard]!;
+  const reader = new RowReader(`journal-${journal.shard}.db`, key);
+  const head = new JournalHead(journal.last, journal.chainLow, journal.chainHigh);
+  for (const segment of next.segments) {
+    if (segment.last <= journal.last) continue;
+    for (const row of rowsOf(store.part(segment.part))) {
+      if (row.sequence <= journal.last) continue;
+      reader.load(row, head);
+      let goesOn = true;
+      reader.show((record) => {
+        if (goesOn) goesOn = visit(record);
+      });
+      if (!goesOn) return;
+    }
+  }
+}
+
+/** The causes of records that a control.db has. */
+class KnownCauses {
+  readonly #accounts: number;
+  readonly #markets: number;
+  readonly #movement: Database.Statement<[Uint8Array], number>;
+
+  constructor(control: Database.Database) {
+    const highest = (sql: string): number => control.prepare<[], number | null>(sql).pluck().get() ?? -1;
+    this.#accounts = highest('SELECT max(account_index) FROM users');
+    this.#markets = highest('SELECT max(market_index) FROM markets');
+    this.#movement = control
+      .prepare<[Uint8Array], number>("SELECT 1 FROM movements WHERE reference_hash = ? AND status <> 'refused'")
+      .pluck();
+  }
+
+  /** In words; null for a record that lacks nothing. */
+  missing(command: Command): string | null {
+    const { name, account, market } = command;
+    const ofMarket = market <= this.#markets || market === NO_MARKET;
+    if (account > this.#accounts) return `a ${name} of an account that was made later`;
+    if (!ofMarket) return `a ${name} of a market that was made later`;
+    if (TRADING.has(name)) return null;
+    if (name !== 'FUNDS') return `a ${name}`;
+    return this.#movement.get(command.reference) === undefined
+      ? 'a deposit or withdrawal that was ordered later'
+      : null;
+  }
+}

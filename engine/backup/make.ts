@@ -1,0 +1,217 @@
+/**
+ * Makes a point of a backup from a data directory, beside an exchange that runs on it or without one.
+ *
+ *   journal.key, databases, private frames, snapshots ──► journals, up to their ends ──► control.db, and the cut ──►
+ *   journals, up to the cut ──► audit.log and small files ──► the manifest
+ *
+ * A file that another one rests on is copied later, as for a member that joins a cluster (GIVING-2), so all of them are
+ * at most behind the journals, which a start follows. The cut is that of BACKUPPOINT-1.
+ *
+ * Invariants:
+ *   MAKEBACKUP-1  A database is read in one transaction of its own connection: as it is at one moment.
+ *   MAKEBACKUP-2  A journal whose oldest records are trimmed is in a point with a snapshot that it continues.
+ */
+import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { assert } from '../../shared/base/assert.ts';
+import { lastLineOf } from '../../shared/base/lastLine.ts';
+import { listSnapshots } from '../snapshot/snapshot.ts';
+import type { Pace } from './pace.ts';
+import { type BackedFile, POINT_VERSION, type Point, pointName } from './point.ts';
+import { type BackupShard, JournalBackup } from './segments.ts';
+import { BackupError, type BackupStore } from './store.ts';
+
+/** control.db at one moment, and what the journals have to have beside it. */
+export type ControlCut = {
+  /** Of the copy. */
+  readonly path: string;
+  /** By shard, the last record. */
+  readonly cuts: readonly number[];
+  readonly takenMs: number;
+  readonly wasRunning: boolean;
+};
+
+type MakeOptions = {
+  readonly directory: string;
+  readonly shards: readonly BackupShard[];
+  readonly store: BackupStore;
+  readonly pace: Pace;
+  /** Names of databases that can be made anew. */
+  readonly leaveOut: readonly string[];
+  /** The copy is there until this has returned. */
+  readonly withControl: (work: (cut: ControlCut) => Promise<void>) => Promise<void>;
+  readonly print: (line: string) => void;
+};
+
+/** Of a file or database: whole pages, so that a page that changes is one part. */
+const PART_BYTES = 256 << 10;
+const PAGE_BYTES = 4096;
+const STEP_PAGES = 256;
+const DATABASES = ['read.db', 'idempotency.db', 'settlement.db'] as const;
+/** Databases that can be made anew from the journals. */
+export const REMADE = ['read.db'] as const;
+const SMALL_FILES = ['master.key', 'admin.token', 'demo.json', 'ramp.json'] as const;
+const MOST_TRIMS = 5;
+
+export async function makePoint(options: MakeOptions): Promise<Point> {
+  return new Making(options).run();
+}
+
+class Making {
+  readonly #options: MakeOptions;
+  readonly #files: BackedFile[] = [];
+  readonly #journals: JournalBackup[];
+
+  constructor(options: MakeOptions) {
+    this.#options = options;
+    const { shards, store, pace } = options;
+    const before = store.newest();
+    const isSame = before?.shards === shards.length;
+    this.#journals = shards.map((shard) => {
+      return new JournalBackup(shard, store, pace, isSame ? before.journals[shard.shard]! : null);
+    });
+  }
+
+  async run(): Promise<Point> {
+    const { directory, shards, store, leaveOut, withControl } = this.#options;
+    this.#file('journal.key');
+    for (const name of DATABASES) {
+      if (existsSync(join(directory, name)) && !leaveOut.includes(name)) await this.#database(name);
+    }
+    for (const name of filesIn(join(directory, 'private'))) this.#file(`private/${name}`);
+    for (const shard of shards) this.#journal(shard.shard);
+    let point: Point | undefined;
+    await withControl(async ({ path, cuts, takenMs, wasRunning }) => {
+      const from = this.#files.length;
+      try {
+        this.#file('control.db', path);
+        for (const [shard, cut] of cuts.entries()) await this.#journals[shard]!.takeTo(cut);
+        this.#auditLog();
+        for (const name of SMALL_FILES) this.#file(name);
+      } catch (error) {
+        this.#files.length = from;
+        throw error;
+      }
+      point = {
+        version: POINT_VERSION,
+        name: pointName(takenMs),
+        takenMs,
+        wasRunning,
+        shards: shards.length,
+        leftOut: leaveOut.filter((name) => existsSync(join(directory, name))),
+        files: this.#files,
+        journals: this.#journals.map((journal) => journal.done()),
+      };
+    });
+    assert(point !== undefined, 'BACKUPPOINT-1: control.db is a part of every point');
+    requireWhole(point);
+    store.addPoint(point);
+    return point;
+  }
+
+  /** A file that is only appended to, or replaced as a whole. One that is not there is left out. */
+  #file(name: string, path = join(this.#options.directory, name), lengthBytes?: number): void {
+    const { store, pace } = this.#options;
+    let fd: number;
+    try {
+      fd = openSync(path, 'r');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+      throw error;
+    }
+    try {
+      const end = lengthBytes ?? statSync(path).size;
+      const parts: string[] = [];
+      let at = 0;
+      while (at < end) {
+        const bytes = Buffer.alloc(Math.min(PART_BYTES, end - at));
+        const read = readSync(fd, bytes, 0, bytes.length, at);
+        if (read === 0) break;
+        parts.push(store.put(bytes.subarray(0, read)));
+        at += read;
+        pace.took(read);
+      }
+      this.#files.push({ name, bytes: at, parts });
+    } finally {
+      closeSync(fd);
+    }
+  }
+
+  /**
+   * It may be ahead of control.db, which knows a line that it has; after its last line there may be room for others.
+   */
+  #auditLog(): void {
+    const path = join(this.#options.directory, 'audit.log');
+    if (existsSync(path)) this.#file('audit.log', path, lastLineOf(path).endBytes);
+  }
+
+  /** MAKEBACKUP-1 */
+  async #database(name: string): Promise<void> {
+    const { directory, store, pace, print } = this.#options;
+    const copy = store.temporary(name);
+    const database = new Database(join(directory, name), { readonly: true, timeout: 5000 });
+    try {
+      database.exec('BEGIN');
+      // The transaction begins with its first read.
+      database.prepare('SELECT count(*) FROM sqlite_schema').get();
+      await database.backup(copy, {
+        progress: () => {
+          pace.took(STEP_PAGES * PAGE_BYTES);
+          return STEP_PAGES;
+        },
+      });
+      database.exec('COMMIT');
+    } catch (error) {
+      if (!(error instanceof Database.SqliteError)) throw error;
+      throw new BackupError(`${name} cannot be read: ${error.message}`);
+    } finally {
+      database.close();
+    }
+    print(`${name} is copied`);
+    this.#file(name, copy);
+    rmSync(copy);
+  }
+
+  /**
+   * MAKEBACKUP-2. Snapshots come first: one that the journal's oldest record needs may go with the records after it.
+   */
+  #journal(shard: number): void {
+    const { directory, shards } = this.#options;
+    const journal = this.#journals[shard]!;
+    for (let tries = 1; ; tries++) {
+      const from = this.#files.length;
+      const snapshots = listSnapshots(directory, shard);
+      for (const { path } of snapshots) this.#file(path.slice(directory.length + 1));
+      journal.take();
+      const copied = snapshots.filter(({ path }) => {
+        return this.#files.some(({ name }) => name === path.slice(directory.length + 1));
+      });
+      if (journal.first === 1 || copied.some(({ sequence }) => sequence === journal.first - 1)) return;
+      if (tries === MOST_TRIMS) {
+        throw new BackupError(`${shards[shard]!.journalPath} is trimmed, and has no snapshot before its oldest record`);
+      }
+      this.#files.length = from;
+    }
+  }
+}
+
+/** Everything that a directory cannot be without is there, and nothing is newer than the cut (BACKUPPOINT-1). */
+function requireWhole({ journals, files }: Point): void {
+  for (const name of ['control.db', 'journal.key']) {
+    if (!files.some((file) => file.name === name)) throw new BackupError(`${name} is not there: nothing was kept`);
+  }
+  for (const { name } of files) {
+    const [, shard, sequence] = /^snapshot-(\d+)-(\d+)\.bin$/.exec(name) ?? [];
+    if (sequence === undefined) continue;
+    assert(Number(sequence) <= journals[Number(shard)]!.last, 'BACKUPPOINT-1: a snapshot is of records before the cut');
+  }
+}
+
+function filesIn(folder: string): string[] {
+  return existsSync(folder)
+    ? readdirSync(folder)
+        .filter((name) => !name.endsWith('.new'))
+        .sort()
+    : [];
+}

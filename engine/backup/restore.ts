@@ -1,0 +1,137 @@
+/**
+ * Writes a point of a backup into a folder, as the data directory that it was: nothing of it is trusted before it is
+ * compared with its hash, and the rows of journals once more with each other.
+ *
+ * Invariants:
+ *   RESTORE-1  The journals end at the cut of the point, or at the last record before a time, and control.db knows
+ *              these ends: a start finds the directory as a crash at that moment would have left it.
+ *   RESTORE-2  What follows the point's own cut is trading that its control.db has everything for (laterRecords.ts).
+ */
+import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { KnownHead } from '../../shared/base/journalKey.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { JOURNAL_HEADS, sealHeads } from '../../shared/crypto/journalHeads.ts';
+import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import { Journal } from '../journal/journal.ts';
+import { JournalCopy } from '../journal/journalCopy.ts';
+import { ShardKey } from '../journal/shardKey.ts';
+import type { LaterRecords } from './laterRecords.ts';
+import { type BackedJournal, type PartName, type Point, partsOf } from './point.ts';
+import { rowsOf } from './segments.ts';
+import type { BackupStore } from './store.ts';
+
+type RestoreOptions = {
+  readonly store: BackupStore;
+  readonly point: Point;
+  /** A folder that does not exist. */
+  readonly folder: string;
+  readonly print: (line: string) => void;
+};
+
+/** Rows that share a transaction. */
+const COMMIT_BYTES = 8 << 20;
+
+/** The files of a point, but for its journals, whose key is among them. */
+export function writeFiles({ store, point, folder, print }: RestoreOptions): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  for (const { name, parts } of point.files) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const fd = openSync(path, 'wx', 0o600);
+    try {
+      for (const part of parts) {
+        const bytes = store.part(part);
+        for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
+      }
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    syncDirectory(dirname(path));
+  }
+  print(`${point.files.length} files are written`);
+}
+
+/** RESTORE-1. @param later what follows the cut; null: nothing does. @returns where the journals end. */
+export async function writeJournals(
+  options: RestoreOptions,
+  masterKey: Uint8Array,
+  later: LaterRecords | null,
+): Promise<readonly KnownHead[]> {
+  const { store, point, folder, print } = options;
+  const journalKey = readJournalKey(folder, masterKey);
+  const heads: KnownHead[] = [];
+  for (const journal of point.journals) {
+    const { shard } = journal;
+    const key = await ShardKey.create(journalKey, shard);
+    const path = join(folder, `journal-${shard}.db`);
+    const copy = new JournalCopy({ path, shard, shards: point.shards, key });
+    try {
+      copyRows(store, journal, copy);
+    } finally {
+      copy.close();
+    }
+    const head = endOf(path, { shard, shards: point.shards, key }, (open) => later?.append(journal, open, key));
+    print(`shard ${shard}: the journal is written up to record ${head.sequence}`);
+    heads.push(head);
+  }
+  writeHeads(join(folder, 'control.db'), sealHeads(masterKey, heads));
+  syncDirectory(folder);
+  return heads;
+}
+
+/** Where the journal ends after `work`. */
+function endOf(
+  journalPath: string,
+  options: { readonly shard: number; readonly shards: number; readonly key: ShardKey },
+  work: (journal: Journal) => void,
+): KnownHead {
+  const journal = Journal.open({ ...options, journalPath, journalSync: 'normal' });
+  try {
+    work(journal);
+    const { sequence, chainLow, chainHigh } = journal.head;
+    return { sequence, chainLow, chainHigh };
+  } finally {
+    journal.close();
+  }
+}
+
+function copyRows(store: BackupStore, journal: BackedJournal, copy: JournalCopy): void {
+  let bytes = 0;
+  for (const { part } of journal.segments) {
+    for (const row of rowsOf(store.part(part))) {
+      if (row.sequence < journal.first) continue;
+      copy.add(row);
+      bytes += row.bytes.length;
+      if (bytes < COMMIT_BYTES) continue;
+      copy.commit();
+      bytes = 0;
+    }
+  }
+  copy.commit();
+}
+
+function writeHeads(path: string, sealed: string): void {
+  const control = new Database(path, { fileMustExist: true });
+  try {
+    control
+      .prepare('INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value')
+      .run(JOURNAL_HEADS, sealed);
+    control.pragma('wal_checkpoint(TRUNCATE)');
+  } finally {
+    control.close();
+  }
+}
+
+/** The parts of a point that are not what they were. @param sound those that need no second look. */
+export function damagedParts(store: BackupStore, point: Point, sound: Set<PartName>): PartName[] {
+  const damaged = new Set<PartName>();
+  for (const part of partsOf(point)) {
+    if (sound.has(part) || damaged.has(part)) continue;
+    if (store.isSound(part)) sound.add(part);
+    else damaged.add(part);
+  }
+  return [...damaged];
+}

@@ -1,0 +1,264 @@
+/**
+ * The folder of backups: parts that are named by their content, and the points that name parts. It may be on any mount.
+ * Owner: one command at a time, by a lock that ends with its process.
+ *
+ *   TARGET/objects/ab/<SHA-256>   a part: some of a file's pages, or some rows of a journal
+ *   TARGET/points/<time>.json     a manifest (point.ts)
+ *   TARGET/new/                   parts on their way
+ *
+ * Invariants:
+ *   STORE-1  A part with its name is whole and durable: it was written under another folder, synced, read back and
+ *            compared, and renamed. So a backup that was interrupted goes on with the parts there are.
+ *   STORE-2  A point is written after every part that it names, and removed before any of them.
+ *   STORE-3  A folder that holds other things than backups is refused, and nothing in it is changed.
+ */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { decodePoint, encodePoint, type PartName, POINT_VERSION, type Point, partsOf } from './point.ts';
+
+/** A backup cannot be made or used. The message is for the operator. */
+export class BackupError extends Error {
+  override readonly name = 'BackupError';
+}
+
+/** Parts that wait for the disk together. */
+const MOST_WAITING = 256;
+const MOST_WAITING_BYTES = 64 << 20;
+const OWN_NAMES: ReadonlySet<string> = new Set([
+  ...['objects', 'points', 'new', 'copying', 'restored'],
+  ...['lock.db', 'lock.db-journal', 'lost+found'],
+]);
+const POINT_FILE = /^(\d{8}T\d{6}\.\d{3}Z)\.json$/;
+
+export class BackupStore {
+  readonly folder: string;
+  /** Bytes of parts that were not there yet, and of all that were put. */
+  newBytes = 0;
+  allBytes = 0;
+  readonly #lock: Database.Database | null;
+  #waiting: PartName[] = [];
+  #waitingBytes = 0;
+  readonly #isWaiting = new Set<PartName>();
+
+  /** For a command that writes. Makes the folder where there is none. */
+  static open(folder: string): BackupStore {
+    try {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+    } catch (error) {
+      throw new BackupError(`${folder}: ${(error as Error).message}`);
+    }
+    requireOwn(folder);
+    const lock = lockOf(folder);
+    try {
+      for (const name of ['objects', 'points']) mkdirSync(join(folder, name), { recursive: true, mode: 0o700 });
+      for (const name of ['new', 'copying']) {
+        rmSync(join(folder, name), { recursive: true, force: true });
+        mkdirSync(join(folder, name), { mode: 0o700 });
+      }
+      syncDirectory(folder);
+      return new BackupStore(folder, lock);
+    } catch (error) {
+      lock.close();
+      throw error;
+    }
+  }
+
+  /** For a command that reads: beside one that writes, too. */
+  static read(folder: string): BackupStore {
+    if (!existsSync(join(folder, 'points'))) throw new BackupError(`${folder} holds no backups`);
+    return new BackupStore(folder, null);
+  }
+
+  private constructor(folder: string, lock: Database.Database | null) {
+    this.folder = folder;
+    this.#lock = lock;
+  }
+
+  /** For a copy of a database on its way; emptied by the next command. */
+  temporary(name: string): string {
+    return join(this.folder, 'copying', name);
+  }
+
+  /** Oldest first. */
+  pointNames(): string[] {
+    const names = readdirSync(join(this.folder, 'points')).flatMap((file) => POINT_FILE.exec(file)?.[1] ?? []);
+    return names.sort();
+  }
+
+  point(name: string): Point {
+    const path = this.#pointPath(name);
+    if (!existsSync(path)) throw new BackupError(`${this.folder} has no point ${name}`);
+    const point = decodePoint(readFileSync(path, 'utf8'));
+    if (point === null) throw new BackupError(`${path} is damaged: its hash is another one`);
+    if (point.version !== POINT_VERSION) throw new BackupError(`${path} is of another version of this program`);
+    return point;
+  }
+
+  /** The newest one that is whole, for the next backup to go on from. */
+  newest(): Point | null {
+    for (const name of this.pointNames().reverse()) {
+      const point = decodePoint(readFileSync(this.#pointPath(name), 'utf8'));
+      if (point?.version === POINT_VERSION) return point;
+    }
+    return null;
+  }
+
+  /** Durable once `flush` has returned. */
+  put(bytes: Uint8Array): PartName {
+    const name = createHash('sha256').update(bytes).digest('hex');
+    this.allBytes += bytes.length;
+    if (this.#isWaiting.has(name) || existsSync(this.#partPath(name))) return name;
+    this.newBytes += bytes.length;
+    writeFileSync(join(this.folder, 'new', name), bytes, { mode: 0o600 });
+    this.#isWaiting.add(name);
+    this.#waiting.push(name);
+    this.#waitingBytes += bytes.length;
+    if (this.#waiting.length >= MOST_WAITING || this.#waitingBytes >= MOST_WAITING_BYTES) this.flush();
+    return name;
+  }
+
+  /** STORE-1 */
+  flush(): void {
+    const folders = new Set<string>();
+    for (const name of this.#waiting) {
+      const path = join(this.folder, 'new', name);
+      syncFile(path);
+      if (hashOf(readFileSync(path)) !== name) throw new BackupError(`${path} was not written as it is`);
+    }
+    for (const name of this.#waiting) {
+      const to = this.#partPath(name);
+      if (!existsSync(dirname(to))) {
+        mkdirSync(dirname(to), { mode: 0o700 });
+        folders.add(join(this.folder, 'objects'));
+      }
+      renameSync(join(this.folder, 'new', name), to);
+      folders.add(dirname(to));
+    }
+    for (const folder of folders) syncDirectory(folder);
+    this.#waiting = [];
+    this.#waitingBytes = 0;
+    this.#isWaiting.clear();
+  }
+
+  /** The bytes of a part, compared with its name. */
+  part(name: PartName): Buffer {
+    const path = this.#partPath(name);
+    let bytes: Buffer;
+    try {
+      bytes = readFileSync(path);
+    } catch (error) {
+      throw new BackupError(`a part of the backup cannot be read: ${(error as Error).message}`);
+    }
+    if (hashOf(bytes) !== name) throw new BackupError(`${path} is damaged: its hash is another one`);
+    return bytes;
+  }
+
+  isSound(name: PartName): boolean {
+    try {
+      return hashOf(readFileSync(this.#partPath(name))) === name;
+    } catch {
+      return false;
+    }
+  }
+
+  /** The next backup writes it again, if the directory still has it. @returns the name that it has now. */
+  setAside(name: PartName): string {
+    const aside = `${this.#partPath(name)}.damaged`;
+    if (existsSync(this.#partPath(name))) renameSync(this.#partPath(name), aside);
+    return aside;
+  }
+
+  /** STORE-2 */
+  addPoint(point: Point): void {
+    this.flush();
+    const path = this.#pointPath(point.name);
+    writeFileSync(`${path}.part`, encodePoint(point), { mode: 0o600, flush: true });
+    renameSync(`${path}.part`, path);
+    syncDirectory(dirname(path));
+  }
+
+  /** STORE-2. Removes points, and the parts that no other one names. @returns the bytes of these. */
+  remove(names: readonly string[]): number {
+    for (const name of names) rmSync(this.#pointPath(name));
+    syncDirectory(join(this.folder, 'points'));
+    const named = new Set<PartName>();
+    for (const name of this.pointNames()) for (const part of partsOf(this.point(name))) named.add(part);
+    let bytes = 0;
+    for (const folder of readdirSync(join(this.folder, 'objects'))) {
+      for (const name of readdirSync(join(this.folder, 'objects', folder))) {
+        if (named.has(name) || name.endsWith('.damaged')) continue;
+        const path = join(this.folder, 'objects', folder, name);
+        bytes += statSync(path).size;
+        rmSync(path);
+      }
+    }
+    return bytes;
+  }
+
+  close(): void {
+    this.#lock?.close();
+  }
+
+  #pointPath(name: string): string {
+    return join(this.folder, 'points', `${name}.json`);
+  }
+
+  #partPath(name: PartName): string {
+    return join(this.folder, 'objects', name.slice(0, 2), name);
+  }
+}
+
+/** STORE-3 */
+function requireOwn(folder: string): void {
+  const other = readdirSync(folder).find((name) => !OWN_NAMES.has(name));
+  if (other === undefined) return;
+  throw new BackupError(`${folder} holds other files (${other}): give an empty folder, or one of backups`);
+}
+
+/** SQLite's lock of a file ends with the process, however that ends. */
+function lockOf(folder: string): Database.Database {
+  const path = join(folder, 'lock.db');
+  try {
+    const db = new Database(path, { timeout: 0 });
+    try {
+      db.pragma('locking_mode = EXCLUSIVE');
+      db.exec('BEGIN EXCLUSIVE');
+      return db;
+    } catch (error) {
+      db.close();
+      throw error;
+    }
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+    const isBusy = error.code.startsWith('SQLITE_BUSY');
+    throw new BackupError(isBusy ? `another command works on ${folder}` : `${path}: ${error.message}`);
+  }
+}
+
+function hashOf(bytes: Uint8Array): PartName {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function syncFile(path: string): void {
+  const fd = openSync(path, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}

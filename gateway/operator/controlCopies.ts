@@ -1,0 +1,119 @@
+/**
+ * Gives copies of control.db to the administrator's program (engine/backup), which cannot open the file while this
+ * process holds it: one at a time, over a socket in the data directory.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   CONTROLCOPIES-1  The cut is read in the turn in which the copy is complete. What control.db says was carried out is
+ *                    at or before it, because a reply is handled after its commit; and what the journals have up to it
+ *                    was ordered before, because a command is sent after what it rests on is written (BACKUPPOINT-1).
+ *   CONTROLCOPIES-2  Of the records up to the cut each credit that is spent is one of them: the ends of all shards are
+ *                    those of one moment.
+ *   CONTROLCOPIES-3  The copy is deleted when the connection ends, on whichever side, and what is left at a start too.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import type { Clock } from '../../shared/base/clock.ts';
+import {
+  CONTROL_COPY_FOLDER,
+  CONTROL_COPY_SOCKET,
+  type ControlCopyNews,
+  withSocketPath,
+} from '../../shared/wire/controlCopy.ts';
+import type { Logger } from '../process/log.ts';
+
+type ControlCopiesOptions = {
+  readonly directory: string;
+  /** Copies control.db to a path, as it is in the turn in which this resolves. */
+  readonly copyTo: (path: string) => Promise<void>;
+  /** By shard, the last record that a start with the copy has to find. */
+  readonly ends: () => readonly number[];
+  readonly clock: Clock;
+  readonly log: Logger;
+};
+
+export class ControlCopies {
+  readonly #options: ControlCopiesOptions;
+  readonly #server: Server;
+  #connection: Socket | null = null;
+
+  constructor(options: ControlCopiesOptions) {
+    this.#options = options;
+    this.#server = createServer((socket) => this.#serve(socket));
+  }
+
+  /** This process holds the directory, so a socket that is there is of one that has ended. */
+  start(): void {
+    const { directory, log } = this.#options;
+    rmSync(join(directory, CONTROL_COPY_SOCKET), { force: true });
+    this.#clear();
+    this.#server.on('error', (error) => log.warn({ err: error }, 'no backup can be made while this process runs'));
+    withSocketPath(directory, (path) => this.#server.listen(path));
+  }
+
+  stop(): void {
+    this.#server.close();
+    this.#connection?.destroy();
+    rmSync(join(this.#options.directory, CONTROL_COPY_SOCKET), { force: true });
+  }
+
+  #serve(socket: Socket): void {
+    const say = (news: ControlCopyNews): void => {
+      socket.write(`${JSON.stringify(news)}\n`);
+    };
+    // The program may have ended: its connection's close says so.
+    socket.on('error', () => {});
+    if (this.#connection !== null) {
+      say({ busy: true });
+      socket.end();
+      return;
+    }
+    this.#connection = socket;
+    let isOver = false;
+    let isCopying = true;
+    const clear = (): void => {
+      if (!isOver || isCopying) return;
+      this.#clear();
+      this.#connection = null;
+    };
+    socket.once('close', () => {
+      isOver = true;
+      clear();
+    });
+    // Without this the end of the other side is not noticed.
+    socket.resume();
+    this.#copy()
+      .then(say, (error: Error) => {
+        this.#options.log.warn({ err: error }, 'control.db could not be copied for a backup');
+        say({ failed: error.message });
+      })
+      .finally(() => {
+        isCopying = false;
+        clear();
+      });
+  }
+
+  /** CONTROLCOPIES-1 */
+  async #copy(): Promise<ControlCopyNews> {
+    const { directory, copyTo, ends, clock } = this.#options;
+    const copied = join(CONTROL_COPY_FOLDER, 'control.db');
+    mkdirSync(join(directory, CONTROL_COPY_FOLDER), { mode: 0o700, recursive: true });
+    await copyTo(join(directory, copied));
+    return { copied, cuts: settledEnds(ends), takenMs: clock.nowMs() };
+  }
+
+  /** CONTROLCOPIES-3 */
+  #clear(): void {
+    rmSync(join(this.#options.directory, CONTROL_COPY_FOLDER), { recursive: true, force: true });
+  }
+}
+
+/** CONTROLCOPIES-2. Shards commit meanwhile: ends that are the same twice were there at once. */
+function settledEnds(ends: () => readonly number[]): readonly number[] {
+  for (let before = ends(); ; ) {
+    const after = ends();
+    if (after.every((end, shard) => end === before[shard])) return after;
+    before = after;
+  }
+}

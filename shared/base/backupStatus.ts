@@ -1,0 +1,49 @@
+/**
+ * The outcomes of the last backup and of the last drill, in a file of the data directory: the administrator's program
+ * writes it, and a running exchange shows it in its metrics.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const BACKUP_STATUS_FILE = 'backup.json';
+
+type BackupStatus = {
+  /** The end of the last backup that was whole; null: there was none. */
+  readonly backedUpMs: number | null;
+  /** Since then one has failed, at this time. */
+  readonly failedMs: number | null;
+  /** The end of the last drill in which a backup was restored, replayed and audited. */
+  readonly restoredMs: number | null;
+  /** Since then one has failed, at this time. */
+  readonly drillFailedMs: number | null;
+  /** Of the last whole backup: bytes of the directory, those among them that were new, and how long it took. */
+  readonly bytes: number;
+  readonly newBytes: number;
+  readonly tookMs: number;
+};
+
+const NO_BACKUP: BackupStatus = {
+  backedUpMs: null,
+  failedMs: null,
+  restoredMs: null,
+  drillFailedMs: null,
+  bytes: 0,
+  newBytes: 0,
+  tookMs: 0,
+};
+
+/** A file that is missing or damaged says that there was no backup. */
+function readBackupStatus(directory: string): BackupStatus {
+  try {
+    return { ...NO_BACKUP, ...JSON.parse(readFileSync(join(directory, BACKUP_STATUS_FILE), 'utf8')) };
+  } catch {
+    return NO_BACKUP;
+  }
+}
+
+export function noteBackup(directory: string, change: Partial<BackupStatus>): void {
+  const path = join(directory, BACKUP_STATUS_FILE);
+  const status = { ...readBackupStatus(directory), ...change };
+  writeFileSync(`${path}.new`, `${JSON.stringify(status)}\n`, { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+}

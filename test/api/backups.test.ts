@@ -1,0 +1,177 @@
+/** `backup`, `backups` and `restore` beside a real server: what a point has, what comes back, and what is refused. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import type { OrderMarket } from '../../shared/client/order.ts';
+import { runAdminHere } from '../support/adminProgram.ts';
+import { temporaryDirectory } from '../support/directory.ts';
+import { fileScope } from '../support/fileScope.ts';
+import { startServer } from '../support/server.ts';
+import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
+
+const server = await startServer(fileScope);
+const folder = temporaryDirectory();
+const target = join(folder, 'backups');
+
+function admin(...args: string[]): ReturnType<typeof runAdminHere> {
+  return runAdminHere(args, { DATA_DIR: server.dataDir });
+}
+
+async function succeeds(...args: string[]): Promise<string> {
+  const { status, stdout, stderr } = await admin(...args);
+  assert.equal(status, 0, stdout + stderr);
+  return stdout;
+}
+
+async function fails(status: number, message: RegExp, ...args: string[]): Promise<void> {
+  const ran = await admin(...args);
+  assert.equal(ran.status, status, ran.stdout + ran.stderr);
+  assert.match(ran.stdout + ran.stderr, message);
+}
+
+/** @returns the name of the point. */
+async function backUp(...options: string[]): Promise<string> {
+  const [, name] = /^point (\S+):/m.exec(await succeeds('backup', target, '--rate', '0', ...options))!;
+  return name!;
+}
+
+/** The prices of the orders in the journals of a directory. */
+async function pricesIn(directory: string): Promise<string[]> {
+  const lines = (await succeeds('journal', 'export', '--data', directory)).trimEnd().split('\n');
+  const events = lines.map((line) => JSON.parse(line));
+  return events.filter(({ event }) => event === 'order').map(({ price }) => String(Number(price)));
+}
+
+/** After the millisecond in which what was done last may have been recorded. */
+function nextMoment(): string {
+  const startMs = Date.now();
+  while (Date.now() < startMs + 2);
+  return new Date().toISOString();
+}
+
+describe('backup and restore', () => {
+  let market: OrderMarket;
+  let trader: Trader;
+  before(async () => {
+    market = await makeMarket(server);
+    trader = await makeTrader(server);
+    await trader.place(market, { price: '0.11', size: '3' });
+  });
+
+  it('a point has all that was acknowledged before, and the next one only what is new', async () => {
+    const first = await backUp();
+    await trader.place(market, { price: '0.12', size: '3' });
+    const text = await succeeds('backup', target, '--rate', '0');
+    const [, all, news] = /: ([\d.]+) MB read in \d+ s, ([\d.]+) MB of it new/.exec(text)!;
+    assert.ok(Number(news) <= Number(all), text);
+    assert.match(text, /^shard 1: up to record \d+, of 2/m);
+    const listed = await succeeds('backups', 'list', target);
+    assert.match(listed, new RegExp(`^${first} .* running$`, 'm'));
+    assert.match(await succeeds('backups', 'verify', target), /\nok\n$/);
+    const restored = join(folder, 'newest');
+    assert.match(await succeeds('restore', target, '--data', restored), /\nbalanced\n/);
+    assert.deepEqual(await pricesIn(restored), ['0.11', '0.12']);
+    for (const name of [
+      'control.db',
+      'read.db',
+      'idempotency.db',
+      'journal.key',
+      'master.key',
+      'audit.log',
+      'private',
+    ]) {
+      assert.ok(existsSync(join(restored, name)), name);
+    }
+    assert.deepEqual(
+      readdirSync(server.dataDir).filter((name) => /backing-up|\.new$/.test(name)),
+      [],
+    );
+  });
+
+  it('a drill restores, replays and audits the newest point, leaves nothing, and is noted', async () => {
+    assert.match(await succeeds('backups', 'drill', target), /balanced\nrestored, replayed and audited in \d+ s\n$/);
+    assert.equal(existsSync(join(target, 'restored')), false);
+    const { backedUpMs, restoredMs } = JSON.parse(readFileSync(join(server.dataDir, 'backup.json'), 'utf8'));
+    assert.ok(restoredMs > backedUpMs);
+  });
+
+  it('read.db may be left out, and the point says so', async () => {
+    const name = await backUp('--leave-out', 'read.db');
+    const restored = join(folder, 'leftOut');
+    await succeeds('restore', target, '--data', restored, '--point', name);
+    assert.equal(existsSync(join(restored, 'read.db')), false);
+    assert.match(readFileSync(join(target, 'points', `${name}.json`), 'utf8'), /"leftOut":\["read.db"\]/);
+  });
+
+  it('restores to the last record before a time, for as long as trading is all that happened', async () => {
+    const point = await backUp();
+    await trader.place(market, { price: '0.21', size: '3' });
+    const between = nextMoment();
+    await trader.place(market, { price: '0.22', size: '3' });
+    const beforeDeposit = nextMoment();
+    const later = await makeTrader(server);
+    await later.place(market, { price: '0.23', size: '3' });
+    const end = nextMoment();
+    await backUp();
+    const restored = async (to: string): Promise<{ text: string; prices: string[] }> => {
+      const place = join(folder, `to-${to.replaceAll(':', '')}`);
+      const text = await succeeds('restore', target, '--data', place, '--to', to);
+      assert.match(text, new RegExp(`^point ${point}$`, 'm'));
+      assert.match(text, /^balanced$/m);
+      return { text, prices: (await pricesIn(place)).slice(-2) };
+    };
+    const atFirst = await restored(between);
+    assert.deepEqual(atFirst.prices, ['0.12', '0.21']);
+    assert.match(atFirst.text, new RegExp(`go on to the last record before ${between}$`, 'm'));
+    assert.deepEqual((await restored(beforeDeposit)).prices, ['0.21', '0.22']);
+    const atEnd = await restored(end);
+    assert.deepEqual(atEnd.prices, ['0.21', '0.22']);
+    assert.match(atEnd.text, /not 2\S+: record \d+ of shard \d is an? .+, which needs a newer control.db$/m);
+  });
+
+  it('refuses what it cannot do, and changes nothing', async () => {
+    await fails(1, /is in the data directory/, 'backup', join(server.dataDir, 'backups'));
+    await fails(1, /only read\.db can be made anew/, 'backup', target, '--leave-out', 'control.db');
+    await fails(64, /--rate: expected a number/, 'backup', target, '--rate', 'fast');
+    await fails(64, /backup needs one folder/, 'backup');
+    await fails(64, /backup needs one folder/, 'backup', target, folder);
+    await fails(64, /unknown command: backups what/, 'backups', 'what');
+    await fails(64, /--to: not a time/, 'restore', target, '--to', 'yesterday', '--data', join(folder, 'x'));
+    await fails(1, /after that time/, 'restore', target, '--to', '2020-01-01T00:00:00Z', '--data', join(folder, 'x'));
+    await fails(1, /has no point/, 'restore', target, '--point', 'x', '--data', join(folder, 'x'));
+    await fails(1, /is not empty/, 'restore', target, '--data', server.dataDir);
+    await fails(1, /holds no backups/, 'restore', folder, '--data', join(folder, 'x'));
+    const foreign = join(folder, 'foreign');
+    mkdirSync(foreign);
+    writeFileSync(join(foreign, 'notes.txt'), 'mine');
+    await fails(1, /holds other files/, 'backup', foreign);
+    assert.equal(existsSync(join(folder, 'x')), false);
+    const { failedMs } = JSON.parse(readFileSync(join(server.dataDir, 'backup.json'), 'utf8'));
+    assert.equal(typeof failedMs, 'number');
+  });
+
+  it('a damaged part is named, set aside, and written again by the next backup', async () => {
+    const name = await backUp();
+    const { files } = JSON.parse(readFileSync(join(target, 'points', `${name}.json`), 'utf8').split('\n')[0]!);
+    const [part] = files.find((file: { name: string }) => file.name === 'journal.key').parts;
+    const path = join(target, 'objects', part.slice(0, 2), part);
+    writeFileSync(path, 'damaged');
+    await fails(1, /is damaged: its hash is another one/, 'restore', target, '--data', join(folder, 'damaged'));
+    assert.equal(existsSync(join(folder, 'damaged')), false);
+    await fails(1, /drill|damaged/, 'backups', 'drill', target);
+    await fails(1, /set aside: .+\.damaged\n/, 'backups', 'verify', target);
+    await backUp();
+    assert.match(await succeeds('backups', 'verify', target), /\nok\n$/);
+    await succeeds('backups', 'drill', target);
+  });
+
+  it('goes on without the exchange', async () => {
+    await server.stop();
+    const name = await backUp('--prune');
+    assert.match(await succeeds('backups', 'list', target), new RegExp(`^${name} .* stopped$`, 'm'));
+    const restored = join(folder, 'stopped');
+    await succeeds('restore', target, '--data', restored);
+    assert.deepEqual((await pricesIn(restored)).slice(-1), ['0.23']);
+  });
+});
