@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { assertClean, assertNone, production, type Source } from './sources.ts';
 
 /** Tools that end, and what runs in a browser. */
-const NO_LOOP = /^(?:engine\/admin|shared\/client|gateway\/web)\//;
+const NO_LOOP = /^(?:engine\/(?:admin|backup)|shared\/client|gateway\/web)\//;
 const MAKES = /\.(?:pragma|prepare)(?:<|\()|\bnew (?:Database|Sqlite)\(/;
 const HAS_OWN = /^(?:open\w*|prepare|constructor)$/;
 
