@@ -39,6 +39,7 @@ const BENCHES = [
   'scaling',
   'memory',
   'hostile',
+  'logReader',
   'sessions',
   'frames',
 ] as const;

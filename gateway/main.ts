@@ -1,9 +1,10 @@
 /** The server process: reads its settings, starts the exchange, prints its URL, and stops in order on a signal. */
 import { availableParallelism } from 'node:os';
+import { inspect } from 'node:util';
 import { systemClock } from '../shared/base/clock.ts';
 import { binaryProblem } from './process/binaries.ts';
 import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
-import { createLogger, type Logger } from './process/log.ts';
+import { createLogger, type Logger, openOutputs } from './process/log.ts';
 import { setScavenges } from './process/scavenges.ts';
 import { StartError } from './process/startError.ts';
 import { banner, startingLine } from './wiring/banner.ts';
@@ -18,6 +19,7 @@ const EXIT_FAILURE = 1;
 const ANSWER_WITHIN_MS = 6000;
 const STOP_WITHIN_MS = 9500;
 
+const { out, err } = openOutputs();
 let isStopping = false;
 
 async function main(): Promise<void> {
@@ -28,18 +30,18 @@ async function main(): Promise<void> {
   const settings = parseConfig(process.env, processors);
   const problem = binaryProblem();
   if (problem !== null) throw new ConfigError(problem);
-  const log = createLogger(settings.logLevel);
+  const log = createLogger(settings.logLevel, out);
   if (settings.unused.length > 0) log.warn({ settings: settings.unused }, 'these settings have no effect');
   const isTerminal = process.stdout.isTTY === true;
   const starting = startingLine(settings.demo, isTerminal);
-  if (starting !== null) console.log(starting);
+  if (starting !== null) out.write(`${starting}\n`);
   // Not before the check: whatever is imported from here on loads packages.
   const { openDemoRamp, startDemoRamp, withDemoRamp } = await import('./wiring/demoRamp.ts');
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
   const config = ramp === null ? settings : withDemoRamp(settings, ramp);
   const { Exchange } = await import('./wiring/exchange.ts');
   const onFatal = (error: unknown): void => fail(log, error, config.cluster === null ? EXIT_SOFTWARE : EXIT_AGAIN);
-  const exchange = await Exchange.start({ config, clock: systemClock, log, onFatal });
+  const exchange = await Exchange.start({ config, clock: systemClock, log, lines: out, onFatal });
   stopInOrder(exchange, log);
   const opened = config.demo ? await (await import('./wiring/demo.ts')).openDemo(exchange, log) : null;
   const flows = config.demoFlow && opened?.demo.flow !== undefined;
@@ -54,7 +56,7 @@ async function main(): Promise<void> {
     hasRamp: ramp !== null,
     isTerminal,
   });
-  if (lines.length > 0) console.log(lines.join('\n'));
+  if (lines.length > 0) out.write(`${lines.join('\n')}\n`);
   if (ramp !== null) void startDemoRamp(exchange, ramp, log);
   if (flows) (await import('./wiring/demoFlow.ts')).startDemoFlow(opened.path, log);
   log.info(
@@ -103,6 +105,6 @@ try {
 
 function explainAndExit(error: unknown): never {
   const isExplained = error instanceof ConfigError || error instanceof StartError;
-  console.error(isExplained ? `error: ${error.message}` : error);
+  err.write(`${isExplained ? `error: ${error.message}` : inspect(error)}\n`);
   process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE);
 }

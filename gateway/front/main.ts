@@ -28,7 +28,8 @@ const ending = new Int32Array(options.ending);
 const port = parentPort!;
 const role = options.role && new FrontRole(options.role);
 const cors = options.origins.length === 0 ? null : new Cors(options.origins);
-const reads = options.reads && new FrontReads(options.reads, options.isHttps, role, cors, fail);
+const writeLine = (line: string): void => post({ line });
+const reads = options.reads && new FrontReads(options.reads, options.isHttps, role, cors, writeLine, fail);
 const front = new Front(options, new BusyRefusals(role, options.isHttps, cors), role, reads);
 let hasFailed = false;
 

@@ -63,6 +63,7 @@ export class FrontReads {
 
   /**
    * @param role null without a cluster; noted before a call comes here (FRONTROLE-1)
+   * @param writeLine gets lines of the log
    * @param onFatal the thread has to end: nothing is answered from its views any more
    */
   constructor(
@@ -70,6 +71,7 @@ export class FrontReads {
     isHttps: boolean,
     role: FrontRole | null,
     cors: Cors | null,
+    writeLine: (line: string) => void,
     onFatal: (error: unknown) => void,
   ) {
     const { shards, limits, trustProxy, slowRequestMs, logLevel } = options;
@@ -108,7 +110,7 @@ export class FrontReads {
       ...(role === null ? {} : { role }),
       ...(cors === null ? {} : { cors }),
       clock,
-      log: createLogger(logLevel),
+      log: createLogger(logLevel, { write: writeLine }),
       isReady: () => true,
     });
   }

@@ -73,9 +73,13 @@ export type FrontImage = {
   readonly decisions: Readonly<Record<string, number>>;
 };
 
-/** From the thread: it can serve, with this app from now on; it cannot use a certificate; it has failed. */
+/**
+ * From the thread: it can serve, with this app from now on; it cannot use a certificate; it has failed; a line of the
+ * log, for the gateway thread has the output.
+ */
 export type FrontMessage =
   | { readonly descriptor: AppDescriptor }
   | { readonly problem: string }
   | { readonly failure: Error }
-  | { readonly measured: FrontImage };
+  | { readonly measured: FrontImage }
+  | { readonly line: string };

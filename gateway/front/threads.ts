@@ -24,6 +24,7 @@ import type { ShownRoleBuffers } from '../cluster/shownRole.ts';
 import type { AppDescriptor, SharedDoor, WebSocketEndpoint } from '../http/door.ts';
 import type { FrontServer, Fronts } from '../http/server.ts';
 import { type Config, ConfigError } from '../process/config.ts';
+import type { Lines } from '../process/lineOutput.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { ShardNews } from '../shardlink/shardNews.ts';
@@ -51,6 +52,8 @@ type FrontThreadsOptions = {
   /** Of pages that may read answers (RULES.md 6.9). */
   readonly origins: readonly string[];
   readonly log: Logger;
+  /** Gets the log's lines of the threads. */
+  readonly lines: Pick<Lines, 'write'>;
   /** Null without a cluster. */
   readonly role: ShownRoleBuffers | null;
   /** Null: the threads pass on every call. */
@@ -298,6 +301,7 @@ export class FrontThreads implements Fronts {
       } else this.#reloaded(index, null);
     } else if ('problem' in message) this.#reloaded(index, message.problem);
     else if ('measured' in message) this.#measures.note(index, message.measured);
+    else if ('line' in message) this.#options.lines.write(message.line);
     else this.#end(front, worker, message.failure);
   }
 

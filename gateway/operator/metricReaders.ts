@@ -92,6 +92,8 @@ export type MetricsSources = {
   readonly settlement: Pick<ChainHealth, 'latest' | 'unhealthy' | 'isConnected' | 'lowKeys'> | null;
   /** Positions of the read model that had to be corrected. */
   readonly positionDifferences: () => number;
+  /** Lines of the log that were not read in time. */
+  readonly droppedLogLines: () => number;
 };
 
 /** The content of a histogram, whichever part keeps it. */
@@ -196,6 +198,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_event_loop_delay_seconds: single(({ loopDelay }) => loopDelay.delaySec),
   exchange_event_loop_active_seconds_total: single(({ loopDelay }) => loopDelay.use.activeSec),
   exchange_event_loop_idle_seconds_total: single(({ loopDelay }) => loopDelay.use.idleSec),
+  exchange_log_lines_dropped_total: single(({ droppedLogLines }) => droppedLogLines()),
   exchange_query_seconds: single(({ queries }) => queries.runSec),
   exchange_queries_waiting: single(({ queries }) => queries.waiting),
   exchange_memory_bytes: ({ memory }, observe) => {

@@ -43,6 +43,7 @@ import { ProjectorLag } from '../operator/projectorLag.ts';
 import { statsOf } from '../operator/stats.ts';
 import { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
+import type { Lines } from '../process/lineOutput.ts';
 import type { Logger } from '../process/log.ts';
 import { LoopDelay } from '../process/loopDelay.ts';
 import { routeTable } from '../routes/index.ts';
@@ -72,6 +73,7 @@ type EdgeOptions = {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
+  readonly lines: Lines;
   readonly stores: Stores;
   readonly trading: Trading;
   readonly threads: ThreadsReport;
@@ -120,16 +122,13 @@ export class Edge {
   readonly #dataFiles: DataFiles;
 
   constructor(options: EdgeOptions) {
-    const { config, clock, log, stores, trading, feed } = options;
+    const { config, clock, log, lines, stores, trading, feed } = options;
     const { catalog, keys, operators } = stores.control;
     this.#options = options;
     this.#adminToken = new AdminToken(stores.control.adminToken.token);
     this.answers = new Answers({
+      ...{ clock, log, inFlight: this.#keysInFlight, sync: config.journalSync },
       path: join(config.dataDir, 'idempotency.db'),
-      sync: config.journalSync,
-      inFlight: this.#keysInFlight,
-      clock,
-      log,
       ...(options.onRefused === undefined ? {} : { onRefused: options.onRefused }),
     });
     this.disk = new DiskGuard(
@@ -178,7 +177,7 @@ export class Edge {
     const shards = options.threads.shards.fronts;
     const keep = (image: FrontImage): void => this.#meters.keep(image);
     const { member } = options;
-    this.#fronts = makeFronts({ config, stream: this.stream, stores, shards, limits, keep, member, log });
+    this.#fronts = makeFronts({ config, stream: this.stream, stores, shards, limits, keep, member, log, lines });
     this.#dataFiles = new DataFiles(config.dataDir);
     this.#nonces = new NonceMemory(options.startedSec, aheadTimestamps(options.member, keys));
     this.#server = this.#makeServer();
@@ -293,7 +292,7 @@ export class Edge {
   }
 
   #metricsSources(): MetricsSources {
-    const { stores, trading, threads, lifecycle, clock, member, chainHealth } = this.#options;
+    const { stores, trading, threads, lifecycle, clock, member, chainHealth, lines } = this.#options;
     const meters = this.#meters;
     return {
       link: trading.link,
@@ -330,6 +329,7 @@ export class Edge {
       member,
       settlement: chainHealth,
       positionDifferences: () => threads.positionDifferences,
+      droppedLogLines: () => lines.dropped,
     };
   }
 

@@ -14,6 +14,7 @@ import { makeSharedCounts, SharedCounterStore } from '../limits/sharedCounters.t
 import { NETWORKS_PERIOD_MS, SharedNetworks } from '../limits/sharedNetworks.ts';
 import { holdersOf } from '../limits/socketTable.ts';
 import type { Config } from '../process/config.ts';
+import type { Lines } from '../process/lineOutput.ts';
 import type { Logger } from '../process/log.ts';
 import { MAX_ORDER_MESSAGE_BYTES } from '../stream/entry/limits.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
@@ -83,11 +84,12 @@ type FrontDeps = {
   /** Null without a cluster. */
   readonly member: MemberRole | null;
   readonly log: Logger;
+  readonly lines: Lines;
 };
 
 /** Null: the gateway thread has all connections. */
 export function makeFronts(deps: FrontDeps): FrontThreads | null {
-  const { config, stream, member, log } = deps;
+  const { config, stream, member, log, lines } = deps;
   if (config.gateways === 1) return null;
   return new FrontThreads({
     count: config.gateways - 1,
@@ -97,6 +99,7 @@ export function makeFronts(deps: FrontDeps): FrontThreads | null {
     longestMessageBytes: MAX_ORDER_MESSAGE_BYTES,
     origins: config.corsOrigins,
     log,
+    lines,
     role: member?.buffers ?? null,
     reads: readsOf(deps),
   });

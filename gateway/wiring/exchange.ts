@@ -32,6 +32,7 @@ import { AdminFeed } from '../operator/feed.ts';
 import { readAdminToken } from '../process/adminTokenFile.ts';
 import { type ChainSecrets, openChainKeys } from '../process/chainKeys.ts';
 import type { Config } from '../process/config.ts';
+import type { Lines } from '../process/lineOutput.ts';
 import type { Logger } from '../process/log.ts';
 import { requireNewestSettlement } from '../store/settlementMode.ts';
 import { Edge } from './edge.ts';
@@ -56,6 +57,8 @@ type ExchangeOptions = {
   readonly config: Config;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Where the log's lines go. */
+  readonly lines: Lines;
   /** The process has to end and start again. */
   readonly onFatal: (error: unknown) => void;
 };
@@ -157,10 +160,7 @@ export class Exchange {
     });
     const onRefused = (why: string): void => onFatal(new Error(why));
     this.#edge = new Edge({
-      config,
-      clock,
-      log,
-      stores,
+      ...{ config, clock, log, lines: options.lines, stores },
       trading: this.trading,
       threads: this.#threads,
       feed,

@@ -88,6 +88,7 @@ export class Stage {
       config,
       clock: systemClock,
       log,
+      lines: { dropped: 0, write: () => {} },
       stores,
       trading: this.#trading,
       threads: {

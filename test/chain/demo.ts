@@ -73,7 +73,7 @@ async function showTrading(exchange: DemoExchange, chain: LocalChain, dataDir: s
   const traders = await makeDemo(exchange, chain, dataDir);
   await chain.goOn(BLOCK_SECONDS);
   stopping.signal.throwIfAborted();
-  const flow = startDemoFlow(traders.path, createLogger('warn'));
+  const flow = startDemoFlow(traders.path, createLogger('warn', process.stdout));
   endings.push(() => flow.kill());
   const pmx = `DATA_DIR=${dataDir} npx pmx`;
   say(

@@ -48,6 +48,7 @@ export async function startFronts(
     role: rest.role?.buffers ?? null,
     reads,
     log: createLogger('silent'),
+    lines: { write: () => {} },
     launch: (given) => {
       const worker = launchFront(given);
       workers[given.index] = worker;

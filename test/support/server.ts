@@ -279,7 +279,8 @@ type Ports = { port: number; adminPort: number };
 
 /** The line `{"msg":"listening","port":…}` says that requests are answered; without ADMIN_PORT all at one port. */
 function portsOf(line: string): Ports | null {
-  if (!line.startsWith('{')) return null;
+  // Of a server that is killed the last line may be a part of one.
+  if (!line.startsWith('{') || !line.includes('"msg":"listening"')) return null;
   const entry = JSON.parse(line);
-  return entry.msg === 'listening' ? { port: entry.port, adminPort: entry.admin_port ?? entry.port } : null;
+  return { port: entry.port, adminPort: entry.admin_port ?? entry.port };
 }

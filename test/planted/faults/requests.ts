@@ -3,12 +3,34 @@ import type { Fault } from './fault.ts';
 
 const FRONT_ORDERS = 'test/api/frontOrders.test.ts';
 const FRONT_PLACEMENTS = 'test/api/frontPlacements.test.ts';
+const LOG_READER = 'test/fault/logReader.test.ts';
 const READS = 'test/unit/gateway/front/reads.test.ts';
 const SERVER = 'test/unit/gateway/http/server.test.ts';
 const USUAL_BODIES = 'test/unit/gateway/trading/usualBodies.test.ts';
 const USUAL = 'test/unit/gateway/trading/usualPlacement.test.ts';
 
 export const REQUEST_FAULTS: readonly Fault[] = [
+  {
+    name: 'a reader of the log that has stopped stops the gateway thread',
+    file: 'gateway/process/lineOutput.ts',
+    search: 'if (taken === 0) break;',
+    replace: 'if (taken === 0) continue;',
+    caughtBy: LOG_READER,
+  },
+  {
+    name: 'lines of the log that are dropped are not said',
+    file: 'gateway/process/lineOutput.ts',
+    search: 'if (this.#gap > 0) lines.push',
+    replace: 'if (this.#gap < 0) lines.push',
+    caughtBy: 'test/unit/gateway/process/lineOutput.test.ts',
+  },
+  {
+    name: 'the end of the process waits for nobody who reads its last lines',
+    file: 'gateway/process/log.ts',
+    search: '    out.flush();\n',
+    replace: '',
+    caughtBy: LOG_READER,
+  },
   {
     name: 'a usual message may go on behind its order',
     file: 'gateway/stream/entry/usualMessage.ts',

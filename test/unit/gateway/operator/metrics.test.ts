@@ -82,6 +82,7 @@ function sources() {
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
     member: null,
     positionDifferences: () => 93,
+    droppedLogLines: () => 94,
     settlement: { latest: SETTLEMENT, unhealthy: 'old', isConnected: true, lowKeys: ['DEPLOYER'] },
     spotCounts: {
       checked: (shard: number) => 94 + shard,
@@ -257,6 +258,7 @@ const EXPECTED: Record<string, number> = {
   exchange_approvals_pending: 83,
   exchange_kept_answers_bytes: 92,
   exchange_position_differences_total: 93,
+  exchange_log_lines_dropped_total: 94,
 };
 
 test('each number is under its name, with its labels', async () => {

@@ -1,0 +1,82 @@
+/**
+ * What does a reader of the log cost that has stopped? A trader places one order after the other, in turns, while the
+ * exchange writes 10 MiB of log lines as fast as it can beside them:
+ *
+ *   read       the reader reads
+ *   stopped    it is stopped (SIGSTOP)
+ */
+import { assert } from '../shared/base/assert.ts';
+import { ReadServer } from '../test/support/readServer.ts';
+import { makeMarket, makeTrader, type Trader } from '../test/support/traders.ts';
+import { atMost, type Report, STOLEN, StealMeter } from './report.ts';
+
+/** A line has some 700 bytes. */
+const LINES = 15_000;
+const ROUNDS = 4;
+const ORDERS = 500;
+const WARM_UP = 300;
+const MOST_TIMES = 1.5;
+
+export async function run(): Promise<Report> {
+  const cleanUps: (() => void | Promise<void>)[] = [];
+  try {
+    const read = await ReadServer.start({ after: (cleanUp) => cleanUps.push(cleanUp) }, LINES);
+    const market = await makeMarket(read.server);
+    const trader = await makeTrader(read.server);
+    const place = (orders: number): Promise<number[]> => timesOf(trader, market, orders);
+    await place(WARM_UP);
+    const steal = new StealMeter();
+    const quiet: number[] = [];
+    const whileRead: number[] = [];
+    const whileStopped: number[] = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      quiet.push(...(await place(ORDERS)));
+      read.flood();
+      whileRead.push(...(await place(ORDERS)));
+      read.signalReader('SIGSTOP');
+      read.flood();
+      whileStopped.push(...(await place(ORDERS)));
+      read.signalReader('SIGCONT');
+    }
+    const dropped = await read.dropped();
+    assert(dropped > 0, 'bench: lines were dropped');
+    const row = (reader: string, times: readonly number[]) => ({
+      reader,
+      orders: times.length,
+      'p50 ms': quantile(times, 0.5).toFixed(2),
+      'p99 ms': quantile(times, 0.99).toFixed(2),
+    });
+    return {
+      bench: 'logReader',
+      settings: `one shard, ${LINES} lines a part, ${ROUNDS} rounds, ${dropped} lines dropped, synchronous FULL`,
+      rows: [
+        row('no lines', quiet),
+        row('reads', whileRead),
+        { ...row('stopped', whileStopped), [STOLEN]: steal.percent() },
+      ],
+      goals: [atMost('p99 stopped / reads', quantile(whileStopped, 0.99) / quantile(whileRead, 0.99), MOST_TIMES)],
+    };
+  } finally {
+    for (const cleanUp of cleanUps) await cleanUp();
+  }
+}
+
+async function timesOf(
+  trader: Trader,
+  market: Awaited<ReturnType<typeof makeMarket>>,
+  orders: number,
+): Promise<number[]> {
+  const times: number[] = [];
+  for (let at = 0; at < orders; at++) {
+    const startMs = performance.now();
+    await trader.place(market, { side: 'BUY', price: '0.40', size: '1' });
+    times.push(performance.now() - startMs);
+  }
+  await trader.client.cancelAll();
+  return times;
+}
+
+function quantile(times: readonly number[], share: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(share * sorted.length) - 1];
+}
