@@ -22,6 +22,8 @@ type Language = (typeof LANGUAGES)[keyof typeof LANGUAGES];
 export type Block = {
   /** Number of the line of its fence, or of the comment that it stands in. */
   readonly line: number;
+  /** The heading that it is under. */
+  readonly section: string;
   /** Null for text that is no program: an output to compare, or the contents of a file. */
   readonly language: Language | null;
   readonly text: string;
@@ -38,6 +40,8 @@ type Marks = {
   readonly output: boolean;
   /** Its program is this member of a cluster from here on; one of the name that runs is stopped in order first. */
   readonly member: string | null;
+  /** The machine of a database (machines.ts) on which it is run. */
+  readonly on: string | null;
   /** The file that it is written to. */
   readonly file: string | null;
   readonly exit: number;
@@ -51,6 +55,7 @@ class MarkError extends Error {
   override readonly name = 'MarkError';
 }
 
+const HEADING = /^##? (.*)$/;
 const FENCE = /^```(\S*)[ \t]*(.*)$/;
 const HIDDEN = /^<!-- run\b(.*)$/;
 const MARK = /([a-z]+)(?:=(?:"([^"]*)"|(\S+)))?(?:\s+|$)/y;
@@ -60,8 +65,10 @@ const FLAGS = ['run', 'server', 'stopped', 'output'] as const;
 export function blocksOf(document: string): Block[] {
   const lines = document.split('\n');
   const blocks: Block[] = [];
+  let section = '';
   for (let index = 0; index < lines.length; index++) {
     const line = index + 1;
+    section = HEADING.exec(lines[index]!)?.[1] ?? section;
     const fence = FENCE.exec(lines[index]!);
     const hidden = HIDDEN.exec(lines[index]!);
     if (fence === null && hidden === null) continue;
@@ -70,7 +77,8 @@ export function blocksOf(document: string): Block[] {
     index = end;
     const [name, marks] = fence === null ? ['sh', `run${hidden![1]}`] : [fence[1]!, fence[2]!];
     const language = (LANGUAGES as Record<string, Language>)[name] ?? null;
-    const block = { line, language, text: lines.slice(line, end).join('\n'), marks: marksOf(marks.trim(), line) };
+    const text = lines.slice(line, end).join('\n');
+    const block = { line, section, language, text, marks: marksOf(marks.trim(), line) };
     if (isMarked(block)) blocks.push(block);
   }
   return blocks;
@@ -86,7 +94,7 @@ function marksOf(text: string, line: number): Marks {
     const [, name, quoted, plain] = match;
     const value = quoted ?? plain ?? '';
     const isFlag = (FLAGS as readonly string[]).includes(name!);
-    if (!isFlag && !['file', 'exit', 'member', 'needs', 'norun'].includes(name!)) {
+    if (!isFlag && !['file', 'exit', 'member', 'on', 'needs', 'norun'].includes(name!)) {
       throw new MarkError(`${line}: unknown mark ${name}`);
     }
     if (isFlag !== (value === '')) throw new MarkError(`${line}: ${name} has ${isFlag ? 'no' : 'a'} value`);
@@ -98,6 +106,7 @@ function marksOf(text: string, line: number): Marks {
     stopped: found.has('stopped'),
     output: found.has('output'),
     member: found.get('member') ?? null,
+    on: found.get('on') ?? null,
     file: found.get('file') ?? null,
     exit: Number(found.get('exit') ?? 0),
     needs: (found.get('needs') ?? '').split(',').filter((name) => name !== ''),

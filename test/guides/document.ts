@@ -1,14 +1,19 @@
 /** Runs the marked blocks of one document, in their order and in a place of their own. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { freePort } from '../support/freePort.ts';
 import { NO_POSTGRES } from '../support/postgres.ts';
 import { type Block, blocksOf } from './blocks.ts';
 import { Commands, missingOf, type Server } from './commands.ts';
-import { machinesOf, settingsOf } from './machines.ts';
+import { Machines } from './machines.ts';
 import { differenceIn } from './printed.ts';
-import { makePlace } from './project.ts';
+import { makePlace, ROOT } from './project.ts';
 
 type Outcome = {
   readonly line: number;
+  readonly section: string;
+  readonly tookMs: number;
   readonly kind: 'passed' | 'failed' | 'skipped';
   /** Why it failed or was skipped. */
   readonly reason: string;
@@ -23,23 +28,31 @@ const DEFAULT_SERVER = 'REHEARSE=off npm start';
 /** Removes packages that are there, and installs all of them. */
 const INSTALL = /^npm ci\b/;
 
+/** Where the database of a cluster is set up: every other document about a cluster goes on from there. */
+const CLUSTER_DOCUMENT = 'data/docs/cluster.md';
+const SET_UP = 'The database';
+
 /** Stops at the first failure: what follows depends on it. */
-export async function* outcomesOf(text: string): AsyncGenerator<Outcome> {
-  const blocks = blocksOf(text).filter(({ marks }) => marks.norun === null);
+export async function* outcomesOf(path: string): AsyncGenerator<Outcome> {
+  const blocks = runBlocksOf(path);
   if (blocks.length === 0) return;
   const isOfCluster = blocks.some(({ marks }) => marks.member !== null);
   if (isOfCluster && NO_POSTGRES !== false) {
-    yield { line: blocks[0]!.line, kind: 'skipped', reason: NO_POSTGRES };
+    const { line, section } = blocks[0]!;
+    yield { line, section, tookMs: 0, kind: 'skipped', reason: NO_POSTGRES };
     return;
   }
   const port = await freePort();
-  const names = isOfCluster ? await machinesOf(blocks) : undefined;
-  const walk = new Walk(new Commands(makePlace(port, !INSTALL.test(blocks[0]!.text)), port, names));
+  const machines = isOfCluster ? await Machines.start(blocks) : null;
+  const commands = new Commands(makePlace(port, !INSTALL.test(blocks[0]!.text)), port, machines?.names);
+  const walk = new Walk(commands, machines);
   try {
     if (!blocks[0]!.marks.server && !isOfCluster) await walk.serve(DEFAULT_SERVER);
-    for (const block of blocks) {
+    const before = isOfCluster && path !== CLUSTER_DOCUMENT ? runBlocksOf(CLUSTER_DOCUMENT) : [];
+    for (const block of [...before.filter(({ section }) => section === SET_UP), ...blocks]) {
+      const startMs = performance.now();
       const outcome = await walk.outcomeOf(block);
-      yield { line: block.line, ...outcome };
+      yield { line: block.line, section: block.section, tookMs: performance.now() - startMs, ...outcome };
       if (outcome.kind === 'failed') return;
     }
     await walk.stop();
@@ -48,20 +61,26 @@ export async function* outcomesOf(text: string): AsyncGenerator<Outcome> {
   }
 }
 
+function runBlocksOf(path: string): Block[] {
+  return blocksOf(readFileSync(join(ROOT, path), 'utf8')).filter(({ marks }) => marks.norun === null);
+}
+
 class Failure extends Error {}
 
 class Walk {
   readonly #commands: Commands;
+  readonly #machines: Machines | null;
   #server: Server | null = null;
   readonly #members = new Map<string, Server>();
   /** The output of the last block, to compare; null: it was skipped. */
   #printed: string | null = null;
 
-  constructor(commands: Commands) {
+  constructor(commands: Commands, machines: Machines | null) {
     this.#commands = commands;
+    this.#machines = machines;
   }
 
-  async outcomeOf(block: Block): Promise<Omit<Outcome, 'line'>> {
+  async outcomeOf(block: Block): Promise<Pick<Outcome, 'kind' | 'reason'>> {
     try {
       const missing = await missingOf(block.marks.needs, this.#commands);
       if (missing.length === 0) return { kind: 'passed', reason: await this.#run(block) };
@@ -90,7 +109,7 @@ class Walk {
 
   async #begin(name: string, text: string): Promise<void> {
     await this.#endMember(name);
-    const server = await this.#commands.serve(`${settingsOf(name)}\n${text}`);
+    const server = await this.#commands.serve(`${this.#machines!.settingsOf(name)}\n${text}`);
     if ('code' in server) throw new Failure(`member ${name} did not start:\n${lastOf(server.all)}`);
     this.#members.set(name, server);
     await this.#commands.run(`MEMBER_GROUP_${name}=$SERVER_GROUP`);
@@ -121,9 +140,15 @@ class Walk {
     if (!marks.run) return '';
     if (marks.server) await this.serve(text);
     else if (marks.member !== null) await this.#begin(marks.member, text);
+    else if (marks.on !== null) await this.#command(this.#onMachine(marks.on, text), marks.exit);
     else if (language === 'console') await this.#dialogue(text, marks.exit);
     else await this.#command(commandOf(block), marks.exit);
     return '';
+  }
+
+  #onMachine(machine: string, text: string): string {
+    if (this.#machines === null) throw new Failure('only a document with members has machines of a database');
+    return this.#machines.on(machine, text);
   }
 
   /** Commands after `$ `, each with the output that is shown below it. */

@@ -64,8 +64,6 @@ function environmentOf(home: string, project: string, port: number): NodeJS.Proc
     ADMIN_TOKEN: randomBytes(24).toString('base64url'),
     DEMO_FLOW: 'off',
     DEMO_RAMP: 'off',
-    // The database of a cluster (machines.ts) syncs nothing.
-    JOURNAL_UNSYNCED: 'on',
     // Documents show nothing that npm says of itself. Packages come from its cache where they can.
     npm_config_cache: process.env['npm_config_cache'] ?? join(HOME, '.npm'),
     npm_config_userconfig: process.env['npm_config_userconfig'] ?? join(HOME, '.npmrc'),

@@ -29,8 +29,14 @@ describe('the commands of documents', () => {
     const text = 'npm start';
     const [block] = blocksOf(fenced('sh run server stopped exit=2 needs=jq,python3:requests', text));
     const flags = { run: true, server: true, stopped: true, output: false };
-    const marks = { ...flags, member: null, file: null, exit: 2, norun: null };
-    assert.deepEqual(block, { line: 3, language: 'sh', text, marks: { ...marks, needs: ['jq', 'python3:requests'] } });
+    const marks = { ...flags, member: null, on: null, file: null, exit: 2, norun: null };
+    assert.deepEqual(block, {
+      line: 3,
+      section: 'A guide',
+      language: 'sh',
+      text,
+      marks: { ...marks, needs: ['jq', 'python3:requests'] },
+    });
   });
 
   test('may be out of sight in a comment', () => {
