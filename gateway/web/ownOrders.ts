@@ -79,7 +79,8 @@ export function OwnOrders({ orders, markets, queues, onChanged }: OwnOrdersProps
             ${queues !== undefined && html`<th scope="col">Ahead</th>`}<th scope="col">
             ${
               orders.length > 1
-                ? html`<button type="button" class="small" onClick=${cancelAll}>Cancel all</button>`
+                ? html`<button type="button" class="small" onClick=${cancelAll}
+                    title="those of your API keys too">Cancel all</button>`
                 : html`<span class="unseen">Actions</span>`
             }</th></tr></thead>
           <tbody>${orders.map(row)}</tbody></table>`

@@ -169,7 +169,10 @@ export class ExchangeClient extends MarketDataClient {
     return new ExchangeClient({ ...this.#options, orderSocket }, this);
   }
 
-  /** Arms the dead man's switch and keeps it from going off until the result is closed (heartbeats.ts). */
+  /**
+   * Arms the dead man's switch of the account, whichever key placed its orders, and keeps it from going off until the
+   * result is closed (heartbeats.ts).
+   */
   startHeartbeats(options?: HeartbeatOptions): Promise<Heartbeats> {
     const single = this.with({ retry: false, timeoutMs: BEAT_TIMEOUT_MS });
     return Heartbeats.start(() => single.heartbeat(), options);
@@ -284,7 +287,10 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('GET', withQuery(`/v1/orders/open/${segment(marketId)}`, query));
   }
 
-  /** Cancels every open order of the account; `cancelled` counts those that this request has cancelled. */
+  /**
+   * Cancels every open order of the account, those of its other keys and sessions too; `cancelled` counts those that this
+   * request has cancelled.
+   */
   cancelAll(): Promise<CancelAllResponse> {
     return this.requests.send('DELETE', '/v1/orders/cancel-all');
   }
@@ -295,7 +301,10 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('DELETE', '/v1/orders/cancel-market', payload);
   }
 
-  /** Arms the dead-man's switch: all open orders are cancelled unless another heartbeat follows within 15 seconds. */
+  /**
+   * Arms the dead-man's switch: all open orders of the account, those of its other keys and sessions too, are cancelled
+   * unless another heartbeat follows within 15 seconds.
+   */
   heartbeat(): Promise<HeartbeatResponse> {
     return this.requests.send('POST', '/v1/orders/heartbeat', {});
   }

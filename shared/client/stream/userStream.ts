@@ -39,8 +39,9 @@ export type UserOptions = {
   /** Start after this frame, which an earlier run received; without it, with the next event. */
   readonly since?: number;
   /**
-   * The server cancels all open orders of the account when the connection ends, for whatever reason: also when it is
-   * lost and comes back, and at `ExchangeStream.close`. `UserStream.close` ends it without cancelling.
+   * The server cancels all open orders of the account, those of its other keys and sessions too, when the connection
+   * ends, for whatever reason: also when it is lost and comes back, and at `ExchangeStream.close`. `UserStream.close`
+   * ends it without cancelling.
    */
   readonly cancelOnDisconnect?: boolean;
   readonly onEvent?: (event: UserEvent) => void;

@@ -113,7 +113,7 @@ const trades = command({
 const cancel = command({
   name: 'cancel',
   summary: 'Cancel orders: by hash, of a market, or all',
-  details: 'Cancels work while the exchange is paused and when placing is limited.',
+  details: 'Cancels work while the exchange is paused and when placing is limited. --all ends those of other keys too.',
   access: 'account',
   arguments: { hashes: { description: 'order hashes', optional: true, many: true } },
   options: {
@@ -148,7 +148,9 @@ const cancel = command({
 const heartbeat = command({
   name: 'heartbeat',
   summary: "Arm the dead-man's switch: open orders are cancelled unless another heartbeat follows",
-  details: 'The exchange cancels all your open orders when 15 seconds pass without one. --every keeps sending.',
+  details:
+    'The exchange cancels all open orders of the account, those of other keys too, when 15 seconds pass without one. ' +
+    '--every keeps sending.',
   access: 'account',
   options: { every: { value: 'seconds', description: 'send one so often until Ctrl-C; at most 10' } },
   examples: ['heartbeat', 'heartbeat --every 5'],
