@@ -169,10 +169,7 @@ export class ExchangeClient extends MarketDataClient {
     return new ExchangeClient({ ...this.#options, orderSocket }, this);
   }
 
-  /**
-   * Arms the dead man's switch of the account, whichever key placed its orders, and keeps it from going off until the
-   * result is closed (heartbeats.ts).
-   */
+  /** Arms the dead man's switch of the whole account, and keeps it from going off until the result is closed. */
   startHeartbeats(options?: HeartbeatOptions): Promise<Heartbeats> {
     const single = this.with({ retry: false, timeoutMs: BEAT_TIMEOUT_MS });
     return Heartbeats.start(() => single.heartbeat(), options);
@@ -287,10 +284,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('GET', withQuery(`/v1/orders/open/${segment(marketId)}`, query));
   }
 
-  /**
-   * Cancels every open order of the account, those of its other keys and sessions too; `cancelled` counts those that this
-   * request has cancelled.
-   */
+  /** Cancels the open orders of all keys and sessions of the account; `cancelled` counts those it has cancelled. */
   cancelAll(): Promise<CancelAllResponse> {
     return this.requests.send('DELETE', '/v1/orders/cancel-all');
   }
@@ -301,10 +295,7 @@ export class ExchangeClient extends MarketDataClient {
     return this.requests.send('DELETE', '/v1/orders/cancel-market', payload);
   }
 
-  /**
-   * Arms the dead-man's switch: all open orders of the account, those of its other keys and sessions too, are cancelled
-   * unless another heartbeat follows within 15 seconds.
-   */
+  /** Arms the switch: without another one in 15 seconds the orders of all keys of the account are cancelled. */
   heartbeat(): Promise<HeartbeatResponse> {
     return this.requests.send('POST', '/v1/orders/heartbeat', {});
   }
