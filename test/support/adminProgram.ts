@@ -3,6 +3,13 @@ import assert from 'node:assert/strict';
 import { PassThrough, Writable } from 'node:stream';
 import { runAdmin } from '../../engine/admin/program.ts';
 
+/** What each prints last. */
+const CHECKS = [
+  [['audit'], 'balanced'],
+  [['journal', 'verify'], 'ok'],
+  [['projections', 'verify'], 'ok'],
+] as const;
+
 type Ran = { readonly status: number; readonly stdout: string; readonly stderr: string };
 
 class Collected extends Writable {
@@ -20,15 +27,21 @@ export async function runAdminHere(args: readonly string[], env: Record<string, 
   return { status, stdout: out.text, stderr: err.text };
 }
 
-/** The operator's checks of a directory whose exchange has ended: of its money, its journals and its history. */
-export async function assertWhole(directory: string, env: Record<string, string> = {}): Promise<void> {
-  for (const [args, last] of [
-    [['audit'], 'balanced'],
-    [['journal', 'verify'], 'ok'],
-    [['projections', 'verify'], 'ok'],
-  ] as const) {
-    const { status, stdout, stderr } = await runAdminHere(args, { DATA_DIR: directory, ...env });
-    const said = `${args.join(' ')} of ${directory}: ${stdout}${stderr}`;
-    assert.deepEqual([status, stdout.trimEnd().split('\n').at(-1)], [0, last], said);
+/**
+ * The operator's checks of a directory whose exchange has ended: of its money, its journals and its history.
+ * @param masterKey where it is no file of the directory: records are checked with that of this process
+ */
+export async function assertWhole(directory: string, masterKey?: string): Promise<void> {
+  const before = process.env['MASTER_KEY'];
+  if (masterKey !== undefined) process.env['MASTER_KEY'] = masterKey;
+  try {
+    for (const [args, last] of CHECKS) {
+      const { status, stdout, stderr } = await runAdminHere(args, { DATA_DIR: directory });
+      const said = `${args.join(' ')} of ${directory}: ${stdout}${stderr}`;
+      assert.deepEqual([status, stdout.trimEnd().split('\n').at(-1)], [0, last], said);
+    }
+  } finally {
+    if (before === undefined) delete process.env['MASTER_KEY'];
+    else process.env['MASTER_KEY'] = before;
   }
 }

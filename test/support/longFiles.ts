@@ -38,6 +38,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/answers.test.ts': CLUSTER,
   'test/cluster/fronts.test.ts': CLUSTER,
   'test/cluster/handOver.test.ts': CLUSTER,
+  'test/cluster/signedAmounts.test.ts': CLUSTER,
   'test/cluster/takeover.test.ts': CLUSTER,
   'test/cluster/takesNoRows.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
