@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hexToBytes } from 'viem';
+import { Accounting } from '../../engine/admin/accounting.ts';
 import { Kernel } from '../../engine/verify/kernel/kernel.ts';
 import { Random } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
@@ -90,6 +91,10 @@ async function assertSettled(exchange: TradingExchange, when: string): Promise<v
   // The order of one shard is that of its trades and movements: what comes first pays for what comes later.
   const early = 'SELECT kind, reason, sequence FROM work WHERE failures > 0';
   if (exchange.engines.length === 1) assert.deepEqual(exchange.db.prepare(early).all(), [], `nothing is early ${when}`);
+  for (const { journal } of exchange.engines) {
+    const audit = new Accounting((difference) => assert.fail(`the audit differs ${when}: ${difference}`));
+    for (const row of journal.rows) audit.record(row);
+  }
   await exchange.compare(when);
   await exchange.reconcile();
 }

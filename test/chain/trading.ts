@@ -39,6 +39,8 @@ type Terms = {
   readonly tick: number;
   /** Off the grid, as orders that do not rest may be. */
   readonly off: number;
+  /** Of orders that do not rest: a BUY at 1.00 or for all the money there is, a SELL below one tick or for nothing. */
+  readonly edge: 'none' | 'beyond' | 'farthest';
   readonly net: 'none' | 'part' | 'most';
   readonly expires: 'never' | 'soon' | 'late';
   readonly isPostOnly: boolean;
@@ -101,7 +103,8 @@ function drawTerms(random: Random, account: number, market: number): Terms {
     size: random.chance(75) ? 'some' : random.pick(['least', 'least', 'all', 'most']),
     tokens: random.between(1, 3_000_000),
     tick: random.chance(85) ? middle : random.pick([0, random.below(10_000), 9999]),
-    off: random.pick([0, 1, random.below(100_000), MAX_ORDER_AMOUNT]),
+    off: random.pick([0, 1, random.below(100_000)]),
+    edge: random.pick(['none', 'none', 'beyond', 'farthest']),
     net: random.pick(['none', 'part', 'most']),
     expires: random.pick(['never', 'never', 'never', 'soon', 'late']),
     isPostOnly: random.chance(10),
@@ -241,7 +244,8 @@ export class TradingExchange extends FollowedExchange {
     return received - bpsFloor(received, this.#feesBps[market]);
   }
 
-  #amounts({ account, market, side, outcome, size, tokens, tick, off }: Terms, isImmediate: boolean): number[] {
+  #amounts(terms: Terms, isImmediate: boolean): number[] {
+    const { account, market, side, outcome, size, tokens, tick, off, edge } = terms;
     const { ticksPerUnit, minOrderAtomic } = this.terms[market];
     const ticks = 1 + Math.floor((tick * (ticksPerUnit - 1)) / 10_000);
     const engine = this.engineOf(market);
@@ -252,8 +256,9 @@ export class TradingExchange extends FollowedExchange {
     const lots = Math.max(1, Math.floor(bounded / ticksPerUnit));
     let [micro, atomic] = [lots * ticks, lots * ticksPerUnit];
     if (isImmediate) {
-      micro = Math.min(micro + (off === MAX_ORDER_AMOUNT ? off : off % lots), MAX_ORDER_AMOUNT);
       atomic = Math.min(atomic + (off % ticksPerUnit), MAX_ORDER_AMOUNT);
+      const [beyond, farthest] = side === SIDE.BUY ? [atomic, MAX_ORDER_AMOUNT] : [Math.max(1, lots - 1), 1];
+      micro = Math.min({ none: micro + (off % lots), beyond, farthest }[edge], MAX_ORDER_AMOUNT);
     }
     return side === SIDE.BUY ? [micro, atomic] : [atomic, micro];
   }

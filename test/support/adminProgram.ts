@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { PassThrough, Writable } from 'node:stream';
 import { runAdmin } from '../../engine/admin/program.ts';
 
-/** What each prints last. */
+/** Each command, and the line with which it ends. */
 const CHECKS = [
   [['audit'], 'balanced'],
   [['journal', 'verify'], 'ok'],
