@@ -7,6 +7,7 @@ const CHAIN = 'an exchange works for many blocks of a real EVM';
 const CLUSTER = 'members of a cluster take over from each other, or wait for a lease';
 const FAULTS = 'exchanges are killed, lie or are failed by the system, round after round';
 const FRONTS = 'two exchanges answer the same requests, with front threads and without';
+const TURNS = 'every thread of an exchange takes ten thousand turns';
 const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
 const START = 'each start of an exchange plays thousands of made-up orders before it is ready';
 
@@ -43,6 +44,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/takesNoRows.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
   'test/fault/backup.test.ts': FAULTS,
+  'test/fault/memory.test.ts': TURNS,
   'test/fault/resolution.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,
   'test/fault/witness.test.ts': FAULTS,
