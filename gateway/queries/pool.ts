@@ -114,7 +114,7 @@ export class QueryPool {
       idleTimeout: IDLE_MS,
       workerData,
       recordTiming: false,
-      // Otherwise a thread waits in Atomics.wait and never turns its event loop, where iterators of statements are freed.
+      // Otherwise a thread waits in Atomics.wait and never turns its event loop, where iterators are freed.
       atomics: 'disabled',
     });
   }

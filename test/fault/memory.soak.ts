@@ -1,7 +1,7 @@
 /**
- * The memory of an exchange over three hours of its life, each played in minutes: one with nothing to do, one of trading,
- * and one in which clients come and go. Each begins when a part of it has been played before, so that caches are full,
- * and prints the memory at its start and at its end.
+ * The memory of an exchange over three hours of its life, each played in minutes: one with nothing to do, one of
+ * trading, and one in which clients come and go. Each begins when a part of it has been played before, so that caches
+ * are full, and prints the memory at its start and at its end.
  *
  *     SOAK=on node shared/run.mjs --test test/fault/memory.soak.ts
  */
