@@ -14,6 +14,9 @@ import {
   MOVEMENT_NAMES,
   SIDE,
   SIDE_NAMES,
+  STAGE,
+  STAGE_NAMES,
+  stageAfter,
   TIME_IN_FORCE_NAMES,
 } from '../../shared/base/codes.ts';
 import { bytesToUuid, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
@@ -32,6 +35,7 @@ type Market = {
   readonly ticksPerUnit: number;
   /** The last line about the market; none is written when only its collateral changed, as with every minted set. */
   lastLine: string;
+  stage: number;
 };
 type Order = { readonly id: string; readonly hash: string; readonly side: number; readonly outcome: number };
 type Line = Record<string, string | number | boolean | null>;
@@ -55,7 +59,7 @@ export class History {
   /** Adds the markets of a snapshot. Markets are never removed, so these are also those of earlier records. */
   addMarkets(state: ShardState): void {
     for (const { index, uuid, ticksPerUnit } of state.markets.all()) {
-      this.#markets.set(index, { id: bytesToUuid(bytesOf(uuid, 0, 4)), ticksPerUnit, lastLine: '' });
+      this.#markets.set(index, { id: bytesToUuid(bytesOf(uuid, 0, 4)), ticksPerUnit, lastLine: '', stage: STAGE.OPEN });
     }
   }
 
@@ -108,6 +112,9 @@ export class History {
         break;
       case 'MARKET':
         this.#market(event);
+        break;
+      case 'STAGE':
+        this.#steps(event);
         break;
       case 'FUNDS':
         this.#funds(event);
@@ -179,7 +186,7 @@ export class History {
   #market(event: EventOf<'MARKET'>): void {
     const { ticksPerUnit } = event;
     const known = this.#markets.get(event.market);
-    const market = known ?? { id: bytesToUuid(event.uuid), ticksPerUnit, lastLine: '' };
+    const market = known ?? { id: bytesToUuid(event.uuid), ticksPerUnit, lastLine: '', stage: STAGE.OPEN };
     this.#markets.set(event.market, market);
     const line = {
       status: MARKET_STATUS_NAMES[event.status],
@@ -191,9 +198,24 @@ export class History {
       payout_yes_ppm: event.payoutYesPpm,
     };
     const text = JSON.stringify(line);
-    if (market.lastLine === text) return;
-    market.lastLine = text;
-    this.#write('market', event, { ...line, collateral_usdc_micro: String(event.collateralMicro) });
+    if (market.lastLine !== text) {
+      market.lastLine = text;
+      this.#write('market', event, { ...line, collateral_usdc_micro: String(event.collateralMicro) });
+    }
+    this.#step(event, market, event.stage);
+  }
+
+  /** All markets of the shard at once: each gets its line. */
+  #steps(event: EventOf<'STAGE'>): void {
+    for (const [index, market] of this.#markets) {
+      this.#step({ ...event, market: index }, market, stageAfter(market.stage, event.from, event.stage));
+    }
+  }
+
+  #step(event: EventOf<'MARKET' | 'STAGE'>, market: Market, stage: number): void {
+    if (market.stage === stage) return;
+    market.stage = stage;
+    this.#write('stage', event, { stage: STAGE_NAMES[stage] });
   }
 
   #funds(event: EventOf<'FUNDS'>): void {

@@ -15,7 +15,7 @@
  *             tokens.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { isDecided, MARKET_STATUS } from '../../shared/base/codes.ts';
+import { isDecided, MARKET_STATUS, STAGE } from '../../shared/base/codes.ts';
 import { Book } from './book.ts';
 import type { Orders } from './orders.ts';
 
@@ -33,6 +33,8 @@ export class Market {
   readonly uuid: Uint32Array;
   readonly book: Book;
   status: number;
+  /** One of STAGE: the orders that its book takes. */
+  stage: number = STAGE.OPEN;
   feeBps: number;
   startMs: number;
   endMs: number;

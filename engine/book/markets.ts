@@ -10,8 +10,9 @@ import { Market } from './market.ts';
 import type { Orders } from './orders.ts';
 import { Transitions } from './transitions.ts';
 
-/** The first version of snapshots with markets that are being ended. */
+/** The first versions of snapshots with markets that are being ended, and with stages. */
 const ENDINGS_VERSION = 8;
+export const STAGES_VERSION = 9;
 
 export class Markets {
   /** Markets that the current command changed, for the MARKET events. */
@@ -98,6 +99,7 @@ export class Markets {
       market.settledMs = io.number(market.settledMs);
       market.roundingPpm = io.number(market.roundingPpm);
       if (io.version >= ENDINGS_VERSION) persistEnding(io, market);
+      if (io.version >= STAGES_VERSION) market.stage = io.number(market.stage);
       if (old !== undefined) continue;
       this.add(market);
       this.transitions.plan(market);

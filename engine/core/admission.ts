@@ -22,10 +22,11 @@ import { refuseGroupCommand } from './groupLimits.ts';
 import { LookAhead } from './lookAhead.ts';
 import { groupIn, isBidInYes } from './orderCommand.ts';
 import { claimableMicro } from './resolution.ts';
+import { onlyShrinks, refuseStage } from './stages.ts';
 import type { ShardState } from './state.ts';
 import { refuseUnwinding } from './unwinding.ts';
 
-const { isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } = codes;
+const { isDecided, MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, STAGE, TIME_IN_FORCE } = codes;
 const {
   ANY_COMMAND,
   CANCEL_TOMBSTONE,
@@ -72,7 +73,7 @@ const PLAIN_PLACE_BYTES = PLACE.BYTES;
 export class Admission {
   /** Arrival of the commands at hand, by the shard's own clock: deadlines are compared with it. */
   arrivedMs = 0;
-  /** Until this time orders must not cross (RULES.md 7.13). */
+  /** Until this time orders must not cross, as in the stage post-only (RULES.md 7.13). */
   postOnlyUntilMs = 0;
   /** Order hashes that the shard may keep (RULES.md 2.12). */
   mostOrders = MOST_HASHES;
@@ -112,6 +113,8 @@ export class Admission {
         return refuseGroupCommand(this.#state.groups, type, words, word);
       case CONTRACTS.TYPE:
         return this.#contracts(words, bytes, word);
+      case COMMAND.STAGE.TYPE:
+        return refuseStage(this.#state, words, word);
       case UNWIND.TYPE:
         return refuseUnwinding(this.#state, words, word, admitted);
       default:
@@ -191,6 +194,8 @@ export class Admission {
     const market = markets.get(words[word + ANY_COMMAND.market]);
     if (market === undefined) return E.MARKET_NOT_FOUND;
     if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
+    if (market.stage === STAGE.CANCEL_ONLY && !onlyShrinks(this.#state, market, words, word, admitted))
+      return E.CANCEL_ONLY_PHASE;
     if (expirationSec !== 0 && expirationSec * 1000 <= readSafe(words, word + ANY_COMMAND.timeMs))
       return E.ORDER_EXPIRED;
     const offGrid = fillTerms(market, words, word, admitted);
@@ -278,7 +283,7 @@ export class Admission {
     const outcome = kindOutcome(kind);
     const isBid = isBidInYes(kind);
     const yesTicks = outcome === OUTCOME.YES ? limitTicks : market.ticksPerUnit - limitTicks;
-    const mustRest = this.arrivedMs < this.postOnlyUntilMs;
+    const mustRest = market.stage !== STAGE.OPEN || this.arrivedMs < this.postOnlyUntilMs;
     if (mustRest && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_PHASE;
     const isPostOnly = (kindBits(kind) & PLACE_BIT_POST_ONLY) !== 0;
     if (isPostOnly && market.book.crosses(isBid, yesTicks)) return E.POST_ONLY_WOULD_CROSS;

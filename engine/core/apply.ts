@@ -19,6 +19,7 @@ import type { Admitted } from './admitted.ts';
 import { moveFee } from './dormancy.ts';
 import { Placing } from './placing.ts';
 import * as resolution from './resolution.ts';
+import { stepStage } from './stages.ts';
 import type { ShardState } from './state.ts';
 import { ALL_ROWS, goOn, nextDueMs, rowsOf, step, tick } from './steps.ts';
 import { sweep } from './sweeping.ts';
@@ -115,6 +116,9 @@ export class Apply {
         return this.#groupTrip(words, word);
       case CONTRACTS.TYPE:
         return this.#setContracts(words, word, admitted);
+      case COMMAND.STAGE.TYPE:
+        admitted.detailA = stepStage(this.#state, words, word);
+        return OK;
       case UNWIND.TYPE:
         return unwind(this.#state, this.#market(words, word), words, word);
       default:
@@ -206,7 +210,7 @@ export class Apply {
   }
 
   #marketOpen(words: Uint32Array, word: number): number {
-    const { markets, orders } = this.#state;
+    const { markets, orders, stages } = this.#state;
     const index = words[word + ANY_COMMAND.market];
     if (markets.get(index) !== undefined) return OK; // sent again after a crash between the catalogue and the journal
     const market = new Market(
@@ -220,6 +224,7 @@ export class Apply {
       readSafe(words, word + MARKET_OPEN.startMs),
       readSafe(words, word + MARKET_OPEN.endMs),
     );
+    market.stage = Math.max(stages.ofShard, words[word + MARKET_OPEN.stage]);
     markets.add(market);
     markets.touch(market);
     markets.transitions.plan(market);

@@ -15,6 +15,7 @@
  * in a cluster by the replicated log as well.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { STAGE } from '../../shared/base/codes.ts';
 import { OK } from '../../shared/base/errors.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import * as commands from '../../shared/wire/commands.ts';
@@ -237,9 +238,10 @@ export class Engine {
    * @param out another output, where what is in that of the engine waits for others.
    */
   describe(flush: () => void, out = this.out): void {
-    const { contracts, groups, markets, ledger, orders, totals } = this.state;
+    const { contracts, groups, markets, ledger, orders, stages, totals } = this.state;
     const emit = out === this.out ? this.state.emit : new EventWriter(out, orders, ledger);
     if (contracts.haveChanged) emit.contracts(contracts);
+    if (stages.ofShard !== STAGE.OPEN) emit.stage(stages.ofShard, stages.ofShard);
     for (const market of markets.all()) emit.market(market);
     for (const group of groups.all()) {
       emit.group(group);

@@ -7,7 +7,7 @@
  * processor time, a fifth of what loading them from a snapshot takes.
  */
 import { AssertionError, assert } from '../../shared/base/assert.ts';
-import { isDecided, MARKET_STATUS, SIDE } from '../../shared/base/codes.ts';
+import { isDecided, MARKET_STATUS, SIDE, STAGE_NAMES } from '../../shared/base/codes.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import { NO_ROW } from '../../shared/base/pairTable.ts';
 import { PPM } from '../../shared/base/payout.ts';
@@ -37,6 +37,7 @@ export function checkInvariants(state: ShardState): void {
   for (const market of markets.all()) {
     assert(market.book.validate(market.feeBps) === market.openOrders, 'MARKET-4: a market counts its open orders');
     waiting += market.openOrders;
+    assert(STAGE_NAMES[market.stage] !== undefined, 'REOPENING-2: a market is in a stage that there is');
     checkEnding(state, market);
   }
   assert(waiting === orders.openCount, 'ORDERS-1: every open order is in exactly one queue or dormant list');

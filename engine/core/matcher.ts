@@ -27,7 +27,7 @@ import type { Closing } from './closing.ts';
 import type { GroupLimits } from './groupLimits.ts';
 import { selfTradeMode } from './orderCommand.ts';
 
-const { CLOSE_REASON, MATCH_TYPE, OUTCOME, SELF_TRADE, SIDE } = codes;
+const { CLOSE_REASON, MATCH_TYPE, OUTCOME, SELF_TRADE, SIDE, STAGE } = codes;
 const { kindOutcome, kindSide, NO_GROUP } = commands;
 const { DOUBLE_AT, DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_AT, WORD_SHIFT } = rows;
 
@@ -97,6 +97,7 @@ export class Matcher {
 
   /** Fills the two orders against each other at the maker's price. @returns the lots. */
   #fill(market: Market, maker: number, taker: number, tick: number): number {
+    assert(market.stage === STAGE.OPEN, 'REOPENING-1: a market trades in the stage OPEN only');
     const orders = this.#orders;
     const { doubles, words } = orders;
     const makerRow = maker << WORD_SHIFT;

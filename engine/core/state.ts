@@ -4,12 +4,13 @@
  * Owner: the shard thread.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { STAGE } from '../../shared/base/codes.ts';
 import type { Balances } from '../../shared/wire/balances.ts';
 import { RecordBuffer } from '../../shared/wire/record.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { Contracts } from '../book/contracts.ts';
 import { HashIndex, NO_ENTRY } from '../book/hashIndex.ts';
-import { Markets } from '../book/markets.ts';
+import { Markets, STAGES_VERSION } from '../book/markets.ts';
 import { Groups } from '../book/orderGroups.ts';
 import { DOUBLE_SHIFT, NONE, Orders, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
 import { Ledger } from '../money/ledger.ts';
@@ -34,6 +35,8 @@ export class ShardState {
   readonly markets = new Markets();
   readonly groups = new Groups();
   readonly contracts = new Contracts();
+  /** The stage in which new markets of the shard begin: that of the last step of all of them. */
+  readonly stages = { ofShard: STAGE.OPEN as number };
   readonly totals = { depositedMicro: 0, withdrawnMicro: 0 };
   readonly expiry: ExpiryHeap;
   readonly ledger: Ledger;
@@ -64,7 +67,7 @@ export class ShardState {
 
   /** Writes the digest of everything, counters included, as two words. */
   writeDigest(into: Uint32Array, word: number): void {
-    const { contracts, digest, groups, hashes, markets, matcher, references, totals } = this;
+    const { contracts, digest, groups, hashes, markets, matcher, references, stages, totals } = this;
     digest.catchUp();
     for (let i = 0; i < markets.dirtyCount; i++) digest.market(markets.dirty[i]);
     markets.clearDirty();
@@ -80,8 +83,10 @@ export class ShardState {
     counters[4] = totals.depositedMicro;
     counters[5] = totals.withdrawnMicro;
     const { endings } = markets;
-    const isPlain = !contracts.haveChanged && endings.isEmpty;
-    digest.write(counters, isPlain ? NO_FACTS : [...contracts.facts(), ...endings.facts()], into, word);
+    // Of a stage that is open nothing goes in, as in journals older than stages.
+    const stage = stages.ofShard === STAGE.OPEN ? NO_FACTS : [stages.ofShard];
+    const isPlain = !contracts.haveChanged && endings.isEmpty && stages.ofShard === STAGE.OPEN;
+    digest.write(counters, isPlain ? NO_FACTS : [...contracts.facts(), ...endings.facts(), ...stage], into, word);
   }
 
   /**
@@ -100,6 +105,7 @@ export class ShardState {
     this.groups.persist(io);
     this.contracts.persist(io);
     this.tombstones.persist(io);
+    if (io.version >= STAGES_VERSION) this.stages.ofShard = io.number(this.stages.ofShard);
   }
 
   /** Derives queues, expiry heap, entries of the hash index and digest from what was read. Orders keep their slots. */

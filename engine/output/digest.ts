@@ -16,7 +16,7 @@
  * It is no cryptography: it notices a bug or a flipped bit, not an attacker who can write the journal.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
+import { STAGE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { larger } from '../base/columns.ts';
 import { DirtyRows } from '../base/dirtyRows.ts';
 import type { Market } from '../book/market.ts';
@@ -195,6 +195,10 @@ export class Digest {
     facts[14] = market.roundingPpm;
     let a = mixAll(mixA, MARKET, facts);
     let b = mixAll(mixB, MARKET, facts);
+    if (market.stage !== STAGE.OPEN) {
+      a = mixA(a, market.stage);
+      b = mixB(b, market.stage);
+    }
     if (market.isEnding) {
       const ending = this.#endingFacts(market);
       a = mixAll(mixA, a, ending);

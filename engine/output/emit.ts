@@ -249,7 +249,7 @@ export class EventWriter {
     writeSafe(words, word + MARKET.minOrderAtomic, market.minOrderAtomic);
     for (let i = 0; i < 4; i++) words[word + MARKET.uuid + i] = market.uuid[i];
     words[word + MARKET.payoutYesPpm] = market.payoutYesPpm;
-    words[word + MARKET.unused] = 0;
+    words[word + MARKET.stage] = market.stage;
     writeSafe(words, word + MARKET.resolvedMs, market.resolvedMs);
     writeSafe(words, word + MARKET.settledMs, market.settledMs);
     writeSafe(words, word + MARKET.roundingPpm, market.roundingPpm);
@@ -261,6 +261,13 @@ export class EventWriter {
     const { words } = this.out;
     writeSafe(words, word + FUNDS.amount, amount);
     for (let i = 0; i < 8; i++) words[word + FUNDS.reference + i] = source === undefined ? 0 : source[reference + i];
+  }
+
+  /** The markets of the shard have stepped from one stage to another. */
+  stage(stage: number, from: number): void {
+    const word = this.#start(EVENT.STAGE.TYPE, 0, FEE_ACCOUNT, 0, NO_MARKET, stage);
+    this.out.words[word + EVENT.STAGE.from] = from;
+    this.out.words[word + EVENT.STAGE.unused] = 0;
   }
 
   unwound(account: number, market: number, trade: number, micro: number, yesAtomic: number, noAtomic: number): void {

@@ -8,18 +8,24 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import type { Clock } from '../../shared/base/clock.ts';
-import { isDecided, MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
+import { isDecided, MARKET_STATUS, type MarketStatus, type Stage } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { Refusal } from '../http/refusal.ts';
 import type { Catalog, MarketDetails, MarketEntry, NewMarket } from '../store/catalog.ts';
 import { type TokenIds, toIdBytes } from '../store/marketTokens.ts';
 import type { MarketTrades } from './marketTrades.ts';
 import { invalidField } from './newMarket.ts';
+import { openingStage } from './stages.ts';
 
 /** The part of the shard client that is used here. */
 type MarketEngine = {
   isReady(shard: number): boolean;
-  openMarket(market: MarketEntry, status: MarketStatus, feeBps: number): Promise<{ readonly code: number }>;
+  openMarket(
+    market: MarketEntry,
+    status: MarketStatus,
+    feeBps: number,
+    stage: Stage,
+  ): Promise<{ readonly code: number }>;
   patchMarket(market: number, shard: number, terms: MarketTerms): Promise<{ readonly code: number }>;
   decideMarket(
     market: number,
@@ -34,6 +40,7 @@ type MarketEngine = {
 export type MarketStates = {
   has(marketIndex: number): boolean;
   status(marketIndex: number): MarketStatus;
+  stage(marketIndex: number): Stage;
   startMs(marketIndex: number): number;
   endMs(marketIndex: number): number;
 };
@@ -91,7 +98,7 @@ export class MarketCommands {
   }
 
   open(fields: NewMarket): Promise<Opened> {
-    return this.#oneAtATime(() => this.#open(fields));
+    return this.inTurn(() => this.#open(fields));
   }
 
   /**
@@ -100,12 +107,12 @@ export class MarketCommands {
    * opened when it is asked for again or when the shard is back.
    */
   openMany(markets: readonly (NewMarket | MarketEntry)[]): Promise<Opened[]> {
-    return this.#oneAtATime(() => this.#openMany(markets));
+    return this.inTurn(() => this.#openMany(markets));
   }
 
   /** @returns null when done; after a refusal nothing has changed. */
   change(market: MarketEntry, change: MarketChange): Promise<Refusal | null> {
-    return this.#durably(this.#oneAtATime(() => this.#change(market, change)));
+    return this.#durably(this.inTurn(() => this.#change(market, change)));
   }
 
   /** Resolves or cancels the market, as `status` says. @returns null when done. */
@@ -114,7 +121,7 @@ export class MarketCommands {
     const refusal = isDecided(this.#states.status(index)) ? null : await this.#trades?.whyNotDecided(index);
     if (refusal) return refusal;
     const decide = () => this.#move(market, this.#engine.decideMarket(index, shard, status, payoutYesPpm));
-    return this.#durably(this.#oneAtATime(decide));
+    return this.#durably(this.inTurn(decide));
   }
 
   async settle(market: MarketEntry): Promise<Refusal | null> {
@@ -122,7 +129,7 @@ export class MarketCommands {
     const refusal = isDecided(this.#states.status(market.index)) ? await this.#trades?.whyNotPaid(market.index) : null;
     if (refusal) return refusal;
     const settle = () => this.#move(market, this.#engine.settleMarket(market.index, market.shard));
-    return this.#durably(this.#oneAtATime(settle));
+    return this.#durably(this.inTurn(settle));
   }
 
   /**
@@ -130,14 +137,14 @@ export class MarketCommands {
    * ended.
    */
   openMissing(shard: number): Promise<void> {
-    return this.#oneAtATime(() => this.#openMissing(shard));
+    return this.inTurn(() => this.#openMissing(shard));
   }
 
   /** A shard that has the market after all ignores this: opening a market twice changes nothing. */
   async #openMissing(shard: number): Promise<void> {
     for (const market of this.#catalog.markets) {
       if (market.shard !== shard || this.#states.has(market.index)) continue;
-      const { code } = await this.#engine.openMarket(market, market.opening.status, market.opening.feeBps);
+      const { code } = await this.#openInShard(market);
       if (code !== OK) throw new Error(`market ${market.id} could not be opened again: error ${code}`);
     }
   }
@@ -149,7 +156,8 @@ export class MarketCommands {
     return result;
   }
 
-  #oneAtATime<T>(operation: () => Promise<T>): Promise<T> {
+  /** Runs an operation on markets when no other is under way. */
+  inTurn<T>(operation: () => Promise<T>): Promise<T> {
     const result = this.#lastOperation.then(operation);
     this.#lastOperation = result.catch(() => undefined);
     return result;
@@ -161,7 +169,7 @@ export class MarketCommands {
     const market = this.#catalog.createMarket(identified, this.#clock.nowMs());
     // CATALOG-4: a journal names the market from now on.
     await this.#catalog.durable();
-    const { code } = await this.#engine.openMarket(market, fields.opening.status, fields.opening.feeBps);
+    const { code } = await this.#openInShard(market);
     if (code === OK) return { market };
     // When the outcome is unknown the shard may have the market; it is opened again when the shard is back.
     if (code !== E.OUTCOME_UNKNOWN) this.#catalog.removeNewest(market);
@@ -217,14 +225,19 @@ export class MarketCommands {
   }
 
   async #openMade(market: MarketEntry): Promise<Opened> {
-    const { status, feeBps } = market.opening;
     for (let attempt = 0; attempt < BUSY_ATTEMPTS && this.#engine.isReady(market.shard); attempt++) {
-      const { code } = await this.#engine.openMarket(market, status, feeBps);
+      const { code } = await this.#openInShard(market);
       if (code === OK) return { market };
       if (code !== E.ENGINE_BUSY) return { refusal: { row: errorRow(code) } };
       await delay(BUSY_PAUSE_MS);
     }
     return { refusal: { row: ERRORS.OUTCOME_UNKNOWN } };
+  }
+
+  #openInShard(market: MarketEntry): Promise<{ readonly code: number }> {
+    const { status, feeBps } = market.opening;
+    const event = market.eventId === null ? undefined : this.#catalog.eventById(market.eventId);
+    return this.#engine.openMarket(market, status, feeBps, openingStage(event, this.#states));
   }
 
   async #change(market: MarketEntry, change: MarketChange): Promise<Refusal | null> {

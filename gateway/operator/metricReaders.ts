@@ -3,6 +3,7 @@
  * parts keep; they are read here.
  * Owner: the gateway thread.
  */
+import { STAGE_NAMES } from '../../shared/base/codes.ts';
 import type { Histogram } from '../../shared/base/histogram.ts';
 import { MEMORY_KINDS, type ThreadMemory } from '../../shared/base/threadMemory.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
@@ -24,11 +25,13 @@ import type { ShardLoad } from '../shardlink/lane.ts';
 import { KINDS, type ReplyTimes } from '../shardlink/replyTimes.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
+import type { MarketViews } from '../views/markets.ts';
 import { answeringMembers, answeringStandbys, syncedStandbys } from './clusterReport.ts';
 import type { DataFiles } from './dataFiles.ts';
 import type { DiskGuard } from './diskGuard.ts';
 import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
 import type { ProjectorLag } from './projectorLag.ts';
+import { platformStage } from './stages.ts';
 
 const WEI_PER_COIN = 1e18;
 
@@ -42,6 +45,7 @@ export type MetricsSources = {
   };
   readonly views: {
     readonly orders: readonly { readonly count: number }[];
+    readonly markets: Pick<MarketViews, 'inStage' | 'shardStages'>;
     appliedSequence(shard: number): number;
   };
   readonly progress: Progress;
@@ -341,6 +345,10 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_ready: single(({ isReady }) => Number(isReady())),
   exchange_paused: single(({ isPaused }) => Number(isPaused())),
+  exchange_stage: single(({ views }) => platformStage(views.markets)),
+  exchange_markets_in_stage: ({ views }, observe) => {
+    for (const [stage, count] of views.markets.inStage.entries()) observe({ stage: STAGE_NAMES[stage] }, count);
+  },
   exchange_approvals_pending: single(({ pendingApprovals }) => pendingApprovals()),
   exchange_heartbeat_switches_armed: single(({ deadMansSwitch }) => deadMansSwitch.armed),
   exchange_heartbeat_switches_triggered_total: single(({ deadMansSwitch }) => deadMansSwitch.triggered),

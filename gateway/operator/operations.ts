@@ -12,6 +12,7 @@ import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { Administrator } from '../access/principal.ts';
 import type { ClusterControl } from './clusterControl.ts';
 import { behind, type HistogramValue, type MetricsSources } from './metricReaders.ts';
+import { platformStagesOf } from './stages.ts';
 
 type OperationsSources = {
   readonly metrics: MetricsSources;
@@ -51,6 +52,7 @@ export class OperationsReport {
       status,
       reason: reason ?? null,
       paused: metrics.isPaused(),
+      ...platformStagesOf(metrics.views.markets),
       drills: drills(),
       approvals_pending: metrics.pendingApprovals(),
       bounds_seconds: DURATION_BOUNDS_SEC,

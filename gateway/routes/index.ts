@@ -28,6 +28,7 @@ import type { MarketCommands } from '../operator/markets.ts';
 import type { Metrics } from '../operator/metrics.ts';
 import type { OperationsReport } from '../operator/operations.ts';
 import type { Restrictions } from '../operator/restrictions.ts';
+import type { StageCommands } from '../operator/stages.ts';
 import type { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
@@ -82,6 +83,7 @@ import { adminResolutionRoutes } from './admin/resolution.ts';
 import { adminRestrictionRoutes } from './admin/restrictions.ts';
 import { adminScoreRoutes } from './admin/scores.ts';
 import { adminSessionRoutes } from './admin/sessions.ts';
+import { adminStageRoutes } from './admin/stages.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import type { AuthDeps } from './auth/deps.ts';
 import { oauthRoutes } from './auth/oauth.ts';
@@ -122,6 +124,7 @@ type RouteTableDeps = {
   readonly control: Control;
   readonly audit: AuditLog;
   readonly marketCommands: MarketCommands;
+  readonly stages: StageCommands;
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
@@ -238,6 +241,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
     ...adminScoreRoutes({ catalog, views, liveScores, indications: control.indications, clock }),
     ...catalogueFileRoutes({ catalog, views, catalogueImport: deps.catalogueImport }),
+    ...adminStageRoutes({ catalog, views, responses, stages: deps.stages, feed: deps.feed }),
     ...adminResolutionRoutes({ ...approvalDeps, catalog, views, marketCommands, responses }),
     ...adminExchangeRoutes(deps, approvalDeps),
     ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
@@ -267,6 +271,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
       isShardReady: (shard) => engine.isReady(shard),
       isDiskLow,
       feed: deps.feed,
+      views: deps.views,
     }),
     ...adminApprovalRoutes(approvalDeps),
     ...adminOperatorRoutes({ operators, approvals: approvalDeps.approvals, clock }),

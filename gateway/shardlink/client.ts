@@ -7,11 +7,19 @@
  * returns ENGINE_BUSY when the ring is full or the shard is not READY: then nothing was enqueued and no reply comes.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { CLOSE_REASON, FEE_ACCOUNT, type MarketStatus, type MOVEMENT, type Movement } from '../../shared/base/codes.ts';
+import {
+  CLOSE_REASON,
+  FEE_ACCOUNT,
+  type MarketStatus,
+  type MOVEMENT,
+  type Movement,
+  type Stage,
+} from '../../shared/base/codes.ts';
 import { E } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, HASH_BYTES, UUID_BYTES } from '../../shared/base/hex.ts';
 import {
   ANY_COMMAND,
+  ANY_STAGE,
   BOTH_OUTCOMES,
   CANCEL_TOMBSTONE,
   COMMAND,
@@ -269,7 +277,7 @@ export class ShardClient {
     });
   }
 
-  openMarket(market: MarketTerms, status: MarketStatus, feeBps: number): Promise<CommandResult> {
+  openMarket(market: MarketTerms, status: MarketStatus, feeBps: number, stage: Stage): Promise<CommandResult> {
     assert(market.idBytes.length === UUID_BYTES, 'shard client: a market id is a UUID');
     return request(
       this.#link,
@@ -286,6 +294,7 @@ export class ShardClient {
         writeSafe(words, word + COMMAND.MARKET_OPEN.startMs, market.opening.startMs);
         writeSafe(words, word + COMMAND.MARKET_OPEN.endMs, market.opening.endMs);
         words[word + COMMAND.MARKET_OPEN.status] = status;
+        words[word + COMMAND.MARKET_OPEN.stage] = stage;
       },
     );
   }
@@ -296,6 +305,21 @@ export class ShardClient {
       words[word + COMMAND.MARKET_PATCH.feeBps] = patch.feeBps ?? UNCHANGED;
       writeSafe(words, word + COMMAND.MARKET_PATCH.startMs, patch.startMs);
       writeSafe(words, word + COMMAND.MARKET_PATCH.endMs, patch.endMs);
+    });
+  }
+
+  /** @param from the stage it is in; null: the step is to a stricter one */
+  stepMarket(market: number, shard: number, stage: Stage, from: Stage | null): Promise<CommandResult> {
+    return request(this.#link, shard, COMMAND.STAGE.TYPE, FEE_ACCOUNT, market, stage, ({ words }, word) => {
+      words[word + COMMAND.STAGE.from] = from ?? ANY_STAGE;
+    });
+  }
+
+  /** The same for every market there is and will be. @returns OK, or the code of the first shard that refused. */
+  stepAll(stage: Stage, from: Stage | null): Promise<number> {
+    return requestAll(this.#link, COMMAND.STAGE.TYPE, FEE_ACCOUNT, (words, word) => {
+      words[word + COMMAND.STAGE.stage] = stage;
+      words[word + COMMAND.STAGE.from] = from ?? ANY_STAGE;
     });
   }
 

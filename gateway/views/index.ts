@@ -46,7 +46,7 @@ export class Views {
   /** By shard. */
   readonly orders: OpenOrders[];
   readonly books = new Books();
-  readonly markets = new MarketViews();
+  readonly markets: MarketViews;
   readonly groups = new GroupViews();
   /** By shard: the contracts that orders are signed for; null while they are those of the start. */
   readonly contracts: (ContractsView | null)[];
@@ -64,6 +64,7 @@ export class Views {
 
   constructor(shards: number) {
     this.orders = Array.from({ length: shards }, (_, shard) => new OpenOrders(shard, this.pairs));
+    this.markets = new MarketViews(shards);
     this.#results = Array.from({ length: shards }, () => new RecordResult());
     this.accounts = new AccountViews(shards, this.pairs);
     this.contracts = this.orders.map(() => null);
@@ -133,6 +134,9 @@ export class Views {
       case EVENT.MARKET.TYPE:
         this.#applyMarket(shard, words, word);
         break;
+      case EVENT.STAGE.TYPE:
+        this.markets.step(shard, words, word);
+        break;
       case EVENT.FUNDS.TYPE:
         this.accounts.applyFunds(this.#funds(shard), words, word);
         break;
@@ -161,6 +165,7 @@ export class Views {
     this.#recoveries[shard] = { orders: new OpenOrders(shard, this.pairs), funds: new ShardFunds() };
     this.#results[shard] = new RecordResult();
     this.groups.recovering(shard);
+    this.markets.recovering(shard);
   }
 
   /**
@@ -173,6 +178,7 @@ export class Views {
     this.#recoveredSequences[shard] = shardSequence;
     this.orders[shard] = orders;
     this.accounts.shards[shard] = funds;
+    this.markets.recovered(shard);
     for (const market of this.markets.ofShard(shard)) {
       this.books.drop(market);
       this.markets.catchUp(market);

@@ -4,7 +4,7 @@
  * Owner: the gateway thread.
  */
 import { assert } from '../../shared/base/assert.ts';
-import type { MarketStatus } from '../../shared/base/codes.ts';
+import { isDecided, type MarketStatus, STAGE, STAGE_NAMES, type Stage, stageAfter } from '../../shared/base/codes.ts';
 import { bytesToUuid, UUID_BYTES } from '../../shared/base/hex.ts';
 import { Signal } from '../../shared/base/signal.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
@@ -18,6 +18,7 @@ type MarketView = {
   readonly id: string;
   readonly ticksPerUnit: number;
   status: MarketStatus;
+  stage: Stage;
   feeBps: number;
   startMs: number;
   endMs: number;
@@ -30,14 +31,24 @@ type MarketView = {
 };
 
 export class MarketViews {
-  /** Changes of any market by which lists may differ: of its status or its times, its opening included. */
+  /** Changes of any market by which lists may differ: of status, stage or times, its opening included. */
   listChanges = 0;
   readonly statusChanged = new Signal<{ readonly market: number; readonly status: MarketStatus }>();
   /** USDC locked for the market's tokens, by market index; 0 for an index without a market. */
   collateralMicro = new Float64Array(FIRST_MARKETS);
   /** The part of a decided market's collateral that belongs to no token, in millionths of a micro-USDC; by index. */
   roundingPpm = new Float64Array(FIRST_MARKETS);
+  /** By shard: in which new markets begin. */
+  readonly shardStages: Stage[];
+  /** By stage: how many markets that are not decided are in it. */
+  readonly inStage: number[] = STAGE_NAMES.map(() => 0);
+  /** Recovering shards that have not said their stage. */
+  readonly #unsaidStages = new Set<number>();
   readonly #markets: (MarketView | undefined)[] = [];
+
+  constructor(shards: number) {
+    this.shardStages = Array.from({ length: shards }, () => STAGE.OPEN);
+  }
 
   /** Every market that a shard has opened has an index below this. */
   get count(): number {
@@ -64,6 +75,11 @@ export class MarketViews {
 
   status(market: number): MarketStatus {
     return this.#of(market).status;
+  }
+
+  /** The orders that its book takes. */
+  stage(market: number): Stage {
+    return this.#of(market).stage;
   }
 
   feeBps(market: number): number {
@@ -113,7 +129,11 @@ export class MarketViews {
     const market = words[word + ANY_EVENT.market];
     const { status: before, startMs, endMs } = this.#markets[market] ?? {};
     const known = this.#markets[market] ?? this.#open(shard, market, words, word);
+    if (before !== undefined) this.#countStage(known, -1);
+    const stageBefore = known.stage;
     known.status = words[word + EVENT.MARKET.status] as MarketStatus;
+    known.stage = words[word + EVENT.MARKET.stage] as Stage;
+    this.#countStage(known, 1);
     known.feeBps = words[word + EVENT.MARKET.feeBps];
     known.startMs = readSafe(words, word + EVENT.MARKET.startMs);
     known.endMs = readSafe(words, word + EVENT.MARKET.endMs);
@@ -124,13 +144,44 @@ export class MarketViews {
     this.roundingPpm[market] = readSafe(words, word + EVENT.MARKET.roundingPpm);
     known.announcedSequence = readSafe(words, word + EVENT.MARKET.lastMarketSequence);
     const hasOtherStatus = known.status !== before;
+    if (known.stage !== stageBefore) this.listChanges++;
     if (hasOtherStatus || known.startMs !== startMs || known.endMs !== endMs) this.listChanges++;
     if (hasOtherStatus) this.statusChanged.notify({ market, status: known.status });
+  }
+
+  /** All markets of the shard have taken a step. */
+  step(shard: number, words: Uint32Array, word: number): void {
+    const to = words[word + EVENT.STAGE.stage];
+    const from = words[word + EVENT.STAGE.from];
+    const before = this.shardStages[shard];
+    this.#unsaidStages.delete(shard);
+    // After a recovery it is said as it is, and the markets follow.
+    this.shardStages[shard] = (from === to ? to : stageAfter(before, from, to)) as Stage;
+    for (const market of this.#markets) {
+      if (market?.shard !== shard) continue;
+      this.#countStage(market, -1);
+      market.stage = stageAfter(market.stage, from, to) as Stage;
+      this.#countStage(market, 1);
+    }
+    this.listChanges++;
+  }
+
+  /** The shard sends its whole state again, its stage too if that is not OPEN (VIEWS-3). */
+  recovering(shard: number): void {
+    this.#unsaidStages.add(shard);
+  }
+
+  recovered(shard: number): void {
+    if (this.#unsaidStages.delete(shard)) this.shardStages[shard] = STAGE.OPEN;
   }
 
   /** Called when the views hold all orders of a shard that has recovered. */
   catchUp(market: number): void {
     this.advance(market, this.#of(market).announcedSequence);
+  }
+
+  #countStage({ stage, status }: MarketView, by: 1 | -1): void {
+    if (!isDecided(status)) this.inStage[stage] += by;
   }
 
   #of(market: number): MarketView {
@@ -152,6 +203,7 @@ export class MarketViews {
       id: bytesToUuid(uuid),
       ticksPerUnit: words[word + EVENT.MARKET.ticksPerUnit],
       status: 0,
+      stage: STAGE.OPEN,
       feeBps: 0,
       startMs: 0,
       endMs: 0,

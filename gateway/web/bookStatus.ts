@@ -12,7 +12,9 @@ const CAUSES = {
   unsubscribed: 'The exchange ended the subscription.',
 } as const;
 
-export function BookStatus({ book, status }: { readonly book: LiveBook; readonly status: string }): VNode {
+type BookStatusProps = { readonly book: LiveBook; readonly status: string; readonly stage: string };
+
+export function BookStatus({ book, status, stage }: BookStatusProps): VNode {
   const isOpen = status === 'active';
   return html`<p class="status" data-state=${book.state}>
     <span class="dot" aria-hidden="true"></span>
@@ -20,6 +22,7 @@ export function BookStatus({ book, status }: { readonly book: LiveBook; readonly
     ${book.sequence !== null && html`<span class="quiet">sequence ${book.sequence}, verified</span>`}${' '}
     ${book.changedMs > 0 && html`<span class="quiet">changed ${clockTime(book.changedMs)}</span>`}${' '}
     ${!isOpen && html`<span class="tag">market ${status}</span>`}
+    ${isOpen && stage !== 'open' && html`<span class="tag">${stage.replace('_', '-')}</span>`}
   </p>`;
 }
 

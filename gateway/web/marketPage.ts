@@ -70,7 +70,7 @@ function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode 
   return html`
     <p class="quiet">${[market.category, ...(market.subcategories ?? [])].filter(Boolean).join(' · ')}</p>
     <h1>${market.title}</h1>
-    <${BookStatus} book=${book} status=${market.status} />
+    <${BookStatus} book=${book} status=${market.status} stage=${market.stage} />
     ${error !== null && html`<p class="quiet">${error}</p>`}
     <${Outcomes} market=${market} book=${book} outcome=${outcome} onChange=${setOutcome} />
     <div class="market" data-state=${book.state}>

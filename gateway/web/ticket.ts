@@ -72,6 +72,8 @@ export function TicketPanel(props: TicketProps): VNode {
   if (visitor.kind !== 'user') return html`<p class="quiet">Sign in above to trade.</p>`;
   if (market.status !== 'active')
     return html`<p class="quiet">No orders are accepted: the market is ${market.status}.</p>`;
+  if (market.stage === 'cancel_only')
+    return html`<p class="quiet">No orders are accepted now: after a halt the market takes cancels alone.</p>`;
   if (grid.value === null) return html`<p class="quiet">${grid.error ?? 'Loading …'}</p>`;
   const { ticks_per_unit, min_order_size_atomic } = grid.value;
   return html`<${OpenTicket} ...${props} ticksPerUnit=${ticks_per_unit}

@@ -345,7 +345,7 @@ export class Edge {
       log,
       control,
       audit: stores.audit,
-      marketCommands,
+      ...{ marketCommands, stages: trading.stages },
       catalogueImport: trading.catalogueImport,
       funding,
       restrictions,

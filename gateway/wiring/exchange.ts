@@ -135,14 +135,11 @@ export class Exchange {
       });
     const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
     this.trading = new Trading({
-      stores,
-      clock,
-      log,
-      feed,
-      lifecycle,
+      ...{ stores, clock, log, feed, lifecycle },
       defaultFeeBps: config.feeBps,
       waitingPlacements: waitingPlacements(config.verifier),
       cluster: member && { order: member.order, onNumbered: (position) => member.numbered(position) },
+      formats: member?.memory ?? null,
       onHandlerError: onError,
       onFatal,
       chainLink: this.#settlement?.link ?? null,

@@ -78,6 +78,7 @@ export class Stage {
       defaultFeeBps: FEE_BPS,
       waitingPlacements: waitingPlacements(config.verifier),
       cluster: null,
+      formats: null,
       // There is no read model, and nothing is in its past.
       privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,

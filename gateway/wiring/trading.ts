@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import type { Replication } from '../../shared/wire/replication.ts';
 import { ChainFacts } from '../chain/facts.ts';
 import type { ChainLink } from '../chain/link.ts';
 import { FourEyes } from '../operator/approvals.ts';
@@ -20,6 +21,7 @@ import { Funding, type FundsEngine } from '../operator/funding.ts';
 import { MarketCommands } from '../operator/markets.ts';
 import { MarketTrades } from '../operator/marketTrades.ts';
 import { Restrictions } from '../operator/restrictions.ts';
+import { ENGINE_WITH_STAGES, StageCommands } from '../operator/stages.ts';
 import type { Logger } from '../process/log.ts';
 import { contractsOf } from '../routes/public/platform.ts';
 import { ShardClient } from '../shardlink/client.ts';
@@ -42,6 +44,8 @@ type TradingOptions = {
   readonly waitingPlacements: number;
   /** The shards follow the log of a cluster, until `link.lead`; null without one. */
   readonly cluster: FeedsInCluster | null;
+  /** Of this lead; null without a cluster. */
+  readonly formats: Pick<Replication, 'format'> | null;
   /** Absent: the read model. */
   readonly privateSource?: PrivateSource;
   /** A reply handler has failed: the request in `context` has to be answered. */
@@ -56,6 +60,7 @@ export class Trading {
   readonly link: ShardLink;
   readonly engine: ShardClient;
   readonly marketCommands: MarketCommands;
+  readonly stages: StageCommands;
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
@@ -88,6 +93,7 @@ export class Trading {
     this.engine = new ShardClient(this.link);
     const trades = chainLink && new MarketTrades(chainLink);
     this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock, trades);
+    this.stages = this.#makeStages(options);
     this.catalogueImport = new CatalogueImport({
       catalog: control.catalog,
       states: views.markets,
@@ -161,6 +167,15 @@ export class Trading {
     await this.funding.resumePending();
     await this.groups.reconcile();
     await this.fourEyes.resume();
+  }
+
+  #makeStages({ stores, formats }: TradingOptions): StageCommands {
+    return new StageCommands({
+      states: stores.views.markets,
+      engine: this.engine,
+      inTurn: (operation) => this.marketCommands.inTurn(operation),
+      areKnownEverywhere: () => formats === null || formats.format('engine') >= ENGINE_WITH_STAGES,
+    });
   }
 
   #makeFourEyes({ control, views, audit }: Stores, clock: Clock, chain: ChainFacts | null): FourEyes {

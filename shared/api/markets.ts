@@ -1,5 +1,5 @@
 /** Markets, books and prices, and the administrator's commands for markets. */
-import { MARKET_STATUS_NAMES, OUTCOME, TICKS_PER_UNIT } from '../base/codes.ts';
+import { DEPLOY_STATUS_NAMES, MARKET_STATUS_NAMES, OUTCOME, TICKS_PER_UNIT } from '../base/codes.ts';
 import { MAX_SAFE } from '../base/int.ts';
 import { PPM } from '../base/payout.ts';
 import {
@@ -20,6 +20,7 @@ import {
   UUID,
 } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { STAGE_FIELD } from './stages.ts';
 
 export type MarketStatusName = (typeof MARKET_STATUS_NAMES)[number];
 
@@ -32,17 +33,10 @@ export const MARKET_STATUS_FIELD = { type: 'string', enum: MARKET_STATUS_NAMES }
 /** Kinds of market that a provider may name; without a name it is `other`. */
 const MARKET_TYPES = ['player_prop', 'moneyline', 'spread', 'total', 'other'] as const;
 /** Of the market's contract; what the exchange trades does not depend on it. */
-const DEPLOY_STATUSES = [
-  'not_deployed',
-  'pending_deploy',
-  'deploying',
-  'deployed',
-  'failed',
-  'permanently_failed',
-] as const;
+const DEPLOY_STATUS_FIELD = { type: 'string', enum: DEPLOY_STATUS_NAMES } as const;
 export const MARKET_TYPE_FIELD = { type: 'string', enum: MARKET_TYPES } as const;
 
-export const DEPLOYMENT = object({ status: { type: 'string', enum: DEPLOY_STATUSES }, market_id: UUID });
+export const DEPLOYMENT = object({ status: DEPLOY_STATUS_FIELD, market_id: UUID });
 export type MarketDeployment = FromSchema<typeof DEPLOYMENT>;
 
 const CALL_DATA = { type: 'string', pattern: '^0x(?:[0-9a-f]{2})+$', examples: ['0x3d2dd71f'] } as const;
@@ -82,12 +76,13 @@ export const MARKET = object(
     category: { type: 'string', examples: ['Weather'] },
     external_source: { type: 'string', examples: ['native'] },
     resolution_type: { const: 'binary' },
-    deploy_status: { type: 'string', enum: DEPLOY_STATUSES },
+    deploy_status: DEPLOY_STATUS_FIELD,
     yes_token_id: UINT256,
     no_token_id: UINT256,
     created_at: TIME,
     updated_at: TIME,
     status: MARKET_STATUS_FIELD,
+    stage: STAGE_FIELD,
     fee_bps: FEE_BPS,
     trading_starts_at: TIME,
     trading_ends_at: TIME,

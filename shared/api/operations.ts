@@ -4,6 +4,7 @@ import { ADDRESS, COUNT, FLAG } from './fields.ts';
 import { OPERATOR_ROLES } from './operators.ts';
 import { DRILL_NAME } from './platform.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { PLATFORM_STAGE_FIELDS } from './stages.ts';
 
 const SECONDS = { type: 'number', minimum: 0, examples: [0.25] } as const;
 const SHARD = { type: 'integer', minimum: 0, examples: [0] } as const;
@@ -70,6 +71,7 @@ export const OPERATIONS = object({
   status: { type: 'string', enum: ['starting', 'standby', 'ready', 'degraded', 'draining'] },
   reason: orNull({ type: 'string', examples: ['shard 1 is recovering'] }),
   paused: FLAG,
+  ...PLATFORM_STAGE_FIELDS,
   drills: arrayOf(DRILL_NAME),
   approvals_pending: COUNT,
   bounds_seconds: BOUNDS,

@@ -27,6 +27,11 @@ export const ORDER_ERROR_NOTES = {
     'The market is not `active`: not open yet, locked, or decided.',
     'Read `status`, `trading_starts_at` and `trading_ends_at` of the market.',
   ),
+  CANCEL_ONLY_PHASE: note(
+    'same',
+    'After a halt the market takes cancels, and amends that keep their place in the queue, and no other order.',
+    'Wait for `Retry-After`, and read the `stage` of the market: with `post_only` orders that do not cross are taken.',
+  ),
   ORDER_EXPIRED: note(
     'changed',
     '`expiration` is the present second or earlier.',
@@ -107,6 +112,11 @@ export const ORDER_ERROR_NOTES = {
     'The market is in a status that does not allow this.',
     'Read the `status` of the market.',
   ),
+  OTHER_STAGE: note(
+    'later',
+    'The market, or the platform, is in another stage than the one in `expected`: another operator was faster.',
+    'Read the `stage` and decide again.',
+  ),
   SECOND_OPERATOR_REQUIRED: note(
     'later',
     'A change that needs two operators cannot be approved by the one who asked for it.',
@@ -120,7 +130,7 @@ export const ORDER_ERROR_NOTES = {
 
   POST_ONLY_PHASE: note(
     'same',
-    'For a while after a restart only orders that do not cross are taken.',
+    'After a halt or a restart only orders that do not cross are taken for a while.',
     'Wait for `Retry-After`, or send it post-only.',
   ),
   POST_ONLY_WOULD_CROSS: note(

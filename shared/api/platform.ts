@@ -1,6 +1,7 @@
 /** The platform itself: probes, its clock, what clients sign for, and the administrator's switches. */
 import { ADDRESS, CHAIN_ID, COUNT, FLAG, PRICE } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
+import { PLATFORM_STAGE_FIELDS, STAGE_FIELD } from './stages.ts';
 
 /** Refusals of placing that clients can rehearse, in the order in which they are answered. */
 export const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
@@ -52,6 +53,7 @@ export const PLATFORM_CONFIG = object({
   outcome_slot_count: { const: 2 },
   platform_fee_bps: COUNT,
   paused: FLAG,
+  stage: STAGE_FIELD,
   market_factory_paused: FLAG,
   total_markets: COUNT,
   total_volume: described(PRICE, 'USDC.'),
@@ -99,6 +101,7 @@ export type ActiveDrills = FromSchema<typeof ACTIVE_DRILLS>;
 
 export const PLATFORM_STATUS = object({
   paused: FLAG,
+  ...PLATFORM_STAGE_FIELDS,
   drills: arrayOf(DRILL_NAME),
   disk_low: FLAG,
   contracts: PLATFORM_CONTRACTS,

@@ -77,6 +77,21 @@ export const MARKET_STATUS_NAMES = [
   'cancelled',
 ] as const;
 
+/** Stages of a market after a halt (RULES.md 9.70), the strictest last. */
+export const STAGE = { OPEN: 0, POST_ONLY: 1, CANCEL_ONLY: 2 } as const;
+export type Stage = (typeof STAGE)[keyof typeof STAGE];
+export const STAGE_NAMES = ['open', 'post_only', 'cancel_only'] as const;
+export type StageName = (typeof STAGE_NAMES)[number];
+
+/**
+ * The stage of a market after a step of many. A step to a stricter stage takes every market that is looser; one to a
+ * looser stage takes those that are where it comes from, and leaves the others alone.
+ */
+export function stageAfter(stage: number, from: number, to: number): number {
+  if (to > from) return Math.max(stage, to);
+  return stage === from ? to : stage;
+}
+
 export const DEPLOY_STATUS_NAMES = [
   'not_deployed',
   'pending_deploy',

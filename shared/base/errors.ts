@@ -123,6 +123,7 @@ export const ERRORS = {
   DEADLINE_PASSED: row(510, 'DEADLINE_PASSED', 400, 'deadline passed'),
   DUPLICATE_CLIENT_ORDER_ID: row(511, 'DUPLICATE_CLIENT_ORDER_ID', 409, 'client_order_id is used by an open order'),
   MARKET_NOT_ACTIVE: row(501, 'MARKET_NOT_ACTIVE', 400, 'market not active'),
+  CANCEL_ONLY_PHASE: row(514, 'CANCEL_ONLY_PHASE', 503, 'the market takes nothing but cancels now', 'never'),
   ORDER_EXPIRED: row(502, 'ORDER_EXPIRED', 400, 'order already expired'),
   INVALID_TICK: row(503, 'INVALID_TICK', 400, 'price is not a multiple of the tick size'),
   INVALID_LOT: row(504, 'INVALID_LOT', 400, 'amount is not a multiple of the lot size'),
@@ -148,11 +149,12 @@ export const ERRORS = {
   NO_ACTIVE_TIMEOUT: row(607, 'NO_ACTIVE_TIMEOUT', 404, 'no active timeout'),
   INSUFFICIENT_BALANCE: row(602, 'INSUFFICIENT_BALANCE', 400, 'insufficient balance'),
   INVALID_TRANSITION: row(603, 'CONFLICT', 409, 'market status does not allow this'),
+  OTHER_STAGE: row(610, 'CONFLICT', 409, 'the stage is another one than the step comes from'),
   SECOND_OPERATOR_REQUIRED: row(620, 'SECOND_OPERATOR_REQUIRED', 403, 'another operator has to decide this'),
   NOTHING_TO_CLAIM: row(604, 'NOT_FOUND', 404, 'nothing to claim'),
 
   // 700 matching
-  POST_ONLY_PHASE: row(704, 'POST_ONLY_PHASE', 503, 'only orders that do not cross are taken after a restart', 'never'),
+  POST_ONLY_PHASE: row(704, 'POST_ONLY_PHASE', 503, 'only orders that do not cross are taken now', 'never'),
   POST_ONLY_WOULD_CROSS: row(700, 'POST_ONLY_WOULD_CROSS', 400, 'post-only order would cross the book'),
   FOK_NOT_FILLED: row(701, 'FOK_NOT_FILLED', 400, 'FOK order could not be fully filled'),
   FAK_NO_FILL: row(702, 'FAK_NO_FILL', 400, 'FAK order had no immediate fills'),

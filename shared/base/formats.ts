@@ -37,7 +37,7 @@ const LOGGED = {
    * events, byte for byte, in every later version. Other events are those of another command, or of one with another
    * field.
    */
-  engine: { newest: 1, oldest: 1 },
+  engine: { newest: 2, oldest: 1 },
   /** Rows of the journals of shards (engine/journal/row.ts). */
   journal: { newest: 3, oldest: 3 },
   /** Records of statements (shared/records/statements.ts). */
@@ -58,7 +58,7 @@ export const FILE_LAYOUTS = {
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
   readDb: 25,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
-  snapshot: 8,
+  snapshot: 9,
 } as const;
 
 const NUMBERS_OF_FILES = [...Object.values(LOGGED).map(({ newest }) => newest), ...Object.values(FILE_LAYOUTS)];

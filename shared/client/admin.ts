@@ -1,5 +1,4 @@
 /** The administrator's client: users, keys, deposits and withdrawals, the catalogue and the platform. */
-
 import { type ImportReport, NDJSON } from '../api/catalogue.ts';
 import type { CallOptions } from './accountRequests.ts';
 import { Addresses, type BaseUrl } from './addresses.ts';
@@ -20,6 +19,7 @@ import type {
   Delegate,
   Delegates,
   DrillName,
+  EventStages,
   FailedTrades,
   FailedTradesQuery,
   FundMovement,
@@ -52,6 +52,7 @@ import type {
   Operators,
   Payouts,
   PlatformContracts,
+  PlatformStages,
   PlatformStatus,
   Profile,
   ProfileWithBalance,
@@ -59,6 +60,7 @@ import type {
   Restricted,
   RevokedSessions,
   RotatedApiKey,
+  StageStep,
   UserPage,
   WaitingMoney,
   WaitingMoneyQuery,
@@ -235,9 +237,8 @@ export class AdminClient {
   importCatalogue(lines: string): Promise<ImportReport> {
     const headers = { ...this.#authorization(), 'content-type': NDJSON };
     const request = { method: 'POST', path: '/admin/catalogue/import', body: lines, headers };
-    const { signal } = this.#options;
-    const limits = { timeoutMs: IMPORT_TIMEOUT_MS, signal };
-    return this.#addresses.toLeader((origin) => sendRequest(origin, request, limits), signal);
+    const limits = { timeoutMs: IMPORT_TIMEOUT_MS, signal: this.#options.signal };
+    return this.#addresses.toLeader((origin) => sendRequest(origin, request, limits), limits.signal);
   }
 
   /** The whole catalogue as lines that `importCatalogue` reads. */
@@ -252,6 +253,19 @@ export class AdminClient {
 
   resume(): Promise<Message> {
     return this.#send('POST', '/admin/platform/resume', {});
+  }
+
+  /** Steps the whole platform to another stage; `expected` is the one that was seen (RULES.md 9.70). */
+  stepPlatform(step: StageStep): Promise<PlatformStages> {
+    return this.#send('POST', '/admin/platform/stage', step);
+  }
+
+  stepEvent(eventId: string, step: StageStep): Promise<EventStages> {
+    return this.#send('POST', `/admin/events/${encodeURIComponent(eventId)}/stage`, step);
+  }
+
+  stepMarket(marketId: string, step: StageStep): Promise<Market> {
+    return this.#send('POST', `/admin/markets/${encodeURIComponent(marketId)}/stage`, step);
   }
 
   platform(): Promise<PlatformStatus> {

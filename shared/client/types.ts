@@ -175,5 +175,7 @@ export type {
   SessionMessage,
   WalletMessage,
 } from '../api/sessions.ts';
+export type { EventStages, PlatformStages, StageStep } from '../api/stages.ts';
 export type { MarketTrades, PriceHistory, RecentFills } from '../api/statistics.ts';
 export type { StepUp, WalletDelegates } from '../api/wallets.ts';
+export type { StageName } from '../base/codes.ts';

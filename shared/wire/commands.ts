@@ -107,7 +107,7 @@ export const COMMAND = family(HEADER, {
     startMs: safe(),
     endMs: safe(),
     status: u32(),
-    unused: unused(1),
+    stage: u32('STAGE; that of the shard if that is stricter'),
   }),
   MARKET_PATCH: member(7, 'Change a market.', {
     rows: ROWS,
@@ -160,6 +160,11 @@ export const COMMAND = family(HEADER, {
     feeYes: signed(),
     feeNo: signed(),
   }),
+  STAGE: member(20, 'Step a market, or all of the shard and those to come, to another stage.', {
+    stage: alias('flags', u32('STAGE')),
+    from: u32('the stage that it is in before, or ANY_STAGE: then the step is to a stricter one'),
+    unused: unused(1),
+  }),
 });
 /** The fields that every command has. */
 export const ANY_COMMAND = record('ANY_COMMAND', HEADER, 'The header of every command.');
@@ -204,6 +209,7 @@ export const BOTH_OUTCOMES = 2;
 export const BOTH_SIDES = 2;
 export const ANY_GRANT = 0;
 export const UNCHANGED = 0xffff_ffff;
+export const ANY_STAGE = 0xffff_ffff;
 export const NO_GROUP = 0;
 
 export const PLACE_BIT_POST_ONLY = 1;

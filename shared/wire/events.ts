@@ -119,8 +119,8 @@ export const EVENT = family(HEADER, {
     lastMarketSequence: safe(),
     minOrderAtomic: safe(),
     uuid: bytes(16),
-    payoutYesPpm: u32('payout.ts; this and what follows is 0 until the market is decided'),
-    unused: unused(1),
+    payoutYesPpm: u32('payout.ts; this and the times and the remainder below are 0 until the market is decided'),
+    stage: u32('STAGE'),
     resolvedMs: safe('when it was resolved or cancelled'),
     settledMs: safe(),
     roundingPpm: safe('millionths of a micro-USDC in the collateral that no token is worth'),
@@ -170,6 +170,11 @@ export const EVENT = family(HEADER, {
     noAtomic: signed(),
   }),
   PUBLISHED: member(20, 'In a cluster: every event up to this record has come.', { shardSequence: safe() }),
+  STAGE: member(21, 'Every market of the shard is what stageAfter (codes.ts) says, and a new one begins here.', {
+    stage: alias('flags', u32('STAGE')),
+    from: u32('of the step; the stage itself after a recovery, when MARKET events follow'),
+    unused: unused(1),
+  }),
 });
 /** The fields that every event has. */
 export const ANY_EVENT = record('ANY_EVENT', HEADER, 'The header of every event.');

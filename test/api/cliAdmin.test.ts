@@ -126,6 +126,28 @@ test('a large withdrawal waits for a second operator, and the audit log has both
   assert.equal((await first.failure(4, 'admin', 'status')).code, 'UNAUTHORIZED');
 });
 
+test('trading opens again in stages, of all, an event and a market', async () => {
+  const event = await admin.json('admin', 'events', 'create', '--title', 'Halted', '--slug', 'halted');
+  const [one, other] = [await newMarket('--event', event.id), await newMarket('--event', event.id)];
+  await admin.json('admin', 'pause');
+  assert.match((await admin.lines('admin', 'resume', '--stage', 'cancel-only'))[0]!, /resumed, in cancel-only$/);
+  assert.match((await admin.lines('admin', 'status')).join('\n'), /^stage +cancel-only$/m);
+  assert.match((await new Pmx({ BASE_URL: baseUrl }).run(['doctor'])).out, /it is in cancel-only/);
+  const early = ['--from', 'cancel-only', '--market', one];
+  assert.match((await admin.lines('admin', 'stage', 'open', ...early))[0]!, /: open$/);
+  assert.equal((await admin.failure(1, 'admin', 'stage', 'post-only', '--event', event.id)).code, 'CONFLICT');
+  assert.equal((await admin.json('admin', 'stage', 'cancel-only', '--market', one)).stage, 'cancel_only');
+  const quoting = ['--from', 'cancel-only', '--event', event.id];
+  assert.deepEqual(await admin.lines('admin', 'stage', 'post-only', ...quoting), [
+    '0 open, 2 post-only, 0 cancel-only',
+  ]);
+  assert.equal((await admin.failure(1, 'admin', 'stage', 'open')).code, 'CONFLICT');
+  assert.equal((await admin.json('admin', 'stage', 'open', '--from', 'cancel-only')).stage, 'open');
+  assert.equal((await admin.json('admin', 'stage', 'open', '--from', 'post-only')).stages.post_only, 0);
+  assert.equal((await admin.failure(2, 'admin', 'stage', 'open', '--event', 'e', '--market', other)).code, 'USAGE');
+  assert.equal((await admin.run(['admin', 'stage', 'closed'])).code, 2);
+});
+
 test('the platform is paused, resumed, drilled and added up', async () => {
   await admin.json('admin', 'pause');
   assert.match((await admin.lines('admin', 'status'))[0]!, /^trading +paused$/);

@@ -34,6 +34,7 @@ describe('a new market', () => {
       description: 'Yes if it does.',
       category: 'Weather',
       status: 'active',
+      stage: 'open',
       resolution_type: 'binary',
       outcomes: ['Yes', 'No'],
       external_source: 'native',

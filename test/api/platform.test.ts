@@ -63,6 +63,7 @@ describe('a server and its data directory, from the first start on', async () =>
       outcome_slot_count: 2,
       platform_fee_bps: 30,
       paused: false,
+      stage: 'open',
       market_factory_paused: false,
       total_markets: 0,
       total_volume: '0',

@@ -23,9 +23,11 @@ export function assertAgreement(
   const { ledger, markets, orders } = engine.state;
   oracle.markets.forEach((expected, of) => {
     const market = markets.peek(toIndex(of))!;
-    const facts = { status: market.status, feeBps: market.feeBps, collateral: BigInt(market.collateralMicro) };
+    const { stage } = market;
+    const facts = { status: market.status, stage, feeBps: market.feeBps, collateral: BigInt(market.collateralMicro) };
     const { status, feeBps, collateral } = expected;
-    assert.deepEqual(facts, { status, feeBps, collateral }, `market ${market.index}`);
+    const expectedFacts = { status, stage: expected.stage, feeBps, collateral };
+    assert.deepEqual(facts, expectedFacts, `market ${market.index}`);
     assert.equal(market.sequence, frameOf(market.index), 'the last frame is the last one that was read');
     for (const isBid of [true, false]) {
       const queue = oracle.queue(of, isBid).map((order) => `${order.id}: ${order.remaining} ${order.clientId}`);
@@ -45,6 +47,7 @@ export function assertAgreement(
     const reserved = BigInt(ledger.reservedOf(account));
     assert.deepEqual({ available, reserved }, oracle.usdc(account), `USDC of ${account}`);
   }
+  assert.equal(engine.state.stages.ofShard, oracle.stage, 'the stage of new markets');
   assert.equal(orders.openCount, oracle.open.length, 'open orders');
   const { contracts, groups } = engine.state;
   assert.equal(groups.count, oracle.groups.size, 'order groups');

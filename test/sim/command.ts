@@ -7,6 +7,7 @@ import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import type { Eip712Domain, OrderHasher } from '../../shared/crypto/eip712.ts';
 import {
   ANY_GRANT,
+  ANY_STAGE,
   BOTH_OUTCOMES,
   BOTH_SIDES,
   CANCEL_TOMBSTONE,
@@ -91,6 +92,8 @@ export type Command =
     }
   | { readonly kind: 'groupReset' | 'groupTrip'; readonly account: number; readonly group: number }
   | { readonly kind: 'contracts'; readonly domain: number }
+  /** Of all markets without one. */
+  | { readonly kind: 'stage'; readonly stage: number; readonly from?: number; readonly market?: number }
   | { readonly kind: 'tick' };
 
 const FORGED = 1;
@@ -190,6 +193,8 @@ function headOf(command: Command): Head {
       return { type: COMMAND.GROUP_TRIP.TYPE };
     case 'contracts':
       return { type: COMMAND.CONTRACTS.TYPE };
+    case 'stage':
+      return { type: COMMAND.STAGE.TYPE, market: command.market, flags: command.stage };
     case 'tick':
       return { type: COMMAND.TICK.TYPE };
   }
@@ -244,6 +249,9 @@ function writeBody(ring: RingProducer, word: number, command: Command, marketInd
       break;
     case 'contracts':
       writeContracts(ring, word, DOMAINS[command.domain]);
+      break;
+    case 'stage':
+      words[word + COMMAND.STAGE.from] = command.from ?? ANY_STAGE;
   }
 }
 
@@ -297,6 +305,8 @@ export function ask(oracle: Oracle, command: Command): number {
       return oracle.tripGroup(command.account, command.group);
     case 'contracts':
       return oracle.changeContracts(command.domain);
+    case 'stage':
+      return oracle.changeStage(command);
     case 'tick':
       return OK;
   }

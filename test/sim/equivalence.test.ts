@@ -162,11 +162,19 @@ const REFUSALS = [
   ...['ORDER_EXPIRED', 'INVALID_TICK', 'INVALID_LOT', 'BELOW_MIN_SIZE', 'INVALID_SIGNATURE', 'FEE_RATE_MISMATCH'],
   ...['REPLACES_ANOTHER_MARKET', 'ORDER_NOT_FOUND', 'ORDER_NOT_CANCELLABLE', 'ORDER_GROUP_TRIGGERED'],
   ...['TOO_MANY_OPEN_ORDERS', 'INSUFFICIENT_BALANCE', 'POST_ONLY_WOULD_CROSS', 'FOK_NOT_FILLED', 'FAK_NO_FILL'],
-  ...['MIN_NET_NOT_MET', 'INVALID_TRANSITION', 'NOTHING_TO_CLAIM', 'VALIDATION_ERROR'],
+  ...[
+    'MIN_NET_NOT_MET',
+    'INVALID_TRANSITION',
+    'CANCEL_ONLY_PHASE',
+    'POST_ONLY_PHASE',
+    'OTHER_STAGE',
+    'NOTHING_TO_CLAIM',
+    'VALIDATION_ERROR',
+  ],
 ];
 
 after(() => {
-  for (const what of ['replace', 'turn kept', 'bury', 'groupSet', 'contracts', 'step', ...REFUSALS]) {
+  for (const what of ['replace', 'turn kept', 'bury', 'groupSet', 'contracts', 'stage', 'step', ...REFUSALS]) {
     assert.ok(seen.has(what), `the flows have ${what}`);
   }
 });

@@ -102,7 +102,8 @@ export class Flow {
     if (dice < 580) return this.#place(nowMs);
     if (dice < 605) return this.#group();
     if (dice < 606) return { kind: 'contracts', domain: random.below(DOMAINS.length) };
-    if (dice < 630) return this.#again(nowMs);
+    if (dice < 608 || (this.#isHalted && random.chance(10))) return this.#stage();
+    if (dice < 634) return this.#again(nowMs);
     if (dice < 740 && this.placed.length > 0) return this.#replace(nowMs);
     if (dice < 755) return this.#bury(nowMs);
     if (dice < 840 && this.placed.length > 0) return this.#cancel();
@@ -373,6 +374,27 @@ export class Flow {
     };
   }
 
+  get #isHalted(): boolean {
+    return this.#current.some((market) => this.#stageOf(market) > 0);
+  }
+
+  #stageOf(market: number): number {
+    return this.#oracle.markets[market]?.stage ?? 0;
+  }
+
+  /** Mostly back to open, for little trades in any other stage; now and then by an operator who is too late. */
+  #stage(): Command {
+    const random = this.#random;
+    const { stage: ofShard } = this.#oracle;
+    const halted = this.#current.filter((market) => this.#stageOf(market) > ofShard);
+    const one = halted.length > 0 ? random.pick(halted) : random.pick(this.#current);
+    const market = random.chance(50) ? one : undefined;
+    const now = market === undefined ? ofShard : this.#stageOf(market);
+    const stage = now > 0 && random.chance(85) ? now - 1 : random.below(3);
+    const from = random.chance(20) ? undefined : random.chance(90) ? now : random.below(3);
+    return { kind: 'stage', stage, from, market };
+  }
+
   /** The end of a market, a step at a time, and another one in its place. */
   #end(nowMs: number): Command {
     const random = this.#random;
@@ -385,7 +407,8 @@ export class Flow {
       const status = random.chance(70) ? MARKET_STATUS.RESOLVED : MARKET_STATUS.CANCELLED;
       return { kind: 'decide', market, status, payoutYesPpm: random.pick([0, PPM, PPM / 2, 333_333]) };
     }
-    const past = random.below(this.#terms.length);
+    const decided = markets.flatMap(({ status }, index) => (isDecided(status) ? [index] : []));
+    const past = decided.length > 0 && random.chance(50) ? random.pick(decided) : random.below(this.#terms.length);
     if (random.chance(30)) return { kind: 'settle', market: past };
     return { kind: 'claim', account: random.pick([0, ...ACCOUNTS]), market: past };
   }
@@ -409,6 +432,7 @@ export class Flow {
       feeBps: 50,
       startMs: nowMs + 5_000,
       endMs: nowMs + this.#random.between(100_000, 2_000_000),
+      stage: market > size && this.#random.chance(20) ? 1 + this.#random.below(2) : undefined,
     };
   }
 

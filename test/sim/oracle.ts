@@ -19,6 +19,8 @@ type OracleMarket = {
   ticksPerUnit: number;
   minOrderAtomic: number;
   status: number;
+  /** 0 takes every order, 1 those that do not cross, 2 none. */
+  stage: number;
   feeBps: number;
   startMs: number;
   endMs: number;
@@ -98,6 +100,7 @@ type Funds = {
   readonly market?: number;
 };
 type Patch = { status?: number; feeBps?: number; endMs?: number };
+type Step = { readonly stage: number; readonly from?: number; readonly market?: number };
 type Purse = { available: bigint; reserved: bigint };
 
 const FEES = 0;
@@ -127,6 +130,8 @@ export class Oracle {
   answer: [number, number] = [0, 0];
   /** Which of the contracts orders are signed for. */
   domain = 0;
+  /** In which new markets begin. */
+  stage = 0;
   readonly groups = new Map<number, OracleGroup>();
   /** The part of the account's USDC that other shards hold. */
   elsewhere = 0n;
@@ -183,10 +188,18 @@ export class Oracle {
   }
 
   openMarket(
-    terms: Pick<OracleMarket, 'ticksPerUnit' | 'minOrderAtomic' | 'status' | 'feeBps' | 'startMs' | 'endMs'>,
+    terms: Pick<OracleMarket, 'ticksPerUnit' | 'minOrderAtomic' | 'status' | 'feeBps' | 'startMs' | 'endMs'> & {
+      stage?: number;
+    },
   ): void {
     const ending = { isClosing: false, decision: undefined, holders: [], unpaid: undefined };
-    this.markets.push({ ...terms, isClosed: false, collateral: 0n, ...ending });
+    this.markets.push({
+      ...terms,
+      stage: Math.max(this.stage, terms.stage ?? 0),
+      isClosed: false,
+      collateral: 0n,
+      ...ending,
+    });
   }
 
   /** RULES.md 2.8, 9.5: what time does by itself, record by record, and all of it. */
@@ -376,7 +389,7 @@ export class Oracle {
   /** RULES.md 7.10: the old order goes, and is there again when the new one cannot take its place. */
   replace(p: Placement, oldId: number, isAmend: boolean): number {
     this.answer = [0, 0];
-    const refusal = this.#refusalOfForm(p);
+    const refusal = this.#refusalOfForm(p, isAmend ? this.open.find(({ id }) => id === oldId) : undefined);
     if (refusal !== OK) return refusal;
     const accepted = [...this.#accepted.values()].find((order) => order.id === oldId);
     if (accepted === undefined || accepted.account !== p.account) return E.ORDER_NOT_FOUND;
@@ -415,7 +428,8 @@ export class Oracle {
     return OK;
   }
 
-  #refusalOfForm(p: Placement): number {
+  /** @param amended the open order that an amend is to take the place of. */
+  #refusalOfForm(p: Placement, amended?: OracleOrder): number {
     if (p.group !== 0 && this.groups.get(p.group)?.account !== p.account) return E.VALIDATION_ERROR;
     const signed = signedText(p, this.domain);
     if (this.#accepted.has(signed)) return E.DUPLICATE_ORDER;
@@ -424,12 +438,21 @@ export class Oracle {
     const market = this.markets[p.market];
     if (market === undefined) return E.MARKET_NOT_FOUND;
     if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
+    if (market.stage === 2 && !this.#onlyShrinks(p, amended)) return E.CANCEL_ONLY_PHASE;
     if (p.expirationSec !== 0 && p.expirationSec * 1000 <= this.nowMs) return E.ORDER_EXPIRED;
     const [, , offGrid] = onGrid(p, BigInt(market.ticksPerUnit));
     if (offGrid !== OK) return offGrid;
     if ((p.side === SIDE.BUY ? p.takerAmount : p.makerAmount) < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
     if (p.isForged) return E.INVALID_SIGNATURE;
     return p.feeBps === market.feeBps ? OK : E.FEE_RATE_MISMATCH;
+  }
+
+  /** The amend leaves its order where it stands in the queue, with as much as it has left or less. */
+  #onlyShrinks(p: Placement, old: OracleOrder | undefined): boolean {
+    if (old === undefined || old.account !== p.account || old.market !== p.market || old.isDormant) return false;
+    if (old.side !== p.side || old.outcome !== p.outcome) return false;
+    const [limitTicks, lots, offGrid] = onGrid(p, this.#d(old));
+    return offGrid === OK && limitTicks === old.limitTicks && lots <= old.remaining;
   }
 
   #enter(p: Placement, turn: number | undefined): number {
@@ -468,6 +491,25 @@ export class Oracle {
     this.domain = domain;
     for (const order of [...this.open]) this.#close(order, CLOSE_REASON.ADMIN);
     return OK;
+  }
+
+  /** RULES.md 9.70. */
+  changeStage({ stage: to, from, market: index }: Step): number {
+    const one = index === undefined ? undefined : this.markets[index];
+    if (index !== undefined && one === undefined) return E.MARKET_NOT_FOUND;
+    if (index !== undefined && this.#payouts.has(index)) return E.INVALID_TRANSITION;
+    const now = one?.stage ?? this.stage;
+    const isLooser = to < now;
+    if (from === undefined && isLooser) return E.OTHER_STAGE;
+    if (from !== undefined && now !== from && now !== to) return E.OTHER_STAGE;
+    if (one !== undefined) one.stage = to;
+    else for (const each of [this, ...this.markets]) if (this.#takesStep(each.stage, from ?? 0, to)) each.stage = to;
+    return OK;
+  }
+
+  /** To a stricter stage all go that are not there yet, to a looser one those that the step comes from. */
+  #takesStep(stage: number, from: number, to: number): boolean {
+    return to > from ? stage < to : stage === from;
   }
 
   /** RULES.md 7.9, as are the two below. */
@@ -561,6 +603,7 @@ export class Oracle {
   /** Post-only, FOK, FAK and the minimum net, from what would happen if the order went on. */
   #refusalOfMatching(p: Placement, order: OracleOrder): number {
     const crossing = this.#crossing(order);
+    if (this.markets[p.market].stage > 0 && crossing.length > 0) return E.POST_ONLY_PHASE;
     if (p.postOnly && crossing.length > 0) return E.POST_ONLY_WOULD_CROSS;
     if (p.timeInForce !== TIME_IN_FORCE.FOK && p.timeInForce !== TIME_IN_FORCE.FAK) return OK;
     let lots = 0n;

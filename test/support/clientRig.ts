@@ -5,7 +5,7 @@ import { ShardLink } from '../../gateway/shardlink/link.ts';
 import type { ShardLinkOptions } from '../../gateway/shardlink/linkOptions.ts';
 import type { ShardReply } from '../../gateway/shardlink/reply.ts';
 import { Views } from '../../gateway/views/index.ts';
-import { MARKET_STATUS, MOVEMENT, OUTCOME, TIME_IN_FORCE } from '../../shared/base/codes.ts';
+import { MARKET_STATUS, MOVEMENT, OUTCOME, STAGE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { OK } from '../../shared/base/errors.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
@@ -75,7 +75,7 @@ export class ClientRig {
     const idBytes = new Uint8Array(16).fill(index + 1);
     const opening = { status: MARKET_STATUS.ACTIVE, feeBps: 50, startMs: START_MS, endMs: START_MS + 10 ** 9 };
     const terms = { index, shard: index, idBytes, ticksPerUnit: 100, minOrderAtomic: 1_000_000, opening };
-    const reply = await this.run(this.client.openMarket(terms, opening.status, opening.feeBps));
+    const reply = await this.run(this.client.openMarket(terms, opening.status, opening.feeBps, STAGE.OPEN));
     assert.equal(reply.code, OK);
   }
 

@@ -1,5 +1,5 @@
 /** Bodies of commands, written after a header by their sender: an engine of a test, a flow, the simulator. */
-import { OUTCOME, SIDE, TIME_IN_FORCE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
+import { OUTCOME, SIDE, STAGE, TIME_IN_FORCE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { writeClientId } from '../../shared/wire/clientId.ts';
 import {
   COMMAND,
@@ -23,6 +23,8 @@ export type MarketTerms = {
   startMs: number;
   endMs: number;
   minOrderAtomic: number;
+  /** Default: open. */
+  stage?: number;
 };
 
 export type MarketPatch = { status?: number; feeBps?: number; startMs: number; endMs: number };
@@ -69,6 +71,7 @@ export function writeMarketOpen(words: Uint32Array, word: number, index: number,
   writeSafe(words, word + MARKET_OPEN.startMs, terms.startMs);
   writeSafe(words, word + MARKET_OPEN.endMs, terms.endMs);
   words[word + MARKET_OPEN.status] = terms.status;
+  words[word + MARKET_OPEN.stage] = terms.stage ?? STAGE.OPEN;
 }
 
 export function writeMarketPatch(words: Uint32Array, word: number, patch: MarketPatch): void {

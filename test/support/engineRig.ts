@@ -12,6 +12,7 @@ import { CLOSE_REASON, MARKET_STATUS, MOVEMENT, SIDE } from '../../shared/base/c
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import {
   ANY_GRANT,
+  ANY_STAGE,
   BOTH_OUTCOMES,
   BOTH_SIDES,
   COMMAND,
@@ -293,6 +294,13 @@ export class EngineRig {
     const word = this.#begin(COMMAND.CONTRACTS.TYPE, 0, NO_MARKET, 0);
     writeSafe(this.#producer.words, word + COMMAND.CONTRACTS.chainId, chainId);
     this.#producer.bytes.set(exchange, (word + COMMAND.CONTRACTS.exchange) * 4);
+    return this.#run();
+  }
+
+  /** Steps a market, or all of the shard, to another stage. */
+  stage(stage: number, from: number = ANY_STAGE, market: number = NO_MARKET): CommandResult {
+    const word = this.#begin(COMMAND.STAGE.TYPE, 0, market, stage);
+    this.#producer.words[word + COMMAND.STAGE.from] = from;
     return this.#run();
   }
 

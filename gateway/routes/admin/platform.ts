@@ -22,9 +22,11 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { ContractRotation } from '../../operator/contractRotation.ts';
 import type { Drills } from '../../operator/drills.ts';
 import type { AdminFeed } from '../../operator/feed.ts';
+import { platformStagesOf } from '../../operator/stages.ts';
 import { refuseSuccessor } from '../../operator/successor.ts';
 import type { ContractStore, Contracts } from '../../store/contracts.ts';
 import type { Platform } from '../../store/platform.ts';
+import type { Views } from '../../views/index.ts';
 import { contractsOf } from '../public/platform.ts';
 import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
@@ -46,6 +48,7 @@ type AdminPlatformDeps = ApprovalDeps & {
   readonly isShardReady: (shard: number) => boolean;
   readonly isDiskLow: () => boolean;
   readonly feed: Pick<AdminFeed, 'publish'>;
+  readonly views: Views;
 };
 
 const ADMIN = { access: 'superuser', limit: 'unlisted' } as const;
@@ -120,10 +123,12 @@ export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
   ];
 }
 
-function statusOf({ platform, contracts, drills, shards, isShardReady, isDiskLow }: AdminPlatformDeps): PlatformStatus {
+function statusOf(deps: AdminPlatformDeps): PlatformStatus {
+  const { platform, contracts, drills, shards, isShardReady, isDiskLow, views } = deps;
   const { current, pending } = contracts;
   return {
     paused: platform.paused,
+    ...platformStagesOf(views.markets),
     drills: drills.active,
     disk_low: isDiskLow(),
     contracts: contractsOf(current),

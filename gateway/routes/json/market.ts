@@ -3,7 +3,7 @@
  * from the read model. The description is turned into JSON once per change and the other members are appended, because
  * a list answers a hundred of them.
  */
-import { MARKET_STATUS_NAMES, type MarketStatus } from '../../../shared/base/codes.ts';
+import { MARKET_STATUS_NAMES, type MarketStatus, STAGE_NAMES } from '../../../shared/base/codes.ts';
 import { sumToDecimal } from '../../../shared/base/units.ts';
 import type { MirrorPair, StatusOf } from '../../catalogue/mirrorPairs.ts';
 import type { Volumes } from '../../queries/volumes.ts';
@@ -90,6 +90,7 @@ export class MarketResponses {
       `${form === 'whole' ? description.json : description.trimmedJson}` +
       this.#contractField(market) +
       `,"status":"${this.statusName(market)}"` +
+      `,"stage":"${STAGE_NAMES[markets.stage(market.index)]}"` +
       `,"fee_bps":${markets.feeBps(market.index)}` +
       `,"trading_starts_at":"${startsAt}","trading_ends_at":"${endsAt}"` +
       timeField('resolved_at', markets.resolvedMs(market.index)) +

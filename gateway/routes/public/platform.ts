@@ -12,13 +12,14 @@ import {
   SERVER_TIME,
 } from '../../../shared/api/platform.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import { FEE_ACCOUNT } from '../../../shared/base/codes.ts';
+import { FEE_ACCOUNT, STAGE_NAMES } from '../../../shared/base/codes.ts';
 import { sumToDecimal, unitsToDecimal } from '../../../shared/base/units.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from '../../../shared/crypto/eip712.ts';
 import type { ChainHealth } from '../../chain/health.ts';
 import { ok } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import { platformStage } from '../../operator/stages.ts';
 import type { Config } from '../../process/config.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Volumes } from '../../queries/volumes.ts';
@@ -112,6 +113,7 @@ function platformConfig(deps: PlatformDeps): PlatformConfig {
     outcome_slot_count: OUTCOME_SLOT_COUNT,
     platform_fee_bps: config.feeBps,
     paused: platform.paused,
+    stage: STAGE_NAMES[platformStage(views.markets)],
     // The administrator makes markets also while trading is paused.
     market_factory_paused: false,
     total_markets: catalog.markets.length,

@@ -2,10 +2,12 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { BrowsedEvents, Market } from '../../../shared/client/types.ts';
+import type { BrowsedEvents, Market, StageStep } from '../../../shared/client/types.ts';
 import { get, useLoaded } from '../api.ts';
 import { dateTime, outcomeName } from '../format.ts';
 import { Action } from './action.ts';
+import { stageWords } from './numbers.ts';
+import { StageSteps } from './stages.ts';
 import type { ViewProps } from './view.ts';
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -65,6 +67,7 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
     <h2>${market.title}</h2>
     <dl class="facts">
       <div><dt>Status</dt><dd><strong>${market.status}</strong></dd></div>
+      <div><dt>Stage</dt><dd><strong>${stageWords(market.stage)}</strong></dd></div>
       <div><dt>Id</dt><dd>${market.id}</dd></div>
       <div><dt>Trading ends</dt>
         <dd>${market.trading_ends_at === null ? '–' : dateTime(market.trading_ends_at)}</dd></div>
@@ -80,6 +83,14 @@ function MarketPanel({ id, client, operator }: ViewProps & { readonly id: string
               closed=${market.status === 'active' ? null : `The market is ${market.status}.`}
               run=${() => client.patchMarket(id, { status: 'locked' })}
               confirm="New orders are refused in this market. Open orders stay, and can be cancelled." />`
+      }
+      <${StageSteps} ...${action} what="The market" stage=${market.stage}
+        closed=${isDecided ? `The market is ${market.status}.` : null}
+        run=${(step: StageStep) => client.stepMarket(id, step)} />
+      ${
+        market.event_id !== undefined &&
+        html`<${StageSteps} ...${action} what="All markets of its event" stage=${market.stage}
+        run=${(step: StageStep) => client.stepEvent(market.event_id!, step)} />`
       }
       ${[0, 1].map((index) => {
         const name = outcomeName(market, index);

@@ -38,3 +38,8 @@ function digits(value: number): string {
   const left = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
   return String(Number(value.toFixed(Math.min(left, 3))));
 }
+
+/** The name of a stage as people read it. */
+export function stageWords(stage: string): string {
+  return stage.replace('_', '-');
+}

@@ -2,6 +2,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
+import type { StageStep } from '../../../shared/client/types.ts';
 import { Action } from './action.ts';
 import { Chart } from './chart.ts';
 import { ClusterPanel } from './clusterPanel.ts';
@@ -9,6 +10,7 @@ import { earlier, rate, total } from './measure.ts';
 import { bytes, count, perSecond, seconds, share } from './numbers.ts';
 import { problemsOf } from './problems.ts';
 import { byShard, levels, ofAllShards, ofRoute, p50p99, quantiles, rates, routeName, timesOf } from './series.ts';
+import { StageSteps } from './stages.ts';
 import { FileTable, RefusalTable, RouteTable, ShardTable } from './tables.ts';
 import type { ViewProps } from './view.ts';
 
@@ -54,6 +56,14 @@ function Problems({ reports: { samples, error }, last, operator, client }: ViewP
           : 'New orders are refused in every market. Cancels, claims and reads go on. A restart does not end the pause.'
       }
       run=${() => (last.paused ? client.resume() : client.pause())} />
+    ${
+      last.paused &&
+      html`<${Action} operator=${operator} needs="superuser" label="Resume into cancel-only"
+      confirm="The pause ends, and every market takes cancels alone until it is stepped on."
+      run=${() => client.stepPlatform({ stage: 'cancel_only' }).then(() => client.resume())} />`
+    }
+    <${StageSteps} operator=${operator} needs="superuser" what="Every market" stage=${last.stage}
+      run=${(step: StageStep) => client.stepPlatform(step)} />
   </section>`;
 }
 

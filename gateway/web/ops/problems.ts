@@ -4,7 +4,7 @@
  */
 import type { Operations } from '../../../shared/client/types.ts';
 import { countsBetween, earlier, merged, quantile, type Sample } from './measure.ts';
-import { bytes, seconds } from './numbers.ts';
+import { bytes, seconds, stageWords } from './numbers.ts';
 
 type Problem = { readonly level: 'bad' | 'warn'; readonly text: string };
 
@@ -40,13 +40,15 @@ export function problemsOf(samples: readonly Sample[], error: string | null): Pr
   return found.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'));
 }
 
-function stateProblems({ status, reason, paused, drills, disk, approvals_pending }: Operations): Problem[] {
+function stateProblems(last: Operations): Problem[] {
+  const { status, reason, paused, drills, disk, approvals_pending } = last;
   const found: Problem[] = [];
   // A standby that follows is as it should be.
   if (status !== 'ready' && status !== 'standby') {
     found.push({ level: 'bad', text: `The exchange is ${status}${reason === null ? '' : `: ${reason}`}.` });
   }
   if (paused) found.push({ level: 'warn', text: 'Placing is paused.' });
+  found.push(...stageProblems(last));
   if (drills.length > 0) found.push({ level: 'warn', text: `A drill refuses orders: ${drills.join(', ')}.` });
   if (disk.low) found.push({ level: 'bad', text: 'The disk is nearly full: orders and deposits are refused.' });
   else if (disk.free_bytes < DISK_WARN_FACTOR * disk.reserve_bytes) {
@@ -57,6 +59,15 @@ function stateProblems({ status, reason, paused, drills, disk, approvals_pending
     found.push({ level: 'warn', text: `${text} for a second operator.` });
   }
   return found;
+}
+
+/** The stage of the platform, and markets that are in a stricter one. */
+function stageProblems({ stage, stages }: Operations): Problem[] {
+  if (stage !== 'open') return [{ level: 'warn', text: `The platform is in ${stageWords(stage)}.` }];
+  return (['cancel_only', 'post_only'] as const).flatMap((each) => {
+    if (stages[each] === 0) return [];
+    return [{ level: 'warn' as const, text: `Markets in ${stageWords(each)}: ${stages[each]}.` }];
+  });
 }
 
 function clusterProblems({ cluster }: Operations): Problem[] {

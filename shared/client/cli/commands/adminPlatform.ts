@@ -1,18 +1,21 @@
 /** Operators' commands for the exchange as a whole: state, pause, approvals, audit log, operators. */
-import type { Ledger, OperatorRole } from '../../types.ts';
+import type { Ledger, OperatorRole, PlatformStages, StageName } from '../../types.ts';
 import { command } from '../frame/command.ts';
+import { UsageError } from '../frame/errors.ts';
 import { numberOf } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';
 import { columns, decimal, facts } from '../frame/text.ts';
 
 const ID = { id: { description: 'the id of the approval' } } as const;
 const ROLES = ['viewer', 'catalogue', 'treasury', 'superuser'] as const;
+const STAGES = ['cancel-only', 'post-only', 'open'] as const;
+const HALTED = ['cancel-only', 'post-only'] as const;
 const DRILLS = ['NOT_MATCHING_LEADER', 'SETTLEMENT_UNHEALTHY'] as const;
 
 export const ADMIN_PLATFORM = [
   command({
     name: 'admin status',
-    summary: 'Show the state of the exchange: paused, drills, disk, shards, contracts',
+    summary: 'Show the state of the exchange: paused, stage, drills, disk, shards, contracts',
     access: 'operator',
     examples: ['admin status'],
     json: 'the answer of GET /admin/platform',
@@ -21,6 +24,8 @@ export const ADMIN_PLATFORM = [
       const away = answer.shards.filter(({ ready }) => !ready).map(({ shard }) => shard);
       const lines = facts([
         ['trading', answer.paused ? 'paused' : 'yes'],
+        ['stage', wordsOf(answer.stage)],
+        ['markets', countsText(answer.stages)],
         ['shards', away.length === 0 ? `${answer.shards.length}, all ready` : `away: ${away.join(', ')}`],
         ['disk', answer.disk_low ? 'LOW' : 'enough'],
         ['drills', answer.drills.join(' ') || 'none'],
@@ -30,19 +35,55 @@ export const ADMIN_PLATFORM = [
       return { value: answer, lines };
     },
   }),
-  ...(['pause', 'resume'] as const).map((name) =>
-    command({
-      name: `admin ${name}`,
-      summary: name === 'pause' ? 'Pause all trading; cancels still work' : 'Resume trading',
-      access: 'operator',
-      examples: [`admin ${name}`],
-      json: `the answer of POST /admin/platform/${name}`,
-      run: async (context) => {
-        const answer = await context.admin()[name]();
-        return { value: answer, lines: [answer.message] };
-      },
-    }),
-  ),
+  command({
+    name: 'admin pause',
+    summary: 'Pause all trading; cancels still work',
+    access: 'operator',
+    examples: ['admin pause'],
+    json: 'the answer of POST /admin/platform/pause',
+    run: async (context) => {
+      const answer = await context.admin().pause();
+      return { value: answer, lines: [answer.message] };
+    },
+  }),
+  command({
+    name: 'admin resume',
+    summary: 'Resume trading, at once or in stages',
+    access: 'operator',
+    options: { stage: { value: 'stage', description: 'first step every market to this stage', choices: HALTED } },
+    examples: ['admin resume', 'admin resume --stage cancel-only'],
+    json: 'the answer of POST /admin/platform/resume',
+    run: async (context, { stage }) => {
+      if (stage !== undefined) await context.admin().stepPlatform({ stage: stageOf(stage) });
+      const answer = await context.admin().resume();
+      return { value: answer, lines: [stage === undefined ? answer.message : `${answer.message}, in ${stage}`] };
+    },
+  }),
+  command({
+    name: 'admin stage',
+    summary: 'Step all markets, those of an event or one to another stage after a halt',
+    details: 'In cancel-only a market takes cancels alone, in post-only also orders that do not cross.',
+    access: 'operator',
+    arguments: { stage: { description: 'the stage to step to', choices: STAGES } },
+    options: {
+      from: { value: 'stage', description: 'the stage it is in; needed for a step to a looser one', choices: STAGES },
+      market: { value: 'id', description: 'this market alone' },
+      event: { value: 'id', description: 'the markets of this event' },
+    },
+    examples: ['admin stage cancel-only', 'admin stage post-only --from cancel-only --market MARKET'],
+    json: 'the answer of POST /admin/platform/stage, /admin/events/{id}/stage or /admin/markets/{id}/stage',
+    run: async (context, { stage, from, market, event }) => {
+      if (market !== undefined && event !== undefined) throw new UsageError('give --market or --event');
+      const admin = context.admin();
+      const step = { stage: stageOf(stage), ...(from === undefined ? {} : { expected: stageOf(from) }) };
+      if (market !== undefined) {
+        const answer = await admin.stepMarket(market, step);
+        return { value: answer, lines: [`${answer.title}: ${wordsOf(answer.stage)}`] };
+      }
+      const answer = event === undefined ? await admin.stepPlatform(step) : await admin.stepEvent(event, step);
+      return { value: answer, lines: [countsText(answer.stages)] };
+    },
+  }),
   command({
     name: 'admin ledger',
     summary: 'Add up the money of the exchange; exit code 1 if it does not close, or differs from the chain',
@@ -205,6 +246,19 @@ export const ADMIN_PLATFORM = [
     },
   }),
 ];
+
+/** The name that the API has for it. */
+function stageOf(words: string): StageName {
+  return words.replace('-', '_') as StageName;
+}
+
+function wordsOf(stage: StageName): string {
+  return stage.replace('_', '-');
+}
+
+function countsText({ open, post_only, cancel_only }: PlatformStages['stages']): string {
+  return `${open} open, ${post_only} post-only, ${cancel_only} cancel-only`;
+}
 
 function chainWords({ block, differences }: NonNullable<Ledger['chain']>): string {
   if (differences === null) return 'settlement does not answer';

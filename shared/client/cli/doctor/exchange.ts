@@ -107,8 +107,10 @@ export async function checkReady(patient: Patient): Promise<Finding | readonly F
   }
   const { markets } = await client.markets({ status: 'active', limit: 1 });
   patient.marketId = markets[0]?.id ?? null;
-  const { paused } = await client.platformConfig();
+  const { paused, stage } = await client.platformConfig();
   if (paused) return warn('exchange', 'it is paused: no order is accepted', 'cancels work; wait until it resumes');
+  if (stage !== 'open')
+    return warn('exchange', `it is in ${stage.replace('_', '-')}`, 'cancels work; wait until it opens');
   if (reason !== undefined) return warn('exchange', reason, 'cancels work; the operator looks at /ops');
   if (patient.marketId === null) return warn('exchange', 'no market is active', 'there is nothing to trade yet');
   return ok('exchange', 'it is ready and trading');

@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { LiveShard } from '../../../../bench/liveShard.ts';
 import { bytesOf, signOrder, TOKENS, USDC } from '../../../../bench/signedOrders.ts';
-import { MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { MARKET_STATUS, MOVEMENT, OUTCOME, SIDE, STAGE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { ADDRESS_BYTES } from '../../../../shared/base/hex.ts';
 import { STRIPPED_BEFORE } from '../../../../shared/base/stripTypes.ts';
@@ -54,7 +54,7 @@ async function openMarkets({ engine }: LiveShard): Promise<void> {
     const opening = { status: MARKET_STATUS.ACTIVE, feeBps: 0, startMs: 0, endMs: Date.now() + DAY_MS };
     const idBytes = new Uint8Array(16).fill(index + 1);
     const terms = { index, shard: 0, idBytes, ticksPerUnit, minOrderAtomic: TOKENS, opening };
-    assert.equal((await engine.openMarket(terms, opening.status, opening.feeBps)).code, OK);
+    assert.equal((await engine.openMarket(terms, opening.status, opening.feeBps, STAGE.OPEN)).code, OK);
   }
   for (let account = 1; account <= ACCOUNTS; account++) {
     const reference = new Uint8Array(32).fill(account);

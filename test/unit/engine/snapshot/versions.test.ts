@@ -1,7 +1,8 @@
 /**
  * Snapshots of earlier versions, made by their rules: 3 has unused entries among the hashes, 4 has other parts of them,
- * 5 no grants, 6 no seal that is checked, 7 nothing of markets that are being ended. They are read where an operator
- * vouches for them (`journal adopt`), for a trimmed journal cannot do without. A start uses none that has no seal.
+ * 5 no grants, 6 no seal that is checked, 7 nothing of markets that are being ended, 8 no stages. They are read where
+ * an operator vouches for them (`journal adopt`), for a trimmed journal cannot do without. A start uses none that has
+ * no seal.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -12,6 +13,7 @@ import type { ShardState } from '../../../../engine/core/state.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
 import { loadSnapshot } from '../../../../engine/snapshot/snapshot.ts';
 import { SIDE } from '../../../../shared/base/codes.ts';
+import { FILE_LAYOUTS } from '../../../../shared/base/formats.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { engineWith, MemoryJournal } from '../../../support/engine.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
@@ -84,7 +86,7 @@ function saveAs(version: number, state: ShardState): { path: string; sequence: n
 }
 
 describe('a snapshot of an earlier version', () => {
-  for (const version of [3, 4, 5, 6, 7]) {
+  for (const version of [3, 4, 5, 6, 7, 8]) {
     it(`${version} is read whole, with what it lacks as it was then`, () => {
       const grant = version >= 6 ? 5 : 0;
       const { rig, hashes } = traded(grant);
@@ -111,7 +113,7 @@ describe('a snapshot of an earlier version', () => {
   });
 
   it('that is older still, or newer than this program, is refused by its number', () => {
-    for (const version of [2, 9]) {
+    for (const version of [2, FILE_LAYOUTS.snapshot + 1]) {
       const file = saveAs(version, traded().rig.engine.state);
       const { state } = engineWith(new MemoryJournal());
       const refusal = { name: 'SnapshotError', message: `snapshot ${file.path}: version ${version}` };

@@ -11,7 +11,7 @@ import { type ControlDatabase, openControlDatabase } from '../../../../gateway/s
 import { type Changes, SYNCED_AT_ONCE } from '../../../../gateway/store/laterSync.ts';
 import { chainTokens, LEDGER_TOKENS, requireTokens, toIdBytes } from '../../../../gateway/store/marketTokens.ts';
 import type { ImportReport } from '../../../../shared/api/catalogue.ts';
-import type { MarketStatus } from '../../../../shared/base/codes.ts';
+import { type MarketStatus, STAGE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { outcomeTokenIds } from '../../../../shared/chain/outcomeTokens.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -35,6 +35,7 @@ class Rig {
   readonly states = {
     has: (market: number) => this.shard.has(market),
     status: (market: number) => this.shard.get(market)!.status,
+    stage: () => STAGE.OPEN,
     feeBps: (market: number) => this.shard.get(market)!.feeBps,
     startMs: (market: number) => this.shard.get(market)!.startMs,
     endMs: (market: number) => this.shard.get(market)!.endMs,

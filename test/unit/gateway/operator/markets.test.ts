@@ -4,7 +4,7 @@ import { describe, type TestContext, test } from 'node:test';
 import { MarketCommands, type MarketStates } from '../../../../gateway/operator/markets.ts';
 import { Catalog } from '../../../../gateway/store/catalog.ts';
 import type { Changes } from '../../../../gateway/store/laterSync.ts';
-import { MARKET_STATUS } from '../../../../shared/base/codes.ts';
+import { MARKET_STATUS, STAGE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { NOW_MS, newDatabase, newMarket } from '../../../support/controlRows.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
@@ -82,6 +82,7 @@ function deskWith(t: TestContext, code: number) {
 const STATES: MarketStates = {
   has: () => true,
   status: () => MARKET_STATUS.ACTIVE,
+  stage: () => STAGE.OPEN,
   startMs: () => NOW_MS,
   endMs: () => NOW_MS + 1000,
 };

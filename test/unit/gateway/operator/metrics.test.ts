@@ -18,6 +18,12 @@ const ROUTE = { method: 'GET', path: '/v1/time' } as RouteSpec;
 
 const FRONT = { connections: 86, calls: 87, prepared: 79, answered: 99, unreadBytes: 88 };
 
+const VIEWS = {
+  orders: [{ count: 41 }, { count: 42 }],
+  markets: { shardStages: [0, 2] as const, inStage: [143, 144, 145] },
+  appliedSequence: (shard: number) => (shard === 0 ? 96 : 0),
+};
+
 /** Sources whose numbers all differ. */
 function sources() {
   const progress = new Progress(Progress.create(2));
@@ -62,7 +68,7 @@ function sources() {
     badSignatures: { refused: 64 },
     requests,
     shardMeters,
-    views: { orders: [{ count: 41 }, { count: 42 }], appliedSequence: (shard: number) => (shard === 0 ? 96 : 0) },
+    views: VIEWS,
     loopDelay: { delaySec: DELAY_SEC, use: { activeSec: 75, idleSec: 76 } },
     memory: MEMORY,
     queries: { runSec: new Histogram(DURATION_BOUNDS_SEC), waiting: 77 },
@@ -216,6 +222,10 @@ const EXPECTED: Record<string, number> = {
   exchange_heartbeat_cancelled_orders_total: 53,
   exchange_ready: 1,
   exchange_paused: 0,
+  exchange_stage: 2,
+  'exchange_markets_in_stage{stage="open"}': 143,
+  'exchange_markets_in_stage{stage="post_only"}': 144,
+  'exchange_markets_in_stage{stage="cancel_only"}': 145,
   exchange_disk_low: 1,
   exchange_control_reserve_bytes: 81,
   exchange_kept_answers: 91,

@@ -10,12 +10,14 @@ import {
   ORDER_STATUS,
   OUTCOME,
   SIDE,
+  STAGE,
   TIME_IN_FORCE,
 } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
 import {
   ANY_COMMAND,
+  ANY_STAGE,
   COMMAND,
   COMMAND_VERSION,
   decodeCommand,
@@ -253,9 +255,11 @@ test('what an administrator changes in a market is in the fields of its command'
   const opening = { status: MARKET_STATUS.PENDING, feeBps: 1, startMs: 10, endMs: 20 };
   const terms = { index: 7, shard: 0, idBytes, ticksPerUnit: 1000, minOrderAtomic: 3, opening };
   const { ACTIVE, LOCKED, RESOLVED } = MARKET_STATUS;
-  void rig.client.openMarket(terms, ACTIVE, 45);
+  void rig.client.openMarket(terms, ACTIVE, 45, STAGE.POST_ONLY);
   void rig.client.patchMarket(7, 0, { startMs: 11, endMs: 22 });
   void rig.client.patchMarket(7, 0, { status: LOCKED, feeBps: 46, startMs: 12, endMs: 23 });
+  void rig.client.stepMarket(7, 0, STAGE.OPEN, STAGE.POST_ONLY);
+  void rig.client.stepAll(STAGE.CANCEL_ONLY, null);
   void rig.client.decideMarket(7, 0, RESOLVED, 250_000);
   void rig.client.settleMarket(7, 0);
   void rig.client.setGroup(1, 9, 60, 5_000_000_000);
@@ -283,9 +287,12 @@ test('what an administrator changes in a market is in the fields of its command'
       startMs: 10,
       endMs: 20,
       status: ACTIVE,
+      stage: STAGE.POST_ONLY,
     },
     { name: 'MARKET_PATCH', market: 7, status: UNCHANGED, feeBps: UNCHANGED, startMs: 11, endMs: 22 },
     { name: 'MARKET_PATCH', market: 7, status: LOCKED, feeBps: 46, startMs: 12, endMs: 23 },
+    { name: 'STAGE', market: 7, stage: STAGE.OPEN, from: STAGE.POST_ONLY },
+    { name: 'STAGE', account: FEE_ACCOUNT, stage: STAGE.CANCEL_ONLY, from: ANY_STAGE },
     { name: 'RESOLVE', market: 7, status: RESOLVED, payoutYesPpm: 250_000 },
     { name: 'SETTLE', market: 7 },
     { name: 'GROUP_SET', account: 1, group: 9, windowSec: 60, maxAtomic: 5_000_000_000 },

@@ -35,6 +35,8 @@ const REPORT: Operations = {
   status: 'ready',
   reason: null,
   paused: false,
+  stage: 'open',
+  stages: { open: 2, post_only: 0, cancel_only: 0 },
   drills: [],
   cluster: null,
   settlement: null,
