@@ -57,12 +57,52 @@ CREATE TABLE IF NOT EXISTS exchange_handover (
   expires_at timestamptz NOT NULL
 );
 
--- All members of a cluster have the same: the number of shards, the chain, the layout of this log.
+-- All members of a cluster have the same: the number of shards, the chain, the layout of this log. `log` is the id of the
+-- log, a random text: another one is of another log, whatever its name.
 CREATE TABLE IF NOT EXISTS exchange_fact (
   cluster text NOT NULL,
   name text NOT NULL,
   value text NOT NULL,
   PRIMARY KEY (cluster, name)
+);
+
+-- Each lead, and where it was taken: a log that was restored, or of which a lagging standby was promoted, lacks some.
+CREATE TABLE IF NOT EXISTS exchange_lead (
+  cluster text NOT NULL,
+  lead bigint NOT NULL,
+  epoch bigint NOT NULL,
+  holder text NOT NULL,
+  -- The last position before it.
+  start bigint,
+  system text NOT NULL,
+  timeline integer NOT NULL,
+  PRIMARY KEY (cluster, lead)
+);
+
+-- What a log goes on from that was founded with what a member had: the last sequence of each stream, and its chain value.
+CREATE TABLE IF NOT EXISTS exchange_base (
+  cluster text NOT NULL,
+  stream integer NOT NULL,
+  sequence bigint NOT NULL,
+  head text NOT NULL,
+  PRIMARY KEY (cluster, stream)
+);
+
+-- What a member has whose start was refused, and why: what an operator founds or refills the log from, or gives up.
+CREATE TABLE IF NOT EXISTS exchange_head (
+  cluster text NOT NULL,
+  holder text NOT NULL,
+  log text NOT NULL,
+  reason text NOT NULL,
+  heads text NOT NULL,
+  -- A digest of `heads`, and those of other members whose heads are all in this one's files.
+  digest text NOT NULL,
+  contains text NOT NULL,
+  -- The log that was founded from these heads, or whose founder contains them.
+  founder text NOT NULL DEFAULT '',
+  contained text NOT NULL DEFAULT '',
+  seen_at timestamptz NOT NULL,
+  PRIMARY KEY (cluster, holder)
 );
 
 -- A member that joins asks for a copy of another one's files, and one of the others gives it, in parts

@@ -17,7 +17,7 @@
 import pg from 'pg';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
 import { Command, type CommandValue, type Statement } from './command.ts';
-import { TakesNoRowsError } from './log.ts';
+import { type Place, TakesNoRowsError } from './log.ts';
 import { THREAD_TIMING, type Timing } from './timing.ts';
 
 /**
@@ -50,7 +50,7 @@ type Pending = { readonly sinceMs: number; hasWarning: boolean };
 type About = {
   readonly purpose: Purpose;
   readonly pid: number;
-  readonly timeline: number;
+  readonly place: Place;
   readonly isReadOnly: boolean;
 };
 /** These say what a database may lack, to try things out and in tests. */
@@ -59,7 +59,7 @@ export const ANY_DATABASE: Allowed = { isUnreplicatedAllowed: true, isUnsyncedAl
 
 export class Connection {
   readonly pid: number;
-  readonly timeline: number;
+  readonly place: Place;
   readonly server: string;
   /** Its session was read-only when it began: only one of another connection may be otherwise. */
   readonly isReadOnly: boolean;
@@ -70,12 +70,12 @@ export class Connection {
   readonly #pending: Pending[] = [];
   #isGone = false;
 
-  constructor(client: pg.Client, server: string, { purpose, pid, timeline, isReadOnly }: About, timing: Timing) {
+  constructor(client: pg.Client, server: string, { purpose, pid, place, isReadOnly }: About, timing: Timing) {
     this.#client = client;
     this.#timing = timing;
     this.server = server;
     this.pid = pid;
-    this.timeline = timeline;
+    this.place = place;
     this.isReadOnly = isReadOnly;
     this.#purpose = purpose;
     client.on('notice', () => {
@@ -84,6 +84,10 @@ export class Connection {
     });
     client.on('error', () => this.destroy());
     client.on('end', () => this.destroy());
+  }
+
+  get timeline(): number {
+    return this.place.timeline;
   }
 
   /** Of two servers that can be written, also of the same address, one is newer, or they are not of one database. */
@@ -263,8 +267,9 @@ export class Servers {
       if (purpose === 'write') requireDurable(facts, this.#allowed);
       const isReadOnly = facts.read_only === 'on';
       if (purpose === 'write' && isReadOnly) throw new TakesNoRowsError(server, REFUSALS[READ_ONLY]!);
-      const timeline = Number.parseInt(facts.timeline, 16);
-      return new Connection(client, server, { purpose, pid: facts.pid, timeline, isReadOnly }, this.#timing);
+      const { pid, system, lsn } = facts;
+      const place = { system, timeline: Number.parseInt(facts.timeline, 16), lsn };
+      return new Connection(client, server, { purpose, pid, place, isReadOnly }, this.#timing);
     } catch (error) {
       giveUp(client);
       if (error instanceof TakesNoRowsError) throw error;
@@ -297,7 +302,9 @@ function requireDurable({ standbys, commit, fsync, full_pages }: ServerFacts, al
 type ServerFacts = {
   readonly pid: number;
   readonly is_standby: boolean;
+  readonly system: string;
   readonly timeline: string;
+  readonly lsn: string;
   readonly standbys: string;
   readonly commit: string;
   readonly fsync: string;
@@ -308,6 +315,8 @@ type ServerFacts = {
 /** The first eight digits of the name of a file of the write-ahead log are its timeline. */
 const SERVER_FACTS = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_standby,
   CASE WHEN pg_is_in_recovery() THEN '0' ELSE substring(pg_walfile_name(pg_current_wal_lsn()) FOR 8) END AS timeline,
+  CASE WHEN pg_is_in_recovery() THEN '0/0' ELSE pg_current_wal_insert_lsn()::text END AS lsn,
+  (SELECT system_identifier::text FROM pg_control_system()) AS system,
   current_setting('synchronous_standby_names') AS standbys, current_setting('synchronous_commit') AS commit,
   current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_pages,
   current_setting('default_transaction_read_only') AS read_only`;

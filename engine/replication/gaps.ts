@@ -4,20 +4,28 @@ import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { firstSequenceOf } from '../journal/row.ts';
 import { JoinAnewError, type ReplicatedLog } from './log.ts';
 
-type Log = Pick<ReplicatedLog, 'facts' | 'firstAfter' | 'rowOf'>;
+type Log = Pick<ReplicatedLog, 'facts' | 'history' | 'firstAfter' | 'rowOf'>;
 
 /**
- * Throws a JoinAnewError where rows of a stream were trimmed that this member does not have.
+ * Throws a JoinAnewError where rows of a stream were trimmed that this member does not have, or were before the log was
+ * founded.
  * @param here the last sequence of each stream that it has
+ * @param held that of the log, of which it may have no row
  */
-export async function requireNoGap(log: Log, here: readonly LocalEnd[]): Promise<void> {
-  if ((await log.facts()).start <= 1) return;
+export async function requireNoGap(
+  log: Log,
+  here: readonly LocalEnd[],
+  held: ReadonlyMap<number, number>,
+): Promise<void> {
+  const isWhole = (await log.facts()).start <= 1 && (await log.history()).bases.length === 0;
+  if (isWhole) return;
   for (const { stream, sequence: has } of here) {
     const name = await log.firstAfter(stream, has);
     const row = name === null ? null : await log.rowOf(stream, name.sequence);
-    if (row === null || beginOf(row) <= has + 1) continue;
+    const next = row === null ? (held.get(stream) ?? 0) + 1 : beginOf(row);
+    if (next <= has + 1) continue;
     throw new JoinAnewError(
-      `the log holds stream ${stream} from ${beginOf(row)} on, and this member has it up to ${has}: ` +
+      `the log goes on with stream ${stream} from ${next}, and this member has it up to ${has}: ` +
         'what lies between was trimmed',
     );
   }

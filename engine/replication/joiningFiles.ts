@@ -36,7 +36,7 @@ const WHOLE = 'whole';
 const ANEW_FILE = 'join-anew';
 export const CONTROL_FILE = 'control.db';
 /** The names of what a member has of the cluster: not its own keys and tokens. */
-const STATE = /^(?:(?:control|idempotency|read|settlement)\.db|journal[-.]|snapshot-|audit\.log|private$)/;
+const STATE = /^(?:(?:control|idempotency|read|settlement)\.db|journal[-.]|snapshot-|audit\.log|held\.mark$|private$)/;
 const PART_NAME = /^(?:private\/)?[a-z0-9][a-z0-9._-]*$/i;
 /** A part with this name has rows of a journal. */
 export const ROWS = 'rows ';

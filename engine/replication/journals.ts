@@ -5,28 +5,34 @@
 import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
 import { firstSequenceOf } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
-import { listSnapshots } from '../snapshot/snapshot.ts';
 import type { StartReads } from './patientReads.ts';
 import { timeOfNames } from './records.ts';
-import { type JournalFile, type LoggedRows, rejoin, rejoinedText } from './rejoin.ts';
+import { type LoggedRows, rejoin, rejoinedText } from './rejoin.ts';
 
-/** @returns a line for each journal of which rows were set aside. */
+type Reads = Pick<StartReads, 'ends' | 'firstAfter' | 'rowOf' | 'history'>;
+
+/**
+ * @param proof why no one was answered on what only this machine has; null: that is not known, and nothing is set aside
+ * @returns a line for each journal of which rows were set aside.
+ */
 export async function rejoinJournals(
-  log: StartReads,
-  { directory, journalKey, journals }: JournalsToRejoin,
+  log: Reads,
+  { journalKey, journalPaths }: JournalsToRejoin,
+  proof: string | null,
   time = timeOfNames(),
 ): Promise<string[]> {
   const texts: string[] = [];
-  for (const [shard, { journalPath, knownHead }] of journals.entries()) {
+  for (const [shard, journalPath] of journalPaths.entries()) {
     const key = await ShardKey.create(journalKey, shard);
-    const file = { shard, shards: journals.length, directory, journalPath, key, knownHead };
-    const rejoined = await rejoin(file, rowsOf(log, file), time);
+    const file = { shard, shards: journalPaths.length, journalPath, key };
+    const rejoined = await rejoin(file, loggedRows(log, shard), time, proof);
     if (rejoined.setAside !== null) texts.push(rejoinedText(rejoined));
   }
   return texts;
 }
 
-function rowsOf(log: StartReads, { shard, directory, knownHead }: JournalFile): LoggedRows {
+/** The rows of a shard: a log that has none holds what it was founded with, or nothing. */
+export function loggedRows(log: Reads, shard: number): LoggedRows {
   const oldest = async () => {
     const name = await log.firstAfter(shard, 0);
     return name === null ? null : log.rowOf(shard, name.sequence);
@@ -35,13 +41,11 @@ function rowsOf(log: StartReads, { shard, directory, knownHead }: JournalFile): 
     oldest,
     row: async (sequence) => (await log.rowOf(shard, sequence))?.bytes ?? null,
     range: async () => {
-      if ((await log.lease()).epoch === 0) return null;
-      const end = (await log.ends()).find(({ stream }) => stream === shard);
+      const last = (await log.ends()).find(({ stream }) => stream === shard)?.sequence ?? 0;
       const first = await oldest();
-      if (end !== undefined && first !== null) return { after: firstSequenceOf(first) - 1, last: end.sequence };
-      // Records that were known to be held before the log had any of this shard are from before the cluster.
-      const isOlder = knownHead.sequence > 0 || listSnapshots(directory, shard).length > 0;
-      return isOlder ? null : { after: 0, last: 0 };
+      if (first !== null) return { after: firstSequenceOf(first) - 1, last, head: null };
+      const base = (await log.history()).bases.find(({ stream }) => stream === shard);
+      return { after: last, last, head: base?.head ?? null };
     },
   };
 }

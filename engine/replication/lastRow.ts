@@ -18,7 +18,8 @@ export class LastRow {
   }
 
   see(row: RowName): void {
-    if (row.position >= (this.#row?.position ?? 0)) this.#row = row;
+    // A stream of which the log has no row yet ends at none.
+    if (row.position > 0 && row.position >= (this.#row?.position ?? 0)) this.#row = row;
   }
 
   /** True for a next row that only `requireThere` can show to be one of the same log. */
@@ -38,6 +39,7 @@ export class LastRow {
   }
 }
 
-function isSame(a: RowName, b: RowName): boolean {
+/** The same row, at the same position. */
+export function isSame(a: RowName, b: RowName): boolean {
   return a.epoch === b.epoch && a.lead === b.lead && a.stream === b.stream && a.sequence === b.sequence;
 }

@@ -30,6 +30,32 @@ export type NextLead = LeadFormats & { readonly epoch?: number };
 /** A row without its bytes. */
 export type RowName = Omit<LogRow, 'bytes'>;
 
+/** Where a server stands: its cluster of PostgreSQL, its timeline, and its position in the write-ahead log. */
+export type Place = { readonly system: string; readonly timeline: number; readonly lsn: string };
+
+/** A lead as the log remembers it: where it was taken, and after which row; null where that was not noted. */
+export type LeadNote = {
+  readonly epoch: number;
+  readonly lead: number;
+  readonly start: number | null;
+  readonly system: string;
+  readonly timeline: number;
+};
+
+/** A stream of a founded log goes on from the last record that its founder had. */
+export type Base = { readonly stream: number; readonly sequence: number; readonly head: string };
+
+/** A log is known by it from another one, and from an older state of itself (standing.ts). */
+export type LogHistory = {
+  /** Null: it was not founded, or by an older version. */
+  readonly id: string | null;
+  readonly end: number;
+  readonly place: Place;
+  /** The newest ones, oldest first: older versions note none. */
+  readonly leads: readonly LeadNote[];
+  readonly bases: readonly Base[];
+};
+
 /** Rows, and the server that they were read from. */
 export type ReadRows = { readonly rows: readonly LogRow[]; readonly server: string };
 
@@ -43,6 +69,9 @@ export type Resolved = {
   readonly rows: readonly RowName[];
 };
 
+/** A lead that was taken, its random number, and the log's end. */
+export type Taken = { readonly epoch: number; readonly lead: number; readonly end: number };
+
 /** Every call may reject: then its outcome is not known. */
 export type ReplicatedLog = {
   /**
@@ -50,7 +79,7 @@ export type ReplicatedLog = {
    * was named. @returns the new epoch and the log's end, or null: also where another has led since `epoch`, or the
    * cluster was raised since `raised`. Without formats the lead has those of the one before.
    */
-  take(isForced: boolean, lead?: NextLead): Promise<{ readonly epoch: number; readonly end: number } | null>;
+  take(isForced: boolean, lead?: NextLead): Promise<Taken | null>;
   lease(): Promise<Lease>;
   /** @returns false when another has taken over. Rejects where a connection was lost, although there is another one. */
   renew(epoch: number): Promise<boolean>;
@@ -88,11 +117,16 @@ export type ReplicatedLog = {
   rowOf(stream: number, sequence: number): Promise<LogRow | null>;
   /** The first row of a stream after this sequence. */
   firstAfter(stream: number, sequence: number): Promise<RowName | null>;
-  /** The last row of each stream. */
+  /** The last row of each stream, at position 0 where the log has none and was founded with what is before. */
   ends(): Promise<readonly StreamEnd[]>;
   /** Notes that this member has applied the rows up to `position` durably, and whether its disk has room for more. */
   report(position: number, hasRoom?: boolean): Promise<void>;
   facts(): Promise<LogFacts>;
+  history(): Promise<LogHistory>;
+  /** A log without an id gets one. @returns the one that it has then */
+  found(id: string): Promise<string>;
+  /** Calls with each server that this process writes to, before anything is sent there, and with the present one. */
+  watchServer(onServer: (place: Place) => void): void;
   /** Deletes rows that every member has, some at a time. @returns how many. */
   trim(): Promise<number>;
   close(): Promise<void>;
@@ -104,6 +138,11 @@ export type AskedHandOver = { readonly epoch: number; readonly to: string; reado
 /** This process may not take part in the cluster: another attempt would end the same way. */
 export class NotAMemberError extends Error {
   override readonly name: string = 'NotAMemberError';
+}
+
+/** The log does not hold what this member has, and an operator has to decide: nothing was changed (standing.ts). */
+export class LostRowsError extends NotAMemberError {
+  override readonly name = 'LostRowsError';
 }
 
 /** The same, but a copy of another member's files helps: the log does not reach back to what this member has. */

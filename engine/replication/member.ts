@@ -25,9 +25,9 @@ import type {
 } from '../../shared/wire/threads.ts';
 import { FormerLead, RENEW_MS } from './formerLead.ts';
 import { HandOvers } from './handOver.ts';
+import { SYNC_MS } from './heldMark.ts';
 import { HeldStreams } from './heldStreams.ts';
-import { rejoinJournals } from './journals.ts';
-import { JoinAnewError, type Lease, NotAMemberError, type ReplicatedLog } from './log.ts';
+import { JoinAnewError, type Lease, NotAMemberError, type ReplicatedLog, type Taken } from './log.ts';
 import { leadToTake } from './nextLead.ts';
 import type { Outboxes } from './outboxes.ts';
 import type { OwnFiles } from './ownFiles.ts';
@@ -64,7 +64,7 @@ type Parts = {
   readonly order: Pick<LogOrderProducer, 'put'>;
   readonly timing: Timing;
   /** Absent: nothing of the directory is looked at. */
-  readonly files?: Pick<OwnFiles, 'prepare' | 'look' | 'copied' | 'leave' | 'stop'>;
+  readonly files?: Pick<OwnFiles, 'mark' | 'prepare' | 'rejoin' | 'look' | 'copied' | 'leave' | 'stop'>;
   readonly post: (message: ReplicationMessage) => void;
 };
 
@@ -100,14 +100,14 @@ export class Member {
     };
     this.#memory = new Replication(options.memory);
     this.#ages = this.#memory.ages(timing);
-    this.#held = new HeldStreams(this.#memory, options.commandRings);
+    this.#held = new HeldStreams(this.#memory, options.commandRings, () => files?.mark ?? null);
     this.#tail = new Tail({
       log,
       timing,
       ages: this.#ages,
       order,
       formats: options.formats,
-      onHeld: (rows) => this.#held.hold(rows),
+      onHeld: (rows, named) => this.#held.hold(rows, named),
       post: this.#post,
       isEnded: () => this.#isEnded,
     });
@@ -131,7 +131,7 @@ export class Member {
     else if ('prepare' in request)
       this.#answer(this.#files?.prepare(request.prepare, this.#reads) ?? Promise.resolve([]));
     else if ('copied' in request) this.#files?.copied(request.copied);
-    else if ('rejoin' in request) this.#answer(rejoinJournals(this.#reads, request.rejoin));
+    else if ('rejoin' in request) this.#answer(this.#files?.rejoin(request.rejoin, this.#reads) ?? Promise.resolve([]));
     else if ('applied' in request) this.#tail.applied.apply(request.applied, request.durable);
     else if ('numbered' in request) this.#tail.applied.numbered(request.numbered);
     else if ('hasRoom' in request) this.#hasRoom = request.hasRoom;
@@ -155,6 +155,7 @@ export class Member {
     if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), this.#timing.sleep(STOP_MS)]);
     await this.#log.close();
     await filesStopped;
+    this.#files?.mark?.close();
   }
 
   #answer(lines: Promise<readonly string[]>): void {
@@ -166,15 +167,19 @@ export class Member {
       this.#periodic.every(STATUS_MS, () => this.#postStatus());
       this.#periodic.every(REPORT_MS, () => this.#log.report(this.#tail.durable(), this.#hasRoom));
       this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
+      this.#periodic.every(SYNC_MS, () => this.#files?.mark?.sync());
       await this.#start(ends);
+      this.#files?.mark?.follow();
       // A leader's renewals show the same.
       this.#periodic.every(CONFIRM_MS, () => (this.#epoch > 0 ? null : this.#tail.confirmed.ask()));
-      const epoch = await this.#follow();
-      if (epoch === null) return;
+      const taken = await this.#follow();
+      if (taken === null) return;
       const mayLead = new Promise<void>((resolve) => (this.#mayLead = resolve));
-      this.#post({ role: 'leader', epoch, ledUntilMs: this.#formerLead.untilMs });
+      // Before any shard and store of this process may write a row of its own (HELDMARK-4).
+      this.#files?.mark?.lead(taken);
+      this.#post({ role: 'leader', epoch: taken.epoch, ledUntilMs: this.#formerLead.untilMs });
       await mayLead;
-      if (!this.#isEnded) this.#lead(epoch);
+      if (!this.#isEnded) this.#lead(taken);
     } catch (error) {
       this.#lose((error as Error).message, error as Error);
     }
@@ -188,8 +193,8 @@ export class Member {
     });
   }
 
-  /** @returns the epoch in which this process leads, once every row was posted; null when it was ended. */
-  async #follow(): Promise<number | null> {
+  /** @returns the lead of this process, once every row was posted; null when it was ended. */
+  async #follow(): Promise<Taken | null> {
     let nextLookMs = 0;
     while (!this.#isEnded) {
       try {
@@ -198,8 +203,8 @@ export class Member {
           await this.#tail.requireThere();
           nextLookMs = this.#timing.nowMs() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);
-          const epoch = await this.#take(lease);
-          if (epoch !== null) return epoch;
+          const taken = await this.#take(lease);
+          if (taken !== null) return taken;
         }
         const count = await this.#tail.postNext();
         this.#problem = null;
@@ -213,8 +218,8 @@ export class Member {
     return null;
   }
 
-  /** Takes the lease where it has ended. @returns the epoch once every row was posted, or null. */
-  async #take(lease: Lease): Promise<number | null> {
+  /** Takes the lease where it has ended. @returns the lead once every row was posted, or null. */
+  async #take(lease: Lease): Promise<Taken | null> {
     const { holder, formats: known } = this.#options;
     const isForced = this.#handOvers.isForced(lease);
     const lead = leadToTake(lease, this.#facts.members, { holder, known, hasRoom: this.#hasRoom, isForced });
@@ -224,11 +229,12 @@ export class Member {
     const taken = await this.#log.take(isForced, lead.taken);
     if (taken === null) return null;
     this.#memory.setFormats(lead.numbers);
-    return this.#finish(taken.epoch, taken.end);
+    return this.#finish(taken);
   }
 
   /** Reads the log to its end, in the lease that this process has. */
-  async #finish(epoch: number, end: number): Promise<number | null> {
+  async #finish(taken: Taken): Promise<Taken | null> {
+    const { epoch, end } = taken;
     this.#epoch = epoch;
     this.#memory.setEpoch(epoch);
     this.#periodic.every(RENEW_MS, () => this.#renew());
@@ -240,7 +246,7 @@ export class Member {
     // The lease may be that of a server which lacks rows that this member has.
     await this.#insist(() => this.#tail.requireThere());
     this.#leader = { ...(await this.#insist(() => this.#log.lease())), epoch };
-    return this.#isEnded ? null : epoch;
+    return this.#isEnded ? null : taken;
   }
 
   #show({ holder, address, epoch, expiresInMs }: Lease): void {
@@ -253,13 +259,14 @@ export class Member {
     this.#post({ role: 'standby', leader });
   }
 
-  #lead(epoch: number): void {
+  #lead(taken: Taken): void {
+    const { epoch } = taken;
     this.#shipper = new Shipper({
       log: this.#log,
       timing: this.#timing,
       epoch,
       end: this.#tail.position,
-      onHeld: (rows, position) => this.#shipped(rows, position),
+      onHeld: (rows, position) => this.#shipped(rows, position, taken),
       onLost: (reason) => this.#lose(reason),
       onProblem: (problem) => {
         this.#problem = problem;
@@ -278,9 +285,9 @@ export class Member {
     shipper.add(this.#outboxes.take(MOST_WAITING_BYTES - shipper.waitingBytes));
   }
 
-  #shipped(rows: readonly NewRow[], position: number): void {
+  #shipped(rows: readonly NewRow[], position: number, lead: Taken): void {
     if (this.#isEnded) return;
-    this.#tail.held(rows, position);
+    this.#tail.held(rows, position, lead);
     this.#ship();
   }
 
@@ -303,6 +310,8 @@ export class Member {
   async #postStatus(): Promise<void> {
     try {
       this.#facts = await this.#log.facts();
+      const names = this.#facts.members.map(({ holder }) => holder);
+      this.#files?.mark?.see(this.#facts.place, names);
       await this.#handOvers.look(this.#facts, {
         applied: this.#tail.durable(),
         leadsIn: this.#shipper === null ? null : this.#epoch,

@@ -4,9 +4,11 @@
  * Owner: the replication thread.
  */
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
-import type { ReplicationMessage, ReplicationOptions } from '../../shared/wire/threads.ts';
+import type { JournalsToRejoin, ReplicationMessage, ReplicationOptions } from '../../shared/wire/threads.ts';
 import { Giver } from './giver.ts';
+import { HeldMark } from './heldMark.ts';
 import { leaveReason } from './joiningFiles.ts';
+import { rejoinJournals } from './journals.ts';
 import type { StartReads } from './patientReads.ts';
 import type { PostgresLog } from './postgresLog.ts';
 import { prepareDirectory } from './prepare.ts';
@@ -15,7 +17,11 @@ export class OwnFiles {
   readonly #options: ConstructorParameters<typeof Giver>[0]['options'];
   readonly #log: PostgresLog;
   readonly #post: (message: ReplicationMessage) => void;
+  /** Null before the files are ready. */
+  mark: HeldMark | null = null;
   #prepared: DirectoryToPrepare | null = null;
+  /** Why no one was answered on what only this machine has (standing.ts). */
+  #proof: string | null = null;
   #giver: Giver | null = null;
   #isStopped = false;
 
@@ -26,12 +32,23 @@ export class OwnFiles {
   }
 
   /** @returns lines about what was set aside or copied. */
-  async prepare(directory: DirectoryToPrepare, reads: StartReads): Promise<string[]> {
+  async prepare(directory: DirectoryToPrepare, reads: StartReads): Promise<readonly string[]> {
     const { cluster, holder } = this.#options;
-    this.#prepared = directory;
     const onNews = (news: string): void => this.#post({ news });
     const isStopped = (): boolean => this.#isStopped;
-    return prepareDirectory({ ...directory, log: this.#log, reads, cluster, holder, onNews, isStopped });
+    const options = { ...directory, log: this.#log, reads, cluster, holder, onNews, isStopped };
+    const { lines, log, proof } = await prepareDirectory(options);
+    this.#prepared = directory;
+    this.#proof = proof;
+    const mark = new HeldMark(directory.directory, log);
+    this.mark = mark;
+    this.#log.watchServer((place) => mark.sendTo(place));
+    return lines;
+  }
+
+  /** The same of the journals: nothing that may have been held is set aside. */
+  rejoin(journals: JournalsToRejoin, reads: StartReads): Promise<readonly string[]> {
+    return rejoinJournals(reads, journals, this.#proof);
   }
 
   /** Called each second by a member that follows or leads. */

@@ -6,7 +6,10 @@ import { NotAMemberError, type ReplicatedLog } from './log.ts';
 import { insist } from './periodic.ts';
 import type { Timing } from './timing.ts';
 
-export type StartReads = Pick<ReplicatedLog, 'ends' | 'rowOf' | 'firstAfter' | 'lease'>;
+export type StartReads = Pick<
+  ReplicatedLog,
+  'ends' | 'rowOf' | 'nameAt' | 'firstAfter' | 'lease' | 'history' | 'found'
+>;
 
 type Post = (message: { readonly unreachable: string }) => void;
 
@@ -24,6 +27,9 @@ export function patientReads(log: StartReads, timing: Pick<Timing, 'sleep'>, pos
     ends: () => insistently(() => log.ends()),
     rowOf: (stream, sequence) => insistently(() => log.rowOf(stream, sequence)),
     firstAfter: (stream, sequence) => insistently(() => log.firstAfter(stream, sequence)),
+    nameAt: (position) => insistently(() => log.nameAt(position)),
     lease: () => insistently(() => log.lease()),
+    history: () => insistently(() => log.history()),
+    found: (id) => insistently(() => log.found(id)),
   };
 }

@@ -27,13 +27,7 @@
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import { type KnownFormats, knownText, newestOf, numbersText } from '../../shared/base/formats.ts';
-import type {
-  DatabaseStandby,
-  HandOverStatus,
-  LeadFormats,
-  LogFacts,
-  MemberStatus,
-} from '../../shared/wire/clusterStatus.ts';
+import type { LogFacts } from '../../shared/wire/clusterStatus.ts';
 import { LEASE_MS, type LogRow, type NewRow } from '../../shared/wire/replication.ts';
 import type { StreamEnd } from '../../shared/wire/threads.ts';
 import type { Statement } from './command.ts';
@@ -42,16 +36,22 @@ import { requireReadable } from './formatsOfMember.ts';
 import {
   type AskedHandOver,
   type Lease,
+  type LogHistory,
   MOST_ROWS_READ,
   type NextLead,
   NotAMemberError,
+  type Place,
   type ReadRows,
   type ReplicatedLog,
   type Resolved,
   type RowName,
+  type Taken,
 } from './log.ts';
+import { readFacts, readHistory, requireCluster } from './logFacts.ts';
 import { appendValues, newLead, SQL } from './statements.ts';
 
+/** The fact that names the log. */
+const LOG_FACT = 'log';
 const SCHEMA_URL = new URL('../../data/schema/log.sql', import.meta.url);
 /** A hand-over that was asked for is accepted within this time, or forgotten; then the leader has the second time. */
 const ASKED_MS = 10_000;
@@ -86,6 +86,7 @@ export class PostgresLog implements ReplicatedLog {
   readonly #watch: NodeJS.Timeout;
   /** The number of the lead that this process has taken, 0 before. */
   #lead = 0;
+  #onServer: (place: Place) => void = () => {};
   #isLooking = false;
   #isClosed = false;
 
@@ -112,21 +113,12 @@ export class PostgresLog implements ReplicatedLog {
     const noMember = { holder: '', address: '', version: '', facts: {}, formats: {} };
     const log = new PostgresLog({ ...options, ...noMember, ...ANY_DATABASE });
     try {
-      await log.#requireCluster();
+      await requireCluster(log, options.cluster);
       return log;
     } catch (error) {
       await log.close();
       throw error;
     }
-  }
-
-  async #requireCluster(): Promise<void> {
-    const { cluster } = this.#options;
-    const found = await this.read<Lease>(SQL.lease, [cluster]).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === UNDEFINED_TABLE) throw new Error('the database has no log');
-      throw error;
-    });
-    if (found.length === 0) throw new Error(`the database has no cluster ${cluster}`);
   }
 
   async #prepare(): Promise<void> {
@@ -147,7 +139,7 @@ export class PostgresLog implements ReplicatedLog {
     requireReadable(rows[0]!, formats);
   }
 
-  async take(isForced: boolean, next?: NextLead): Promise<{ epoch: number; end: number } | null> {
+  async take(isForced: boolean, next?: NextLead): Promise<Taken | null> {
     const { cluster, holder, address } = this.#options;
     const connection = await this.#connection('write');
     const lead = newLead();
@@ -158,8 +150,8 @@ export class PostgresLog implements ReplicatedLog {
     requireReplicated(hasWarning);
     this.#requireOneServer(connection);
     this.#lead = lead;
-    const end = await connection.run<{ position: number }>(SQL.end, [cluster]);
-    return { epoch: rows[0].epoch, end: end.rows[0]!.position };
+    const start = await connection.run<{ position: number }>(SQL.startLead, [cluster, lead]);
+    return { epoch: rows[0].epoch, lead, end: start.rows[0]!.position };
   }
 
   async lease(): Promise<Lease> {
@@ -184,18 +176,27 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async fence(): Promise<void> {
-    const connection = await this.#connection('write');
-    const values = [this.#options.cluster, '', '', 0, true, 0, newLead(), null, null, null];
-    const { hasWarning } = await connection.run(SQL.take, values);
-    requireReplicated(hasWarning);
+    await this.write(SQL.take, [this.#options.cluster, '', '', 0, true, 0, newLead(), null, null, null]);
   }
 
   /** A fact of all members is another one from now on. @returns false where it was not `from` */
   async replaceFact(name: string, from: string, to: string): Promise<boolean> {
-    const connection = await this.#connection('write');
-    const { count, hasWarning } = await connection.run(SQL.replaceFact, [this.#options.cluster, name, from, to]);
-    requireReplicated(hasWarning);
-    return count > 0;
+    return (await this.write(SQL.replaceFact, [this.#options.cluster, name, from, to])) > 0;
+  }
+
+  async found(id: string): Promise<string> {
+    await this.write(SQL.addFact, [this.#options.cluster, LOG_FACT, id]);
+    return (await this.fact(LOG_FACT))!;
+  }
+
+  history(): Promise<LogHistory> {
+    return readHistory(this, this.#options.cluster);
+  }
+
+  watchServer(onServer: (place: Place) => void): void {
+    this.#onServer = onServer;
+    const { write } = this.#connections;
+    if (write !== null && !write.isGone) onServer(write.place);
   }
 
   /** Null: the cluster has no such fact. */
@@ -205,10 +206,7 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async raise(from: string, to: string): Promise<boolean> {
-    const connection = await this.#connection('write');
-    const { count, hasWarning } = await connection.run(SQL.raise, [this.#options.cluster, from, to]);
-    requireReplicated(hasWarning);
-    return count > 0;
+    return (await this.write(SQL.raise, [this.#options.cluster, from, to])) > 0;
   }
 
   async askHandOver({ epoch, to, isForced }: AskedHandOver): Promise<boolean> {
@@ -298,16 +296,8 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async facts(): Promise<LogFacts> {
-    const { cluster } = this.#options;
     const { server } = await this.#connection('read');
-    const [[size], members, [handOver], standbys, [formats]] = await Promise.all([
-      this.read<Pick<LogFacts, 'start' | 'end' | 'logBytes'>>(SQL.size, [cluster]),
-      this.read<MemberStatus>(SQL.members, [cluster]),
-      this.read<HandOverStatus>(SQL.handOver, [cluster]),
-      this.read<DatabaseStandby>(SQL.standbys, []),
-      this.read<LeadFormats>(SQL.formats, [cluster]),
-    ]);
-    return { ...size!, members, handOver: handOver ?? null, database: { server, standbys }, formats: formats! };
+    return readFacts(this, this.#options.cluster, server);
   }
 
   /** A fact that may be lost with a server of the database. @returns whether it was new. */
@@ -319,6 +309,7 @@ export class PostgresLog implements ReplicatedLog {
   async trim(): Promise<number> {
     const connection = await this.#connection('read');
     const values = [this.#options.cluster, FORGOTTEN_MS, TRIM_ROWS];
+    await connection.runWithin(READ_WITHIN_MS, SQL.forgetLeads, [this.#options.cluster]);
     return (await connection.runWithin(READ_WITHIN_MS, SQL.trim, values)).count;
   }
 
@@ -334,6 +325,14 @@ export class PostgresLog implements ReplicatedLog {
   /** A member that is not there no longer keeps rows from being trimmed. */
   async leave(holder: string): Promise<void> {
     await this.read(SQL.leave, [this.#options.cluster, holder]);
+  }
+
+  /** A statement whose commit the standbys have too. @returns how many rows it was about */
+  async write(statement: Statement, values: readonly unknown[]): Promise<number> {
+    const connection = await this.#connection('write');
+    const { count, hasWarning } = await connection.run(statement, values);
+    requireReplicated(hasWarning);
+    return count;
   }
 
   /** A statement that waits for no standby. */
@@ -355,6 +354,7 @@ export class PostgresLog implements ReplicatedLog {
       connection.destroy();
       throw new Error('the log is closed');
     }
+    if (this.#connections[purpose] !== connection && purpose === 'write') this.#onServer(connection.place);
     this.#connections[purpose] = connection;
     if (purpose === 'write' && this.#connections.read?.isReadOnly) this.#connections.read.destroy();
     return connection;
@@ -384,8 +384,6 @@ export class PostgresLog implements ReplicatedLog {
   }
 }
 
-/** An error of PostgreSQL. */
-const UNDEFINED_TABLE = '42P01';
 /** Any number that nothing else in the database locks. */
 const SCHEMA_LOCK = 7_214_001;
 

@@ -1,8 +1,10 @@
 /**
  * The directory of a member before anything opens it: its records agree with the log, or it gets a copy of another
- * member's files, because it has none or because the log does not reach back to its own.
+ * member's files, because it has none or because the log does not reach back to its own. A log that lacks what this
+ * member has, or is another one, ends the start, and nothing was changed.
  * Owner: the replication thread.
  */
+import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { MASTER_KEY_CHECK, opensMasterKeyCheck } from '../../shared/crypto/masterKey.ts';
@@ -11,43 +13,93 @@ import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { Reader } from './copyTable.ts';
 import { GIVING_FOLDER } from './giving.ts';
+import { type FoundMark, HeldMark, readHeldMark } from './heldMark.ts';
 import { joinByCopy } from './join.ts';
 import { CONTROL_FILE, finishJoining, reasonToJoin, setStateAside } from './joiningFiles.ts';
-import type { ReplicatedLog } from './log.ts';
+import { JoinAnewError, type LogHistory, LostRowsError, type ReplicatedLog } from './log.ts';
 import type { StartReads } from './patientReads.ts';
 import { openAlone, rejoinRecords, timeOfNames } from './records.ts';
+import { COPIED, requireBehind, requireStanding } from './standing.ts';
 
 type PrepareOptions = DirectoryToPrepare & {
   /** A copy is begun anew after a failure. */
   readonly log: Pick<ReplicatedLog, 'report'> & Reader;
-  readonly reads: Pick<StartReads, 'ends' | 'rowOf'>;
+  readonly reads: StartReads;
   readonly cluster: string;
   readonly holder: string;
   readonly onNews: (text: string) => void;
   readonly isStopped: () => boolean;
 };
 
-/** @returns a line for everything that was set aside, and one for a copy. */
-export async function prepareDirectory(options: PrepareOptions): Promise<string[]> {
+/** A line for everything that was set aside or copied, and the log that the files are of. */
+type Prepared = {
+  readonly lines: readonly string[];
+  readonly log: string;
+  /** Why no one was answered on what only this machine has; null: it has nothing of the kind. */
+  readonly proof: string | null;
+};
+
+export async function prepareDirectory(options: PrepareOptions): Promise<Prepared> {
   const { reads, directory, records } = options;
   finishJoining(directory);
   // This member may have ended while it gave a copy, and another one gives the next.
   rmSync(join(directory, GIVING_FOLDER), { recursive: true, force: true });
+  const history = await reads.history();
   const isMember = existsSync(join(directory, CONTROL_FILE));
+  const isNew = history.id === null && (await reads.lease()).epoch === 0;
+  if (isMember && isNew) throw notOf(readHeldMark(directory), null);
+  // A log of an older version has no id yet, and gets one from the first member that gives it one.
+  const log = history.id ?? (await reads.found(randomUUID()));
   const isFirst = !isMember && !(await reads.ends()).some(({ stream }) => stream === STREAM.CONTROL);
-  if (isFirst) return [];
-  let reason = existsSync(directory) ? (reasonToJoin(directory) ?? otherKeyIn(options)) : null;
-  if (isMember && reason === null) {
+  if (isFirst) return { lines: [], log, proof: null };
+  const mark = isMember ? readHeldMark(directory) : null;
+  if (mark !== null && mark.log !== log) throw notOf(mark, log);
+  const standing = isMember ? await standingOf(options, history, mark) : { anew: null, proof: null };
+  if (isMember && standing.anew === null) {
     try {
-      return await rejoinRecords(reads, records);
+      return { lines: await rejoinRecords(reads, records, standing.proof), log, proof: standing.proof };
     } catch (error) {
       if (!(error instanceof RecordError)) throw error;
-      reason = error.message;
+      standing.anew = error.message;
     }
   }
-  const lines = await joinAnew(options, reason);
+  const lines = await joinAnew(options, log, standing.anew);
   // The files of a leader may have records that are still on their way into the log.
-  return [...lines, ...(await rejoinRecords(reads, records))];
+  const after = await rejoinRecords(reads, records, COPIED);
+  return { lines: [...lines, ...after], log, proof: COPIED };
+}
+
+type Standing = {
+  /** Why this member joins anew, or null. */
+  anew: string | null;
+  readonly proof: string | null;
+};
+
+/** Throws where the log does not have what this member has. */
+async function standingOf(options: PrepareOptions, history: LogHistory, mark: FoundMark | null): Promise<Standing> {
+  const { reads, directory } = options;
+  const otherKey = otherKeyIn(options);
+  if (otherKey !== null) {
+    await requireBehind(options, reads, history, mark);
+    return { anew: otherKey, proof: null };
+  }
+  try {
+    const proof = await requireStanding(options, reads, history, mark);
+    return { anew: reasonToJoin(directory), proof };
+  } catch (error) {
+    if (!(error instanceof RecordError || error instanceof JoinAnewError)) throw error;
+    return { anew: error.message, proof: null };
+  }
+}
+
+/** Another log would take what this member has for new, or for nothing. */
+function notOf(mark: FoundMark | null, log: string | null): LostRowsError {
+  const own = mark === null ? 'it has no mark of the log that they are of' : `they are of the log ${mark.log}`;
+  const found = log === null ? 'the database has no log yet under this name' : `the database has the log ${log}`;
+  return new LostRowsError(
+    `refused: the files of this member are those of another log: ${own}, and ${found}. Nothing was changed. ` +
+      'An operator decides: admin cluster found (data/docs/cluster.md)',
+  );
 }
 
 /** Its files are from before the master key of the cluster was replaced (RULES.md 18.20). */
@@ -65,11 +117,15 @@ function otherKeyIn({ directory, masterKey }: PrepareOptions): string | null {
   }
 }
 
-async function joinAnew(options: PrepareOptions, reason: string | null): Promise<string[]> {
+async function joinAnew(options: PrepareOptions, log: string, reason: string | null): Promise<string[]> {
   const { directory, onNews } = options;
   const lines: string[] = [];
   if (reason !== null) onNews(`this member joins anew: ${reason}`);
   const aside = existsSync(directory) ? setStateAside(directory, timeOfNames()) : null;
+  // A start after an interruption knows what the files are.
+  const mark = new HeldMark(directory, log);
+  mark.copy();
+  mark.close();
   if (aside !== null) lines.push(`the files of this member were set aside in ${aside}`);
   const giver = await joinByCopy(options);
   if (giver !== null) lines.push(`this member has joined with a copy of the files of ${giver}`);

@@ -1,14 +1,16 @@
 /**
  * The records that a file of this machine has in its queue (shared/records/recordedFile.ts) and the replicated log,
  * before anything opens the file. Those that the log holds are known to be held from then on. Those that it never held
- * were not acknowledged: they are set aside and taken back, so that the file agrees with the log.
+ * were not acknowledged, where that is proved (standing.ts): they are set aside and taken back, so that the file agrees
+ * with the log.
  * Owner: the replication thread, while no other part of the process has the file.
  *
  * Invariants:
  *   RECORDSREJOIN-1  A record is taken back only when it is durable in the other file, and only with every record after
  *                    it. An interrupted start does it again.
  *   RECORDSREJOIN-2  A record that the log has trimmed is held: the stream goes on behind it.
- *   RECORDSREJOIN-3  A log that has nothing of the stream says nothing about it: it is the file of a first member.
+ *   RECORDSREJOIN-3  A log that has nothing of the stream takes nothing back: it is the file of a first member.
+ *   RECORDSREJOIN-4  A record is taken back only where it is proved that no one was answered on it.
  */
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -18,7 +20,7 @@ import { RecordError } from '../../shared/records/bytes.ts';
 import { decodeStatements } from '../../shared/records/statements.ts';
 import { takeBack } from '../../shared/records/undo.ts';
 import type { RecordsToRejoin } from '../../shared/wire/joining.ts';
-import type { ReplicatedLog } from './log.ts';
+import { LostRowsError, type ReplicatedLog } from './log.ts';
 
 type Queued = { readonly sequence: number; readonly bytes: Uint8Array };
 type Log = Pick<ReplicatedLog, 'ends' | 'rowOf'>;
@@ -28,21 +30,60 @@ export function timeOfNames(): string {
   return new Date().toISOString().replaceAll(/[:.]/g, '-');
 }
 
-/** @returns a line for each file of which records were set aside. */
+/**
+ * The records of a file that the log does not hold: those in its queue from `unshared` on, and `end` is its last one.
+ * Every other record of the file was known to be held.
+ */
+export type ComparedRecords = { readonly known: number; readonly unshared: number; readonly end: number };
+
+/** Changes nothing. Null for a file that is not there, or was never one of a cluster. */
+export async function compareRecords(log: Log, { path, stream }: RecordsToRejoin): Promise<ComparedRecords | null> {
+  if (!existsSync(path)) return null;
+  const database = openAlone(path);
+  try {
+    const end = endOf(database);
+    if (end === null) return null;
+    const queue = queueOf(database);
+    const known = (queue[0]?.sequence ?? end + 1) - 1;
+    const logged = (await log.ends()).find((each) => each.stream === stream)?.sequence ?? 0;
+    const unshared = queue.length === 0 ? end + 1 : await firstUnshared(log, stream, queue, logged);
+    return { known, unshared, end };
+  } finally {
+    database.close();
+  }
+}
+
+/** Null for a file without the tables. */
+function endOf(database: Database.Database): number | null {
+  const select = "SELECT count(*) FROM sqlite_master WHERE name = 'record_end'";
+  if (database.prepare<[], number>(select).pluck().get() !== 1) return null;
+  return database.prepare<[], number>('SELECT sequence FROM record_end').pluck().get() ?? 0;
+}
+
+/**
+ * @param proof why no one was answered on what only this machine has; null: that is not known, nothing is taken back
+ * @returns a line for each file of which records were set aside.
+ */
 export async function rejoinRecords(
   log: Log,
   files: readonly RecordsToRejoin[],
+  proof: string | null,
   time = timeOfNames(),
 ): Promise<string[]> {
   const lines: string[] = [];
   for (const file of files) {
-    const line = existsSync(file.path) ? await rejoinFile(log, file, time) : null;
+    const line = existsSync(file.path) ? await rejoinFile(log, file, proof, time) : null;
     if (line !== null) lines.push(line);
   }
   return lines;
 }
 
-async function rejoinFile(log: Log, { path, stream, hasUndo }: RecordsToRejoin, time: string): Promise<string | null> {
+async function rejoinFile(
+  log: Log,
+  { path, stream, hasUndo }: RecordsToRejoin,
+  proof: string | null,
+  time: string,
+): Promise<string | null> {
   const database = openAlone(path);
   try {
     const queue = queueOf(database);
@@ -52,13 +93,15 @@ async function rejoinFile(log: Log, { path, stream, hasUndo }: RecordsToRejoin, 
     const last = queue.at(-1)!.sequence;
     if (unshared > queue[0]!.sequence) forget(database, unshared);
     if (unshared > last || !hasUndo) return null;
+    // RECORDSREJOIN-4: the start has looked at all streams before; the log has lost records since.
+    if (proof === null) throw new LostRowsError(`${path}: records ${unshared} to ${last} may have been held`);
     const left = queue.filter(({ sequence }) => sequence >= unshared);
     const aside = path.replace(/\.db$/, `.unshared-${time}.jsonl`);
     setAside(aside, left);
     takeBack(database, unshared);
     const records = unshared === last ? `record ${last} was` : `records ${unshared} to ${last} were`;
     return (
-      `${path}: ${records} on this machine only and never acknowledged: set aside in ${aside}; ` +
+      `${path}: ${records} on this machine only and never acknowledged (${proof}): set aside in ${aside}; ` +
       `the file goes on after record ${unshared - 1}`
     );
   } catch (error) {

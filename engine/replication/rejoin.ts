@@ -1,7 +1,8 @@
 /**
  * A journal of this machine and the rows that the replicated log holds of its shard, before the shard starts. A member
  * that led, and was cut off, has rows that the log never took: no client was answered on them, and another leader may
- * have gone on without them. They are set aside in a file of their own, and the journal goes on where both agree.
+ * have gone on without them. Where that is proved (standing.ts) they are set aside in a file of their own, and the
+ * journal goes on where both agree.
  * Owner: the replication thread, while no shard runs.
  *
  * Invariants:
@@ -9,81 +10,103 @@
  *             it, so those are the same too.
  *   REJOIN-2  Only rows after the last common one are removed, and only once they are durable in the other file. An
  *             interrupted removal is done again by the next start.
- *   REJOIN-3  No record is removed that this machine knows to be held: one that control.db knows of, or of which there
- *             is a snapshot. The log has lost it then, and an operator has to decide.
+ *   REJOIN-3  A record is removed only where it is proved that no one was answered on it.
  */
-import { renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import type { KnownHead } from '../../shared/base/journalKey.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { located, markPath } from '../journal/file.ts';
 import { Journal } from '../journal/journal.ts';
 import { Mark } from '../journal/mark.ts';
-import { JournalError, JournalHead, type Row } from '../journal/row.ts';
+import { JournalHead, type Row } from '../journal/row.ts';
 import { RowReader } from '../journal/rowReader.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
-import { listSnapshots } from '../snapshot/snapshot.ts';
-import { JoinAnewError } from './log.ts';
+import { JoinAnewError, LostRowsError } from './log.ts';
 
 /** The rows of one stream in the log. */
 export type LoggedRows = {
-  /** The log holds the rows after record `after`, up to record `last`; null for a log that never had a leader. */
-  range(): Promise<Range | null>;
+  range(): Promise<Range>;
   /** The row that ends with a record, or null where the log holds none. */
   row(sequence: number): Promise<Uint8Array | null>;
   /** The oldest row, or null. */
   oldest(): Promise<Row | null>;
 };
-type Range = { readonly after: number; readonly last: number };
+/**
+ * The log holds the rows after record `after`, up to record `last`; it says what the chain value there is where it was
+ * founded with the records before.
+ */
+type Range = { readonly after: number; readonly last: number; readonly head: string | null };
 
 export type JournalFile = {
   readonly shard: number;
   readonly shards: number;
-  /** Of the snapshots. */
-  readonly directory: string;
   readonly journalPath: string;
   readonly key: ShardKey;
-  /** The newest row that control.db knows of. */
-  readonly knownHead: KnownHead;
 };
+
+/** The end of a journal, and the last row that it has in common with the log. */
+type Compared = { readonly end: number; readonly common: JournalHead };
 
 type Rejoined = {
   readonly shard: number;
   /** The last record that both have. */
   readonly sequence: number;
   /** The records that only this machine had, and where they are now. */
-  readonly setAside: { readonly from: number; readonly to: number; readonly path: string } | null;
+  readonly setAside: {
+    readonly from: number;
+    readonly to: number;
+    readonly path: string;
+    readonly proof: string;
+  } | null;
 };
 
 /** Rows that are compared between two reads of the journal. */
 const SLICE_ROWS = 100;
 
-/** @param time part of the name of the file in which rows are set aside. */
-export async function rejoin(file: JournalFile, log: LoggedRows, time: string): Promise<Rejoined> {
+/** Changes nothing. Throws a JoinAnewError where the log does not reach back to what the journal has. */
+export async function compare(file: JournalFile, log: LoggedRows): Promise<Compared> {
+  const end = lastIn(file.journalPath);
+  return { end, common: await commonHead(file, log, end, await log.range()) };
+}
+
+/**
+ * @param time part of the name of the file in which rows are set aside.
+ * @param proof why no one was answered on what only this machine has; null: that is not known
+ */
+export async function rejoin(
+  file: JournalFile,
+  log: LoggedRows,
+  time: string,
+  proof: string | null,
+): Promise<Rejoined> {
   const { shard } = file;
   const last = endOf(file);
-  const range = await log.range();
-  if (range === null) return { shard, sequence: last, setAside: null };
-  const common = await commonHead(file, log, last, range);
+  const { common } = await compare(file, log);
   if (common.sequence === last) return { shard, sequence: last, setAside: null };
-  requireUnheld(file, common.sequence);
+  // REJOIN-3: the start has looked at all streams before; the log has lost rows since.
+  if (proof === null) {
+    throw new LostRowsError(
+      `journal ${file.journalPath}: the log agrees up to record ${common.sequence} only, and records up to ${last} ` +
+        'may have been held',
+    );
+  }
   const path = file.journalPath.replace(/(\.db)?$/, `.unshared-${time}.db`);
   copyTail(file, common, path);
   setBackMark(file, common);
   removeTail(file, common.sequence);
   assert(endOf(file) === common.sequence, 'REJOIN-2: the journal ends where both agree');
-  return { shard, sequence: common.sequence, setAside: { from: common.sequence + 1, to: last, path } };
+  return { shard, sequence: common.sequence, setAside: { from: common.sequence + 1, to: last, path, proof } };
 }
 
 /** For the log and the operator: one line. */
 export function rejoinedText({ shard, sequence, setAside }: Rejoined): string {
   if (setAside === null) return `shard ${shard}: the journal agrees with the log up to record ${sequence}`;
-  const { from, to, path } = setAside;
+  const { from, to, path, proof } = setAside;
   const records = from === to ? `record ${from} was` : `records ${from} to ${to} were`;
   return (
-    `shard ${shard}: ${records} on this machine only and never acknowledged: set aside in ${path}; ` +
+    `shard ${shard}: ${records} on this machine only and never acknowledged (${proof}): set aside in ${path}; ` +
     `the journal goes on after record ${sequence}`
   );
 }
@@ -113,7 +136,7 @@ async function commonHead(file: JournalFile, log: LoggedRows, end: number, range
     const logged = row.sequence > last ? null : await log.row(row.sequence);
     if (logged !== null && Buffer.from(logged).equals(row.bytes)) return reader.headAfter(row);
   }
-  const head = await headBeforeLog(file, log, reader, after);
+  const head = await headBeforeLog(file, log, reader, range);
   if (head !== null) return head;
   throw new JoinAnewError(
     `journal ${journalPath}: has no row in common with what the log holds of shard ${shard}: ` +
@@ -126,28 +149,15 @@ async function headBeforeLog(
   { journalPath, key }: JournalFile,
   log: LoggedRows,
   reader: RowReader,
-  after: number,
+  { after, head: known }: Range,
 ): Promise<JournalHead | null> {
-  const row = withDatabase(journalPath, (db) => {
-    return db.prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence = ?').get(after);
-  });
+  const row = rowAt(journalPath, after);
   if (row === undefined && after > 0) return null;
   const head = row === undefined ? new JournalHead(0, 0, 0) : reader.headAfter(row);
+  if (known !== null && known !== headText(head)) return null;
   const oldest = await log.oldest();
   if (oldest === null) return head;
   return new RowReader('of the log', key).headBefore(oldest, after + 1).equals(head) ? head : null;
-}
-
-/** REJOIN-3. */
-function requireUnheld({ journalPath, directory, shard, knownHead }: JournalFile, common: number): void {
-  const snapshot = listSnapshots(directory, shard)[0]?.sequence ?? 0;
-  const held = Math.max(knownHead.sequence, snapshot);
-  if (held <= common) return;
-  const witness = snapshot > knownHead.sequence ? 'a snapshot' : 'control.db';
-  throw new JournalError(
-    `journal ${journalPath}: record ${held} was acknowledged, as ${witness} shows, and the log agrees only ` +
-      `up to ${common}: the log has lost records`,
-  );
 }
 
 /** Writes the rows after the head into a journal of their own. */
@@ -191,8 +201,38 @@ function removeTail({ journalPath }: JournalFile, after: number): void {
   });
 }
 
+/** A chain value as the log of a founder has it. */
+export function headText({ chainLow, chainHigh }: JournalHead): string {
+  return `${chainLow}:${chainHigh}`;
+}
+
+/** The last record, of a file that may not be there. */
+export function lastIn(journalPath: string): number {
+  if (!hasRows(journalPath)) return 0;
+  return withDatabase(journalPath, (db) => {
+    return db.prepare<[], number | null>('SELECT max(sequence) FROM journal').pluck().get() ?? 0;
+  });
+}
+
+/** The row that ends with this record. */
+function rowAt(journalPath: string, sequence: number): Row | undefined {
+  if (!hasRows(journalPath)) return undefined;
+  return withDatabase(journalPath, (db) => {
+    return db.prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence = ?').get(sequence);
+  });
+}
+
+/** False for a file that is not there, or was not made to its end. */
+function hasRows(journalPath: string): boolean {
+  if (!existsSync(journalPath)) return false;
+  return withDatabase(journalPath, (db) => {
+    return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'journal'").get() !== undefined;
+  });
+}
+
 /** All rows, the last one first. */
-function* rowsFromEnd(journalPath: string): Generator<Row> {
+export function* rowsFromEnd(journalPath: string): Generator<Row> {
+  if (!hasRows(journalPath)) return;
   for (let before = Number.MAX_SAFE_INTEGER; ; ) {
     const rows = withDatabase(journalPath, (db) => {
       const slice = db.prepare<[number, number], Row>(

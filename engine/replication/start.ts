@@ -4,16 +4,18 @@
  */
 import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { requireNoGap } from './gaps.ts';
-import { NotAMemberError, type ReplicatedLog } from './log.ts';
+import { NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
 
 type Start = {
   /** Every row up to here is applied on this machine. */
   readonly applied: number;
   /** Rows after this one, at most `applied`, are read: of those up to `applied` only the names. */
   readonly position: number;
+  /** The last row of each stream that the log has a row of, in order. */
+  readonly logged: readonly RowName[];
 };
 
-type Log = Pick<ReplicatedLog, 'facts' | 'ends' | 'firstAfter' | 'rowOf'>;
+type Log = Pick<ReplicatedLog, 'facts' | 'history' | 'ends' | 'firstAfter' | 'rowOf'>;
 
 export async function findStart(log: Log, ends: readonly LocalEnd[]): Promise<Start> {
   // Before the ends: a row that is added in between is then read, and not passed over.
@@ -21,13 +23,15 @@ export async function findStart(log: Log, ends: readonly LocalEnd[]): Promise<St
   const logged = await log.ends();
   const streams = logged.map(({ stream }) => stream);
   const local = new Map(ends.map(({ stream, sequence }) => [stream, sequence]));
-  for (const { stream, sequence } of logged) requireLogged(stream, local.get(stream) ?? 0, sequence);
+  const held = new Map(logged.map(({ stream, sequence }) => [stream, sequence]));
+  for (const { stream, sequence } of ends) requireLogged(stream, sequence, held.get(stream) ?? 0);
   const here = streams.map((stream) => ({ stream, sequence: local.get(stream) ?? 0 }));
-  await requireNoGap(log, here);
+  await requireNoGap(log, here, held);
   const applied = await positionBefore(log, here, end);
   const numbered = ends.map(({ stream, sequence, doneThrough }) => ({ stream, sequence: doneThrough ?? sequence }));
   const position = await positionBefore(log, numbered, applied);
-  return { applied, position };
+  const named = logged.filter((row) => row.position > 0).sort((a, b) => a.position - b.position);
+  return { applied, position, logged: named };
 }
 
 /** The position before the first row that follows one of these, at most `end`. */

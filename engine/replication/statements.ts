@@ -4,6 +4,11 @@ import type { NewRow } from '../../shared/wire/replication.ts';
 import type { CommandValue, Statement } from './command.ts';
 
 const NAME = 'position, epoch, lead, stream, sequence';
+/** Of the server that is asked. The first eight digits of the name of a file of WAL are its timeline. */
+const PLACE = `(SELECT system_identifier::text FROM pg_control_system()) AS system,
+  ('x' || substring(pg_walfile_name(pg_current_wal_lsn()) FOR 8))::bit(32)::int AS timeline,
+  pg_current_wal_insert_lsn()::text AS lsn`;
+const LEADS_KEPT = 1000;
 
 export const SQL = {
   addCluster: statement(
@@ -26,10 +31,22 @@ export const SQL = {
   /** Later leads write these: a column outside of keys, so no append waits. */
   raise: statement('raise', 'UPDATE exchange_leader SET raised = $3 WHERE cluster = $1 AND raised = $2'),
 
+  history: statement(
+    'history',
+    `SELECT (SELECT value FROM exchange_fact WHERE cluster = $1 AND name = 'log') AS id,
+       (SELECT coalesce(max(position), 0) FROM exchange_log WHERE cluster = $1) AS "end", ${PLACE}`,
+  ),
+  leads: statement(
+    'leads',
+    `SELECT * FROM (SELECT epoch, lead, start, system, timeline FROM exchange_lead WHERE cluster = $1
+       ORDER BY epoch DESC LIMIT ${LEADS_KEPT}) AS newest ORDER BY epoch`,
+  ),
+  bases: statement('bases', 'SELECT stream, sequence, head FROM exchange_base WHERE cluster = $1'),
+
   /** The condition is looked at again with the newest row, when another process has changed it meanwhile. */
   take: statement(
     'take',
-    `UPDATE exchange_leader SET epoch = epoch + 1, lead = $7, holder = $2, address = $3,
+    `WITH taken AS (UPDATE exchange_leader SET epoch = epoch + 1, lead = $7, holder = $2, address = $3,
        formats = coalesce($8::text, formats),
        expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
      WHERE cluster = $1 AND ($9::text IS NULL OR raised = $9) AND ($10::bigint IS NULL OR epoch = $10)
@@ -38,7 +55,22 @@ export const SQL = {
        WHERE asked.cluster = $1 AND asked.epoch = exchange_leader.epoch AND asked.holder <> $2
          AND asked.expires_at > clock_timestamp()
          AND exchange_leader.expires_at > clock_timestamp() - $6::int * interval '1 millisecond'
-     ))) RETURNING epoch`,
+     ))) RETURNING epoch)
+     INSERT INTO exchange_lead (cluster, lead, epoch, holder, system, timeline)
+     SELECT $1, $7::bigint, epoch, $2, place.system, place.timeline FROM taken, (SELECT ${PLACE}) AS place
+     RETURNING epoch`,
+  ),
+  /** After `take`, which may have waited for rows that it does not see. */
+  startLead: statement(
+    'startLead',
+    `UPDATE exchange_lead
+     SET start = (SELECT coalesce(max(position), 0) FROM exchange_log WHERE cluster = $1)
+     WHERE cluster = $1 AND lead = $2 RETURNING start AS position`,
+  ),
+  forgetLeads: statement(
+    'forgetLeads',
+    `DELETE FROM exchange_lead WHERE cluster = $1
+       AND epoch < (SELECT epoch FROM exchange_leader WHERE cluster = $1) - ${LEADS_KEPT}`,
   ),
   renew: statement(
     'renew',
@@ -91,7 +123,6 @@ export const SQL = {
      WHERE EXISTS (SELECT FROM leader)
        AND ($3::bigint = 0 OR EXISTS (SELECT FROM exchange_log WHERE cluster = $1 AND position = $3::bigint))`,
   ),
-  end: statement('end', 'SELECT coalesce(max(position), 0) AS position FROM exchange_log WHERE cluster = $1'),
   namesFrom: statement(
     'namesFrom',
     `SELECT ${NAME} FROM exchange_log WHERE cluster = $1 AND position >= $2 ORDER BY position`,
@@ -116,7 +147,11 @@ export const SQL = {
      )
      SELECT ends.* FROM streams CROSS JOIN LATERAL (
        SELECT ${NAME} FROM exchange_log WHERE cluster = $1 AND stream = streams.stream ORDER BY sequence DESC LIMIT 1
-     ) AS ends ORDER BY stream`,
+     ) AS ends
+     UNION ALL
+     SELECT 0, 0, 0, base.stream, base.sequence FROM exchange_base AS base WHERE base.cluster = $1
+       AND NOT EXISTS (SELECT FROM exchange_log WHERE cluster = $1 AND stream = base.stream)
+     ORDER BY stream`,
   ),
   readAfter: statement(
     'readAfter',
@@ -154,7 +189,7 @@ export const SQL = {
   size: statement(
     'size',
     `SELECT coalesce(min(position), 0) AS start, coalesce(max(position), 0) AS "end",
-       pg_total_relation_size('exchange_log') AS "logBytes"
+       pg_total_relation_size('exchange_log') AS "logBytes", ${PLACE}
      FROM exchange_log WHERE cluster = $1`,
   ),
   /** The last row of each stream stays: it says where the stream continues. */

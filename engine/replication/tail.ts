@@ -30,7 +30,8 @@ type Parts = {
   readonly ages: Clock;
   readonly formats: KnownFormats;
   readonly order: Pick<LogOrderProducer, 'put'>;
-  readonly onHeld: (rows: readonly LocalEnd[]) => void;
+  /** @param named those of them that have a name */
+  readonly onHeld: (rows: readonly LocalEnd[], named?: readonly RowName[]) => void;
   readonly post: (message: ReplicationMessage) => void;
   /** After it nothing is posted. */
   readonly isEnded: () => boolean;
@@ -68,9 +69,10 @@ export class Tail {
 
   /** Finds where to read on. @returns up to where this machine has every row */
   async start(ends: readonly LocalEnd[]): Promise<number> {
-    const { applied, position } = await findStart(this.#parts.log, ends);
-    // The log has them, or nothing of their stream, and they are not read again.
+    const { applied, position, logged } = await findStart(this.#parts.log, ends);
+    // The log has them, and they are not read again.
     this.#parts.onHeld(ends);
+    this.#parts.onHeld(logged, logged);
     this.#appliedBefore = applied;
     this.position = position;
     await this.#last.requireThere();
@@ -101,7 +103,7 @@ export class Tail {
     }
     order.put(rows);
     const fresh = rows.filter(({ stream, sequence }) => sequence > (this.#local.get(stream) ?? 0));
-    onHeld(fresh);
+    onHeld(rows, rows);
     const isEnd = bytes < READ_BYTES && rows.length < MOST_ROWS_READ;
     const asOfMs = isEnd ? this.confirmed.asOfMs(server, askedMs) : null;
     // Without rows the message only says how new the state of the standby is.
@@ -112,11 +114,14 @@ export class Tail {
   }
 
   /** The log has rows of this leader: its own tail ends behind them. */
-  held(rows: readonly NewRow[], position: number): void {
+  held(rows: readonly NewRow[], position: number, { epoch, lead }: Pick<RowName, 'epoch' | 'lead'>): void {
     const { timing, order, onHeld } = this.#parts;
+    const named = rows.map(({ stream, sequence }, index) => {
+      return { stream, sequence, position: position - rows.length + index + 1, epoch, lead };
+    });
     // Before `held`: an event that follows from a row comes after its name (LOGORDER-2).
-    order.put(rows.map((row, index) => ({ ...row, position: position - rows.length + index + 1 })));
-    onHeld(rows);
+    order.put(named);
+    onHeld(named, named);
     this.position = position;
     this.applied.held(position, timing.nowMs());
   }

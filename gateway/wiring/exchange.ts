@@ -105,7 +105,7 @@ export class Exchange {
     const member = await openMember(options);
     const cluster = member && { isFollowing: isOfCluster(member, options.config) };
     const stores = new Stores(options.config, options.clock, options.log, cluster);
-    await member?.rejoin(journalsOf(stores, options.config));
+    await member?.rejoin(journalsOf(stores));
     const sharedCounters = await openSharedCounters(options);
     const rehearsal = Rehearsal.prepare(options.config, stores.control.shards, options.log);
     await rehearsal?.begin();

@@ -36,20 +36,22 @@ export async function openMember({ config, clock, log, onFatal }: MembershipOpti
   return member;
 }
 
-/** idempotency.db and audit.log take back by themselves what the log has otherwise. */
+/**
+ * idempotency.db and audit.log take back by themselves what the log has otherwise, and settlement.db is never ahead of
+ * it.
+ */
 function directoryOf({ dataDir, masterKey }: Config, shards: number): DirectoryToPrepare {
   assert(masterKey !== null, 'membership: readCluster wants a MASTER_KEY');
   const records = [
     { path: join(dataDir, 'control.db'), stream: STREAM.CONTROL, hasUndo: true },
     { path: join(dataDir, 'idempotency.db'), stream: STREAM.ANSWERS, hasUndo: false },
+    { path: join(dataDir, 'settlement.db'), stream: STREAM.SETTLEMENT, hasUndo: false },
   ];
   return { directory: dataDir, shards, masterKey, records };
 }
 
-export function journalsOf({ control, journalPaths }: Stores, { dataDir: directory }: Config): JournalsToRejoin {
-  const { journalKey, journalHeads } = control;
-  const journals = journalPaths.map((journalPath, shard) => ({ journalPath, knownHead: journalHeads.of(shard) }));
-  return { directory, journalKey, journals };
+export function journalsOf({ control, journalPaths }: Stores): JournalsToRejoin {
+  return { journalKey: control.journalKey, journalPaths };
 }
 
 /** False for the first start of the first member, whose stores make what the others get from the log. */

@@ -56,6 +56,8 @@ export type LogFacts = {
   readonly members: readonly MemberStatus[];
   /** The hand-over of the present lead that an operator has asked for, or null. */
   readonly handOver: HandOverStatus | null;
+  /** Of the server that was asked: its cluster of PostgreSQL, its timeline and its write-ahead log; null before. */
+  readonly place: { readonly system: string; readonly timeline: number; readonly lsn: string } | null;
   /** Null before the database was asked. */
   readonly database: DatabaseStatus | null;
   readonly formats: LeadFormats;
@@ -68,6 +70,7 @@ export const NO_FACTS: LogFacts = {
   logBytes: 0,
   members: [],
   handOver: null,
+  place: null,
   database: null,
   formats: { formats: '', raised: '' },
 };

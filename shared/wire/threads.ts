@@ -331,11 +331,9 @@ export type LocalEnd = {
 };
 
 export type JournalsToRejoin = {
-  /** Of the snapshots. */
-  readonly directory: string;
   readonly journalKey: JournalKey;
   /** By shard. */
-  readonly journals: readonly { readonly journalPath: string; readonly knownHead: KnownHead }[];
+  readonly journalPaths: readonly string[];
 };
 
 /** The gateway sends these to the replication thread. */

@@ -141,7 +141,7 @@ export class ClusterShard {
   async start(knownHead: KnownHead, time: string): Promise<void> {
     const { shard, shards, directory, database, keccak } = this.#options;
     const file = { shard, shards, directory, journalPath: this.journalPath, key: TEST_KEY, knownHead };
-    const { sequence, setAside } = await rejoin(file, loggedRows(database, shard), time);
+    const { sequence, setAside } = await rejoin(file, loggedRows(database, shard), time, 'not compared with a mark');
     if (setAside !== null) this.setAside = setAside.to - sequence;
     const logged = database.ends().find(({ stream }) => stream === shard)?.sequence ?? 0;
     assert.ok(sequence <= logged, 'what only one machine has is set aside');
@@ -362,10 +362,10 @@ function loggedRows(database: FakeDatabase, shard: number): LoggedRows {
     oldest: async () => oldest(),
     row: async (sequence) => database.rowOf(shard, sequence)?.bytes ?? null,
     range: async () => {
-      if (database.epoch === 0) return null;
       const first = oldest();
       const end = database.ends().find(({ stream }) => stream === shard);
-      return first === null ? { after: 0, last: 0 } : { after: firstSequenceOf(first) - 1, last: end!.sequence };
+      if (first === null) return { after: 0, last: 0, head: null };
+      return { after: firstSequenceOf(first) - 1, last: end!.sequence, head: null };
     },
   };
 }

@@ -11,11 +11,20 @@
  *   FAKEDATABASE-2  Of two statements that lock the same, the second runs when the first is visible, or gone.
  */
 import assert from 'node:assert/strict';
-import { type Lease, MOST_ROWS_READ, type NextLead, type RowName } from '../../engine/replication/log.ts';
+import {
+  type LeadNote,
+  type Lease,
+  type LogHistory,
+  MOST_ROWS_READ,
+  type NextLead,
+  type RowName,
+} from '../../engine/replication/log.ts';
 import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 
 const LEASE_MS = 2000;
+/** Of its cluster of PostgreSQL. */
+const SYSTEM = '1';
 const NO_FORMATS: LeadFormats = { formats: '', raised: '' };
 
 /** A statement waits for the lock of another one. */
@@ -63,6 +72,9 @@ export class FakeDatabase {
   #start = 1;
   /** It only grows, also where a failover has lost a lead. */
   #leads = 0;
+  /** Where each lead was taken. */
+  #notes: { readonly note: LeadNote; readonly write: Write }[] = [];
+  #id: string | null = null;
   readonly #members = new Map<string, Reported>();
 
   constructor(nowMs: () => number) {
@@ -120,6 +132,8 @@ export class FakeDatabase {
     const write = this.#write(backend, 'take');
     const lead = ++this.#leads;
     const taken = { ...lease, ...of, epoch, holder, address };
+    const note = { epoch, lead, start: this.#rows.length, system: SYSTEM, timeline: this.timeline };
+    this.#notes.push({ note, write });
     this.#leases.push({ lease: taken, lead, expiresAtMs: this.#nowMs() + LEASE_MS, write });
     return { answer: { epoch, lead }, write };
   }
@@ -202,7 +216,22 @@ export class FakeDatabase {
       return { holder, address: '', ...reported, version: '', silentMs: 0 };
     });
     const start = this.#visibleFrom(1, 1)[0]?.position ?? 0;
-    return { start, end: this.end, logBytes: 0, members, handOver: null, database: null, formats: this.lease() };
+    const known = { start, end: this.end, logBytes: 0, members, handOver: null };
+    return { ...known, place: this.place, database: null, formats: this.lease() };
+  }
+
+  get place(): LogHistory['place'] {
+    return { system: SYSTEM, timeline: this.timeline, lsn: `0/${this.#writes.toString(16).toUpperCase()}` };
+  }
+
+  history(): LogHistory {
+    const leads = this.#notes.filter(({ write }) => write.isVisible).map(({ note }) => note);
+    return { id: this.#id, end: this.end, place: this.place, leads, bases: [] };
+  }
+
+  found(id: string): string {
+    this.#id ??= id;
+    return this.#id;
   }
 
   /** The last row of each stream stays. */
@@ -257,6 +286,8 @@ export class FakeDatabase {
       this.#ends.get(stored!.row.stream)!.pop();
     }
     this.#leases = this.#leases.filter(({ write }) => write.number <= last);
+    this.#notes = this.#notes.filter(({ write }) => write.number <= last);
+    for (const { write } of this.#notes) write.isVisible = true;
     for (const { write } of [...this.#leases, ...this.#rows.filter((stored) => stored !== null)])
       write.isVisible = true;
     this.#underway = [];

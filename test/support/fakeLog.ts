@@ -3,7 +3,17 @@
  * arrives, runs and is answered one step at a time, in order on each connection; a connection may be lost at any
  * moment, and then what was sent on it may still run, much later, and no one gets the answers.
  */
-import type { Lease, NextLead, ReadRows, ReplicatedLog, Resolved, RowName } from '../../engine/replication/log.ts';
+import type {
+  Lease,
+  LogHistory,
+  NextLead,
+  Place,
+  ReadRows,
+  ReplicatedLog,
+  Resolved,
+  RowName,
+  Taken,
+} from '../../engine/replication/log.ts';
 import { FORMATS, type KnownFormats, knownText } from '../../shared/base/formats.ts';
 import type { LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
@@ -103,6 +113,7 @@ export class FakeLog implements ReplicatedLog {
   /** Lost ones, whose statements may still run. */
   #late: Connection[] = [];
   #lead = 0;
+  #onServer: (place: Place) => void = () => {};
 
   constructor(database: FakeDatabase, holder: string, known: KnownFormats = FORMATS) {
     this.#database = database;
@@ -152,14 +163,14 @@ export class FakeLog implements ReplicatedLog {
 
   // The log.
 
-  async take(isForced: boolean, of?: NextLead): Promise<{ epoch: number; end: number } | null> {
+  async take(isForced: boolean, of?: NextLead): Promise<Taken | null> {
     const connection = this.#connection('write');
     const address = `http://${this.#holder}`;
     const take = (backend: object) => this.#database.take(backend, this.#holder, address, isForced, of);
     const taken = await connection.run(take);
     if (taken === null) return null;
     this.#lead = taken.lead;
-    return { epoch: taken.epoch, end: await connection.run(() => ({ answer: this.#database.end, write: null })) };
+    return { ...taken, end: await connection.run(() => ({ answer: this.#database.end, write: null })) };
   }
 
   lease(): Promise<Lease> {
@@ -245,6 +256,19 @@ export class FakeLog implements ReplicatedLog {
     return this.#read(() => this.#database.facts());
   }
 
+  history(): Promise<LogHistory> {
+    return this.#read(() => this.#database.history());
+  }
+
+  found(id: string): Promise<string> {
+    return this.#read(() => this.#database.found(id));
+  }
+
+  watchServer(onServer: (place: Place) => void): void {
+    this.#onServer = onServer;
+    if (this.#connections.write !== null) onServer(this.#database.place);
+  }
+
   trim(): Promise<number> {
     return this.#read(() => this.#database.trim());
   }
@@ -264,6 +288,7 @@ export class FakeLog implements ReplicatedLog {
     if (!this.#database.isReachable) throw new Error('no server answers');
     const connection = new Connection(this.#database);
     this.#connections[purpose] = connection;
+    if (purpose === 'write') this.#onServer(this.#database.place);
     return connection;
   }
 }

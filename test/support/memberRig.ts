@@ -1,4 +1,5 @@
 /** Members of a cluster over a database in memory, whose time, standbys and answers a test moves. */
+import { rejoinJournals } from '../../engine/replication/journals.ts';
 import { Member } from '../../engine/replication/member.ts';
 import { Outboxes } from '../../engine/replication/outboxes.ts';
 import { FORMATS, type KnownFormats } from '../../shared/base/formats.ts';
@@ -51,7 +52,9 @@ export class Rig {
       order: { put: () => {} },
       timing: this.#timing,
       files: {
+        mark: null,
         prepare: async () => [],
+        rejoin: (journals, reads) => rejoinJournals(reads, journals, null),
         look: async () => {},
         copied: () => {},
         leave: () => {},

@@ -31,19 +31,16 @@ export function rowHistory(recordsOf: readonly number[], timeMs: number, after: 
   return rows;
 }
 
-export function journalWith(rows: readonly Row[], knownSequence = 0): JournalFile {
-  const directory = temporaryDirectory();
+export function journalWith(rows: readonly Row[], directory = temporaryDirectory()): JournalFile {
   const journalPath = join(directory, 'journal-0.db');
-  const file = { shard: 0, shards: 1, directory, journalPath, key: TEST_KEY, knownHead: NO_ROWS };
-  const journal = Journal.open({ ...file, journalSync: 'full' });
-  let knownHead = journal.head;
+  const file = { shard: 0, shards: 1, journalPath, key: TEST_KEY };
+  const journal = Journal.open({ ...file, journalSync: 'full', knownHead: NO_ROWS });
   for (const row of rows) {
     journal.appendCopy(row);
     journal.commit();
-    if (row.sequence === knownSequence) knownHead = journal.head;
   }
   journal.close();
-  return { ...file, knownHead };
+  return file;
 }
 
 export function rowsIn(file: JournalFile, journalPath = file.journalPath): Row[] {

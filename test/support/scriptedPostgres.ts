@@ -133,6 +133,8 @@ export class ScriptedPostgres {
       pid: PID,
       is_standby: this.isStandby,
       timeline: this.isStandby ? '0' : this.timeline.toString(16).padStart(8, '0'),
+      system: '1',
+      lsn: '0/1',
       standbys: this.standbys,
       commit: this.commit,
       fsync: this.fsync,

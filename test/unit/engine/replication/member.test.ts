@@ -250,6 +250,7 @@ test('LASTROW-1: a standby does not take rows of another lead of the same epoch 
   cluster.kill(a);
   await cluster.pass(LEASE_MS * 2);
   const c = cluster.add('c');
+  await cluster.pass(200);
   await lossOf(cluster, b, 1);
   await cluster.pass(0);
   assert.deepEqual(sequences(c.rows), [1]);

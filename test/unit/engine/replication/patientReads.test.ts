@@ -20,7 +20,7 @@ test('a server that is lost while a member compares its journals with the log do
 
   const file = journalWith(ROWS);
   b.isConnected = false;
-  b.member.receive({ rejoin: { directory: file.directory, journalKey: TEST_SECRET, journals: [file] } });
+  b.member.receive({ rejoin: { journalKey: TEST_SECRET, journalPaths: [file.journalPath] } });
   cluster.database.isReachable = false;
   const problems = (): number => b.messages.filter((message) => 'unreachable' in message).length;
   await eventually('a server that is missed', async () => {

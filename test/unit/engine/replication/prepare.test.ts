@@ -24,13 +24,13 @@ async function prepare(
 ): Promise<{ lines: string[]; news: string[] }> {
   const unused = async (): Promise<never> => assert.fail('no copy is asked for');
   const news: string[] = [];
-  const lines = await prepareDirectory({
+  const { lines } = await prepareDirectory({
     directory,
     records: [],
     shards: 1,
     masterKey: MASTER_KEY,
     log: { report: unused, read: unused },
-    reads: { ends: async () => [], rowOf: unused },
+    reads: readsOf(),
     cluster: 'c',
     holder: 'a',
     onNews: (text) => news.push(text),
@@ -38,13 +38,29 @@ async function prepare(
     isStopped: () => true,
     ...changes,
   });
-  return { lines, news };
+  return { lines: [...lines], news };
+}
+
+/** A log that was founded, and has no row. */
+function readsOf(changes: Partial<Options['reads']> = {}): Options['reads'] {
+  const place = { system: '1', timeline: 1, lsn: '0/1' };
+  const lease = { holder: '', address: '', epoch: 1, formats: '', raised: '', expiresInMs: 0 };
+  return {
+    ends: async () => [],
+    rowOf: async () => null,
+    nameAt: async () => null,
+    firstAfter: async () => null,
+    lease: async () => lease,
+    history: async () => ({ id: 'the log', end: 1, place, leads: [], bases: [] }),
+    found: async () => 'the log',
+    ...changes,
+  };
 }
 
 /** A log that has this stream of a cluster. */
 function logWith(stream: number): Pick<Options, 'reads'> {
   const row = { position: 1, epoch: 1, lead: 1, stream, sequence: 1, bytes: new Uint8Array(1) };
-  return { reads: { ends: async () => [row], rowOf: async () => null } };
+  return { reads: readsOf({ ends: async () => [row] }) };
 }
 
 function makeControl(folder: string): void {
@@ -177,14 +193,14 @@ test('JOININGFILES-2: a member that has to join anew sets its files aside, and s
     throw new RecordError('the log has other records');
   };
   const records = [{ path: join(forRecords, 'control.db'), stream: STREAM.CONTROL, hasUndo: true }];
-  const ofRecords = await prepare(forRecords, { records, reads: { ends: rejected, rowOf: rejected } });
-  assert.deepEqual(ofRecords.news, [`this member joins anew: ${records[0]!.path}: the log has other records`]);
+  const ofRecords = await prepare(forRecords, { records, reads: readsOf({ ends: rejected, rowOf: rejected }) });
+  assert.deepEqual(ofRecords.news, [`this member joins anew: the log has other records`]);
 
   for (const [directory, { lines }] of [
     [forOperator, ofOperator],
     [forRecords, ofRecords],
   ] as const) {
-    const [aside] = readdirSync(directory);
+    const aside = readdirSync(directory).find((name) => name.startsWith('left-'))!;
     assert.deepEqual(readdirSync(join(directory, aside)), ['control.db']);
     assert.deepEqual(lines, [`the files of this member were set aside in ${join(directory, aside)}`]);
   }

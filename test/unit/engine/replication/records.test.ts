@@ -62,16 +62,21 @@ function asideOf(line: string): { readonly path: string; readonly records: reado
   return { path, records };
 }
 
-const rejoin = (log: Log, path: string, hasUndo = true) =>
-  rejoinRecords(log, [{ path, stream: STREAM, hasUndo }], 'then');
+const rejoin = (log: Log, path: string, hasUndo = true, proof: string | null = 'as the test says') =>
+  rejoinRecords(log, [{ path, stream: STREAM, hasUndo }], proof, 'then');
 
 test('records that the log never held are set aside, and the file is as before them', async () => {
   const { path, records } = leaderThatDied(['a', 'b', 'c', 'd']);
   const log = new Log();
   log.records.push(...records.slice(0, 2));
+  await assert.rejects(rejoin(log, path, true, null), /records 3 to 4 may have been held/);
+  assert.deepEqual(contentOf(path).queue, [1, 2, 3, 4].slice(2), 'RECORDSREJOIN-4: they are there as before');
   const [line, ...others] = await rejoin(log, path);
   assert.deepEqual(others, []);
-  assert.match(line!, /records 3 to 4 were on this machine only and never acknowledged: .* goes on after record 2$/);
+  assert.match(
+    line!,
+    /records 3 to 4 were on this machine only and never acknowledged \(as the test says\): .* goes on after record 2$/,
+  );
   assert.deepEqual(contentOf(path), { texts: ['a', 'b'], queue: [], undo: [], end: 2 });
   const aside = asideOf(line!);
   assert.deepEqual(

@@ -21,6 +21,7 @@ const STATUS: ReplicationStatus = {
     { ...MEMBER, holder: 'c', address: 'http://c', position: 8, silentMs: 60_000 },
   ],
   handOver: { epoch: 4, to: 'b', isForced: false, isAccepted: true },
+  place: null,
   database: {
     server: 'one:5432',
     standbys: [

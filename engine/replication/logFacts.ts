@@ -1,0 +1,47 @@
+/** Reads of the log as a whole: the facts that a member shows, and the history by which a start knows the log. */
+import type {
+  DatabaseStandby,
+  HandOverStatus,
+  LeadFormats,
+  LogFacts,
+  MemberStatus,
+} from '../../shared/wire/clusterStatus.ts';
+import type { Reader } from './copyTable.ts';
+import type { Base, LeadNote, LogHistory, Place } from './log.ts';
+import { SQL } from './statements.ts';
+
+/** An error of PostgreSQL. */
+const UNDEFINED_TABLE = '42P01';
+
+/** Throws where the database has no log of this name. */
+export async function requireCluster(log: Reader, cluster: string): Promise<void> {
+  const found = await log.read(SQL.lease, [cluster]).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === UNDEFINED_TABLE) throw new Error('the database has no log');
+    throw error;
+  });
+  if (found.length === 0) throw new Error(`the database has no cluster ${cluster}`);
+}
+
+/** @param server the one that is read, as JOURNAL_URL names it */
+export async function readFacts(log: Reader, cluster: string, server: string): Promise<LogFacts> {
+  const [[about], members, [handOver], standbys, [formats]] = await Promise.all([
+    log.read<Place & Pick<LogFacts, 'start' | 'end' | 'logBytes'>>(SQL.size, [cluster]),
+    log.read<MemberStatus>(SQL.members, [cluster]),
+    log.read<HandOverStatus>(SQL.handOver, [cluster]),
+    log.read<DatabaseStandby>(SQL.standbys, []),
+    log.read<LeadFormats>(SQL.formats, [cluster]),
+  ]);
+  const { system, timeline, lsn, ...size } = about!;
+  const place = { system, timeline, lsn };
+  return { ...size, place, members, handOver: handOver ?? null, database: { server, standbys }, formats: formats! };
+}
+
+export async function readHistory(log: Reader, cluster: string): Promise<LogHistory> {
+  const [[about], leads, bases] = await Promise.all([
+    log.read<Place & Pick<LogHistory, 'id' | 'end'>>(SQL.history, [cluster]),
+    log.read<LeadNote>(SQL.leads, [cluster]),
+    log.read<Base>(SQL.bases, [cluster]),
+  ]);
+  const { id, end, system, timeline, lsn } = about!;
+  return { id, end, place: { system, timeline, lsn }, leads, bases };
+}

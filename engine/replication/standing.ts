@@ -1,0 +1,249 @@
+/**
+ * The look of a start at the log, before anything of the member is changed: does it still have what this member has? It
+ * may have been restored from a backup, a standby of the database that lags may have been promoted, and another log may
+ * have its name. A member has a mark of what was held (heldMark.ts), and a standby's files came out of the log.
+ * Owner: the replication thread.
+ *
+ *   mark of another log ─────────────────────────────► refused
+ *   the log lacks what was held ─────────────────────► refused, and so at every later start, until an operator decides
+ *   what only this member has, and no proof ─────────► refused: it may have been acknowledged
+ *   what only this member has, and a proof ──────────► it is set aside (rejoin.ts, records.ts)
+ *
+ * Invariants:
+ *   STANDING-1  A start changes nothing of the files before every stream of them was compared with the log.
+ *   STANDING-2  The last row that was seen is in the history of the log: the log still has it, or has trimmed it after
+ *               its lead, which lasted at least up to it.
+ *   STANDING-3  What only this machine has was never acknowledged where it is proved: (a) by the fence (CLUSTERLOG-2),
+ *               where the next lead was taken on the server and the timeline to which this member sent its rows, or
+ *               there is none, and the log is there still; (b) by a mark that is exact, which was written before each
+ *               reply (HELDMARK-1, HELDMARK-3).
+ */
+import { join } from 'node:path';
+import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import type { DirectoryToPrepare, RecordsToRejoin } from '../../shared/wire/joining.ts';
+import { STREAM } from '../../shared/wire/replication.ts';
+import { ShardKey } from '../journal/shardKey.ts';
+import type { FoundMark } from './heldMark.ts';
+import { loggedRows } from './journals.ts';
+import { isSame } from './lastRow.ts';
+import { JoinAnewError, type LogHistory, LostRowsError, type RowName } from './log.ts';
+import type { StartReads } from './patientReads.ts';
+import { type ComparedRecords, compareRecords } from './records.ts';
+import { compare, type JournalFile, lastIn } from './rejoin.ts';
+import { countAfter, countsText } from './rowContents.ts';
+
+/** Of the rows that a leader had not sent when it gave a copy of its files. */
+export const COPIED = 'the member that gave the copy has them';
+
+/** The records of a stream after `from` up to `to`: the log does not have them. */
+type Missing = {
+  readonly stream: number;
+  readonly from: number;
+  readonly to: number;
+  /** False: whether they were held is unknown. */
+  readonly isKnown: boolean;
+  /** In words: the part of them that this member has. */
+  readonly content: string;
+};
+
+type Reads = Pick<StartReads, 'ends' | 'firstAfter' | 'rowOf' | 'nameAt' | 'history'>;
+type Member = Pick<DirectoryToPrepare, 'directory' | 'shards' | 'masterKey' | 'records'>;
+
+/**
+ * The files of a member whose mark is of this log, or that has none.
+ * @returns why no one was answered on what only this machine has; null: it has nothing of the kind
+ */
+export async function requireStanding(
+  member: Member,
+  reads: Reads,
+  history: LogHistory,
+  mark: FoundMark | null,
+): Promise<string | null> {
+  if (mark?.last && !(await isInHistory(mark.last, history, reads))) {
+    throw new LostRowsError(refusal((await look(member, reads, mark, null)).missing, history, mark));
+  }
+  const proof = mark === null ? null : proofOf(mark, history);
+  const { missing, anew } = await look(member, reads, mark, proof);
+  if (missing.some(({ isKnown }) => isKnown) || (missing.length > 0 && proof === null)) {
+    throw new LostRowsError(refusal(missing, history, mark));
+  }
+  if (anew !== null) throw anew;
+  return missing.length > 0 ? proof : null;
+}
+
+/**
+ * The files of a member that are sealed under another master key, and are to be set aside for a copy: the log goes at
+ * least as far.
+ */
+export async function requireBehind(
+  { directory, shards }: Pick<Member, 'directory' | 'shards'>,
+  reads: Reads,
+  history: LogHistory,
+  mark: FoundMark | null,
+): Promise<void> {
+  const ends = new Map((await reads.ends()).map(({ stream, sequence }) => [stream, sequence]));
+  const missing: Missing[] = [];
+  for (let stream = 0; stream < shards; stream++) {
+    const [from, to] = [ends.get(stream) ?? 0, lastIn(join(directory, `journal-${stream}.db`))];
+    if (to > from) missing.push({ stream, from, to, isKnown: false, content: 'sealed under another MASTER_KEY' });
+  }
+  missing.push(...missingOfMark(mark, ends, missing));
+  const isSeen = mark?.last == null || (await isInHistory(mark.last, history, reads));
+  if (missing.length > 0 || !isSeen) throw new LostRowsError(refusal(missing, history, mark));
+}
+
+/** STANDING-2. */
+async function isInHistory(last: RowName, history: LogHistory, reads: Pick<Reads, 'nameAt'>): Promise<boolean> {
+  const { leads, end } = history;
+  const at = leads.findIndex(({ lead }) => lead === last.lead);
+  const next = leads[at + 1];
+  const until = next === undefined ? end : next.start;
+  if (at >= 0 && until !== null) return last.position <= until;
+  const found = await reads.nameAt(last.position);
+  if (found === null) return end > last.position;
+  return isSame(found, last);
+}
+
+/** STANDING-3. */
+function proofOf(mark: FoundMark, { leads, place }: LogHistory): string | null {
+  const { own } = mark;
+  if (mark.isCopied) return COPIED;
+  if (!mark.isLeader || own === null) return 'this member has not led since';
+  if (mark.isExact) return 'this member has answered no one on them';
+  const at = leads.findIndex(({ lead }) => lead === own.lead);
+  if (at < 0 || mark.place === null) return null;
+  const next = leads[at + 1] ?? (isReached(mark.lsn, place.lsn) ? place : null);
+  const isFenced = next !== null && next.system === mark.place.system && next.timeline === mark.place.timeline;
+  return isFenced ? 'the log never took them' : null;
+}
+
+/** Positions of a write-ahead log, as PostgreSQL writes them. */
+function isReached(lsn: string, now: string): boolean {
+  const [before, after] = [lsn, now].map((text) => {
+    const [high, low] = text.split('/').map((part) => Number.parseInt(part, 16));
+    return high! * 2 ** 32 + low!;
+  });
+  return after! >= before!;
+}
+
+type Found = { readonly missing: readonly Missing[]; readonly anew: JoinAnewError | null };
+
+/** STANDING-1. What the log lacks, of each stream; and why this member has to join anew where it lacks nothing. */
+async function look(member: Member, reads: Reads, mark: FoundMark | null, proof: string | null): Promise<Found> {
+  const ends = new Map((await reads.ends()).map(({ stream, sequence }) => [stream, sequence]));
+  const missing: Missing[] = [];
+  let anew: JoinAnewError | null = null;
+  for (let shard = 0; shard < member.shards; shard++) {
+    const journalPath = join(member.directory, `journal-${shard}.db`);
+    const end = lastIn(journalPath);
+    if (end === 0) continue;
+    const key = await ShardKey.create(readJournalKey(member.directory, member.masterKey), shard);
+    const file = { shard, shards: member.shards, journalPath, key };
+    const found = await lookAtJournal(file, end, reads, mark, proof);
+    missing.push(...found.missing);
+    anew ??= found.anew;
+  }
+  for (const file of member.records) {
+    const compared = await compareRecords(reads, file);
+    if (compared !== null) missing.push(...missingRecords(file, compared, ends.get(file.stream) ?? null, mark));
+  }
+  return { missing: [...missing, ...missingOfMark(mark, ends, missing)], anew };
+}
+
+/** The records that were seen held and are not in the log, whether this member has them or not. */
+function missingOfMark(
+  mark: FoundMark | null,
+  ends: ReadonlyMap<number, number>,
+  missing: readonly Missing[],
+): Missing[] {
+  return Object.entries(mark?.held ?? {}).flatMap(([name, to]) => {
+    const stream = Number(name);
+    const from = ends.get(stream) ?? 0;
+    if (from >= to || missing.some((each) => each.stream === stream && each.isKnown)) return [];
+    return [{ stream, from, to, isKnown: true, content: 'this member does not have all of them' }];
+  });
+}
+
+/** @param logged the last record of the log, null where it has none */
+function missingRecords(
+  { stream, path }: RecordsToRejoin,
+  { known: queued, unshared, end }: ComparedRecords,
+  logged: number | null,
+  mark: FoundMark | null,
+): Missing[] {
+  const content = `they are in ${path}`;
+  const known = Math.max(queued, Math.min(end, mark?.held[stream] ?? 0));
+  const agreed = Math.min(unshared - 1, logged ?? 0);
+  const missing: Missing[] = [];
+  if (known > agreed) missing.push({ stream, from: agreed, to: known, isKnown: true, content });
+  // A log without any record of it is a new one, and this the file of its first member (RECORDSREJOIN-3).
+  const from = Math.max(known, agreed);
+  if (end > from && logged !== null) missing.push({ stream, from, to: end, isKnown: false, content });
+  return missing;
+}
+
+async function lookAtJournal(
+  file: JournalFile,
+  end: number,
+  reads: Reads,
+  mark: FoundMark | null,
+  proof: string | null,
+): Promise<Found> {
+  const { shard: stream } = file;
+  // All that a standby has came out of the log.
+  const isOfLog = mark !== null && !mark.isLeader && !mark.isCopied;
+  const known = isOfLog ? end : Math.min(end, mark?.held[stream] ?? 0);
+  const log = loggedRows(reads, stream);
+  let common = 0;
+  let anew: JoinAnewError | null = null;
+  try {
+    common = (await compare(file, log)).common.sequence;
+  } catch (error) {
+    if (!(error instanceof JoinAnewError)) throw error;
+    const { after, last } = await log.range();
+    // The log does not reach back to here. What was held of this file, or all of it, others have as well.
+    const isBehind = end < after && last >= known && (mark === null || known === end || proof !== null);
+    const hasOwnTail = end > known && last >= known && proof !== null;
+    if (isBehind || hasOwnTail) return { missing: [], anew: error };
+    anew = error;
+  }
+  const missing: Missing[] = [];
+  const note = (from: number, to: number, isKnown: boolean): void => {
+    const counted = countsText(countAfter(file, from));
+    if (to > from) missing.push({ stream, from, to, isKnown, content: anew?.message ?? counted });
+  };
+  note(common, known, true);
+  note(Math.max(common, known), end, false);
+  return { missing, anew: null };
+}
+
+/** One line for the operator (data/docs/cluster.md, "The log has lost rows"). */
+function refusal(missing: readonly Missing[], history: LogHistory, mark: FoundMark | null): string {
+  const all = missing.map(({ stream, from, to, isKnown, content }) => {
+    const word = isKnown ? 'held before' : 'unknown whether they were acknowledged';
+    return `${streamName(stream)}, records ${from + 1} to ${to} (${word}; ${content})`;
+  });
+  const { end, place } = history;
+  const seen =
+    mark === null
+      ? 'this member has no mark of what was held'
+      : `this member has seen position ${mark.last?.position ?? 0}` +
+        (mark.place === null ? '' : ` at system ${mark.place.system}, timeline ${mark.place.timeline}`);
+  const others = (mark?.members ?? []).join(', ') || 'not known';
+  return (
+    `refused: the log ends at position ${end} (system ${place.system}, timeline ${place.timeline}), ${seen}; ` +
+    `the log does not have: ${all.join('; ') || 'the last row that this member has seen'}. ` +
+    `Nothing was changed. Members that may have it: ${others}. ` +
+    'An operator decides: admin cluster refill, or admin cluster accept-loss (data/docs/cluster.md)'
+  );
+}
+
+function streamName(stream: number): string {
+  const names: Readonly<Record<number, string>> = {
+    [STREAM.CONTROL]: 'control.db',
+    [STREAM.ANSWERS]: 'idempotency.db',
+    [STREAM.SETTLEMENT]: 'settlement.db',
+    [STREAM.AUDIT]: 'audit.log',
+  };
+  return names[stream] ?? `shard ${stream}`;
+}
