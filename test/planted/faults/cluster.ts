@@ -298,8 +298,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'a member that comes back drops what was acknowledged',
     file: 'engine/replication/rejoin.ts',
-    search: 'if (held <= common) return;',
-    replace: 'if (held >= 0) return;',
+    search: 'if (proof === null) {',
+    replace: 'if (proof === null && last < 0) {',
     caughtBy: 'test/unit/engine/replication/rejoin.test.ts',
   },
   {
