@@ -40,8 +40,16 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   // When a member of a cluster starts, joins, comes back, or gives a copy; once for each text that it records.
   'engine/replication/giving.ts': ['#database', '#journal'],
   'engine/replication/prepare.ts': ['otherKeyIn'],
-  'engine/replication/records.ts': ['queueOf', 'forget'],
-  'engine/replication/rejoin.ts': ['headBeforeLog', 'copyTail', 'removeTail', 'rowsFromEnd', 'withDatabase'],
+  'engine/replication/records.ts': ['queueOf', 'forget', 'endOf'],
+  'engine/replication/rejoin.ts': [
+    'lastIn',
+    'rowAt',
+    'hasRows',
+    'copyTail',
+    'removeTail',
+    'rowsFromEnd',
+    'withDatabase',
+  ],
   'gateway/store/controlRecords.ts': ['copyTo'],
   'shared/records/olderTables.ts': ['requireStatement'],
   'shared/records/undo.ts': ['#watch', 'takeBack', 'takeBackAll'],
