@@ -1,7 +1,7 @@
 /**
  * The memory of an exchange over three hours of its life, each played in minutes: one with nothing to do, one of
- * trading, and one in which clients come and go. Each begins when a part of it has been played before, so that caches
- * are full, and prints the memory at its start and at its end.
+ * trading, and one in which clients come and go. Each begins when as much has been played before, so that every thread
+ * that it needs runs and caches are full, and prints the memory at its start and at its end.
  *
  *     SOAK=on node shared/run.mjs --test test/fault/memory.soak.ts
  */
@@ -26,10 +26,11 @@ const RICH = { depositMicro: 10_000_000_000 };
 /** V8 takes pages for its heaps and gives them back; the test of ten thousand turns has the same bound. */
 const MOST_MB = 12;
 /**
- * An order stays in the memory of its shard with at most 70 bytes, and its key and its answer for a while: 0.5 MB. The
- * rest is what SQLite's caches of four files still take; a statement for each order would be 15 MB more.
+ * An order stays in the memory of its shard with at most 70 bytes: 0.3 MB. The rest has bounds that an hour does not
+ * reach: pages of the files in SQLite's caches (4 MB), pages of rings that are written for the first time (4 MB), and
+ * V8's heaps (3 MB). A statement for each command would be 20 MB more.
  */
-const MOST_TRADING_MB = 24;
+const MOST_TRADING_MB = 20;
 
 const skip = process.platform !== 'linux' && 'private memory is read from /proc';
 const hurried = await HurriedServer.start(fileScope, { SHARDS: '2' });
@@ -77,7 +78,7 @@ async function keeps(
   mostMb: number,
   play: (share: number) => Promise<unknown>,
 ): Promise<void> {
-  await play(1 / 4);
+  await play(1);
   const startMb = await hurried.settledMb();
   await play(1);
   const endMb = await hurried.settledMb();
