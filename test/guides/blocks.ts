@@ -38,7 +38,10 @@ type Marks = {
   readonly stopped: boolean;
   /** It shows the output of the block before. */
   readonly output: boolean;
-  /** Its program is this member of a cluster from here on; one of the name that runs is stopped in order first. */
+  /**
+   * Its program is this member of a cluster from here on; one of the name that runs is stopped in order first. A
+   * dialogue is run on the machine of the member, which is stopped.
+   */
   readonly member: string | null;
   /** The machine of a database (machines.ts) on which it is run. */
   readonly on: string | null;

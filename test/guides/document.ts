@@ -49,7 +49,8 @@ export async function* outcomesOf(path: string): AsyncGenerator<Outcome> {
   try {
     if (!blocks[0]!.marks.server && !isOfCluster) await walk.serve(DEFAULT_SERVER);
     const before = isOfCluster && path !== CLUSTER_DOCUMENT ? runBlocksOf(CLUSTER_DOCUMENT) : [];
-    for (const block of [...before.filter(({ section }) => section === SET_UP), ...blocks]) {
+    const setUp = before.filter(({ section, language }) => section === SET_UP && language === 'sh');
+    for (const block of [...setUp, ...blocks]) {
       const startMs = performance.now();
       const outcome = await walk.outcomeOf(block);
       yield { line: block.line, section: block.section, tookMs: performance.now() - startMs, ...outcome };
@@ -103,7 +104,7 @@ class Walk {
   async stop(): Promise<void> {
     const server = this.#server;
     this.#server = null;
-    if (server !== null) await this.#end(server);
+    if (server !== null && isRunning(server)) await this.#end(server);
     for (const name of [...this.#members.keys()]) await this.#endMember(name);
   }
 
@@ -118,9 +119,7 @@ class Walk {
   async #endMember(name: string): Promise<void> {
     const server = this.#members.get(name);
     this.#members.delete(name);
-    const { exitCode, signalCode } = server?.process ?? {};
-    // The document may have killed it.
-    if (server !== undefined && exitCode === null && signalCode === null) await this.#end(server);
+    if (server !== undefined && isRunning(server)) await this.#end(server);
   }
 
   async #end(server: Server): Promise<void> {
@@ -139,9 +138,9 @@ class Walk {
     if (marks.file !== null) await this.#command(writing(marks.file, text), 0);
     if (!marks.run) return '';
     if (marks.server) await this.serve(text);
+    else if (language === 'console') await this.#dialogue(text, marks);
     else if (marks.member !== null) await this.#begin(marks.member, text);
     else if (marks.on !== null) await this.#command(this.#onMachine(marks.on, text), marks.exit);
-    else if (language === 'console') await this.#dialogue(text, marks.exit);
     else await this.#command(commandOf(block), marks.exit);
     return '';
   }
@@ -152,11 +151,12 @@ class Walk {
   }
 
   /** Commands after `$ `, each with the output that is shown below it. */
-  async #dialogue(text: string, exit: number): Promise<void> {
+  async #dialogue(text: string, { exit, member }: Block['marks']): Promise<void> {
+    if (member !== null) await this.#endMember(member);
     for (const part of text.split(/^(?=\$ )/m)) {
       const [, command, shown] = /^\$ ((?:.*\\\n)*.*)\n?([\s\S]*)$/.exec(part) ?? [];
       if (command === undefined) throw new Failure('a console block begins with $ and a command');
-      await this.#command(command, exit);
+      await this.#command(member === null ? command : `(${this.#machines!.settingsOf(member)}\n${command})`, exit);
       if (shown !== '') this.#compare(shown!);
     }
   }
@@ -172,6 +172,11 @@ class Walk {
     const line = differenceIn(this.#printed, shown);
     if (line !== null) throw new Failure(`this line was not printed: ${line}\nprinted were:\n${lastOf(this.#printed)}`);
   }
+}
+
+/** False: the document has killed it. */
+function isRunning({ process }: Server): boolean {
+  return process.exitCode === null && process.signalCode === null;
 }
 
 function commandOf({ line, language, text }: Block): string {

@@ -84,6 +84,18 @@ describe('alerts and dashboard', () => {
     assert.equal([...rules.matchAll(/- alert: /g)].length, [...rules.matchAll(/runbook: /g)].length);
   });
 
+  test('have a drill for each page that wakes somebody', () => {
+    const drills = readFileSync(join(ROOT, 'data/docs/drills.md'), 'utf8').toLowerCase();
+    const pages = [...rules.matchAll(/severity: page[\s\S]*?runbook: incidents\.md#([\w-]+)/g)].map(
+      ([, anchor]) => anchor!,
+    );
+    assert.ok(pages.length > 20, `${pages.length} alerts are pages`);
+    const missing = new Set(
+      pages.filter((anchor) => !drills.replaceAll(/\s+/g, ' ').includes(anchor.replaceAll('-', ' '))),
+    );
+    assert.deepEqual([...missing], []);
+  });
+
   test('are what promtool expects, and fire when they should', { skip: without('promtool', 'prometheus') }, () => {
     const cwd = join(DEPLOY, 'prometheus');
     succeeds('promtool', ['check', 'rules', 'rules.yml'], { cwd });
