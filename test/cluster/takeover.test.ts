@@ -7,9 +7,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { NO_POSTGRES } from '../support/postgres.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
+import type { TestServer } from '../support/server.ts';
 import { Witness } from '../support/witness.ts';
 
 const CYCLES = timesOf({ suite: 1, soak: 10 });
@@ -44,4 +46,23 @@ test(`nothing acknowledged is lost over ${CYCLES} takeovers (SEED=${SEED})`, { s
     await witness.check();
     await cluster.rejoin(killed);
   }
+  await keepsStages(cluster);
 });
+
+/** A standby shows the stage of a halt, and a takeover keeps it (RULES.md 9.70). */
+async function keepsStages(cluster: Awaited<ReturnType<typeof startCluster>>): Promise<void> {
+  const killed = cluster.leader;
+  const stagesOf = async (server: TestServer): Promise<string> => {
+    const config = (await server.request('GET', '/v1/platform/config')).body;
+    const { markets } = (await server.request('GET', '/v1/markets')).body as { markets: { stage: string }[] };
+    return [config.stage, ...new Set(markets.map(({ stage }) => stage))].join(' ');
+  };
+  await killed.admin.stepPlatform({ stage: 'cancel_only' });
+  for (const server of [killed, ...cluster.standbys]) {
+    await eventually('the stage of the halt', async () => (await stagesOf(server)) === 'cancel_only cancel_only');
+  }
+  await killed.kill();
+  await cluster.awaitLeader(cluster.standbys);
+  assert.equal(await stagesOf(cluster.leader), 'cancel_only cancel_only');
+  assert.equal((await cluster.leader.admin.stepPlatform({ stage: 'open', expected: 'cancel_only' })).stage, 'open');
+}
