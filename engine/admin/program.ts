@@ -91,6 +91,7 @@ const COMMANDS: Record<string, Command> = {
   'cluster doctor': { options: [], run: examineCluster },
   'cluster fence': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.fenceCluster(call.env)) },
   'catalogue import': { options: ['url'], takes: 'file', run: importFrom },
+  'alert test': { options: ['url'], run: testAlert },
   'catalogue export': { options: ['url'], takes: 'file', run: exportTo },
 };
 
@@ -309,6 +310,12 @@ async function importFrom(call: Call): Promise<boolean> {
 
 async function exportTo(call: Call): Promise<boolean> {
   await exportCatalogue(administratorOf(call), call.argument, call.out);
+  return true;
+}
+
+async function testAlert(call: Call): Promise<boolean> {
+  const { until } = await administratorOf(call).testAlert();
+  print(call, `TestAlert rings until ${until}: it has to reach the person on call within a minute, and its end later`);
   return true;
 }
 

@@ -56,6 +56,8 @@ export const USAGE = `Usage:
       the settings of the cluster and run one version; with MEMBER_NAME, MEMBER_URL and SHARDS also those
   npm run admin -- cluster fence
       ends the lead of whichever member has it: another one takes over, and the former leader becomes a standby
+  npm run admin -- alert test [--data DIR] [--url URL]
+      lets the alert TestAlert ring for two minutes, to see that it reaches the person on call
   npm run admin -- catalogue import FILE [--data DIR] [--url URL]
       sends the events and markets of FILE, a line of JSON each, to a running exchange; what is there already stays as
       it is, so after an interruption the same command goes on; lines that fail are named on standard error

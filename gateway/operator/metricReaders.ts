@@ -98,6 +98,7 @@ export type MetricsSources = {
   readonly positionDifferences: () => number;
   /** Lines of the log that were not read in time. */
   readonly droppedLogLines: () => number;
+  readonly isAlertTested: () => boolean;
 };
 
 /** The content of a histogram, whichever part keeps it. */
@@ -349,6 +350,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_markets_in_stage: ({ views }, observe) => {
     for (const [stage, count] of views.markets.inStage.entries()) observe({ stage: STAGE_NAMES[stage] }, count);
   },
+  exchange_alert_test: single(({ isAlertTested }) => Number(isAlertTested())),
   exchange_approvals_pending: single(({ pendingApprovals }) => pendingApprovals()),
   exchange_heartbeat_switches_armed: single(({ deadMansSwitch }) => deadMansSwitch.armed),
   exchange_heartbeat_switches_triggered_total: single(({ deadMansSwitch }) => deadMansSwitch.triggered),

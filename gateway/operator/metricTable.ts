@@ -181,6 +181,7 @@ export const METRICS = {
   exchange_paused: gauge('1 while placing is paused.', []),
   exchange_stage: gauge('The stage of the platform: 0 open, 1 post-only, 2 cancel-only.', []),
   exchange_markets_in_stage: gauge('Markets that are not decided, by stage.', ['stage']),
+  exchange_alert_test: gauge('1 for two minutes after a test alert was asked for.', []),
   exchange_approvals_pending: gauge('Changes that wait for a second operator.', []),
   exchange_heartbeat_switches_armed: gauge('Accounts whose orders depend on heartbeats.', []),
   exchange_heartbeat_switches_triggered_total: counter('Windows that ended without a heartbeat.', []),

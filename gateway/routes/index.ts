@@ -15,6 +15,7 @@ import type { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
 import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { Limiter } from '../limits/limiter.ts';
+import type { AlertTest } from '../operator/alertTest.ts';
 import type { FourEyes } from '../operator/approvals.ts';
 import type { CatalogueImport } from '../operator/catalogueImport.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
@@ -157,6 +158,7 @@ type RouteTableDeps = {
   readonly fourEyes: FourEyes;
   readonly failedTrades: FailedTrades;
   readonly drills: Drills;
+  readonly alertTest: AlertTest;
   readonly feed: AdminFeed;
   /** Made after the server that has this table, whose requests they count. */
   readonly metrics: () => Metrics;
@@ -267,6 +269,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
       contracts,
       rotation: deps.rotation,
       drills: deps.drills,
+      alertTest: deps.alertTest,
       shards: control.shards,
       isShardReady: (shard) => engine.isReady(shard),
       isDiskLow,

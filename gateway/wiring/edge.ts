@@ -31,6 +31,7 @@ import { IdempotencyStage } from '../idempotency/stage.ts';
 import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
+import { AlertTest } from '../operator/alertTest.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import { DataFiles } from '../operator/dataFiles.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
@@ -108,6 +109,7 @@ export class Edge {
   readonly #options: EdgeOptions;
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
+  readonly #alertTest = new AlertTest();
   readonly #adminToken: AdminToken;
   readonly #limiter: Limiter | null;
   readonly #badSignatures: BadSignatures | null;
@@ -131,12 +133,8 @@ export class Edge {
       path: join(config.dataDir, 'idempotency.db'),
       ...(options.onRefused === undefined ? {} : { onRefused: options.onRefused }),
     });
-    this.disk = new DiskGuard(
-      config.diskReserveBytes,
-      () => freeBytes(config.dataDir),
-      log,
-      (isLow) => feed.publish(isLow ? 'disk_low' : 'disk_recovered', {}),
-    );
+    const onDisk = (isLow: boolean): void => feed.publish(isLow ? 'disk_low' : 'disk_recovered', {});
+    this.disk = new DiskGuard(config.diskReserveBytes, () => freeBytes(config.dataDir), log, onDisk);
     this.refusedLogins = new RefusedLogins(stores.audit, clock);
     this.projectorLag = new ProjectorLag(stores.progress, clock);
     this.userSessions = new UserSessions({
@@ -330,6 +328,7 @@ export class Edge {
       settlement: chainHealth,
       positionDifferences: () => threads.positionDifferences,
       droppedLogLines: () => lines.dropped,
+      isAlertTested: () => this.#alertTest.isUnderWay(clock.nowMs()),
     };
   }
 
@@ -369,6 +368,7 @@ export class Edge {
       fourEyes,
       failedTrades: trading.failedTrades,
       drills: this.#drills,
+      alertTest: this.#alertTest,
       feed,
       metrics: () => this.#metrics,
       operations: () => this.#operations,

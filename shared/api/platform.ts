@@ -1,5 +1,5 @@
 /** The platform itself: probes, its clock, what clients sign for, and the administrator's switches. */
-import { ADDRESS, CHAIN_ID, COUNT, FLAG, PRICE } from './fields.ts';
+import { ADDRESS, CHAIN_ID, COUNT, FLAG, PRICE, TIME } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 import { PLATFORM_STAGE_FIELDS, STAGE_FIELD } from './stages.ts';
 
@@ -98,6 +98,10 @@ export const DRILL = {
 } as const;
 export const ACTIVE_DRILLS = object({ drills: arrayOf(DRILL_NAME) });
 export type ActiveDrills = FromSchema<typeof ACTIVE_DRILLS>;
+
+/** Until when the test alert rings. */
+export const ALERT_TEST = object({ until: TIME });
+export type AlertTestAnswer = FromSchema<typeof ALERT_TEST>;
 
 export const PLATFORM_STATUS = object({
   paused: FLAG,

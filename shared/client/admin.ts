@@ -2,6 +2,7 @@
 import { type ImportReport, NDJSON } from '../api/catalogue.ts';
 import type { CallOptions } from './accountRequests.ts';
 import { Addresses, type BaseUrl } from './addresses.ts';
+import { ApprovalNeededError } from './approvalNeeded.ts';
 import { openBody, sendRequest } from './http.ts';
 import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
 import { policyOf, type Repeat, withRetries } from './retry.ts';
@@ -9,6 +10,7 @@ import type {
   AccountStateName,
   ActiveDrills,
   AdminSessions,
+  AlertTestAnswer,
   ApiKeyList,
   Approval,
   Approvals,
@@ -66,17 +68,6 @@ import type {
   WaitingMoneyQuery,
   Wallets,
 } from './types.ts';
-
-/** The change waits for a second operator: nothing has happened yet. */
-export class ApprovalNeededError extends Error {
-  override readonly name = 'ApprovalNeededError';
-  readonly approval: Approval;
-
-  constructor(approval: Approval) {
-    super(`${approval.kind} ${approval.id} waits for the approval of a second operator`);
-    this.approval = approval;
-  }
-}
 
 /** An import of the most lines that a request may have writes to several files and waits for their syncs. */
 const IMPORT_TIMEOUT_MS = 60_000;
@@ -305,6 +296,11 @@ export class AdminClient {
   /** While a drill is enabled, placing is refused with its error. A restart ends all drills. */
   setDrill(refusal: DrillName, enabled: boolean): Promise<ActiveDrills> {
     return this.#send('POST', '/admin/platform/drills', { refusal, enabled });
+  }
+
+  /** Lets the alert TestAlert ring for two minutes: a test of the way to the person on call. */
+  testAlert(): Promise<AlertTestAnswer> {
+    return this.#send('POST', '/admin/platform/alert-test');
   }
 
   /** Money of the chain that the ledger does not have yet. */

@@ -6,7 +6,7 @@ export { type Eip712Domain, orderDigest, type SignableOrder } from '../crypto/ei
 export type { Keccak256 } from '../crypto/keccak.ts';
 export type { CallOptions, ClientOptions } from './accountRequests.ts';
 export { AccountSigner, type TypedDataAccount } from './accountSigner.ts';
-export { AdminClient, type AdminOptions, ApprovalNeededError } from './admin.ts';
+export { AdminClient, type AdminOptions } from './admin.ts';
 export {
   floorSize,
   formatLots,
@@ -17,6 +17,7 @@ export {
   parseUnits,
 } from './amounts.ts';
 export type { AnswerInfo, RateLimitState } from './answerInfo.ts';
+export { ApprovalNeededError } from './approvalNeeded.ts';
 export { ExchangeClient, type PlaceOptions, type PlacingOptions } from './client.ts';
 export { ApiKey, type Credentials } from './credentials.ts';
 export { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';

@@ -154,6 +154,7 @@ export type {
 } from '../api/orders.ts';
 export type {
   ActiveDrills,
+  AlertTestAnswer,
   ChainHealth,
   DrillName,
   Health,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { AdminClient, ApprovalNeededError } from '../../shared/client/admin.ts';
+import { AdminClient } from '../../shared/client/admin.ts';
+import { ApprovalNeededError } from '../../shared/client/approvalNeeded.ts';
 import type { Approval, IssuedOperator, OperatorRole } from '../../shared/client/types.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';

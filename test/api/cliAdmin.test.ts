@@ -155,6 +155,7 @@ test('the platform is paused, resumed, drilled and added up', async () => {
   assert.equal((await admin.json('admin', 'status')).paused, false);
   assert.deepEqual((await admin.json('admin', 'drill', 'NOT_MATCHING_LEADER', 'on')).drills, ['NOT_MATCHING_LEADER']);
   assert.deepEqual((await admin.json('admin', 'drill', 'NOT_MATCHING_LEADER', 'off')).drills, []);
+  assert.ok(Date.parse((await admin.json('admin', 'alert', 'test')).until) > Date.now());
   assert.equal((await admin.json('admin', 'ledger')).balanced, true);
   assert.match((await admin.lines('admin', 'ledger'))[0]!, /^balanced +yes$/);
 });

@@ -7,9 +7,11 @@ import { APPROVAL } from '../../../shared/api/approvals.ts';
 import { MESSAGE } from '../../../shared/api/orders.ts';
 import {
   ACTIVE_DRILLS,
+  ALERT_TEST,
   DRILL,
   NEW_CONTRACTS,
   type NewContracts,
+  NO_FIELDS,
   PLATFORM_CONTRACTS,
   PLATFORM_STATUS,
   type PlatformStatus,
@@ -19,6 +21,7 @@ import type { ChainFacts } from '../../chain/facts.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { AlertTest } from '../../operator/alertTest.ts';
 import type { ContractRotation } from '../../operator/contractRotation.ts';
 import type { Drills } from '../../operator/drills.ts';
 import type { AdminFeed } from '../../operator/feed.ts';
@@ -27,6 +30,7 @@ import { refuseSuccessor } from '../../operator/successor.ts';
 import type { ContractStore, Contracts } from '../../store/contracts.ts';
 import type { Platform } from '../../store/platform.ts';
 import type { Views } from '../../views/index.ts';
+import { timeOf } from '../json/fiat.ts';
 import { contractsOf } from '../public/platform.ts';
 import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
@@ -44,6 +48,7 @@ type AdminPlatformDeps = ApprovalDeps & {
   readonly contracts: ContractStore;
   readonly rotation: ContractRotation;
   readonly drills: Drills;
+  readonly alertTest: AlertTest;
   readonly shards: number;
   readonly isShardReady: (shard: number) => boolean;
   readonly isDiskLow: () => boolean;
@@ -87,6 +92,16 @@ const SET_DRILL = {
   answers: { 200: ACTIVE_DRILLS },
 } as const satisfies RouteSpec;
 
+const TEST_ALERT = {
+  ...ADMIN,
+  method: 'POST',
+  path: '/admin/platform/alert-test',
+  summary: 'Lets the alert TestAlert ring for two minutes: a test of the way to the person on call.',
+  body: NO_FIELDS,
+  bodyOptional: true,
+  answers: { 200: ALERT_TEST },
+} as const satisfies RouteSpec;
+
 const CHANGE_CONTRACTS = {
   ...ADMIN,
   method: 'POST',
@@ -98,7 +113,7 @@ const CHANGE_CONTRACTS = {
 } as const satisfies RouteSpec;
 
 export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
-  const { platform, drills, feed } = deps;
+  const { platform, drills, alertTest, feed } = deps;
   return [
     route(SHOW_PLATFORM, (call) => ok(call, statusOf(deps))),
     route(PAUSE, (call) => {
@@ -119,6 +134,7 @@ export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
       feed.publish('drills', { drills: drills.active });
       ok(call, { drills: drills.active });
     }),
+    route(TEST_ALERT, (call) => ok(call, { until: timeOf(alertTest.begin(call.startedMs)) })),
     route(CHANGE_CONTRACTS, (call) => changeContracts(call, deps)),
   ];
 }

@@ -5,7 +5,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { ApprovalNeededError } from '../../../shared/client/admin.ts';
+import { ApprovalNeededError } from '../../../shared/client/approvalNeeded.ts';
 import { isUnanswered, textOf } from '../api.ts';
 import { may, type Operator, type Role } from './access.ts';
 

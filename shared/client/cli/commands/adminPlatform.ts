@@ -120,6 +120,17 @@ export const ADMIN_PLATFORM = [
     },
   }),
   command({
+    name: 'admin alert test',
+    summary: 'Let an alert ring, to see that it reaches the person on call',
+    access: 'operator',
+    examples: ['admin alert test'],
+    json: 'the answer of POST /admin/platform/alert-test',
+    run: async (context) => {
+      const answer = await context.admin().testAlert();
+      return { value: answer, lines: [`TestAlert rings until ${answer.until}`] };
+    },
+  }),
+  command({
     name: 'admin approvals list',
     summary: 'List changes that wait for a second operator, or were decided by one',
     access: 'operator',

@@ -1,5 +1,5 @@
 /** The end of a command that failed: its exit code, and lines that say what is wrong and what helps. */
-import { ApprovalNeededError } from '../../admin.ts';
+import { ApprovalNeededError } from '../../approvalNeeded.ts';
 import { ApiError, RedirectError } from '../../http.ts';
 import { SlowReaderError } from '../../stream/eventFeed.ts';
 import { StreamError } from '../../stream/exchangeStream.ts';

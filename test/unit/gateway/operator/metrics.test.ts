@@ -88,7 +88,7 @@ function sources() {
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
     member: null,
     positionDifferences: () => 93,
-    droppedLogLines: () => 94,
+    ...{ droppedLogLines: () => 94, isAlertTested: () => true },
     settlement: { latest: SETTLEMENT, unhealthy: 'old', isConnected: true, lowKeys: ['DEPLOYER'] },
     spotCounts: {
       checked: (shard: number) => 94 + shard,
@@ -269,6 +269,7 @@ const EXPECTED: Record<string, number> = {
   exchange_kept_answers_bytes: 92,
   exchange_position_differences_total: 93,
   exchange_log_lines_dropped_total: 94,
+  exchange_alert_test: 1,
 };
 
 test('each number is under its name, with its labels', async () => {
