@@ -73,7 +73,11 @@ function sources() {
     memory: MEMORY,
     queries: { runSec: new Histogram(DURATION_BOUNDS_SEC), waiting: 77 },
     disk: { isLow: true, freeBytes: 78, reserveBytes: 79 },
-    files: { sizes: new Map([['read.db', 80]]), refresh: async () => {} },
+    files: {
+      sizes: new Map([['read.db', 80]]),
+      backups: { ...NO_BACKUP, backedUpMs: 5000, failedMs: 6000, bytes: 70, newBytes: 7, tookMs: 1500 },
+      refresh: async () => {},
+    },
     streamConnections: () => 82,
     pendingApprovals: () => 83,
     longAnswers: { underway: 71, pieces: 72 },
