@@ -7,6 +7,7 @@ import { TURN_BOUNDS_MS } from '../../../../gateway/http/turnTimes.ts';
 import { Metrics } from '../../../../gateway/operator/metrics.ts';
 import { createLogger } from '../../../../gateway/process/log.ts';
 import { ReplyTimes } from '../../../../gateway/shardlink/replyTimes.ts';
+import { NO_BACKUP } from '../../../../shared/base/backupStatus.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
 import { DURATION_BOUNDS_SEC, Histogram } from '../../../../shared/base/histogram.ts';
 import { COMMAND } from '../../../../shared/wire/commands.ts';
@@ -231,6 +232,13 @@ const EXPECTED: Record<string, number> = {
   'exchange_markets_in_stage{stage="post_only"}': 144,
   'exchange_markets_in_stage{stage="cancel_only"}': 145,
   exchange_disk_low: 1,
+  exchange_backup_time_seconds: 5,
+  exchange_backup_failed: 1,
+  exchange_backup_restore_time_seconds: 0,
+  exchange_backup_restore_failed: 0,
+  exchange_backup_bytes: 70,
+  exchange_backup_new_bytes: 7,
+  exchange_backup_seconds: 1.5,
   exchange_control_reserve_bytes: 81,
   exchange_kept_answers: 91,
   'exchange_refusals_total{code="NOT_FOUND"}': 1,
