@@ -75,7 +75,7 @@ export async function run(): Promise<Report> {
   }
 }
 
-/** Adds a table that nobody reads. */
+/** Adds a table that nothing reads. */
 function fill(path: string, megabytes: number): void {
   const db = new Database(path);
   db.exec('CREATE TABLE filled (bytes BLOB)');
