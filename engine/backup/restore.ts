@@ -6,7 +6,8 @@
  *   RESTORE-1  The journals end at the cut of the point, or at the last record before a time, and control.db knows
  *              these ends: a start finds the directory as a crash at that moment would have left it.
  *   RESTORE-2  What follows the point's own cut is trading that its control.db has everything for (laterRecords.ts).
- *   RESTORE-3  Unless nothing happened after it, a start with the directory is paused, and says what comes back with it.
+ *   RESTORE-3  Unless nothing happened after it, a start with the directory is paused, and says what comes back with
+ *              it.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';

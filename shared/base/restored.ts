@@ -1,7 +1,7 @@
 /**
- * The note in control.db (table `platform`) of a directory that came back from a backup: what happened after `upToMs` is
- * not in it, and others may have acted on that. It stays until an operator ends the pause with which such a directory
- * starts.
+ * The note in control.db (table `platform`) of a directory that came back from a backup: what happened after `upToMs`
+ * is not in it, and others may have acted on that. It stays until an operator ends the pause with which such a
+ * directory starts.
  */
 
 /** The name of the text. */
@@ -14,7 +14,7 @@ export type Restored = {
   readonly point: string;
   /** The last moment that is there. */
   readonly upToMs: number;
-  /** What the chain has paid since is not looked at yet: nothing may be sent. */
+  /** The chain may have paid more since, which is not looked at yet: nothing may be sent. */
   readonly isChainAhead: boolean;
 };
 

@@ -25,6 +25,8 @@ const VIEWS = {
   appliedSequence: (shard: number) => (shard === 0 ? 96 : 0),
 };
 
+const BACKUPS = { ...NO_BACKUP, backedUpMs: 5000, failedMs: 6000, bytes: 70, newBytes: 7, tookMs: 1500 };
+
 /** Sources whose numbers all differ. */
 function sources() {
   const progress = new Progress(Progress.create(2));
@@ -74,11 +76,7 @@ function sources() {
     memory: MEMORY,
     queries: { runSec: new Histogram(DURATION_BOUNDS_SEC), waiting: 77 },
     disk: { isLow: true, freeBytes: 78, reserveBytes: 79 },
-    files: {
-      sizes: new Map([['read.db', 80]]),
-      backups: { ...NO_BACKUP, backedUpMs: 5000, failedMs: 6000, bytes: 70, newBytes: 7, tookMs: 1500 },
-      refresh: async () => {},
-    },
+    files: { sizes: new Map([['read.db', 80]]), backups: BACKUPS, refresh: async () => {} },
     streamConnections: () => 82,
     pendingApprovals: () => 83,
     longAnswers: { underway: 71, pieces: 72 },
