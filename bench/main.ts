@@ -40,7 +40,6 @@ const BENCHES = [
   'memory',
   'hostile',
   'logReader',
-  'backup',
   'sessions',
   'frames',
 ] as const;

@@ -44,6 +44,8 @@ CREATE TABLE IF NOT EXISTS exchange_member (
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS version text NOT NULL DEFAULT '';
 -- False: its disk is nearly full.
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS has_room boolean NOT NULL DEFAULT true;
+-- The rows up to `position` are durable there, a leader's for a minute; those up to `applied` are there.
+ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS applied bigint NOT NULL DEFAULT 0;
 -- The formats that it knows.
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS formats text NOT NULL DEFAULT '';
 

@@ -19,7 +19,6 @@ const OPTIONS = {
   rate: { type: 'string' },
   'leave-out': { type: 'string', multiple: true },
   prune: { type: 'boolean' },
-  'as-it-was': { type: 'boolean' },
   'accept-loss': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;

@@ -16,12 +16,19 @@ const NOTE_MS = 1000;
 export class AppliedPositions {
   #applied = 0;
   #durable = 0;
+  /** A leader's last row. */
+  #held = 0;
   #numbered = 0;
   #bytes = 0;
   /** The messages that are not applied yet: the last position of each, and its bytes. */
   readonly #posted: { readonly position: number; readonly bytes: number }[] = [];
   /** Positions that a leader has held, by the time: the oldest of them are durable here. */
   readonly #heldAt: { readonly atMs: number; readonly position: number }[] = [];
+
+  /** The last row that this member has, on the disk or on its way there. */
+  get reached(): number {
+    return Math.max(this.#applied, this.#held);
+  }
 
   /** True while no more rows should be posted. */
   get isFull(): boolean {
@@ -48,6 +55,7 @@ export class AppliedPositions {
 
   /** This process leads, and the log holds its rows up to this position. */
   held(position: number, nowMs: number): void {
+    this.#held = position;
     if (nowMs - (this.#heldAt.at(-1)?.atMs ?? 0) >= NOTE_MS) this.#heldAt.push({ atMs: nowMs, position });
   }
 

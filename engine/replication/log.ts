@@ -119,8 +119,11 @@ export type ReplicatedLog = {
   firstAfter(stream: number, sequence: number): Promise<RowName | null>;
   /** The last row of each stream, at position 0 where the log has none and was founded with what is before. */
   ends(): Promise<readonly StreamEnd[]>;
-  /** Notes that this member has applied the rows up to `position` durably, and whether its disk has room for more. */
-  report(position: number, hasRoom?: boolean): Promise<void>;
+  /**
+   * Notes that this member has applied the rows up to `position` durably, whether its disk has room for more, and up to
+   * where it has applied them at all.
+   */
+  report(position: number, hasRoom?: boolean, applied?: number): Promise<void>;
   facts(): Promise<LogFacts>;
   history(): Promise<LogHistory>;
   /** A log without an id gets one. @returns the one that it has then */

@@ -165,7 +165,9 @@ export class Member {
   async #live(ends: readonly LocalEnd[]): Promise<void> {
     try {
       this.#periodic.every(STATUS_MS, () => this.#postStatus());
-      this.#periodic.every(REPORT_MS, () => this.#log.report(this.#tail.durable(), this.#hasRoom));
+      this.#periodic.every(REPORT_MS, () =>
+        this.#log.report(this.#tail.durable(), this.#hasRoom, this.#tail.applied.reached),
+      );
       this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
       this.#periodic.every(SYNC_MS, () => this.#files?.mark?.sync());
       await this.#start(ends);

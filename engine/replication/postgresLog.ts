@@ -290,9 +290,10 @@ export class PostgresLog implements ReplicatedLog {
     return this.read<StreamEnd>(SQL.ends, [this.#options.cluster]);
   }
 
-  async report(position: number, hasRoom = true): Promise<void> {
+  async report(position: number, hasRoom = true, applied = position): Promise<void> {
     const { cluster, holder, address, version, formats } = this.#options;
-    await this.#note(SQL.report, [cluster, holder, address, position, version, knownText(formats), hasRoom]);
+    const known = knownText(formats);
+    await this.#note(SQL.report, [cluster, holder, address, position, version, known, hasRoom, applied]);
   }
 
   async facts(): Promise<LogFacts> {

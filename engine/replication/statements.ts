@@ -167,15 +167,17 @@ export const SQL = {
 
   report: statement(
     'report',
-    `INSERT INTO exchange_member (cluster, holder, address, position, version, formats, has_room, seen_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
+    `INSERT INTO exchange_member (cluster, holder, address, position, version, formats, has_room, applied, seen_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
      ON CONFLICT (cluster, holder) DO UPDATE
        SET address = excluded.address, position = excluded.position, version = excluded.version,
-         formats = excluded.formats, has_room = excluded.has_room, seen_at = excluded.seen_at`,
+         formats = excluded.formats, has_room = excluded.has_room, applied = excluded.applied,
+         seen_at = excluded.seen_at`,
   ),
   members: statement(
     'members',
-    `SELECT holder, address, version, formats, has_room AS "hasRoom", position,
+    `SELECT holder, address, version, formats, has_room AS "hasRoom",
+       greatest(position, applied) AS position,
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
      FROM exchange_member WHERE cluster = $1 ORDER BY holder`,
   ),

@@ -4,7 +4,7 @@
 export type MemberStatus = {
   readonly holder: string;
   readonly address: string;
-  /** It has applied the rows up to this position, durably. */
+  /** It has applied the rows up to this position, as it last reported. */
   readonly position: number;
   /** Of the program that it runs; empty where that is too old to say. */
   readonly version: string;

@@ -5,6 +5,8 @@ import { clusterStatus, fenceCluster, leave } from '../../engine/admin/cluster.t
 import { AdminError } from '../../engine/admin/directory.ts';
 import { PostgresLog } from '../../engine/replication/postgresLog.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { startMember } from '../support/clusterMember.ts';
+import { eventually } from '../support/eventually.ts';
 import { NO_POSTGRES, sharedPostgres } from '../support/postgres.ts';
 import { newRow, openLog } from '../support/replicatedLog.ts';
 
@@ -54,6 +56,23 @@ test('cluster status shows the members, and cluster fence ends a lead', { skip: 
   } finally {
     await Promise.all([a.close(), b.close()]);
   }
+});
+
+test('a leader, and a former one, is shown with the rows that it has, although rows are kept for it for a minute', {
+  skip: NO_POSTGRES,
+}, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  const member = startMember(t, url, 'a');
+  await member.becomes('leader');
+  for (let sequence = 1; sequence <= 20; sequence++) member.put(newRow(0, sequence));
+  await member.holds(0, 20);
+  const shown = (): Promise<string[]> => clusterStatus({ JOURNAL_URL: url });
+  const isWhole = async () => / leader +20 +/.test((await shown())[1]!);
+  await eventually('what the leader has applied', isWhole);
+  await member.kill();
+  await eventually('the end of its lease', async () => / standby +20 +0 +/.test((await shown())[1]!));
+  const watch = await openLog(t, url, 'watch');
+  assert.equal(await watch.trim(), 0, 'they may not be on its disk yet');
 });
 
 test('a member that leaves no longer keeps rows in the log, once it is gone', { skip: NO_POSTGRES }, async (t) => {

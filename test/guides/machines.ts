@@ -71,7 +71,7 @@ export class Machines {
   async #install(server: string): Promise<void> {
     const data = join(this.#directory, server);
     await copyTemplate([data]);
-    writeFileSync(join(data, 'pg_hba.conf'), 'local all all trust\n');
+    writeFileSync(join(data, 'pg_hba.conf'), 'local all,replication all trust\n');
     const settings = [`unix_socket_directories = '${this.#directory}'`, "shared_buffers = '32MB'"];
     appendFileSync(join(data, 'postgresql.conf'), `${settings.join('\n')}\n`);
     const role = `psql -q -U ${USER} -d postgres -c 'CREATE ROLE postgres SUPERUSER LOGIN'`;

@@ -27,6 +27,16 @@ test('APPLIED-1: of a leader, rows are durable that were held a minute before, a
   assert.equal(applied.durable(2 * MINUTE_MS), 59);
 });
 
+test('what a member has reached is what it has applied, or held as a leader a moment ago', () => {
+  const applied = new AppliedPositions();
+  applied.posted(10, 100);
+  applied.apply(7, 4);
+  assert.equal(applied.reached, 7);
+  applied.held(12, 0);
+  applied.held(13, 1);
+  assert.deepEqual([applied.reached, applied.durable(1)], [13, 0]);
+});
+
 test('no more rows are posted while eight megabytes are not applied', () => {
   const applied = new AppliedPositions();
   for (let position = 1; position <= 8; position++) {
