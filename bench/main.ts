@@ -40,6 +40,7 @@ const BENCHES = [
   'memory',
   'hostile',
   'logReader',
+  'backup',
   'sessions',
   'frames',
 ] as const;

@@ -10,6 +10,7 @@ import Database from 'better-sqlite3';
 import { encodeFunctionData } from 'viem';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex, tryParseHex } from '../../shared/base/hex.ts';
+import { RESTORED, readRestored } from '../../shared/base/restored.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { ChainNode, type Hex } from '../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
@@ -90,11 +91,25 @@ async function adopt(
     for (const { reference } of released) db.prepare('INSERT OR IGNORE INTO releases VALUES (?)').run(reference);
     db.prepare('UPDATE marks SET number = max(number, ?) WHERE id = 1').run(mark);
   }).immediate();
+  const isRestored = noteChainSeen(control);
   return [
     `${moved.length} deposits and withdrawals of the journals that settlement.db did not have`,
     `${ofChain.length} of them the chain had made first, ${released.length} are in the unheld escrow of their wallets`,
     'start the exchange, and compare everything once it has settled: npm run admin -- chain reconcile',
+    ...(isRestored
+      ? ['it starts paused: resume it only when nothing differs, since the chain may have paid more']
+      : []),
   ];
+}
+
+/** @returns whether the directory came from a backup, and may now start. */
+function noteChainSeen(control: Database.Database): boolean {
+  const text = control.prepare<[string], string>('SELECT value FROM platform WHERE key = ?').pluck().get(RESTORED);
+  const restored = readRestored(text);
+  if (restored === null) return false;
+  const seen = JSON.stringify({ ...restored, isChainAhead: false });
+  control.prepare('UPDATE platform SET value = ? WHERE key = ?').run(seen, RESTORED);
+  return true;
 }
 
 /** Adds the contracts that orders were signed for since. */

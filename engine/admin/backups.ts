@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import type Database from 'better-sqlite3';
 import { noteBackup } from '../../shared/base/backupStatus.ts';
 import { systemClock } from '../../shared/base/clock.ts';
+import { comesBackWith } from '../../shared/base/restored.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { withControl } from '../backup/controlSource.ts';
@@ -14,7 +15,7 @@ import { LaterRecords } from '../backup/laterRecords.ts';
 import { makePoint, REMADE } from '../backup/make.ts';
 import { Pace } from '../backup/pace.ts';
 import { continues, lastMsOf, type Point } from '../backup/point.ts';
-import { damagedParts, writeFiles, writeJournals } from '../backup/restore.ts';
+import { damagedParts, noteRestored, writeFiles, writeJournals } from '../backup/restore.ts';
 import { outdated } from '../backup/retention.ts';
 import { BackupError, BackupStore } from '../backup/store.ts';
 import { ShardKey } from '../journal/shardKey.ts';
@@ -40,6 +41,8 @@ type BackupSettings = {
   /** The name of a point to restore; undefined: the newest, or the newest not after `toMs`. */
   readonly point: string | undefined;
   readonly toMs: number | null;
+  /** Nothing happened after what is restored: a start goes on with it at once. */
+  readonly asItWas: boolean;
   readonly nowMs: () => number;
   readonly print: Print;
 };
@@ -65,6 +68,7 @@ function backupSettings(call: Call): BackupSettings {
     prunes: options.prune === true,
     point: options.point,
     toMs,
+    asItWas: options['as-it-was'] === true,
     nowMs: () => systemClock.nowMs(),
     print: (line) => print(call, line),
   };
@@ -186,7 +190,7 @@ export async function restore(settings: BackupSettings): Promise<boolean> {
 
 async function restoreInto(
   store: BackupStore,
-  { point: name, toMs, print }: Pick<BackupSettings, 'point' | 'toMs' | 'print'>,
+  { point: name, toMs, asItWas, print }: Pick<BackupSettings, 'point' | 'toMs' | 'asItWas' | 'print'>,
   folder: string,
 ): Promise<boolean> {
   const { point, later } = choose(store, name, toMs);
@@ -210,7 +214,11 @@ async function restoreInto(
         );
   await writeJournals(options, masterKey, records);
   if (toMs !== null) for (const line of reachOf(records, { point, later, toMs })) print(line);
-  return checkDirectory(folder, print);
+  if (!(await checkDirectory(folder, print))) return false;
+  if (asItWas) return true;
+  const upToMs = records?.beforeMs ?? lastMsOf(point);
+  for (const line of comesBackWith(noteRestored(folder, { point: point.name, upToMs }))) print(line);
+  return true;
 }
 
 /** `journal verify` and `audit` of a stopped directory. */
@@ -235,7 +243,7 @@ export async function drill(settings: BackupSettings): Promise<boolean> {
   rmSync(folder, { recursive: true, force: true });
   try {
     const startedMs = nowMs();
-    const isSound = await restoreInto(store, { point: undefined, toMs: null, print }, folder);
+    const isSound = await restoreInto(store, { point: undefined, toMs: null, asItWas: true, print }, folder);
     const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
     print(isSound ? `restored, replayed and audited in ${seconds} s` : 'problem: what was restored is not sound');
     if (existsSync(directory)) {

@@ -19,6 +19,7 @@ const OPTIONS = {
   rate: { type: 'string' },
   'leave-out': { type: 'string', multiple: true },
   prune: { type: 'boolean' },
+  'as-it-was': { type: 'boolean' },
   'accept-loss': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;

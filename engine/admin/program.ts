@@ -69,7 +69,7 @@ const COMMANDS: Record<string, Command> = {
   'backups list': { options: [], takes: 'folder', run: ofBackups(listPoints) },
   'backups verify': { options: [], takes: 'folder', run: ofBackups(verifyPoints) },
   'backups drill': { options: [], takes: 'folder', run: ofBackups(drill) },
-  restore: { options: ['to', 'point'], takes: 'folder', run: ofBackups(restore) },
+  restore: { options: ['to', 'point', 'as-it-was'], takes: 'folder', run: ofBackups(restore) },
   'keys rotate': { options: [], run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },

@@ -6,11 +6,14 @@
  *   RESTORE-1  The journals end at the cut of the point, or at the last record before a time, and control.db knows
  *              these ends: a start finds the directory as a crash at that moment would have left it.
  *   RESTORE-2  What follows the point's own cut is trading that its control.db has everything for (laterRecords.ts).
+ *   RESTORE-3  Unless nothing happened after it, a start with the directory is paused, and says what comes back with
+ *              it.
  */
-import { closeSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
+import { PAUSED, RESTORED, type Restored } from '../../shared/base/restored.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { JOURNAL_HEADS, sealHeads } from '../../shared/crypto/journalHeads.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
@@ -77,7 +80,7 @@ export async function writeJournals(
     print(`shard ${shard}: the journal is written up to record ${head.sequence}`);
     heads.push(head);
   }
-  writeHeads(join(folder, 'control.db'), sealHeads(masterKey, heads));
+  writeText(join(folder, 'control.db'), JOURNAL_HEADS, sealHeads(masterKey, heads));
   syncDirectory(folder);
   return heads;
 }
@@ -113,12 +116,22 @@ function copyRows(store: BackupStore, journal: BackedJournal, copy: JournalCopy)
   copy.commit();
 }
 
-function writeHeads(path: string, sealed: string): void {
+/** RESTORE-3 */
+export function noteRestored(folder: string, restored: Omit<Restored, 'isChainAhead'>): Restored {
+  const note = { ...restored, isChainAhead: existsSync(join(folder, 'settlement.db')) };
+  const path = join(folder, 'control.db');
+  writeText(path, PAUSED, 'yes');
+  writeText(path, RESTORED, JSON.stringify(note));
+  return note;
+}
+
+/** In the table `platform` of control.db. */
+function writeText(path: string, key: string, value: string): void {
   const control = new Database(path, { fileMustExist: true });
   try {
     control
       .prepare('INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value')
-      .run(JOURNAL_HEADS, sealed);
+      .run(key, value);
     control.pragma('wal_checkpoint(TRUNCATE)');
   } finally {
     control.close();

@@ -1,15 +1,18 @@
 /**
- * The sizes of the files in the data directory: they say what fills the disk.
+ * The sizes of the files in the data directory, which say what fills the disk, and what became of its backups.
  * Owner: the gateway thread; the file system is asked on threads of its own, at most every ten seconds.
  */
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type BackupStatus, NO_BACKUP, readBackupStatus } from '../../shared/base/backupStatus.ts';
 
 const KEPT_MS = 10_000;
 
 export class DataFiles {
   /** Bytes by name. The files of a folder, and the snapshots, whose names change, are added up. */
   sizes: ReadonlyMap<string, number> = new Map();
+  /** Of the last backup and the last drill. */
+  backups: BackupStatus = NO_BACKUP;
   readonly #directory: string;
   readonly #nowMs: () => number;
   #measuredMs = Number.NEGATIVE_INFINITY;
@@ -42,6 +45,7 @@ export class DataFiles {
       if (file !== null) sizes.set(name, (sizes.get(name) ?? 0) + file.size);
     }
     this.sizes = sizes;
+    this.backups = readBackupStatus(this.#directory);
   }
 
   #nameOf(folder: string, name: string): string {

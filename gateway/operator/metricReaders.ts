@@ -64,7 +64,7 @@ export type MetricsSources = {
   readonly memory: Pick<MemoryUse, 'process' | 'threads' | 'refresh'>;
   readonly queries: { readonly runSec: Histogram; readonly waiting: number };
   readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes'>;
-  readonly files: Pick<DataFiles, 'sizes' | 'refresh'>;
+  readonly files: Pick<DataFiles, 'sizes' | 'backups' | 'refresh'>;
   readonly connections: () => number;
   /** Those of the gateway thread itself. */
   readonly ownConnections: () => number;
@@ -270,6 +270,13 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_disk_free_bytes: single(({ disk }) => disk.freeBytes),
   exchange_disk_reserve_bytes: single(({ disk }) => disk.reserveBytes),
   exchange_disk_low: single(({ disk }) => Number(disk.isLow)),
+  exchange_backup_time_seconds: single(({ files }) => (files.backups.backedUpMs ?? 0) / 1000),
+  exchange_backup_failed: single(({ files }) => Number(files.backups.failedMs !== null)),
+  exchange_backup_restore_time_seconds: single(({ files }) => (files.backups.restoredMs ?? 0) / 1000),
+  exchange_backup_restore_failed: single(({ files }) => Number(files.backups.drillFailedMs !== null)),
+  exchange_backup_bytes: single(({ files }) => files.backups.bytes),
+  exchange_backup_new_bytes: single(({ files }) => files.backups.newBytes),
+  exchange_backup_seconds: single(({ files }) => files.backups.tookMs / 1000),
   exchange_file_bytes: ({ files }, observe) => {
     for (const [file, bytes] of files.sizes) observe({ file }, bytes);
   },

@@ -146,6 +146,17 @@ export const METRICS = {
   exchange_file_bytes: gauge('Sizes of the files of the data directory; those in folders by folder.', ['file']),
   exchange_journal_reserve_bytes: gauge('Bytes that the journal can write when the disk is full.', SHARD),
   exchange_control_reserve_bytes: gauge('Bytes that control.db can write when the disk is full.', []),
+  // Backups: what the administrator's program has noted in the data directory.
+  exchange_backup_time_seconds: gauge('When the last whole backup ended, in seconds since 1970; 0: there is none.', []),
+  exchange_backup_failed: gauge('1 while the last backup has failed.', []),
+  exchange_backup_restore_time_seconds: gauge(
+    'When a backup was last restored, replayed and audited in a drill, in seconds since 1970; 0: never.',
+    [],
+  ),
+  exchange_backup_restore_failed: gauge('1 while the last drill has failed.', []),
+  exchange_backup_bytes: gauge('Bytes of the directory that the last whole backup has read.', []),
+  exchange_backup_new_bytes: gauge('Those among them that no earlier backup had.', []),
+  exchange_backup_seconds: gauge('How long the last whole backup took.', []),
   // The chain: only with RPC_URL.
   exchange_settlement_healthy: gauge('1 while orders are placed, as far as settlement is concerned.', []),
   exchange_settlement_node_connected: gauge('1 while the node answers and has the chain of the settings.', []),

@@ -2,6 +2,7 @@
  * The state of the platform as a whole: a few texts in control.db, kept in memory.
  * Owner: the gateway thread.
  */
+import { PAUSED, RESTORED, type Restored, readRestored } from '../../shared/base/restored.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import type { ControlDatabase } from './database.ts';
 
@@ -9,7 +10,6 @@ import type { ControlDatabase } from './database.ts';
 const SHARDS = 'shards';
 /** The contract and chain that orders are signed for. */
 const DOMAIN = 'signing_domain';
-const PAUSED = 'paused';
 /** The journals of this member are there. */
 export const HAS_JOURNALS = 'has_journals';
 /** The end of the audit log of this member. */
@@ -61,12 +61,19 @@ export class Platform {
     if (!this.hasJournals) this.#set(HAS_JOURNALS, 'yes');
   }
 
+  /** Null for a directory that was opened since it came from a backup, or never did. */
+  get restored(): Restored | null {
+    return readRestored(this.#values.get(RESTORED));
+  }
+
   get paused(): boolean {
     return this.#values.get(PAUSED) === 'yes';
   }
 
   setPaused(paused: boolean): void {
     this.#set(PAUSED, paused ? 'yes' : 'no');
+    // An operator has read what came back with the directory, and opens it.
+    if (!paused && this.restored !== null) this.#set(RESTORED, '');
   }
 
   /** The end of the audit log when it was noted last; null when it never was. */

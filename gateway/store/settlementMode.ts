@@ -31,6 +31,12 @@ export function requireSettlementMode(
   if (settles && platform.hasJournals && !existsSync(join(dataDir, SETTLEMENT_FILE))) {
     throw new ConfigError(`${SETTLEMENT_FILE} is missing: put it back, as it was beside these journals`);
   }
+  if (platform.restored?.isChainAhead === true) {
+    throw new ConfigError(
+      'this directory was restored to an earlier time, and the chain went on: look at what it has paid since with ' +
+        '`npm run admin -- chain adopt`, before anything is sent',
+    );
+  }
   if (settles && cluster === null) requireNewestSettlement(dataDir, platform);
   if (settles || chain === null) return;
   if (platform.hasJournals) {

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { comesBackWith } from '../../shared/base/restored.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { createShardMeters, ShardMeters } from '../../shared/wire/shardMeters.ts';
@@ -65,6 +66,7 @@ export class Stores {
     const { dataDir } = config;
     makeDataDir(dataDir);
     this.control = openControl(config, cluster);
+    this.#sayRestored(log);
     const { shards, accounts, catalog, orderGroups } = this.control;
     this.audit = openAudit(config, this.control, clock, log, cluster !== null);
     this.isNew = accounts.count === 0 && catalog.markets.length === 0;
@@ -98,6 +100,12 @@ export class Stores {
     const { changes, records } = this.control;
     assert(records !== null, 'stores: only a member of a cluster has records');
     return new GatewayRecords({ control: records, changes, answers, audit: this.audit, settlement, onRefused });
+  }
+
+  /** The log says what comes back with a directory from a backup, at every start until it is opened. */
+  #sayRestored(log: Logger): void {
+    const { restored } = this.control.platform;
+    if (restored !== null) for (const line of comesBackWith(restored)) log.warn(line);
   }
 
   /** From now on backups can be made beside this process. @param member null without a cluster */

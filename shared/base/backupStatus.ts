@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 const BACKUP_STATUS_FILE = 'backup.json';
 
-type BackupStatus = {
+export type BackupStatus = {
   /** The end of the last backup that was whole; null: there was none. */
   readonly backedUpMs: number | null;
   /** Since then one has failed, at this time. */
@@ -22,7 +22,7 @@ type BackupStatus = {
   readonly tookMs: number;
 };
 
-const NO_BACKUP: BackupStatus = {
+export const NO_BACKUP: BackupStatus = {
   backedUpMs: null,
   failedMs: null,
   restoredMs: null,
@@ -33,7 +33,7 @@ const NO_BACKUP: BackupStatus = {
 };
 
 /** A file that is missing or damaged says that there was no backup. */
-function readBackupStatus(directory: string): BackupStatus {
+export function readBackupStatus(directory: string): BackupStatus {
   try {
     return { ...NO_BACKUP, ...JSON.parse(readFileSync(join(directory, BACKUP_STATUS_FILE), 'utf8')) };
   } catch {

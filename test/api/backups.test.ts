@@ -7,7 +7,7 @@ import type { OrderMarket } from '../../shared/client/order.ts';
 import { runAdminHere } from '../support/adminProgram.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { fileScope } from '../support/fileScope.ts';
-import { startServer } from '../support/server.ts';
+import { startServer, TestServer } from '../support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await startServer(fileScope);
@@ -171,7 +171,36 @@ describe('backup and restore', () => {
     const name = await backUp('--prune');
     assert.match(await succeeds('backups', 'list', target), new RegExp(`^${name} .* stopped$`, 'm'));
     const restored = join(folder, 'stopped');
-    await succeeds('restore', target, '--data', restored);
+    const text = await succeeds('restore', target, '--data', restored);
+    assert.match(text, new RegExp(`^restored from the backup ${name}: what happened after 2\\S+ is gone`, 'm'));
+    assert.match(text, /signed messages can be sent again.*\nkeys and sessions that were revoked since are alive/);
     assert.deepEqual((await pricesIn(restored)).slice(-1), ['0.23']);
+  });
+
+  it('what was restored starts paused, and says what comes back, until an operator resumes it', async (t) => {
+    const back = new TestServer(join(folder, 'stopped'));
+    t.after(() => back.kill());
+    await back.start();
+    const says = (): number => back.stdout.filter((line) => line.includes('revoked since are alive')).length;
+    assert.equal(says(), 1);
+    assert.equal((await back.admin.platform()).paused, true);
+    const client = await makeTrader(back, { depositMicro: 1_000_000 });
+    await assert.rejects(client.place(market, { price: '0.31', size: '3' }), /PAUSED|paused/i);
+    await back.restart();
+    assert.equal(says(), 2);
+    await back.admin.resume();
+    await client.reconnected().place(market, { price: '0.31', size: '3' });
+    await back.restart();
+    assert.equal(says(), 2);
+    assert.equal((await back.admin.platform()).paused, false);
+  });
+
+  it('starts as it was left where nothing has happened since', async (t) => {
+    const restored = join(folder, 'asItWas');
+    await succeeds('restore', target, '--data', restored, '--as-it-was');
+    const back = new TestServer(restored);
+    t.after(() => back.kill());
+    await back.start();
+    assert.equal((await back.admin.platform()).paused, false);
   });
 });

@@ -88,6 +88,22 @@ test('graphs and tiles show orders as they come, and a pause of placing is said 
   assert.deepEqual(complaints, []);
 });
 
+test('after a pause trading opens again in stages', { skip }, async () => {
+  const { page, complaints } = await signIn(server.adminToken);
+  await confirm(page, 'Pause placing');
+  await confirm(page, 'Resume into cancel-only');
+  await page.getByText('The platform is in cancel-only.').waitFor();
+  await assert.rejects(trader.place(market, { price: '0.40', size: '1' }), /nothing but cancels/);
+  await confirm(page, 'Every market: post-only');
+  await page.getByText('The platform is in post-only.').waitFor();
+  await openMarket(page);
+  await confirm(page, 'The market: open');
+  await page.locator('.facts strong', { hasText: 'open' }).waitFor();
+  await trader.place(market, { price: '0.40', size: '1' });
+  await server.admin.stepPlatform({ stage: 'open', expected: 'post_only' });
+  assert.deepEqual(complaints, []);
+});
+
 test('a market is paused and resumed; a viewer sees it and may press nothing', { skip }, async (t) => {
   const { page } = await signIn(server.adminToken);
   await openMarket(page);

@@ -109,7 +109,7 @@ async function goOnFromBackup(): Promise<void> {
   const made = await admin(['backup', target, '--data', server.dataDir, '--rate', '0']);
   assert.equal(made.status, 0, made.stderr);
   await server.kill();
-  const back = await admin(['restore', target, '--data', restored]);
+  const back = await admin(['restore', target, '--data', restored, '--as-it-was']);
   assert.equal(back.status, 0, back.stdout + back.stderr);
   renameSync(server.dataDir, join(folder, `left-${Date.now()}`));
   renameSync(restored, server.dataDir);

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { METRICS } from '../../../gateway/operator/metricTable.ts';
+import { runAdminHere } from '../../support/adminProgram.ts';
 import { temporaryDirectory } from '../../support/directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -139,6 +140,38 @@ describe('settings in data/deploy', () => {
     const names = [...block!.matchAll(/^ +(\w+):/gm)].map(([, name]) => name!);
     assert.ok(names.includes('TRUST_PROXY'));
     assert.deepEqual(unknown(names), []);
+  });
+});
+
+describe('the units of backups', () => {
+  const skip = without('systemd-analyze', 'systemd');
+  const directory = temporaryDirectory();
+  const units = ['backup', 'drill'].map((name) => `open-prediction-exchange-${name}`);
+  const files = units.flatMap((name) => [`${name}.service`, `${name}.timer`]).map((name) => join(directory, name));
+  for (const file of files) {
+    writeFileSync(file, read(basename(file)).replaceAll(/^(Exec\w+=)\/opt\S+/gm, `$1${process.execPath}`));
+  }
+
+  test('are understood whole, and give the processes little', { skip }, () => {
+    assert.equal(succeeds('systemd-analyze', ['verify', ...files]), '');
+    for (const file of files.filter((name) => name.endsWith('.service'))) {
+      succeeds('systemd-analyze', ['security', '--offline=yes', '--threshold=20', file]);
+    }
+  });
+
+  test('run commands that there are, in folders that they may write', async () => {
+    for (const name of units) {
+      const text = read(`${name}.service`);
+      const [, folder] = /^ReadWritePaths=(\S+)$/m.exec(text)!;
+      const [, args] = /engine\/admin\/main\.ts (.+)$/m.exec(text)!;
+      assert.ok(args!.split(' ').includes(folder!), args);
+      const data = temporaryDirectory();
+      const { status, stderr } = await runAdminHere([...args!.replace(folder!, join(data, 'backups')).split(' ')], {
+        DATA_DIR: join(data, 'live'),
+      });
+      // The command line is understood: what is missing is the directory.
+      assert.deepEqual([status, /^error: (?!unknown)/.test(stderr)], [1, true], stderr);
+    }
   });
 });
 

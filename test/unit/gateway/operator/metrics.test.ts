@@ -7,6 +7,7 @@ import { TURN_BOUNDS_MS } from '../../../../gateway/http/turnTimes.ts';
 import { Metrics } from '../../../../gateway/operator/metrics.ts';
 import { createLogger } from '../../../../gateway/process/log.ts';
 import { ReplyTimes } from '../../../../gateway/shardlink/replyTimes.ts';
+import { NO_BACKUP } from '../../../../shared/base/backupStatus.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
 import { DURATION_BOUNDS_SEC, Histogram } from '../../../../shared/base/histogram.ts';
 import { COMMAND } from '../../../../shared/wire/commands.ts';
@@ -23,6 +24,8 @@ const VIEWS = {
   markets: { shardStages: [0, 2] as const, inStage: [143, 144, 145] },
   appliedSequence: (shard: number) => (shard === 0 ? 96 : 0),
 };
+
+const BACKUPS = { ...NO_BACKUP, backedUpMs: 5000, failedMs: 6000, bytes: 70, newBytes: 7, tookMs: 1500 };
 
 /** Sources whose numbers all differ. */
 function sources() {
@@ -73,7 +76,7 @@ function sources() {
     memory: MEMORY,
     queries: { runSec: new Histogram(DURATION_BOUNDS_SEC), waiting: 77 },
     disk: { isLow: true, freeBytes: 78, reserveBytes: 79 },
-    files: { sizes: new Map([['read.db', 80]]), refresh: async () => {} },
+    files: { sizes: new Map([['read.db', 80]]), backups: BACKUPS, refresh: async () => {} },
     streamConnections: () => 82,
     pendingApprovals: () => 83,
     longAnswers: { underway: 71, pieces: 72 },
@@ -227,6 +230,13 @@ const EXPECTED: Record<string, number> = {
   'exchange_markets_in_stage{stage="post_only"}': 144,
   'exchange_markets_in_stage{stage="cancel_only"}': 145,
   exchange_disk_low: 1,
+  exchange_backup_time_seconds: 5,
+  exchange_backup_failed: 1,
+  exchange_backup_restore_time_seconds: 0,
+  exchange_backup_restore_failed: 0,
+  exchange_backup_bytes: 70,
+  exchange_backup_new_bytes: 7,
+  exchange_backup_seconds: 1.5,
   exchange_control_reserve_bytes: 81,
   exchange_kept_answers: 91,
   'exchange_refusals_total{code="NOT_FOUND"}': 1,

@@ -10,6 +10,7 @@ import { ConfigError } from '../../../../gateway/process/config.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import { Platform } from '../../../../gateway/store/platform.ts';
 import { requireSettlementMode, SETTLEMENT_FILE } from '../../../../gateway/store/settlementMode.ts';
+import { RESTORED } from '../../../../shared/base/restored.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const dataDir = temporaryDirectory();
@@ -42,6 +43,20 @@ test('it does not go on without settlement.db, which knows what the chain has do
     name: ConfigError.name,
     message: 'settlement.db is missing: put it back, as it was beside these journals',
   });
+});
+
+test('one that was restored to an earlier time does not start before `chain adopt` has looked at the chain', () => {
+  const platform = newPlatform();
+  requireSettlementMode(WITH, platform);
+  const restored = { point: '20261128T120000.000Z', upToMs: 1_795_867_200_000, isChainAhead: true };
+  platform.setPaused(true);
+  platform.write(RESTORED, JSON.stringify(restored));
+  assert.throws(() => requireSettlementMode(WITH, platform), { name: ConfigError.name, message: /chain adopt/ });
+  platform.write(RESTORED, JSON.stringify({ ...restored, isChainAhead: false }));
+  requireSettlementMode(WITH, platform);
+  assert.equal(platform.restored?.point, restored.point);
+  platform.setPaused(false);
+  assert.equal(platform.restored, null);
 });
 
 test('or never', () => {
