@@ -6,14 +6,15 @@
  *   stopped    it is stopped (SIGSTOP)
  */
 import { assert } from '../shared/base/assert.ts';
+import { eventually } from '../test/support/eventually.ts';
 import { ReadServer } from '../test/support/readServer.ts';
 import { makeMarket, makeTrader, type Trader } from '../test/support/traders.ts';
 import { atMost, type Report, STOLEN, StealMeter } from './report.ts';
 
 /** A line has some 700 bytes. */
 const LINES = 15_000;
-const ROUNDS = 4;
-const ORDERS = 500;
+const ROUNDS = 6;
+const ORDERS = 200;
 const WARM_UP = 300;
 const MOST_TIMES = 1.5;
 
@@ -31,12 +32,15 @@ export async function run(): Promise<Report> {
     const whileStopped: number[] = [];
     for (let round = 0; round < ROUNDS; round++) {
       quiet.push(...(await place(ORDERS)));
+      // Each part has the lines of its own flood beside it, and no others.
       read.flood();
       whileRead.push(...(await place(ORDERS)));
+      await eventually('the lines of a part', async () => read.accountedFor() >= (2 * round + 1) * LINES);
       read.signalReader('SIGSTOP');
       read.flood();
       whileStopped.push(...(await place(ORDERS)));
       read.signalReader('SIGCONT');
+      await eventually('the lines of a part', async () => read.accountedFor() >= (2 * round + 2) * LINES);
     }
     const dropped = await read.dropped();
     assert(dropped > 0, 'bench: lines were dropped');

@@ -12,7 +12,7 @@ const FLOOD = fileURLToPath(new URL('./logFlood.mjs', import.meta.url));
 /** The shell of `slow` reads a byte at a time, some hundred kilobytes in a second. */
 const READERS = { cat: 'exec cat', slow: 'while IFS= read -r line; do printf "%s\\n" "$line"; done' } as const;
 /** The message of each line of the flood. */
-export const FLOOD_TEXT = 'the administrator token was not changed';
+const FLOOD_TEXT = 'the administrator token was not changed';
 
 export class ReadServer {
   readonly server: TestServer;
@@ -56,6 +56,16 @@ export class ReadServer {
     } catch {
       // It has ended.
     }
+  }
+
+  /** Lines of all floods that came out, with those that the log says are missing. */
+  accountedFor(): number {
+    let lines = 0;
+    for (const line of this.server.stdout) {
+      if (line.includes(FLOOD_TEXT)) lines++;
+      else lines += Number(/"lines":(\d+)/.exec(line)?.[1] ?? 0);
+    }
+    return lines;
   }
 
   /** Lines of the log that were dropped, as the metric says. */
