@@ -8,7 +8,9 @@ import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
 import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
 import { formatLines, raise } from './clusterFormats.ts';
+import { foundLog } from './clusterFound.ts';
 import { rotateInCluster } from './clusterKeys.ts';
+import { acceptLoss } from './clusterLoss.ts';
 import { AdminError } from './directory.ts';
 import type { MasterKeys } from './keyRotation.ts';
 import { table } from './table.ts';
@@ -117,6 +119,21 @@ export function fenceCluster(env: Environment): Promise<string[]> {
   });
 }
 
+/** The log goes on from what one member has (clusterFound.ts). */
+export function found(
+  env: Environment,
+  founder: string,
+  without: readonly string[],
+  isRefill: boolean,
+): Promise<string[]> {
+  return withLog(env, (log, cluster) => foundLog(log, { cluster, founder, without, isRefill }));
+}
+
+/** A member gives up what the log has not (clusterLoss.ts). */
+export function giveUp(env: Environment, directory: string, count: number | null): Promise<string[]> {
+  return withLog(env, (log) => acceptLoss(log, { directory, count }));
+}
+
 export function logUrl(env: Environment): string {
   try {
     const url = journalUrlOf(env);
@@ -127,7 +144,10 @@ export function logUrl(env: Environment): string {
   throw new AdminError('JOURNAL_URL: set it, the log of the cluster is there');
 }
 
-async function withLog(env: Environment, use: (log: PostgresLog) => Promise<string[]>): Promise<string[]> {
+async function withLog(
+  env: Environment,
+  use: (log: PostgresLog, cluster: string) => Promise<string[]>,
+): Promise<string[]> {
   const url = logUrl(env);
   const cluster = env['CLUSTER_NAME'] || 'exchange';
   let log: PostgresLog;
@@ -137,7 +157,7 @@ async function withLog(env: Environment, use: (log: PostgresLog) => Promise<stri
     throw new AdminError(`the log of the cluster cannot be opened: ${(error as Error).message}`);
   }
   try {
-    return await use(log);
+    return await use(log, cluster);
   } finally {
     await log.close();
   }

@@ -48,7 +48,8 @@ export async function rotateInCluster(
   return [...lines, 'start this member first; the others join it anew, with MASTER_KEY set to the same'];
 }
 
-async function requireStopped(log: Log): Promise<void> {
+/** Throws while a member runs. */
+export async function requireStopped(log: Pick<Log, 'facts' | 'lease'>): Promise<void> {
   for (let waitedMs = 0; ; waitedMs += LOOK_MS) {
     const { members } = await log.facts();
     const there = members.filter(({ silentMs }) => silentMs < SILENT_MS);

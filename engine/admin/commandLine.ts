@@ -14,6 +14,9 @@ const OPTIONS = {
   url: { type: 'string' },
   all: { type: 'boolean' },
   now: { type: 'boolean' },
+  /** A member that is given up; several times for several. */
+  without: { type: 'string', multiple: true },
+  count: { type: 'string' },
   to: { type: 'string' },
   point: { type: 'string' },
   rate: { type: 'string' },

@@ -87,6 +87,15 @@ const COMMANDS: Record<string, Command> = {
     takes: 'member',
     run: (call) => ofCluster(call, (cluster) => cluster.leave(call.env, call.argument)),
   },
+  'cluster found': { options: ['without'], takes: 'member', run: (call) => foundFrom(call, false) },
+  'cluster refill': { options: ['without'], takes: 'member', run: (call) => foundFrom(call, true) },
+  'cluster accept-loss': {
+    options: ['count'],
+    run: (call) =>
+      ofCluster(call, (cluster) => {
+        return cluster.giveUp(call.env, dataDir(call), integerOf('count', call.options.count, 0) ?? null);
+      }),
+  },
   'cluster raise': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.raiseFormats(call.env)) },
   'cluster doctor': { options: [], run: examineCluster },
   'cluster fence': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.fenceCluster(call.env)) },
@@ -274,6 +283,11 @@ async function ofCluster(
 ): Promise<boolean> {
   print(call, (await ask(await import('./cluster.ts'))).join('\n'));
   return true;
+}
+
+function foundFrom(call: Call, isRefill: boolean): Promise<boolean> {
+  const { without = [] } = call.options;
+  return ofCluster(call, (cluster) => cluster.found(call.env, call.argument, without, isRefill));
 }
 
 async function examineCluster(call: Call): Promise<boolean> {

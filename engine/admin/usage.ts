@@ -50,6 +50,17 @@ export const USAGE = `Usage:
       anew as a standby; with --now the standby takes the lead without it, from a leader that hangs
   npm run admin -- cluster leave MEMBER
       a stopped member that will not come back no longer keeps rows in the log; should it come back, it joins anew
+  npm run admin -- cluster found MEMBER [--without MEMBER]...
+      where there is no log any more, as after the loss of its database: a new one goes on from what MEMBER has. Each
+      member was started once before: it is refused, and writes down what it has. Those that have something which
+      MEMBER does not have, or that were not heard, are named, and given up with --without
+  npm run admin -- cluster refill MEMBER [--without MEMBER]...
+      the same where the log has lost rows, as after a restore, or a promotion of a server that lags; every member is
+      stopped
+  npm run admin -- cluster accept-loss [--data DIR] [--count N]
+      on the machine of a member that was refused because it has what the log has not: writes every order, cancel and
+      payment of that to a file of DIR, and says how many; with their number the files of the member are set aside, and
+      its next start joins with a copy
   npm run admin -- cluster raise
       the end of an upgrade: the next lead writes what every member knows, and older versions are refused
   npm run admin -- cluster doctor

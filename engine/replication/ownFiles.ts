@@ -6,12 +6,15 @@
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import type { JournalsToRejoin, ReplicationMessage, ReplicationOptions } from '../../shared/wire/threads.ts';
 import { Giver } from './giver.ts';
-import { HeldMark } from './heldMark.ts';
+import { HeldMark, readHeldMark } from './heldMark.ts';
 import { leaveReason } from './joiningFiles.ts';
 import { rejoinJournals } from './journals.ts';
+import { LostRowsError } from './log.ts';
+import { type Decision, decisionOf, forgetHeads, headsOf, reportHeads } from './memberHeads.ts';
 import type { StartReads } from './patientReads.ts';
 import type { PostgresLog } from './postgresLog.ts';
 import { prepareDirectory } from './prepare.ts';
+import { lackedBy } from './standing.ts';
 
 export class OwnFiles {
   readonly #options: ConstructorParameters<typeof Giver>[0]['options'];
@@ -36,14 +39,27 @@ export class OwnFiles {
     const { cluster, holder } = this.#options;
     const onNews = (news: string): void => this.#post({ news });
     const isStopped = (): boolean => this.#isStopped;
-    const options = { ...directory, log: this.#log, reads, cluster, holder, onNews, isStopped };
-    const { lines, log, proof } = await prepareDirectory(options);
+    const decision = async (log: string): Promise<Decision> => {
+      return decisionOf(this.#log, this.#options, log, await headsOf(directory, readHeldMark(directory.directory), []));
+    };
+    const options = { ...directory, log: this.#log, reads, cluster, holder, decision, onNews, isStopped };
+    const { lines, log, proof } = await prepareDirectory(options).catch(async (error) => {
+      if (error instanceof LostRowsError) await this.#report(directory, reads, error.message);
+      throw error;
+    });
+    await forgetHeads(this.#log, this.#options);
     this.#prepared = directory;
     this.#proof = proof;
     const mark = new HeldMark(directory.directory, log);
     this.mark = mark;
     this.#log.watchServer((place) => mark.sendTo(place));
     return lines;
+  }
+
+  /** An operator learns what this member has (HEADS-1). */
+  async #report(files: DirectoryToPrepare, reads: StartReads, reason: string): Promise<void> {
+    const own = await headsOf(files, readHeldMark(files.directory), await lackedBy(files, reads));
+    await reportHeads(this.#log, { ...this.#options, reason }, files, own);
   }
 
   /** The same of the journals: nothing that may have been held is set aside. */

@@ -16,7 +16,8 @@ import { GIVING_FOLDER } from './giving.ts';
 import { type FoundMark, HeldMark, readHeldMark } from './heldMark.ts';
 import { joinByCopy } from './join.ts';
 import { CONTROL_FILE, finishJoining, reasonToJoin, setStateAside } from './joiningFiles.ts';
-import { JoinAnewError, type LogHistory, LostRowsError, type ReplicatedLog } from './log.ts';
+import { type Base, JoinAnewError, type LogHistory, LostRowsError, type ReplicatedLog } from './log.ts';
+import { becomeFounder, type Decision, streamName } from './memberHeads.ts';
 import type { StartReads } from './patientReads.ts';
 import { openAlone, rejoinRecords, timeOfNames } from './records.ts';
 import { COPIED, requireBehind, requireStanding } from './standing.ts';
@@ -27,6 +28,8 @@ type PrepareOptions = DirectoryToPrepare & {
   readonly reads: StartReads;
   readonly cluster: string;
   readonly holder: string;
+  /** Of an operator, about the files that this member has: a log of this id was founded from them, or has them all. */
+  readonly decision: (log: string) => Promise<Decision>;
   readonly onNews: (text: string) => void;
   readonly isStopped: () => boolean;
 };
@@ -47,14 +50,25 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   const history = await reads.history();
   const isMember = existsSync(join(directory, CONTROL_FILE));
   const isNew = history.id === null && (await reads.lease()).epoch === 0;
-  if (isMember && isNew) throw notOf(readHeldMark(directory), null);
+  if (isMember && isNew) throw notOf(readHeldMark(directory), null, []);
   // A log of an older version has no id yet, and gets one from the first member that gives it one.
   const log = history.id ?? (await reads.found(randomUUID()));
   const isFirst = !isMember && !(await reads.ends()).some(({ stream }) => stream === STREAM.CONTROL);
   if (isFirst) return { lines: [], log, proof: null };
   const mark = isMember ? readHeldMark(directory) : null;
-  if (mark !== null && mark.log !== log) throw notOf(mark, log);
-  const standing = isMember ? await standingOf(options, history, mark) : { anew: null, proof: null };
+  let standing: Standing = { anew: null, proof: null };
+  if (isMember && mark?.log !== log) {
+    const decision = await options.decision(log);
+    // A member that has no mark may be of this log all the same.
+    if (decision === 'founder') {
+      becomeFounder(options);
+      return { lines: [`the log ${log} goes on from the files of this member`], log, proof: null };
+    }
+    if (decision === 'contained')
+      standing.anew = `the log ${log} goes on from another member, which has all of this one's`;
+    else if (mark !== null) throw notOf(mark, log, history.bases);
+  }
+  if (isMember && standing.anew === null) standing = await standingOf(options, history, mark);
   if (isMember && standing.anew === null) {
     try {
       return { lines: await rejoinRecords(reads, records, standing.proof), log, proof: standing.proof };
@@ -93,9 +107,12 @@ async function standingOf(options: PrepareOptions, history: LogHistory, mark: Fo
 }
 
 /** Another log would take what this member has for new, or for nothing. */
-function notOf(mark: FoundMark | null, log: string | null): LostRowsError {
+function notOf(mark: FoundMark | null, log: string | null, bases: readonly Base[]): LostRowsError {
   const own = mark === null ? 'it has no mark of the log that they are of' : `they are of the log ${mark.log}`;
-  const found = log === null ? 'the database has no log yet under this name' : `the database has the log ${log}`;
+  const all = bases.map(({ stream, sequence }) => `${streamName(stream)} after record ${sequence}`);
+  const since = all.length === 0 ? '' : `, which goes on with ${all.join(', ')}`;
+  const found =
+    log === null ? 'the database has no log yet under this name' : `the database has the log ${log}${since}`;
   return new LostRowsError(
     `refused: the files of this member are those of another log: ${own}, and ${found}. Nothing was changed. ` +
       'An operator decides: admin cluster found (data/docs/cluster.md)',

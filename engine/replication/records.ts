@@ -135,6 +135,20 @@ function queueOf(database: Database.Database): Queued[] {
   return database.prepare<[], Queued>('SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
 }
 
+/** The records of the queue after one, with their statements. */
+export function queuedAfter(
+  path: string,
+  after: number,
+): { readonly sequence: number; readonly statements: unknown }[] {
+  const database = openAlone(path);
+  try {
+    const left = queueOf(database).filter(({ sequence }) => sequence > after);
+    return left.map(({ sequence, bytes }) => ({ sequence, statements: decodeStatements(bytes).statements }));
+  } finally {
+    database.close();
+  }
+}
+
 /** RECORDSREJOIN-2. The first record that the log does not have as it is here, or the one after the last. */
 async function firstUnshared(log: Log, stream: number, queue: readonly Queued[], end: number): Promise<number> {
   for (const { sequence, bytes } of queue) {
@@ -170,7 +184,7 @@ function setAside(path: string, records: readonly Queued[]): void {
 }
 
 /** Bytes come as what their own `toJSON` makes of them. */
-function legible(_: string, value: unknown): unknown {
+export function legible(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   const isBytes = typeof value === 'object' && value !== null && (value as { type?: string }).type === 'Buffer';
   return isBytes ? `0x${Buffer.from((value as { data: number[] }).data).toString('hex')}` : value;

@@ -215,7 +215,7 @@ export function lastIn(journalPath: string): number {
 }
 
 /** The row that ends with this record. */
-function rowAt(journalPath: string, sequence: number): Row | undefined {
+export function rowAt(journalPath: string, sequence: number): Row | undefined {
   if (!hasRows(journalPath)) return undefined;
   return withDatabase(journalPath, (db) => {
     return db.prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence = ?').get(sequence);

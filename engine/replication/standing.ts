@@ -21,16 +21,16 @@
 import { join } from 'node:path';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import type { DirectoryToPrepare, RecordsToRejoin } from '../../shared/wire/joining.ts';
-import { STREAM } from '../../shared/wire/replication.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import type { FoundMark } from './heldMark.ts';
 import { loggedRows } from './journals.ts';
 import { isSame } from './lastRow.ts';
 import { JoinAnewError, type LogHistory, LostRowsError, type RowName } from './log.ts';
+import { streamName } from './memberHeads.ts';
 import type { StartReads } from './patientReads.ts';
 import { type ComparedRecords, compareRecords } from './records.ts';
 import { compare, type JournalFile, lastIn } from './rejoin.ts';
-import { countAfter, countsText } from './rowContents.ts';
+import { countsAfter } from './rowContents.ts';
 
 /** Of the rows that a leader had not sent when it gave a copy of its files. */
 export const COPIED = 'the member that gave the copy has them';
@@ -134,12 +134,9 @@ async function look(member: Member, reads: Reads, mark: FoundMark | null, proof:
   const missing: Missing[] = [];
   let anew: JoinAnewError | null = null;
   for (let shard = 0; shard < member.shards; shard++) {
-    const journalPath = join(member.directory, `journal-${shard}.db`);
-    const end = lastIn(journalPath);
-    if (end === 0) continue;
-    const key = await ShardKey.create(readJournalKey(member.directory, member.masterKey), shard);
-    const file = { shard, shards: member.shards, journalPath, key };
-    const found = await lookAtJournal(file, end, reads, mark, proof);
+    const file = await journalOf(member, shard);
+    if (file === null) continue;
+    const found = await lookAtJournal(file, reads, mark, proof);
     missing.push(...found.missing);
     anew ??= found.anew;
   }
@@ -184,12 +181,12 @@ function missingRecords(
 
 async function lookAtJournal(
   file: JournalFile,
-  end: number,
   reads: Reads,
   mark: FoundMark | null,
   proof: string | null,
 ): Promise<Found> {
   const { shard: stream } = file;
+  const end = lastIn(file.journalPath);
   // All that a standby has came out of the log.
   const isOfLog = mark !== null && !mark.isLeader && !mark.isCopied;
   const known = isOfLog ? end : Math.min(end, mark?.held[stream] ?? 0);
@@ -209,12 +206,38 @@ async function lookAtJournal(
   }
   const missing: Missing[] = [];
   const note = (from: number, to: number, isKnown: boolean): void => {
-    const counted = countsText(countAfter(file, from));
-    if (to > from) missing.push({ stream, from, to, isKnown, content: anew?.message ?? counted });
+    if (to <= from) return;
+    missing.push({ stream, from, to, isKnown, content: anew?.message ?? countsAfter(file, from) });
   };
   note(common, known, true);
   note(Math.max(common, known), end, false);
   return { missing, anew: null };
+}
+
+/** The streams of which the log has rows that this member does not have. */
+export async function lackedBy(member: Member, reads: Reads): Promise<readonly number[]> {
+  const lacked: number[] = [];
+  for (const { stream, sequence: logged } of await reads.ends()) {
+    const file = member.records.find((each) => each.stream === stream);
+    if (file !== undefined) {
+      const compared = await compareRecords(reads, file);
+      const common = compared === null ? 0 : Math.min(compared.end, Math.max(compared.known, compared.unshared - 1));
+      if (logged > common) lacked.push(stream);
+    } else if (stream < member.shards) {
+      const journal = await journalOf(member, stream);
+      const compared = journal === null ? null : await compare(journal, loggedRows(reads, stream)).catch(() => null);
+      if (logged > (compared?.common.sequence ?? 0)) lacked.push(stream);
+    }
+  }
+  return lacked;
+}
+
+/** Null where there is none. */
+async function journalOf({ directory, shards, masterKey }: Member, shard: number): Promise<JournalFile | null> {
+  const journalPath = join(directory, `journal-${shard}.db`);
+  if (lastIn(journalPath) === 0) return null;
+  const key = await ShardKey.create(readJournalKey(directory, masterKey), shard);
+  return { shard, shards, journalPath, key };
 }
 
 /** One line for the operator (data/docs/cluster.md, "The log has lost rows"). */
@@ -236,14 +259,4 @@ function refusal(missing: readonly Missing[], history: LogHistory, mark: FoundMa
     `Nothing was changed. Members that may have it: ${others}. ` +
     'An operator decides: admin cluster refill, or admin cluster accept-loss (data/docs/cluster.md)'
   );
-}
-
-function streamName(stream: number): string {
-  const names: Readonly<Record<number, string>> = {
-    [STREAM.CONTROL]: 'control.db',
-    [STREAM.ANSWERS]: 'idempotency.db',
-    [STREAM.SETTLEMENT]: 'settlement.db',
-    [STREAM.AUDIT]: 'audit.log',
-  };
-  return names[stream] ?? `shard ${stream}`;
 }

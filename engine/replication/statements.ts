@@ -41,6 +41,49 @@ export const SQL = {
     `SELECT * FROM (SELECT epoch, lead, start, system, timeline FROM exchange_lead WHERE cluster = $1
        ORDER BY epoch DESC LIMIT ${LEADS_KEPT}) AS newest ORDER BY epoch`,
   ),
+  heads: statement(
+    'heads',
+    `SELECT holder, log, reason, heads, digest, contains, founder, contained,
+       (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "agoMs"
+     FROM exchange_head WHERE cluster = $1 ORDER BY holder`,
+  ),
+  /** What was decided about other files of this member is forgotten. */
+  reportHead: statement(
+    'reportHead',
+    `INSERT INTO exchange_head AS own (cluster, holder, log, reason, heads, digest, contains, seen_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
+     ON CONFLICT (cluster, holder) DO UPDATE
+       SET log = excluded.log, reason = excluded.reason, heads = excluded.heads, contains = excluded.contains,
+         founder = CASE WHEN own.digest = excluded.digest THEN own.founder ELSE '' END,
+         contained = CASE WHEN own.digest = excluded.digest THEN own.contained ELSE '' END,
+         digest = excluded.digest, seen_at = excluded.seen_at`,
+  ),
+  forgetHead: statement('forgetHead', 'DELETE FROM exchange_head WHERE cluster = $1 AND holder = $2'),
+  /** All of it, or nothing: the log is empty, has another id, and goes on from the bases. */
+  foundLog: statement(
+    'foundLog',
+    `WITH base AS (
+       SELECT * FROM unnest($7::int[], $8::bigint[], $9::text[]) AS base (stream, sequence, head)
+     ), no_rows AS (DELETE FROM exchange_log WHERE cluster = $1),
+     no_leads AS (DELETE FROM exchange_lead WHERE cluster = $1),
+     no_members AS (DELETE FROM exchange_member WHERE cluster = $1),
+     old_bases AS (
+       DELETE FROM exchange_base WHERE cluster = $1 AND stream NOT IN (SELECT stream FROM base)
+     ), bases AS (
+       INSERT INTO exchange_base (cluster, stream, sequence, head)
+       SELECT $1, stream, sequence, head FROM base
+       ON CONFLICT (cluster, stream) DO UPDATE SET sequence = excluded.sequence, head = excluded.head
+     ), decided AS (
+       UPDATE exchange_head SET founder = CASE WHEN holder = $3 THEN $2 ELSE '' END,
+         contained = CASE WHEN holder = ANY($4::text[]) THEN $2 ELSE '' END
+       WHERE cluster = $1
+     ), lease AS (
+       UPDATE exchange_leader SET epoch = greatest(epoch, $5::bigint) + 1, lead = $6, holder = '',
+         expires_at = to_timestamp(0) WHERE cluster = $1
+     )
+     INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, 'log', $2)
+     ON CONFLICT (cluster, name) DO UPDATE SET value = excluded.value`,
+  ),
   bases: statement('bases', 'SELECT stream, sequence, head FROM exchange_base WHERE cluster = $1'),
 
   /** The condition is looked at again with the newest row, when another process has changed it meanwhile. */

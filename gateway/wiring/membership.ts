@@ -7,7 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
+import { type DirectoryToPrepare, recordFilesOf } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
 import { Member, shardsOf } from '../cluster/member.ts';
@@ -36,18 +36,9 @@ export async function openMember({ config, clock, log, onFatal }: MembershipOpti
   return member;
 }
 
-/**
- * idempotency.db and audit.log take back by themselves what the log has otherwise, and settlement.db is never ahead of
- * it.
- */
 function directoryOf({ dataDir, masterKey }: Config, shards: number): DirectoryToPrepare {
   assert(masterKey !== null, 'membership: readCluster wants a MASTER_KEY');
-  const records = [
-    { path: join(dataDir, 'control.db'), stream: STREAM.CONTROL, hasUndo: true },
-    { path: join(dataDir, 'idempotency.db'), stream: STREAM.ANSWERS, hasUndo: false },
-    { path: join(dataDir, 'settlement.db'), stream: STREAM.SETTLEMENT, hasUndo: false },
-  ];
-  return { directory: dataDir, shards, masterKey, records };
+  return { directory: dataDir, shards, masterKey, records: recordFilesOf(dataDir) };
 }
 
 export function journalsOf({ control, journalPaths }: Stores): JournalsToRejoin {

@@ -75,20 +75,31 @@ class Member extends TestServer {
 }
 
 class Cluster extends TestServer {
-  readonly members: readonly Member[];
+  readonly members: Member[];
+  readonly #scope: Scope;
   /** A log that is slow for a moment: the refusal says that nothing was done (RULES.md 18.6). */
   override readonly retry = { attempts: 8 };
   override readonly timeoutMs = GIVEN_UP_MS;
   #leader: Member;
 
-  constructor(members: Member[]) {
+  constructor(scope: Scope, members: Member[]) {
     super('');
+    this.#scope = scope;
     this.members = members;
     this.#leader = members[0]!;
   }
 
   get leader(): Member {
     return this.#leader;
+  }
+
+  /** Another member, which has not begun, with the settings of the others. */
+  async addMember(name: string, directory: string): Promise<Member> {
+    const own = { PORT: String(await freePort()), MEMBER_NAME: name, DATA_DIR: directory };
+    const member = new Member(name, { ...this.members[0]!.env, ...own }, directory);
+    this.#scope.after(() => member.kill());
+    this.members.push(member);
+    return member;
   }
 
   get standbys(): readonly Member[] {
@@ -235,7 +246,7 @@ export async function startCluster(
     scope.after(() => member.kill());
     members.push(member);
   }
-  const cluster = new Cluster(members);
+  const cluster = new Cluster(scope, members);
   const [first, ...others] = members;
   await first!.begin();
   await cluster.awaitLeader([first!]);

@@ -8,7 +8,16 @@
  */
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync, chownSync, closeSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  chownSync,
+  closeSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { Client } from 'pg';
@@ -189,10 +198,7 @@ export class PostgresCluster {
     await node.stop('SIGKILL');
     rmSync(node.data, { recursive: true });
     const { primary } = this;
-    const from = ['-h', '127.0.0.1', '-p', String(primary.port), '-U', USER, '-D', node.data];
-    const program = join(PROGRAMS!, 'pg_basebackup');
-    const copying = promisify(execFile)(program, [...from, '-c', 'fast', '--no-sync'], IDENTITY);
-    await within(`a copy of PostgreSQL ${primary.name} for ${node.name}`, copying);
+    await this.#copyPrimary(node.data, `a copy of PostgreSQL ${primary.name} for ${node.name}`);
     node.configure([`port = ${node.port}`, upstream(primary.port, node.name)]);
     node.beStandby();
     await node.start();
@@ -200,9 +206,38 @@ export class PostgresCluster {
     await primary.query('SELECT pg_reload_conf()');
   }
 
+  /** A backup of the primary as it is now. @returns its directory */
+  async backUp(): Promise<string> {
+    const path = join(this.#files.directory, `backup-${++databases}`);
+    await this.#copyPrimary(path, 'a backup');
+    return path;
+  }
+
+  /** Every server is lost, and the primary begins with a backup; the standbys are made anew. */
+  async restore(backup: string): Promise<void> {
+    const { s0, s1, s2 } = this.nodes;
+    await Promise.all(Object.values(this.nodes).map((node) => node.stop('SIGKILL')));
+    rmSync(s0.data, { recursive: true });
+    renameSync(backup, s0.data);
+    s0.configure([`port = ${s0.port}`]);
+    this.primary = s0;
+    await s0.start();
+    for (const standby of [s1, s2]) await this.rejoin(standby);
+  }
+
   async stop(): Promise<void> {
     await Promise.all(Object.values(this.nodes).map((node) => node.stop('SIGKILL')));
     this.#files.end();
+  }
+
+  async #copyPrimary(path: string, what: string): Promise<void> {
+    const from = ['-h', '127.0.0.1', '-p', String(this.primary.port), '-U', USER, '-D', path];
+    const copying = promisify(execFile)(
+      join(PROGRAMS!, 'pg_basebackup'),
+      [...from, '-c', 'fast', '--no-sync'],
+      IDENTITY,
+    );
+    await within(what, copying);
   }
 }
 

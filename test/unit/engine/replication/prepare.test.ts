@@ -31,6 +31,7 @@ async function prepare(
     masterKey: MASTER_KEY,
     log: { report: unused, read: unused },
     reads: readsOf(),
+    decision: async () => null,
     cluster: 'c',
     holder: 'a',
     onNews: (text) => news.push(text),

@@ -1,0 +1,125 @@
+/**
+ * `admin cluster found` and `cluster refill` (data/docs/cluster.md): a log goes on from what one member has, because
+ * there is no log any more, or because the log has lost rows. Each member whose start was refused has written down what
+ * it has, and which of the others are in its files (memberHeads.ts): so no file is read here, and it runs anywhere.
+ *
+ * Invariants:
+ *   FOUNDING-1  Nothing is founded while a member runs, or where another member has what the founder does not have, or was
+ *               not heard, unless the operator names it as lost.
+ *   FOUNDING-2  A log that has rows which the founder does not have is not replaced.
+ *   FOUNDING-3  The log has another id from then on: each other member is refused, or joins with a copy where all of its
+ *               rows are in the founder's files.
+ */
+import { randomUUID } from 'node:crypto';
+import { type ReportedHeads, readHeads, streamName } from '../replication/memberHeads.ts';
+import type { PostgresLog } from '../replication/postgresLog.ts';
+import { newLead, SQL } from '../replication/statements.ts';
+import { requireStopped } from './clusterKeys.ts';
+import { AdminError } from './directory.ts';
+
+type FoundOptions = {
+  readonly cluster: string;
+  readonly founder: string;
+  /** The members that are given up. */
+  readonly without: readonly string[];
+  /** There is a log, which has lost rows. */
+  readonly isRefill: boolean;
+};
+
+/** @returns what was done, a line each */
+export async function foundLog(log: PostgresLog, options: FoundOptions): Promise<string[]> {
+  const { cluster, founder, isRefill } = options;
+  if (founder === '') throw new AdminError('name the member from whose files the log is to go on');
+  const { id, leads } = await log.history();
+  const isLed = id !== null || leads.length > 0;
+  if (isLed && !isRefill) throw new AdminError('there is a log already: cluster refill, where it has lost rows');
+  if (!isLed && isRefill) throw new AdminError('there is no log yet: cluster found');
+  await requireStopped(log);
+  const all = await readHeads(log, cluster);
+  const own = all.find(({ holder }) => holder === founder);
+  if (own === undefined) {
+    throw new AdminError(`${founder} was not refused here: start it once, so that it writes down what it has`);
+  }
+  if (isRefill && own.log !== id)
+    throw new AdminError(`the files of ${founder} are of the log ${own.log}, not of this one`);
+  if (isRefill && own.heads.lacks.length > 0) {
+    const streams = own.heads.lacks.map(streamName).join(', ');
+    throw new AdminError(
+      `the log has rows of ${streams} that ${founder} does not have: both went on without each other`,
+    );
+  }
+  const members = (await log.facts()).members.map(({ holder }) => holder);
+  const others = new Set([...(own.heads.mark?.members ?? []), ...members, ...all.map(({ holder }) => holder)]);
+  others.delete(founder);
+  const lost = options.without.filter((name) => others.has(name));
+  const unknown = options.without.find((name) => !others.has(name));
+  if (unknown !== undefined) throw new AdminError(`--without ${unknown}: no member has this name`);
+  for (const name of lost) others.delete(name);
+  const problems = [...others].flatMap((name) =>
+    problemOf(
+      name,
+      own,
+      all.find(({ holder }) => holder === name),
+    ),
+  );
+  if (problems.length > 0) throw new AdminError(problems.join('\n'));
+  return write(log, options, own, [...others], lost);
+}
+
+/** FOUNDING-1. */
+function problemOf(name: string, own: ReportedHeads, other: ReportedHeads | undefined): string[] {
+  const { holder } = own;
+  if (other === undefined) {
+    return [
+      `${name} was not heard: start it, so that it writes down what it has, or give it up with --without ${name}`,
+    ];
+  }
+  if (own.contains[name] === other.digest) return [];
+  const further = Object.entries(other.heads.streams).filter(([stream, { sequence }]) => {
+    return sequence > (own.heads.streams[stream]?.sequence ?? 0) && streamName(Number(stream)) !== 'audit.log';
+  });
+  if (further.length > 0) {
+    const streams = further.map(([stream, { sequence }]) => {
+      const here = own.heads.streams[stream]?.sequence ?? 0;
+      return `${streamName(Number(stream))} to record ${sequence}, and ${holder} to ${here}`;
+    });
+    return [
+      `${name} goes further: ${streams.join('; ')}: found from ${name}, or give up its rest with --without ${name}`,
+    ];
+  }
+  return [
+    `the files of ${holder} were not compared with those that ${name} has now, or they differ: start ${holder} once ` +
+      `more, which is refused and compares them, or give ${name} up with --without ${name}`,
+  ];
+}
+
+/** FOUNDING-3. */
+async function write(
+  log: PostgresLog,
+  { cluster, founder }: FoundOptions,
+  own: ReportedHeads,
+  contained: readonly string[],
+  lost: readonly string[],
+): Promise<string[]> {
+  const id = randomUUID();
+  const { mark, streams } = own.heads;
+  const named = Object.entries(streams);
+  await log.write(SQL.foundLog, [
+    cluster,
+    id,
+    founder,
+    contained,
+    Math.max(mark?.last?.epoch ?? 0, mark?.own?.epoch ?? 0),
+    newLead(),
+    named.map(([stream]) => Number(stream)),
+    named.map(([, { sequence }]) => sequence),
+    named.map(([, { head }]) => head),
+  ]);
+  const bases = named.map(([stream, { sequence }]) => `${streamName(Number(stream))} after record ${sequence}`);
+  return [
+    `the log goes on from what ${founder} has: ${bases.join(', ')}`,
+    ...contained.map((name) => `${name} has nothing that ${founder} does not have: its next start joins with a copy`),
+    ...lost.map((name) => `${name} is given up: should it come back with more than ${founder} has, it is refused`),
+    `start ${founder} first, then the others`,
+  ];
+}

@@ -1,0 +1,91 @@
+/**
+ * `admin cluster accept-loss` (data/docs/cluster.md): a member was refused because it has what the log has not, and the
+ * operator gives that up. Every order, cancel, deposit and withdrawal that goes is written to a file first, a line of
+ * JSON each, and the operator repeats their number. The files are set aside, and the next start joins with a copy.
+ */
+import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { decodeCommand } from '../../shared/wire/commands.ts';
+import { recordFilesOf } from '../../shared/wire/joining.ts';
+import { setStateAside } from '../replication/joiningFiles.ts';
+import { loggedRows } from '../replication/journals.ts';
+import { JoinAnewError } from '../replication/log.ts';
+import { streamName } from '../replication/memberHeads.ts';
+import type { PostgresLog } from '../replication/postgresLog.ts';
+import { compareRecords, legible, queuedAfter, timeOfNames } from '../replication/records.ts';
+import { compare, lastIn } from '../replication/rejoin.ts';
+import { visitAfter } from '../replication/rowContents.ts';
+import { AdminError, listShards } from './directory.ts';
+
+type LossOptions = {
+  readonly directory: string;
+  /** What the operator was told; null: nothing is given up yet. */
+  readonly count: number | null;
+};
+
+/** The directory is that of a member that is stopped. @returns what was found and done, a line each */
+export async function acceptLoss(log: PostgresLog, options: LossOptions): Promise<string[]> {
+  const { directory, count } = options;
+  const { id } = await log.history();
+  if (id === null) throw new AdminError('there is no log yet: cluster found');
+  const path = join(directory, `accepted-loss-${timeOfNames()}.jsonl`);
+  const { lines, texts } = await lossOf(log, directory);
+  write(path, lines);
+  const found = [...texts, `${lines.length} in all are in ${path}`];
+  if (count === null) {
+    return [...found, `nothing was given up yet: cluster accept-loss --count ${lines.length} does it`];
+  }
+  if (count !== lines.length) throw new AdminError([...found, `not ${count}: nothing was given up`].join('\n'));
+  const aside = setStateAside(directory, timeOfNames());
+  return [...found, `the files of this member are in ${aside}: its next start joins with a copy of another member`];
+}
+
+type Loss = { readonly lines: readonly string[]; readonly texts: readonly string[] };
+
+/** All that this member has and the log has not. */
+async function lossOf(log: PostgresLog, directory: string): Promise<Loss> {
+  const lines: string[] = [];
+  const texts: string[] = [];
+  for (const file of await listShards(directory)) {
+    const { shard, journalPath } = file;
+    const rows = loggedRows(log, shard);
+    const common = await compare(file, rows).then(
+      (compared) => compared.common.sequence,
+      async (error: unknown) => {
+        if (!(error instanceof JoinAnewError)) throw error;
+        return Math.min(lastIn(journalPath), (await rows.range()).after);
+      },
+    );
+    const before = lines.length;
+    visitAfter(file, common, ({ sequence, timeMs, command: { words, word } }) => {
+      lines.push(JSON.stringify({ shard, sequence, time_ms: timeMs, ...decodeCommand(words, word) }, legible));
+    });
+    texts.push(`${streamName(shard)}: ${lines.length - before} records after record ${common}`);
+  }
+  for (const file of recordFilesOf(directory)) {
+    const compared = await compareRecords(log, file);
+    if (compared === null) continue;
+    const from = Math.min(compared.unshared, compared.end + 1);
+    const before = lines.length;
+    for (const record of queuedAfter(file.path, from - 1)) {
+      lines.push(JSON.stringify({ file: streamName(file.stream), ...record }, legible));
+    }
+    const logged = (await log.ends()).find(({ stream }) => stream === file.stream)?.sequence ?? 0;
+    const others = Math.max(0, compared.end - logged) - (lines.length - before);
+    const unread = others > 0 ? `, and ${others} whose text is not kept` : '';
+    texts.push(`${streamName(file.stream)}: ${lines.length - before} records${unread}`);
+  }
+  return { lines, texts };
+}
+
+function write(path: string, lines: readonly string[]): void {
+  const fd = openSync(path, 'w', 0o600);
+  try {
+    writeSync(fd, lines.map((line) => `${line}\n`).join(''));
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  syncDirectory(join(path, '..'));
+}
