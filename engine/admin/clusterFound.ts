@@ -4,11 +4,11 @@
  * it has, and which of the others are in its files (memberHeads.ts): so no file is read here, and it runs anywhere.
  *
  * Invariants:
- *   FOUNDING-1  Nothing is founded while a member runs, or where another member has what the founder does not have, or was
- *               not heard, unless the operator names it as lost.
+ *   FOUNDING-1  Nothing is founded while a member runs, or where another member has what the founder does not have, or
+ *               has not reported, unless the operator names it as lost.
  *   FOUNDING-2  A log that has rows which the founder does not have is not replaced.
- *   FOUNDING-3  The log has another id from then on: each other member is refused, or joins with a copy where all of its
- *               rows are in the founder's files.
+ *   FOUNDING-3  The log has another id from then on: each other member is refused, or joins with a copy where all of
+ *               its rows are in the founder's files.
  */
 import { randomUUID } from 'node:crypto';
 import { type ReportedHeads, readHeads, streamName } from '../replication/memberHeads.ts';
@@ -70,9 +70,7 @@ export async function foundLog(log: PostgresLog, options: FoundOptions): Promise
 function problemOf(name: string, own: ReportedHeads, other: ReportedHeads | undefined): string[] {
   const { holder } = own;
   if (other === undefined) {
-    return [
-      `${name} was not heard: start it, so that it writes down what it has, or give it up with --without ${name}`,
-    ];
+    return [`${name} has not reported what it has: start it once, or give it up with --without ${name}`];
   }
   if (own.contains[name] === other.digest) return [];
   const further = Object.entries(other.heads.streams).filter(([stream, { sequence }]) => {

@@ -20,7 +20,7 @@ import { AdminError, listShards } from './directory.ts';
 
 type LossOptions = {
   readonly directory: string;
-  /** What the operator was told; null: nothing is given up yet. */
+  /** The number that the operator repeats; null: nothing is given up yet. */
   readonly count: number | null;
 };
 

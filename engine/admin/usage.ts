@@ -53,7 +53,7 @@ export const USAGE = `Usage:
   npm run admin -- cluster found MEMBER [--without MEMBER]...
       where there is no log any more, as after the loss of its database: a new one goes on from what MEMBER has. Each
       member was started once before: it is refused, and writes down what it has. Those that have something which
-      MEMBER does not have, or that were not heard, are named, and given up with --without
+      MEMBER does not have, or have not reported, are named, and given up with --without
   npm run admin -- cluster refill MEMBER [--without MEMBER]...
       the same where the log has lost rows, as after a restore, or a promotion of a server that lags; every member is
       stopped

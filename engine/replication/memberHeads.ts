@@ -7,8 +7,7 @@
  * Invariants:
  *   HEADS-1  A member is contained in another one where each of its rows is one of that one's: the rows up to its mark
  *            are in the same log and the same leads, and those after it end with a row of the other's journal.
- *   HEADS-2  What was found about a member is about the files that it had then: a member whose files are others since is
- *            compared anew.
+ *   HEADS-2  A decision about a member is one about the files that it had then: with others it has none.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -35,7 +34,7 @@ type Head = {
   readonly known: number;
 };
 
-export type Heads = {
+type Heads = {
   readonly mark: Pick<FoundMark, 'log' | 'isLeader' | 'own' | 'last' | 'leads' | 'members'> | null;
   readonly streams: Readonly<Record<string, Head>>;
   /** The streams of which the log has rows that this member does not have. */
@@ -82,14 +81,14 @@ export async function headsOf(files: Files, mark: FoundMark | null, lacks: reado
   };
 }
 
-export function digestOf({ mark, streams }: Heads): string {
+function digestOf({ mark, streams }: Heads): string {
   const rows = Object.entries(streams).map(([stream, { sequence, head }]) => [stream, sequence, head]);
   const text = JSON.stringify({ log: mark?.log, last: mark?.last, rows });
   return createHash('sha256').update(text).digest('hex');
 }
 
 /** HEADS-1. @returns why it is not, or null */
-export async function whyNotContained(files: Files, own: Heads, other: Heads): Promise<string | null> {
+async function whyNotContained(files: Files, own: Heads, other: Heads): Promise<string | null> {
   const reason = otherLineage(own, other);
   if (reason !== null) return reason;
   for (const [name, { sequence, head, known }] of Object.entries(other.streams)) {

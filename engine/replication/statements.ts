@@ -47,7 +47,7 @@ export const SQL = {
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "agoMs"
      FROM exchange_head WHERE cluster = $1 ORDER BY holder`,
   ),
-  /** What was decided about other files of this member is forgotten. */
+  /** A decision about other files of this member is forgotten. */
   reportHead: statement(
     'reportHead',
     `INSERT INTO exchange_head AS own (cluster, holder, log, reason, heads, digest, contains, seen_at)

@@ -11,8 +11,8 @@ export type RecordsToRejoin = {
 };
 
 /**
- * The files with records in the directory of a member. idempotency.db and audit.log take back by themselves what the log
- * has otherwise, and settlement.db is never ahead of it.
+ * The files with records in the directory of a member. idempotency.db and audit.log take back by themselves what the
+ * log has otherwise, and settlement.db is never ahead of it.
  */
 export function recordFilesOf(directory: string): readonly RecordsToRejoin[] {
   return [

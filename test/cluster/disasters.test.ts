@@ -104,7 +104,7 @@ test('a new database under another name: no member founds it, until an operator 
   const reason = /those of another log: .* the database has no log yet under this name/;
   await assertRefused(a, reason);
   const early = await admin(a, ['cluster', 'found', 'a']);
-  assert.match(early.stderr, /b was not heard/);
+  assert.match(early.stderr, /b has not reported what it has/);
   await assertRefused(b, reason);
   assert.match(
     (await admin(a, ['cluster', 'found', 'a'])).stderr,
@@ -165,7 +165,10 @@ test('a backup of a data directory becomes the first member of a new cluster, by
   const reason = /those of another log/;
   const c = await cluster.addMember('c', backup);
   await assertRefused(c, reason);
-  assert.match((await admin(c, ['cluster', 'found', 'c'])).stderr, /a was not heard.*\n.*b was not heard/);
+  assert.match(
+    (await admin(c, ['cluster', 'found', 'c'])).stderr,
+    /a has not reported what it has.*\n.*b has not reported/,
+  );
   await decide('found', c, reason, ['a', 'b']);
   await c.begin();
   await cluster.awaitLeader([c]);

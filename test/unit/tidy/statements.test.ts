@@ -40,6 +40,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   // When a member of a cluster starts, joins, comes back, or gives a copy; once for each text that it records.
   'engine/replication/giving.ts': ['#database', '#journal'],
   'engine/replication/prepare.ts': ['otherKeyIn'],
+  'engine/replication/memberHeads.ts': ['recordsHead', 'becomeFounder'],
   'engine/replication/records.ts': ['queueOf', 'forget', 'endOf'],
   'engine/replication/rejoin.ts': [
     'lastIn',
