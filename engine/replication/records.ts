@@ -135,17 +135,26 @@ function queueOf(database: Database.Database): Queued[] {
   return database.prepare<[], Queued>('SELECT sequence, bytes FROM record_queue ORDER BY sequence').all();
 }
 
-/** The records of the queue after one, with their statements. */
+/** The records of the queue after one, with their statements; those of idempotency.db have their bytes instead. */
 export function queuedAfter(
   path: string,
   after: number,
-): { readonly sequence: number; readonly statements: unknown }[] {
+): { readonly sequence: number; readonly [contents: string]: unknown }[] {
   const database = openAlone(path);
   try {
     const left = queueOf(database).filter(({ sequence }) => sequence > after);
-    return left.map(({ sequence, bytes }) => ({ sequence, statements: decodeStatements(bytes).statements }));
+    return left.map(({ sequence, bytes }) => ({ sequence, ...contentsOf(bytes) }));
   } finally {
     database.close();
+  }
+}
+
+function contentsOf(bytes: Uint8Array): { readonly statements: unknown } | { readonly base64: string } {
+  try {
+    return { statements: decodeStatements(bytes).statements };
+  } catch (error) {
+    if (!(error instanceof RecordError)) throw error;
+    return { base64: Buffer.from(bytes).toString('base64') };
   }
 }
 

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Sqlite from 'better-sqlite3';
-import { rejoinRecords } from '../../../../engine/replication/records.ts';
+import { queuedAfter, rejoinRecords } from '../../../../engine/replication/records.ts';
 import { RecordError } from '../../../../shared/records/bytes.ts';
 import { type FileRecord, RecordedFile } from '../../../../shared/records/recordedFile.ts';
 import type { LogRow } from '../../../../shared/wire/replication.ts';
@@ -139,4 +139,13 @@ test('a file that takes its records back by itself keeps those that the log may 
   const missing = join(temporaryDirectory(), 'none.db');
   assert.deepEqual(await rejoin(log, missing), []);
   assert.equal(existsSync(missing), false);
+});
+
+test('records that are no statements, as those of answers, are listed with their bytes', () => {
+  const path = join(temporaryDirectory(), 'file.db');
+  const raw = new Sqlite(path);
+  raw.exec(`CREATE TABLE record_queue (sequence INTEGER, bytes BLOB); CREATE TABLE record_undo (sequence INTEGER);
+    INSERT INTO record_queue VALUES (1, x'00'), (2, x'010203')`);
+  raw.close();
+  assert.deepEqual(queuedAfter(path, 1), [{ sequence: 2, base64: 'AQID' }]);
 });
