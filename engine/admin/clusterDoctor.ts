@@ -141,6 +141,10 @@ async function ofMembers(looks: readonly ServerLook[], env: Environment): Promis
       return { level: 'wrong', text: `member ${holder} does not answer at ${address} from here: ${problem}` };
     }),
   );
+  for (const { holder, reason, agoMs } of cluster?.refused ?? []) {
+    const text = `member ${holder} was refused ${(agoMs / 1000).toFixed(0)} s ago: ${reason}`;
+    findings.push({ level: 'wrong', text });
+  }
   const versions = new Set(members.filter(({ silentMs }) => silentMs <= SILENT_MS).map(({ version }) => version));
   if (versions.size > 1) findings.push({ level: 'note', text: `members run versions ${[...versions].join(' and ')}` });
   if (cluster !== null) findings.push(...ofFormats(cluster));

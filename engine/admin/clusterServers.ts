@@ -14,7 +14,11 @@ type ClusterLook = {
   readonly members: readonly MemberStatus[];
   readonly facts: Readonly<Record<string, string>>;
   readonly formats: LeadFormats;
+  /** The members whose last start was refused, and why. */
+  readonly refused: readonly RefusedMember[];
 };
+
+type RefusedMember = { readonly holder: string; readonly reason: string; readonly agoMs: number };
 
 export type SeenServer = {
   readonly version: string;
@@ -108,11 +112,14 @@ async function clusterOf(client: Client, name: string): Promise<ClusterLook | nu
   const ask = async <Row extends object>(text: string): Promise<Row[]> => (await client.query<Row>(text, [name])).rows;
   const [lease] = await ask<Lease>(SQL.lease.text);
   if (lease === undefined) return null;
+  // A database that no member of this version has opened has no such table.
+  const refused = await ask<RefusedMember>(SQL.heads.text).catch(() => []);
   const facts = await ask<{ name: string; value: string }>(SQL.facts.text);
   return {
     leader: lease.expiresInMs > 0 && lease.holder !== '' ? lease.holder : null,
     epoch: Number(lease.epoch),
     formats: { formats: lease.formats, raised: lease.raised },
+    refused,
     members: await ask<MemberStatus>(SQL.members.text),
     facts: Object.fromEntries(facts.map((fact) => [fact.name, fact.value])),
   };
