@@ -11,6 +11,7 @@ import { readBatch } from '../../engine/admin/replica.ts';
 import type { JournalRecord } from '../../engine/journal/journalRecord.ts';
 import { JournalReader } from '../../engine/journal/reader.ts';
 import { JournalHead } from '../../engine/journal/row.ts';
+import type { ShardKey } from '../../engine/journal/shardKey.ts';
 import { OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { decodeCommand } from '../../shared/wire/commands.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
@@ -66,9 +67,9 @@ export class AuditTrail {
 }
 
 /** The operator's command, of shards that have stopped: their journals are trimmed, so mostly from a snapshot on. */
-export function assertBalanced(shards: readonly { readonly journalPath: string }[]): void {
-  const files = shards.map(({ journalPath }, shard) => {
-    return { shard, shards: shards.length, directory: dirname(journalPath), journalPath, key: TEST_KEY };
+export function assertBalanced(shards: readonly { readonly journalPath: string; readonly key?: ShardKey }[]): void {
+  const files = shards.map(({ journalPath, key = TEST_KEY }, shard) => {
+    return { shard, shards: shards.length, directory: dirname(journalPath), journalPath, key };
   });
   const { text, isBalanced } = auditDirectory(files, null);
   assert.ok(isBalanced, text);

@@ -4,31 +4,38 @@
  * stores.
  */
 import assert from 'node:assert/strict';
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { Row } from '../../engine/journal/row.ts';
+import { readHeldMark } from '../../engine/replication/heldMark.ts';
 import { Member } from '../../engine/replication/member.ts';
 import { Outboxes } from '../../engine/replication/outboxes.ts';
 import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
 import { LogFollower } from '../../gateway/cluster/logFollower.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
-import type { KnownHead } from '../../shared/base/journalKey.ts';
-import { NO_ROWS } from '../../shared/crypto/journalHeads.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { Progress } from '../../shared/wire/progress.ts';
-import { type LogRow, Replication } from '../../shared/wire/replication.ts';
+import { type LogRow, Replication, STREAM } from '../../shared/wire/replication.ts';
 import type { ReplicationMessage } from '../../shared/wire/threads.ts';
 import type { FakeDatabase } from '../support/fakeDatabase.ts';
 import { FakeLog } from '../support/fakeLog.ts';
-import { TEST_KEY } from '../support/journalKey.ts';
+import { TEST_MASTER_KEY, TEST_SECRET } from '../support/journalKey.ts';
 import { ManualTiming, promisesKept } from '../support/manualTiming.ts';
 import type { Random } from '../support/random.ts';
-import { GATEWAY_STREAMS, SimGateway } from './clusterGateway.ts';
-import { ClusterShard, type Fact, type MemberMemory, type Needs } from './clusterShard.ts';
+import { makeDirectory, SimFiles } from './clusterFiles.ts';
+import { GATEWAY_STREAMS, type GatewayStream, SimGateway } from './clusterGateway.ts';
+import { ClusterShard, type Facts, type MemberMemory, type Needs } from './clusterShard.ts';
+import type { RowsOf, Witness } from './clusterWitness.ts';
 
 const KEEP_RECORDS = 50;
 /** The stores sync about so often (laterSync.ts). */
 const SYNC_MS = 1000;
 /** More than a world has. */
 const WORLD_ACCOUNTS = 64;
+/** Of a start: it reads each row of its journals once. */
+const MOST_START_TURNS = 100_000;
 
 type MemberOptions = {
   readonly name: string;
@@ -38,11 +45,14 @@ type MemberOptions = {
   readonly keccak: Keccak256;
   readonly database: FakeDatabase;
   /** By shard and sequence: what the log holds. */
-  readonly facts: readonly Map<number, Fact>[];
+  readonly facts: readonly Facts[];
   readonly needs: Needs;
   readonly nowMs: () => number;
   readonly holders: readonly number[];
   readonly onRunInVain: () => void;
+  readonly witness: Witness;
+  /** The members that could give a copy of their files. */
+  readonly givers: () => readonly SimMember[];
 };
 
 /** `lost`: another leads; the process only has to end. */
@@ -54,19 +64,24 @@ export class SimMember {
   shards: ClusterShard[] = [];
   starts = 0;
   setAside = 0;
+  /** Starts that were refused, and copies of another member's files. */
+  refusals = 0;
+  /** By the id of a log: the word of an operator about the files that this member has. */
+  readonly decisions = new Map<string, 'founder' | 'contained'>();
+  copies = 0;
+  /** Why the last process or the last start ended. */
   reason = '';
   log!: FakeLog;
   gateway!: SimGateway;
   readonly #options: MemberOptions;
   readonly #random: Random;
-  /** The files of the process beside its journals: they outlive it. */
-  readonly #knownHeads: KnownHead[];
   /** For one process after the other: new memory of this size takes longer than what is done in it. */
   readonly #balances: SharedArrayBuffer;
   #memory!: MemberMemory;
   #maker!: SnapshotMaker;
   #member!: Member;
   #timing!: ManualTiming;
+  #files!: SimFiles;
   #follower!: LogFollower;
   #reported = -1;
   #syncedMs = 0;
@@ -78,8 +93,8 @@ export class SimMember {
     this.name = options.name;
     this.#options = options;
     this.#random = options.random;
-    this.#knownHeads = Array.from({ length: options.shards }, () => NO_ROWS);
-    this.gateway = new SimGateway();
+    makeDirectory(options.directory);
+    this.gateway = new SimGateway(options.directory);
     this.#balances = createBalances(options.shards);
   }
 
@@ -121,7 +136,68 @@ export class SimMember {
     return new Replication(this.#memory.replication);
   }
 
-  async start(): Promise<void> {
+  /** WITNESS-2. @returns false when the process ends at once: `reason` says why. */
+  async start(): Promise<boolean> {
+    const before = this.sharedEnds();
+    const hasStarted = await this.#tryToStart();
+    // The founder of the log has all of it, and the files are set aside before a copy comes.
+    if (this.decisions.get(this.#options.database.history().id ?? '') === 'contained') return hasStarted;
+    const after = this.sharedEnds();
+    for (const [stream, end] of before) {
+      assert.ok(after.get(stream)! >= end, `WITNESS-2: ${this.name} had ${end} of stream ${stream}: ${this.reason}`);
+    }
+    return hasStarted;
+  }
+
+  async #tryToStart(): Promise<boolean> {
+    const { shards, directory, database } = this.#options;
+    this.starts++;
+    this.#prepareMemory();
+    this.#member = this.#newMember();
+    void this.#member.open();
+    await this.#hears('opened');
+    const records = [{ path: this.gateway.controlPath, stream: STREAM.CONTROL, hasUndo: true }];
+    this.#member.receive({ prepare: { directory, shards, masterKey: TEST_MASTER_KEY, records } });
+    if (!(await this.#hears('rejoined'))) return this.#refuse();
+    const journalPaths = this.shards.map(({ journalPath }) => journalPath);
+    this.#member.receive({ rejoin: { journalKey: TEST_SECRET, journalPaths } });
+    if (!(await this.#hears('rejoined'))) return this.#refuse();
+    this.gateway.open(database);
+    for (const shard of this.shards) shard.start();
+    this.#begin();
+    const ofShards = this.shards.map(({ shard, engine }) => ({ stream: shard, sequence: engine.sequence }));
+    this.#member.receive({ follow: [...ofShards, ...this.gateway.ends()] });
+    this.role = 'standby';
+    return true;
+  }
+
+  /** The log answers at once: what a start waits for is not simulated. @returns false when the start is refused */
+  async #hears(what: 'opened' | 'rejoined'): Promise<boolean> {
+    for (let turns = 0; turns < MOST_START_TURNS; turns++) {
+      this.log.settle();
+      await promisesKept();
+      const message = this.#mail.shift();
+      if (message === undefined) continue;
+      if ('rejoined' in message) this.setAside += message.rejoined.length;
+      if (what in message) return true;
+      if (!('lost' in message)) continue;
+      this.reason = message.lost;
+      return false;
+    }
+    assert.fail(`${this.name} hears of what it has asked for: ${what}`);
+  }
+
+  #refuse(): false {
+    this.shards = [];
+    this.#files.die(false);
+    this.log.cut('write', false);
+    this.log.cut('read', false);
+    this.#onRows = () => {};
+    this.refusals++;
+    return false;
+  }
+
+  #prepareMemory(): void {
     const { shards, directory, database, name } = this.#options;
     this.#memory = {
       balances: cleared(this.#balances, 1 + shards),
@@ -131,23 +207,37 @@ export class SimMember {
     this.shards = Array.from({ length: shards }, (_, shard) => {
       return new ClusterShard({ ...this.#options, shard, gateway: this.gateway }, this.#memory);
     });
-    this.starts++;
-    for (const shard of this.shards) {
-      await shard.start(this.#knownHeads[shard.shard]!, `${this.starts}`);
-      this.setAside += shard.setAside;
-    }
-    this.gateway.start(database);
+    this.gateway.begin();
+    this.log = new FakeLog(database, name);
+    this.#files = new SimFiles({
+      directory,
+      name,
+      gateway: this.gateway,
+      log: this.log,
+      decision: (log) => this.decisions.get(log) ?? null,
+      giver: () => this.#giver(),
+    });
+    this.#timing = new ManualTiming(this.#options.nowMs());
+    this.#mail = [];
+  }
+
+  #giver(): { readonly directory: string; readonly gateway: SimGateway } | undefined {
+    const giver = this.#options.givers().find((member) => member !== this);
+    if (giver === undefined) return undefined;
+    this.copies++;
+    return { directory: giver.#options.directory, gateway: giver.gateway };
+  }
+
+  #begin(): void {
+    const { shards, directory } = this.#options;
     this.#maker = new SnapshotMaker({
-      keys: this.shards.map(() => TEST_KEY),
+      keys: this.shards.map(({ key }) => key),
       journalPaths: this.shards.map(({ journalPath }) => journalPath),
       directory,
       progress: this.#memory.progress,
       everyRecords: 1,
       keepRecords: KEEP_RECORDS,
     });
-    this.log = new FakeLog(database, name);
-    this.#timing = new ManualTiming(this.#options.nowMs());
-    this.#mail = [];
     this.#reported = -1;
     const progress = new Progress(this.#memory.progress);
     this.#follower = new LogFollower(shards, {
@@ -156,10 +246,107 @@ export class SimMember {
       applyRow: (row) => this.gateway.apply(row),
       durable: (stream) => this.gateway.durable(stream),
     });
-    this.#member = this.#newMember();
-    this.role = 'standby';
     this.reason = '';
-    await this.#open();
+  }
+
+  /** The disk of its machine is lost: it comes back with an empty one. */
+  loseDisk(): void {
+    assert.ok(!this.isUp, 'a machine without its disk is down');
+    makeDirectory(this.#options.directory);
+    this.decisions.clear();
+    this.gateway = new SimGateway(this.#options.directory);
+  }
+
+  /** Clients of this leader know of so much of a stream of its gateway. */
+  acknowledged(stream: GatewayStream): number {
+    return this.gateway.acknowledged(stream, this.#replication);
+  }
+
+  /** By stream: the last record that clients know of and its files have. */
+  sharedEnds(): Map<number, number> {
+    const { witness } = this.#options;
+    const ends = new Map<number, number>();
+    this.readRows((rowOf) => {
+      for (const stream of this.#streams()) {
+        ends.set(stream, Math.min(witness.commonEnd(stream, rowOf), witness.acknowledged(stream)));
+      }
+    });
+    return ends;
+  }
+
+  /** By stream: the last record that was held, as its mark says. */
+  seenEnds(): Map<number, number> {
+    const held = readHeldMark(this.#options.directory)?.held ?? {};
+    return new Map(Object.entries(held).map(([stream, sequence]) => [Number(stream), sequence]));
+  }
+
+  get directory(): string {
+    return this.#options.directory;
+  }
+
+  /** The last record of each stream that its files have. */
+  ends(): Map<number, number> {
+    const ends = new Map<number, number>();
+    for (const stream of this.#streams()) {
+      ends.set(stream, stream < STREAM.CONTROL ? this.#endOf(stream) : this.gateway.endOf(stream as GatewayStream));
+    }
+    return ends;
+  }
+
+  #endOf(shard: number): number {
+    const path = this.#journalPath(shard);
+    if (!existsSync(path)) return 0;
+    const db = new Database(path, { readonly: true });
+    try {
+      return db.prepare<[], number>('SELECT max(sequence) FROM journal').pluck().get() ?? 0;
+    } finally {
+      db.close();
+    }
+  }
+
+  removeMark(): void {
+    rmSync(join(this.directory, 'held.mark'), { force: true });
+    this.gateway.clear();
+  }
+
+  /** There is nothing of an exchange on its disk. */
+  get isEmpty(): boolean {
+    return !existsSync(this.gateway.controlPath);
+  }
+
+  /** Shows the rows of its files, whether the process is there or not. */
+  readRows<T>(read: (rowOf: RowsOf) => T): T {
+    const open: (Database.Database | null)[] = [];
+    const select = (shard: number) => {
+      const path = this.#journalPath(shard);
+      const db = existsSync(path) ? new Database(path, { readonly: true }) : null;
+      open[shard] = db;
+      return db?.prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence = ?');
+    };
+    const selects = new Map<number, ReturnType<typeof select>>();
+    const shardRow = (shard: number, sequence: number): Uint8Array | null => {
+      if (!selects.has(shard)) selects.set(shard, select(shard));
+      return selects.get(shard)?.get(sequence)?.bytes ?? null;
+    };
+    try {
+      return this.gateway.readTexts((textAt) => {
+        return read((stream, sequence) => {
+          if (stream < STREAM.CONTROL) return shardRow(stream, sequence);
+          const text = textAt(stream as GatewayStream, sequence);
+          return text === null ? null : Buffer.from(text);
+        });
+      });
+    } finally {
+      for (const db of open) db?.close();
+    }
+  }
+
+  #journalPath(shard: number): string {
+    return join(this.#options.directory, `journal-${shard}.db`);
+  }
+
+  #streams(): readonly number[] {
+    return [...Array(this.#options.shards).keys(), ...GATEWAY_STREAMS];
   }
 
   #newMember(): Member {
@@ -177,16 +364,9 @@ export class SimMember {
       },
       order: { put: () => {} },
       timing: this.#timing,
+      files: this.#files,
       post: (message) => this.#mail.push(message),
     });
-  }
-
-  /** The log is opened at once: what a start waits for is not simulated. */
-  async #open(): Promise<void> {
-    void this.#member.open();
-    this.log.settle();
-    await promisesKept();
-    assert.ok('opened' in this.#mail[0]!, 'a log that can be reached opens');
   }
 
   /** The process is killed, or the power goes. What it has sent to the log may arrive. */
@@ -200,6 +380,7 @@ export class SimMember {
     this.log.cut('write', this.#random.chance(70));
     this.log.cut('read', false);
     this.gateway.die(isPowerCut, this.#random);
+    this.#files.die(isPowerCut);
     this.role = 'down';
     this.shards = [];
     this.#onRows = () => {};
@@ -207,6 +388,8 @@ export class SimMember {
 
   stop(): void {
     for (const shard of this.shards) shard.stop();
+    this.gateway.stop();
+    this.#files.die(false);
     this.role = 'down';
   }
 
@@ -244,10 +427,7 @@ export class SimMember {
   }
 
   #read(message: ReplicationMessage): void {
-    if ('opened' in message) {
-      const ofShards = this.shards.map(({ shard, engine }) => ({ stream: shard, sequence: engine.sequence }));
-      this.#member.receive({ follow: [...ofShards, ...this.gateway.ends()] });
-    } else if ('rows' in message) this.#follower.receive(message.rows, message.end, message.asOfMs);
+    if ('rows' in message) this.#follower.receive(message.rows, message.end, message.asOfMs);
     else if ('role' in message && message.role === 'leader') this.role = 'promoting';
     else if ('lost' in message) {
       this.role = 'lost';
@@ -260,16 +440,15 @@ export class SimMember {
     if (!this.#follower.isIdle || this.shards.some(({ inbox }) => inbox.length > 0)) return;
     for (const shard of this.shards) shard.restore();
     for (const shard of this.shards) shard.lead();
-    this.gateway.lead();
+    this.gateway.lead(this.#replication);
     this.#member.receive({ mayLead: true });
     this.role = 'leader';
   }
 
-  /** Makes snapshots, as far as the read models follow, and notes the heads. @param kept by shard. */
+  /** Makes snapshots, as far as the read models follow. @param kept by shard. */
   housekeep(kept: (shard: number) => number): void {
     const progress = new Progress(this.#memory.progress);
-    for (const { shard, knownHead } of this.shards) {
-      this.#knownHeads[shard] = knownHead;
+    for (const { shard } of this.shards) {
       const sequence = Math.min(kept(shard), progress.committed(shard));
       progress.setProjected(shard, sequence);
       progress.setKept(shard, sequence);

@@ -18,25 +18,21 @@
  *   CLUSTER-6  When it lacks the newest lead as well, the next one has the same epoch, and one of the two goes on.
  */
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
-import { checkInvariants } from '../../engine/core/invariants.ts';
-import { firstSequenceOf, JournalHead, type Row } from '../../engine/journal/row.ts';
-import { RowReader } from '../../engine/journal/rowReader.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
-import { ANY_COMMAND } from '../../shared/wire/commands.ts';
-import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
-import { stateOf } from '../support/engine.ts';
+import { STREAM } from '../../shared/wire/replication.ts';
 import { FakeDatabase } from '../support/fakeDatabase.ts';
-import { TEST_KEY } from '../support/journalKey.ts';
 import { promisesKept } from '../support/manualTiming.ts';
 import { Random } from '../support/random.ts';
-import { assertAgreement } from './agreement.ts';
 import { assertBalanced } from './auditTrail.ts';
+import { assertAgrees, checkCells, compareAll, HOLDERS, type Talk } from './clusterChecks.ts';
+import { Disasters, type DisasterTotals, noDisasters, type Stage } from './clusterDisasters.ts';
+import { type EndingWorld, loseLead, loseRows } from './clusterEnds.ts';
+import { GATEWAY_STREAMS } from './clusterGateway.ts';
+import { KnownLog } from './clusterKnown.ts';
 import { SimMember } from './clusterMember.ts';
-import type { ClusterShard, Fact, Needs } from './clusterShard.ts';
-import { type Command, marketOf, show } from './command.ts';
+import { Witness } from './clusterWitness.ts';
+import { type Command, show } from './command.ts';
 import { Conversation } from './conversation.ts';
 import { ACCOUNTS, Flow } from './flow.ts';
 import { Oracle } from './oracle.ts';
@@ -45,9 +41,10 @@ import { ROWS_OF_RECORD } from './simShard.ts';
 const MEMBERS = 3;
 const MOST_SHARDS = 3;
 const START_MS = 1_800_000_000_000;
-const HOLDERS = [0, ...ACCOUNTS];
 /** Commands after which all is answered, followed and compared. */
 const COMPARE_EVERY = 500;
+/** Commands between two disasters, about. */
+const STRIKE_EVERY = 200;
 const LOG_LINES = 60;
 /** Commands that clients send at a time. */
 const MOST_SENT = 16;
@@ -59,9 +56,11 @@ const LONGEST_PAUSE_MS = 3000;
 /** Several leases. */
 const MOST_SET_MS = 6000;
 const MOST_TURNS = 200_000;
-const LOSS_STEPS = 300;
-const LOSS_TURNS = 2000;
-/** References of deposits that only a deposed leader gets. */
+/** In which a cluster in which nothing fails gets done. */
+const SETTLE_TURNS = 10_000;
+/** A supervisor waits before it starts a process again. */
+const RESTART_PERCENT = 4;
+/** References of deposits that only a deposed leader gets, and the numbers of their requests. */
 const FIRST_LOST_REFERENCE = 1_000_000;
 
 export type ClusterTotals = {
@@ -87,9 +86,12 @@ export type ClusterTotals = {
   lost: number;
   /** Records that were set aside. */
   setAside: number;
-};
-
-type Talk = { readonly oracle: Oracle; readonly flow: Flow; readonly conversation: Conversation };
+  /** Starts that were refused, and members that joined with a copy. */
+  refusals: number;
+  /** Records that are lost for good. */
+  givenUp: number;
+  copies: number;
+} & DisasterTotals;
 
 export class ClusterWorld {
   readonly totals: ClusterTotals = {
@@ -109,6 +111,10 @@ export class ClusterWorld {
     answers: 0,
     lost: 0,
     setAside: 0,
+    refusals: 0,
+    givenUp: 0,
+    copies: 0,
+    ...noDisasters(),
   };
   readonly log: string[] = [];
   readonly #random: Random;
@@ -116,12 +122,9 @@ export class ClusterWorld {
   readonly #members: SimMember[];
   readonly #talks: Talk[];
   readonly #database: FakeDatabase;
-  readonly #facts: Map<number, Fact>[];
-  readonly #heads: JournalHead[];
-  readonly #reader = new RowReader('of the log', TEST_KEY);
-  readonly #needs: Needs = new Map();
-  /** The changes of the gateway that the log holds. */
-  #heldChanges = 0;
+  readonly #witness = new Witness();
+  readonly #known: KnownLog;
+  readonly #disasters: Disasters;
   /** The member that clients talk to, and its epoch. */
   #leader: SimMember | null = null;
   #step = 0;
@@ -141,18 +144,15 @@ export class ClusterWorld {
     const shards = random.between(1, MOST_SHARDS);
     this.#shards = shards;
     this.#database = new FakeDatabase(() => this.#clockMs + this.#aheadMs);
-    this.#database.onHeld = (row) => this.#held(row);
-    this.#facts = Array.from({ length: shards }, () => new Map());
-    this.#heads = this.#facts.map(() => new JournalHead(0, 0, 0));
+    this.#known = new KnownLog(shards, this.#witness);
+    this.#database.onHeld = (row) => this.#known.held(row);
     this.#talks = Array.from({ length: shards }, (_, shard) => {
-      const oracle = new Oracle(true, ROWS_OF_RECORD, shards);
-      oracle.nowMs = START_MS;
+      const oracle = this.#newOracle();
       const flow = new Flow({ random, oracle, shard, shards, nowMs: START_MS, isRehearsal: false, keccak });
       return { oracle, flow, conversation: new Conversation(oracle, flow) };
     });
     this.#members = Array.from({ length: MEMBERS }, (_, index) => {
       const own = join(directory, `${index}`);
-      mkdirSync(own);
       return new SimMember({
         name: `member ${index}`,
         shards,
@@ -160,37 +160,55 @@ export class ClusterWorld {
         random,
         keccak,
         database: this.#database,
-        facts: this.#facts,
-        needs: this.#needs,
+        facts: this.#known.facts,
+        needs: this.#known.needs,
         nowMs: () => this.#clockMs,
         holders: HOLDERS,
         onRunInVain: () => this.totals.lost++,
+        witness: this.#witness,
+        givers: () => this.#members.filter(({ role }) => role === 'leader' || role === 'standby'),
       });
     });
+    this.#disasters = new Disasters(
+      { random, database: this.#database, members: this.#members, witness: this.#witness, totals: this.totals },
+      this.#stage(),
+    );
+  }
+
+  #newOracle(): Oracle {
+    const oracle = new Oracle(true, ROWS_OF_RECORD, this.#shards);
+    oracle.nowMs = START_MS;
+    return oracle;
+  }
+
+  #stage(): Stage {
+    return {
+      step: () => this.#takeStep(),
+      kill: (member, isPowerCut) => this.#kill(member, isPowerCut),
+      settle: (turns) => this.#settleWithin(turns),
+      lag: (isLagging) => {
+        this.#isLagging = isLagging;
+      },
+      relearn: () => this.#known.relearn(this.#database),
+      goBack: () => this.#goBack(),
+      note: (line) => this.#note(line),
+      where: () => this.#where(),
+    };
   }
 
   async run(commands: number): Promise<ClusterTotals> {
     const { totals } = this;
+    this.#disasters.backUp();
     for (const member of this.#members) await member.start();
     await this.#sendAll(({ flow }) => flow.opening());
     await this.#sendAll(({ flow }) => flow.endowment());
-    let compareAt = COMPARE_EVERY;
-    while (totals.commands < commands) {
-      await this.#takeStep();
-      if (totals.commands < compareAt) continue;
-      await this.#settle();
-      compareAt = totals.commands + COMPARE_EVERY;
-    }
-    await this.#settle();
-    await this.#silenceLeader();
-    await this.#settle();
-    this.#isLagging = true;
-    await this.#loseLead();
-    await this.#settle();
-    await this.#loseRows();
+    await this.#trade(commands);
+    await this.#end();
     for (const member of this.#members) {
       totals.answers += member.gateway.delivered.length;
       totals.setAside += member.setAside;
+      totals.refusals += member.refusals;
+      totals.copies += member.copies;
       if (!member.isUp) continue;
       member.stop();
       assertBalanced(member.shards);
@@ -202,6 +220,54 @@ export class ClusterWorld {
     return totals;
   }
 
+  async #trade(commands: number): Promise<void> {
+    const { totals } = this;
+    let compareAt = COMPARE_EVERY;
+    let strikeAt = this.#nextStrike();
+    while (totals.commands < commands) {
+      await this.#takeStep();
+      if (totals.commands >= strikeAt) {
+        await this.#disasters.strike();
+        strikeAt = this.#nextStrike();
+      }
+      if (totals.commands < compareAt) continue;
+      await this.#settle();
+      compareAt = totals.commands + COMPARE_EVERY;
+    }
+  }
+
+  /** Faults that by themselves come too seldom, or after which nothing comes. */
+  async #end(): Promise<void> {
+    await this.#settle();
+    await this.#silenceLeader();
+    await this.#settle();
+    this.#isLagging = true;
+    const ending = this.#ending();
+    await loseLead(ending);
+    this.totals.lostLeads++;
+    await this.#settle();
+    await loseRows(ending);
+    this.totals.losses++;
+  }
+
+  #ending(): EndingWorld {
+    return {
+      database: this.#database,
+      members: this.#members,
+      step: () => this.#takeStep(),
+      passTime: () => {
+        this.#clockMs += MOST_STEP_MS;
+      },
+      note: (line) => this.#note(line),
+      where: () => this.#where(),
+    };
+  }
+
+  /** A disaster comes after about so many commands. */
+  #nextStrike(): number {
+    return this.totals.commands + this.#random.between(STRIKE_EVERY / 2, (STRIKE_EVERY * 3) / 2);
+  }
+
   async #takeStep(): Promise<void> {
     const random = this.#random;
     const member = random.pick(this.#members);
@@ -209,7 +275,7 @@ export class ClusterWorld {
     this.#step++;
     this.#clockMs += random.below(MOST_STEP_MS + 1);
     if (!member.isUp) {
-      if (dice < 300) await this.#start(member);
+      if (dice < 300 && this.#database.isReachable) await this.#start(member);
       return;
     }
     const goesOn = (this.#stuck.get(member) ?? 0) <= this.#step;
@@ -225,8 +291,19 @@ export class ClusterWorld {
     if (hasMoved) await promisesKept();
     if (member.isDeposed && random.chance(30)) this.#sendInVain(member);
     this.#meetLeader();
+    this.#see();
     if (member.role === 'lost' && random.chance(2)) await this.#kill(member, false);
-    this.#checkCells();
+    checkCells(this.#members);
+  }
+
+  /** Clients know so much by now. */
+  #see(): void {
+    for (const [shard, { conversation }] of this.#talks.entries()) {
+      this.#witness.acknowledge(shard, conversation.publishedSequence);
+    }
+    const leader = this.#leader;
+    if (leader === null) return;
+    for (const stream of GATEWAY_STREAMS) this.#witness.acknowledge(stream, leader.acknowledged(stream));
   }
 
   async #fail(member: SimMember, dice: number): Promise<void> {
@@ -239,6 +316,7 @@ export class ClusterWorld {
     else if (dice < 9850) this.#warn(member);
     else if (dice < 9854) this.#failOver();
     else if (dice < 9862) this.#setClock(member);
+    else if (dice < 9880) this.#disasters.backUp();
     else return;
     await promisesKept();
   }
@@ -273,21 +351,6 @@ export class ClusterWorld {
     this.#database.replicate(standby, this.#random.between(1, 4));
   }
 
-  /** The log holds a row from now on: no failover to a standby in the quorum takes it away. */
-  #held({ stream, sequence, bytes, epoch }: LogRow): void {
-    if (stream === STREAM.CONTROL) this.#heldChanges = sequence;
-    if (stream >= STREAM.CONTROL) return;
-    const head = this.#heads[stream]!;
-    assert.equal(firstSequenceOf({ sequence, bytes }), head.sequence + 1, 'the rows of a stream have no gap');
-    this.#reader.load({ sequence, bytes }, head);
-    this.#reader.show((record) => {
-      const command = record.command.words[record.command.word + ANY_COMMAND.type]! & 0xffff;
-      this.#facts[stream]!.set(record.sequence, { timeMs: record.timeMs, command });
-      const changes = this.#needs.get(`${epoch}/${stream}/${record.sequence}`) ?? 0;
-      assert.ok(changes <= this.#heldChanges, `CLUSTER-4: record ${record.sequence} rests on change ${changes}`);
-    });
-  }
-
   #sendSome(): void {
     const leader = this.#leader;
     if (leader === null || !leader.isUp) return;
@@ -316,7 +379,9 @@ export class ClusterWorld {
     const command: Command = { kind: 'funds', account, amount: 1_000_000, isDeposit: true, reference };
     const shard = this.#random.pick(member.shards);
     if (shard.conversation !== null) return; // no other leads yet
-    shard.send(command, this.#nowMs);
+    shard.send(command, this.#nowMs, reference);
+    // After a disaster the journal of this member may be all that is left.
+    this.#talks[shard.shard]!.conversation.wasSentInVain(reference, command, this.#nowMs);
   }
 
   /**
@@ -350,23 +415,51 @@ export class ClusterWorld {
     this.#leader = newest;
     this.totals.takeovers++;
     this.#note(`${newest.name} leads in epoch ${newest.epoch}`);
+    const missing = newest.readRows((rowOf) => this.#witness.missing(rowOf));
+    if (missing.length > 0) {
+      assert.ok(
+        this.#known.mustLearn,
+        `CLUSTER-1: ${newest.name} lacks nothing that was acknowledged: ${missing.join(', ')}`,
+      );
+      this.#disasters.leadsUnknowing(newest);
+      this.#goBack();
+    }
+    if (this.#known.mustLearn) this.#known.learnFrom(newest);
     for (const { gateway } of this.#members) {
       for (const text of gateway.delivered) assert.ok(newest.gateway.has(text), `CLUSTER-4: ${text} was answered`);
     }
     for (const shard of newest.shards) {
       shard.listen();
-      const { conversation, oracle } = this.#talks[shard.shard]!;
+      const talk = this.#talks[shard.shard]!;
+      const { conversation } = talk;
       const { publishedSequence } = conversation;
       assert.ok(shard.engine.sequence >= publishedSequence, `CLUSTER-1: ${publishedSequence} was published`);
-      conversation.resume(shard.engine, shard.journalPath);
+      conversation.resume(shard.engine, shard.journalPath, shard.key);
       shard.conversation = conversation;
-      this.#agree(shard, oracle);
+      assertAgrees(shard, talk, this.#shards);
     }
   }
 
+  /** Records that were given up are gone from what the world knows as well. */
+  #goBack(): void {
+    for (const [shard, talk] of this.#talks.entries()) {
+      const end = this.#witness.acknowledged(shard);
+      this.#known.goBack(shard, end);
+      const { oracleSequence, publishedSequence } = talk.conversation;
+      if (Math.max(oracleSequence, publishedSequence) <= end) continue;
+      talk.oracle = this.#newOracle();
+      this.totals.givenUp += talk.conversation.goBack(end, talk.oracle);
+    }
+    const kept = new Set(this.#witness.texts(STREAM.ANSWERS));
+    for (const { gateway } of this.#members) gateway.forget((text) => kept.has(text));
+  }
+
   async #start(member: SimMember): Promise<void> {
-    await member.start();
-    this.#note(`${member.name} is back at ${member.shards.map(({ engine }) => engine.sequence).join(', ')}`);
+    // An operator starts a machine without files when there is a log that it can join.
+    if (member.isEmpty && !this.#database.ends().some(({ stream }) => stream === STREAM.CONTROL)) return;
+    const isUp = await member.start();
+    const ends = member.shards.map(({ engine }) => engine.sequence).join(', ');
+    this.#note(`${member.name} ${isUp ? `is back at ${ends}` : `does not start: ${member.reason}`}`);
   }
 
   #cut(member: SimMember): void {
@@ -397,6 +490,7 @@ export class ClusterWorld {
     if (member === this.#leader) {
       // Its clients may have got all that it has published.
       for (const shard of member.shards) shard.listen();
+      this.#see();
       this.#leader = null;
     }
     await member.kill(isPowerCut);
@@ -421,23 +515,34 @@ export class ClusterWorld {
 
   /** Everything works until all commands are answered and all members have followed; then everything is compared. */
   async #settle(): Promise<void> {
+    if (await this.#settleWithin(SETTLE_TURNS)) return;
+    // A loss of power and a failover at once leave rows of which nobody knows what they are.
+    await this.#disasters.decide();
+  }
+
+  async #settleWithin(mostTurns: number): Promise<boolean> {
     const random = this.#random;
+    const refusals = this.#members.map((member) => member.refusals);
     for (let turns = 0; !this.#isQuiet; turns++) {
-      assert.ok(turns < MOST_TURNS, `a cluster in which nothing fails gets done: ${this.#where()}`);
+      if (turns === mostTurns || this.#isRefused(refusals)) return false;
       this.#step++;
       this.#clockMs += MOST_STEP_MS;
       this.#stuck.clear();
       const member = random.pick(this.#members);
       if (member.role === 'lost') await this.#kill(member, false);
-      if (!member.isUp) {
-        await this.#start(member);
-        continue;
-      }
-      await this.#goOn(member);
-      this.#checkCells();
+      if (member.isUp) {
+        await this.#goOn(member);
+        checkCells(this.#members);
+      } else if (random.chance(RESTART_PERCENT)) await this.#start(member);
     }
-    this.#compare();
-    this.#needs.clear();
+    compareAll(this.#leader!, this.#members, this.#talks);
+    this.#known.needs.clear();
+    return true;
+  }
+
+  /** Whoever has files was refused again and again, and nobody leads or follows. */
+  #isRefused(before: readonly number[]): boolean {
+    return this.#members.every(({ isUp, isEmpty, refusals }, at) => !isUp && (isEmpty || refusals >= before[at]! + 2));
   }
 
   /** A member of a cluster in which nothing fails. */
@@ -457,89 +562,12 @@ export class ClusterWorld {
       }
     }
     await promisesKept();
-  }
-
-  /** CLUSTER-6: a standby takes the lease, and leads; then a server takes over that does not know of it. */
-  async #loseLead(): Promise<void> {
-    this.#database.replicate(1);
-    const { epoch } = this.#database;
-    const standbys = this.#members.filter(({ role }) => role === 'standby');
-    await this.#passUntil(standbys, () => this.#database.epoch > epoch);
-    const { holder } = this.#database.lease();
-    const former = standbys.find(({ name }) => name === holder)!;
-    await this.#passUntil([former], () => former.epoch > epoch);
-    this.#note(`${former.name} takes the lead of epoch ${former.epoch}, which is lost`);
-    this.#database.failOver('other');
-    await this.#passUntil(
-      standbys.filter((member) => member !== former),
-      () => this.#database.epoch >= former.epoch,
-    );
-    this.#note(`${former.name} has the lead of epoch ${former.epoch}, and so does another one`);
-    for (let turns = 0; turns < LOSS_STEPS; turns++) await this.#passAfterLoss(this.#members);
-    assert.equal(former.role, 'lost', `CLUSTER-6: one of them ends: ${this.#where()}`);
-    const { holder: next } = this.#database.lease();
-    const isLed = this.#members.some(({ name, role }) => name === next && role === 'leader');
-    assert.ok(isLed, `CLUSTER-6: the other one goes on: ${this.#where()}`);
-    this.totals.lostLeads++;
-  }
-
-  /** CLUSTER-5. */
-  async #loseRows(): Promise<void> {
-    for (let steps = 0; steps < LOSS_STEPS || !this.#hasMuchToLose; steps++) {
-      assert.ok(steps < MOST_TURNS, `a cluster with one standby of the database goes on: ${this.#where()}`);
-      await this.#takeStep();
-    }
-    const before = this.#database.readAfter(0, Number.POSITIVE_INFINITY);
-    // Facts are of rows that are never lost.
-    this.#database.onHeld = () => {};
-    this.#database.failOver('other');
-    const lost = before.filter(({ position }) => position > this.#database.end);
-    const having = this.#members.flatMap((member) => {
-      const rows = lost.filter((row) => member.holds(row));
-      return rows.length === 0 ? [] : { member, rows, heldRows: member.heldRows };
-    });
-    assert.ok(having.length > 0, 'a member holds rows that are lost');
-    this.totals.losses++;
-    this.#note(`a standby takes over that lacks ${lost.length} rows after ${this.#database.end}`);
-    const isBack = (row: LogRow): boolean => isSameRow(this.#database.rowOf(row.stream, row.sequence), row);
-    const isSafe = ({ member, rows }: (typeof having)[number]) => member.role === 'lost' || rows.every(isBack);
-    for (let turns = 0; !having.every(isSafe); turns++) {
-      assert.ok(turns < LOSS_TURNS, `CLUSTER-5: members that have lost rows stop: ${this.#where()}`);
-      await this.#passAfterLoss(this.#members);
-    }
-    for (const { member, heldRows } of having) {
-      if (member.role === 'lost') assert.equal(member.heldRows, heldRows, 'CLUSTER-5: it holds nothing more');
-    }
-  }
-
-  /** A leader has rows that one standby of the database lacks. */
-  get #hasMuchToLose(): boolean {
-    const [row] = this.#database.readAfter(this.#database.safe, 1);
-    return row !== undefined && this.#members.some((member) => member.role === 'leader' && member.holds(row));
-  }
-
-  async #passUntil(members: readonly SimMember[], isDone: () => boolean): Promise<void> {
-    for (let turns = 0; !isDone(); turns++) {
-      assert.ok(turns < LOSS_TURNS, `a lease that ends is taken: ${this.#where()}`);
-      await this.#passAfterLoss(members);
-    }
-  }
-
-  async #passAfterLoss(members: readonly SimMember[]): Promise<void> {
-    this.#clockMs += MOST_STEP_MS;
-    for (const member of members.filter(({ isUp }) => isUp)) {
-      member.tick();
-      await promisesKept();
-      member.log.settle();
-      this.#database.replicate(0);
-      await promisesKept();
-      member.turn();
-    }
+    this.#see();
   }
 
   get #isQuiet(): boolean {
     const leader = this.#leader;
-    if (leader === null || !leader.isUp || leader.isDeposed) return false;
+    if (leader === null || !leader.isUp || leader.epoch !== this.#database.epoch) return false;
     return this.#members.every((member) => {
       return member.isUp && member.isQuiet && (member === leader || member.role === 'standby');
     });
@@ -549,68 +577,8 @@ export class ClusterWorld {
     return this.#members.map(({ name, role, epoch, reason }) => `${name} ${role} ${epoch} ${reason}`).join(', ');
   }
 
-  #compare(): void {
-    const leader = this.#leader!;
-    for (const shard of leader.shards) {
-      const { conversation, oracle } = this.#talks[shard.shard]!;
-      conversation.pause();
-      this.#agree(shard, oracle);
-      const state = stateOf(shard.engine);
-      const rows = rowsOf(shard);
-      for (const other of this.#members) {
-        const twin = other.shards[shard.shard]!;
-        assert.deepEqual(stateOf(twin.engine), state, `CLUSTER-3: the state of shard ${shard.shard} of ${other.name}`);
-        assertSameRows(rowsOf(twin), rows, `CLUSTER-3: the journal of shard ${shard.shard} of ${other.name}`);
-      }
-    }
-    for (const member of this.#members) {
-      assert.deepEqual(member.gatewayRows(), leader.gatewayRows(), `CLUSTER-3: the stores of ${member.name}`);
-    }
-    for (const [index, account] of HOLDERS.entries()) {
-      const net = leader.shards.reduce((sum, { heldNets }) => sum + heldNets[index]!, 0);
-      assert.equal(leader.balances.availableMicro(account), net, `CLUSTER-2: account ${account}`);
-    }
-  }
-
-  #agree(shard: ClusterShard, oracle: Oracle): void {
-    checkInvariants(shard.engine.state);
-    const { events } = this.#talks[shard.shard]!.conversation;
-    const toIndex = (market: number): number => marketOf(shard.shard, this.#shards, market);
-    assertAgreement(shard.engine, oracle, (market) => events.frameOf(market), toIndex);
-  }
-
-  #checkCells(): void {
-    for (const member of this.#members) {
-      if (member.role !== 'leader' && member.role !== 'lost') continue;
-      for (const [index, account] of HOLDERS.entries()) {
-        const cell = member.balances.availableMicro(account);
-        const held = member.shards.reduce((sum, { heldNets }) => sum + (heldNets[index] ?? 0), 0);
-        assert.ok(cell >= 0 && cell <= held, `CLUSTER-2: account ${account} can spend ${cell}, held are ${held}`);
-      }
-    }
-  }
-
   #note(line: string): void {
     this.log.push(line);
     if (this.log.length > LOG_LINES) this.log.shift();
   }
-}
-
-function rowsOf({ journalPath }: ClusterShard): Row[] {
-  const db = new Database(journalPath, { readonly: true });
-  try {
-    return db.prepare<[], Row>('SELECT sequence, bytes FROM journal ORDER BY sequence').all();
-  } finally {
-    db.close();
-  }
-}
-
-/** Members trim at different times: what both have is compared, up to the same end. */
-function assertSameRows(rows: readonly Row[], others: readonly Row[], what: string): void {
-  const count = Math.min(rows.length, others.length);
-  assert.deepEqual(rows.slice(rows.length - count), others.slice(others.length - count), what);
-}
-
-function isSameRow(row: LogRow | null, other: LogRow): boolean {
-  return row !== null && row.position === other.position && Buffer.from(row.bytes).equals(other.bytes);
 }

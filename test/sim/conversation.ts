@@ -9,6 +9,7 @@
  */
 import assert from 'node:assert/strict';
 import type { Engine } from '../../engine/core/engine.ts';
+import type { JournalRecord } from '../../engine/journal/journalRecord.ts';
 import { JournalReader } from '../../engine/journal/reader.ts';
 import { CLOSE_REASON } from '../../shared/base/codes.ts';
 import { OK } from '../../shared/base/errors.ts';
@@ -18,7 +19,7 @@ import { RecordBuffer } from '../../shared/wire/record.ts';
 import { errorKey } from '../support/engine.ts';
 import { TEST_KEY } from '../support/journalKey.ts';
 import type { OrderEvent } from '../support/orderEvents.ts';
-import { accountOf, ask, type Command, isPlacing, show } from './command.ts';
+import { accountOf, ask, type Command, isPlacing, type Placed, show } from './command.ts';
 import type { Flow } from './flow.ts';
 import type { Oracle } from './oracle.ts';
 import { inRuleOrder, ShardEvents } from './shardEvents.ts';
@@ -32,16 +33,32 @@ type Sent = {
   arrivedMs: number;
 };
 
+/** A record as it was done to the oracle, so that another one can do it again. */
+type Done = {
+  readonly sequence: number;
+  /** Null: the shard did it by itself. */
+  readonly one: Sent | null;
+  readonly type: number;
+  readonly timeMs: number;
+  /** The time of the oracle before. */
+  readonly beforeMs: number;
+  events: Uint32Array;
+  placed: Placed | null;
+};
+
 export class Conversation {
-  readonly events = new ShardEvents();
+  events = new ShardEvents();
   /** The last record that left the shard, and the last one the oracle knows of. */
   publishedSequence = 0;
   oracleSequence = 0;
   accepted = 0;
   /** Commands that ran before others that were sent earlier. */
   overtook = 0;
-  readonly #oracle: Oracle;
+  #oracle: Oracle;
   readonly #flow: Flow;
+  readonly #done: Done[] = [];
+  /** Without an answer when another leader came: a former one may have run it, and have the only journal left. */
+  readonly #left = new Map<number, Sent>();
   /** Sent and not answered: the first `#ran` of them have run, in this order, the others wait as they were sent. */
   readonly #sent: Sent[] = [];
   #ran = 0;
@@ -61,6 +78,11 @@ export class Conversation {
 
   wasSent(command: Command, timeMs: number): void {
     this.#sent.push({ requestId: ++this.#lastRequestId, timeMs, command, othersMicro: 0n, arrivedMs: 0 });
+  }
+
+  /** A command that no oracle hears of: it was sent to a leader that had been deposed. */
+  wasSentInVain(requestId: number, command: Command, timeMs: number): void {
+    this.#left.set(requestId, { requestId, timeMs, command, othersMicro: 0n, arrivedMs: 0 });
   }
 
   /** The shard is about to run this command, perhaps before others, at a time it has chosen. */
@@ -117,8 +139,9 @@ export class Conversation {
     if (this.#record === undefined) return;
     const { command, shardSequence, timeMs } = this.#record;
     assert.ok(isOwnRecord(this.#record), 'every event is followed by the reply of its command');
+    const done = this.#begin(shardSequence, null, command, timeMs);
     this.#doOwn(command, timeMs);
-    const events = this.events.read(this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
+    const events = this.#read(done, this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
     assert.deepEqual(inRuleOrder(events), inRuleOrder(this.#oracle.events), 'something else happened by itself');
     this.oracleSequence = shardSequence;
     this.#heard.clear();
@@ -147,24 +170,27 @@ export class Conversation {
   }
 
   /** The shard died and came back: the journal says what became of what was on its way. */
-  resume(engine: Engine, journalPath: string): void {
+  resume(engine: Engine, journalPath: string, key = TEST_KEY): void {
     this.#heard.clear();
     this.#record = undefined;
-    const reader = new JournalReader(journalPath, TEST_KEY);
+    const reader = new JournalReader(journalPath, key);
     try {
       const known = this.oracleSequence;
       if (engine.sequence > known) {
         const head = reader.headBefore(reader.startOfRow(known + 1));
-        reader.readFrom(head, engine.sequence - head.sequence, ({ sequence, timeMs, command, events }) => {
-          if (sequence <= known) return; // published before the death, in a row with others
-          this.#happened(timeMs, command.words, command.word, events.word, events.end);
-          this.oracleSequence = sequence;
+        reader.readFrom(head, engine.sequence - head.sequence, (record) => {
+          if (record.sequence <= known) return; // published before the death, in a row with others
+          this.#happened(record);
+          this.oracleSequence = record.sequence;
         });
       }
     } finally {
       reader.close();
     }
-    for (const { command } of this.#sent) if (isPlacing(command)) this.#flow.unanswered.push(command.placement);
+    for (const one of this.#sent) {
+      if (isPlacing(one.command)) this.#flow.unanswered.push(one.command.placement);
+      this.#left.set(one.requestId, one);
+    }
     this.#sent.length = 0;
     this.#ran = 0;
     this.publishedSequence = engine.sequence;
@@ -172,12 +198,38 @@ export class Conversation {
     this.#oracle.nowMs = engine.nowMs;
   }
 
+  /**
+   * The records after this one were given up: a new oracle takes the place of this one, and is told what is left.
+   * @returns the number of records that were given up
+   */
+  goBack(sequence: number, oracle: Oracle): number {
+    const count = Math.max(0, this.publishedSequence - sequence);
+    const first = this.#done.findIndex((done) => done.sequence > sequence);
+    // A member that comes back late may still have them.
+    const gone = first < 0 ? [] : this.#done.splice(first);
+    for (const { one } of gone) if (one !== null) this.#left.set(one.requestId, one);
+    this.#oracle = oracle;
+    this.#flow.oracle = oracle;
+    this.events = new ShardEvents();
+    for (const { one, type, timeMs, beforeMs, events } of this.#done) {
+      oracle.nowMs = beforeMs;
+      if (one === null) this.#doOwn(type, timeMs);
+      else assert.equal(this.#ask(one, timeMs), OK, `the oracle does again what it did: ${show(one.command)}`);
+      this.events.read(events, 0, events.length);
+    }
+    this.#flow.placed.splice(0, this.#flow.placed.length, ...this.#done.flatMap(({ placed }) => placed ?? []));
+    this.oracleSequence = Math.min(this.oracleSequence, sequence);
+    this.publishedSequence = sequence;
+    return count;
+  }
+
   #answered(reply: EventOf<'REPLY'>): void {
     const one = this.#take();
     assert.equal(one.requestId, reply.requestId, 'replies come in the order in which commands run');
+    const done = this.#record === undefined ? null : this.#begin(this.publishedSequence, one, 0, one.timeMs);
     const code = this.#ask(one, one.timeMs);
     const expected = this.#oracle.events;
-    const events = this.events.read(this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
+    const events = this.#read(done, this.#heard.words, 0, this.#heard.lengthBytes >>> 2);
     const answer = errorKey(reply.code);
     const what = show(one.command);
     assert.equal(answer, errorKey(code), `answered ${answer}, the oracle says ${errorKey(code)}: ${what}`);
@@ -192,28 +244,47 @@ export class Conversation {
       assert.deepEqual(said, this.#oracle.answer, what);
     }
     this.oracleSequence = this.publishedSequence;
-    if (code === OK && one.command.kind !== 'tick') this.#wasAccepted(one.command);
+    if (code === OK && one.command.kind !== 'tick') this.#wasAccepted(one.command, done);
   }
 
   /** A record of the journal whose reply was lost. */
-  #happened(timeMs: number, words: Uint32Array, commandWord: number, eventWord: number, end: number): void {
-    const type = words[commandWord + ANY_COMMAND.type] & 0xffff;
-    let command: Command = { kind: 'tick' };
-    if (isOwn(type)) this.#doOwn(type, timeMs);
-    else {
-      const requestId = words[commandWord + ANY_COMMAND.requestId];
-      let one = this.#take();
-      while (one.requestId !== requestId) one = this.#take();
-      assert.equal(errorKey(this.#ask(one, timeMs)), 'OK', `a journaled command: ${show(one.command)}`);
-      command = one.command;
-    }
-    const events = this.events.read(words, eventWord, end);
+  #happened({ sequence, timeMs, command: { words, word }, events: said }: JournalRecord): void {
+    const type = words[word + ANY_COMMAND.type] & 0xffff;
+    const one = isOwn(type) ? null : this.#takeOf(words[word + ANY_COMMAND.requestId]);
+    const done = this.#begin(sequence, one, type, timeMs);
+    if (one === null) this.#doOwn(type, timeMs);
+    else assert.equal(errorKey(this.#ask(one, timeMs)), 'OK', `a journaled command: ${show(one.command)}`);
+    const command: Command = one?.command ?? { kind: 'tick' };
+    const events = this.#read(done, words, said.word, said.end);
     assert.deepEqual(
       inRuleOrder(events),
       inRuleOrder(this.#oracle.events),
       `something else is journaled for ${show(command)}`,
     );
-    this.#wasAccepted(command);
+    this.#wasAccepted(command, done);
+  }
+
+  /** The command of a record whose reply was lost: those that were sent before it and are not there never ran. */
+  #takeOf(requestId: number): Sent {
+    const left = this.#left.get(requestId);
+    if (left !== undefined) return left;
+    let one = this.#take();
+    while (one.requestId !== requestId) one = this.#take();
+    return one;
+  }
+
+  #begin(sequence: number, one: Sent | null, type: number, timeMs: number): Done {
+    const done: Done = {
+      ...{ sequence, one, type, timeMs, beforeMs: this.#oracle.nowMs },
+      ...{ events: new Uint32Array(), placed: null },
+    };
+    this.#done.push(done);
+    return done;
+  }
+
+  #read(done: Done | null, words: Uint32Array, from: number, end: number): OrderEvent[] {
+    if (done !== null) done.events = words.slice(from, end);
+    return this.events.read(words, from, end);
   }
 
   #take(): Sent {
@@ -231,10 +302,12 @@ export class Conversation {
     return ask(this.#oracle, one.command);
   }
 
-  #wasAccepted(command: Command): void {
+  #wasAccepted(command: Command, done: Done | null): void {
     this.accepted++;
     if (!isPlacing(command)) return;
-    this.#flow.placed.push({ ...this.events.accepted!, placement: command.placement, domain: this.#oracle.domain });
+    const placed = { ...this.events.accepted!, placement: command.placement, domain: this.#oracle.domain };
+    this.#flow.placed.push(placed);
+    if (done !== null) done.placed = placed;
   }
 }
 

@@ -58,7 +58,8 @@ export class Flow {
   readonly #random: Random;
   /** By contracts. */
   readonly #hashers: readonly OrderHasher[];
-  readonly #oracle: Oracle;
+  /** Another one takes its place when records were given up. */
+  oracle: Oracle;
   readonly #shard: number;
   readonly #shards: number;
   readonly #isRehearsal: boolean;
@@ -70,7 +71,7 @@ export class Flow {
 
   constructor(options: FlowOptions) {
     this.#random = options.random;
-    this.#oracle = options.oracle;
+    this.oracle = options.oracle;
     this.#shard = options.shard;
     this.#shards = options.shards;
     this.#isRehearsal = options.isRehearsal;
@@ -149,7 +150,7 @@ export class Flow {
     const needsExpiration = timeInForce === GTD || random.chance(10);
     const account = random.pick(ACCOUNTS);
     const group = random.chance(20) ? this.#groupOf(random.chance(98) ? account : random.pick(ACCOUNTS)) : 0;
-    const isGroupKnown = this.#oracle.groups.has(group) || random.chance(5);
+    const isGroupKnown = this.oracle.groups.has(group) || random.chance(5);
     return {
       account,
       group: isGroupKnown ? group : 0,
@@ -162,7 +163,7 @@ export class Flow {
       postOnly: random.chance(10),
       selfTrade: random.chance(60) ? 0 : random.below(4),
       expirationSec: needsExpiration ? Math.floor(nowMs / 1000) + random.below(40) : 0,
-      feeBps: random.chance(92) ? (this.#oracle.markets[market]?.feeBps ?? 50) : random.pick(FEES_BPS),
+      feeBps: random.chance(92) ? (this.oracle.markets[market]?.feeBps ?? 50) : random.pick(FEES_BPS),
       minTakerNet: isImmediate && random.chance(30) ? this.#leastNet(side, tokens) : 0,
       ...this.#extras(nowMs),
       salt: this.#nextSalt(),
@@ -202,7 +203,7 @@ export class Flow {
   /** Mostly of an order that is still open, at its price or near it, by its own account. */
   #replace(nowMs: number): Command {
     const random = this.#random;
-    const isOpen = new Set(this.#oracle.open.map(({ id }) => id));
+    const isOpen = new Set(this.oracle.open.map(({ id }) => id));
     const open = this.placed.slice(-RECENT * 4).filter(({ id }) => isOpen.has(id));
     const order = random.pick(open.length > 0 && random.chance(90) ? open : this.placed);
     const fresh = this.#placement(nowMs);
@@ -230,7 +231,7 @@ export class Flow {
       takerAmount: side === SIDE.BUY ? amounts.tokens : amounts.usdc,
       minTakerNet: isImmediate && random.chance(30) ? this.#leastNet(side, amounts.tokens) : 0,
       timeInForce: isImmediate ? random.pick([FOK, FAK, FAK]) : fresh.timeInForce === GTD ? GTD : GTC,
-      feeBps: this.#oracle.markets[market]?.feeBps ?? 50,
+      feeBps: this.oracle.markets[market]?.feeBps ?? 50,
     };
     return { kind: 'replace', placement, order, isAmend };
   }
@@ -246,7 +247,7 @@ export class Flow {
         ? random.pick(this.#sent)
         : this.#placement(nowMs);
     this.#buried.push(placement);
-    const { domain } = this.#oracle;
+    const { domain } = this.oracle;
     return { kind: 'bury', placement, domain, hash: hashOf(this.#hashers[domain], placement) };
   }
 
@@ -268,7 +269,7 @@ export class Flow {
     const random = this.#random;
     if (random.chance(1)) return random.below(this.#terms.length + 1);
     const market = random.pick(this.#current);
-    const isActive = this.#oracle.markets[market]?.status === MARKET_STATUS.ACTIVE;
+    const isActive = this.oracle.markets[market]?.status === MARKET_STATUS.ACTIVE;
     return isActive || random.chance(20) ? market : random.pick(this.#current);
   }
 
@@ -286,7 +287,7 @@ export class Flow {
     const known = this.#dormant() ?? random.pick(this.placed.slice(random.chance(80) ? -RECENT : 0));
     const isSent = random.chance(30) && this.#sent.length > 0;
     const placement = isSent ? random.pick(this.#sent) : known.placement;
-    const domain = isSent ? this.#oracle.domain : known.domain;
+    const domain = isSent ? this.oracle.domain : known.domain;
     const account = random.chance(97) ? placement.account : random.pick(ACCOUNTS);
     return { kind: 'cancel', account, placement, domain, hash: hashOf(this.#hashers[domain], placement) };
   }
@@ -294,7 +295,7 @@ export class Flow {
   /** Now and then an order that sleeps under another fee, where there is one. */
   #dormant(): Placed | undefined {
     if (!this.#random.chance(20)) return undefined;
-    const sleeping = this.#oracle.open.filter(({ isDormant }) => isDormant);
+    const sleeping = this.oracle.open.filter(({ isDormant }) => isDormant);
     if (sleeping.length === 0) return undefined;
     const { id } = this.#random.pick(sleeping);
     return this.placed.find((order) => order.id === id);
@@ -305,7 +306,7 @@ export class Flow {
     const random = this.#random;
     const account = random.pick(ACCOUNTS);
     const group = this.#groupOf(random.chance(97) ? account : random.pick(ACCOUNTS));
-    const tripped = [...this.#oracle.groups].filter(([, { isTripped }]) => isTripped);
+    const tripped = [...this.oracle.groups].filter(([, { isTripped }]) => isTripped);
     if (random.chance(90) && tripped.length > 0) {
       const [index, { account: owner }] = random.pick(tripped);
       return { kind: 'groupReset', account: owner, group: index };
@@ -379,13 +380,13 @@ export class Flow {
   }
 
   #stageOf(market: number): number {
-    return this.#oracle.markets[market]?.stage ?? 0;
+    return this.oracle.markets[market]?.stage ?? 0;
   }
 
   /** Mostly back to open, for little trades in any other stage; now and then by an operator who is too late. */
   #stage(): Command {
     const random = this.#random;
-    const { stage: ofShard } = this.#oracle;
+    const { stage: ofShard } = this.oracle;
     const halted = this.#current.filter((market) => this.#stageOf(market) > ofShard);
     const one = halted.length > 0 ? random.pick(halted) : random.pick(this.#current);
     const market = random.chance(50) ? one : undefined;
@@ -398,7 +399,7 @@ export class Flow {
   /** The end of a market, a step at a time, and another one in its place. */
   #end(nowMs: number): Command {
     const random = this.#random;
-    const { markets } = this.#oracle;
+    const { markets } = this.oracle;
     const size = random.below(this.#current.length);
     const market = this.#current[size];
     const isOver = isDecided(markets[market]?.status ?? MARKET_STATUS.DRAFT);
@@ -415,7 +416,7 @@ export class Flow {
 
   /** One that was lost in a crash, or is still on its way, is opened again as it was. */
   #openNext(size: number, nowMs: number): Command {
-    const next = this.#oracle.markets.length;
+    const next = this.oracle.markets.length;
     if (next === this.#terms.length) {
       this.#opened(next, size, nowMs);
       this.#current[size] = next;

@@ -9,9 +9,12 @@
  * Invariants:
  *   FAKEDATABASE-1  What was answered without a warning survives every failover to the standby that has the most.
  *   FAKEDATABASE-2  Of two statements that lock the same, the second runs when the first is visible, or gone.
+ *   FAKEDATABASE-3  A base backup has everything that was written when it was made, and a database that is restored
+ *                   from it has that and nothing else, under the same identifier.
  */
 import assert from 'node:assert/strict';
 import {
+  type Base,
   type LeadNote,
   type Lease,
   type LogHistory,
@@ -23,8 +26,6 @@ import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 
 const LEASE_MS = 2000;
-/** Of its cluster of PostgreSQL. */
-const SYSTEM = '1';
 const NO_FORMATS: LeadFormats = { formats: '', raised: '' };
 
 /** A statement waits for the lock of another one. */
@@ -48,6 +49,20 @@ type Reported = { readonly position: number; readonly formats: string; readonly 
 /** A lead as a statement names it. */
 type LeadOf = { readonly epoch: number; readonly lead: number };
 
+/** A base backup, and what a name of a cluster had when another one was used: everything that the log is. */
+export type Backup = {
+  readonly system: number;
+  readonly timeline: number;
+  readonly writes: number;
+  readonly rows: readonly (LogRow | null)[];
+  readonly lease: Omit<Lease, 'expiresInMs'>;
+  readonly lead: number;
+  readonly members: ReadonlyMap<string, Reported>;
+  readonly notes: readonly LeadNote[];
+  readonly id: string | null;
+  readonly bases: readonly Base[];
+};
+
 /** The outcome of a statement that ran; with a write, its answer leaves when that is visible. */
 export type Ran<T> = { readonly answer: T; readonly write: Write | null };
 
@@ -56,11 +71,15 @@ export class FakeDatabase {
   isReachable = true;
   /** It grows with every failover. */
   timeline = 1;
+  /** Connections of an older one are gone. */
+  generation = 1;
+  /** Of the database: a new one has another, and one that is restored has that of its backup. */
+  system = 1;
   /** Calls with each row as soon as a standby has it, in the order of the log. */
   onHeld: (row: LogRow) => void = () => {};
   readonly #nowMs: () => number;
   /** By position, from 1 on; null where trimmed. */
-  readonly #rows: (StoredRow | null)[] = [];
+  #rows: (StoredRow | null)[] = [];
   readonly #byName = new Map<string, StoredRow>();
   readonly #ends = new Map<number, StoredRow[]>();
   #leases: StoredLease[] = [];
@@ -75,17 +94,18 @@ export class FakeDatabase {
   /** Where each lead was taken. */
   #notes: { readonly note: LeadNote; readonly write: Write }[] = [];
   #id: string | null = null;
+  #bases: readonly Base[] = [];
   readonly #members = new Map<string, Reported>();
+  #systems = 1;
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
-    const write = { number: 0, backend: this, locks: 'take', isVisible: true } as const;
-    this.#leases.push({ lease: { epoch: 0, holder: '', address: '', ...NO_FORMATS }, lead: 0, expiresAtMs: 0, write });
+    this.#fill(this.#nothing());
   }
 
   /** The name of the primary. */
   get server(): string {
-    return `primary ${this.timeline}`;
+    return `primary ${this.generation}`;
   }
 
   get epoch(): number {
@@ -132,7 +152,7 @@ export class FakeDatabase {
     const write = this.#write(backend, 'take');
     const lead = ++this.#leads;
     const taken = { ...lease, ...of, epoch, holder, address };
-    const note = { epoch, lead, start: this.#rows.length, system: SYSTEM, timeline: this.timeline };
+    const note = { epoch, lead, start: this.#rows.length, system: String(this.system), timeline: this.timeline };
     this.#notes.push({ note, write });
     this.#leases.push({ lease: taken, lead, expiresAtMs: this.#nowMs() + LEASE_MS, write });
     return { answer: { epoch, lead }, write };
@@ -203,8 +223,14 @@ export class FakeDatabase {
   }
 
   ends(): readonly LogRow[] {
-    const last = [...this.#ends.values()].map((rows) => rows.findLast(({ write }) => write.isVisible)?.row);
-    return last.filter((row) => row !== undefined).sort((a, b) => a.stream - b.stream);
+    const last = [...this.#ends.values()].flatMap((rows) => rows.findLast(({ write }) => write.isVisible)?.row ?? []);
+    const has = new Set(last.map(({ stream }) => stream));
+    const before = this.#bases
+      .filter(({ stream }) => !has.has(stream))
+      .map(({ stream, sequence }) => {
+        return { position: 0, epoch: 0, lead: 0, stream, sequence, bytes: new Uint8Array() };
+      });
+    return [...last, ...before].sort((a, b) => a.stream - b.stream);
   }
 
   report(holder: string, reported: Reported): void {
@@ -221,17 +247,28 @@ export class FakeDatabase {
   }
 
   get place(): LogHistory['place'] {
-    return { system: SYSTEM, timeline: this.timeline, lsn: `0/${this.#writes.toString(16).toUpperCase()}` };
+    return {
+      system: String(this.system),
+      timeline: this.timeline,
+      lsn: `0/${this.#writes.toString(16).toUpperCase()}`,
+    };
   }
 
   history(): LogHistory {
     const leads = this.#notes.filter(({ write }) => write.isVisible).map(({ note }) => note);
-    return { id: this.#id, end: this.end, place: this.place, leads, bases: [] };
+    return { id: this.#id, end: this.end, place: this.place, leads, bases: this.#bases };
   }
 
   found(id: string): string {
     this.#id ??= id;
     return this.#id;
+  }
+
+  /** The log begins anew, with what its founder has. */
+  refound(id: string, bases: readonly Base[]): void {
+    const { system, timeline } = this;
+    this.generation++;
+    this.#fill({ ...this.#nothing(), system, timeline, writes: this.#writes, id, bases });
   }
 
   /** The last row of each stream stays. */
@@ -280,6 +317,7 @@ export class FakeDatabase {
   failOver(which: 'furthest' | 'other' = 'furthest'): void {
     const last = (which === 'furthest' ? Math.max : Math.min)(...this.#received);
     this.timeline++;
+    this.generation++;
     const dropped = this.#rows.splice(this.#rows.findLastIndex((stored) => !isAfter(stored, last)) + 1);
     for (const stored of dropped) {
       this.#byName.delete(nameOf(stored!.row));
@@ -295,6 +333,56 @@ export class FakeDatabase {
     // Both follow the new primary. A number is not used again for something else that was lost.
     this.#received = [last, last];
     this.#writes = last;
+  }
+
+  /** Of the primary, which goes on. */
+  backup(): Backup {
+    const { lease, lead } = this.#leases.at(-1)!;
+    const { system, timeline } = this;
+    const rows = this.#rows.map((stored) => stored?.row ?? null);
+    const notes = this.#notes.map(({ note }) => note);
+    const known = { members: new Map(this.#members), notes, id: this.#id, bases: this.#bases };
+    return { system, timeline, writes: this.#writes, rows, lease, lead, ...known };
+  }
+
+  /** The database is lost, and another one is in its place: as it was at a backup, or without anything. */
+  replace(backup: Backup | null): void {
+    this.generation++;
+    if (backup === null) this.system = ++this.#systems;
+    this.#fill(backup ?? this.#nothing());
+  }
+
+  /** The members use another name in the same database from now on. @param was what the name had before */
+  rename(was: Backup | null): void {
+    this.generation++;
+    const { system, timeline } = this;
+    this.#fill({ ...(was ?? this.#nothing()), system, timeline, writes: this.#writes });
+  }
+
+  #nothing(): Backup {
+    const lease = { epoch: 0, holder: '', address: '', ...NO_FORMATS };
+    const known = { members: new Map(), notes: [], id: null, bases: [] };
+    return { system: this.system, timeline: 1, writes: 0, rows: [], lease, lead: 0, ...known };
+  }
+
+  #fill({ system, timeline, writes, rows, lease, lead, members, notes, id, bases }: Backup): void {
+    Object.assign(this, { system, timeline });
+    const write = { number: writes, backend: this, locks: 'nothing', isVisible: true } as const;
+    this.#rows = rows.map((row) => (row === null ? null : { row, write }));
+    this.#start = this.#rows.findIndex((stored) => stored !== null) + 1 || this.#rows.length + 1;
+    this.#byName.clear();
+    this.#ends.clear();
+    for (const stored of this.#rows) if (stored !== null) this.#index(stored);
+    this.#members.clear();
+    for (const [holder, reported] of members) this.#members.set(holder, reported);
+    this.#leases = [{ lease, lead, expiresAtMs: 0, write }];
+    this.#notes = notes.map((note) => ({ note, write }));
+    this.#id = id;
+    this.#bases = bases;
+    this.#underway = [];
+    this.#heldRows = this.#rows.length;
+    this.#received = [writes, writes];
+    this.#writes = writes;
   }
 
   #lease(): StoredLease {
@@ -317,8 +405,12 @@ export class FakeDatabase {
   }
 
   #add(stored: StoredRow): void {
-    const { stream } = stored.row;
     this.#rows.push(stored);
+    this.#index(stored);
+  }
+
+  #index(stored: StoredRow): void {
+    const { stream } = stored.row;
     this.#byName.set(nameOf(stored.row), stored);
     const rows = this.#ends.get(stream) ?? [];
     this.#ends.set(stream, rows);

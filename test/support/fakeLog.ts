@@ -32,14 +32,14 @@ type Outcome = { readonly statement: Statement; readonly answer?: unknown; reado
 class Connection {
   isGone = false;
   readonly #database: FakeDatabase;
-  readonly #timeline: number;
+  readonly #generation: number;
   #sent: Statement[] = [];
   #current: { readonly statement: Statement; readonly ran: Ran<unknown> } | null = null;
   #outcomes: Outcome[] = [];
 
   constructor(database: FakeDatabase) {
     this.#database = database;
-    this.#timeline = database.timeline;
+    this.#generation = database.generation;
   }
 
   get isIdle(): boolean {
@@ -55,7 +55,7 @@ class Connection {
 
   /** The server goes on with the next statement. @returns false when nothing changed. */
   serve(): boolean {
-    if (this.#timeline !== this.#database.timeline) return false;
+    if (this.#generation !== this.#database.generation) return false;
     if (this.#current !== null) {
       const { statement, ran } = this.#current;
       if (!ran.write!.isVisible) return false;
@@ -81,7 +81,7 @@ class Connection {
 
   /** The next answer arrives. @returns false when there is none. */
   deliver(): boolean {
-    if (this.#timeline !== this.#database.timeline && !this.isGone) this.lose();
+    if (this.#generation !== this.#database.generation && !this.isGone) this.lose();
     const outcome = this.isGone ? undefined : this.#outcomes.shift();
     if (outcome === undefined) return false;
     if (outcome.error !== undefined) outcome.statement.reject(outcome.error);

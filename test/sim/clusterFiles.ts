@@ -1,0 +1,163 @@
+/**
+ * The files of one member of a simulated cluster, as its replication thread has to do with them: the real start and the
+ * real mark of what was held, with a copy of another member's files that is there at once.
+ */
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { HeldMark } from '../../engine/replication/heldMark.ts';
+import { leaveReason } from '../../engine/replication/joiningFiles.ts';
+import { rejoinJournals } from '../../engine/replication/journals.ts';
+import { NotAMemberError, type Place } from '../../engine/replication/log.ts';
+import type { Decision } from '../../engine/replication/memberHeads.ts';
+import type { OwnFiles } from '../../engine/replication/ownFiles.ts';
+import type { StartReads } from '../../engine/replication/patientReads.ts';
+import { prepareDirectory } from '../../engine/replication/prepare.ts';
+import { rejoinRecords } from '../../engine/replication/records.ts';
+import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
+import { STREAM } from '../../shared/wire/replication.ts';
+import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
+import type { FakeLog } from '../support/fakeLog.ts';
+import { writeTestKey } from '../support/journalKey.ts';
+import type { SimGateway } from './clusterGateway.ts';
+
+const MARK_FILE = 'held.mark';
+
+type Files = Pick<OwnFiles, 'mark' | 'prepare' | 'rejoin' | 'look' | 'copied' | 'leave' | 'stop'>;
+
+type Options = {
+  readonly directory: string;
+  readonly name: string;
+  readonly gateway: SimGateway;
+  readonly log: FakeLog;
+  /** Of the operator, about these files and the log with this id. */
+  readonly decision: (log: string) => Decision;
+  /** A member that gives a copy of its files, or none. */
+  readonly giver: () => { readonly directory: string; readonly gateway: SimGateway } | undefined;
+};
+
+/** An empty disk of a machine of the cluster. */
+export function makeDirectory(directory: string): void {
+  rmSync(directory, { recursive: true, force: true });
+  mkdirSync(directory);
+  writeTestKey(directory);
+}
+
+/** A mark that knows what a loss of power leaves of it. */
+class SimMark extends HeldMark {
+  synced: Buffer = Buffer.alloc(0);
+  readonly #path: string;
+
+  constructor(directory: string, log: string) {
+    super(directory, log);
+    this.#path = join(directory, MARK_FILE);
+    this.#keep();
+  }
+
+  override follow(): void {
+    super.follow();
+    this.#keep();
+  }
+
+  override lead(own: { readonly epoch: number; readonly lead: number }): void {
+    super.lead(own);
+    this.#keep();
+  }
+
+  override sendTo(place: Place): void {
+    super.sendTo(place);
+    this.#keep();
+  }
+
+  /** At once: when a disk answers is no part of what a seed decides. */
+  override async sync(): Promise<void> {
+    this.#keep();
+  }
+
+  /** HELDMARK-3: the file is another one then, and older. */
+  losePower(): void {
+    this.close();
+    writeFileSync(`${this.#path}.synced`, this.synced, { mode: 0o600 });
+    renameSync(`${this.#path}.synced`, this.#path);
+  }
+
+  #keep(): void {
+    this.synced = readFileSync(this.#path);
+  }
+}
+
+export class SimFiles implements Files {
+  mark: SimMark | null = null;
+  /** Copies of another member's files. */
+  copies = 0;
+  readonly #options: Options;
+  #proof: string | null = null;
+
+  constructor(options: Options) {
+    this.#options = options;
+  }
+
+  async prepare(prepared: DirectoryToPrepare, reads: StartReads): Promise<readonly string[]> {
+    const { directory, log, name } = this.#options;
+    // The copy comes without the way through the database: as if the process had been asked to stop before.
+    const copying = { cluster: '', holder: name, onNews: () => {}, isStopped: () => true, log: log as never };
+    const decision = async (id: string): Promise<Decision> => this.#options.decision(id);
+    const found = await prepareDirectory({ ...prepared, reads, decision, ...copying });
+    this.#proof = found.proof;
+    const isCopied = !existsSync(join(directory, 'control.db')) && (await hasControl(reads));
+    if (isCopied) {
+      this.#copy();
+      await rejoinRecords(reads, prepared.records, found.proof);
+    }
+    const mark = new SimMark(directory, found.log);
+    this.mark = mark;
+    log.watchServer((place) => mark.sendTo(place));
+    return found.lines;
+  }
+
+  rejoin(journals: JournalsToRejoin, reads: StartReads): Promise<readonly string[]> {
+    return rejoinJournals(reads, journals, this.#proof);
+  }
+
+  async look(): Promise<void> {}
+
+  copied(): void {}
+
+  leave(reason: string): void {
+    leaveReason(this.#options.directory, reason);
+  }
+
+  async stop(): Promise<void> {
+    this.mark?.close();
+  }
+
+  die(isPowerCut: boolean): void {
+    if (isPowerCut) this.mark?.losePower();
+    else this.mark?.close();
+  }
+
+  #copy(): void {
+    const { directory, gateway } = this.#options;
+    const giver = this.#options.giver();
+    if (giver === undefined) throw new NotAMemberError('no member gives a copy of its files');
+    for (const { name } of readdirSync(giver.directory, { withFileTypes: true }).filter((entry) => entry.isFile())) {
+      if (name !== MARK_FILE && !name.endsWith('-shm'))
+        copyFileSync(join(giver.directory, name), join(directory, name));
+    }
+    gateway.clear();
+    gateway.copyAnswers(giver.gateway);
+    this.copies++;
+  }
+}
+
+async function hasControl(reads: StartReads): Promise<boolean> {
+  return (await reads.ends()).some(({ stream }) => stream === STREAM.CONTROL);
+}
