@@ -186,12 +186,12 @@ describe('an import (RULES.md 9.40 to 9.42)', () => {
   test('removes nothing that a line leaves out, and writes no row for a line that says what is there', async (t) => {
     const rig = new Rig(openDatabase(t));
     await rig.run([
-      market(1, { line: 2.5, settlement_sources: [{ name: 'A', url: 'b' }] }),
+      market(1, { line: 2.5, settlement_sources: [{ name: 'A', url: 'https://b.example' }] }),
       { event: { slug: 'a', title: 'A' } },
     ]);
     const { updatedMs } = rig.catalog.markets[0]!;
     const same = [
-      market(1, { settlement_sources: [{ url: 'b', name: 'A' }] }),
+      market(1, { settlement_sources: [{ url: 'https://b.example', name: 'A' }] }),
       { event: { slug: 'a', sport_league: null } },
     ];
     assert.deepEqual(results(await rig.run(same)), ['unchanged', 'unchanged']);
