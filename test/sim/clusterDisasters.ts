@@ -149,11 +149,11 @@ export class Disasters {
     this.#stage.lag(false);
   }
 
-  /** None, some or all members die, and of those some lose their disks; one of all keeps its own. */
+  /** None, some or all members die, and of those some lose their disks; one of those with files keeps its own. */
   async #killSome(): Promise<void> {
     const { random, members } = this.#parts;
     const percent = random.pick([0, 50, 100, 100]);
-    const keeps = random.pick(members);
+    const keeps = random.pick(members.filter(({ isEmpty }) => !isEmpty));
     for (const member of members) {
       if (member.isUp && random.chance(percent)) await this.#stage.kill(member, random.chance(40));
       if (member.isUp || member === keeps || !random.chance(20)) continue;

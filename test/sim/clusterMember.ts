@@ -139,9 +139,10 @@ export class SimMember {
   /** WITNESS-2. @returns false when the process ends at once: `reason` says why. */
   async start(): Promise<boolean> {
     const before = this.sharedEnds();
+    const isContained = this.decisions.get(this.#options.database.history().id ?? '') === 'contained';
     const hasStarted = await this.#tryToStart();
     // The founder of the log has all of it, and the files are set aside before a copy comes.
-    if (this.decisions.get(this.#options.database.history().id ?? '') === 'contained') return hasStarted;
+    if (isContained) return hasStarted;
     const after = this.sharedEnds();
     for (const [stream, end] of before) {
       assert.ok(after.get(stream)! >= end, `WITNESS-2: ${this.name} had ${end} of stream ${stream}: ${this.reason}`);
@@ -168,6 +169,8 @@ export class SimMember {
     const ofShards = this.shards.map(({ shard, engine }) => ({ stream: shard, sequence: engine.sequence }));
     this.#member.receive({ follow: [...ofShards, ...this.gateway.ends()] });
     this.role = 'standby';
+    // HEADS-2: it was about the files as they were.
+    this.decisions.clear();
     return true;
   }
 
