@@ -6,7 +6,7 @@
  * for itself. Servers and files end with the process that started them (postgresFiles.ts). Nothing is synced to the
  * disk unless a test asks for it: a killed server loses nothing that it has written, because the system still has it.
  */
-import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -33,6 +33,8 @@ export const NO_POSTGRES =
 type NodeName = 's0' | 's1' | 's2';
 const NAMES: readonly NodeName[] = ['s0', 's1', 's2'];
 
+/** A standby that was started again has received nothing yet, and has replayed what it had received before. */
+const FURTHEST = 'GREATEST(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn())';
 /** More than the bench of a cluster writes. */
 const RESERVED_MB = 96;
 
@@ -78,6 +80,14 @@ class PostgresNode {
     });
   }
 
+  /** After a fault: it has ended and begins again, or has begun anew by itself. */
+  async goesOn(): Promise<void> {
+    await eventually(`PostgreSQL ${this.name}, which goes on: ${this.#log}`, async () => {
+      if (!this.isRunning) await this.start();
+      return this.query('SELECT 1').catch(() => false as const);
+    });
+  }
+
   /** One statement over a connection of its own. */
   async query(sql: string, database = 'postgres'): Promise<Record<string, unknown>[]> {
     const client = new Client({ host: '127.0.0.1', port: this.port, user: USER, database });
@@ -118,6 +128,28 @@ class PostgresNode {
 
   goOn(): void {
     for (const pid of this.pids()) trySignal(pid, 'SIGCONT');
+  }
+
+  /** From now on its disk says that it has written what it has not: a loss of power takes it away. */
+  lieAboutSyncs(): void {
+    // All that was written by one moment is there, as in a crash.
+    this.hang();
+    try {
+      execFileSync('cp', ['-a', this.data, this.#synced]);
+    } finally {
+      this.goOn();
+    }
+  }
+
+  /** Its machine is without power for a moment, and its disk has what it had when it began to lie. */
+  async losePower(): Promise<void> {
+    await this.stop('SIGKILL');
+    rmSync(this.data, { recursive: true });
+    renameSync(this.#synced, this.data);
+  }
+
+  get #synced(): string {
+    return `${this.data}.synced`;
   }
 
   configure(lines: readonly string[]): void {
@@ -179,9 +211,7 @@ export class PostgresCluster {
     const ends = await Promise.all(
       this.standbys.map(async (node) => ({
         node,
-        end: BigInt(
-          (await node.query("SELECT pg_wal_lsn_diff(pg_last_wal_receive_lsn(), '0/0')::text AS lsn"))[0]!.lsn as string,
-        ),
+        end: BigInt((await node.query(`SELECT pg_wal_lsn_diff(${FURTHEST}, '0/0')::text AS lsn`))[0]!.lsn as string),
       })),
     );
     const [first, ...others] = ends.sort((a, b) => (a.end < b.end ? 1 : -1)).map(({ node }) => node);

@@ -9,13 +9,19 @@ const isTraceable = spawnSync('strace', ['-o', '/dev/null', 'true']).status === 
 /** For the `skip` of a test. */
 export const skipWithoutStrace = isTraceable ? false : 'strace is not here or may not trace';
 
-/** Resolves once every thread of the process is traced. The tracer ends with the process, or leaves it when killed. */
-export async function attachStrace(pid: number, options: readonly string[]): Promise<ChildProcess> {
-  const tracer = spawn('strace', ['-f', ...options, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
+/** Resolves once every thread of the processes is traced. The tracer ends with them, or leaves them when killed. */
+export async function attachStrace(
+  pids: number | readonly number[],
+  options: readonly string[],
+): Promise<ChildProcess> {
+  const all = [pids].flat();
+  const traced = all.flatMap((pid) => ['-p', String(pid)]);
+  const tracer = spawn('strace', ['-f', ...options, ...traced], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let attached = 0;
   for await (const line of createInterface({ input: tracer.stderr })) {
-    if (line.includes(' attached')) return tracer;
+    if (line.includes(' attached') && ++attached === all.length) return tracer;
   }
-  assert.fail(`strace could not attach to ${pid}`);
+  assert.fail(`strace could not attach to ${all.join(', ')}`);
 }
 
 export async function straceEnded(tracer: ChildProcess): Promise<void> {
