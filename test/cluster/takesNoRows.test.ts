@@ -73,9 +73,10 @@ for (const [what, make] of Object.entries(WAYS)) {
 
     for (let times = 0; times < 2; times++) {
       await make(postgres, true);
-      a.put(newRow(0, ++sequence));
+      // A server reads its settings anew in its own time: until then it would take the row.
       await says(a, READ_ONLY);
       await says(b, READ_ONLY);
+      a.put(newRow(0, ++sequence));
       await eventually('a leader that is stalled', async () => a.memory.state() === 'stalled');
       // The standby would take the lease now.
       await eventually('a lease that has ended', async () => (await watch.lease()).expiresInMs < 0);
