@@ -9,7 +9,7 @@ import { isLongSoak, seedOr, timesOf } from '../support/seeds.ts';
 import { type ClusterTotals, simulateCluster } from './simulate.ts';
 
 const steps = timesOf({ suite: 500, soak: 1000 });
-const worlds = timesOf({ suite: 3, soak: isLongSoak ? 1000 : 50 });
+const worlds = timesOf({ suite: 3, soak: isLongSoak ? 1000 : 3 });
 /** Few worlds come to these. */
 const SELDOM = ['refused', 'unseen', 'unknowing', 'filesGivenUp', 'givenUp', 'warnings', 'byThemselves'];
 const seed = seedOr(1);
