@@ -84,12 +84,6 @@ export class KnownLog {
     this.#heldChanges = Math.max(this.#heldChanges, leader.gateway.changes);
   }
 
-  /** Records that were given up did not happen. */
-  goBack(shard: number, end: number): void {
-    const facts = this.facts[shard]!;
-    for (const sequence of facts.keys()) if (sequence > end) facts.delete(sequence);
-  }
-
   /** Notes the records of a row that may be new to the world. @returns the head after it */
   #learn(shard: number, row: Row): JournalHead {
     const reader = this.#readers[shard]!;

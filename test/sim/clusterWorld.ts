@@ -444,7 +444,6 @@ export class ClusterWorld {
   #goBack(): void {
     for (const [shard, talk] of this.#talks.entries()) {
       const end = this.#witness.acknowledged(shard);
-      this.#known.goBack(shard, end);
       const { oracleSequence, publishedSequence } = talk.conversation;
       if (Math.max(oracleSequence, publishedSequence) <= end) continue;
       talk.oracle = this.#newOracle();
