@@ -5,7 +5,7 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 /** The keyword of a number or text that has a unit, in the document as well. */
 export const UNIT = 'x-unit';
 
-const FORMAT_WORDS: Readonly<Record<string, string>> = {
+export const FORMAT_WORDS = {
   uuid: 'a UUID',
   address: '20 bytes in hex after 0x',
   hash: '32 bytes in hex after 0x',
@@ -13,7 +13,7 @@ const FORMAT_WORDS: Readonly<Record<string, string>> = {
   amount: 'an integer from 1 to 10^15 as a text of digits',
   'date-time': 'a time with its zone, as in 2026-10-01T12:00:00Z',
   'date-time-or-utc': 'a time, as in 2026-10-01T12:00:00Z, or a day',
-};
+} as const satisfies Readonly<Record<string, string>>;
 
 /** Undefined where the rule says it all, as for a field that is missing. */
 export function expectedOf({ keyword, params, parentSchema }: ErrorObject): string | undefined {
@@ -42,7 +42,7 @@ function wordsOf(keyword: string, params: Record<string, unknown>, schema: JsonS
     case 'maxItems':
       return `at most ${params['limit']} items`;
     case 'format':
-      return FORMAT_WORDS[String(params['format'])];
+      return (FORMAT_WORDS as Readonly<Record<string, string>>)[String(params['format'])];
     case 'pattern':
       return `a text that matches ${params['pattern']}`;
     default:

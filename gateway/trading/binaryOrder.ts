@@ -25,6 +25,7 @@ import { CLIENT_ID_MAX_BYTES, COMMAND, EXTENDED_PLACE, kindBits } from '../../sh
 import { CLIENT_BITS, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
 import { bodyOfRecord, clientIdOf } from '../../shared/wire/entryBody.ts';
 import { readSafe } from '../../shared/wire/record.ts';
+import { FORMAT_WORDS } from '../http/expected.ts';
 import type { Invalid, Refusal } from '../http/refusal.ts';
 import type { Catalog, MarketEntry } from '../store/catalog.ts';
 import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
@@ -40,10 +41,10 @@ const MOST_HIGH_WORD = 0x1f_ffff;
 const MOST_DEADLINE_MS = 99_999_999_999_999;
 const SELF_TRADE_BITS = 3 << commands.PLACE_SELF_TRADE_SHIFT;
 
-const EXPIRES_TOO_LATE: Invalid = {
-  message: 'invalid expiration',
-  details: { field: 'expiration', rule: 'maximum', expected: `0 to ${MAX_EXPIRATION_SEC}, in Unix seconds` },
-};
+/** As the schema of JSON says it (http/expected.ts). */
+const AMOUNT_WORDS = FORMAT_WORDS['amount'];
+const CLIENT_ID_WORDS = `a text that matches ${CLIENT_ORDER_ID_FORM}`;
+const EXPIRATION_WORDS = `0 to ${MAX_EXPIRATION_SEC}, in Unix seconds`;
 
 export class BinaryOrder implements OrderTerms {
   readonly words: Uint32Array;
@@ -178,8 +179,10 @@ export class BinaryOrder implements OrderTerms {
   #refuseNumbers(): Invalid | null {
     const { words, at } = this;
     if (!isSafeAt(words, at + PLACE.nonce)) return invalid('nonce', 'maximum');
-    if (!isSafeAt(words, at + PLACE.expirationSec) || readSafe(words, at + PLACE.expirationSec) > MAX_EXPIRATION_SEC) {
-      return EXPIRES_TOO_LATE;
+    const expirationSec = words[at + PLACE.expirationSec] + words[at + PLACE.expirationSec + 1] * 2 ** 32;
+    if (expirationSec > MAX_EXPIRATION_SEC) {
+      const details = { field: 'expiration', rule: 'maximum', expected: EXPIRATION_WORDS, value: expirationSec };
+      return { message: 'invalid expiration', details };
     }
     if (!isSafeAt(words, at + PLACE.minTakerNet)) return invalid('min_taker_net', 'pattern');
     return (
@@ -191,7 +194,10 @@ export class BinaryOrder implements OrderTerms {
     const { words, at } = this;
     if (isAmountAt(words, at + word)) return null;
     const value = (BigInt(words[at + word + 1]) << 32n) | BigInt(words[at + word]);
-    return invalid(field, 'format', String(value));
+    return {
+      message: `invalid ${field}`,
+      details: { field, rule: 'format', expected: AMOUNT_WORDS, value: String(value) },
+    };
   }
 
   #refuseExtension(): Invalid | null {
@@ -210,14 +216,23 @@ export class BinaryOrder implements OrderTerms {
   #refuseClientId(): Invalid | null {
     const { words, bytes, at } = this;
     const length = words[at + EXTENDED_PLACE.clientIdBytes];
-    if (length > CLIENT_ID_MAX_BYTES) return invalid('client_order_id', 'pattern');
+    if (length > CLIENT_ID_MAX_BYTES)
+      return {
+        message: 'invalid client_order_id',
+        details: { field: 'client_order_id', rule: 'pattern', expected: CLIENT_ID_WORDS },
+      };
     const start = (at + EXTENDED_PLACE.clientId) * 4;
     for (let byte = start + length; byte < start + CLIENT_ID_MAX_BYTES; byte++) {
       if (bytes[byte] !== 0) return reserved('clientId');
     }
     if (length === 0) return null;
     const text = String.fromCharCode(...bytes.subarray(start, start + length));
-    return CLIENT_ID.test(text) ? null : invalid('client_order_id', 'pattern', text);
+    return CLIENT_ID.test(text)
+      ? null
+      : {
+          message: 'invalid client_order_id',
+          details: { field: 'client_order_id', rule: 'pattern', expected: CLIENT_ID_WORDS, value: text },
+        };
   }
 }
 

@@ -18,6 +18,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   approvals: OPERATORS,
   audit: OPERATORS,
   backtest: NO_SERVER,
+  backups: 'a directory whose chain goes on is not restored to an earlier time (RULES.md 10.27)',
   browse: CATALOGUE,
   catalogueEvents: CATALOGUE,
   catalogueFiles: CATALOGUE,
