@@ -410,8 +410,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'rows of unknown outcome are sent again before the log was read',
     file: 'engine/replication/shipper.ts',
-    search: 'this.#isInDoubt = true;\n      onProblem((error as Error).message);',
-    replace: 'this.#sentEnd = after;\n      onProblem((error as Error).message);',
+    search: 'this.#isInDoubt = true;\n      this.#noteFailure(error as Error);',
+    replace: 'this.#sentEnd = after;\n      this.#noteFailure(error as Error);',
     caughtBy: SHIPPER,
   },
   {
