@@ -6,7 +6,6 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
-import { decodeCommand } from '../../shared/wire/commands.ts';
 import { recordFilesOf } from '../../shared/wire/joining.ts';
 import { setStateAside } from '../replication/joiningFiles.ts';
 import { loggedRows } from '../replication/journals.ts';
@@ -17,6 +16,7 @@ import { compareRecords, legible, queuedAfter, timeOfNames } from '../replicatio
 import { compare, lastIn } from '../replication/rejoin.ts';
 import { visitAfter } from '../replication/rowContents.ts';
 import { AdminError, listShards } from './directory.ts';
+import { lineOf } from './givenUp.ts';
 
 type LossOptions = {
   readonly directory: string;
@@ -58,9 +58,7 @@ async function lossOf(log: PostgresLog, directory: string): Promise<Loss> {
       },
     );
     const before = lines.length;
-    visitAfter(file, common, ({ sequence, timeMs, command: { words, word } }) => {
-      lines.push(JSON.stringify({ shard, sequence, time_ms: timeMs, ...decodeCommand(words, word) }, legible));
-    });
+    visitAfter(file, common, (record) => lines.push(lineOf(shard, record)));
     texts.push(`${streamName(shard)}: ${lines.length - before} records after record ${common}`);
   }
   for (const file of recordFilesOf(directory)) {

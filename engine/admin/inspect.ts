@@ -1,7 +1,8 @@
 /**
  * Checks the files of one shard from the first record to the last: checksums, chain and gaps of the journal, its
  * high-water mark, every snapshot, and a replay that must give the stored events. It only reads, so the shard may be
- * running; records that come during the check are not part of it.
+ * running; records that come during the check are not part of it. Where the file is damaged, its rows are read out of its
+ * pages one by one (salvagedRows.ts), so that only what cannot be read counts as lost.
  *
  * Mark and snapshots are listed before the end of the journal is read. Neither runs ahead of the journal, so a mark or
  * snapshot after its end shows that records are lost.
@@ -12,8 +13,9 @@ import { SnapshotError } from '../base/snapshotIo.ts';
 import type { Engine } from '../core/engine.ts';
 import { FILE_VERSION, markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
-import { JournalReader } from '../journal/reader.ts';
+import { JournalReader, type SequenceRange } from '../journal/reader.ts';
 import { JournalError, JournalHead, NewerRowError } from '../journal/row.ts';
+import { SalvagedRows } from '../journal/salvagedRows.ts';
 import { makeReplica, restore } from '../snapshot/replica.ts';
 import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
 import type { ShardFile } from './directory.ts';
@@ -22,6 +24,7 @@ import { readBatch } from './replica.ts';
 /**
  * unreadable  not a journal of this shard: none of its content can be used
  * record      a record is damaged, missing or does not follow the one before; `checkedTo` is the last good one
+ * pages       every record is whole, but the file around them is damaged
  * replay      the record is whole, but its replay by this program gives other events than the stored ones, or a later
  *             version of this program wrote it
  * base        the records are whole, but the state before the first one is unknown
@@ -30,7 +33,7 @@ import { readBatch } from './replica.ts';
  * mark        the mark is missing or damaged
  * trimmed     the running shard trimmed the records while they were read
  */
-type ProblemKind = 'unreadable' | 'record' | 'replay' | 'base' | 'end' | 'foreign' | 'mark' | 'trimmed';
+type ProblemKind = 'unreadable' | 'record' | 'pages' | 'replay' | 'base' | 'end' | 'foreign' | 'mark' | 'trimmed';
 type Problem = { readonly kind: ProblemKind; readonly text: string };
 
 type SnapshotFinding = {
@@ -52,51 +55,84 @@ export type Findings = {
   /** The sequence from which the replay started, 0 for an empty state; null when there was no state to start from. */
   readonly replayedFrom: number | null;
   readonly problem: Problem | null;
+  /** The rows were read out of the pages of the file, which SQLite does not read as a whole. */
+  readonly isSalvaged: boolean;
+  /** The records after `checkedTo` whose rows are whole, behind what is damaged or missing. */
+  readonly behind: readonly SequenceRange[];
 };
 
+/** May be out of what SQLite or a damaged row hides. */
+const HIDING: ReadonlySet<ProblemKind | undefined> = new Set<ProblemKind>(['unreadable', 'record']);
+
 export function inspectShard(file: ShardFile): Findings {
+  const stored = inspectRows(file, false);
+  if (!HIDING.has(stored.problem?.kind) || !existsSync(file.journalPath)) return stored;
+  const salvaged = inspectRows(file, true);
+  if (salvaged.last === 0) return stored;
+  if (salvaged.problem !== null || stored.problem === null) return salvaged;
+  return { ...salvaged, problem: { kind: 'pages', text: stored.problem.text } };
+}
+
+/** @param isSalvaged reads what is left in the pages of the file. */
+export function openJournal({ journalPath, key }: ShardFile, isSalvaged: boolean): JournalReader {
+  return isSalvaged
+    ? new JournalReader(journalPath, key, new SalvagedRows(journalPath))
+    : new JournalReader(journalPath, key);
+}
+
+function inspectRows(file: ShardFile, isSalvaged: boolean): Findings {
   const mark = readMark(markPath(file.journalPath), file.shard);
   const snapshots = listSnapshots(file.directory, file.shard).reverse();
   let reader: JournalReader | undefined;
   try {
-    reader = new JournalReader(file.journalPath, file.key);
-    const { layoutVersion, shard, shards, firstSequence, lastSequence } = reader.facts();
+    reader = openJournal(file, isSalvaged);
+    const { firstSequence, lastSequence, ...facts } = reader.facts();
+    // What the file says of itself is lost with its page: then it is taken to be in its place.
+    const { layoutVersion = FILE_VERSION, shard = file.shard, shards = file.shards } = facts;
     if (layoutVersion !== FILE_VERSION) throw new JournalError(`layout version ${layoutVersion}`);
     if (shard !== file.shard || shards !== file.shards) {
       throw new JournalError(`belongs to shard ${shard} of ${shards}, not to shard ${file.shard} of ${file.shards}`);
     }
-    return new Inspection(file, reader, mark, firstSequence, lastSequence).run(snapshots);
+    const findings = new Inspection(file, reader, mark, firstSequence, lastSequence).run(snapshots);
+    if (!isSalvaged) return findings;
+    const after = { from: findings.checkedTo + 1, to: findings.last };
+    return { ...findings, isSalvaged, behind: reader.visitWhole(after, () => undefined) };
   } catch (error) {
     const text = `journal ${file.journalPath}: ${reasonOf(error)}`;
     const problem: Problem = { kind: 'unreadable', text };
-    return { file, first: 1, last: 0, checkedTo: 0, mark, snapshots: [], replayedFrom: null, problem };
+    const nothing = { first: 1, last: 0, checkedTo: 0, snapshots: [], replayedFrom: null, behind: [] };
+    return { file, mark, problem, isSalvaged, ...nothing };
   } finally {
     reader?.close();
   }
 }
 
-/** True if a shard could start from this snapshot: it can be loaded, and all records after it can be replayed. */
-export function recoversFrom(file: ShardFile, snapshot: SnapshotFile, last: number): boolean {
-  const reader = new JournalReader(file.journalPath, file.key);
+/**
+ * How far a shard that starts from this snapshot would get: its records are whole, follow each other, give the stored
+ * events, and pass through the heads that the mark and control.db know. Null for a snapshot that cannot be used.
+ */
+export function reachFrom({ file, mark, last, isSalvaged }: Findings, snapshot: SnapshotFile): number | null {
+  const reader = openJournal(file, isSalvaged);
+  const engine = makeReplica();
+  let reached: number | null = null;
   try {
-    const engine = makeReplica();
     const head = restore(snapshot, file, engine);
-    if (head.sequence === last) return reader.continues(head);
-    while (head.sequence < last) replayBatch(reader, head, last, engine);
-    return true;
+    const { sequence: from } = head;
+    const isThere = from <= last && reader.visitWhole({ from, to: from }, () => undefined).length > 0;
+    if (isThere && !reader.continues(head)) return null;
+    const known = witnessesOf(mark, file).map((witness) => witness.head);
+    // Neither a row nor a witness reaches as far: it may be of another history.
+    if (from > last && !known.some((each) => each.sequence >= from)) return null;
+    for (const { sequence } of [head, ...known.filter((each) => each.sequence <= last), { sequence: last }]) {
+      while (head.sequence < sequence) replayBatch(reader, head, sequence, engine);
+      if (known.some((each) => each.sequence === head.sequence && !each.equals(head))) return null;
+      reached = Math.max(head.sequence, reached ?? 0);
+    }
+    return reached;
   } catch (error) {
     reasonOf(error); // throws an error that is not about a file
-    return false;
-  } finally {
-    reader.close();
-  }
-}
-
-/** The first record of a journal's last row: the least that a journal can be cut to. */
-export function startOfLastRow({ journalPath, key }: ShardFile, last: number): number {
-  const reader = new JournalReader(journalPath, key);
-  try {
-    return reader.startOfRow(last);
+    if (error instanceof ReplayFailure || reached === null) return null;
+    return engine.sequence;
   } finally {
     reader.close();
   }
@@ -161,6 +197,8 @@ class Inspection {
       snapshots: this.#snapshots,
       replayedFrom: this.#replayedFrom,
       problem: problem ?? this.#checkEnd(),
+      isSalvaged: false,
+      behind: [],
     };
   }
 
@@ -209,7 +247,7 @@ class Inspection {
       try {
         replayBatch(this.#reader, this.#head, sequence, this.#engine);
       } catch (error) {
-        if (!(error instanceof Database.SqliteError)) throw error;
+        if (!isOfSqlite(error)) throw error;
         // An unreadable page fails a whole batch; reading row by row finds the damaged one.
         replayBatch(this.#reader, this.#head, this.#head.sequence + 1, this.#engine);
       }
@@ -291,6 +329,10 @@ function isSameState(a: Engine, b: Engine): boolean {
   a.state.writeDigest(left, 0);
   b.state.writeDigest(right, 0);
   return left[0] === right[0] && left[1] === right[1] && a.nowMs === b.nowMs;
+}
+
+function isOfSqlite(error: unknown): boolean {
+  return [error, (error as Error).cause].some((each) => each instanceof Database.SqliteError);
 }
 
 /** The message of an error about a file. Any other error is a bug, and is thrown on. */

@@ -2,21 +2,31 @@
  * The plan for the repair of a damaged shard, with its costs. It only decides: repair.ts carries the plan out, and
  * verify.ts prints it.
  */
+import type { SequenceRange } from '../journal/reader.ts';
 import { listSnapshots, type SnapshotFile } from '../snapshot/snapshot.ts';
-import { type Findings, recoversFrom, startOfLastRow } from './inspect.ts';
+import { countsIn } from './givenUp.ts';
+import { type Findings, reachFrom } from './inspect.ts';
 
 export type Plan = {
   readonly findings: Findings;
   /** The records of which a new journal is made; null leaves the journal as it is. */
-  readonly keep: { readonly from: number; readonly to: number } | null;
+  readonly keep: Kept | null;
   readonly rewritesMark: boolean;
   readonly setAside: readonly SnapshotFile[];
   /** Acknowledged records or a part of the history are given up, so the operator has to agree. */
   readonly needsConsent: boolean;
   /** The changes and their costs, a line each; empty when there is nothing to do. */
   readonly effects: readonly string[];
+  /** Records that leave the journal and whose rows are whole: they are written to a file. */
+  readonly leaving: readonly SequenceRange[];
   /** Advice for a shard that cannot be repaired here, otherwise null. */
   readonly hopeless: string | null;
+};
+
+/** Without a record the journal begins anew: after `base` with one that changes nothing. */
+type Kept = SequenceRange & {
+  /** The state before the first record; null for an empty one, or that of the snapshots there are. */
+  readonly base: SnapshotFile | null;
 };
 
 const RESTORE = 'restore the data directory from a backup';
@@ -36,11 +46,9 @@ export function planRepair(findings: Findings): Plan {
         ],
       });
     case 'end':
-      return planOf(findings, {
-        rewritesMark: true,
-        needsConsent: true,
-        effects: [gaveUp(findings, findings.last), `${journalPath} goes on after record ${findings.last}`],
-      });
+    case 'record':
+    case 'pages':
+      return planCut(findings);
     case 'foreign':
       return planOf(findings, {
         rewritesMark: true,
@@ -50,8 +58,6 @@ export function planRepair(findings: Findings): Plan {
           'how many acknowledged records of the history its mark was written for are given up cannot be determined',
         ],
       });
-    case 'record':
-      return planCut(findings);
     case 'replay':
       return hopeless(findings, 'the record itself is whole: use the version of this program that wrote it');
     case 'trimmed':
@@ -62,50 +68,107 @@ export function planRepair(findings: Findings): Plan {
 }
 
 /**
- * With a snapshot after the damage only history is lost: the journal then starts at that snapshot. Without one it ends
- * before the damage.
+ * The journal keeps what leads furthest: the records before the damage, or those after a snapshot, which has the state
+ * but no history before it. A journal that is as whole as the records before its end stays as it is.
  */
 function planCut(findings: Findings): Plan {
-  const { file, first, last, checkedTo, mark } = findings;
-  const base = listSnapshots(file.directory, file.shard)
-    .filter(({ sequence }) => sequence > checkedTo && sequence <= last)
-    .findLast((snapshot) => recoversFrom(file, snapshot, last));
-  if (base !== undefined) {
-    // A journal without rows would not know its next sequence, so it keeps at least one.
-    const from = base.sequence < last ? base.sequence + 1 : startOfLastRow(file, last);
-    const effects = [
-      `no order and no balance is lost: ${base.path} holds what the damaged record led to`,
-      `records ${first} to ${from - 1} are given up as history: no export and no new read.db will have them`,
-    ];
-    if (mark !== null && mark.sequence > last) effects.unshift(gaveUp(findings, last));
-    return planOf(findings, { keep: { from, to: last }, rewritesMark: true, needsConsent: true, effects });
+  const kept = furthest(findings);
+  if (kept === null) return hopeless(findings, RESTORE);
+  const { first, last, checkedTo, isSalvaged } = findings;
+  const reached = Math.max(kept.to, kept.base?.sequence ?? 0);
+  const end = Math.max(last, acknowledgedIn(findings));
+  const effects: string[] = [];
+  if (reached < end) effects.push(...costAfter(findings, reached));
+  else if (kept.base !== null)
+    effects.push(`no order and no balance is lost: ${kept.base.path} holds what they led to`);
+  if (kept.from > first) {
+    effects.push(`records ${first} to ${kept.from - 1} are given up as history: no export and no new read.db has them`);
   }
-  const hasNothingLeft = checkedTo < first && first > 1;
-  if (findings.replayedFrom === null || hasNothingLeft) return hopeless(findings, RESTORE);
-  const keep = { from: first, to: checkedTo };
-  if (mark !== null && checkedTo >= Math.max(mark.sequence, file.known?.sequence ?? 0)) {
-    const effects = [
-      `records ${checkedTo + 1} to ${last} are dropped: they follow the mark, so none of them was acknowledged ` +
-        '(unless the machine, not only the process, went down while they were written)',
-    ];
-    return planOf(findings, { keep, rewritesMark: true, effects });
+  const leaving = [{ from: first, to: checkedTo }, ...findings.behind].flatMap((range) => outside(range, kept));
+  if (leaving.length > 0) {
+    const text = leaving.map(({ from, to }) => `${from} to ${to}`).join(', ');
+    effects.push(`records ${text} are whole: ${countsIn(findings, leaving)} are written to a file first`);
   }
-  const effects = [gaveUp(findings, checkedTo), `the journal then ends with record ${checkedTo}`];
-  return planOf(findings, { keep, rewritesMark: true, needsConsent: true, effects });
+  const isWhole = !isSalvaged && kept.from === first && kept.to === last;
+  if (!isWhole && findings.problem?.kind === 'pages') effects.push('every record is whole: the file is written anew');
+  const needsConsent = kept.from > first || reached < acknowledgedIn(findings);
+  return planOf(findings, { keep: isWhole ? null : kept, rewritesMark: true, needsConsent, effects, leaving });
 }
 
-function gaveUp({ file, last, mark }: Findings, keptTo: number): string {
-  const known = Math.max(mark?.sequence ?? 0, file.known?.sequence ?? 0);
-  const to = mark === null ? Math.max(known, last) : known;
-  return `${mark === null ? 'at most ' : ''}${to - keptTo} acknowledged records are given up: ${keptTo + 1} to ${to}`;
+/** The start that leads to the greatest record: the one with the longest history, where there are several. */
+function furthest(findings: Findings): Kept | null {
+  const { file, first, checkedTo, replayedFrom } = findings;
+  const hasNothingLeft = checkedTo < first && first > 1;
+  let kept: Kept | null = null;
+  let reached = -1;
+  if (replayedFrom !== null && !hasNothingLeft) {
+    kept = { base: null, from: first, to: checkedTo };
+    reached = checkedTo;
+  }
+  for (const base of listSnapshots(file.directory, file.shard)) {
+    if (base.sequence <= checkedTo) continue;
+    const to = reachFrom(findings, base);
+    if (to === null || to < reached || (to === reached && kept?.base === null)) continue;
+    kept = { base, from: base.sequence + 1, to };
+    reached = to;
+  }
+  return kept;
+}
+
+/** What it costs that the journal ends with a record, of all that there was. */
+function costAfter(findings: Findings, reached: number): string[] {
+  const { last, mark, behind } = findings;
+  const acknowledged = acknowledgedIn(findings);
+  if (mark !== null && reached >= acknowledged) {
+    return [
+      `records ${reached + 1} to ${last} are dropped: they follow the mark, so none of them was acknowledged ` +
+        '(unless the machine, not only the process, went down while they were written)',
+    ];
+  }
+  const to = mark === null ? Math.max(acknowledged, last) : acknowledged;
+  const most = mark === null ? 'at most ' : '';
+  const effects = [`${most}${to - reached} acknowledged records are given up: ${reached + 1} to ${to}`];
+  const lost = gapsIn({ from: reached + 1, to }, behind);
+  if (behind.length > 0) {
+    const text = lost.map((range) => `${range.from} to ${range.to}`).join(', ');
+    effects.push(
+      `of these ${lost.reduce((sum, { from, to: end }) => sum + end - from + 1, 0)} cannot be read: ${text}`,
+    );
+  }
+  return [...effects, `the journal then ends with record ${reached}`];
+}
+
+/** The last record that is known to have been acknowledged. */
+function acknowledgedIn({ file, mark }: Findings): number {
+  return Math.max(mark?.sequence ?? 0, file.known?.sequence ?? 0);
+}
+
+/** The parts of a range that are not kept. */
+function outside({ from, to }: SequenceRange, kept: SequenceRange): SequenceRange[] {
+  const before = { from, to: Math.min(to, kept.from - 1) };
+  const after = { from: Math.max(from, kept.to + 1, kept.from), to };
+  return [before, after].filter((range) => range.from <= range.to);
+}
+
+/** The parts of a range that none of the others has. They are in order. */
+function gapsIn({ from, to }: SequenceRange, others: readonly SequenceRange[]): SequenceRange[] {
+  const gaps: SequenceRange[] = [];
+  let next = from;
+  for (const other of others) {
+    if (other.from > next) gaps.push({ from: next, to: Math.min(to, other.from - 1) });
+    next = Math.max(next, other.to + 1);
+  }
+  if (next <= to) gaps.push({ from: next, to });
+  return gaps;
 }
 
 function planOf(findings: Findings, parts: Partial<Plan>): Plan {
   const { file, snapshots, last } = findings;
-  const { from, to } = parts.keep ?? { from: 1, to: last };
+  const { from, to, base } = parts.keep ?? { from: 1, to: last, base: null };
   const damaged = new Set(snapshots.filter(({ damage }) => damage !== null).map(({ file: { path } }) => path));
   const setAside = listSnapshots(file.directory, file.shard).filter(
-    ({ path, sequence }) => damaged.has(path) || sequence > to || (parts.keep && sequence < from - 1),
+    ({ path, sequence }) =>
+      path !== base?.path && (damaged.has(path) || sequence > to || (parts.keep && sequence < from - 1)),
   );
   const effects = [...(parts.effects ?? []), ...setAside.map(({ path }) => `snapshot ${path} is set aside`)];
   return {
@@ -113,6 +176,7 @@ function planOf(findings: Findings, parts: Partial<Plan>): Plan {
     keep: null,
     rewritesMark: false,
     needsConsent: false,
+    leaving: [],
     hopeless: null,
     ...parts,
     setAside,
@@ -120,7 +184,9 @@ function planOf(findings: Findings, parts: Partial<Plan>): Plan {
   };
 }
 
+/** What is whole can still be written to a file. */
 function hopeless(findings: Findings, advice: string): Plan {
+  const { first, checkedTo, behind } = findings;
   return {
     findings,
     keep: null,
@@ -128,6 +194,7 @@ function hopeless(findings: Findings, advice: string): Plan {
     setAside: [],
     needsConsent: true,
     effects: [],
+    leaving: [{ from: first, to: checkedTo }, ...behind].filter(({ from, to }) => from <= to),
     hopeless: advice,
   };
 }

@@ -15,8 +15,10 @@ import { systemClock } from '../../shared/base/clock.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
 import { parseMasterKey } from '../../shared/crypto/masterKey.ts';
+import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
+import { lowerHeldMark } from '../replication/heldMark.ts';
 import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
@@ -44,6 +46,7 @@ import {
   withExclusiveDirectory,
 } from './directory.ts';
 import { exportHistory } from './export.ts';
+import { givenUpPath, writeGivenUp } from './givenUp.ts';
 import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { rotateMasterKey } from './keyRotation.ts';
@@ -54,6 +57,10 @@ import { USAGE } from './usage.ts';
 import { describeShards, howToProceed } from './verify.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
+/** Before anything is given up. */
+const OTHER_MEMBERS =
+  'this is a member of a cluster: another one may have all of it. Set this directory aside and start with an empty one ' +
+  'beside a member that is whole: it gets a copy';
 const EXIT_WRONG = 1;
 const EXIT_USAGE = 64;
 
@@ -148,22 +155,32 @@ async function repair(call: Call): Promise<boolean> {
   const directory = dataDir(call);
   const files = await withKnownHeads(await listShards(directory));
   const chosen = chooseShards(files, call.options.shard);
+  const time = timeOfNames();
   return withExclusiveDirectory(directory, (control) => {
     const plans = chosen.map((file) => planRepair(inspectShard(file))).filter(isNeeded);
+    const isMember = control !== null && isOfMember(control);
     // All or nothing: a partly repaired directory is harder to judge than a damaged one.
     const refused = plans.find((plan) => plan.hopeless !== null || (plan.needsConsent && !call.options['accept-loss']));
     if (refused !== undefined) {
       print(call, `problem: ${refused.findings.problem?.text}`);
+      if (isMember) print(call, OTHER_MEMBERS);
       for (const line of howToProceed(refused)) print(call, line);
+      if (call.options['accept-loss'] && refused.leaving.length > 0) {
+        print(call, `written: ${writeGivenUp(refused.findings, refused.leaving, time)}`);
+      }
       return false;
     }
-    const time = timeOfNames();
     const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
+    const marked: LocalEnd[] = [];
     if (control !== null && shortened.length > 0) forgetHeads(control, files, shortened);
     for (const plan of plans) {
-      for (const effect of plan.effects) print(call, `shard ${plan.findings.file.shard}: ${effect}`);
-      carryOut(plan, time);
+      const { shard } = plan.findings.file;
+      for (const effect of plan.effects) print(call, `shard ${shard}: ${effect}`);
+      const { last } = carryOut(plan, time);
+      if (plan.leaving.length > 0) print(call, `shard ${shard}: written: ${givenUpPath(plan.findings.file, time)}`);
+      if (plan.needsConsent) marked.push({ stream: shard, sequence: last });
     }
+    if (isMember) lowerHeldMark(directory, marked);
     if (control !== null && shortened.length > 0) saveHeads(control, files, shortened);
     if (plans.length === 0) print(call, 'nothing to repair');
     else print(call, `what was replaced has the end .damaged-${time}`);

@@ -7,6 +7,7 @@
  *   REPAIR-2  A new journal is written beside the old one and takes its name when it is whole and durable. A repair
  *             that is interrupted leaves a missing name, which refuses to start, and never a journal that only looks
  *             good.
+ *   REPAIR-3  Whole records that leave the journal are in a file of lines before anything is changed.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
@@ -15,8 +16,11 @@ import { Journal } from '../journal/journal.ts';
 import { Mark } from '../journal/mark.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
+import { makeReplica, restore } from '../snapshot/replica.ts';
+import type { SnapshotFile } from '../snapshot/snapshot.ts';
 import type { ShardFile } from './directory.ts';
-import { type Findings, inspectShard } from './inspect.ts';
+import { writeGivenUp } from './givenUp.ts';
+import { type Findings, inspectShard, openJournal } from './inspect.ts';
 import type { Plan } from './plan.ts';
 
 /** Records of one transaction. */
@@ -28,9 +32,11 @@ export function carryOut(plan: Plan, time: string): Findings {
   const setAside = (path: string): void => {
     if (existsSync(path)) renameSync(path, `${path}.damaged-${time}`);
   };
+  // REPAIR-3
+  if (plan.leaving.length > 0) writeGivenUp(plan.findings, plan.leaving, time);
+  const fresh = plan.keep === null ? null : makeJournal(plan.findings, plan.keep);
   for (const { path } of plan.setAside) setAside(path);
-  if (plan.keep !== null) {
-    const fresh = copyJournal(file, plan.keep.from, plan.keep.to);
+  if (fresh !== null) {
     // The write-ahead log belongs to the old file: beside the new one SQLite would read its pages as newer ones.
     const old = `${file.journalPath}.damaged-${time}`;
     setAside(markPath(file.journalPath));
@@ -49,12 +55,17 @@ export function carryOut(plan: Plan, time: string): Findings {
 }
 
 /** Writes the same rows again, byte for byte: snapshots and read.db go on with them. */
-function copyJournal(file: ShardFile, from: number, to: number): string {
+function makeJournal(findings: Findings, { base, from, to }: NonNullable<Plan['keep']>): string {
+  const { file } = findings;
   const journalPath = `${file.journalPath}.part`;
   for (const path of [journalPath, `${journalPath}-wal`, `${journalPath}-shm`, markPath(journalPath)]) {
     rmSync(path, { force: true });
   }
-  const reader = new JournalReader(file.journalPath, file.key);
+  if (base !== null && to < from) {
+    beginAfter({ ...file, journalPath }, base);
+    return journalPath;
+  }
+  const reader = openJournal(file, findings.isSalvaged);
   const head = reader.headBefore(from);
   const journal = Journal.open({ ...file, journalPath, journalSync: 'full' }, head);
   try {
@@ -69,6 +80,20 @@ function copyJournal(file: ShardFile, from: number, to: number): string {
     reader.close();
   }
   return journalPath;
+}
+
+/** A journal without rows would not know its next sequence: it begins with a record that changes nothing. */
+function beginAfter(file: ShardFile, base: SnapshotFile): void {
+  const head = restore(base, file, makeReplica());
+  const journal = Journal.open({ ...file, journalSync: 'full' }, head);
+  try {
+    const engine = makeReplica(journal);
+    restore(base, file, engine);
+    engine.begin();
+    journal.commit();
+  } finally {
+    journal.close();
+  }
 }
 
 function writeMark({ journalPath, shard, key }: ShardFile, last: number): void {

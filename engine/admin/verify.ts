@@ -1,4 +1,5 @@
 /** The output of `journal verify` and `journal repair`: a table of the shards, and advice where one is damaged. */
+import { countsIn } from './givenUp.ts';
 import type { Findings } from './inspect.ts';
 import { type Plan, planRepair } from './plan.ts';
 import { table } from './table.ts';
@@ -19,9 +20,13 @@ export function describeShards(all: readonly Findings[]): { readonly text: strin
   return { text: [...lines, '', `problem: ${wrong}`, ...howToProceed(planRepair(first))].join('\n'), isSound: false };
 }
 
-export function howToProceed({ findings, hopeless, needsConsent, effects }: Plan): string[] {
-  if (hopeless !== null) return [`nothing here can repair that: ${hopeless}`];
+export function howToProceed({ findings, hopeless, needsConsent, effects, leaving }: Plan): string[] {
   const command = `npm run admin -- journal repair --shard ${findings.file.shard}`;
+  if (hopeless !== null) {
+    const isNothing = leaving.length === 0;
+    const left = `${countsIn(findings, leaving)} can be read: \`${command} --accept-loss\` writes them to a file`;
+    return [`nothing here can repair that: ${hopeless}`, ...(isNothing ? [] : [left])];
+  }
   const steps = effects.map((effect) => `  ${effect}`);
   if (!needsConsent) return [`\`${command}\` can repair that:`, ...steps];
   return ['restore the data directory from a backup if there is one, or accept what', `\`${command} --accept-loss\``]

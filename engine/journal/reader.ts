@@ -13,14 +13,37 @@ import { firstSequenceOf, JournalError, JournalHead, type Row } from './row.ts';
 import { RowReader } from './rowReader.ts';
 import type { ShardKey } from './shardKey.ts';
 
-/** Reads are short, because an open read keeps checkpoints from copying the whole WAL. */
-export class JournalReader {
-  readonly #db: Database.Database;
-  /** From the row with one record to the row with another, or to the end. */
-  readonly #rows: Database.Statement<[number, number, number], Row>;
-  readonly #reader: RowReader;
+/** Records that `visitWhole` reads at a time. */
+const WHOLE_ROWS = 1000;
 
-  constructor(path: string, key: ShardKey) {
+/** Records from one sequence to another, both included. */
+export type SequenceRange = { readonly from: number; readonly to: number };
+
+/** Where a reader has its rows from, unchecked. */
+export type RowSource = {
+  /** The path of the file, for errors. */
+  readonly name: string;
+  facts(): StoredFacts;
+  /** From the row with one record to the row with another, or to the end. */
+  rows(from: number, to: number): Row[];
+  close(): void;
+};
+
+/** The facts in the `meta` table of a file, absent where they are lost, and the range of its rows. */
+export type StoredFacts = {
+  readonly layoutVersion?: number | undefined;
+  readonly shard?: number | undefined;
+  readonly shards?: number | undefined;
+  readonly oldestRow: number | null;
+  readonly lastSequence: number;
+};
+
+/** The rows as SQLite has them. Reads are short: an open read keeps checkpoints from copying the whole WAL. */
+class StoredRows implements RowSource {
+  readonly #db: Database.Database;
+  readonly #rows: Database.Statement<[number, number, number], Row>;
+
+  constructor(path: string) {
     this.#db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     try {
       requireSqlite(this.#db);
@@ -33,12 +56,14 @@ export class JournalReader {
       this.#db.close();
       throw error;
     }
-    this.#reader = new RowReader(path, key);
   }
 
-  /** The facts in the file's `meta` table and the range of its rows, unchecked. */
-  facts(): JournalFacts {
-    const stored = prepared<[], Omit<JournalFacts, 'firstSequence'> & { readonly oldestRow: number | null }>(
+  get name(): string {
+    return this.#db.name;
+  }
+
+  facts(): StoredFacts {
+    const stored = prepared<[], StoredFacts>(
       this.#db,
       `SELECT layout_version AS layoutVersion, shard, shards,
            (SELECT min(sequence) FROM journal) AS oldestRow,
@@ -46,7 +71,31 @@ export class JournalReader {
          FROM meta`,
     ).get();
     if (stored === undefined) throw new JournalError('does not say which shard it belongs to');
-    const { oldestRow, ...facts } = stored;
+    return stored;
+  }
+
+  rows(from: number, to: number): Row[] {
+    return this.#rows.all(from, to, Number.MAX_SAFE_INTEGER);
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+export class JournalReader {
+  readonly #source: RowSource;
+  readonly #reader: RowReader;
+
+  /** @param source other than SQLite: what is left in a damaged file (salvagedRows.ts). */
+  constructor(path: string, key: ShardKey, source: RowSource = new StoredRows(path)) {
+    this.#source = source;
+    this.#reader = new RowReader(path, key);
+  }
+
+  /** What the file says of itself, and the range of its rows, unchecked. */
+  facts(): JournalFacts {
+    const { oldestRow, ...facts } = this.#source.facts();
     return { ...facts, firstSequence: oldestRow === null ? 1 : this.#startOfOldest(oldestRow) };
   }
 
@@ -93,6 +142,30 @@ export class JournalReader {
     return rows;
   }
 
+  /**
+   * Visits the records of a range whose rows are whole by themselves, whatever is damaged or missing between them.
+   * @returns their sequences, as ranges without a gap.
+   */
+  visitWhole({ from, to }: SequenceRange, visit: RecordVisitor): SequenceRange[] {
+    const ranges: { from: number; to: number }[] = [];
+    for (let next = from; next <= to; ) {
+      const rows = this.#read(next, Math.min(WHOLE_ROWS, to - next + 1));
+      if (rows.length === 0) break;
+      for (const row of rows) {
+        if (!this.#isWhole(row)) continue;
+        this.#reader.show((record) => {
+          if (record.sequence < from || record.sequence > to) return;
+          visit(record);
+          const last = ranges.at(-1);
+          if (last?.to === record.sequence - 1) last.to = record.sequence;
+          else ranges.push({ from: record.sequence, to: record.sequence });
+        });
+      }
+      next = rows.at(-1)!.sequence + 1;
+    }
+    return ranges;
+  }
+
   /** True if the journal continues at `head` with the same history before it. Older rows may be trimmed. */
   continues(head: JournalHead): boolean {
     const row = this.#read(head.sequence, 1)[0];
@@ -102,7 +175,17 @@ export class JournalReader {
   }
 
   close(): void {
-    this.#db.close();
+    this.#source.close();
+  }
+
+  #isWhole(row: Row): boolean {
+    try {
+      this.#reader.headAfter(row);
+      return true;
+    } catch (error) {
+      if (error instanceof JournalError) return false;
+      throw error;
+    }
   }
 
   /** Its last record where its pages cannot be read: what is wrong with it is found out by who reads it. */
@@ -117,18 +200,14 @@ export class JournalReader {
   /** The rows of `limit` records from a sequence on. An error names the journal: callers have other databases, too. */
   #read(sequence: number, limit: number): Row[] {
     try {
-      return this.#rows.all(sequence, sequence + limit - 1, Number.MAX_SAFE_INTEGER);
+      return this.#source.rows(sequence, sequence + limit - 1);
     } catch (error) {
-      throw located(error, this.#db.name);
+      throw located(error, this.#source.name);
     }
   }
 }
 
-type JournalFacts = {
-  readonly layoutVersion: number;
-  readonly shard: number;
-  readonly shards: number;
+type JournalFacts = Omit<StoredFacts, 'oldestRow'> & {
   /** 1 when there are no rows, and then `lastSequence` is 0. */
   readonly firstSequence: number;
-  readonly lastSequence: number;
 };

@@ -92,6 +92,15 @@ const NOTHING: Omit<MarkContent, 'log'> = {
 
 const sync = promisify(fdatasync);
 
+/** By the word of an operator a member no longer knows that more than these rows of their streams were held. */
+export function lowerHeldMark(directory: string, ends: readonly LocalEnd[]): void {
+  const found = readHeldMark(directory);
+  if (found === null) return;
+  const mark = new HeldMark(directory, found.log);
+  mark.lower(ends);
+  mark.close();
+}
+
 /** The newer of the copies that are whole; null where there is none. */
 export function readHeldMark(directory: string): FoundMark | null {
   const path = join(directory, MARK_FILE);
@@ -149,6 +158,12 @@ export class HeldMark {
   follow(): void {
     this.#origin = this.#now;
     this.#change({ isLeader: false, isCopied: false });
+  }
+
+  /** The journal of a stream was cut. */
+  lower(ends: readonly LocalEnd[]): void {
+    for (const { stream, sequence } of ends) this.#held[stream] = Math.min(sequence, this.#held[stream] ?? sequence);
+    this.#change({});
   }
 
   /** A copy of the files of another member is to come. */

@@ -27,13 +27,17 @@ export function visitAfter(journal: JournalRows, after: number, visit: (record: 
 }
 
 /** The type alone says what a command is, also one of a later version. */
-export function countsAfter(journal: JournalRows, after: number): string {
+export function countKinds(visitAll: (visit: (record: JournalRecord) => void) => void): string {
   const counts: Counts = { orders: 0, cancels: 0, payments: 0, others: 0 };
-  visitAfter(journal, after, ({ command: { words, word } }) => {
+  visitAll(({ command: { words, word } }) => {
     counts[kindOf((words[word + ANY_COMMAND.type] ?? 0) & 0xffff)]++;
   });
   const { orders, cancels, payments, others } = counts;
   return `${orders} orders, ${cancels} cancels, ${payments} payments, ${others} others`;
+}
+
+export function countsAfter(journal: JournalRows, after: number): string {
+  return countKinds((visit) => visitAfter(journal, after, visit));
 }
 
 function kindOf(type: number): keyof Counts {

@@ -3,6 +3,7 @@ import { unreachable } from '../../shared/base/assert.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
 import { Engine } from '../core/engine.ts';
+import type { JournalStore } from '../journal/journalStore.ts';
 import type { JournalHead } from '../journal/row.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
 import type { OrderChecks } from '../verify/orderChecks.ts';
@@ -21,13 +22,11 @@ const NO_CHECKS: OrderChecks = {
   setDomain: () => undefined,
 };
 
-export function makeReplica(): Engine {
-  return new Engine({
-    balances: new Balances(createBalances()),
-    collateralCheck: true,
-    checks: NO_CHECKS,
-    journal: { append: () => unreachable('replica: a replay journals nothing') },
-  });
+const NO_JOURNAL = { append: () => unreachable('replica: a replay journals nothing') };
+
+/** @param journal takes the record with which a journal begins after a snapshot; a replay journals nothing. */
+export function makeReplica(journal: Pick<JournalStore, 'append'> = NO_JOURNAL): Engine {
+  return new Engine({ balances: new Balances(createBalances()), collateralCheck: true, checks: NO_CHECKS, journal });
 }
 
 /** Fills a replica from a snapshot. @returns the head from which the journal continues. */

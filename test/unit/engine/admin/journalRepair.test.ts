@@ -1,7 +1,7 @@
 /** Findings of `journal verify` in a data directory, and the repairs of `journal repair`. */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { AdminError, listShards, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
@@ -15,6 +15,8 @@ import { Journal } from '../../../../engine/journal/journal.ts';
 import { JournalReader } from '../../../../engine/journal/reader.ts';
 import { JournalError } from '../../../../engine/journal/row.ts';
 import { recover } from '../../../../engine/shard/recovery.ts';
+import { makeReplica, restore } from '../../../../engine/snapshot/replica.ts';
+import { listSnapshots } from '../../../../engine/snapshot/snapshot.ts';
 import { openHeads } from '../../../../shared/crypto/journalHeads.ts';
 import { MASTER_KEY_FILE, readMasterKey } from '../../../../shared/crypto/masterKey.ts';
 import { runAdminHere } from '../../../support/adminProgram.ts';
@@ -50,6 +52,15 @@ function starts({ file }: JournaledShard): number {
   } finally {
     journal.close();
   }
+}
+
+function digestOf({ file }: JournaledShard): Uint32Array {
+  const [newest] = listSnapshots(file.directory, file.shard);
+  const engine = makeReplica();
+  restore(newest!, file, engine);
+  const digest = new Uint32Array(2);
+  engine.state.writeDigest(digest, 0);
+  return digest;
 }
 
 describe('journal verify', () => {
@@ -201,7 +212,7 @@ describe('journal verify', () => {
   it('says of a file that is no journal that nothing in it can be believed', () => {
     const shard = shardOf(5);
     shard.close();
-    flipByte(shard.file.journalPath, 3);
+    writeFileSync(shard.file.journalPath, Buffer.alloc(40_000, 7));
     assert.equal(inspectShard(shard.file).problem?.kind, 'unreadable');
     assert.match(planFor(shard).hopeless!, /backup/);
   });
@@ -287,27 +298,45 @@ describe('journal repair', () => {
     assert.deepEqual(shard.records(), records.slice(sequence));
   });
 
-  it('keeps the last record where the snapshot is of that very one', () => {
+  it('begins a journal after the snapshot where that is of the very last record', () => {
     const shard = shardOf();
     shard.snapshot();
     shard.close();
     shard.damageRecord(20);
+    const state = digestOf(shard);
     const findings = repaired(shard, planFor(shard));
-    assert.deepEqual([findings.first, findings.last], [shard.last, shard.last]);
+    assert.deepEqual([findings.first, findings.last], [shard.last + 1, shard.last + 1]);
+    assert.deepEqual(digestOf(shard), state);
   });
 
-  it('does not let a snapshot of a given up history outlive it', () => {
+  it('takes the state of a snapshot for the records before it that cannot be read, and what follows them', () => {
     const shard = shardOf();
-    const early = shard.snapshot();
+    shard.snapshot();
     shard.trade(20);
     const late = shard.snapshot();
+    const state = digestOf(shard);
     shard.close();
-    // The last record is damaged: a snapshot contains its state, but the journal could not continue after it.
     shard.damageRecord(shard.last);
     const plan = planFor(shard);
-    assert.deepEqual(plan.setAside, [late]);
-    assert.equal(repaired(shard, plan).last, shard.last - 1);
-    assert.deepEqual(shard.snapshots, [early]);
+    assert.deepEqual([plan.needsConsent, plan.keep?.base], [true, late]);
+    assert.match(plan.effects[0], /^no order and no balance is lost/);
+    assert.equal(repaired(shard, plan).last, shard.last + 1);
+    assert.deepEqual(digestOf(shard), state);
+  });
+
+  it('does not take a snapshot of another history, whether the journal reaches it or not', () => {
+    for (const commands of [30, 200]) {
+      const shard = shardOf();
+      const other = new JournaledShard(12);
+      other.trade(commands);
+      const foreign = other.snapshot();
+      assert.equal(foreign.sequence > shard.last, commands === 200);
+      shard.close();
+      other.close();
+      copyFileSync(foreign.path, join(shard.file.directory, basename(foreign.path)));
+      shard.damageRecord(20);
+      assert.deepEqual(planFor(shard).keep, { base: null, from: 1, to: 19 });
+    }
   });
 
   it('takes a journal that ends before its mark as it is, and says how much is missing', () => {

@@ -1,0 +1,240 @@
+/**
+ * The rows that are left in a SQLite file whose pages are damaged. SQLite gives up a table at the first page that is
+ * wrong; here each leaf page is read by itself, whatever the pages above it say. The file format is SQLite's own
+ * (sqlite.org/fileformat2.html). Nothing is written, and no lock is taken: nobody else writes the file meanwhile.
+ *
+ * Invariants:
+ *   PAGES-1  A page of the write-ahead log counts in place of the file's, up to the last commit whose checksums are
+ *            right, which is what SQLite itself would read.
+ *   PAGES-2  Free pages are left out where the list of them can be read: what is in them was deleted.
+ *   PAGES-3  Nothing in a page is trusted: a cell that does not fit its page, or whose overflow pages do not fit its
+ *            length, is no cell.
+ */
+import { closeSync, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+
+const HEADER_BYTES = 100;
+const MAGIC = 'SQLite format 3\0';
+/** Used where the header is damaged: SQLite's own for new files. */
+const DEFAULT_PAGE_BYTES = 4096;
+const TABLE_LEAF = 0x0d;
+const LEAF_HEADER_BYTES = 8;
+const WAL_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const WAL_MAGIC = 0x377f0682;
+
+/** The place of a cell: its page and its number there. */
+export type Cell = { readonly rowid: number; readonly page: number; readonly index: number };
+export type Column = null | number | bigint | string | Uint8Array;
+
+export class SqlitePages {
+  readonly pageBytes: number;
+  readonly #fd: number;
+  readonly #walFd: number | null;
+  readonly #pages: number;
+  /** PAGES-1. Page number to the place of its bytes in the write-ahead log. */
+  readonly #inWal: ReadonlyMap<number, number>;
+  readonly #free: ReadonlySet<number>;
+  /** Bytes of a page that are SQLite's to use. */
+  readonly #usable: number;
+
+  constructor(path: string) {
+    this.#fd = openSync(path, 'r');
+    const wal = `${path}-wal`;
+    this.#walFd = existsSync(wal) ? openSync(wal, 'r') : null;
+    const header = readAt(this.#fd, 0, HEADER_BYTES);
+    const isWhole = header.length === HEADER_BYTES && header.toString('latin1', 0, 16) === MAGIC;
+    const said = isWhole ? header.readUInt16BE(16) : 0;
+    this.pageBytes = said === 1 ? 65_536 : isPageSize(said) ? said : DEFAULT_PAGE_BYTES;
+    this.#usable = this.pageBytes - (isWhole ? header[20]! : 0);
+    this.#inWal = this.#walFd === null ? new Map() : framesOf(this.#walFd, this.pageBytes);
+    const inFile = Math.ceil(fstatSync(this.#fd).size / this.pageBytes);
+    this.#pages = Math.max(inFile, ...this.#inWal.keys());
+    this.#free = this.#freePages();
+  }
+
+  close(): void {
+    closeSync(this.#fd);
+    if (this.#walFd !== null) closeSync(this.#walFd);
+  }
+
+  /** The cells of all leaf pages of tables, in the order of the pages. Some of them may turn out not to be readable. */
+  *cells(): Generator<Cell> {
+    for (let page = 1; page <= this.#pages; page++) {
+      if (this.#free.has(page)) continue;
+      const bytes = this.#page(page);
+      const start = page === 1 ? HEADER_BYTES : 0;
+      if (bytes[start] !== TABLE_LEAF || bytes.length < this.#usable) continue;
+      const count = bytes.readUInt16BE(start + 3);
+      for (let index = 0; index < count; index++) {
+        const head = cellHead(bytes, start, index);
+        if (head !== null) yield { rowid: head.rowid, page, index };
+      }
+    }
+  }
+
+  /** The columns of a cell; null where it cannot be read (PAGES-3). */
+  columnsOf({ page, index }: Pick<Cell, 'page' | 'index'>): readonly Column[] | null {
+    const bytes = this.#page(page);
+    const head = cellHead(bytes, page === 1 ? HEADER_BYTES : 0, index);
+    if (head === null) return null;
+    const payload = this.#payload(bytes, head);
+    return payload === null ? null : decodeColumns(payload);
+  }
+
+  #payload(bytes: Buffer, { at, length }: CellHead): Buffer | null {
+    const usable = this.#usable;
+    const most = usable - 35;
+    if (length <= most) return at + length <= usable ? bytes.subarray(at, at + length) : null;
+    if (length > this.#pages * usable) return null;
+    const least = Math.floor(((usable - 12) * 32) / 255) - 23;
+    const spread = least + ((length - least) % (usable - 4));
+    const local = spread <= most ? spread : least;
+    if (at + local + 4 > usable) return null;
+    const parts = [bytes.subarray(at, at + local)];
+    let next = bytes.readUInt32BE(at + local);
+    for (let left = length - local; left > 0; ) {
+      if (next < 2 || next > this.#pages) return null;
+      const page = this.#page(next);
+      if (page.length < usable) return null;
+      parts.push(page.subarray(4, 4 + Math.min(left, usable - 4)));
+      left -= usable - 4;
+      next = page.readUInt32BE(0);
+    }
+    return Buffer.concat(parts, length);
+  }
+
+  #page(page: number): Buffer {
+    const inWal = this.#inWal.get(page);
+    if (inWal !== undefined) return readAt(this.#walFd!, inWal, this.pageBytes);
+    return readAt(this.#fd, (page - 1) * this.pageBytes, this.pageBytes);
+  }
+
+  /** PAGES-2. The trunk pages of the list, and the pages that they name. */
+  #freePages(): Set<number> {
+    const free = new Set<number>();
+    const first = this.#page(1);
+    if (first.length < HEADER_BYTES || first.toString('latin1', 0, 16) !== MAGIC) return free;
+    let trunk = first.readUInt32BE(32);
+    while (trunk > 1 && trunk <= this.#pages && !free.has(trunk)) {
+      const bytes = this.#page(trunk);
+      if (bytes.length < this.#usable) break;
+      free.add(trunk);
+      const leaves = Math.min(bytes.readUInt32BE(4), this.#usable / 4 - 2);
+      for (let leaf = 0; leaf < leaves; leaf++) free.add(bytes.readUInt32BE(8 + leaf * 4));
+      trunk = bytes.readUInt32BE(0);
+    }
+    return free;
+  }
+}
+
+type CellHead = { readonly rowid: number; readonly at: number; readonly length: number };
+
+/** Of a leaf page of a table, which begins at `start` of its bytes. */
+function cellHead(bytes: Buffer, start: number, index: number): CellHead | null {
+  const pointer = start + LEAF_HEADER_BYTES + index * 2;
+  if (pointer + 2 > bytes.length) return null;
+  const cell = bytes.readUInt16BE(pointer);
+  if (cell < start + LEAF_HEADER_BYTES) return null;
+  const length = varint(bytes, cell);
+  const rowid = length === null ? null : varint(bytes, length.end);
+  if (length === null || rowid === null) return null;
+  return { rowid: Number(rowid.value), at: rowid.end, length: Number(length.value) };
+}
+
+function varint(bytes: Buffer, from: number): { readonly value: bigint; readonly end: number } | null {
+  let value = 0n;
+  for (let i = 0; i < 9; i++) {
+    const byte = bytes[from + i];
+    if (byte === undefined) return null;
+    if (i === 8) return { value: BigInt.asIntN(64, (value << 8n) | BigInt(byte)), end: from + 9 };
+    value = (value << 7n) | BigInt(byte & 0x7f);
+    if (byte < 0x80) return { value, end: from + i + 1 };
+  }
+  return null;
+}
+
+/** The columns of a record in SQLite's format; null where the bytes are none. */
+function decodeColumns(payload: Buffer): Column[] | null {
+  const header = varint(payload, 0);
+  if (header === null || Number(header.value) > payload.length) return null;
+  const columns: Column[] = [];
+  let at = Number(header.value);
+  for (let next = header.end; next < Number(header.value); ) {
+    const type = varint(payload, next);
+    if (type === null) return null;
+    const bytes = lengthOf(Number(type.value));
+    if (bytes === null || at + bytes > payload.length) return null;
+    columns.push(columnOf(Number(type.value), payload.subarray(at, at + bytes)));
+    at += bytes;
+    next = type.end;
+  }
+  return columns;
+}
+
+const INTEGER_BYTES = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
+
+function lengthOf(type: number): number | null {
+  if (type < 0) return null;
+  if (type < INTEGER_BYTES.length) return INTEGER_BYTES[type]!;
+  return type < 12 ? null : (type - 12 - (type % 2)) / 2;
+}
+
+function columnOf(type: number, bytes: Buffer): Column {
+  if (type === 0) return null;
+  if (type === 7) return bytes.readDoubleBE(0);
+  if (type === 8 || type === 9) return type - 8;
+  if (type >= 12) return type % 2 === 0 ? new Uint8Array(bytes) : bytes.toString('utf8');
+  if (bytes.length < 8) return bytes.readIntBE(0, bytes.length);
+  const value = bytes.readBigInt64BE(0);
+  return Number.isSafeInteger(Number(value)) ? Number(value) : value;
+}
+
+/** PAGES-1. Where the newest frame of each page is, up to the last commit. */
+function framesOf(fd: number, pageBytes: number): Map<number, number> {
+  const committed = new Map<number, number>();
+  const header = readAt(fd, 0, WAL_HEADER_BYTES);
+  if (header.length < WAL_HEADER_BYTES || header.readUInt32BE(8) !== pageBytes) return committed;
+  const magic = header.readUInt32BE(0);
+  if (magic !== WAL_MAGIC && magic !== WAL_MAGIC + 1) return committed;
+  const isBig = magic === WAL_MAGIC + 1;
+  let sums = checksum(header.subarray(0, 24), [0, 0], isBig);
+  if (!isSum(header, 24, sums)) return committed;
+  const pending = new Map<number, number>();
+  for (let at = WAL_HEADER_BYTES; ; at += FRAME_HEADER_BYTES + pageBytes) {
+    const frame = readAt(fd, at, FRAME_HEADER_BYTES + pageBytes);
+    if (frame.length < FRAME_HEADER_BYTES + pageBytes) return committed;
+    if (frame.compare(header, 16, 24, 8, 16) !== 0) return committed;
+    sums = checksum(frame.subarray(FRAME_HEADER_BYTES), checksum(frame.subarray(0, 8), sums, isBig), isBig);
+    if (!isSum(frame, 16, sums)) return committed;
+    pending.set(frame.readUInt32BE(0), at + FRAME_HEADER_BYTES);
+    if (frame.readUInt32BE(4) === 0) continue;
+    for (const [page, place] of pending) committed.set(page, place);
+    pending.clear();
+  }
+}
+
+type Sums = readonly [number, number];
+
+function checksum(bytes: Buffer, [first, second]: Sums, isBig: boolean): Sums {
+  let low = first;
+  let high = second;
+  for (let at = 0; at < bytes.length; at += 8) {
+    low = (low + (isBig ? bytes.readUInt32BE(at) : bytes.readUInt32LE(at)) + high) >>> 0;
+    high = (high + (isBig ? bytes.readUInt32BE(at + 4) : bytes.readUInt32LE(at + 4)) + low) >>> 0;
+  }
+  return [low, high];
+}
+
+function isSum(bytes: Buffer, at: number, [low, high]: Sums): boolean {
+  return bytes.readUInt32BE(at) === low && bytes.readUInt32BE(at + 4) === high;
+}
+
+function isPageSize(bytes: number): boolean {
+  return bytes >= 512 && bytes <= 32_768 && (bytes & (bytes - 1)) === 0;
+}
+
+/** Less where the file ends before. */
+function readAt(fd: number, at: number, length: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, readSync(fd, bytes, 0, length, at));
+}
