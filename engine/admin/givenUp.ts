@@ -13,7 +13,7 @@ import { legible } from '../replication/records.ts';
 import { countKinds } from '../replication/rowContents.ts';
 import { type Findings, openJournal } from './inspect.ts';
 
-/** How many orders, cancels and payments are in these records. */
+/** The numbers of orders, cancels and payments in these records. */
 export function countsIn(findings: Findings, ranges: readonly SequenceRange[]): string {
   return countKinds((visit) => visitAll(findings, ranges, visit));
 }

@@ -1,8 +1,8 @@
 /**
  * Checks the files of one shard from the first record to the last: checksums, chain and gaps of the journal, its
  * high-water mark, every snapshot, and a replay that must give the stored events. It only reads, so the shard may be
- * running; records that come during the check are not part of it. Where the file is damaged, its rows are read out of its
- * pages one by one (salvagedRows.ts), so that only what cannot be read counts as lost.
+ * running; records that come during the check are not part of it. Where the file is damaged, its rows are read out of
+ * its pages one by one (salvagedRows.ts), so that only what cannot be read counts as lost.
  *
  * Mark and snapshots are listed before the end of the journal is read. Neither runs ahead of the journal, so a mark or
  * snapshot after its end shows that records are lost.
@@ -87,7 +87,7 @@ function inspectRows(file: ShardFile, isSalvaged: boolean): Findings {
   try {
     reader = openJournal(file, isSalvaged);
     const { firstSequence, lastSequence, ...facts } = reader.facts();
-    // What the file says of itself is lost with its page: then it is taken to be in its place.
+    // A file that has lost what it says of itself is taken to be in its place.
     const { layoutVersion = FILE_VERSION, shard = file.shard, shards = file.shards } = facts;
     if (layoutVersion !== FILE_VERSION) throw new JournalError(`layout version ${layoutVersion}`);
     if (shard !== file.shard || shards !== file.shards) {
@@ -108,8 +108,8 @@ function inspectRows(file: ShardFile, isSalvaged: boolean): Findings {
 }
 
 /**
- * How far a shard that starts from this snapshot would get: its records are whole, follow each other, give the stored
- * events, and pass through the heads that the mark and control.db know. Null for a snapshot that cannot be used.
+ * The last record that a shard which starts from this snapshot would get to: the records up to it are whole,
+ * follow each other, give the stored events, and pass through the heads that the mark and control.db know. Null for a snapshot that cannot be used.
  */
 export function reachFrom({ file, mark, last, isSalvaged }: Findings, snapshot: SnapshotFile): number | null {
   const reader = openJournal(file, isSalvaged);

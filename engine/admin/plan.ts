@@ -115,7 +115,7 @@ function furthest(findings: Findings): Kept | null {
   return kept;
 }
 
-/** What it costs that the journal ends with a record, of all that there was. */
+/** The costs of a journal that ends with this record, of all that there was. */
 function costAfter(findings: Findings, reached: number): string[] {
   const { last, mark, behind } = findings;
   const acknowledged = acknowledgedIn(findings);
@@ -184,7 +184,7 @@ function planOf(findings: Findings, parts: Partial<Plan>): Plan {
   };
 }
 
-/** What is whole can still be written to a file. */
+/** The records that are whole can still be written to a file. */
 function hopeless(findings: Findings, advice: string): Plan {
   const { first, checkedTo, behind } = findings;
   return {

@@ -93,7 +93,7 @@ export class JournalReader {
     this.#reader = new RowReader(path, key);
   }
 
-  /** What the file says of itself, and the range of its rows, unchecked. */
+  /** The facts that the file has of itself, and the range of its rows, unchecked. */
   facts(): JournalFacts {
     const { oldestRow, ...facts } = this.#source.facts();
     return { ...facts, firstSequence: oldestRow === null ? 1 : this.#startOfOldest(oldestRow) };

@@ -1,6 +1,6 @@
 /**
- * The rows of a journal whose SQLite file is damaged: each is found in the pages by itself, whatever SQLite makes of the
- * file. What is found is not checked here; a row that is damaged is refused by its checksum and its tag, as any other.
+ * The rows of a journal whose SQLite file is damaged: each is found in the pages by itself, whatever SQLite makes of
+ * the file. The reader checks each of them: a row that is damaged is refused by its checksum and its tag.
  * Memory grows with the number of rows, by some tens of bytes each. The exchange must be stopped.
  */
 import { SqlitePages } from '../../shared/base/sqlitePages.ts';

@@ -1,7 +1,7 @@
 /**
  * The rows that are left in a SQLite file whose pages are damaged. SQLite gives up a table at the first page that is
  * wrong; here each leaf page is read by itself, whatever the pages above it say. The file format is SQLite's own
- * (sqlite.org/fileformat2.html). Nothing is written, and no lock is taken: nobody else writes the file meanwhile.
+ * (sqlite.org/fileformat2.html). Nothing is written, and no lock is taken: the exchange is stopped.
  *
  * Invariants:
  *   PAGES-1  A page of the write-ahead log counts in place of the file's, up to the last commit whose checksums are
@@ -23,8 +23,8 @@ const FRAME_HEADER_BYTES = 24;
 const WAL_MAGIC = 0x377f0682;
 
 /** The place of a cell: its page and its number there. */
-export type Cell = { readonly rowid: number; readonly page: number; readonly index: number };
-export type Column = null | number | bigint | string | Uint8Array;
+type Cell = { readonly rowid: number; readonly page: number; readonly index: number };
+type Column = null | number | bigint | string | Uint8Array;
 
 export class SqlitePages {
   readonly pageBytes: number;
