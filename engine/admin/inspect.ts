@@ -109,7 +109,8 @@ function inspectRows(file: ShardFile, isSalvaged: boolean): Findings {
 
 /**
  * The last record that a shard which starts from this snapshot would get to: the records up to it are whole,
- * follow each other, give the stored events, and pass through the heads that the mark and control.db know. Null for a snapshot that cannot be used.
+ * follow each other, give the stored events, and pass through the heads that the mark and control.db know. Null for a
+ * snapshot that cannot be used.
  */
 export function reachFrom({ file, mark, last, isSalvaged }: Findings, snapshot: SnapshotFile): number | null {
   const reader = openJournal(file, isSalvaged);

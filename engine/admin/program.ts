@@ -59,8 +59,8 @@ import { describeShards, howToProceed } from './verify.ts';
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 /** Before anything is given up. */
 const OTHER_MEMBERS =
-  'this is a member of a cluster: another one may have all of it. Set this directory aside and start with an empty one ' +
-  'beside a member that is whole: it gets a copy';
+  'this is a member of a cluster: another one may have all of it. Set this directory aside and start with an empty ' +
+  'one beside a member that is whole: it gets a copy';
 const EXIT_WRONG = 1;
 const EXIT_USAGE = 64;
 

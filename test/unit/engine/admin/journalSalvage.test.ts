@@ -59,7 +59,7 @@ function givenUp({ file }: JournaledShard): number[] {
   return lines.map((line) => (JSON.parse(line) as { sequence: number }).sequence);
 }
 
-test('with any page of the file zeroed, each record that can be read is in the journal or in the file beside it', () => {
+test('with any page zeroed, each record that can be read is in the journal or in the file beside it', () => {
   const shard = shardOf(300);
   shard.close();
   const { last } = shard;
