@@ -11,8 +11,11 @@ import { hash } from 'node:crypto';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import { EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSignV2 } from '../../shared/crypto/hmac.ts';
 import { type HmacKey, NO_SECRET } from './hmacKey.ts';
-import type { NonceMemory } from './nonces.ts';
+import { MAX_SKEW_SEC, type NonceMemory } from './nonces.ts';
 import type { ApiKey } from './principal.ts';
+
+/** Notified of each request of a key that is accepted, and of each with its passphrase that is refused for its time. */
+export type TimeVerdicts = { noteAccepted(): void; noteRefused(): void };
 
 export type KeyStore = { find(keyId: string): ApiKey | undefined };
 
@@ -44,7 +47,6 @@ type AuthenticationDetails = {
   readonly action?: string;
 };
 
-const MAX_SKEW_SEC = 30;
 const NO_BODY = new Uint8Array(0);
 /** The first character of a JSON object or array, or the white space before it. */
 const STARTS_BODY = /[{[ \t\r\n]/;
@@ -57,10 +59,12 @@ const TIMESTAMP_FORM = /^[0-9]{1,15}$/;
 export class Authenticator {
   readonly #keys: KeyStore;
   readonly #nonces: NonceMemory;
+  readonly #watch: TimeVerdicts | null;
 
-  constructor(keys: KeyStore, nonces: NonceMemory) {
+  constructor(keys: KeyStore, nonces: NonceMemory, watch: TimeVerdicts | null = null) {
     this.#keys = keys;
     this.#nonces = nonces;
+    this.#watch = watch;
   }
 
   /** Asked again when a shared counter has been waited for: a key may have been revoked or changed meanwhile. */
@@ -74,8 +78,11 @@ export class Authenticator {
     return key === undefined || key.revoked ? null : key.secret;
   }
 
-  /** The checks that need only the headers. */
-  admit(credentials: Credentials, nowMs: number): Authentication {
+  /**
+   * The checks that need only the headers.
+   * @param mayBeEarly true: a timestamp up to the floor is no fault yet, the caller asks `earlyRefusal` later
+   */
+  admit(credentials: Credentials, nowMs: number, mayBeEarly = false): Authentication {
     if (isIncomplete(credentials)) return refuse(ERRORS.MISSING_API_KEY_HEADERS, 'headers');
     const version = toVersion(credentials.version);
     if (version === 0) return refuse(ERRORS.UNSUPPORTED_SIGNING_VERSION, 'signing_version');
@@ -93,10 +100,11 @@ export class Authenticator {
     if (!TIMESTAMP_FORM.test(credentials.timestamp)) return refuse(ERRORS.INVALID_TIMESTAMP, 'timestamp', nowSec);
     const timestampSec = Number(credentials.timestamp);
     if (Math.abs(timestampSec - nowSec) > MAX_SKEW_SEC) {
+      if (this.#watch !== null && key.passphrase.accepts(credentials.passphrase)) this.#watch.noteRefused();
       return refuse(ERRORS.TIMESTAMP_OUTSIDE_WINDOW, 'timestamp', nowSec);
     }
-    const unknownUntilSec = this.#nonces.unknownUntilSec(key.keyId);
-    if (timestampSec <= unknownUntilSec) return refuseEarly(nowSec, unknownUntilSec);
+    const early = mayBeEarly ? null : this.earlyRefusal(key, credentials, nowMs);
+    if (early !== null) return early;
 
     if (!key.passphrase.accepts(credentials.passphrase)) return refuse(ERRORS.INVALID_PASSPHRASE, 'passphrase');
     return { ok: true, key };
@@ -124,6 +132,15 @@ export class Authenticator {
     return this.#useOnce(key, credentials, nowMs);
   }
 
+  /**
+   * The refusal of what was signed before this process started, or at a time that has come again since its clock was
+   * set back; null for everything else.
+   */
+  earlyRefusal({ keyId }: ApiKey, { timestamp }: Credentials, nowMs: number): Unauthenticated | null {
+    const unknownUntilSec = this.#nonces.unknownUntilSec(keyId);
+    return Number(timestamp) <= unknownUntilSec ? refuseEarly(Math.floor(nowMs / 1000), unknownUntilSec) : null;
+  }
+
   /** All checks at once. */
   check(credentials: Credentials, method: string, target: string, body: Uint8Array, nowMs: number): Authentication {
     const admitted = this.admit(credentials, nowMs);
@@ -139,6 +156,7 @@ export class Authenticator {
     const isV2 = credentials.version === '2';
     if (isV2 && !NONCE_FORM.test(credentials.nonce)) return refuse(ERRORS.INVALID_NONCE, 'nonce');
     if (this.#nonces.tryUse(key.keyId, onceOf(credentials), Number(credentials.timestamp), nowMs)) {
+      this.#watch?.noteAccepted();
       return { ok: true, key };
     }
     return isV2 ? refuse(ERRORS.NONCE_USED, 'nonce') : refuse(ERRORS.SIGNATURE_USED, 'signature');

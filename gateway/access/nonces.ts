@@ -25,7 +25,8 @@ export type AheadTimestamps = {
 
 /** One and a half times the 60 s for which a timestamp can be acceptable. */
 const PERIOD_MS = 90_000;
-const MAX_SKEW_SEC = 30;
+/** By so much may the clock of a client differ from this one (RULES.md 4.3). */
+export const MAX_SKEW_SEC = 30;
 /** Reached by one key with over 11,000 signed requests a second for a whole period. */
 const MAX_PER_KEY = 1 << 20;
 /** Some 16 bytes each; reached by 46,000 admitted requests a second for a whole period. */
@@ -57,6 +58,11 @@ export class NonceMemory {
   /** Another process has accepted requests until then, and their nonces are unknown. */
   forgetBefore(floorSec: number): void {
     this.#floorSec = Math.max(this.#floorSec, floorSec);
+  }
+
+  /** The latest timestamp that this process cannot accept from any key. */
+  get floorSec(): number {
+    return this.#floorSec;
   }
 
   /** The latest timestamp that this process cannot accept from the key: it does not know what was signed until then. */

@@ -34,6 +34,10 @@ export type IdentityOptions = {
   readonly clock: Clock;
   /** A request of the account has arrived, with a valid signature. */
   readonly onSigned?: (account: number, nowMs: number) => void;
+  /** True while no clock that is right can sign an acceptable request; absent: never. */
+  readonly isSetBack?: () => boolean;
+  /** A heartbeat of the account is refused, although it is signed well and its client's clock is good enough. */
+  readonly onRefusedBeat?: (account: number) => void;
 };
 
 const BLOCKED: Unauthenticated = { ok: false, row: ERRORS.IP_BLOCKED, details: { step: 'address' } };
@@ -52,7 +56,7 @@ export class IdentityStage {
    * force. @returns false when the call is refused.
    */
   admit(call: Call, route: RouteSpec, credentials: Credentials): boolean {
-    const admitted = this.#options.authenticator.admit(credentials, call.startedMs);
+    const admitted = this.#options.authenticator.admit(credentials, call.startedMs, route.early !== undefined);
     if (admitted.ok) {
       call.credentials = credentials;
       call.offeredKey = admitted.key;
@@ -71,6 +75,11 @@ export class IdentityStage {
     const result = authenticator.verify(offered, credentials, method, target, bodyBytes, startedMs, by);
     if (!result.ok) return this.#unidentified(call, route, result);
     const { key } = result;
+    const early = route.early === undefined ? null : authenticator.earlyRefusal(key, credentials, startedMs);
+    if (early !== null && !this.#servesEarly(route)) {
+      if (route.early === 'noted' && (key.scopes & scope) === scope) this.#options.onRefusedBeat?.(key.accountIndex);
+      return this.#unidentified(call, route, early);
+    }
     // A request that is refused from here on had no effect: it does not use up its nonce, and leaves nothing behind.
     if (!this.#isAllowedFrom(call, key)) {
       authenticator.giveBack(key, credentials);
@@ -80,6 +89,10 @@ export class IdentityStage {
     if (passage instanceof Promise) return this.#giveBackLate(passage, key, credentials);
     if (!passage) authenticator.giveBack(key, credentials);
     return passage;
+  }
+
+  #servesEarly({ early }: RouteSpec): boolean {
+    return early === 'carriedOut' || (early === 'whileSetBack' && this.#options.isSetBack?.() === true);
   }
 
   async #giveBackLate(passage: Promise<boolean>, key: ApiKey, credentials: Credentials): Promise<boolean> {

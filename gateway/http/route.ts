@@ -65,6 +65,7 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
   keepsKey: undefined,
   hasForeignHeaders: undefined,
   hasDeadline: undefined,
+  early: undefined,
   placing: undefined,
   reducing: undefined,
   storing: undefined,

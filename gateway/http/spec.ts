@@ -44,6 +44,12 @@ export type RouteSpec = Readonly<{
   placing?: boolean;
   /** A placing route that only reduces risk: a trading timeout of the account does not close it. */
   reducing?: boolean;
+  /**
+   * An exception for a request that was signed before the exchange started, or at a time that has come again since its
+   * clock was set back (RULES.md 4.3): it is carried out, because a repeat has no effect; it is while no clock that is
+   * right can sign any other; or it is refused, and counts as a sign of life (7.8).
+   */
+  early?: 'carriedOut' | 'whileSetBack' | 'noted';
   /** The request adds to what is stored for good, so it is refused while the disk is nearly full, as placing is. */
   storing?: boolean;
   /** The request changes something, or needs what only the leader knows; by default all but GET do. */

@@ -56,6 +56,8 @@ export type MetricsSources = {
   readonly verifierOf: (shard: number) => string | undefined;
   readonly spotCounts: Pick<SpotCounts, 'checked' | 'missed' | 'differences'>;
   readonly deadMansSwitch: Pick<DeadMansSwitch, 'armed' | 'triggered' | 'cancelledOrders'>;
+  /** False while the clock of this machine, or that of every client, is wrong. */
+  readonly isAccepting: () => boolean;
   readonly limiter: Pick<Limiter, 'decisions'> | null;
   readonly badSignatures: Pick<BadSignatures, 'refused'> | null;
   readonly requests: RequestMeters;
@@ -359,6 +361,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_alert_test: single(({ isAlertTested }) => Number(isAlertTested())),
   exchange_approvals_pending: single(({ pendingApprovals }) => pendingApprovals()),
+  exchange_clock_trusted: single(({ isAccepting }) => Number(isAccepting())),
   exchange_heartbeat_switches_armed: single(({ deadMansSwitch }) => deadMansSwitch.armed),
   exchange_heartbeat_switches_triggered_total: single(({ deadMansSwitch }) => deadMansSwitch.triggered),
   exchange_heartbeat_cancelled_orders_total: single(({ deadMansSwitch }) => deadMansSwitch.cancelledOrders),

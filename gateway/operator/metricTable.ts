@@ -194,6 +194,10 @@ export const METRICS = {
   exchange_markets_in_stage: gauge('Markets that are not decided, by stage.', ['stage']),
   exchange_alert_test: gauge('1 for two minutes after a test alert was asked for.', []),
   exchange_approvals_pending: gauge('Changes that wait for a second operator.', []),
+  exchange_clock_trusted: gauge(
+    '0 while requests that are signed well are refused for their time: windows of heartbeats stand still.',
+    [],
+  ),
   exchange_heartbeat_switches_armed: gauge('Accounts whose orders depend on heartbeats.', []),
   exchange_heartbeat_switches_triggered_total: counter('Windows that ended without a heartbeat.', []),
   exchange_heartbeat_cancelled_orders_total: counter('Orders cancelled by them.', []),

@@ -9,7 +9,8 @@
  * Invariants:
  *   DEADMAN-1  Windows are measured in served time: time in which this process accepted heartbeats. A late tick (a
  *              stalled process, a suspended machine, a clock that was moved) adds nothing, nor does draining; so no
- *              deadline passes while the server cannot receive heartbeats.
+ *              deadline passes while the server cannot receive heartbeats. When it accepts them again after a time in
+ *              which it refused them, whatever the reason, each window begins anew: what came meanwhile was lost.
  *   DEADMAN-2  An account is armed in control.db before its first heartbeat is answered, and triggered there before its
  *              orders are cancelled, until every shard has cancelled. After a crash, or at the next leader, an armed
  *              switch has a full window, and one that was triggered cancels before any order is accepted, in the shards
@@ -38,8 +39,10 @@ type DeadMansSwitchOptions = {
   >;
   readonly clock: Clock;
   readonly log: Logger;
-  /** True while heartbeats are accepted. */
+  /** True while requests are carried out. */
   readonly isServing: () => boolean;
+  /** False while those that are good are refused: by a leader that the log has left, or because of a clock. */
+  readonly isAccepting: () => boolean;
   /** Called when a window has ended without a heartbeat. */
   readonly onTriggered?: (account: number) => void;
 };
@@ -53,6 +56,7 @@ export class DeadMansSwitch {
   readonly #deadlines = new Map<number, number>();
   readonly #cancels: MassCancels;
   #servedMs = 0;
+  #wasAccepting = true;
   #lookedMs: number;
   #triggered = 0;
 
@@ -85,12 +89,29 @@ export class DeadMansSwitch {
     return store.durable();
   }
 
+  /** A heartbeat was refused that was good but for the past of this process: the account is there, as it was. */
+  refusedBeat(account: number): void {
+    if (this.#deadlines.delete(account)) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
+  }
+
   /** Called several times a second. */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
     const passedMs = nowMs - this.#lookedMs;
     this.#lookedMs = nowMs;
     if (!this.#options.isServing()) return;
+    const isAccepting = this.#options.isAccepting();
+    if (isAccepting && !this.#wasAccepting) this.#beginAnew();
+    this.#wasAccepting = isAccepting;
+    if (isAccepting) this.#look(passedMs);
+    this.#cancels.send();
+  }
+
+  #beginAnew(): void {
+    for (const account of this.#deadlines.keys()) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
+  }
+
+  #look(passedMs: number): void {
     if (passedMs === withinGap(passedMs)) this.#servedMs += passedMs;
     const due: number[] = [];
     for (const [account, deadlineMs] of this.#deadlines) {
@@ -98,7 +119,6 @@ export class DeadMansSwitch {
       due.push(account);
     }
     if (due.length > 0) this.#trigger(due);
-    this.#cancels.send();
   }
 
   get armed(): number {

@@ -4,7 +4,6 @@
  * Owner: the gateway thread.
  */
 import { join } from 'node:path';
-import type { Readiness } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { Administrators } from '../access/administrators.ts';
 import { AdminToken } from '../access/adminToken.ts';
@@ -51,18 +50,17 @@ import { routeTable } from '../routes/index.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
 import { BadSignatures } from '../trading/badSignatures.ts';
+import { ClockWatch } from './clockWatch.ts';
 import { isDemo } from './demoFile.ts';
 import { aheadTimestamps, makeConnectionLimits, makeFronts, makeLimiter, makeSharedLimits } from './edgeParts.ts';
 import { type FiatParts, openFiat } from './fiat.ts';
 import type { Lifecycle } from './lifecycle.ts';
-import { explain } from './readiness.ts';
+import { explain, readinessOf } from './readiness.ts';
 import type { ShardThreads } from './shardThreads.ts';
 import type { Stores } from './stores.ts';
 import { ThreadMeters } from './threadMeters.ts';
 import type { Trading } from './trading.ts';
 import { UserSessions } from './userSessions.ts';
-
-const UNSETTLED = 'settlement is unhealthy: orders are refused';
 
 /** The part of the engine's threads that reports show. */
 type ThreadsReport = {
@@ -118,6 +116,7 @@ export class Edge {
   readonly #server: HttpServer;
   readonly #meters: ThreadMeters;
   readonly #nonces: NonceMemory;
+  readonly clockWatch: ClockWatch;
   readonly #metrics: Metrics;
   readonly #operations: OperationsReport;
   readonly #loopDelay = new LoopDelay();
@@ -178,11 +177,13 @@ export class Edge {
     this.#fronts = makeFronts({ config, stream: this.stream, stores, shards, limits, keep, member, log, lines });
     this.#dataFiles = new DataFiles(config.dataDir);
     this.#nonces = new NonceMemory(options.startedSec, aheadTimestamps(options.member, keys));
+    const isServing = (): boolean => options.lifecycle.isServing;
+    this.clockWatch = new ClockWatch({ nonces: this.#nonces, clock, log, isServing });
     this.#server = this.#makeServer();
     this.#meters = new ThreadMeters({ server: this.#server, fronts: this.#fronts, limiter: this.#limiter, log });
     const metrics = this.#metricsSources();
     this.#metrics = new Metrics(metrics);
-    const [readiness, drills] = [() => this.#readiness(), () => this.#drills.active];
+    const [readiness, drills] = [() => readinessOf(options, this.clockWatch), () => this.#drills.active];
     this.#operations = new OperationsReport({ metrics, readiness, drills, cluster: options.cluster, clock });
   }
 
@@ -250,7 +251,9 @@ export class Edge {
     return new HttpServer({
       config,
       routes: this.#routes(),
-      authenticator: new Authenticator(keys, this.#nonces),
+      authenticator: new Authenticator(keys, this.#nonces, this.clockWatch),
+      isSetBack: () => this.clockWatch.isSetBack,
+      onRefusedBeat: (account) => trading.deadMansSwitch.refusedBeat(account),
       sessions: this.userSessions.accessTokens,
       administrators: new Administrators(this.#adminToken, operators),
       audit: this.#auditTrail(),
@@ -301,6 +304,7 @@ export class Edge {
       verifierOf: (shard) => (stores.spotCounts.differences(shard) > 0 ? 'noble' : threads.shards.verifierOf(shard)),
       spotCounts: stores.spotCounts,
       deadMansSwitch: trading.deadMansSwitch,
+      isAccepting: () => this.clockWatch.isAccepting,
       get limiter() {
         return meters.limiter;
       },
@@ -373,7 +377,7 @@ export class Edge {
       metrics: () => this.#metrics,
       operations: () => this.#operations,
       stats: () => this.stats(),
-      readiness: () => this.#readiness(),
+      readiness: () => readinessOf(this.#options, this.clockWatch),
       role: () => this.#options.member?.fields ?? {},
       cluster: this.#options.cluster,
       chainHealth,
@@ -382,18 +386,5 @@ export class Edge {
       isDiskLow: () => this.disk.isLow,
       onError,
     });
-  }
-
-  /**
-   * Probes report a shard that is away; requests to the other shards are still answered. While settlement refuses
-   * orders, the exchange is ready for everything else.
-   */
-  #readiness(): Readiness {
-    const { lifecycle, threads, chainHealth, member } = this.#options;
-    const role = member?.fields;
-    const reason = lifecycle.isReady ? (threads.shards.problem() ?? member?.problem ?? null) : null;
-    if (reason !== null) return { status: 'degraded', reason, ...role };
-    const isRefused = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
-    return { status: lifecycle.phase, ...(isRefused ? { reason: UNSETTLED } : {}), ...role };
   }
 }

@@ -143,6 +143,7 @@ export class Exchange {
       onHandlerError: onError,
       onFatal,
       chainLink: this.#settlement?.link ?? null,
+      isAccepting: () => (member?.role.changeRefusal() ?? null) === null && this.#edge.clockWatch.isAccepting,
     });
     this.#threads = new EngineThreads({
       config,
@@ -247,6 +248,7 @@ export class Exchange {
   #ticking(): { tick(): void }[] {
     return [
       this.trading.link,
+      this.#edge.clockWatch,
       this.trading.deadMansSwitch,
       this.trading.rotation,
       this.trading.deployment,

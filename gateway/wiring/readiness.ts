@@ -1,16 +1,22 @@
 /**
- * The checks and waits of a start, between the moment all shards are READY and the first request that is accepted.
+ * The checks and waits of a start, between the moment all shards are READY and the first request that is accepted; and
+ * what probes are answered.
  * Owner: the gateway thread.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Readiness } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
+import type { MemberRole } from '../cluster/memberRole.ts';
 import { type CatchUpOptions, catchUp } from '../idempotency/catchUp.ts';
 import type { Logger } from '../process/log.ts';
 import { StartError } from '../process/startError.ts';
 import { type ContractStore, describe, isSameSigning } from '../store/contracts.ts';
 import type { Views } from '../views/index.ts';
+import type { ClockWatch } from './clockWatch.ts';
+import type { Lifecycle } from './lifecycle.ts';
 
+const UNSETTLED = 'settlement is unhealthy: orders are refused';
 /** A start waits this long for the idempotency keys of the last process; after that only requests with a key wait. */
 const KEYS_WAIT_MS = 5000;
 /** A start waits this long for the read model; after that it continues with volumes that are still growing. */
@@ -61,4 +67,28 @@ export async function awaitReadModel(progress: Progress, catalogRevision: number
 /** Turns a failure that an operator can remove into one line instead of a stack trace. */
 export function explain(error: Error): never {
   throw new StartError(error.message);
+}
+
+type ReadinessSources = {
+  readonly lifecycle: Pick<Lifecycle, 'isReady' | 'phase'>;
+  readonly threads: { readonly shards: { problem(): string | null } };
+  /** Null without a cluster. */
+  readonly member: Pick<MemberRole, 'fields' | 'problem'> | null;
+  /** Null without a chain. */
+  readonly chainHealth: { readonly unhealthy: unknown } | null;
+};
+
+/**
+ * Probes report a shard that is away; requests to the other shards are still answered. While settlement refuses orders,
+ * the exchange is ready for everything else.
+ */
+export function readinessOf(
+  { lifecycle, threads, member, chainHealth }: ReadinessSources,
+  clockWatch: Pick<ClockWatch, 'problem'>,
+): Readiness {
+  const role = member?.fields;
+  const reason = lifecycle.isReady ? (threads.shards.problem() ?? member?.problem ?? clockWatch.problem) : null;
+  if (reason !== null) return { status: 'degraded', reason, ...role };
+  const isRefused = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
+  return { status: lifecycle.phase, ...(isRefused ? { reason: UNSETTLED } : {}), ...role };
 }

@@ -53,6 +53,8 @@ type TradingOptions = {
   readonly onFatal: (error: unknown) => void;
   /** Null without a chain. */
   readonly chainLink: ChainLink | null;
+  /** True while heartbeats that are good are accepted. */
+  readonly isAccepting: () => boolean;
 };
 
 export class Trading {
@@ -127,7 +129,7 @@ export class Trading {
       store: control.armedSwitches,
       clock,
       log,
-      isServing: () => lifecycle.isServing,
+      ...{ isServing: () => lifecycle.isServing, isAccepting: options.isAccepting },
       onTriggered: (account) => feed.publish('heartbeat_triggered', { user_id: control.accounts.idOf(account) }),
     });
     this.rotation = new ContractRotation({

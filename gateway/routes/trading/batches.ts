@@ -68,6 +68,7 @@ const CANCEL_BATCH = {
   method: 'DELETE',
   summary: 'Cancels up to 200 orders by their hashes; each succeeds or fails by itself.',
   limit: 'cancelBatch',
+  early: 'carriedOut',
   idempotency: EXT_ROUTE.BATCH_CANCEL,
   body: BATCH_CANCEL,
   documentedBody: BATCH_CANCEL_DOCUMENTED,

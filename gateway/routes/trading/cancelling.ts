@@ -42,7 +42,7 @@ const ONE = {
   body: NO_BODY,
   bodyOptional: true,
 } as const;
-const MANY = { method: 'DELETE', access: 'trade:bulk', limit: 'massCancel' } as const;
+const MANY = { method: 'DELETE', access: 'trade:bulk', limit: 'massCancel', early: 'whileSetBack' } as const;
 
 const CANCEL_ALL = {
   ...MANY,
@@ -66,6 +66,7 @@ const CANCEL_ORDERS_OF_MARKET = {
 const CANCEL_ORDER = {
   ...ONE,
   path: '/v1/orders/:hash',
+  early: 'carriedOut',
   summary: 'Cancels one order; with `tombstone` an order that has not arrived yet will be refused.',
   params: HASH_PARAM,
   query: TOMBSTONE_QUERY,
@@ -76,6 +77,7 @@ const CANCEL_ORDER = {
 const CANCEL_BY_CLIENT_ID = {
   ...ONE,
   path: '/v1/orders/by-client-id/:id',
+  early: 'whileSetBack',
   summary: 'Cancels the open order with this client order id.',
   hasEncodedParams: true,
   params: { id: CLIENT_ORDER_ID_SCHEMA },

@@ -13,6 +13,7 @@ const HEARTBEAT = {
   summary: 'Arms the switch: 15 seconds without another heartbeat cancel all open orders.',
   access: 'trade:orders',
   limit: 'heartbeat',
+  early: 'noted',
   body: NO_FIELDS,
   bodyOptional: true,
   answers: { 200: HEARTBEAT_RESPONSE },

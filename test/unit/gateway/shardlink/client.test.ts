@@ -173,7 +173,7 @@ test('silence cancels what an account has open and nothing else, on a lost shard
     },
     clock: rig.clock,
     log: createLogger('silent'),
-    isServing: () => true,
+    ...{ isServing: () => true, isAccepting: () => true },
   });
   const reserved = () => [1, 2].map((account) => rig.views.accounts.reservedMicro(account));
   const pass = async (ms: number): Promise<void> => {

@@ -49,6 +49,7 @@ class Scene {
   readonly shards = new Shards();
   readonly store: ArmedSwitches;
   isServing = true;
+  isAccepting = true;
   /** Accounts whose window has ended. */
   readonly triggered: number[] = [];
   deadMansSwitch: DeadMansSwitch;
@@ -66,6 +67,7 @@ class Scene {
       clock: this.clock,
       log: createLogger('silent'),
       isServing: () => this.isServing,
+      isAccepting: () => this.isAccepting,
       onTriggered: (account) => this.triggered.push(account),
     });
     this.deadMansSwitch.start();
@@ -288,6 +290,47 @@ test('no window ends while heartbeats are refused', (t) => {
   assert.deepEqual(it.shards.take(), []);
   it.isServing = true;
   it.pass(1000 - LOOK_MS);
+  assert.deepEqual(it.shards.take(), []);
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.take(), ['1@0', '1@1']);
+});
+
+test('no window ends while good heartbeats are refused, and each begins anew after that', (t) => {
+  const it = scene(t);
+  it.deadMansSwitch.beat(1);
+  it.pass(1000);
+  it.deadMansSwitch.beat(2);
+  it.pass(WINDOW_MS - 2000);
+  it.isAccepting = false;
+  it.pass(10 * WINDOW_MS);
+  assert.deepEqual(it.shards.take(), []);
+  it.isAccepting = true;
+  it.pass(WINDOW_MS - LOOK_MS);
+  assert.deepEqual(it.shards.take(), [], 'what was sent meanwhile was lost');
+  it.pass(2 * LOOK_MS);
+  assert.deepEqual(it.shards.take(), ['1@0', '1@1', '2@0', '2@1']);
+});
+
+test('while good heartbeats are refused a cancellation that has begun goes on', (t) => {
+  const it = scene(t);
+  it.shards.away.add(1);
+  it.deadMansSwitch.beat(1);
+  it.pass(WINDOW_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@0']);
+  it.isAccepting = false;
+  it.shards.away.clear();
+  it.pass(LOOK_MS);
+  assert.deepEqual(it.shards.answerAll(), ['1@1']);
+});
+
+test('a sign of life keeps an armed switch as a heartbeat does, and arms none', (t) => {
+  const it = scene(t);
+  it.deadMansSwitch.beat(1);
+  for (const account of [1, 2]) it.deadMansSwitch.refusedBeat(account);
+  assert.equal(it.deadMansSwitch.armed, 1);
+  it.pass(WINDOW_MS - LOOK_MS);
+  it.deadMansSwitch.refusedBeat(1);
+  it.pass(WINDOW_MS - LOOK_MS);
   assert.deepEqual(it.shards.take(), []);
   it.pass(LOOK_MS);
   assert.deepEqual(it.shards.take(), ['1@0', '1@1']);
