@@ -2,7 +2,7 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { textOf } from './api.ts';
+import { changeTextOf } from './api.ts';
 
 type Said = { readonly isError: boolean; readonly text: string };
 
@@ -26,7 +26,7 @@ export function useAction(): Action {
     try {
       say({ isError: false, text: await act() });
     } catch (error) {
-      say({ isError: true, text: textOf(error) });
+      say({ isError: true, text: changeTextOf(error) });
     }
     isRunning.current = false;
     setBusy(false);

@@ -4,7 +4,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { sumToDecimal } from '../../shared/base/units.ts';
 import type { Market, TickSize, UserOrder } from '../../shared/client/types.ts';
-import { get, textOf, useLoaded } from './api.ts';
+import { changeTextOf, get, useLoaded } from './api.ts';
 import { cents, units } from './format.ts';
 import { leftAtomic, type Queued } from './openOrders.ts';
 import { amend } from './placing.ts';
@@ -66,7 +66,7 @@ function OpenForm({ order, market, queued, onDone, onClose, grid }: AmendProps &
       );
       onDone(answer.time_priority ? 'Changed. It kept its queue position.' : 'Changed. It is the last at its price.');
     } catch (error) {
-      say({ isError: true, text: textOf(error) });
+      say({ isError: true, text: changeTextOf(error) });
       setBusy(false);
     }
   };

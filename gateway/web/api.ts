@@ -1,6 +1,7 @@
 /** Reads of the HTTP interface, and a hook that keeps one of them fresh while its view is shown. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 
+import { isRefusal, isUnanswered, leavesOpen } from '../../shared/client/answers.ts';
 import { ApiError, sendRequest } from '../../shared/client/http.ts';
 import { prepareRequest } from '../../shared/client/request.ts';
 import type { Bbo } from '../../shared/client/types.ts';
@@ -62,9 +63,9 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
       } catch (error) {
         if (isLeft) return;
         const { retryAfter } = error as { retryAfter?: number | null };
-        const isFinal = error instanceof ApiError && error.status === NOT_FOUND;
+        const isFinal = isRefusal(error) && error.status === NOT_FOUND;
         waitMs = isFinal ? 0 : Math.max(waitMs, (retryAfter ?? RETRY_SECONDS) * SECOND_MS);
-        const text = isUnanswered(error) ? `${textOf(error)} Trying again.` : textOf(error);
+        const text = isRefusal(error) ? textOf(error) : `${textOf(error)} Trying again.`;
         setState((before) => ({ key, value: before.key === key ? before.value : null, error: text }));
       }
       if (!isLeft && waitMs > 0) timer = setTimeout(run, waitMs);
@@ -85,7 +86,8 @@ export function useLoaded<T>(key: string, load: () => Promise<T>, everySeconds =
 
 /** An error in words for a person. */
 export function textOf(error: unknown): string {
-  if (error instanceof ApiError) return refusalOf(error);
+  if (isRefusal(error)) return refusalOf(error);
+  if (error instanceof ApiError) return `No answer of the exchange came (HTTP status ${error.status}).`;
   if (isUnanswered(error)) return 'The exchange does not answer.';
   return (error as { message?: string }).message || 'This did not work.';
 }
@@ -105,7 +107,7 @@ function forSeconds(seconds: number | null): string {
   return seconds === null ? '' : ` for ${seconds} s`;
 }
 
-/** True if the request may have been carried out all the same. */
-export function isUnanswered(error: unknown): boolean {
-  return error instanceof TypeError || (error as { name?: string }).name === 'TimeoutError';
+/** The same for a request that was to change something. */
+export function changeTextOf(error: unknown): string {
+  return `${textOf(error)}${leavesOpen(error) ? ' It may have been carried out: look before you repeat it.' : ''}`;
 }

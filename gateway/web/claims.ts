@@ -2,9 +2,9 @@
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
-import { ApiError } from '../../shared/client/http.ts';
+import { isRefusal } from '../../shared/client/answers.ts';
 import type { Market, Redeemable } from '../../shared/client/types.ts';
-import { textOf } from './api.ts';
+import { changeTextOf } from './api.ts';
 import { units } from './format.ts';
 import { Link } from './router.ts';
 import { untilAnswered } from './sending.ts';
@@ -33,7 +33,7 @@ export function Claims({ redeemable, markets, onChanged }: ClaimsProps): VNode |
       place.current?.focus();
     } catch (error) {
       claimed.delete(marketId);
-      say(textOf(error));
+      say(changeTextOf(error));
     }
     onChanged();
   };
@@ -59,6 +59,6 @@ async function claimOnce(marketId: string, onUnanswered: () => void): Promise<vo
       },
     );
   } catch (error) {
-    if (!isRepeated || !(error instanceof ApiError) || error.status !== NOT_FOUND) throw error;
+    if (!isRepeated || !isRefusal(error) || error.status !== NOT_FOUND) throw error;
   }
 }

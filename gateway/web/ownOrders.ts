@@ -5,7 +5,7 @@ import { useRef, useState } from 'preact/hooks';
 import { ApiError } from '../../shared/client/http.ts';
 import type { Market, UserOrder } from '../../shared/client/types.ts';
 import { AmendForm } from './amendForm.ts';
-import { textOf } from './api.ts';
+import { changeTextOf } from './api.ts';
 import { cents, outcomeName, units } from './format.ts';
 import { leftAtomic, type Queued, wholeAtomic } from './openOrders.ts';
 import { Link } from './router.ts';
@@ -42,7 +42,7 @@ export function OwnOrders({ orders, markets, queues, onChanged }: OwnOrdersProps
       done(await cancelOrder(hash, () => say('No answer yet. Asking again …')));
     } catch (error) {
       cancelled.delete(hash);
-      say(textOf(error));
+      say(changeTextOf(error));
     }
     onChanged();
   };
@@ -152,7 +152,7 @@ async function cancelOrders(orders: readonly UserOrder[], say: (text: string) =>
       await untilAllowed(() => cancelOrder(order_hash, () => say('No answer yet. Asking again …')));
       cancelled += 1;
     } catch (error) {
-      refused = ` ${textOf(error)}`;
+      refused = ` ${changeTextOf(error)}`;
     }
   }
   return `${cancelled} of ${orders.length} orders were cancelled.${refused}`;

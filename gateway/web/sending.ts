@@ -5,8 +5,8 @@
  *   SENDING-1  All attempts for one order have the same body and the same idempotency key, so the exchange carries out
  *              one of them and answers the others alike (RULES.md 6.7), also over a restart.
  */
+import { isNotConnected, meaningOf } from '../../shared/client/answers.ts';
 import { ApiError } from '../../shared/client/http.ts';
-import { isUnanswered } from './api.ts';
 import { ask } from './session.ts';
 
 const UUID_BYTES = 16;
@@ -16,7 +16,6 @@ const PATIENCE_MS = 60_000;
 const FIRST_PAUSE_MS = 500;
 const MOST_PAUSE_MS = 5000;
 /** Refusals that a repeat of the same request overcomes, once the outcome of the first attempt is not known. */
-const UNSETTLED: readonly string[] = ['IDEMPOTENCY_KEY_IN_PROGRESS', 'OUTCOME_UNKNOWN'];
 const NOT_YET: readonly string[] = ['ENGINE_BUSY', 'RATE_LIMITED', 'NOT_MATCHING_LEADER', 'PLATFORM_PAUSED'];
 
 /** @param onUnanswered called when an answer was lost and the request is repeated */
@@ -33,7 +32,7 @@ export async function untilAnswered<T>(send: () => Promise<T>, onUnanswered: () 
     try {
       return await send();
     } catch (error) {
-      const isLost = isUnanswered(error) || isOneOf(error, UNSETTLED);
+      const isLost = meaningOf(error) === 'open' || isNotConnected(error);
       isUnsettled ||= isLost;
       if (!isLost && !(isUnsettled && isOneOf(error, NOT_YET))) throw error;
       onUnanswered();

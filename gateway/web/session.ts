@@ -6,7 +6,8 @@
  *   WEBSESSION-1  All tabs show the same visitor: they share the cookie, so one that signs in or out does so for all.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { ApiError, openBody, sendRequest } from '../../shared/client/http.ts';
+import { isRefusal } from '../../shared/client/answers.ts';
+import { openBody, sendRequest } from '../../shared/client/http.ts';
 import { type HeaderFields, prepareRequest } from '../../shared/client/request.ts';
 import { resumeSession, type Session, signInWithProvider, signInWithWallet } from '../../shared/client/session.ts';
 import type { Profile } from '../../shared/client/types.ts';
@@ -140,7 +141,7 @@ function current(): Promise<Session> {
     },
     (error: unknown) => {
       session = null;
-      if (error instanceof ApiError && error.status === UNAUTHORIZED) leave();
+      if (isRefusal(error) && error.status === UNAUTHORIZED) leave();
       throw error;
     },
   );

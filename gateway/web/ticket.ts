@@ -9,7 +9,7 @@ import { NOT_A_NUMBER, sumToDecimal } from '../../shared/base/units.ts';
 import type { Levels } from '../../shared/client/stream/bookReplica.ts';
 import type { Balances, Market, PlacementResponse, TickSize } from '../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
-import { get, textOf, useLoaded } from './api.ts';
+import { changeTextOf, get, useLoaded } from './api.ts';
 import { units } from './format.ts';
 import { place } from './placing.ts';
 import { type Grid, type Preview, type Problem, preview, type Ticket, ticksOf } from './preview.ts';
@@ -112,7 +112,7 @@ function OpenTicket(props: OpenTicketProps): VNode {
       const choice = { ...shown, market, outcome, ticksPerUnit, side, selfTrade, isPostOnly: isResting && isPostOnly };
       setResult({ isError: false, text: describe(await place(choice, onUnanswered), shown.sizeAtomic) });
     } catch (error) {
-      setResult({ isError: true, text: textOf(error) });
+      setResult({ isError: true, text: changeTextOf(error) });
     }
     setRound(round + 1);
     onPlaced();

@@ -14,7 +14,7 @@ import { isSignedBeforeStart, openBody, type SendOptions, sendRequest } from './
 import type { OrderWallet } from './placer.ts';
 import { type HeaderFields, type PreparedRequest, prepareRequest } from './request.ts';
 import { RequestSigner } from './requestSigner.ts';
-import { policyOf, type Repeat, type RetryPolicy, withRetries } from './retry.ts';
+import { changed, policyOf, type Repeat, type RetryPolicy, withRetries } from './retry.ts';
 import { ServerClock } from './serverClock.ts';
 import type { Session } from './session.ts';
 
@@ -127,7 +127,7 @@ export class AccountRequests {
   send<T>(method: string, path: string, payload?: unknown, { headers, repeat }: SendExtras = {}): Promise<T> {
     const harm = repeat ?? (HARMLESS_METHODS.includes(method) ? 'harmless' : 'once');
     const { orderSocket } = this.#options;
-    return this.#retried(harm, (attempt, origin, isFirst) => {
+    const answer = this.#retried(harm, (attempt, origin, isFirst) => {
       // The member at its other end may have stopped leading.
       const onSocket = isFirst ? orderSocket?.trySend<T>(method, path, payload, headers, this.#options) : null;
       if (onSocket) return onSocket;
@@ -136,6 +136,7 @@ export class AccountRequests {
         return sendRequest<T>(origin, request, this.#sending(request, attempt));
       });
     });
+    return method === 'GET' ? answer : changed(method, path, answer);
   }
 
   /** The answer to a GET as it arrives. */

@@ -6,8 +6,8 @@
  *   ADDRESSES-1  Only addresses that the caller has given are used, whatever an answer names: requests carry what
  *                identifies an account.
  */
+import { isNotConnected } from './answers.ts';
 import { ApiError } from './http.ts';
-import { isNotConnected } from './retry.ts';
 
 /** One, or several of the same exchange. */
 export type BaseUrl = string | readonly string[];

@@ -5,7 +5,7 @@ import { Addresses, type BaseUrl } from './addresses.ts';
 import { ApprovalNeededError } from './approvalNeeded.ts';
 import { openBody, sendRequest } from './http.ts';
 import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
-import { policyOf, type Repeat, withRetries } from './retry.ts';
+import { changed, policyOf, type Repeat, withRetries } from './retry.ts';
 import type {
   AccountStateName,
   ActiveDrills,
@@ -229,7 +229,8 @@ export class AdminClient {
     const headers = { ...this.#authorization(), 'content-type': NDJSON };
     const request = { method: 'POST', path: '/admin/catalogue/import', body: lines, headers };
     const limits = { timeoutMs: IMPORT_TIMEOUT_MS, signal: this.#options.signal };
-    return this.#addresses.toLeader((origin) => sendRequest(origin, request, limits), limits.signal);
+    const send = (origin: string): Promise<ImportReport> => sendRequest(origin, request, limits);
+    return changed('POST', request.path, this.#addresses.toLeader(send, limits.signal));
   }
 
   /** The whole catalogue as lines that `importCatalogue` reads. */
@@ -376,7 +377,8 @@ export class AdminClient {
       sendRequest(origin, this.#prepare(method, path, payload), { signal, timeoutMs });
     const send = (): Promise<T> => this.#addresses.toLeader(toOne, signal);
     const repeat: Repeat = method === 'GET' ? 'harmless' : 'once';
-    return withRetries(send, repeat, policyOf(retry), signal);
+    const answer = withRetries(send, repeat, policyOf(retry), signal);
+    return method === 'GET' ? answer : changed(method, path, answer);
   }
 
   #prepare(method: string, path: string, payload: unknown): PreparedRequest {

@@ -17,6 +17,7 @@ export {
   parseUnits,
 } from './amounts.ts';
 export type { AnswerInfo, RateLimitState } from './answerInfo.ts';
+export { isRefusal, isUnanswered, leavesOpen } from './answers.ts';
 export { ApprovalNeededError } from './approvalNeeded.ts';
 export { ExchangeClient, type PlaceOptions, type PlacingOptions } from './client.ts';
 export { ApiKey, type Credentials } from './credentials.ts';
@@ -40,7 +41,7 @@ export type { OrderWallet, PlaceIntent } from './placer.ts';
 export { addressOf } from './privateKey.ts';
 export { type HeaderFields, type PreparedRequest, prepareRequest, type Query, withQuery } from './request.ts';
 export { RequestSigner } from './requestSigner.ts';
-export { isUnanswered, type RetryPolicy } from './retry.ts';
+export type { RetryPolicy } from './retry.ts';
 export {
   resumeSession,
   Session,

@@ -3,6 +3,7 @@ import type { Outcome } from '../base/codes.ts';
 import { AccountClient } from './account.ts';
 import { AccountRequests, type CallOptions, type ClientOptions, type SendAuthorized } from './accountRequests.ts';
 import { unitsText } from './amounts.ts';
+import { leavesOpen } from './answers.ts';
 import { FiatClient } from './fiat.ts';
 import { GamingClient } from './gaming.ts';
 import { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
@@ -17,7 +18,6 @@ import { PlacedOrder, UnknownOutcomeError } from './placedOrder.ts';
 import { type PlaceIntent, Placer } from './placer.ts';
 import { PositionsClient } from './positions.ts';
 import { type PreparedRequest, segment, withQuery } from './request.ts';
-import { leavesOpen } from './retry.ts';
 import { SessionsClient } from './sessions.ts';
 import type { ExchangeStream, StreamOptions } from './stream/exchangeStream.ts';
 import type { OrderSocketOptions } from './stream/orderSocket.ts';
@@ -125,8 +125,8 @@ export class ExchangeClient extends MarketDataClient {
 
   /**
    * Signs an order with the client's wallet and places it. Rejects with an ApiError if it is refused, and with an
-   * UnknownOutcomeError, which has the order, if its answer was lost. Each call is an order of its own, unless
-   * `options.salt` makes it the same.
+   * UnknownOutcomeError, which has the order, if no answer of the exchange came. Each call is an order of its own,
+   * unless `options.salt` makes it the same.
    */
   async place(intent: PlaceIntent, options: PlaceOptions = {}): Promise<PlacedOrder> {
     const { placer, tracker } = this.#shared;

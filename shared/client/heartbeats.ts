@@ -7,7 +7,7 @@
  *   HEARTBEATS-2  After `close` no beat begins. The switch stays armed: orders that are open 15 seconds after the last
  *                 beat are cancelled.
  */
-import { ApiError } from './http.ts';
+import { isRefusal } from './answers.ts';
 
 export type HeartbeatOptions = {
   /** From the answer to one beat to the next: 5 seconds unless it is given, 1 to 10. */
@@ -69,7 +69,7 @@ export class Heartbeats {
   }
 
   #failed(error: unknown): void {
-    if (error instanceof ApiError && FINAL_STATUSES.includes(error.status)) {
+    if (isRefusal(error) && FINAL_STATUSES.includes(error.status)) {
       this.close();
       this.#onLapse(error, true);
       return;

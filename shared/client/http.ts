@@ -3,7 +3,10 @@ import type { PreparedRequest } from './request.ts';
 
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
-/** A refusal by the exchange; `message` and `code` are its `error` and `code`. */
+/**
+ * A refusal by the exchange; `message` and `code` are its `error` and `code`. Or the answer of a proxy before it, with
+ * a code of its own or UNKNOWN: `isRefusal` (answers.ts) is false of those.
+ */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -60,7 +63,7 @@ export async function sendRequest<T>(origin: string, request: PreparedRequest, o
   );
   const text = await response.text();
   const value = parseJson(text);
-  if (response.ok && value !== undefined) return value as T;
+  if (response.ok && isResult(request.method, value)) return value as T;
   throw refusalOf(response, value);
 }
 
@@ -115,18 +118,27 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** Every change is answered with an object; text or a number is not of the exchange, though it is JSON. */
+function isResult(method: string, value: unknown): boolean {
+  return method === 'GET' ? value !== undefined : typeof value === 'object' && value !== null;
+}
+
 function refusalOf({ status, headers }: Response, value: unknown): ApiError {
   // A proxy before the exchange may answer in JSON, too.
   const { error, code, details } = (value ?? {}) as { error?: unknown; code?: unknown; details?: unknown };
-  const retryAfter = headers.get('retry-after');
   return new ApiError(
     status,
     typeof code === 'string' ? code : 'UNKNOWN',
     typeof error === 'string' ? error : `unexpected answer with HTTP status ${status}`,
     details,
-    retryAfter === null ? null : Number(retryAfter),
+    secondsOf(headers.get('retry-after')),
     headers.get('x-request-id'),
   );
+}
+
+/** Null for a date, too: only others than the exchange write one. */
+function secondsOf(retryAfter: string | null): number | null {
+  return retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : null;
 }
 
 /** True of the refusal of a request that was signed before the exchange started. */

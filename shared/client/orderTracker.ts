@@ -9,7 +9,7 @@
  *   ORDERTRACKER-3  The stream is open only while an order is followed: it keeps no program alive that awaits nothing.
  */
 import { type Deferred, deferred } from '../base/deferred.ts';
-import { ApiError } from './http.ts';
+import { isRefusal } from './answers.ts';
 import type { OrderRecord, OrderStatusName } from './types.ts';
 
 /** The end of an order. `rejected`: it never became one, and never will. */
@@ -154,7 +154,7 @@ export class OrderTracker {
 
   /** A failure of a moment is left to the next read. */
   #failed(followed: Followed, error: unknown): void {
-    if (!(error instanceof ApiError)) return;
+    if (!isRefusal(error)) return;
     const isMissing = error.status === NOT_FOUND && !followed.isUncertain;
     if (!isMissing && !FINAL_REFUSALS.includes(error.status)) return;
     if (this.#followed.delete(followed.orderHash)) followed.result.reject(error);

@@ -1,4 +1,5 @@
 /** An order that was sent: how the exchange has answered, how it ends, and how it is cancelled. */
+import { isOfProxy } from './answers.ts';
 import { ApiError } from './http.ts';
 import type { SignedOrder } from './order.ts';
 import type { FinalOrder, OrderTracker } from './orderTracker.ts';
@@ -68,17 +69,28 @@ export class PlacedOrder {
 }
 
 /**
- * The answer to a placement was lost, also after retries: the order may be in the book. `order.record()` looks,
- * `order.done` waits, `order.cancel()` makes sure that it is not, and `client.placeOrder(order.body)` sends it again.
+ * The exchange's answer to a change was lost, also after retries: it may have been carried out, or may still be. Of a
+ * placement by `client.place` it has the order: `order.record()` looks, `order.done` waits, `order.cancel()` makes sure
+ * that it is not in the book, and `client.placeOrder(order.body)` sends it again. `cause` is the last failure.
  */
-export class UnknownOutcomeError extends Error {
+export class UnknownOutcomeError<Order extends PlacedOrder | null = PlacedOrder | null> extends Error {
   override readonly name = 'UnknownOutcomeError';
-  readonly order: PlacedOrder;
+  readonly order: Order;
 
-  constructor(order: PlacedOrder, cause: unknown) {
-    super(`order ${order.hash} was sent and not answered: it may have been placed`, { cause });
+  /** @param failure of the last attempt, or another error of this class, whose cause is taken */
+  constructor(order: Order, failure: unknown, request = 'the request') {
+    const cause = failure instanceof UnknownOutcomeError ? failure.cause : failure;
+    const what = order === null ? request : `order ${order.hash}`;
+    const end = order === null ? 'it may have been carried out' : 'it may have been placed';
+    super(`${what} was sent and not answered${byProxy(cause)}: ${end}`, { cause });
     this.order = order;
   }
+}
+
+function byProxy(cause: unknown): string {
+  if (!isOfProxy(cause)) return '';
+  const status = cause instanceof ApiError ? `HTTP ${cause.status}` : 'a redirect';
+  return ` by the exchange, but by a proxy before it (${status})`;
 }
 
 function endingWith<T>(signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {

@@ -9,7 +9,9 @@
  *            caller who reads "busy" must be sure that no earlier attempt was carried out.
  *   RETRY-3  What the caller's signal ends is not repeated, and no pause outlasts it.
  */
-import { ApiError, RedirectError } from './http.ts';
+import { isOfProxy, isRefusal, leavesOpen, meaningOf } from './answers.ts';
+import { ApiError } from './http.ts';
+import { UnknownOutcomeError } from './placedOrder.ts';
 
 export type RetryPolicy = {
   /** Attempts in all; 1 for no retry. */
@@ -34,21 +36,8 @@ const DEFAULT_POLICY: RetryPolicy = {
 /** `harmless`: a repeat changes nothing more. `once`: it is repeated only after an answer that nothing was done. */
 export type Repeat = 'harmless' | 'once';
 
-/** Answers that nothing was done, and that another moment may be better. */
-const NOTHING_DONE: readonly string[] = ['RATE_LIMITED', 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE', 'ENGINE_BUSY'];
-/** Answers that leave open what was done. */
-const UNDECIDED: readonly string[] = ['OUTCOME_UNKNOWN', 'IDEMPOTENCY_KEY_IN_PROGRESS'];
-/** The exchange itself never answers so, whatever code a gateway before it writes. */
-const OF_GATEWAYS: readonly number[] = [502, 504];
-const UNAVAILABLE_STATUS = 503;
-const NO_CODE = 'UNKNOWN';
-/** A fault of the exchange, which may have come after the order. */
-const INTERNAL_STATUS = 500;
 /** Signed wrongly, or too many: the request was not looked at. */
 const OF_ATTEMPT: readonly number[] = [401, 429];
-/** The connection was never opened, so the request did not leave. */
-const NOT_CONNECTED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
-
 export function policyOf(chosen: Partial<RetryPolicy> | false | undefined): RetryPolicy {
   return chosen === false ? { ...DEFAULT_POLICY, attempts: 1 } : { ...DEFAULT_POLICY, ...chosen };
 }
@@ -76,39 +65,28 @@ export async function withRetries<T>(
   }
 }
 
+/**
+ * A change that a proxy has answered is no refusal. Where there was no answer at all, or
+ * the exchange itself says that the outcome is open, the error says so already.
+ */
+export async function changed<T>(method: string, path: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (!isOfProxy(error)) throw error;
+    throw new UnknownOutcomeError(null, error, `${method} ${path}`);
+  }
+}
+
 /** RETRY-1. */
 function mayRepeat(error: unknown, repeat: Repeat): boolean {
-  if (repeat === 'harmless' && isUndecided(error)) return true;
-  return error instanceof ApiError ? NOTHING_DONE.includes(error.code) : isNotConnected(error);
-}
-
-/** True of failures that leave open whether the request was carried out, also of those that are not retried. */
-export function leavesOpen(error: unknown): boolean {
-  return isUndecided(error) || (error instanceof ApiError && error.status === INTERNAL_STATUS);
-}
-
-/** True of failures that leave open whether the request was carried out, and that may be over with the next attempt. */
-function isUndecided(error: unknown): boolean {
-  if (!(error instanceof ApiError)) return isUnanswered(error) && !isNotConnected(error);
-  if (UNDECIDED.includes(error.code) || OF_GATEWAYS.includes(error.status)) return true;
-  return error.code === NO_CODE && error.status === UNAVAILABLE_STATUS;
+  const meaning = meaningOf(error);
+  return meaning === 'not now' || (meaning === 'open' && repeat === 'harmless');
 }
 
 /** True of a refusal of what the request asks for, rather than of this attempt. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof ApiError && error.status < 500 && !OF_ATTEMPT.includes(error.status);
-}
-
-/** True if there was no answer: the request may have been carried out all the same, or may never have arrived. */
-export function isUnanswered(error: unknown): boolean {
-  if (error instanceof RedirectError) return false;
-  return error instanceof TypeError || (error as { name?: string } | null)?.name === 'TimeoutError';
-}
-
-/** True if the request did not leave. */
-export function isNotConnected(error: unknown): boolean {
-  const { cause } = (error ?? {}) as { cause?: { code?: unknown } };
-  return error instanceof TypeError && NOT_CONNECTED.includes(cause?.code);
+  return isRefusal(error) && error.status < 500 && !OF_ATTEMPT.includes(error.status);
 }
 
 function isLongWait(error: unknown, { longestWaitMs }: RetryPolicy): boolean {
@@ -120,7 +98,7 @@ function pauseMs(error: unknown, attempt: number, { firstPauseMs, mostPauseMs, r
   const backoffMs = Math.min(mostPauseMs, firstPauseMs * 2 ** (attempt - 1));
   const spreadMs = backoffMs / 2 + (random() * backoffMs) / 2;
   const retryAfter = error instanceof ApiError ? error.retryAfter : null;
-  return retryAfter === null || Number.isNaN(retryAfter) ? spreadMs : retryAfter * 1000 + spreadMs / 2;
+  return retryAfter === null ? spreadMs : retryAfter * 1000 + spreadMs / 2;
 }
 
 /** RETRY-3. */

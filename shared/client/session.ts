@@ -10,6 +10,7 @@
  */
 import { type Clock, systemClock } from '../base/clock.ts';
 import { Addresses, type BaseUrl } from './addresses.ts';
+import { isRefusal } from './answers.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import { type HeaderFields, prepareRequest, withQuery } from './request.ts';
 import { MemoryTokens, type SessionTokens, TabTokens, type TokenStore } from './sessionTokens.ts';
@@ -196,7 +197,7 @@ export class Session {
     try {
       return await renewedTokens(this.#addresses, refreshToken, this.#clock);
     } catch (error) {
-      throw error instanceof ApiError && error.status === UNAUTHORIZED ? this.#ended(error) : error;
+      throw isRefusal(error) && error.status === UNAUTHORIZED ? this.#ended(error) : error;
     }
   }
 
@@ -243,7 +244,7 @@ function isFresh({ expiresMs }: SessionTokens, clock: Clock): boolean {
 
 /** An answer of the exchange to the request itself, such as a wrong signature, is none about the token. */
 function isTokenRefused(error: unknown): boolean {
-  if (!(error instanceof ApiError) || error.status !== UNAUTHORIZED) return false;
+  if (!isRefusal(error) || error.status !== UNAUTHORIZED) return false;
   return (error.details as { step?: unknown } | undefined)?.step === 'access_token';
 }
 
@@ -264,7 +265,7 @@ async function renewedTokens(addresses: Addresses, refreshToken: string | null, 
       const body = refreshBody(refreshToken);
       return tokensOf(await sendAuth(addresses, '/v1/auth/refresh', body, RENEWAL_TIMEOUT_MS), askedMs);
     } catch (error) {
-      const isFinal = error instanceof ApiError && error.status < SERVER_ERROR;
+      const isFinal = isRefusal(error) && error.status < SERVER_ERROR;
       if (isFinal || attempt === RENEWAL_ATTEMPTS) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }

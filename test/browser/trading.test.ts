@@ -149,6 +149,44 @@ test('an order whose answer is lost is asked for again, and placed once', { skip
   await page.getByText('Available: $97.00').waitFor();
 });
 
+test('an order that a proxy answers in place of the exchange is asked for again, and placed once', {
+  skip,
+}, async () => {
+  const market = await newMarket('Will it hail on Friday?');
+  const { page } = await signedIn(market.id);
+  const keys: (string | undefined)[] = [];
+  const answers = [
+    { status: 502, body: '<html>' },
+    { status: 520, body: '<html>' },
+    { status: 403, body: '<html>' },
+    { status: 200, body: '<html>' },
+  ];
+  await page.route('**/v1/orders', async (route) => {
+    keys.push(route.request().headers()['idempotency-key']);
+    await route.fetch();
+    const answer = answers[keys.length - 1];
+    return answer === undefined ? route.continue() : route.fulfill(answer);
+  });
+  await fill(page, { price: '30', size: '10' });
+  await page.locator('.ticket > button[type=submit]').click();
+  await page.getByText('Placed.').waitFor();
+  assert.equal(keys.length, answers.length + 1);
+  assert.equal(new Set(keys).size, 1);
+  await page.getByText('Available: $97.00').waitFor();
+
+  // A cancel is asked for again too; the first one has worked.
+  let cancels = 0;
+  await page.route('**/v1/orders/0x*', async (route) => {
+    cancels += 1;
+    await route.fetch();
+    return cancels > 1 ? route.continue() : route.fulfill({ status: 499, body: '' });
+  });
+  await page.getByRole('button', { name: 'Cancel the order at 30¢' }).click();
+  await page.getByText('You have no open orders.').waitFor();
+  await page.getByText('Available: $100.00').waitFor();
+  assert.equal(cancels, 2);
+});
+
 test('every kind of order does what it says, and what would be refused is said before', { skip }, async () => {
   const market = await newMarket('Will it hail on Wednesday?');
   const { page, complaints } = await signedIn(market.id);

@@ -6,7 +6,7 @@ import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ApprovalNeededError } from '../../../shared/client/approvalNeeded.ts';
-import { isUnanswered, textOf } from '../api.ts';
+import { changeTextOf } from '../api.ts';
 import { may, type Operator, type Role } from './access.ts';
 
 type ActionProps = {
@@ -65,7 +65,6 @@ async function outcomeOf(run: () => Promise<unknown>, label: string): Promise<Ou
     if (error instanceof ApprovalNeededError) {
       return { text: 'A second operator has to approve this: it waits under Approvals.', isError: false };
     }
-    const doubt = isUnanswered(error) ? ' It may have been carried out: look before you repeat it.' : '';
-    return { text: `${textOf(error)}${doubt}`, isError: true };
+    return { text: changeTextOf(error), isError: true };
   }
 }

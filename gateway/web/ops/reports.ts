@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { AdminClient } from '../../../shared/client/admin.ts';
-import { ApiError } from '../../../shared/client/http.ts';
+import { isRefusal } from '../../../shared/client/answers.ts';
 import { textOf } from '../api.ts';
 import type { Sample } from './measure.ts';
 
@@ -35,7 +35,7 @@ export function useReports(client: AdminClient, onRefused: () => void): Reports 
         const report = await client.operations();
         add({ atMs: startedMs, report }, null);
       } catch (error) {
-        if (error instanceof ApiError && error.status === UNAUTHORIZED && !isLeft) refused.current();
+        if (isRefusal(error) && error.status === UNAUTHORIZED && !isLeft) refused.current();
         add({ atMs: startedMs, report: null }, textOf(error));
       }
       if (!isLeft) timer = setTimeout(poll, Math.max(EVERY_MS - (Date.now() - startedMs), 0));

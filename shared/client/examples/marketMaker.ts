@@ -17,6 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { OUTCOME, type Outcome } from '../../base/codes.ts';
 import { tickToPrice, tryParsePriceTicks, unitsToDecimal } from '../../base/units.ts';
 import type { Eip712Domain } from '../../crypto/eip712.ts';
+import { isRefusal as isOfExchange } from '../answers.ts';
 import { ApiError } from '../http.ts';
 import { draftOrder, type OrderMarket } from '../order.ts';
 import { OrderSigner } from '../orderSigner.ts';
@@ -262,8 +263,9 @@ export class MarketMaker {
       if (this.#signer!.useDomain(await this.#client.signingDomain())) return 0;
       throw error;
     }
-    if (!(error instanceof ApiError) || error.status >= 500) this.#isCertain = false;
-    const isMomentary = !(error instanceof ApiError) || error.status === 429 || error.status >= 500;
+    const isNo = isOfExchange(error);
+    if (!isNo || error.status >= 500) this.#isCertain = false;
+    const isMomentary = !isNo || error.status === 429 || error.status >= 500;
     if (!isMomentary) throw error;
     return Math.max(RETRY_MS, (error instanceof ApiError ? (error.retryAfter ?? 0) : 0) * 1000);
   }
@@ -282,7 +284,7 @@ function surplusOf({ tokens }: Balances): ReadonlyMap<string, number> {
 
 /** An order that is filled, cancelled or unknown needs no cancel; every other failure is one. */
 function unlessGone(error: unknown): void {
-  if (!(error instanceof ApiError) || (error.status !== 404 && error.status !== 409)) throw error;
+  if (!isOfExchange(error) || (error.status !== 404 && error.status !== 409)) throw error;
 }
 
 function isRefusal(error: unknown, code: string): boolean {

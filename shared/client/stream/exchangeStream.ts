@@ -7,7 +7,8 @@
  */
 
 import { Addresses, type BaseUrl } from '../addresses.ts';
-import { ApiError, sendRequest } from '../http.ts';
+import { isRefusal } from '../answers.ts';
+import { type ApiError, sendRequest } from '../http.ts';
 import { type HeaderFields, prepareRequest, type Signer } from '../request.ts';
 import { type BookOptions, BookStream } from './bookStream.ts';
 import {
@@ -309,7 +310,7 @@ async function permanentError(origin: string, signer: Signer | undefined, ofTick
 }
 
 function isPermanent(error: unknown): error is ApiError {
-  return error instanceof ApiError && [UNAUTHORIZED, FORBIDDEN].includes(error.status);
+  return isRefusal(error) && [UNAUTHORIZED, FORBIDDEN].includes(error.status);
 }
 
 const NO_WEB_SOCKET =

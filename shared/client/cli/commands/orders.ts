@@ -1,7 +1,8 @@
 /** Looking at orders and trades, and cancelling. */
 import type { Outcome } from '../../../base/codes.ts';
+import { isRefusal } from '../../answers.ts';
 import type { ExchangeClient } from '../../client.ts';
-import { ApiError } from '../../http.ts';
+import { UnknownOutcomeError } from '../../placedOrder.ts';
 import type { OrderRecord, UserOrder } from '../../types.ts';
 import { command, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
@@ -250,7 +251,7 @@ async function cancelEverywhere(client: ExchangeClient, market?: string, outcome
   try {
     return counted(await (market === undefined ? client.cancelAll() : client.cancelMarket(market, outcome)));
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'INSUFFICIENT_SCOPE') throw error;
+    if (!isRefusal(error) || error.code !== 'INSUFFICIENT_SCOPE') throw error;
     return cancelOneByOne(client, market, outcome);
   }
 }
@@ -264,8 +265,10 @@ async function cancelOneByOne(client: ExchangeClient, market?: string, outcome?:
       await client.cancelOrder(order_hash);
       results.push({ order_hash, status: 'cancelled' });
     } catch (error) {
-      if (!(error instanceof ApiError) || error.status === UNAUTHORIZED) throw error;
-      results.push({ order_hash, status: 'failed', code: error.code, error: error.message });
+      const isOpen = error instanceof UnknownOutcomeError;
+      if (!isOpen && (!isRefusal(error) || error.status === UNAUTHORIZED)) throw error;
+      const code = isOpen ? 'NO_ANSWER' : error.code;
+      results.push({ order_hash, status: 'failed', code, error: error.message });
     }
   }
   const failed = results.filter(({ status }) => status === 'failed');
@@ -309,7 +312,7 @@ async function beat(context: Context, client: ExchangeClient, seconds: number): 
         isJson ? JSON.stringify(answer) : `armed at ${new Date(answer.server_time * 1000).toISOString()}`,
       );
     } catch (error) {
-      if (error instanceof ApiError && error.status < 500 && error.status !== 429) throw error;
+      if (isRefusal(error) && error.status < 500 && error.status !== 429) throw error;
       context.note(`heartbeat failed: ${(error as Error).message}`);
     }
   } while (await pause(terminal, seconds * 1000));

@@ -1,13 +1,13 @@
 /** Signing, placing, amending and replacing orders. */
+import { leavesOpen } from '../../answers.ts';
 import type { ExchangeClient, PlacingOptions } from '../../client.ts';
 import type { SignedOrder } from '../../order.ts';
 import { typedOrder } from '../../orderSigning.ts';
-import { isUnanswered } from '../../retry.ts';
 import type { AmendResponse, BatchPlaceResponse, UserOrder } from '../../types.ts';
 import { command, type OptionSpecs, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
-import { UnknownOutcomeError } from '../frame/explain.ts';
+import { UnknownOrdersError } from '../frame/explain.ts';
 import {
   draftFrom,
   numberOf,
@@ -39,7 +39,6 @@ const CHANGED_OPTIONS = {
 /** Orders of a page when an order is looked for by its hash. */
 const PAGE = 200;
 const MOST_PAGES = 5;
-const NOT_SENT: readonly string[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN'];
 
 type Sending = { readonly 'idempotency-key': string | undefined; readonly deadline: string | undefined };
 type Changed = Omit<OrderGiven, 'side' | 'outcome'> &
@@ -227,15 +226,14 @@ function placingOptions({ terminal }: Context, given: Sending): PlacingOptions {
   };
 }
 
-/** Where nothing was answered the orders may be there, unless the request did not leave. */
+/** Where the exchange has not said no, the orders may be there. */
 async function answered(orders: readonly SignedOrder[], send: () => Promise<Result>): Promise<Result> {
   try {
     return await send();
   } catch (error) {
-    const { cause } = error as { cause?: { code?: string } };
-    if (!isUnanswered(error) || NOT_SENT.includes(cause?.code ?? '')) throw error;
+    if (!leavesOpen(error)) throw error;
     const hashes = orders.map(({ orderHash }) => orderHash);
-    throw new UnknownOutcomeError(hashes, error as Error);
+    throw new UnknownOrdersError(hashes, error as Error);
   }
 }
 

@@ -1,6 +1,9 @@
 /** The end of a command that failed: its exit code, and lines that say what is wrong and what helps. */
+
+import { isRefusal } from '../../answers.ts';
 import { ApprovalNeededError } from '../../approvalNeeded.ts';
 import { ApiError, RedirectError } from '../../http.ts';
+import { UnknownOutcomeError } from '../../placedOrder.ts';
 import { SlowReaderError } from '../../stream/eventFeed.ts';
 import { StreamError } from '../../stream/exchangeStream.ts';
 import { NeedsError, UsageError } from './errors.ts';
@@ -29,12 +32,12 @@ type Failure = {
   readonly hint?: string;
 };
 
-/** No answer came to an order that was sent: it may have been placed. */
-export class UnknownOutcomeError extends Error {
-  override readonly name = 'UnknownOutcomeError';
+/** The exchange has not answered orders that were sent: they may have been placed. */
+export class UnknownOrdersError extends Error {
+  override readonly name = 'UnknownOrdersError';
   readonly orderHashes: readonly string[];
 
-  constructor(orderHashes: UnknownOutcomeError['orderHashes'], cause: Error) {
+  constructor(orderHashes: UnknownOrdersError['orderHashes'], cause: Error) {
     super(`no answer (${cause.message}): the order may have been placed`);
     this.orderHashes = orderHashes;
   }
@@ -56,6 +59,11 @@ export function explain(error: unknown): Explained {
     return { failure: { error: error.message, code: 'NOT_SIGNED_IN', hint: error.hint }, exitCode: EXIT.SIGN_IN };
   }
   if (error instanceof UnknownOutcomeError) {
+    const { message } = error;
+    const hint = 'look before you repeat it: `pmx orders`, `pmx balances`';
+    return { failure: { error: message, code: 'NO_ANSWER', hint }, exitCode: EXIT.NETWORK };
+  }
+  if (error instanceof UnknownOrdersError) {
     const { message, orderHashes } = error;
     const hint = `\`pmx order ${orderHashes[0]}\` finds out`;
     return {
@@ -81,6 +89,8 @@ function explainRefusal(error: ApiError): Explained {
     ...(retryAfter === null ? {} : { retry_after: retryAfter }),
     ...(requestId === null ? {} : { request_id: requestId }),
   };
+  // The answer of a proxy is no refusal.
+  if (!isRefusal(error)) return { failure: { ...failure, hint: DOCTOR }, exitCode: EXIT.NETWORK };
   return { failure: withHint(failure), exitCode: status === UNAUTHORIZED ? EXIT.SIGN_IN : EXIT.REFUSED };
 }
 
