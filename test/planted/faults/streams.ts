@@ -96,9 +96,16 @@ export const STREAM_FAULTS: readonly Fault[] = [
   {
     name: 'the client repeats a request that may have been carried out and has no key',
     file: 'shared/client/retry.ts',
-    search: "if (repeat === 'harmless' && isUndecided(error)) return true;",
-    replace: 'if (isUndecided(error)) return true;',
+    search: "(meaning === 'open' && repeat === 'harmless')",
+    replace: "meaning === 'open'",
     caughtBy: 'test/unit/shared/client/retry.test.ts',
+  },
+  {
+    name: 'the answer of a proxy counts as a refusal by the exchange',
+    file: 'shared/client/answers.ts',
+    search: 'CODES.has(error.code) && STATUSES.has(error.status)',
+    replace: 'error.status < 500',
+    caughtBy: 'test/unit/shared/client/answers.test.ts',
   },
   {
     name: 'a lost answer is forgotten when a later attempt finds the exchange busy',
