@@ -51,6 +51,8 @@ export type Command = {
   readonly options: readonly OptionName[];
   /** The name of a file or folder follows the name of the command, or that of a member may. */
   readonly takes?: 'file' | 'folder' | 'member';
+  /** It makes files in the data directory: only the user that owns it runs it. */
+  readonly writes?: true;
   readonly run: (call: Call) => Promise<boolean>;
 };
 

@@ -5,8 +5,9 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
-import { hasJournalKey, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import { hasJournalKey, JOURNAL_KEY_FILE, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { MASTER_KEY_FILE, parseMasterKey, readMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 
@@ -61,7 +62,9 @@ function openKey(directory: string): JournalKey {
   }
   try {
     return readJournalKey(directory, masterKey);
-  } catch {
+  } catch (error) {
+    const access = accessProblem(join(directory, JOURNAL_KEY_FILE), error);
+    if (access !== null) throw new AdminError(access);
     throw new AdminError(`${directory}/journal.key is damaged, or MASTER_KEY is that of another exchange`);
   }
 }

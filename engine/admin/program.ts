@@ -12,6 +12,7 @@ import { pipeline } from 'node:stream/promises';
 import { inspect } from 'node:util';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
+import { asOwner } from '../../shared/base/fileAccess.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
 import { parseMasterKey } from '../../shared/crypto/masterKey.ts';
@@ -66,22 +67,22 @@ const EXIT_USAGE = 64;
 
 const COMMANDS: Record<string, Command> = {
   'journal verify': { options: [], run: verify },
-  'journal repair': { options: ['shard', 'accept-loss'], run: repair },
+  'journal repair': { options: ['shard', 'accept-loss'], writes: true, run: repair },
   'journal export': { options: ['market', 'from', 'format'], run: exportJournals },
-  'journal adopt': { options: [], run: adoptJournals },
-  'projections rebuild': { options: ['from', 'accept-loss'], run: rebuildProjections },
+  'journal adopt': { options: [], writes: true, run: adoptJournals },
+  'projections rebuild': { options: ['from', 'accept-loss'], writes: true, run: rebuildProjections },
   'projections verify': { options: [], run: checkProjections },
   'projections backup': { options: [], takes: 'file', run: backUpProjections },
-  backup: { options: ['rate', 'leave-out', 'prune'], takes: 'folder', run: ofBackups(backUp) },
+  backup: { options: ['rate', 'leave-out', 'prune'], takes: 'folder', writes: true, run: ofBackups(backUp) },
   'backups list': { options: [], takes: 'folder', run: ofBackups(listPoints) },
   'backups verify': { options: [], takes: 'folder', run: ofBackups(verifyPoints) },
   'backups drill': { options: [], takes: 'folder', run: ofBackups(drill) },
   restore: { options: ['to', 'point', 'as-it-was'], takes: 'folder', run: ofBackups(restore) },
-  'keys rotate': { options: [], run: rotateKeys },
+  'keys rotate': { options: [], writes: true, run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },
   'chain reconcile': { options: ['all'], run: reconcileWithChain },
-  'chain adopt': { options: [], run: adoptOlderSettlement },
+  'chain adopt': { options: [], writes: true, run: adoptOlderSettlement },
   'cluster status': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.clusterStatus(call.env)) },
   'cluster promote': {
     options: ['now'],
@@ -98,6 +99,7 @@ const COMMANDS: Record<string, Command> = {
   'cluster refill': { options: ['without'], takes: 'member', run: (call) => foundFrom(call, true) },
   'cluster accept-loss': {
     options: ['count'],
+    writes: true,
     run: (call) =>
       ofCluster(call, (cluster) => {
         return cluster.giveUp(call.env, dataDir(call), integerOf('count', call.options.count, 0) ?? null);
@@ -141,7 +143,14 @@ async function run(args: string[], surroundings: Surroundings): Promise<boolean>
     const isKnown = option === 'data' || command.options.includes(option as OptionName);
     if (!isKnown) throw new UsageError(`${name} has no option --${option}`);
   }
-  return command.run({ ...surroundings, options: values, argument });
+  const call = { ...surroundings, options: values, argument };
+  const owner = command.writes === true ? asOwner(dataDir(call)) : null;
+  if (owner !== null) {
+    throw new AdminError(
+      `${dataDir(call)} is another user's: run it as \`${owner} npm run admin -- ${args.join(' ')}\``,
+    );
+  }
+  return command.run(call);
 }
 
 async function verify(call: Call): Promise<boolean> {

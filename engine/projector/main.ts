@@ -6,13 +6,14 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
+import { setAside } from '../../shared/base/setAside.ts';
 import type { ProjectorMessage, ProjectorOptions, ProjectorPort } from '../../shared/wire/threads.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { type Keyed, ShardKey } from '../journal/shardKey.ts';
 import type { CatalogSource } from './catalog.ts';
 import type { OnDifference } from './positions.ts';
 import { BATCH_RECORDS, Projector } from './projector.ts';
-import { setAside } from './readDb.ts';
 
 /** Bounds the harm of a wake-up that is lost. */
 const LONGEST_SLEEP_MS = 1000;
@@ -37,15 +38,18 @@ const catalog: CatalogSource = {
   ask: (question) => catalogPort.postMessage(question),
   receive: () => receiveMessageOnPort(catalogPort)?.message ?? null,
 };
-const onDifference: OnDifference = (difference) => {
-  parentPort?.postMessage({ difference } satisfies ProjectorMessage);
-};
+const say = (message: ProjectorMessage): void => parentPort?.postMessage(message);
+const onDifference: OnDifference = (difference) => say({ difference });
 const keyed = await ShardKey.forAll(options);
 const openingState = isAnyTrimmed(keyed) ? await import('./openingState.ts') : null;
 if (options.makesAnew) setAside(options.readDbPath);
 try {
-  await follow(new Projector(keyed, catalog, onDifference, openingState?.readOpeningState));
+  const projector = new Projector(keyed, catalog, onDifference, openingState?.readOpeningState);
+  say({ refused: null });
+  await follow(projector);
 } catch (error) {
+  const refused = accessProblem(options.readDbPath, error);
+  if (refused !== null) say({ refused });
   // The next run makes it anew. The queries go on with the damaged file until that run has opened its own.
   if (isDamaged(error)) setAside(options.readDbPath);
   throw error;

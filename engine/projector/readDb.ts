@@ -2,11 +2,11 @@
  * The file of read.db (shared/tables/readDb.ts). The projector opens it, and empties and fills it again when another
  * version of this program wrote it or the journals are not those it follows.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { unusedName } from '../../shared/base/setAside.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
 import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
@@ -25,41 +25,13 @@ const PAGE_BYTES = 4096;
 /** Indexes with keys in random order change most of their pages again and again once there are millions of orders. */
 const CACHE_KIB = 256 * 1024;
 
-/**
- * Everything in the file follows from the journals, so a file that SQLite cannot read is set aside and made again.
- * @param areTrimmed the journals are not all there: a file of another version is brought up, if that is possible.
- */
-export function openReadDb(path: string, areTrimmed: boolean): Database.Database {
-  try {
-    return openFile(path, areTrimmed);
-  } catch (error) {
-    if (!isDamaged(error)) throw error;
-    setAside(path);
-    return openFile(path, areTrimmed);
-  }
-}
-
-/** The next one that opens read.db finds none. The file stays: it may have history that the journals do not have. */
-export function setAside(path: string): void {
-  if (!existsSync(path)) return;
-  const name = unused(`${path}.damaged`);
-  renameSync(path, name);
-  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${name}-wal`);
-  rmSync(`${path}-shm`, { force: true });
-}
-
 /** Copies a file that is about to be emptied although the journals do not have all its history any more. */
 export function keepReplaced(db: Database.Database): void {
-  copyDatabase(db, unused(`${db.name}.replaced`));
+  copyDatabase(db, unusedName(`${db.name}.replaced`));
 }
 
-function unused(path: string): string {
-  let name = path;
-  for (let number = 2; existsSync(name); number++) name = `${path}-${number}`;
-  return name;
-}
-
-function openFile(path: string, areTrimmed: boolean): Database.Database {
+/** @param areTrimmed the journals are not all there: a file of another version is brought up, if that is possible. */
+export function openReadDb(path: string, areTrimmed: boolean): Database.Database {
   const db = new Database(path);
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   assert(mode === 'wal', 'read model: queries read while the projector writes');

@@ -8,10 +8,13 @@
  *               last record in the same transaction. Rows of records that the log never held are taken away again when
  *               the log has others in their place: no answer with them was sent.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import { prepared } from '../../shared/base/prepared.ts';
+import { setAside } from '../../shared/base/setAside.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import type { FileRecord } from '../../shared/records/recordedFile.ts';
 import { linkAfter, NO_LINK } from '../../shared/records/statements.ts';
@@ -44,17 +47,49 @@ const COUNT_EVERY_MS = 1000;
 const SCHEMA_URL = new URL('../../data/schema/idempotency.sql', import.meta.url);
 const VERSION = FORMATS.answers.newest;
 const BUSY_TIMEOUT_MS = 5000;
+/** A start reads the whole of a file up to this length, in a second or so, to know that it is whole. */
+const MOST_CHECKED_BYTES = 1 << 30;
 
 export type StoredAnswer = Pick<KeyedAnswer, 'fingerprint' | 'status' | 'body'>;
 
 /** The rows of all accounts, and their bytes. */
 export type KeptAnswers = { readonly rows: number; readonly bytes: number };
 
-/** Opened by the gateway thread, before any writer. */
-export function createAnswerDb(path: string): Database {
+/**
+ * Opened by the gateway thread, before any writer. A damaged file is set aside and made anew: only answers are lost.
+ * @param onDamaged gets the name that the damaged file has now; absent, such a file is refused.
+ */
+export function createAnswerDb(path: string, onDamaged?: (aside: string) => void): Database {
+  try {
+    return openAnswerDb(path);
+  } catch (error) {
+    if (!isDamaged(error) || onDamaged === undefined) throw refusalOf(path, error);
+  }
+  onDamaged(setAside(path)!);
+  return openAnswerDb(path);
+}
+
+function refusalOf(path: string, error: unknown): unknown {
+  const access = accessProblem(path, error);
+  if (access !== null) return new StartError(access);
+  if (isDamaged(error)) {
+    return new StartError(`${path} is damaged: set the directory of this member aside, and start with an empty one`);
+  }
+  return error instanceof Sqlite.SqliteError ? new StartError(`${path}: ${error.message}`) : error;
+}
+
+/** SQLite finds a damaged page only when it comes to it. */
+function requireWhole(db: Database): void {
+  if (statSync(db.name).size > MOST_CHECKED_BYTES) return;
+  const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get();
+  if (found !== 'ok') throw new Error(`database disk image is malformed: ${found}`);
+}
+
+function openAnswerDb(path: string): Database {
   let db: Database | undefined;
   try {
     db = open(path);
+    requireWhole(db);
     const version = db.pragma('user_version', { simple: true }) as number;
     if (version > VERSION) throw new StartError(`${path} was written by a newer version`);
     if (version === 0) create(db);
@@ -62,7 +97,6 @@ export function createAnswerDb(path: string): Database {
     return db;
   } catch (error) {
     db?.close();
-    if (error instanceof Sqlite.SqliteError) throw new StartError(`${path}: ${error.message}`);
     throw error;
   }
 }

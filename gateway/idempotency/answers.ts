@@ -15,6 +15,7 @@
  *   ANSWERS-4  No request with a key is let in until every key of the last process has its row, nor while there is no
  *              writer.
  */
+
 import { Worker } from 'node:worker_threads';
 import type { Database } from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -23,6 +24,7 @@ import type { HeldLog } from '../../shared/records/heldLog.ts';
 import type { FileRecord } from '../../shared/records/recordedFile.ts';
 import { linkAfter } from '../../shared/records/statements.ts';
 import type { JournalSync } from '../../shared/wire/threads.ts';
+import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { JournaledKey } from '../queries/keys.ts';
@@ -93,7 +95,12 @@ export class Answers {
   constructor({ path, sync, inFlight, clock, log, onRefused }: AnswersOptions) {
     this.#clock = clock;
     this.#inFlight = inFlight;
-    this.#db = createAnswerDb(path);
+    const onDamaged = (aside: string): void => {
+      const cost =
+        'answers kept for idempotency keys are lost: a repeat of a key is carried out as the journals know it';
+      fallbacks.note(log, 'kept_answers', `${path} was damaged and is made anew, the old one is ${aside}: ${cost}`);
+    };
+    this.#db = createAnswerDb(path, onRefused === undefined ? onDamaged : undefined);
     this.#reader = new AnswerReader(this.#db);
     this.#onRefused = onRefused ?? null;
     if (onRefused !== undefined) {

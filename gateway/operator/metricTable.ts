@@ -56,6 +56,9 @@ export const METRICS = {
   exchange_event_loop_active_seconds_total: counter('Time in which the event loop of the gateway thread worked.', []),
   exchange_event_loop_idle_seconds_total: counter('Time in which it had nothing to do.', []),
   exchange_log_lines_dropped_total: counter('Lines of the log that were dropped because they were not read.', []),
+  exchange_fallbacks_total: counter('Files that were damaged and that something else serves in place of, by kind.', [
+    'kind',
+  ]),
   exchange_query_seconds: histogram('How long queries of the past ran, without their wait for a thread.', []),
   exchange_queries_waiting: gauge('Queries of the past that wait for a thread.', []),
   exchange_kept_answers: gauge('Answers kept for idempotency keys, of all accounts.', []),

@@ -1,6 +1,7 @@
 /** Opens control.db and every store in it, in the order in which one needs the other. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Database } from 'better-sqlite3';
 import type { JournalKey } from '../../shared/base/journalKey.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
 import { type AuditKey, deriveAuditKey } from '../../shared/crypto/auditChain.ts';
@@ -17,7 +18,13 @@ import { ClaimMarks } from './claimMarks.ts';
 import { ContractStore } from './contracts.ts';
 import { copyControl } from './controlCopy.ts';
 import { ControlRecords } from './controlRecords.ts';
-import { type ControlDatabase, openControlDatabase, requireNoCluster } from './database.ts';
+import {
+  type ControlDatabase,
+  explained,
+  lockControlDatabase,
+  requireNoCluster,
+  withNewestTables,
+} from './database.ts';
 import { FiatSessions } from './fiatSessions.ts';
 import { FiatTransfers } from './fiatTransfers.ts';
 import { FiatWebhooks } from './fiatWebhooks.ts';
@@ -98,81 +105,88 @@ export type Control = {
 /** SQLite copies the WAL into the file whenever it has so many bytes. */
 const WAL_CYCLE_BYTES = 1000 * 4096;
 
+type Cluster = { readonly isFollowing: boolean } | null;
+
 /** @param cluster null: this exchange is one process. */
-export function openControl(config: Config, cluster: { readonly isFollowing: boolean } | null = null): Control {
+export function openControl(config: Config, cluster: Cluster = null): Control {
   const path = join(config.dataDir, 'control.db');
-  const raw = openControlDatabase(path);
+  const raw = lockControlDatabase(path);
   try {
     if (cluster === null) requireNoCluster(raw, path);
-    const records = cluster === null ? null : new ControlRecords(raw, cluster.isFollowing);
-    const database = records?.database ?? raw;
-    const options = { reserveBytes: config.journalReserveBytes, cycleBytes: WAL_CYCLE_BYTES };
-    const reserve = new WalReserve(raw, path, options);
-    reserve.refill();
-    const changes = new LaterSync({ database: raw, walPath: `${path}-wal` });
-    if (records !== null) changes.share(records);
-    const platform = new Platform(database);
-    requireNoRotation(config.dataDir);
-    const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
-    const shards = openShards(config, platform);
-    requireSettlementMode(config, platform, cluster);
-    const areNew = !platform.hasJournals;
-    if (records !== null) takeJournalKey(config.dataDir, platform);
-    const journalKey = openJournalKey({ dataDir: config.dataDir, masterKey, shards, areNew });
-    if (cluster?.isFollowing === false) giveJournalKey(config.dataDir, platform);
-    const contracts = new ContractStore(config, platform);
-    const catalog = new Catalog(database, shards, changes, tokensOf(config, contracts));
-    requireTokens(catalog);
-    const accounts = new Accounts(database, changes);
-    const idOf = (account: number): string => accounts.idOf(account);
-    const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform));
-    const control: Control = {
-      database,
-      copyTo: (path) => copyControl(raw, path),
-      records,
-      reserve,
-      changes,
-      platform,
-      contracts,
-      ...{ shards, journalKey },
-      journalHeads: new JournalHeads(platform, masterKey, shards, areNew),
-      adminToken: openAdminToken(config, masterKey, platform),
-      auditKey: deriveAuditKey(masterKey),
-      operators: new Operators(database),
-      approvals: new Approvals(database),
-      accounts,
-      accountStates: new AccountStates(database),
-      identities: new Identities(database),
-      keys: new ApiKeys(database, masterKey, idOf),
-      sessionKeys: new SessionKeys(database, masterKey, Date.now()),
-      sessionSecret: openSessionSecret(masterKey, platform),
-      sessions: new SessionStore(database, idOf, changes),
-      catalog,
-      liveScores: new LiveScores(database, changes),
-      indications: new Indications(database, changes),
-      movements: new Movements(database, changes),
-      rebateRates: new RebateRates(database),
-      armedSwitches: new ArmedSwitches(database, changes),
-      tradingTimeouts: new TradingTimeouts(database, changes),
-      orderGroups: new OrderGroups(database, changes),
-      openOrderBounds: new OpenOrderBoundsStore(database, config.openOrders),
-      publicProfiles: new PublicProfiles(database, pseudonyms, idOf, changes),
-      notices: new Notices(database, changes),
-      claimMarks: new ClaimMarks(database, changes),
-      readMarks: new ReadMarks(database, shards, changes),
-      achievements: new Achievements(database, changes),
-      onlineAccounts: new OnlineAccounts(database, changes),
-      fiatSessions: new FiatSessions(database, changes),
-      fiatTransfers: new FiatTransfers(database),
-      fiatWebhooks: new FiatWebhooks(database, changes),
-      railTransactions: new RailTransactions(database, changes),
-    };
-    records?.attach(control);
+    const control = withNewestTables(raw, () => openStores(config, cluster, raw, path));
+    control.reserve.refill();
     return control;
   } catch (error) {
     raw.close();
-    throw error;
+    throw explained(path, error);
   }
+}
+
+function openStores(config: Config, cluster: Cluster, raw: Database, path: string): Control {
+  const records = cluster === null ? null : new ControlRecords(raw, cluster.isFollowing);
+  const database = records?.database ?? raw;
+  const options = { reserveBytes: config.journalReserveBytes, cycleBytes: WAL_CYCLE_BYTES };
+  const reserve = new WalReserve(raw, path, options);
+  const changes = new LaterSync({ database: raw, walPath: `${path}-wal` });
+  if (records !== null) changes.share(records);
+  const platform = new Platform(database);
+  requireNoRotation(config.dataDir);
+  const masterKey = openMasterKey(config, join(config.dataDir, MASTER_KEY_FILE), platform);
+  const shards = openShards(config, platform);
+  requireSettlementMode(config, platform, cluster);
+  const areNew = !platform.hasJournals;
+  if (records !== null) takeJournalKey(config.dataDir, platform);
+  const journalKey = openJournalKey({ dataDir: config.dataDir, masterKey, shards, areNew });
+  if (cluster?.isFollowing === false) giveJournalKey(config.dataDir, platform);
+  const contracts = new ContractStore(config, platform);
+  const catalog = new Catalog(database, shards, changes, tokensOf(config, contracts));
+  requireTokens(catalog);
+  const accounts = new Accounts(database, changes);
+  const idOf = (account: number): string => accounts.idOf(account);
+  const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform));
+  const control: Control = {
+    database,
+    copyTo: (path) => copyControl(raw, path),
+    records,
+    reserve,
+    changes,
+    platform,
+    contracts,
+    ...{ shards, journalKey },
+    journalHeads: new JournalHeads(platform, masterKey, shards, areNew),
+    adminToken: openAdminToken(config, masterKey, platform),
+    auditKey: deriveAuditKey(masterKey),
+    operators: new Operators(database),
+    approvals: new Approvals(database),
+    accounts,
+    accountStates: new AccountStates(database),
+    identities: new Identities(database),
+    keys: new ApiKeys(database, masterKey, idOf),
+    sessionKeys: new SessionKeys(database, masterKey, Date.now()),
+    sessionSecret: openSessionSecret(masterKey, platform),
+    sessions: new SessionStore(database, idOf, changes),
+    catalog,
+    liveScores: new LiveScores(database, changes),
+    indications: new Indications(database, changes),
+    movements: new Movements(database, changes),
+    rebateRates: new RebateRates(database),
+    armedSwitches: new ArmedSwitches(database, changes),
+    tradingTimeouts: new TradingTimeouts(database, changes),
+    orderGroups: new OrderGroups(database, changes),
+    openOrderBounds: new OpenOrderBoundsStore(database, config.openOrders),
+    publicProfiles: new PublicProfiles(database, pseudonyms, idOf, changes),
+    notices: new Notices(database, changes),
+    claimMarks: new ClaimMarks(database, changes),
+    readMarks: new ReadMarks(database, shards, changes),
+    achievements: new Achievements(database, changes),
+    onlineAccounts: new OnlineAccounts(database, changes),
+    fiatSessions: new FiatSessions(database, changes),
+    fiatTransfers: new FiatTransfers(database),
+    fiatWebhooks: new FiatWebhooks(database, changes),
+    railTransactions: new RailTransactions(database, changes),
+  };
+  records?.attach(control);
+  return control;
 }
 
 function tokensOf({ chain }: Pick<Config, 'chain'>, { current }: ContractStore): TokenSource {

@@ -7,6 +7,8 @@
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { StartError } from '../process/startError.ts';
@@ -43,6 +45,8 @@ const MIGRATIONS = [
 
 assert(MIGRATIONS.length === FORMATS.control.newest, 'database: members of a cluster say which tables they know');
 
+const NEXT_STEP = 'restore the data directory from a backup (`npm run admin -- restore`, data/docs/backup.md)';
+
 /** An empty database in memory with the tables of a version, as members of an older one have them. */
 export function emptyControlDatabase(version: number): Database {
   const database = new Sqlite(':memory:');
@@ -50,7 +54,29 @@ export function emptyControlDatabase(version: number): Database {
   return database;
 }
 
+/** With the newest tables. */
 export function openControlDatabase(path: string): Database {
+  const database = lockControlDatabase(path);
+  // All in one transaction: it is synced once, where a new file would be synced for each of dozens.
+  database.transaction(() => bring(database, MIGRATIONS.length))();
+  return database;
+}
+
+/**
+ * Brings the file to the newest tables, and does the rest of a start with it. A file of an older version is as it was
+ * when that start is refused: the older version goes on with it.
+ */
+export function withNewestTables<T>(database: Database, start: () => T): T {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  if (version === MIGRATIONS.length) return start();
+  return database.transaction(() => {
+    bring(database, MIGRATIONS.length);
+    return start();
+  })();
+}
+
+/** As it is. */
+export function lockControlDatabase(path: string): Database {
   let database: Database | undefined;
   try {
     database = new Sqlite(path, { timeout: 0 });
@@ -60,13 +86,12 @@ export function openControlDatabase(path: string): Database {
     database.pragma('synchronous = FULL');
     database.pragma('foreign_keys = ON');
     database.exec('BEGIN EXCLUSIVE; COMMIT');
-    migrate(database, path);
+    const version = database.pragma('user_version', { simple: true }) as number;
+    if (version > MIGRATIONS.length) throw new StartError(`${path} was written by a newer version`);
     return database;
   } catch (error) {
     database?.close();
-    if (!(error instanceof Sqlite.SqliteError)) throw error;
-    const isBusy = error.code.startsWith('SQLITE_BUSY');
-    throw new StartError(isBusy ? `${path} is in use by another server` : `${path}: ${error.message}`);
+    throw explained(path, error);
   }
 }
 
@@ -77,12 +102,14 @@ export function requireNoCluster(database: Database, path: string): void {
   throw new StartError(`${path} is of a member of a cluster: start it with JOURNAL=postgres and its JOURNAL_URL`);
 }
 
-function migrate(database: Database, path: string): void {
-  const version = database.pragma('user_version', { simple: true }) as number;
-  if (version > MIGRATIONS.length) throw new StartError(`${path} was written by a newer version`);
-  if (version === MIGRATIONS.length) return;
-  // All in one transaction: it is synced once, where a new file would be synced for each of dozens.
-  database.transaction(() => bring(database, MIGRATIONS.length))();
+/** An error of SQLite says neither which file it is about nor what to do. */
+export function explained(path: string, error: unknown): unknown {
+  if (!(error instanceof Sqlite.SqliteError)) return error;
+  if (error.code.startsWith('SQLITE_BUSY')) return new StartError(`${path} is in use by another server`);
+  const access = accessProblem(path, error);
+  if (access !== null) return new StartError(access);
+  if (!isDamaged(error)) return new StartError(`${path}: ${error.message}`);
+  return new StartError(`${path} is damaged (${error.message}): ${NEXT_STEP}`);
 }
 
 function bring(database: Database, to: number): void {

@@ -1,7 +1,10 @@
 /** Opens the key of the journals; the first start of a data directory makes it. */
+import { join } from 'node:path';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
 import type { JournalKey } from '../../shared/base/journalKey.ts';
 import {
   hasJournalKey,
+  JOURNAL_KEY_FILE,
   makeJournalKey,
   readJournalKey,
   readSealedJournalKey,
@@ -39,7 +42,9 @@ export function openJournalKey({ dataDir, masterKey, shards, areNew }: JournalKe
   if (hasJournalKey(dataDir)) {
     try {
       return readJournalKey(dataDir, masterKey);
-    } catch {
+    } catch (error) {
+      const access = accessProblem(join(dataDir, JOURNAL_KEY_FILE), error);
+      if (access !== null) throw new StartError(access);
       throw new StartError(`${dataDir}: journal.key is damaged or of another exchange: put a backup in its place`);
     }
   }

@@ -4,8 +4,10 @@
  * that is not given is made at the first start: the master key is kept in a file of the data directory, the others in
  * control.db, sealed under the master key.
  */
+
 import { randomBytes } from 'node:crypto';
 import { existsSync, writeFileSync } from 'node:fs';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
 import {
   MASTER_KEY_BYTES,
   MASTER_KEY_CHECK,
@@ -17,6 +19,7 @@ import {
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
 import { readAdminToken } from '../process/adminTokenFile.ts';
 import { type Config, ConfigError } from '../process/config.ts';
+import { StartError } from '../process/startError.ts';
 import type { Platform } from './platform.ts';
 
 const TOKEN_BYTES = 24;
@@ -82,9 +85,17 @@ function makeMasterKey(path: string): Buffer {
 }
 
 function requireMasterKey(path: string): Buffer {
-  const masterKey = readMasterKey(path);
+  const masterKey = readable(path);
   if (masterKey === null) throw new ConfigError(`MASTER_KEY: ${path} does not hold a master key`);
   return masterKey;
+}
+
+function readable(path: string): Buffer | null {
+  try {
+    return readMasterKey(path);
+  } catch (error) {
+    throw new StartError(accessProblem(path, error) ?? `${path}: ${(error as Error).message}`);
+  }
 }
 
 function seal(masterKey: Uint8Array, name: string, text: string): string {

@@ -3,6 +3,7 @@
  * the stream's sockets, and what an operator sees.
  * Owner: the gateway thread.
  */
+
 import { join } from 'node:path';
 import type { Clock } from '../../shared/base/clock.ts';
 import { Administrators } from '../access/administrators.ts';
@@ -43,6 +44,7 @@ import { ProjectorLag } from '../operator/projectorLag.ts';
 import { statsOf } from '../operator/stats.ts';
 import { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
+import { fallbacks } from '../process/fallbacks.ts';
 import type { Lines } from '../process/lineOutput.ts';
 import type { Logger } from '../process/log.ts';
 import { LoopDelay } from '../process/loopDelay.ts';
@@ -66,6 +68,8 @@ import { UserSessions } from './userSessions.ts';
 type ThreadsReport = {
   readonly shards: Pick<ShardThreads, 'problem' | 'verifierOf' | 'fronts'>;
   readonly positionDifferences: number;
+  /** Why there is no read.db, or null. */
+  readonly readModelProblem: string | null;
 };
 
 type EdgeOptions = {
@@ -332,6 +336,7 @@ export class Edge {
       settlement: chainHealth,
       positionDifferences: () => threads.positionDifferences,
       droppedLogLines: () => lines.dropped,
+      fallbacks,
       isAlertTested: () => this.#alertTest.isUnderWay(clock.nowMs()),
     };
   }

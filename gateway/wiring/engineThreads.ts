@@ -85,6 +85,10 @@ export class EngineThreads {
     });
   }
 
+  get readModelProblem(): string | null {
+    return this.#followers.problem;
+  }
+
   get positionDifferences(): number {
     return this.#followers.positionDifferences;
   }

@@ -4,8 +4,10 @@
  * catches up.
  * Owner: the gateway thread.
  */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { mayBeDue } from '../../shared/wire/snapshotsDue.ts';
 import type {
@@ -15,6 +17,7 @@ import type {
   SnapshotAlarm,
   SnapshotOptions,
 } from '../../shared/wire/threads.ts';
+import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { CatalogFeed } from './catalogFeed.ts';
@@ -35,6 +38,8 @@ const PROJECTOR = 'projector';
 export class JournalFollowers {
   /** Positions that the projector has corrected since the start. */
   positionDifferences = 0;
+  /** Why there is no read.db, in words, or null. */
+  problem: string | null = null;
   readonly #log: Logger;
   readonly #failures: ProjectorFailures;
   readonly #progress: Progress;
@@ -88,7 +93,16 @@ export class JournalFollowers {
   }
 
   /** Of the two threads only the projector sends anything. */
-  #differs({ difference }: ProjectorMessage): void {
+  #heard(message: ProjectorMessage): void {
+    if ('difference' in message) {
+      this.#differs(message.difference);
+      return;
+    }
+    if (message.refused !== null && message.refused !== this.problem) this.#log.error(message.refused);
+    this.problem = message.refused;
+  }
+
+  #differs(difference: Readonly<Record<string, string | number>>): void {
     this.positionDifferences++;
     if (this.positionDifferences > MOST_LOGGED) return;
     const found = 'the read model had another quantity than the engine: a position was corrected, report this as a bug';
@@ -101,11 +115,18 @@ export class JournalFollowers {
       launch: () => {
         const { entry, options } = prepare();
         const worker = new Worker(new URL(entry, import.meta.url), { ...options, name });
-        return worker.on('message', (message: ProjectorMessage) => this.#differs(message));
+        return worker.on('message', (message: ProjectorMessage) => this.#heard(message));
       },
       onEnd: (error) => {
         if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);
         if (name === PROJECTOR) this.#failures.note(error);
+        if (name === PROJECTOR && isDamaged(error)) {
+          fallbacks.note(
+            this.#log,
+            'read_model',
+            'read.db is damaged: it is set aside and made anew from the journals',
+          );
+        }
         return true;
       },
     });

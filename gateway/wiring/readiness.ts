@@ -71,7 +71,7 @@ export function explain(error: Error): never {
 
 type ReadinessSources = {
   readonly lifecycle: Pick<Lifecycle, 'isReady' | 'phase'>;
-  readonly threads: { readonly shards: { problem(): string | null } };
+  readonly threads: { readonly shards: { problem(): string | null }; readonly readModelProblem: string | null };
   /** Null without a cluster. */
   readonly member: Pick<MemberRole, 'fields' | 'problem'> | null;
   /** Null without a chain. */
@@ -87,7 +87,8 @@ export function readinessOf(
   clockWatch: Pick<ClockWatch, 'problem'>,
 ): Readiness {
   const role = member?.fields;
-  const reason = lifecycle.isReady ? (threads.shards.problem() ?? member?.problem ?? clockWatch.problem) : null;
+  const problem = threads.shards.problem() ?? member?.problem ?? clockWatch.problem ?? threads.readModelProblem;
+  const reason = lifecycle.isReady ? problem : null;
   if (reason !== null) return { status: 'degraded', reason, ...role };
   const isRefused = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
   return { status: lifecycle.phase, ...(isRefused ? { reason: UNSETTLED } : {}), ...role };

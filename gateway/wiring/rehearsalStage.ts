@@ -97,6 +97,7 @@ export class Stage {
         // There are no fronts for which a shard would be asked.
         shards: { problem: () => null, verifierOf: () => undefined, fronts: new ShardFronts(() => undefined) },
         positionDifferences: 0,
+        readModelProblem: null,
       },
       feed,
       lifecycle,

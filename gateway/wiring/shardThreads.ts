@@ -15,6 +15,7 @@
  *   SHARDTHREADS-3  In a cluster a shard that ends by itself ends the process: what its journal has and what the log
  *                   holds have to be compared again, which a start does.
  */
+
 import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createBalances } from '../../shared/wire/balances.ts';
@@ -29,6 +30,7 @@ import {
   type ShardThreadOptions,
 } from '../../shared/wire/threads.ts';
 import type { ShardReplicas } from '../cluster/member.ts';
+import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import type { ShardLink } from '../shardlink/link.ts';
@@ -200,6 +202,9 @@ export class ShardThreads {
       // The report may arrive after READY does: one is a message between threads, the other comes through the ring.
       if (shard === 0 && this.#verifiers[shard] === undefined) this.#logVerifier(report);
       this.#verifiers[shard] = report.verifier;
+      for (const why of report.damaged) {
+        fallbacks.note(log, 'snapshot', `shard ${shard} starts from record ${report.fromSequence}: ${why}`);
+      }
       log.debug({ shard, ...report }, 'shard recovered');
     });
     return worker;

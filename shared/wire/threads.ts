@@ -135,8 +135,11 @@ export type ProjectorPort = {
   readonly makesAnew: boolean;
 };
 
-/** The projector sends one where the read model had another quantity of tokens than the engine. */
-export type ProjectorMessage = { readonly difference: Readonly<Record<string, string | number>> };
+export type ProjectorMessage =
+  /** The read model had another quantity of tokens than the engine. */
+  | { readonly difference: Readonly<Record<string, string | number>> }
+  /** Sent at each start: why the system gives the thread no read.db, or null. */
+  | { readonly refused: string | null };
 
 export type SettlementOptions = {
   readonly journalPaths: readonly string[];

@@ -10,8 +10,10 @@ import type { Keyed } from '../../../../engine/journal/shardKey.ts';
 import { readOpeningState } from '../../../../engine/projector/openingState.ts';
 import { BATCH_RECORDS, Projector } from '../../../../engine/projector/projector.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { isDamaged } from '../../../../shared/base/damagedDatabase.ts';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
+import { setAside } from '../../../../shared/base/setAside.ts';
 import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
 import { NOT_KNOWN, Progress } from '../../../../shared/wire/progress.ts';
 import type { ProjectorOptions, ProjectorPort } from '../../../../shared/wire/threads.ts';
@@ -425,8 +427,13 @@ describe('the projector', () => {
       exchange.catchUp(first);
       first.close();
       const expected = exchange.dump();
-      writeFileSync(exchange.options.readDbPath, 'anything but a database. '.repeat(200));
+      const text = 'anything but a database. '.repeat(200);
+      writeFileSync(exchange.options.readDbPath, text);
+      // The thread ends with it, which the log says, and the next run finds none.
+      assert.throws(() => exchange.projector(), isDamaged);
+      const aside = setAside(exchange.options.readDbPath);
       exchange.catchUp(exchange.projector());
+      assert.equal(readFileSync(aside!, 'utf8'), text);
       assert.deepEqual(exchange.dump(), expected);
     });
 

@@ -1,6 +1,7 @@
 /** The store of RULES.md 6.7: the lifetime of answers, and the rows that survive the death of their writer. */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
@@ -53,6 +54,31 @@ function openStore(t: Scope, bounds: { mostRows?: number; mostBytes?: number } =
   const write = (rows: KeyedAnswer[], nowMs = START_MS) => writer.write({ rows, settledMs: nowMs, nowMs });
   return { reader, write, writer };
 }
+
+test('a damaged file is set aside and made anew, and a member of a cluster is told to join again', (t) => {
+  const whole = pathFor();
+  const store = openStore(t, {}, whole);
+  for (let number = 1; number < 60; number++) store.write([answer(number)]);
+  const path = pathFor();
+  const database = new Database(whole);
+  const pages = database.serialize();
+  database.close();
+  let damages = 0;
+  for (let page = 0; page < pages.length / 4096; page++) {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    const damaged = Buffer.from(pages).fill(0xa5, page * 4096, (page + 1) * 4096);
+    writeFileSync(path, damaged);
+    assert.throws(() => createAnswerDb(path), { name: 'StartError', message: /is damaged: set the directory of this/ });
+    let aside = '';
+    const db = createAnswerDb(path, (name) => {
+      aside = name;
+    });
+    assert.equal(new AnswerReader(db).find(answer(1)), null, `page ${page}`);
+    db.close();
+    assert.equal(basename(aside), `${basename(path)}.damaged${++damages === 1 ? '' : `-${damages}`}`);
+    assert.ok(readFileSync(aside).equals(damaged), 'it can still be read');
+  }
+});
 
 test('an answer is read for 24 hours, and for 7 days after it has expired, and then deleted', (t) => {
   const { reader, write } = openStore(t);

@@ -9,12 +9,15 @@ import { parseConfig } from '../../../../gateway/process/config.ts';
 import { Accounts } from '../../../../gateway/store/accounts.ts';
 import { ArmedSwitches } from '../../../../gateway/store/armedSwitches.ts';
 import { type Control, openControl } from '../../../../gateway/store/control.ts';
-import { openControlDatabase } from '../../../../gateway/store/database.ts';
+import { emptyControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
 import type { KeyPolicy } from '../../../../gateway/store/keys.ts';
 import { TradingTimeouts } from '../../../../gateway/store/tradingTimeouts.ts';
 import { SELF_TRADE } from '../../../../shared/base/codes.ts';
+import { FORMATS } from '../../../../shared/base/formats.ts';
 import { NOW_MS, newUser } from '../../../support/controlRows.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
+
+const NEWEST = FORMATS.control.newest;
 
 const POLICY: KeyPolicy = {
   scopes: 3,
@@ -65,6 +68,49 @@ describe('control.db', () => {
     newer.pragma('user_version = 99');
     newer.close();
     assert.throws(() => openControlDatabase(path), { message: /newer version/ });
+  });
+
+  test('a damaged file is refused with its name and what to do next, and left as it is', () => {
+    const dataDir = temporaryDirectory();
+    const path = join(dataDir, 'control.db');
+    open(dataDir).database.close();
+    const whole = readFileSync(path);
+    const zeroed = (page: number): Buffer => Buffer.from(whole).fill(0, page * 4096, (page + 1) * 4096);
+    for (const damage of [Buffer.from('no database'.repeat(1000)), zeroed(1), zeroed(2)]) {
+      writeFileSync(path, damage);
+      const refusal = { name: 'StartError', message: /control\.db is damaged \(.*\): restore .* backup/ };
+      assert.throws(() => open(dataDir), refusal);
+      assert.ok(readFileSync(path).equals(damage));
+    }
+  });
+
+  test('an upgrade that is refused has changed nothing: the older version goes on', () => {
+    const dataDir = temporaryDirectory();
+    const path = join(dataDir, 'control.db');
+    const first = open(dataDir);
+    first.platform.setHasJournals();
+    const rows = first.database.prepare('SELECT * FROM platform').raw().all() as [string, string][];
+    first.database.close();
+    const older = emptyControlDatabase(NEWEST - 1);
+    const insert = older.prepare('INSERT OR REPLACE INTO platform VALUES (?, ?)');
+    for (const row of rows) insert.run(...row);
+    rmSync(`${path}-wal`, { force: true });
+    writeFileSync(path, older.serialize());
+    older.close();
+    writeFileSync(join(dataDir, 'journal-0.db'), '');
+    const versionOf = (): unknown => {
+      const database = new Sqlite(path);
+      const version = database.pragma('user_version', { simple: true });
+      database.close();
+      return version;
+    };
+    const key = readFileSync(join(dataDir, 'journal.key'));
+    rmSync(join(dataDir, 'journal.key'));
+    assert.throws(() => open(dataDir), { message: /journal\.key is missing/ });
+    assert.equal(versionOf(), NEWEST - 1);
+    writeFileSync(join(dataDir, 'journal.key'), key);
+    open(dataDir).database.close();
+    assert.equal(versionOf(), NEWEST);
   });
 });
 
