@@ -19,7 +19,7 @@ import { STAGES } from '../http/requestTimes.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import { TURN_BOUNDS_MS } from '../http/turnTimes.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import { FALLBACKS } from '../process/fallbacks.ts';
+import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
 import type { LoopDelay } from '../process/loopDelay.ts';
 import type { MemoryUse } from '../process/memoryUse.ts';
 import type { ShardLoad } from '../shardlink/lane.ts';
@@ -102,7 +102,6 @@ export type MetricsSources = {
   /** Lines of the log that were not read in time. */
   readonly droppedLogLines: () => number;
   readonly isAlertTested: () => boolean;
-  readonly fallbacks: { readonly counts: Readonly<Record<(typeof FALLBACKS)[number], number>> };
 };
 
 /** The content of a histogram, whichever part keeps it. */
@@ -208,7 +207,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_event_loop_active_seconds_total: single(({ loopDelay }) => loopDelay.use.activeSec),
   exchange_event_loop_idle_seconds_total: single(({ loopDelay }) => loopDelay.use.idleSec),
   exchange_log_lines_dropped_total: single(({ droppedLogLines }) => droppedLogLines()),
-  exchange_fallbacks_total: ({ fallbacks }, observe) => {
+  exchange_fallbacks_total: (_, observe) => {
     for (const kind of FALLBACKS) observe({ kind }, fallbacks.counts[kind]);
   },
   exchange_query_seconds: single(({ queries }) => queries.runSec),

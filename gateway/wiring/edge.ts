@@ -44,7 +44,6 @@ import { ProjectorLag } from '../operator/projectorLag.ts';
 import { statsOf } from '../operator/stats.ts';
 import { PageFiles } from '../page/files.ts';
 import type { Config } from '../process/config.ts';
-import { fallbacks } from '../process/fallbacks.ts';
 import type { Lines } from '../process/lineOutput.ts';
 import type { Logger } from '../process/log.ts';
 import { LoopDelay } from '../process/loopDelay.ts';
@@ -68,7 +67,6 @@ import { UserSessions } from './userSessions.ts';
 type ThreadsReport = {
   readonly shards: Pick<ShardThreads, 'problem' | 'verifierOf' | 'fronts'>;
   readonly positionDifferences: number;
-  /** Why there is no read.db, or null. */
   readonly readModelProblem: string | null;
 };
 
@@ -320,8 +318,7 @@ export class Edge {
       longAnswers: this.#server.longAnswers,
       loopDelay: this.#loopDelay,
       ...{ memory: stores.memory, queries: stores.queries },
-      disk: this.disk,
-      files: this.#dataFiles,
+      ...{ disk: this.disk, files: this.#dataFiles },
       connections: () => this.#server.connections,
       ownConnections: () => this.#server.ownConnections,
       fronts: this.#fronts,
@@ -336,7 +333,6 @@ export class Edge {
       settlement: chainHealth,
       positionDifferences: () => threads.positionDifferences,
       droppedLogLines: () => lines.dropped,
-      fallbacks,
       isAlertTested: () => this.#alertTest.isUnderWay(clock.nowMs()),
     };
   }

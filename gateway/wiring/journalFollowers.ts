@@ -93,7 +93,7 @@ export class JournalFollowers {
   }
 
   /** Of the two threads only the projector sends anything. */
-  #heard(message: ProjectorMessage): void {
+  #receive(message: ProjectorMessage): void {
     if ('difference' in message) {
       this.#differs(message.difference);
       return;
@@ -115,7 +115,7 @@ export class JournalFollowers {
       launch: () => {
         const { entry, options } = prepare();
         const worker = new Worker(new URL(entry, import.meta.url), { ...options, name });
-        return worker.on('message', (message: ProjectorMessage) => this.#heard(message));
+        return worker.on('message', (message: ProjectorMessage) => this.#receive(message));
       },
       onEnd: (error) => {
         if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);

@@ -2,7 +2,7 @@
 import { existsSync, renameSync, rmSync } from 'node:fs';
 
 /**
- * A database that nobody has open for writing. The next one that opens it finds none.
+ * The database must not be open anywhere for writing. The next one that opens it finds none.
  * @returns the name that it has now; null where there was none
  */
 export function setAside(path: string): string | null {

@@ -11,7 +11,7 @@ const NOBODY = 65_534;
 const MODULE = new URL('../../../../shared/base/fileAccess.ts', import.meta.url).href;
 const LOADER = new URL('../../../../shared/base/keptSources.mjs', import.meta.url).href;
 
-/** What another user is told. */
+/** The answer that another user gets. */
 function asNobody(expression: string) {
   const code = `import { accessProblem, asOwner } from ${JSON.stringify(MODULE)};
     console.log(JSON.stringify(${expression}))`;
