@@ -100,9 +100,9 @@ function listQueries(database: Database.Database, { markets, events }: Sizes): Q
     offset: 0,
     before: null,
   };
-  const list = (task: Partial<MarketListTask>): number => lists.markets({ ...first, ...task }).rows.length;
+  const list = (task: Partial<MarketListTask>): number => lists.markets({ ...first, ...task })!.rows.length;
   const listEvents = (task: { readonly search?: string; readonly offset?: number }): number =>
-    lists.events({ category: null, status: null, search: null, limit: 20, offset: 0, ...task }).rows.length;
+    lists.events({ category: null, status: null, search: null, limit: 20, offset: 0, ...task })!.rows.length;
   const number = (random: Random): string => String(random.below(markets));
   return [
     { name: 'newest markets', ask: () => list({}) },
@@ -125,7 +125,7 @@ function browseQueries(database: Database.Database): Query[] {
   const browse = new BrowseQueries(database);
   const first = { status: null, category: null, league: null, search: null, isRanked: false, limit: 50, offset: 0 };
   const page = (filters: Partial<typeof first> | { league: string } | { search: string }): number =>
-    browse.page({ ...first, ...filters }).rows.length;
+    browse.page({ ...first, ...filters })!.rows.length;
   return [
     { name: 'browse', ask: () => page({}) },
     { name: 'browse by rank', ask: () => page({ isRanked: true }) },

@@ -15,9 +15,10 @@ import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import type { Credentials } from '../access/authenticator.ts';
-import { ANONYMOUS, type ApiKey, type Principal } from '../access/principal.ts';
+import { ANONYMOUS, type ApiKey, isAccount, type Principal } from '../access/principal.ts';
 import type { AdmittedToken } from '../access/sessionTokens.ts';
 import type { KeptFor } from '../limits/connectionLimits.ts';
+import type { Lane } from '../queries/askers.ts';
 import type { RequestHeaders } from './headers.ts';
 import type { IdempotencyHold } from './hold.ts';
 import type { Invalid, Refusal } from './refusal.ts';
@@ -212,6 +213,8 @@ export class Call {
   addressPassage: Passage = true;
   /** Its index among the calls whose body is being received, or NOT_RECEIVING. */
   receivingAt: number = NOT_RECEIVING;
+  /** As what the address of a call without credentials is counted; empty where nothing is. */
+  subject = '';
   /** The client's address, of an administrator's call. */
   address = '';
   /** The state that an administrator's call replaces, as an object or as JSON; null when the handler knows none. */
@@ -285,6 +288,16 @@ export class Call {
     const { response } = this.transport;
     assert(response !== null, 'call: only HTTP carries the routes that write their answers themselves');
     return response;
+  }
+
+  /** The lane in which its queries have their turns (queries/askers.ts). */
+  get lane(): Lane {
+    return isAccount(this.principal) ? this.principal.accountIndex : this.subject;
+  }
+
+  /** Its client has gone away. */
+  get isGone(): boolean {
+    return this.aborted || this.transport.isGone;
   }
 
   /** The name of this request in its answer and in the log. */

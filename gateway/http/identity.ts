@@ -172,8 +172,10 @@ export class IdentityStage {
   /** For a call that offers no credentials, or none that count. */
   countAddress(call: Call, route: RouteSpec): Passage {
     const { limiter } = this.#options;
+    const address = this.#subjectOf(call);
+    call.subject = limiter === null ? address : limiter.subjectOf(address, call.startedMs);
     if (limiter === null || route.countsItself) return true;
-    return this.#pass(call, limiter.countAddress(this.#subjectOf(call), route, call.startedMs));
+    return this.#pass(call, limiter.countAddress(address, route, call.startedMs));
   }
 
   /** The address of the client, as far as proxies are trusted. */

@@ -18,6 +18,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { type Asker, Askers } from '../queries/askers.ts';
 import type { Call } from './call.ts';
 import type { Role } from './role.ts';
 
@@ -25,8 +26,12 @@ import type { Role } from './role.ts';
 type Answer = Buffer | null;
 /** A text, or one that is bytes already. */
 type Computed = string | Buffer | null;
-/** @param uses notes that the answer rests on one that is kept */
-type Compute = (uses: (part: Buffer) => void) => Computed | Promise<Computed>;
+/**
+ * @param askers all who wait for the answer
+ * @param uses notes that the answer rests on one that is kept
+ */
+type Compute = (askers: Askers, uses: (part: Buffer) => void) => Computed | Promise<Computed>;
+type Underway = { readonly askers: Askers; readonly answer: Promise<Answer> };
 type Kept = {
   readonly body: Buffer;
   readonly state: string;
@@ -51,7 +56,7 @@ export class SharedAnswers {
   /** By key, the latest of its states, in the order in which they were computed. */
   readonly #kept = new Map<string, Kept>();
   /** By key and state. */
-  readonly #underway = new Map<string, Promise<Answer>>();
+  readonly #underway = new Map<string, Underway>();
   #bytes = 0;
   #started = 0;
 
@@ -75,10 +80,13 @@ export class SharedAnswers {
    * The answer to the question `key`, at most `ttlMs` old, at once if it is kept. Null, or an exception, is what
    * `compute` returned or threw. Where it returned null, an answer of an earlier state that is not too old is given.
    */
-  get(key: string, ttlMs: number, compute: Compute, state = ''): Answer | Promise<Answer> {
+  get(asker: Asker, key: string, ttlMs: number, compute: Compute, state = ''): Answer | Promise<Answer> {
     const kept = this.#fresh(key, ttlMs);
     if (kept?.state === state) return kept.body;
-    return this.#underway.get(inState(key, state)) ?? this.#start(key, ttlMs, compute, state);
+    const underway = this.#underway.get(inState(key, state));
+    if (underway === undefined) return this.#start(new Askers(asker), key, ttlMs, compute, state);
+    underway.askers.join(asker);
+    return underway.answer;
   }
 
   /** SHAREDANSWERS-4: before it answers a call. */
@@ -96,20 +104,20 @@ export class SharedAnswers {
     return isOfStandby && this.#role!.pastAsOfMs === null ? undefined : kept;
   }
 
-  #start(key: string, ttlMs: number, compute: Compute, state: string): Promise<Answer> {
+  #start(askers: Askers, key: string, ttlMs: number, compute: Compute, state: string): Promise<Answer> {
     const name = inState(key, state);
-    const computation = this.#compute(key, ttlMs, compute, state).finally(() => this.#underway.delete(name));
+    const answer = this.#compute(askers, key, ttlMs, compute, state).finally(() => this.#underway.delete(name));
     assert(!this.#underway.has(name), 'SHAREDANSWERS-1: one computation of a key in a state runs at a time');
-    this.#underway.set(name, computation);
-    return computation;
+    this.#underway.set(name, { askers, answer });
+    return answer;
   }
 
   /** SHAREDANSWERS-2. */
-  async #compute(key: string, ttlMs: number, compute: Compute, state: string): Promise<Answer> {
+  async #compute(askers: Askers, key: string, ttlMs: number, compute: Compute, state: string): Promise<Answer> {
     const computedMs = this.#clock.nowMs();
     const started = ++this.#started;
     let asOfMs = this.#role?.pastAsOfMs ?? null;
-    const text = await compute((part) => {
+    const text = await compute(askers, (part) => {
       const ofPart = this.#asOf.get(part);
       asOfMs = asOfMs === null || ofPart === undefined ? null : Math.min(asOfMs, ofPart);
     });

@@ -99,6 +99,11 @@ export class Limiter {
     return quota === null ? null : this.#count(this.#accounts, quota.subject, quota.limit, endpoint, nowMs);
   }
 
+  /** As what the address is counted. @param address a client's subject (clientAddress.ts) */
+  subjectOf(address: string, nowMs: number): string {
+    return this.#prefixes.subjectOf(address, nowMs);
+  }
+
   /** @param address a client's subject (clientAddress.ts). */
   countAddress(address: string, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
     const limit = LIMIT_CLASSES[endpoint.limit];

@@ -1,8 +1,9 @@
 /** The SQL of `browse`: which events are on a page (RULES.md 12.34). Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
-import { toSearchQuery } from './catalogWords.ts';
+import { EVENT_NAMES } from '../../shared/tables/catalogEvents.ts';
 import { MAX_COUNTED, type Page, pageOf } from './page.ts';
+import { SearchBudget } from './searchBudget.ts';
 
 export type BrowseFilters = Readonly<{
   /** Null: open events that have markets which are active, locked or resolving. */
@@ -30,14 +31,15 @@ const PAGE = 'LIMIT @limit OFFSET @offset';
 export class BrowseQueries {
   readonly #db: Database.Database;
   readonly #lastTicks: Database.Statement<[number], number>;
-  readonly #read: (filters: BrowseFilters) => Page<number>;
+  readonly #read: (filters: BrowseFilters) => Page<number> | null;
 
   constructor(db: Database.Database) {
     this.#db = db;
     this.#lastTicks = db.prepare<[number], number>('SELECT last_yes_ticks FROM market_stats WHERE market = ?').pluck();
-    // One transaction, so that total and events are of the same moment.
-    this.#read = db.transaction((filters: BrowseFilters) => {
-      const search = filters.search === null ? null : toSearchQuery(filters.search);
+    const budget = SearchBudget.of(db);
+    budget.reads(EVENT_NAMES.name);
+    const read = (filters: BrowseFilters): Page<number> => {
+      const search = filters.search === null ? null : budget.query(EVENT_NAMES.name, filters.search);
       if (search === null && filters.search !== null) return pageOf<number>([], 0, filters.offset);
       const parameters = { ...filters, search };
       const found = this.#prepared<Found>(pageSql(filters)).all(parameters);
@@ -47,11 +49,13 @@ export class BrowseQueries {
         total,
         filters.offset,
       );
-    });
+    };
+    // One transaction, so that total and events are of the same moment.
+    this.#read = db.transaction((filters: BrowseFilters) => budget.within(() => read(filters)));
   }
 
-  /** The indexes of the events of a page. */
-  page(filters: BrowseFilters): Page<number> {
+  /** The indexes of the events of a page; null: the search would take too long. */
+  page(filters: BrowseFilters): Page<number> | null {
     return this.#read(filters);
   }
 
@@ -99,7 +103,7 @@ function walksOf(filters: BrowseFilters): string[] {
 function searched(filters: BrowseFilters): string {
   const { status } = filters;
   const isOfStatus = status === null ? `status IN ('${OPEN_STATUSES.join("', '")}')` : 'status = @status';
-  const conditions = ['event_names MATCH @search', isOfStatus, ...conditionsOf(filters)];
+  const conditions = ['event_names MATCH @search', 'spent(event_names.rowid)', isOfStatus, ...conditionsOf(filters)];
   return `FROM event_names CROSS JOIN catalog_events ON event = event_names.rowid WHERE ${conditions.join(' AND ')}`;
 }
 

@@ -2,13 +2,19 @@
  * The SQL of the lists of markets and events (RULES.md 12.1). Runs in a thread of the query pool.
  *
  * Totals are kept by the projector. Only a search counts what it finds, up to MAX_COUNTED: of more markets than that
- * with the words, the newest are listed.
+ * with the words, the newest are listed. A search reads all that it counts, once, and shows a part of it.
  */
 import type Database from 'better-sqlite3';
-import { ALL_CATEGORIES, deployStatusOfFacet, statusOfFacet } from '../../shared/tables/catalogMarkets.ts';
+import { EVENT_SEARCH } from '../../shared/tables/catalogEvents.ts';
+import {
+  ALL_CATEGORIES,
+  deployStatusOfFacet,
+  MARKET_SEARCH,
+  statusOfFacet,
+} from '../../shared/tables/catalogMarkets.ts';
 import { directed, type Walk, type WalkedTable, walkSql } from './catalogWalks.ts';
-import { toSearchQuery } from './catalogWords.ts';
 import { MAX_COUNTED, type Page, pageOf } from './page.ts';
+import { SearchBudget } from './searchBudget.ts';
 
 /** The orders of a list of markets, besides that of creation, and their columns. */
 export const MARKET_SORTS = {
@@ -56,17 +62,20 @@ export class CatalogLists {
   readonly #db: Database.Database;
   readonly #facets: Database.Statement<[string], { facet: number; markets: number }>;
   readonly #statuses: Database.Statement<[string], { status: string; events: number }>;
+  readonly #budget: SearchBudget;
   readonly #statements = new Map<string, Statement>();
-  /** One transaction, so that total and rows are of the same moment. */
-  readonly markets: (task: MarketListTask) => IndexPage;
-  readonly events: (task: EventListTask) => IndexPage;
+  /** One transaction, so that total and rows are of the same moment. Null: the search would take too long. */
+  readonly markets: (task: MarketListTask) => IndexPage | null;
+  readonly events: (task: EventListTask) => IndexPage | null;
 
   constructor(db: Database.Database) {
     this.#db = db;
     this.#facets = db.prepare('SELECT facet, markets FROM market_counts WHERE category = ?');
     this.#statuses = db.prepare('SELECT status, events FROM event_counts WHERE category = ?');
-    this.markets = db.transaction((task: MarketListTask) => this.#markets(task));
-    this.events = db.transaction((task: EventListTask) => this.#events(task));
+    this.#budget = SearchBudget.of(db);
+    for (const { name } of [MARKET_SEARCH, EVENT_SEARCH]) this.#budget.reads(name);
+    this.markets = db.transaction((task: MarketListTask) => this.#budget.within(() => this.#markets(task)));
+    this.events = db.transaction((task: EventListTask) => this.#budget.within(() => this.#events(task)));
   }
 
   #markets(task: MarketListTask): IndexPage {
@@ -116,25 +125,28 @@ export class CatalogLists {
   }
 
   #search(task: MarketListTask, facets: readonly number[]): IndexPage {
-    const words = toSearchQuery(task.search!);
+    const words = this.#budget.query(MARKET_SEARCH.name, task.search!);
     if (words === null) return EMPTY;
     const parameters: Parameters = { words, facets: facets.reduce((mask, facet) => mask | (1n << BigInt(facet)), 0n) };
     if (task.category !== null) parameters['category'] = task.category;
-    const counted = this.#statement(marketSearchSql({ ...task, before: null }, 'count')).get(parameters)!;
-    if (task.before !== null) parameters['before'] = task.before;
-    const slice = { ...parameters, limit: task.limit, offset: task.offset };
-    const rows = this.#statement(marketSearchSql(task, 'page')).all(slice);
-    return pageOf(rows, counted, task.offset);
+    const { before, limit, offset } = task;
+    const found = this.#statement(marketSearchSql({ ...task, before: null })).all(parameters);
+    if (before === null) return pageOf(found.slice(offset, offset + limit), found.length, offset);
+    // A cursor may lead beyond the newest ones.
+    const isBeyond = found.length > MAX_COUNTED && found.at(-1)! >= before;
+    const later = isBeyond
+      ? this.#statement(marketSearchSql(task)).all({ ...parameters, before })
+      : found.filter((market) => market < before);
+    return pageOf(later.slice(0, limit), found.length, 0);
   }
 
   #searchEvents(task: EventListTask, statuses: readonly string[]): IndexPage {
-    const words = toSearchQuery(task.search!);
+    const words = this.#budget.query(EVENT_SEARCH.name, task.search!);
     if (words === null) return EMPTY;
     const parameters: Parameters = { words, statuses: JSON.stringify(statuses) };
     if (task.category !== null) parameters['category'] = task.category;
-    const counted = this.#statement(eventSearchSql(task, 'count')).get(parameters)!;
-    const slice = { ...parameters, limit: task.limit, offset: task.offset };
-    return pageOf(this.#statement(eventSearchSql(task, 'page')).all(slice), counted, task.offset);
+    const found = this.#statement(eventSearchSql(task)).all(parameters);
+    return pageOf(found.slice(task.offset, task.offset + task.limit), found.length, task.offset);
   }
 
   #statement(sql: string): Statement {
@@ -155,29 +167,30 @@ type WalkOf = Pick<Walk, 'keys' | 'descending'> & {
 };
 
 /** The newest markets with the words, as many as are counted, in the order of the list. */
-export function marketSearchSql(
-  { sort, descending, category, before }: Pick<MarketListTask, 'sort' | 'descending' | 'category' | 'before'>,
-  wanted: 'page' | 'count',
-): string {
+export function marketSearchSql({
+  sort,
+  descending,
+  category,
+  before,
+}: Pick<MarketListTask, 'sort' | 'descending' | 'category' | 'before'>): string {
   const key = sort === null ? 'market' : MARKET_SORTS[sort];
   const found = `
     SELECT listed.market AS market, listed.${key} AS key, listed.uuid AS uuid
     FROM market_search CROSS JOIN catalog_markets AS listed ON listed.market = market_search.rowid
-    WHERE market_search MATCH @words AND (@facets >> listed.facet) & 1
+    WHERE market_search MATCH @words AND spent(market_search.rowid) AND (@facets >> listed.facet) & 1
       ${category === null ? '' : 'AND listed.category = @category'}
       ${before === null ? '' : 'AND market_search.rowid < @before'}
     ORDER BY market_search.rowid DESC LIMIT ${MAX_COUNTED + 1}`;
-  if (wanted === 'count') return `SELECT count(*) FROM (${found})`;
-  return `SELECT market FROM (${found}) ORDER BY ${directed(['key', 'uuid'], descending)} LIMIT @limit OFFSET @offset`;
+  return `SELECT market FROM (${found}) ORDER BY ${directed(['key', 'uuid'], descending)}`;
 }
 
-export function eventSearchSql({ category }: Pick<EventListTask, 'category'>, wanted: 'page' | 'count'): string {
-  const found = `
+/** The same of events, the newest first. */
+export function eventSearchSql({ category }: Pick<EventListTask, 'category'>): string {
+  return `
     SELECT listed.event AS event
     FROM event_search CROSS JOIN catalog_events AS listed ON listed.event = event_search.rowid
-    WHERE event_search MATCH @words AND listed.status IN (SELECT value FROM json_each(@statuses))
+    WHERE event_search MATCH @words AND spent(event_search.rowid)
+      AND listed.status IN (SELECT value FROM json_each(@statuses))
       ${category === null ? '' : 'AND listed.category = @category'}
-    ORDER BY event_search.rowid DESC`;
-  if (wanted === 'count') return `SELECT count(*) FROM (${found} LIMIT ${MAX_COUNTED + 1})`;
-  return `${found} LIMIT @limit OFFSET @offset`;
+    ORDER BY event_search.rowid DESC LIMIT ${MAX_COUNTED + 1}`;
 }

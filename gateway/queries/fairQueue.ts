@@ -1,31 +1,44 @@
 /**
- * The queries of accounts that wait for a thread of the pool. Accounts take turns, so what one asks for never waits for
- * more than one query of each other account. One whose last query was slow is slow for a while: such accounts leave one
- * thread to all others, who therefore never wait for a slow query that could be foreseen.
+ * The queries that wait for a thread of the pool. Accounts take turns, and so do the addresses of those without
+ * credentials, so what one asks for never waits for more than one query of each other. One whose last query was slow is
+ * slow for a while: they leave one thread to all others, who therefore never wait for a slow query that could be
+ * foreseen. A query whose callers have all gone is not run.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   FAIRQUEUE-1  At most `threads` queries run, of one account at most one, of slow accounts at most threads - 1.
- *   FAIRQUEUE-2  An account is in the map of those that wait exactly while it has a query that waits.
+ *   FAIRQUEUE-1  At most `threads` queries run, of one lane at most one, of slow lanes at most threads - 1.
+ *   FAIRQUEUE-2  A lane is in the map of those that wait exactly while it has a query that waits.
+ *   FAIRQUEUE-3  A query waits in the lane of everyone who waits for it, and runs once.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { type Asker, Askers, type Lane } from './askers.ts';
 
 /** As many as one request can ask at once: a batch of 200 keyed cancels asks for each row. */
-const WAITING_PER_ACCOUNT = 256;
+const WAITING_PER_LANE = 256;
 const WAITING = 2048;
 const SLOW_FROM_MS = 20;
 const SLOW_FOR_MS = 10_000;
+/** Far more than can be slow in the time for which it is remembered. */
+const MAX_SLOW = 10_000;
 
-type Waiting = { readonly run: () => void };
+/** The result of a query whose callers have gone. */
+export const NOT_RUN = Symbol('not run');
+
+type Waiting = {
+  readonly askers: Askers;
+  readonly run: (lane: Lane) => void;
+  readonly drop: () => void;
+  readonly join: (lane: Lane) => void;
+};
 
 export class FairQueue {
   readonly #threads: number;
   readonly #nowMs: () => number;
-  /** First come, first served inside an account; the account that waits longest for its turn is first. */
-  readonly #waiting = new Map<number, Waiting[]>();
-  readonly #running = new Set<number>();
-  /** When accounts stop being slow. */
-  readonly #slowUntilMs = new Map<number, number>();
+  /** First come, first served inside a lane; the lane that waits longest for its turn is first. */
+  readonly #waiting = new Map<Lane, Waiting[]>();
+  readonly #running = new Set<Lane>();
+  /** When lanes stop being slow, the one that was slow longest ago first. */
+  readonly #slowUntilMs = new Map<Lane, number>();
   #waitingCount = 0;
   #slowRunning = 0;
 
@@ -41,69 +54,101 @@ export class FairQueue {
   }
 
   /** Runs the query in its turn. @returns null if too many wait. */
-  run<T>(account: number, query: () => Promise<T>): Promise<T> | null {
-    const ofAccount = this.#waiting.get(account) ?? [];
-    if (ofAccount.length >= WAITING_PER_ACCOUNT || this.#waitingCount >= WAITING) return null;
-    return new Promise<T>((resolve, reject) => {
-      ofAccount.push({ run: () => void this.#run(account, query).then(resolve, reject) });
-      this.#waiting.set(account, ofAccount);
+  run<T>(asker: Asker, query: () => Promise<T>): Promise<T | typeof NOT_RUN> | null {
+    const ofLane = this.#waiting.get(asker.lane)?.length ?? 0;
+    if (ofLane >= WAITING_PER_LANE || this.#waitingCount >= WAITING) return null;
+    const askers = Askers.of(asker);
+    return new Promise<T | typeof NOT_RUN>((resolve, reject) => {
+      const waiting: Waiting = {
+        askers,
+        run: (lane) => void this.#run(lane, query).then(resolve, reject),
+        drop: () => resolve(NOT_RUN),
+        join: (lane) => {
+          this.#enter(lane, waiting);
+          this.#start();
+        },
+      };
       this.#waitingCount++;
+      askers.waiting.add(waiting.join);
+      for (const lane of askers.lanes) this.#enter(lane, waiting);
       this.#start();
     });
+  }
+
+  #enter(lane: Lane, waiting: Waiting): void {
+    const ofLane = this.#waiting.get(lane);
+    if (ofLane === undefined) this.#waiting.set(lane, [waiting]);
+    else ofLane.push(waiting);
   }
 
   /** Starts as many queries as may run. */
   #start(): void {
     while (this.#running.size < this.#threads) {
-      const account = this.#next();
-      if (account === null) return;
-      const ofAccount = this.#waiting.get(account)!;
-      const next = ofAccount.shift()!;
-      this.#waitingCount--;
-      if (ofAccount.length === 0) this.#waiting.delete(account);
-      next.run();
+      const lane = this.#next();
+      if (lane === null) return;
+      const next = this.#waiting.get(lane)![0];
+      this.#leave(next);
+      if (next.askers.isGone) next.drop();
+      else next.run(lane);
     }
   }
 
-  /** The first account whose query may run now; null when there is none. */
-  #next(): number | null {
-    for (const account of this.#waiting.keys()) {
-      const mayRun = !this.#isSlow(account) || this.#slowRunning < this.#threads - 1;
-      if (mayRun && !this.#running.has(account)) return account;
+  /** The query waits no more, in any lane. */
+  #leave(waiting: Waiting): void {
+    this.#waitingCount--;
+    waiting.askers.waiting.delete(waiting.join);
+    for (const lane of waiting.askers.lanes) {
+      const ofLane = this.#waiting.get(lane)!;
+      ofLane.splice(ofLane.indexOf(waiting), 1);
+      if (ofLane.length === 0) this.#waiting.delete(lane);
+    }
+  }
+
+  /** The first lane whose query may run now; null when there is none. */
+  #next(): Lane | null {
+    for (const lane of this.#waiting.keys()) {
+      const mayRun = !this.#isSlow(lane) || this.#slowRunning < this.#threads - 1;
+      if (mayRun && !this.#running.has(lane)) return lane;
     }
     return null;
   }
 
-  async #run<T>(account: number, query: () => Promise<T>): Promise<T> {
-    const isSlow = this.#isSlow(account);
+  async #run<T>(lane: Lane, query: () => Promise<T>): Promise<T> {
+    const isSlow = this.#isSlow(lane);
     const startedMs = this.#nowMs();
-    this.#running.add(account);
+    this.#running.add(lane);
     if (isSlow) this.#slowRunning++;
     try {
       return await query();
     } finally {
       const nowMs = this.#nowMs();
-      if (nowMs - startedMs >= SLOW_FROM_MS) this.#slowUntilMs.set(account, nowMs + SLOW_FOR_MS);
+      if (nowMs - startedMs >= SLOW_FROM_MS) this.#noteSlow(lane, nowMs);
       if (isSlow) this.#slowRunning--;
-      this.#running.delete(account);
-      this.#toEnd(account);
+      this.#running.delete(lane);
+      this.#toEnd(lane);
       this.#start();
     }
   }
 
-  /** The account has had its turn. */
-  #toEnd(account: number): void {
-    const ofAccount = this.#waiting.get(account);
-    if (ofAccount === undefined) return;
-    this.#waiting.delete(account);
-    this.#waiting.set(account, ofAccount);
+  /** The lane has had its turn. */
+  #toEnd(lane: Lane): void {
+    const ofLane = this.#waiting.get(lane);
+    if (ofLane === undefined) return;
+    this.#waiting.delete(lane);
+    this.#waiting.set(lane, ofLane);
   }
 
-  #isSlow(account: number): boolean {
-    const untilMs = this.#slowUntilMs.get(account);
+  #noteSlow(lane: Lane, nowMs: number): void {
+    this.#slowUntilMs.delete(lane);
+    if (this.#slowUntilMs.size === MAX_SLOW) this.#slowUntilMs.delete(this.#slowUntilMs.keys().next().value!);
+    this.#slowUntilMs.set(lane, nowMs + SLOW_FOR_MS);
+  }
+
+  #isSlow(lane: Lane): boolean {
+    const untilMs = this.#slowUntilMs.get(lane);
     if (untilMs === undefined) return false;
     if (this.#nowMs() < untilMs) return true;
-    this.#slowUntilMs.delete(account);
+    this.#slowUntilMs.delete(lane);
     return false;
   }
 }

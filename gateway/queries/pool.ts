@@ -3,11 +3,12 @@
  * Owner: the gateway thread.
  *
  * A query waits until the projector has passed the last record that was acknowledged to its account, so an account
- * always reads its own writes (RULES.md 7.1), and then for the turn of its account (fairQueue.ts). Both waits are
- * bounded; beyond them the answer is ENGINE_BUSY.
+ * always reads its own writes (RULES.md 7.1), and then for the turn of its account, or of the address of a caller
+ * without credentials (fairQueue.ts). Both waits are bounded; beyond them the answer is ENGINE_BUSY.
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
+import { assert } from '../../shared/base/assert.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import { DURATION_BOUNDS_SEC, Histogram } from '../../shared/base/histogram.ts';
@@ -16,7 +17,8 @@ import { nowUs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
 import type { ActivityFilters, StoredActivity } from './activity.ts';
-import { FairQueue } from './fairQueue.ts';
+import type { Asker } from './askers.ts';
+import { FairQueue, NOT_RUN } from './fairQueue.ts';
 import type { KeyedOrder, KeyPage } from './keys.ts';
 import type { OrderFilters } from './orderLists.ts';
 import type { StoredOrder } from './orders.ts';
@@ -78,10 +80,18 @@ type AccountQueries = Pick<
   | 'userPositions'
 >;
 
+type Thread = {
+  readonly id: number;
+  readonly currentUsage: number;
+  readonly terminating: boolean;
+  readonly destroyed: boolean;
+};
+
+/** An account, or a call of one: nothing is read for a call whose client has gone. */
+export type OfAccount = number | Asker;
+
 type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
 
-/** Stands for the account of all public queries: together they have the turn of one account. */
-const PUBLIC = 0;
 const MAX_THREADS = 2;
 /** The second thread stays for so long: starting one takes more processor time than hundreds of queries. */
 const IDLE_MS = 60_000;
@@ -96,6 +106,8 @@ export class QueryPool {
   readonly #waitMs: number;
   readonly #queue = new FairQueue(MAX_THREADS);
   readonly #pool: Piscina;
+  /** Those that have started, by id. */
+  readonly #readyThreads = new Set<number>();
   /** Settled when the exchange's own queries so far have ended. */
   #lastOwn: Promise<unknown> = Promise.resolve();
 
@@ -116,7 +128,10 @@ export class QueryPool {
       recordTiming: false,
       // Otherwise a thread waits in Atomics.wait and never turns its event loop, where iterators are freed.
       atomics: 'disabled',
+      loadBalancer: (_task, threads) => threads.find((thread) => this.#mayRun(thread)) ?? null,
     });
+    this.#pool.on('workerCreate', ({ id }: Thread) => this.#readyThreads.add(id));
+    this.#pool.on('workerDestroy', ({ id }: Thread) => this.#readyThreads.delete(id));
   }
 
   /** The times that queries ran, without their wait for a turn. */
@@ -133,43 +148,46 @@ export class QueryPool {
   }
 
   /** An order of the account in whatever state, null when it has none with this hash. */
-  async orderByHash(account: number, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
-    const result = await this.#ask<typeof worker.orderByHash>('orderByHash', account, { account, hash });
+  async orderByHash(asker: OfAccount, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
+    const account = accountOf(asker);
+    const result = await this.#ask<typeof worker.orderByHash>('orderByHash', asker, { account, hash });
     if (!result.ok || result.value === null) return result as QueryResult<null>;
     return { ok: true, value: this.#named(result.value) };
   }
 
-  async userOrders(account: number, filters: OrderFilters): Promise<QueryResult<HistoryPage<OrderRecordV2>>> {
-    const result = await this.#ask<typeof worker.userOrders>('userOrders', account, { account, filters });
+  async userOrders(asker: OfAccount, filters: OrderFilters): Promise<QueryResult<HistoryPage<OrderRecordV2>>> {
+    const account = accountOf(asker);
+    const result = await this.#ask<typeof worker.userOrders>('userOrders', asker, { account, filters });
     if (!result.ok) return result;
     return { ok: true, value: { ...result.value, rows: result.value.rows.map((row) => this.#named(row)) } };
   }
 
   /** The newest by creation. */
-  async newestOrders(account: number, limit: number): Promise<QueryResult<OrderRecord[]>> {
-    const result = await this.#ask<typeof worker.newestOrders>('newestOrders', account, { account, limit });
+  async newestOrders(asker: OfAccount, limit: number): Promise<QueryResult<OrderRecord[]>> {
+    const account = accountOf(asker);
+    const result = await this.#ask<typeof worker.newestOrders>('newestOrders', asker, { account, limit });
     return result.ok ? { ok: true, value: result.value.map((row) => this.#named(row)) } : result;
   }
 
-  userTrades(account: number, filters: TradeFilters): Promise<QueryResult<HistoryPage<TradeRecord>>> {
-    return this.#ask<typeof worker.userTrades>('userTrades', account, { account, filters });
+  userTrades(asker: OfAccount, filters: TradeFilters): Promise<QueryResult<HistoryPage<TradeRecord>>> {
+    return this.#ask<typeof worker.userTrades>('userTrades', asker, { account: accountOf(asker), filters });
   }
 
   /** The task is of this account. */
   ofAccount<N extends keyof AccountQueries>(
-    account: number,
+    asker: OfAccount,
     name: N,
     task: Parameters<AccountQueries[N]>[0],
   ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
-    return this.#ask<AccountQueries[N]>(name, account, task);
+    return this.#ask<AccountQueries[N]>(name, asker, task);
   }
 
-  legacyTrades(account: number, filters: TradeFilters): Promise<QueryResult<HistoryPage<LegacyTradeRecord>>> {
-    return this.#ask<typeof worker.legacyTrades>('legacyTrades', account, { account, filters });
+  legacyTrades(asker: OfAccount, filters: TradeFilters): Promise<QueryResult<HistoryPage<LegacyTradeRecord>>> {
+    return this.#ask<typeof worker.legacyTrades>('legacyTrades', asker, { account: accountOf(asker), filters });
   }
 
-  userActivity(account: number, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>> {
-    return this.#ask<typeof worker.userActivity>('userActivity', account, { account, filters });
+  userActivity(asker: OfAccount, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>> {
+    return this.#ask<typeof worker.userActivity>('userActivity', asker, { account: accountOf(asker), filters });
   }
 
   /** Another number stands for another file: parts of an answer from two of them would not fit together. */
@@ -179,21 +197,21 @@ export class QueryPool {
 
   /** A further part of an answer, over what its first part has waited for. */
   furtherOfAccount<N extends keyof AccountQueries>(
-    account: number,
+    asker: OfAccount,
     name: N,
     task: Parameters<AccountQueries[N]>[0],
   ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
-    return this.#inTurn<AccountQueries[N]>(name, account, task);
+    return this.#inTurn<AccountQueries[N]>(name, asker, task);
   }
 
   /** The same over everything that is committed by now, of all accounts. */
   async ofAccountByNow<N extends keyof AccountQueries>(
-    account: number,
+    asker: OfAccount,
     name: N,
     task: Parameters<AccountQueries[N]>[0],
   ): Promise<QueryResult<ReturnType<AccountQueries[N]>>> {
     const isThere = await this.#awaitProjected((shard) => Math.max(this.#progress.committed(shard), 0));
-    return isThere ? this.ofAccount(account, name, task) : BUSY;
+    return isThere ? this.ofAccount(asker, name, task) : BUSY;
   }
 
   /** The order placed by the command with this key; null if another command placed it. */
@@ -240,16 +258,18 @@ export class QueryPool {
    * answer: it would show an exchange without a past.
    */
   async ofPublic<N extends keyof PublicQueries>(
+    asker: Asker,
     name: N,
     task: Parameters<PublicQueries[N]>[0],
   ): Promise<QueryResult<ReturnType<PublicQueries[N]>>> {
     if (!this.#hasStarted()) return BUSY;
-    const turn = this.#queue.run<ReturnType<PublicQueries[N]>>(PUBLIC, () => this.#run(name, task));
+    const turn = this.#queue.run<ReturnType<PublicQueries[N]>>(asker, () => this.#run(name, task));
     return turn === null ? BUSY : answered(turn);
   }
 
   /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
   async ofCatalog<N extends keyof PublicQueries>(
+    asker: Asker,
     revision: number,
     name: N,
     task: Parameters<PublicQueries[N]>[0],
@@ -258,7 +278,7 @@ export class QueryPool {
       this.#progress.awaitCatalog(revision, this.#waitMs),
       this.#awaitProjected(this.#lastMarketChange),
     ]);
-    return isThere.every(Boolean) ? this.ofPublic(name, task) : BUSY;
+    return isThere.every(Boolean) ? this.ofPublic(asker, name, task) : BUSY;
   }
 
   /** Queries still running are given up. */
@@ -275,25 +295,32 @@ export class QueryPool {
     return true;
   }
 
+  /** A thread that is still starting would keep its first query from one that is free long before. */
+  #mayRun(thread: Thread): boolean {
+    return this.#readyThreads.has(thread.id) && thread.currentUsage === 0 && !thread.terminating && !thread.destroyed;
+  }
+
   #named<R extends object>({ record, group }: StoredOrder<R>): R {
     return group === NO_GROUP ? record : this.#inGroup(record, group);
   }
 
   async #ask<F extends (task: never) => unknown>(
     name: string,
-    account: number,
+    asker: OfAccount,
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
+    const account = accountOf(asker);
     const isThere = await this.#awaitProjected((shard) => this.#lastAcknowledged(account, shard));
-    return isThere ? this.#inTurn<F>(name, account, task) : BUSY;
+    return isThere ? this.#inTurn<F>(name, asker, task) : BUSY;
   }
 
   async #inTurn<F extends (task: never) => unknown>(
     name: string,
-    account: number,
+    asker: OfAccount,
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
-    const turn = this.#queue.run<ReturnType<F>>(account, () => this.#run(name, task));
+    const asking = typeof asker === 'number' ? { lane: asker, isGone: false } : asker;
+    const turn = this.#queue.run<ReturnType<F>>(asking, () => this.#run(name, task));
     return turn === null ? BUSY : answered(turn);
   }
 
@@ -331,10 +358,17 @@ export class QueryPool {
   }
 }
 
-/** A damaged file is being made anew: that is a matter of waiting. */
-async function answered<T>(turn: Promise<T>): Promise<QueryResult<T>> {
+export function accountOf(asker: OfAccount): number {
+  const lane = typeof asker === 'number' ? asker : asker.lane;
+  assert(typeof lane === 'number', 'queries: what is of an account is asked by one');
+  return lane;
+}
+
+/** A damaged file is being made anew: that is a matter of waiting. A query that was not run has no reader left. */
+async function answered<T>(turn: Promise<T | typeof NOT_RUN>): Promise<QueryResult<T>> {
   try {
-    return { ok: true, value: await turn };
+    const value = await turn;
+    return value === NOT_RUN ? BUSY : { ok: true, value };
   } catch (error) {
     if (isDamaged(error)) return BUSY;
     throw error;

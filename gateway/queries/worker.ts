@@ -171,7 +171,7 @@ export function nflPart(task: NflTask): NflPart {
   return queries().achievements.nflPart(task);
 }
 
-export function browse(filters: BrowseFilters): Page<number> {
+export function browse(filters: BrowseFilters): Page<number> | null {
   return queries().browse.page(filters);
 }
 
@@ -179,11 +179,11 @@ export function lastTicks(markets: readonly number[]): number[] {
   return queries().browse.lastTicks(markets);
 }
 
-export function listMarkets(task: MarketListTask): IndexPage {
+export function listMarkets(task: MarketListTask): IndexPage | null {
   return queries().catalogLists.markets(task);
 }
 
-export function listEvents(task: EventListTask): IndexPage {
+export function listEvents(task: EventListTask): IndexPage | null {
   return queries().catalogLists.events(task);
 }
 
@@ -259,7 +259,6 @@ function queries(): Queries {
     const db = new Database(readDbPath, { readonly: true, fileMustExist: true });
     connection = db;
     openedGeneration = generation;
-    db.pragma('query_only = ON');
     opened = {
       browse: new BrowseQueries(db),
       catalogLists: new CatalogLists(db),
@@ -285,6 +284,8 @@ function queries(): Queries {
       leaderboard: new LeaderboardQueries(db),
       marketHistory: new MarketHistoryQueries(db),
     };
+    // Not earlier: some have tables of the connection (searchBudget.ts).
+    db.pragma('query_only = ON');
   }
   return opened;
 }

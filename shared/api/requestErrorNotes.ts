@@ -185,6 +185,11 @@ export const REQUEST_ERROR_NOTES = {
   TOO_MANY_HASHES: note('changed', 'A batch cancel has more than 200 hashes.', 'Send at most 200 in a batch.'),
   NO_ORDERS: note('changed', 'The batch is empty.', 'Send at least one order.'),
   NO_ORDER_HASHES: note('changed', 'The batch is empty.', 'Send at least one hash.'),
+  SEARCH_TOO_BROAD: note(
+    'changed',
+    'A search would have to look at more of the catalogue than one request may.',
+    'Write more of each word, or leave the most common ones out.',
+  ),
   AMEND_RESIGN_REQUIRED: note(
     'changed',
     'An amend gives amounts without a newly signed order.',

@@ -85,6 +85,13 @@ export const ERRORS = {
     'idempotency key was used with another payload',
     'never',
   ),
+  SEARCH_TOO_BROAD: row(
+    416,
+    'SEARCH_TOO_BROAD',
+    400,
+    'the words of the search are too common: write more of each, or fewer of them',
+    'never',
+  ),
   IDEMPOTENCY_KEY_IN_PROGRESS: row(
     422,
     'IDEMPOTENCY_KEY_IN_PROGRESS',

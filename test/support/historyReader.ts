@@ -3,6 +3,7 @@ import type Database from 'better-sqlite3';
 import { compileQuery } from '../../gateway/http/validate.ts';
 import { ActivityQueries } from '../../gateway/queries/activity.ts';
 import { OrderLists } from '../../gateway/queries/orderLists.ts';
+import { accountOf } from '../../gateway/queries/pool.ts';
 import { TradeQueries } from '../../gateway/queries/trades.ts';
 import { historyRoutes } from '../../gateway/routes/account/history.ts';
 import { TestCall } from './calls.ts';
@@ -22,14 +23,14 @@ export class HistoryReader {
     const trades = new TradeQueries(db);
     const activity = new ActivityQueries(db);
     const queries: Parameters<typeof historyRoutes>[0]['queries'] = {
-      userOrders: (account, filters) => {
-        const page = orders.list(account, filters);
+      userOrders: (asker, filters) => {
+        const page = orders.list(accountOf(asker), filters);
         return found({ ...page, rows: page.rows.map(({ record }) => record) });
       },
-      newestOrders: (account, limit) => found(orders.newest(account, limit).map(({ record }) => record)),
-      userTrades: (account, filters) => found(trades.list(account, filters)),
-      legacyTrades: (account, filters) => found(trades.legacyList(account, filters)),
-      userActivity: (account, filters) => found(activity.list(account, filters)),
+      newestOrders: (asker, limit) => found(orders.newest(accountOf(asker), limit).map(({ record }) => record)),
+      userTrades: (asker, filters) => found(trades.list(accountOf(asker), filters)),
+      legacyTrades: (asker, filters) => found(trades.legacyList(accountOf(asker), filters)),
+      userActivity: (asker, filters) => found(activity.list(accountOf(asker), filters)),
       ofAccount: () => Promise.reject(new Error('no other query')),
     };
     const market = { details: { outcomes: [labelOf(0), labelOf(1)] } };

@@ -2,7 +2,7 @@
 import { ACHIEVEMENT_IDS, ACHIEVEMENTS } from '../../../shared/api/notifications.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ok, refuse } from '../../http/respond.ts';
-import { type CallOf, type Route, route } from '../../http/route.ts';
+import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { AchievementFacts } from '../../queries/achievements.ts';
 import type { QueryPool } from '../../queries/pool.ts';
@@ -50,13 +50,13 @@ async function showAchievements(
   // On a full disk, and at a member of a cluster that changes nothing, the answer is what was granted before.
   const mayGrant = !isDiskLow() && (call.host.role?.changeRefusal() ?? null) === null;
   if (missing.length > 0 && mayGrant) {
-    const facts = await queries.ofAccount(account, 'achievementFacts', { account, nflSinceMs: nowMs - NFL_WINDOW_MS });
+    const facts = await queries.ofAccount(call, 'achievementFacts', { account, nflSinceMs: nowMs - NFL_WINDOW_MS });
     if (!facts.ok) {
       refuse(call, facts);
       return;
     }
     const earned: StoredAchievement[] = [];
-    for (const id of missing) if (await isEarned(id, account, facts.value, ranking)) earned.push(id);
+    for (const id of missing) if (await isEarned(id, call, facts.value, ranking)) earned.push(id);
     if (earned.length > 0) {
       achievements.grant(account, earned, nowMs);
       await achievements.durable();
@@ -73,7 +73,7 @@ async function showAchievements(
 
 function isEarned(
   id: StoredAchievement,
-  account: number,
+  call: AccountCall,
   { marketsTraded, closed, won, nflClosed, nflMicro }: AchievementFacts,
   ranking: NflRanking,
 ): boolean | Promise<boolean> {
@@ -87,6 +87,6 @@ function isEarned(
     case 'sharp':
       return closed >= LEAST_CLOSED && won * 100 >= closed * LEAST_WIN_PERCENT;
     case 'top_5pct_nfl':
-      return nflClosed >= LEAST_NFL_CLOSED && ranking.isAmongBest(account, nflMicro, TOP_PERCENT);
+      return nflClosed >= LEAST_NFL_CLOSED && ranking.isAmongBest(call, nflMicro, TOP_PERCENT);
   }
 }

@@ -51,7 +51,7 @@ export function fundMovementRoutes(deps: FundMovementDeps): Route[] {
 async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovementDeps): Promise<void> {
   const { limit, offset } = call.query;
   const account = call.principal.accountIndex;
-  const result = await queries.ofAccount(account, 'fundMovements', { account, limit, offset });
+  const result = await queries.ofAccount(call, 'fundMovements', { account, limit, offset });
   if (!result.ok) {
     refuse(call, { row: result.row });
     return;

@@ -114,7 +114,7 @@ async function listOrders(call: CallOf<typeof LIST_ORDERS>, { queries }: History
   const { status, side, outcome, since, sort, limit } = call.query;
   const start = startOf(call, call.query, sort === 'created_at' ? LIST.ORDERS_BY_CREATION : LIST.ORDERS_BY_UPDATE);
   if (start === null) return;
-  const result = await queries.userOrders(call.principal.accountIndex, {
+  const result = await queries.userOrders(call, {
     statuses: status === undefined ? ANY : statusMask(status),
     sides: sideMask(side),
     outcomes: outcome === undefined ? ANY : maskOf(outcome),
@@ -127,7 +127,7 @@ async function listOrders(call: CallOf<typeof LIST_ORDERS>, { queries }: History
 }
 
 async function listLegacyOrders(call: CallOf<typeof LIST_LEGACY_ORDERS>, { queries }: HistoryDeps): Promise<void> {
-  const result = await queries.newestOrders(call.principal.accountIndex, LEGACY_ORDERS_SHOWN);
+  const result = await queries.newestOrders(call, LEGACY_ORDERS_SHOWN);
   if (result.ok) ok(call, { orders: result.value });
   else refuse(call, { row: result.row });
 }
@@ -136,7 +136,7 @@ async function listTrades(call: CallOf<typeof LIST_TRADES>, { queries }: History
   const { market_id, side, since, limit } = call.query;
   const start = startOf(call, call.query, LIST.TRADES);
   if (start === null) return;
-  const result = await queries.userTrades(call.principal.accountIndex, {
+  const result = await queries.userTrades(call, {
     market: marketBytes(market_id),
     takerSides: sideMask(side),
     sinceMs: sinceMs(since),
@@ -154,7 +154,7 @@ async function showSettlement(call: CallOf<typeof SHOW_SETTLEMENT>, { queries }:
     return;
   }
   const account = call.principal.accountIndex;
-  const found = await queries.ofAccount(account, 'tradeSettlement', { account, id });
+  const found = await queries.ofAccount(call, 'tradeSettlement', { account, id });
   if (!found.ok) refuse(call, { row: found.row });
   else if (found.value === null) refuse(call, unknown);
   else ok(call, { trade_id: call.params.id.toLowerCase(), ...found.value });
@@ -163,7 +163,7 @@ async function showSettlement(call: CallOf<typeof SHOW_SETTLEMENT>, { queries }:
 async function listLegacyTrades(call: CallOf<typeof LIST_LEGACY_TRADES>, { queries }: HistoryDeps): Promise<void> {
   const limit = Math.min(call.query.limit, EFFECTIVE_LIMIT);
   const start = startOf(call, call.query, null)!;
-  const result = await queries.legacyTrades(call.principal.accountIndex, {
+  const result = await queries.legacyTrades(call, {
     market: marketBytes(call.query.market_id),
     takerSides: ANY,
     sinceMs: SINCE_EVER,
@@ -177,7 +177,7 @@ async function listActivity(call: CallOf<typeof LIST_ACTIVITY>, { queries, catal
   const limit = Math.min(call.query.limit, EFFECTIVE_LIMIT);
   const start = startOf(call, call.query, LIST.ACTIVITY);
   if (start === null) return;
-  const result = await queries.userActivity(call.principal.accountIndex, {
+  const result = await queries.userActivity(call, {
     market: marketBytes(call.query.market_id),
     type: call.query.type ?? null,
     limit,

@@ -13,7 +13,7 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import type { ErrorRow } from '../../../shared/base/errors.ts';
 import { bytesToUuid, UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
 import { type FoundNotifications, type NotificationPlace, newestFirst } from '../../queries/notifications.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import { accountOf, type OfAccount, type QueryPool } from '../../queries/pool.ts';
 import type { Notices } from '../../store/notices.ts';
 import { type Origin, type ReadMarks, type Reads, readMsOf } from '../../store/readMarks.ts';
 import type { NoticeItem, NotificationItem } from '../json/notification.ts';
@@ -59,11 +59,12 @@ export class Inbox {
   }
 
   /** Newest first, from after a place of the list on; null for the newest. */
-  async page(account: number, after: NotificationPlace | null, limit: number): Promise<Result<Page>> {
+  async page(asker: OfAccount, after: NotificationPlace | null, limit: number): Promise<Result<Page>> {
     const { readMarks } = this.#deps;
+    const account = accountOf(asker);
     for (let tries = 1; ; tries++) {
       const reads = readMarks.of(account);
-      const found = await this.#find(account, reads, after, limit + 1, MOST_UNREAD);
+      const found = await this.#find(asker, reads, after, limit + 1, MOST_UNREAD);
       if (!found.ok) return found;
       if (readMarks.of(account) !== reads && tries < MOST_TRIES) continue;
       const notices = this.#notices(account);
@@ -83,8 +84,9 @@ export class Inbox {
     }
   }
 
-  async unreadCount(account: number): Promise<Result<number>> {
+  async unreadCount(asker: OfAccount): Promise<Result<number>> {
     const { clock, readMarks } = this.#deps;
+    const account = accountOf(asker);
     const reads = readMarks.of(account);
     const notices = this.#notices(account);
     const reported = this.#reported(account) + (notices[0]?.notice.sequence ?? 0);
@@ -92,7 +94,7 @@ export class Inbox {
     const kept = this.#counted.get(account);
     const isFresh = kept?.reads === reads && kept.reported === reported && countedMs - kept.countedMs < KEPT_MS;
     if (isFresh) return { ok: true, value: kept.unread };
-    const found = await this.#find(account, reads, null, 0, MOST_UNREAD);
+    const found = await this.#find(asker, reads, null, 0, MOST_UNREAD);
     if (!found.ok) return found;
     const unread = this.#unread(found.value, notices, reads, MOST_UNREAD);
     this.#counted.delete(account);
@@ -152,14 +154,14 @@ export class Inbox {
   }
 
   #find(
-    account: number,
+    asker: OfAccount,
     reads: Reads,
     after: NotificationPlace | null,
     limit: number,
     most: number,
   ): Promise<Result<FoundNotifications>> {
-    const task = this.#task(account, reads, after, limit, most);
-    return this.#deps.queries.ofAccount(account, 'notifications', task);
+    const task = this.#task(accountOf(asker), reads, after, limit, most);
+    return this.#deps.queries.ofAccount(asker, 'notifications', task);
   }
 
   #task(account: number, reads: Reads, after: NotificationPlace | null, limit: number, most: number) {

@@ -8,7 +8,9 @@
  *   NFLRANKING-2  A ranking is no older than KEPT_MS, and one that failed is not kept.
  */
 import type { Clock } from '../../../shared/base/clock.ts';
+import type { AccountCall } from '../../http/route.ts';
 import type { NflPart } from '../../queries/achievements.ts';
+import { type Asker, Askers } from '../../queries/askers.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 
 type RankingDeps = { readonly queries: Pick<QueryPool, 'ofPublic'>; readonly clock: Clock };
@@ -22,15 +24,16 @@ const KEPT_MS = 600_000;
 export class NflRanking {
   readonly #deps: RankingDeps;
   #kept: { readonly results: Results; readonly computedMs: number } | null = null;
-  #underway: Promise<Results | null> | null = null;
+  #underway: { readonly askers: Askers; readonly results: Promise<Results | null> } | null = null;
 
   constructor(deps: RankingDeps) {
     this.#deps = deps;
   }
 
   /** True if less than `percent` of all NFL traders earned more. False, too, while the ranking cannot be computed. */
-  async isAmongBest(account: number, micro: number, percent: number): Promise<boolean> {
-    const results = await this.#results();
+  async isAmongBest(call: AccountCall, micro: number, percent: number): Promise<boolean> {
+    const account = call.principal.accountIndex;
+    const results = await this.#results(call);
     if (results === null) return false;
     const { accounts, micro: earned } = results;
     let others = 0;
@@ -44,22 +47,28 @@ export class NflRanking {
     return better * 100 < (others + 1) * percent;
   }
 
-  async #results(): Promise<Results | null> {
+  async #results(asker: Asker): Promise<Results | null> {
     const kept = this.#kept;
     // After the clock was set back it is computed anew.
     if (kept !== null && Math.abs(this.#deps.clock.nowMs() - kept.computedMs) < KEPT_MS) return kept.results;
-    this.#underway ??= this.#compute().finally(() => {
+    if (this.#underway !== null) {
+      this.#underway.askers.join(asker);
+      return this.#underway.results;
+    }
+    const askers = new Askers(asker);
+    const results = this.#compute(askers).finally(() => {
       this.#underway = null;
     });
-    return this.#underway;
+    this.#underway = { askers, results };
+    return results;
   }
 
-  async #compute(): Promise<Results | null> {
+  async #compute(askers: Askers): Promise<Results | null> {
     const { clock, queries } = this.#deps;
     const computedMs = clock.nowMs();
     const parts: NflPart[] = [];
     for (let after: number | null = 0; after !== null; ) {
-      const part: Awaited<ReturnType<typeof queries.ofPublic<'nflPart'>>> = await queries.ofPublic('nflPart', {
+      const part: Awaited<ReturnType<typeof queries.ofPublic<'nflPart'>>> = await queries.ofPublic(askers, 'nflPart', {
         sinceMs: computedMs - NFL_WINDOW_MS,
         after,
       });

@@ -70,7 +70,7 @@ export function notificationRoutes(deps: NotificationDeps): Route[] {
   return [
     route(LIST, (call) => list(call, inbox, deps)),
     route(COUNT_UNREAD, async (call) => {
-      const unread = await inbox.unreadCount(call.principal.accountIndex);
+      const unread = await inbox.unreadCount(call);
       if (unread.ok) ok(call, { unread_count: unread.value });
       else refuse(call, unread);
     }),
@@ -90,7 +90,7 @@ async function list(call: CallOf<typeof LIST>, inbox: Inbox, { catalog }: Notifi
     refuseField(call, 'cursor', 'known');
     return;
   }
-  const page = await inbox.page(call.principal.accountIndex, after, limit);
+  const page = await inbox.page(call, after, limit);
   if (!page.ok) {
     refuse(call, page);
     return;

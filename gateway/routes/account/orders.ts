@@ -127,7 +127,7 @@ async function answerClosed(
   hash: Uint8Array,
   show: (record: OrderRecord) => void,
 ): Promise<void> {
-  const result = await queries.orderByHash(call.principal.accountIndex, hash);
+  const result = await queries.orderByHash(call, hash);
   if (!result.ok) refuse(call, { row: result.row });
   else if (result.value === null) refuse(call, { row: ERRORS.ORDER_NOT_FOUND });
   else show(result.value);

@@ -4,13 +4,14 @@
  */
 import { PNL_24H } from '../../../shared/api/positions.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import type { ErrorRow } from '../../../shared/base/errors.ts';
 import { PPM } from '../../../shared/base/payout.ts';
 import { centsHalfAway, centsTowardsZero } from '../../../shared/base/units.ts';
-import { okBytes, refuse } from '../../http/respond.ts';
+import { RefusedError, unlessRefused } from '../../http/refused.ts';
+import { okBytes } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { Askers } from '../../queries/askers.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import { type PortfolioSlice, worthOf } from '../../queries/portfolio.ts';
 import type { PositionKey } from '../../queries/positions.ts';
@@ -39,15 +40,6 @@ const MICRO = BigInt(PPM);
 /** Per cent with two digits. */
 const PER_PERCENT_DIGIT = 10_000n;
 
-class QueriesBusyError extends Error {
-  readonly row: ErrorRow;
-
-  constructor(row: ErrorRow) {
-    super(row.message);
-    this.row = row;
-  }
-}
-
 const SHOW_PNL = {
   method: 'GET',
   path: '/v1/user/portfolio/pnl-24h',
@@ -64,14 +56,11 @@ export function pnlRoutes(deps: PnlDeps): Route[] {
 
 async function showPnl(call: CallOf<typeof SHOW_PNL>, deps: PnlDeps, answers: SharedAnswers): Promise<void> {
   const { accountIndex: account } = call.principal;
-  try {
-    const body = await answers.get(String(account), KEPT_MS, () => render(account, deps), stateOf(account, deps));
-    answers.date(call, body!);
-    okBytes(call, body!);
-  } catch (error) {
-    if (!(error instanceof QueriesBusyError)) throw error;
-    refuse(call, { row: error.row });
-  }
+  const compute = (askers: Askers): Promise<string> => render(askers, account, deps);
+  const body = await unlessRefused(call, answers.get(call, String(account), KEPT_MS, compute, stateOf(account, deps)));
+  if (body === undefined) return;
+  answers.date(call, body!);
+  okBytes(call, body!);
 }
 
 /** It changes with every record that was acknowledged to the account: its own actions are in the next answer. */
@@ -79,9 +68,9 @@ function stateOf(account: number, { views, shards }: PnlDeps): string {
   return Array.from({ length: shards }, (_, shard) => views.lastAcknowledged(account, shard)).join();
 }
 
-async function render(account: number, deps: PnlDeps): Promise<string> {
+async function render(askers: Askers, account: number, deps: PnlDeps): Promise<string> {
   const nowMs = deps.clock.nowMs();
-  const { gained, worthThen } = await pnlOf(account, nowMs, deps);
+  const { gained, worthThen } = await pnlOf(askers, account, nowMs, deps);
   return JSON.stringify({
     available_balance_usdc: availableOf(account, deps),
     pnl_24h_usdc: centsHalfAway(gained, MICRO),
@@ -90,14 +79,14 @@ async function render(account: number, deps: PnlDeps): Promise<string> {
   });
 }
 
-async function pnlOf(account: number, nowMs: number, deps: PnlDeps): Promise<Pnl> {
+async function pnlOf(askers: Askers, account: number, nowMs: number, deps: PnlDeps): Promise<Pnl> {
   const sinceMs = nowMs - (nowMs % HOUR_MS) - (HOURS - 1) * HOUR_MS;
   let gained = 0n;
   let worthThen = 0n;
   let after: PositionKey | null = null;
   do {
     const task = { account, sinceMs, after };
-    const result: Awaited<ReturnType<typeof readSlice>> = await readSlice(task, deps);
+    const result: Awaited<ReturnType<typeof readSlice>> = await readSlice(askers, task, deps);
     const { gainedMicro, gainedThenMicro, fundedThenMicro, held } = result;
     gained += (gainedMicro - gainedThenMicro) * MICRO + worthNow(held, deps) - result.worthThen;
     worthThen += (gainedThenMicro + fundedThenMicro) * MICRO + result.worthThen;
@@ -107,11 +96,12 @@ async function pnlOf(account: number, nowMs: number, deps: PnlDeps): Promise<Pnl
 }
 
 async function readSlice(
+  askers: Askers,
   task: { account: number; sinceMs: number; after: PositionKey | null },
   { queries }: PnlDeps,
 ): Promise<PortfolioSlice> {
-  const result = await queries.ofAccount(task.account, 'portfolioSlice', task);
-  if (!result.ok) throw new QueriesBusyError(result.row);
+  const result = await queries.ofAccount(askers, 'portfolioSlice', task);
+  if (!result.ok) throw new RefusedError(result.row);
   return result.value;
 }
 

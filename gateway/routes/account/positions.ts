@@ -78,7 +78,7 @@ async function listPositions(call: ListCall, deps: PositionDeps): Promise<void> 
       masks,
       marked,
     };
-    const result = await deps.queries.ofAccount(account, 'userPositions', task);
+    const result = await deps.queries.ofAccount(call, 'userPositions', task);
     if (result.ok) after = limit === undefined ? result.value.next : null;
     return result;
   };
@@ -132,7 +132,7 @@ async function refuseUnclaimed(account: number, market: MarketEntry, deps: Posit
 async function note(call: CallOf<typeof MARK_CLAIMED>, market: MarketEntry, deps: PositionDeps): Promise<void> {
   const { queries, claimMarks } = deps;
   const { accountIndex: account } = call.principal;
-  const result = await queries.ofAccount(account, 'hasPosition', { account, market: market.index });
+  const result = await queries.ofAccount(call, 'hasPosition', { account, market: market.index });
   if (!result.ok || !result.value) {
     refuse(call, { row: result.ok ? ERRORS.NOTHING_TO_CLAIM : result.row });
     return;

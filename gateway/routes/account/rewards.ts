@@ -1,9 +1,9 @@
 /** Parts of fees that are owed: rebates of a maker (RULES.md 14.45), and earnings of a referrer (14.44). */
 import { EARNINGS, EARNINGS_QUERY, REBATES, REBATES_QUERY } from '../../../shared/api/rewards.ts';
-import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
+import type { ErrorRow } from '../../../shared/base/errors.ts';
 import { sumToDecimal, unitsToDecimal } from '../../../shared/base/units.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
-import { type CallOf, type Route, route } from '../../http/route.ts';
+import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import { MAX_OFFSET } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
@@ -49,7 +49,7 @@ async function listRebates(call: CallOf<typeof LIST_REBATES>, { queries, account
   const offset = offsetOf(call, page, per_page);
   if (offset === null) return;
   const account = call.principal.accountIndex;
-  const found = await readRebates(queries, account, rebateRates.all, { offset, limit: per_page }, () => call.aborted);
+  const found = await readRebates(queries, call, rebateRates.all, { offset, limit: per_page });
   if (!found.ok) {
     refuse(call, { row: found.row });
     return;
@@ -73,21 +73,19 @@ type Found =
 /** The sum is of all rebates, so they are all looked at, a slice at a time. */
 async function readRebates(
   queries: RewardDeps['queries'],
-  account: number,
+  call: AccountCall,
   rates: RebateRates['all'],
   { offset, limit }: { readonly offset: number; readonly limit: number },
-  isGone: () => boolean,
 ): Promise<Found> {
+  const account = call.principal.accountIndex;
   const rows: Rebate[] = [];
   let [count, micro] = [0, 0n];
   if (rates.length === 0) return { ok: true, rows, count, micro };
-  for (let trades: readonly number[] | null = null, before: Uint8Array | null = null; !isGone(); ) {
+  for (let trades: readonly number[] | null = null, before: Uint8Array | null = null; ; ) {
     const skip = Math.max(offset - count, 0);
     const task: RebatesTask = { account, rates, trades, before, skip, take: limit - rows.length };
     const isFirst = trades === null;
-    const asked = isFirst
-      ? queries.ofAccount(account, 'rebates', task)
-      : queries.furtherOfAccount(account, 'rebates', task);
+    const asked = isFirst ? queries.ofAccount(call, 'rebates', task) : queries.furtherOfAccount(call, 'rebates', task);
     const result = await asked;
     if (!result.ok) return result;
     const slice: RebatesSlice = result.value;
@@ -98,7 +96,6 @@ async function readRebates(
     rows.push(...slice.rows);
     if (slice.isLast) return { ok: true, rows, count, micro };
   }
-  return { ok: false, row: ERRORS.ENGINE_BUSY };
 }
 
 function shown({ id, tradeId, marketId, bps, micro, matchedMs }: Rebate, userId: string): object {
@@ -121,7 +118,7 @@ async function listEarnings(call: CallOf<typeof LIST_EARNINGS>, { queries, accou
   if (offset === null) return;
   const account = call.principal.accountIndex;
   const task = { accounts: accounts.referredBy(account), limit: per_page, offset };
-  const result = await queries.ofAccount(account, 'earnings', task);
+  const result = await queries.ofAccount(call, 'earnings', task);
   if (!result.ok) {
     refuse(call, { row: result.row });
     return;

@@ -52,8 +52,8 @@ async function show(call: CallOf<typeof SHOW>, { queries, movements, markets, cl
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'from must be before to', details });
     return;
   }
-  const reader = new StatementReader(queries, call.principal.accountIndex, { fromMs, toMs, nowMs });
-  const opened = await reader.open(format, () => call.aborted);
+  const reader = new StatementReader(queries, call, { fromMs, toMs, nowMs });
+  const opened = await reader.open(format);
   if (!opened.ok) {
     refuse(call, { row: opened.row });
     return;

@@ -8,9 +8,9 @@
  *   STATEMENTREADER-3  All of it comes from one read.db: when another takes its place, the statement is cut off.
  */
 import { assert } from '../../../shared/base/assert.ts';
-import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
+import type { ErrorRow } from '../../../shared/base/errors.ts';
 import { firstIdAfter } from '../../queries/page.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import { accountOf, type OfAccount, type QueryPool } from '../../queries/pool.ts';
 import type { StatementCursor, StatementPage } from '../../queries/statement.ts';
 import type { StatementCut, StatementStart } from '../../queries/statementStart.ts';
 import type { StatementForm } from '../../queries/statementText.ts';
@@ -29,6 +29,7 @@ const BALANCES_PER_MARKET = 2;
 
 export class StatementReader {
   readonly #queries: StatementQueries;
+  readonly #asker: OfAccount;
   readonly #account: number;
   readonly #period: Period;
   readonly #generation: number;
@@ -40,9 +41,10 @@ export class StatementReader {
   #form: StatementForm = 'json';
   #first: StatementPage | null = null;
 
-  constructor(queries: StatementQueries, account: number, period: Period) {
+  constructor(queries: StatementQueries, asker: OfAccount, period: Period) {
     this.#queries = queries;
-    this.#account = account;
+    this.#asker = asker;
+    this.#account = accountOf(asker);
     this.#period = period;
     this.#generation = queries.generation;
   }
@@ -71,15 +73,14 @@ export class StatementReader {
   }
 
   /** Reads the opening balances, which are then those of this reader, and the first page. */
-  async open(form: StatementForm, isGone: () => boolean): Promise<Opened> {
+  async open(form: StatementForm): Promise<Opened> {
     this.#form = form;
     const account = this.#account;
     const fromMs = this.#period.fromMs ?? 0;
-    const started = await this.#queries.ofAccount(account, 'statementStart', { account, fromMs });
+    const started = await this.#queries.ofAccount(this.#asker, 'statementStart', { account, fromMs });
     if (!started.ok) return started;
     this.#begin(started.value);
     for (let isOpen = started.value.sinceMs >= fromMs; !isOpen; ) {
-      if (isGone()) return { ok: false, row: ERRORS.ENGINE_BUSY };
       const page = await this.#read(firstIdAfter(fromMs - 1), null, SKIPPED_ROWS);
       if (!page.ok) return page;
       this.take(page.value);
@@ -142,6 +143,6 @@ export class StatementReader {
     const after = page?.after ?? this.#after!;
     const usdcMicro = page?.usdcMicro ?? this.#usdcMicro;
     const task = { account: this.#account, cut, after, end, usdcMicro, form, rows };
-    return this.#queries.furtherOfAccount(this.#account, 'statementPage', task);
+    return this.#queries.furtherOfAccount(this.#asker, 'statementPage', task);
   }
 }

@@ -2,12 +2,15 @@
 import { BROWSE_QUERY, BROWSED, type BrowseQuery } from '../../../shared/api/browse.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import type { Call } from '../../http/call.ts';
 import { okKept, type TextsInTurns } from '../../http/pieces.ts';
+import { RefusedError, unlessRefused } from '../../http/refused.ts';
 import { refuse } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Config } from '../../process/config.ts';
+import type { Askers } from '../../queries/askers.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Indications } from '../../store/indications.ts';
@@ -38,14 +41,15 @@ const BROWSE_EVENTS = {
   limit: 'unlisted',
   query: BROWSE_QUERY,
   answers: { 200: BROWSED },
-  errors: ['ENGINE_BUSY'],
+  errors: ['SEARCH_TOO_BROAD', 'ENGINE_BUSY'],
 } as const satisfies RouteSpec;
 
 export function browseRoutes(deps: BrowseDeps): Route[] {
   const browsing = new Browsing(deps);
   return [
     route(BROWSE_EVENTS, async (call) => {
-      const body = await browsing.answer(call.query);
+      const body = await unlessRefused(call, browsing.answer(call, call.query));
+      if (body === undefined) return;
       if (body === null) {
         refuse(call, { row: ERRORS.ENGINE_BUSY });
         return;
@@ -64,16 +68,16 @@ class Browsing {
   }
 
   /** After a change of the catalogue there is a new answer, so that changes show at once; only prices may be old. */
-  answer(query: BrowseQuery): Buffer | null | Promise<Buffer | null> {
+  answer(call: Call, query: BrowseQuery): Buffer | null | Promise<Buffer | null> {
     const { catalog, views, sharedAnswers } = this.#deps;
     const state = `${catalog.revisions.current} ${views.markets.listChanges}`;
     const key = `browse ${JSON.stringify(Object.entries(query).sort())}`;
-    return sharedAnswers.get(key, KEPT_MS, () => this.#compute(query), state);
+    return sharedAnswers.get(call, key, KEPT_MS, (askers) => this.#compute(askers, query), state);
   }
 
-  async #compute(query: BrowseQuery): Promise<Buffer | null> {
+  async #compute(askers: Askers, query: BrowseQuery): Promise<Buffer | null> {
     const { catalog, queries, responses, texts } = this.#deps;
-    const found = await queries.ofCatalog(catalog.revisions.current, 'browse', {
+    const found = await queries.ofCatalog(askers, catalog.revisions.current, 'browse', {
       status: query.status === OPEN_EVENTS ? null : query.status,
       category: query.category ?? null,
       league: query.sport_league ?? null,
@@ -83,9 +87,10 @@ class Browsing {
       offset: query.offset,
     });
     if (!found.ok) return null;
+    if (found.value === null) throw new RefusedError(ERRORS.SEARCH_TOO_BROAD);
     const { rows, total, isFloor } = found.value;
     const page = { tiles: await this.#tiles(rows, query), total, isFloor };
-    const quotes = query.quotes ? await this.#quotes(page) : null;
+    const quotes = query.quotes ? await this.#quotes(askers, page) : null;
     if (quotes !== null && query.quotes_only) return texts.join(quotes.alone());
     return texts.join(browseRows(page, query, responses, quotes));
   }
@@ -104,12 +109,12 @@ class Browsing {
   }
 
   /** Null when no provider is configured, or it cannot answer now: the page is answered without quotes then. */
-  async #quotes({ tiles }: BrowsePage): Promise<PageQuotes | null> {
+  async #quotes(askers: Askers, { tiles }: BrowsePage): Promise<PageQuotes | null> {
     const { config, clock, views, queries, indications, texts } = this.#deps;
     if (config.quoteProvider === 'none' || !views.isWhole) return null;
     const markets = tiles.flatMap(({ shown }) => shown);
     const indexes = markets.map(({ index }) => index);
-    const last = await queries.ofPublic('lastTicks', indexes);
+    const last = await queries.ofPublic(askers, 'lastTicks', indexes);
     if (!last.ok) return null;
     const quotes = new PageQuotes({ views, indications }, clock.nowMs());
     await texts.join(quotes.collect(markets, last.value));

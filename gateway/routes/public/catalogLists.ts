@@ -9,10 +9,12 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import { bytesToUuid, UUID_BYTES } from '../../../shared/base/hex.ts';
 import type { Call } from '../../http/call.ts';
 import { okKept, type TextsInTurns } from '../../http/pieces.ts';
+import { RefusedError, unlessRefused } from '../../http/refused.ts';
 import { refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { Askers } from '../../queries/askers.ts';
 import type { MarketListTask } from '../../queries/catalogLists.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Catalog, MarketEntry } from '../../store/catalog.ts';
@@ -39,6 +41,7 @@ const LIST_MARKETS = {
   path: '/v1/markets',
   summary: 'Markets by status, category or words, newest first unless asked otherwise.',
   limit: 'marketList',
+  errors: ['SEARCH_TOO_BROAD', 'ENGINE_BUSY'],
   query: MARKETS_QUERY,
   answers: { 200: MARKETS },
 } as const satisfies RouteSpec;
@@ -62,14 +65,15 @@ const LIST_EVENTS = {
   path: '/v1/events',
   summary: 'Events by status, category or words, newest first.',
   query: EVENTS_QUERY,
+  errors: ['SEARCH_TOO_BROAD', 'ENGINE_BUSY'],
   answers: { 200: MARKET_EVENTS },
 } as const satisfies RouteSpec;
 
 export function catalogListRoutes(deps: ListDeps): Route[] {
   return [
     route(LIST_MARKETS, (call) => listMarkets(call, deps)),
-    route(SHOW_METADATA, (call) => share(call, deps, [], () => showFacts(deps, 'catalogMetadata'))),
-    route(SHOW_TAXONOMY, (call) => share(call, deps, [], () => showFacts(deps, 'sportsTaxonomy'))),
+    route(SHOW_METADATA, (call) => share(call, deps, [], (askers) => showFacts(askers, deps, 'catalogMetadata'))),
+    route(SHOW_TAXONOMY, (call) => share(call, deps, [], (askers) => showFacts(askers, deps, 'sportsTaxonomy'))),
     route(LIST_EVENTS, (call) => listEvents(call, deps)),
   ];
 }
@@ -101,9 +105,10 @@ async function listMarkets(call: CallOf<typeof LIST_MARKETS>, deps: ListDeps): P
     offset: before === null ? query.offset : 0,
     before,
   };
-  await share(call, deps, Object.values(task), async () => {
-    const found = await queries.ofCatalog(catalog.revisions.current, 'listMarkets', task);
+  await share(call, deps, Object.values(task), async (askers) => {
+    const found = await queries.ofCatalog(askers, catalog.revisions.current, 'listMarkets', task);
     if (!found.ok) return null;
+    if (found.value === null) throw new RefusedError(ERRORS.SEARCH_TOO_BROAD);
     const shown = found.value.rows.slice(0, limit).map((index) => catalog.byIndex(index));
     const last = found.value.rows.length > limit ? shown.at(-1) : undefined;
     const next_cursor = hasCursor && last !== undefined ? writeCursor(last) : null;
@@ -118,19 +123,21 @@ async function listEvents(call: CallOf<typeof LIST_EVENTS>, deps: ListDeps): Pro
   const { catalog, queries } = deps;
   const { category = null, status = null, search, limit, offset } = call.query;
   const task = { category, status, search: toSearch(search), limit, offset };
-  await share(call, deps, Object.values(task), async () => {
-    const found = await queries.ofCatalog(catalog.revisions.current, 'listEvents', task);
+  await share(call, deps, Object.values(task), async (askers) => {
+    const found = await queries.ofCatalog(askers, catalog.revisions.current, 'listEvents', task);
     if (!found.ok) return null;
+    if (found.value === null) throw new RefusedError(ERRORS.SEARCH_TOO_BROAD);
     const page = { ...pageFields(found.value), limit, offset };
     return deps.texts.join(envelopeRows('events', eventTexts(catalog, found.value.rows), page));
   });
 }
 
 async function showFacts(
+  askers: Askers,
   { catalog, queries }: ListDeps,
   name: 'catalogMetadata' | 'sportsTaxonomy',
 ): Promise<string | null> {
-  const found = await queries.ofCatalog(catalog.revisions.current, name, null);
+  const found = await queries.ofCatalog(askers, catalog.revisions.current, name, null);
   return found.ok ? JSON.stringify(found.value) : null;
 }
 
@@ -150,11 +157,12 @@ async function share(
   call: Call,
   { catalog, views, sharedAnswers }: ListDeps,
   question: readonly unknown[],
-  compute: () => Promise<string | Buffer | null>,
+  compute: (askers: Askers) => Promise<string | Buffer | null>,
 ): Promise<void> {
   const key = JSON.stringify([call.path, ...question]);
   const state = `${catalog.revisions.current} ${views.markets.listChanges}`;
-  const body = await sharedAnswers.get(key, KEPT_MS, compute, state);
+  const body = await unlessRefused(call, sharedAnswers.get(call, key, KEPT_MS, compute, state));
+  if (body === undefined) return;
   if (body === null) {
     refuse(call, { row: ERRORS.ENGINE_BUSY });
     return;

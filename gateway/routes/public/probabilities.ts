@@ -40,7 +40,7 @@ export function probabilityRoutes(deps: ProbabilityDeps): Route[] {
   const compute = (): Promise<Buffer> => deps.texts.join(probabilityRows(deps));
   return [
     route(SHOW_PROBABILITIES, async (call) => {
-      const body = await deps.sharedAnswers.get('market-probabilities', KEPT_MS, compute);
+      const body = await deps.sharedAnswers.get(call, 'market-probabilities', KEPT_MS, compute);
       if (body === null) {
         refuse(call, { row: ERRORS.ENGINE_BUSY });
         return;

@@ -8,6 +8,7 @@ import { okBytes, refuse } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { Askers } from '../../queries/askers.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { CategorySums, PulseSums } from '../../queries/statsExchange.ts';
 import type { OnlineAccounts } from '../../store/onlineAccounts.ts';
@@ -53,14 +54,14 @@ export function exchangeStatisticsRoutes(deps: ExchangeDeps): Route[] {
       answer(
         call,
         deps,
-        sharedAnswers.get('pulse', PULSE_KEPT_MS, () => pulse(deps)),
+        sharedAnswers.get(call, 'pulse', PULSE_KEPT_MS, (askers) => pulse(askers, deps)),
       ),
     ),
     route(SHOW_SPOTLIGHT, (call) =>
       answer(
         call,
         deps,
-        sharedAnswers.get('spotlight', SPOTLIGHT_KEPT_MS, () => spotlight(deps)),
+        sharedAnswers.get(call, 'spotlight', SPOTLIGHT_KEPT_MS, (askers) => spotlight(askers, deps)),
       ),
     ),
   ];
@@ -80,9 +81,9 @@ async function answer(
   okBytes(call, body);
 }
 
-async function pulse({ queries, onlineAccounts, clock }: ExchangeDeps): Promise<string | null> {
+async function pulse(askers: Askers, { queries, onlineAccounts, clock }: ExchangeDeps): Promise<string | null> {
   const nowMs = clock.nowMs();
-  const result = await queries.ofPublic('pulse', { nowMs });
+  const result = await queries.ofPublic(askers, 'pulse', { nowMs });
   if (!result.ok) return null;
   const online = onlineAccounts.count(nowMs, HOURS);
   const onlineBefore = onlineAccounts.count(nowMs - HOURS * HOUR_MS, HOURS);
@@ -109,8 +110,8 @@ function pulseOf(sums: PulseSums, online: number, onlineBefore: number): Pulse {
   };
 }
 
-async function spotlight({ queries, clock }: ExchangeDeps): Promise<string | null> {
-  const result = await queries.ofPublic('spotlight', { nowMs: clock.nowMs() });
+async function spotlight(askers: Askers, { queries, clock }: ExchangeDeps): Promise<string | null> {
+  const result = await queries.ofPublic(askers, 'spotlight', { nowMs: clock.nowMs() });
   return result.ok ? JSON.stringify({ window: '7d', categories: result.value.map(categoryOf) }) : null;
 }
 

@@ -9,6 +9,7 @@ import { ok, okBytes, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { Asker } from '../../queries/askers.ts';
 import { SINCE_EVER } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Fill, FillsTask } from '../../queries/statsFills.ts';
@@ -55,9 +56,9 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
     limit,
   };
   const isDefault = limit === DEFAULT_LIMIT && since === undefined && min_size_usd === undefined && before === null;
-  const compute = (): Promise<string | null> => render(task, deps);
+  const compute = (asker: Asker): Promise<string | null> => render(asker, task, deps);
   if (!isDefault) call.readsPast();
-  const body = await (isDefault ? deps.sharedAnswers.get('recent-fills', KEPT_MS, compute) : compute());
+  const body = await (isDefault ? deps.sharedAnswers.get(call, 'recent-fills', KEPT_MS, compute) : compute(call));
   if (body === null) refuse(call, { row: ERRORS.ENGINE_BUSY });
   else if (typeof body === 'string') ok(call, body);
   else {
@@ -66,9 +67,9 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
   }
 }
 
-async function render(task: FillsTask, deps: FillDeps): Promise<string | null> {
+async function render(asker: Asker, task: FillsTask, deps: FillDeps): Promise<string | null> {
   // One more than is shown says whether there is a next page.
-  const result = await deps.queries.ofPublic('recentFills', { ...task, limit: task.limit + 1 });
+  const result = await deps.queries.ofPublic(asker, 'recentFills', { ...task, limit: task.limit + 1 });
   if (!result.ok) return null;
   const shown = result.value.slice(0, task.limit);
   const hasMore = result.value.length > shown.length;

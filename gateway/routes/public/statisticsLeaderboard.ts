@@ -9,6 +9,7 @@ import { okBytes, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { Asker, Askers } from '../../queries/askers.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import {
   byEarnings,
@@ -67,10 +68,11 @@ export function leaderboardRoutes(deps: LeaderboardDeps): Route[] {
 async function showLeaderboard(call: CallOf<typeof SHOW_LEADERBOARD>, deps: LeaderboardDeps): Promise<void> {
   const { window, limit } = call.query;
   const isDefault = limit === DEFAULT_LIMIT;
-  const compute = (uses: (part: Buffer) => void): Promise<string | null> => render(window, limit, deps, uses);
+  const compute = (askers: Askers, uses: (part: Buffer) => void): Promise<string | null> =>
+    render(askers, window, limit, deps, uses);
   const body = await (isDefault
-    ? deps.sharedAnswers.get(`leaderboard/${window}`, KEPT_MS, compute)
-    : deps.sharedAnswers.get(`leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, compute));
+    ? deps.sharedAnswers.get(call, `leaderboard/${window}`, KEPT_MS, compute)
+    : deps.sharedAnswers.get(call, `leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, compute));
   if (body === null) {
     refuse(call, { row: ERRORS.ENGINE_BUSY });
     return;
@@ -80,14 +82,15 @@ async function showLeaderboard(call: CallOf<typeof SHOW_LEADERBOARD>, deps: Lead
 }
 
 async function render(
+  asker: Asker,
   window: LeaderboardWindow,
   limit: number,
   deps: LeaderboardDeps,
   uses: (part: Buffer) => void,
 ): Promise<string | null> {
   const { sharedAnswers, profiles } = deps;
-  const compute = (): Promise<string | null> => rank(window, deps);
-  const ranked = await sharedAnswers.get(`leaders/${window}`, OTHERS_KEPT_MS, compute);
+  const compute = (askers: Askers): Promise<string | null> => rank(askers, window, deps);
+  const ranked = await sharedAnswers.get(asker, `leaders/${window}`, OTHERS_KEPT_MS, compute);
   if (ranked === null) return null;
   uses(ranked);
   const traders = (JSON.parse(ranked.toString()) as TraderSums[])
@@ -97,7 +100,11 @@ async function render(
 }
 
 /** The best MOST_TRADERS accounts, best first. */
-async function rank(window: LeaderboardWindow, { queries, views, clock }: LeaderboardDeps): Promise<string | null> {
+async function rank(
+  askers: Askers,
+  window: LeaderboardWindow,
+  { queries, views, clock }: LeaderboardDeps,
+): Promise<string | null> {
   const { by, spans } = WINDOWS[window];
   const spanMs = by === 'hours' ? HOUR_MS : DAY_MS;
   const nowMs = clock.nowMs();
@@ -106,7 +113,7 @@ async function rank(window: LeaderboardWindow, { queries, views, clock }: Leader
   let best: TraderSums[] = [];
   for (let after: number | null = 0; after !== null; ) {
     const task: LeaderboardTask = { sinceMs, by, after, marks };
-    const result: LeaderboardResult = await queries.ofPublic('leaderboardPart', task);
+    const result: LeaderboardResult = await queries.ofPublic(askers, 'leaderboardPart', task);
     if (!result.ok) return null;
     best = [...best, ...result.value.traders].sort(byEarnings).slice(0, MOST_TRADERS);
     after = result.value.next;

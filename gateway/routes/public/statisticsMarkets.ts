@@ -40,7 +40,7 @@ async function showHistory(call: CallOf<typeof SHOW_HISTORY>, deps: HistoryDeps)
   if (market === null) return;
   const { interval } = call.query;
   call.readsPast();
-  const result = await deps.queries.ofPublic('priceHistory', { market: market.index, interval });
+  const result = await deps.queries.ofPublic(call, 'priceHistory', { market: market.index, interval });
   if (result.ok) ok(call, { market_id: market.id, history: result.value });
   else refuse(call, { row: result.row });
 }
@@ -49,7 +49,7 @@ async function showTrades(call: CallOf<typeof SHOW_TRADES>, deps: HistoryDeps): 
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
   call.readsPast();
-  const result = await deps.queries.ofPublic('marketTrades', { market: market.index });
+  const result = await deps.queries.ofPublic(call, 'marketTrades', { market: market.index });
   if (result.ok) ok(call, { trades: result.value });
   else refuse(call, { row: result.row });
 }

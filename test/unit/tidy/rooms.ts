@@ -40,7 +40,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/views', own: '', shared: 'base wire' },
   { room: 'gateway/limits', own: 'process', shared: 'api base' },
   { room: 'gateway/access', own: 'limits', shared: 'api base crypto' },
-  { room: 'gateway/http', own: 'access limits process', shared: 'api base crypto' },
+  { room: 'gateway/http', own: 'access limits process queries', shared: 'api base crypto' },
   { room: 'gateway/cluster', own: 'http process', shared: 'api base crypto wire' },
   { room: 'gateway/store', own: 'access limits process', shared: 'api base chain crypto records' },
   { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },

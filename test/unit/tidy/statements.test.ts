@@ -43,6 +43,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   // When the projector replaces the file, and until settlement has made its own.
   'gateway/queries/worker.ts': ['queries'],
   'gateway/queries/settlement.ts': ['tryOpen'],
+  'gateway/queries/searchBudget.ts': ['reads'],
   // When a member of a cluster starts, joins, comes back, or gives a copy; once for each text that it records.
   'engine/replication/giving.ts': ['#database', '#journal'],
   'engine/replication/prepare.ts': ['otherKeyIn'],

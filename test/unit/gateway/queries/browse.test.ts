@@ -93,10 +93,10 @@ describe(`a page of browse (SEED=${seed})`, () => {
       const page = queries.page({ ...filters, limit: EVENTS });
       assert.deepEqual(
         page,
-        { rows: expected(filters), total: page.rows.length, isFloor: false },
+        { rows: expected(filters), total: page!.rows.length, isFloor: false },
         JSON.stringify(filters),
       );
-      found += page.rows.length;
+      found += page!.rows.length;
     }
     assert.ok(found > 1000, `${found} events found`);
   });
@@ -106,7 +106,7 @@ describe(`a page of browse (SEED=${seed})`, () => {
       const whole = expected(filters);
       const paged: number[] = [];
       for (let offset = 0; offset < whole.length; offset += 3) {
-        const { rows, total } = queries.page({ ...filters, limit: 3, offset });
+        const { rows, total } = queries.page({ ...filters, limit: 3, offset })!;
         assert.equal(total, whole.length);
         paged.push(...rows);
       }
@@ -119,7 +119,7 @@ describe(`a page of browse (SEED=${seed})`, () => {
       assert.deepEqual(queries.page({ ...EVERYTHING, search }), { rows: [], total: 0, isFloor: false });
     }
     const words = Array.from({ length: 500 }, () => 'evening').join(' ');
-    assert.ok(queries.page({ ...EVERYTHING, search: words }).total > 0);
+    assert.ok(queries.page({ ...EVERYTHING, search: words })!.total > 0);
   });
 });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { FairQueue } from '../../../../gateway/queries/fairQueue.ts';
+import { type Asker, Askers, type Lane } from '../../../../gateway/queries/askers.ts';
+import { FairQueue, NOT_RUN } from '../../../../gateway/queries/fairQueue.ts';
 
 const [ALICE, BOB, CAROL, DAVE] = [1, 2, 3, 4];
 const THREADS = 2;
@@ -12,8 +13,9 @@ class Rig {
   readonly queue = new FairQueue(THREADS, () => this.nowMs);
   readonly #ends = new Map<string, { resolve: (value: string) => void; reject: (error: Error) => void }>();
 
-  ask(account: number, name: string): Promise<string> {
-    const answer = this.queue.run(account, () => {
+  ask(by: Lane | Asker, name: string): Promise<string | typeof NOT_RUN> {
+    const asker = typeof by === 'object' ? by : { lane: by, isGone: false };
+    const answer = this.queue.run(asker, () => {
       this.started.push(name);
       return new Promise<string>((resolve, reject) => this.#ends.set(name, { resolve, reject }));
     });
@@ -86,10 +88,52 @@ describe('queries of accounts', () => {
 
   it('beyond what one account may have waiting are refused, and others are not', () => {
     const rig = new Rig();
-    const ask = (account: number): boolean => rig.queue.run(account, () => new Promise(() => undefined)) !== null;
+    const ask = (account: number): boolean =>
+      rig.queue.run({ lane: account, isGone: false }, () => new Promise(() => undefined)) !== null;
     let accepted = 0;
     while (ask(ALICE)) accepted++;
     assert.equal(accepted, 256 + 1);
     assert.ok(ask(BOB));
+  });
+});
+
+describe('a query for which several wait', () => {
+  it('has the turn of whoever comes first, and runs once', async () => {
+    const rig = new Rig();
+    const shared = new Askers({ lane: '198.51.100.1', isGone: false });
+    for (const name of ['a1', 'a2', 'a3']) void rig.ask('198.51.100.1', name);
+    void rig.ask(BOB, 'b1');
+    const answer = rig.ask(shared, 'shared');
+    assert.deepEqual(rig.started, ['a1', 'b1']);
+    shared.join({ lane: '198.51.100.2', isGone: false });
+    await rig.end('b1');
+    assert.deepEqual(rig.started, ['a1', 'b1', 'shared'], 'the address that asked first has still its own before it');
+    await rig.end('shared');
+    assert.equal(await answer, 'shared');
+    for (const name of ['a1', 'a2', 'a3']) await rig.end(name);
+    assert.deepEqual(rig.started, ['a1', 'b1', 'shared', 'a2', 'a3']);
+    assert.equal(rig.queue.waiting, 0);
+  });
+
+  it('is not run once all of them have gone', async () => {
+    const rig = new Rig();
+    const [first, second] = [
+      { lane: ALICE, isGone: false },
+      { lane: BOB, isGone: false },
+    ];
+    void rig.ask(CAROL, 'c1');
+    void rig.ask(DAVE, 'd1');
+    const shared = new Askers(first);
+    shared.join(second);
+    const answers = [rig.ask(shared, 'shared'), rig.ask(first, 'a1'), rig.ask(second, 'b1')];
+    first.isGone = true;
+    await rig.end('c1');
+    assert.deepEqual(rig.started, ['c1', 'd1', 'shared']);
+    second.isGone = true;
+    await rig.end('shared');
+    await rig.end('d1');
+    assert.deepEqual(rig.started, ['c1', 'd1', 'shared']);
+    assert.deepEqual(await Promise.all(answers), ['shared', NOT_RUN, NOT_RUN]);
+    assert.equal(rig.queue.waiting, 0);
   });
 });

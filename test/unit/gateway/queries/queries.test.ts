@@ -50,6 +50,7 @@ const shared = { readDbPath, settlementDbPath: null, lastAcknowledged, lastMarke
 const queries = new QueryPool({ ...shared, progress: progressBuffer });
 const catalog = { byIndex: () => ({ details: { outcomes: ['Rain', 'Sun'] } }) as never };
 const routes = historyRoutes({ queries, catalog });
+const STRANGER = { lane: '192.0.2.1', isGone: false };
 const hashes: Uint8Array[] = [];
 let script: JournalScript;
 let projector: Projector;
@@ -546,22 +547,22 @@ describe('a query and the journal', () => {
     const sequence = script.record(at(21), (events) => events.market(0, RAIN, 100, { status: MARKET_STATUS.LOCKED }));
     acknowledged.set(0, sequence);
     let isThere = false;
-    const waiting = queries.ofCatalog(0, 'lastTicks', [0]).then((result) => {
+    const waiting = queries.ofCatalog(STRANGER, 0, 'lastTicks', [0]).then((result) => {
       assert.ok(result.ok && isThere, 'not before the projector has passed the change');
     });
-    await queries.ofPublic('lastTicks', [0]);
+    await queries.ofPublic(STRANGER, 'lastTicks', [0]);
     isThere = true;
     follow();
     await waiting;
     const impatient = new QueryPool({ ...shared, progress: progressBuffer, waitMs: 0 });
-    const early = await impatient.ofCatalog(1_000_000, 'lastTicks', [0]);
+    const early = await impatient.ofCatalog(STRANGER, 1_000_000, 'lastTicks', [0]);
     await impatient.close();
     assert.deepEqual(early, { ok: false, row: ERRORS.ENGINE_BUSY });
   });
 
   it('public statistics are busy, not empty, while the read model does not follow every shard', async () => {
     const early = new QueryPool({ ...shared, progress: Progress.create(2) });
-    const result = await early.ofPublic('pulse', { nowMs: T0 });
+    const result = await early.ofPublic(STRANGER, 'pulse', { nowMs: T0 });
     await early.close();
     assert.deepEqual(result, { ok: false, row: ERRORS.ENGINE_BUSY });
   });
@@ -569,10 +570,10 @@ describe('a query and the journal', () => {
   it('RULES.md 10.21: they are, too, while read.db is made anew, and volumes stay as they were', async (t) => {
     t.after(() => progress.setBeingMade(false));
     progress.setBeingMade(true);
-    assert.deepEqual(await queries.ofPublic('pulse', { nowMs: T0 }), { ok: false, row: ERRORS.ENGINE_BUSY });
+    assert.deepEqual(await queries.ofPublic(STRANGER, 'pulse', { nowMs: T0 }), { ok: false, row: ERRORS.ENGINE_BUSY });
     assert.equal(await queries.marketVolumes(), null);
     progress.setBeingMade(false);
-    assert.ok((await queries.ofPublic('pulse', { nowMs: T0 })).ok);
+    assert.ok((await queries.ofPublic(STRANGER, 'pulse', { nowMs: T0 })).ok);
     assert.ok((await queries.marketVolumes()) !== null);
   });
 });

@@ -1,7 +1,9 @@
 /** The filters of the history become questions to the query pool (RULES.md 14.1 to 14.7). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Asker } from '../../../../../gateway/queries/askers.ts';
 import { SINCE_EVER } from '../../../../../gateway/queries/page.ts';
+import type { OfAccount } from '../../../../../gateway/queries/pool.ts';
 import { historyRoutes } from '../../../../../gateway/routes/account/history.ts';
 import { ORDER_STATUS, SIDE } from '../../../../../shared/base/codes.ts';
 import { ERRORS } from '../../../../../shared/base/errors.ts';
@@ -16,8 +18,8 @@ const CATALOG = {
 
 async function ask(path: string, query: object, result: object) {
   const asked: unknown[] = [];
-  const read = async (account: number, filters: object) => {
-    asked.push(account, filters);
+  const read = async (asker: OfAccount, filters: object) => {
+    asked.push(asker, filters);
     return result as never;
   };
   const queries = {
@@ -72,7 +74,7 @@ test('trades are filtered by market and side, and pages are answered with what w
     page(),
   );
   const { market, takerSides, limit, offset } = asked[1] as Record<string, unknown>;
-  assert.equal(asked[0], 7);
+  assert.equal((asked[0] as Asker).lane, 7);
   assert.deepEqual(market, Uint8Array.from([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 255]));
   assert.deepEqual([takerSides, limit, offset], [1 << SIDE.SELL, 3, 6]);
   assert.deepEqual([status, json], [200, { trades: [{ id: 1 }], total: 9, limit: 3, offset: 6, next_cursor: null }]);

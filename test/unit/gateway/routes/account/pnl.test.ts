@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { SharedAnswers } from '../../../../../gateway/http/sharedAnswers.ts';
+import type { Asker } from '../../../../../gateway/queries/askers.ts';
 import type { PortfolioSlice, PortfolioTask } from '../../../../../gateway/queries/portfolio.ts';
 import { pnlRoutes } from '../../../../../gateway/routes/account/pnl.ts';
 import { MARKET_STATUS } from '../../../../../shared/base/codes.ts';
@@ -50,8 +51,8 @@ class Desk {
     shards: 2,
     engine: { isReady: (shard: number) => shard === 0 || this.isShardReady },
     queries: {
-      ofAccount: async (account: number, name: string, task: PortfolioTask) => {
-        assert.deepEqual([account, name], [ANN, 'portfolioSlice']);
+      ofAccount: async ({ lane }: Asker, name: string, task: PortfolioTask) => {
+        assert.deepEqual([lane, name], [ANN, 'portfolioSlice']);
         this.tasks.push(task);
         if (this.isBusy) return { ok: false, row: ERRORS.ENGINE_BUSY };
         return { ok: true, value: this.slices[task.after === null ? 0 : task.after[0]]! };

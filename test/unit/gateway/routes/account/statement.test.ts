@@ -143,7 +143,7 @@ async function read(account: number, form: 'json' | 'csv', period: Period, betwe
   };
   const queries = { ofAccount: ask, furtherOfAccount: ask } as never;
   const reader = new StatementReader(queries, account, { ...period, nowMs: rig.rigs[0]!.nowMs });
-  assert.deepEqual(await reader.open(form, () => false), { ok: true });
+  assert.deepEqual(await reader.open(form), { ok: true });
   const known = { movements: { byHash: () => undefined }, marketId: String };
   const rows = form === 'json' ? jsonRows(reader, known) : csvRows(reader, known);
   let text = '';

@@ -88,7 +88,7 @@ class BrowseRig {
       const value = { rows: this.events, total: this.events.length, isFloor: this.isFloor };
       return this.busy === 'browse' ? BUSY : { ok: true, value };
     };
-    const lastTicks = async (_: string, markets: number[]) =>
+    const lastTicks = async (_asker: unknown, _name: string, markets: number[]) =>
       this.busy === 'lastTicks' ? BUSY : { ok: true, value: markets.map((market) => 10 * market) };
     return { ofCatalog: page, ofPublic: lastTicks } as unknown as Pick<QueryPool, 'ofCatalog' | 'ofPublic'>;
   }
