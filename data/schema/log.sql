@@ -46,6 +46,8 @@ ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS version text NOT NULL DEFAU
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS has_room boolean NOT NULL DEFAULT true;
 -- The rows up to `position` are durable there, a leader's for a minute; those up to `applied` are there.
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS applied bigint NOT NULL DEFAULT 0;
+-- Why its files do not agree with the log; empty: they do.
+ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS files_problem text NOT NULL DEFAULT '';
 -- The formats that it knows.
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS formats text NOT NULL DEFAULT '';
 

@@ -49,6 +49,9 @@ export function clusterStatus(env: Environment): Promise<string[]> {
       leads,
       kept,
       ...(database === null ? [] : databaseLines(database)),
+      ...members.flatMap(({ holder, filesProblem }) => {
+        return filesProblem === '' ? [] : [`${holder} does not agree with the log: ${filesProblem}`];
+      }),
       ...formatLines(formats, members),
     ];
   });

@@ -133,9 +133,12 @@ async function ofMembers(looks: readonly ServerLook[], env: Environment): Promis
   const cluster = clusterIn(looks);
   const { members } = cluster ?? { members: [] };
   const findings = await Promise.all(
-    members.map(async ({ holder, address, silentMs }): Promise<Finding> => {
+    members.map(async ({ holder, address, silentMs, filesProblem }): Promise<Finding> => {
       const since = `${(silentMs / 1000).toFixed(0)} s`;
       if (silentMs > SILENT_MS) return { level: 'wrong', text: `member ${holder} has not reported for ${since}` };
+      if (filesProblem !== '') {
+        return { level: 'wrong', text: `member ${holder} does not agree with the log: ${filesProblem}` };
+      }
       const problem = await problemAt(address);
       if (problem === null) return { level: 'ok', text: `member ${holder} answers at ${address}` };
       return { level: 'wrong', text: `member ${holder} does not answer at ${address} from here: ${problem}` };

@@ -13,12 +13,13 @@
  */
 
 import { knownIn } from '../../shared/base/formats.ts';
-import type {
-  HandOverAnswer,
-  HandOverQuestion,
-  HandOverStatus,
-  LogFacts,
-  MemberStatus,
+import {
+  type HandOverAnswer,
+  type HandOverQuestion,
+  type HandOverStatus,
+  isFitToLead,
+  type LogFacts,
+  type MemberStatus,
 } from '../../shared/wire/clusterStatus.ts';
 import { shutOut } from './formatsOfMember.ts';
 import type { Lease, ReplicatedLog } from './log.ts';
@@ -137,8 +138,10 @@ type Standing = { readonly applied: number; readonly leadsIn: number | null };
 function furthestOf({ members }: LogFacts, lease: Lease): string {
   const standbys = members.filter(({ holder, silentMs }) => holder !== lease.holder && silentMs < ANSWERS_WITHIN_MS);
   if (standbys.length === 0) throw new HandOverRefused('no standby answers that could lead');
-  const [first] = standbys.filter(({ hasRoom }) => hasRoom).sort((a, b) => b.position - a.position);
-  if (first === undefined) throw new HandOverRefused('no standby has room on its disk');
+  const withRoom = standbys.filter(({ hasRoom }) => hasRoom);
+  if (withRoom.length === 0) throw new HandOverRefused('no standby has room on its disk');
+  const [first] = withRoom.filter(isFitToLead).sort((a, b) => b.position - a.position);
+  if (first === undefined) throw new HandOverRefused('no standby has files that agree with the log');
   return first.holder;
 }
 
@@ -158,6 +161,7 @@ function problemOf({ members, end }: LogFacts, to: string, isForced: boolean): s
   if (member === undefined) throw new HandOverRefused(`there is no member ${to}: ${namesOf(members)}`);
   if (member.silentMs > ANSWERS_WITHIN_MS) return `${to} has not answered for ${(member.silentMs / 1000).toFixed(0)} s`;
   if (!member.hasRoom && !isForced) return `the disk of ${to} is nearly full`;
+  if (member.filesProblem !== '' && !isForced) return `${to} does not agree with the log: ${member.filesProblem}`;
   const behind = end - member.position;
   return behind > MOST_BEHIND_ROWS ? `${to} is ${behind} rows behind the end of the log` : null;
 }

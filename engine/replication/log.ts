@@ -72,6 +72,16 @@ export type Resolved = {
 /** A lead that was taken, its random number, and the log's end. */
 export type Taken = { readonly epoch: number; readonly lead: number; readonly end: number };
 
+/** A member on itself. */
+export type MemberReport = {
+  /** The rows up to here it has applied at all; absent: no more. */
+  readonly applied?: number;
+  /** False: its disk is nearly full. */
+  readonly hasRoom?: boolean;
+  /** Why its files do not agree with the log; absent or empty: they do. */
+  readonly filesProblem?: string;
+};
+
 /** Every call may reject: then its outcome is not known. */
 export type ReplicatedLog = {
   /**
@@ -119,11 +129,8 @@ export type ReplicatedLog = {
   firstAfter(stream: number, sequence: number): Promise<RowName | null>;
   /** The last row of each stream, at position 0 where the log has none and was founded with what is before. */
   ends(): Promise<readonly StreamEnd[]>;
-  /**
-   * Notes that this member has applied the rows up to `position` durably, whether its disk has room for more, and up to
-   * where it has applied them at all.
-   */
-  report(position: number, hasRoom?: boolean, applied?: number): Promise<void>;
+  /** Notes that this member has applied the rows up to `position` durably, and how it stands with it. */
+  report(position: number, about?: MemberReport): Promise<void>;
   facts(): Promise<LogFacts>;
   history(): Promise<LogHistory>;
   /** A log without an id gets one. @returns the one that it has then */

@@ -44,6 +44,7 @@ const LEASE_POLL_MS = 200;
 const CONFIRM_MS = 200;
 const STATUS_MS = 500;
 const REPORT_MS = 1000;
+const COMPARE_MS = 2000;
 const TRIM_MS = 10_000;
 /** Rows that wait for longer mean that the log cannot be written. */
 const STALL_MS = 1000;
@@ -64,7 +65,7 @@ type Parts = {
   readonly order: Pick<LogOrderProducer, 'put'>;
   readonly timing: Timing;
   /** Absent: nothing of the directory is looked at. */
-  readonly files?: Pick<OwnFiles, 'mark' | 'prepare' | 'rejoin' | 'look' | 'copied' | 'leave' | 'stop'>;
+  readonly files?: Pick<OwnFiles, 'mark' | 'ends' | 'prepare' | 'rejoin' | 'look' | 'copied' | 'leave' | 'stop'>;
   readonly post: (message: ReplicationMessage) => void;
 };
 
@@ -165,10 +166,9 @@ export class Member {
   async #live(ends: readonly LocalEnd[]): Promise<void> {
     try {
       this.#periodic.every(STATUS_MS, () => this.#postStatus());
-      this.#periodic.every(REPORT_MS, () =>
-        this.#log.report(this.#tail.durable(), this.#hasRoom, this.#tail.applied.reached),
-      );
+      this.#periodic.every(REPORT_MS, () => this.#report());
       this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
+      this.#periodic.every(COMPARE_MS, () => this.#compare());
       this.#periodic.every(SYNC_MS, () => this.#files?.mark?.sync());
       await this.#start(ends);
       this.#files?.mark?.follow();
@@ -191,8 +191,28 @@ export class Member {
     await this.#insist(async () => {
       const applied = await this.#tail.start(ends);
       // A member that is shown as a standby has reported, so the lead may be handed over to it.
-      await this.#log.report(applied, this.#hasRoom);
+      await this.#log.report(applied, { hasRoom: this.#hasRoom });
     });
+  }
+
+  #report(): Promise<void> {
+    const applied = this.#tail.applied.reached;
+    const about = { applied, hasRoom: this.#hasRoom, filesProblem: this.#filesProblem };
+    return this.#log.report(this.#tail.durable(), about);
+  }
+
+  /** FILEENDS-1. */
+  async #compare(): Promise<void> {
+    await this.#files?.ends?.look({
+      isLeader: this.#epoch > 0,
+      durable: () => this.#tail.durable(),
+      held: (stream) => this.#memory.held(stream),
+    });
+  }
+
+  /** Why the files do not agree with the log; empty: they do, as far as was seen. */
+  get #filesProblem(): string {
+    return this.#files?.ends?.problem ?? '';
   }
 
   /** @returns the lead of this process, once every row was posted; null when it was ended. */
@@ -224,7 +244,8 @@ export class Member {
   async #take(lease: Lease): Promise<Taken | null> {
     const { holder, formats: known } = this.#options;
     const isForced = this.#handOvers.isForced(lease);
-    const lead = leadToTake(lease, this.#facts.members, { holder, known, hasRoom: this.#hasRoom, isForced });
+    const isFit = this.#hasRoom && this.#filesProblem === '';
+    const lead = leadToTake(lease, this.#facts.members, { holder, known, isFit, isForced });
     if (lead === null) return null;
     if (!isForced && this.#ages.nowMs() - this.#tail.confirmed.refusedMs < REFUSED_MS) return null;
     this.#memory.setRenewed(this.#ages.nowMs());
@@ -325,6 +346,7 @@ export class Member {
         status: {
           ...this.#facts,
           ...own,
+          filesProblem: this.#filesProblem,
           problem: this.#problem ?? this.#periodic.problem ?? this.#tail.confirmed.problem,
         },
       });

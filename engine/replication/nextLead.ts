@@ -4,7 +4,7 @@
  */
 
 import type { KnownFormats, Numbers } from '../../shared/base/formats.ts';
-import type { MemberStatus } from '../../shared/wire/clusterStatus.ts';
+import { isFitToLead, type MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import { leadFormats, requireReadable, shutOut, THERE_MS, withFormats } from './formatsOfMember.ts';
 import type { Lease, NextLead } from './log.ts';
 
@@ -13,7 +13,8 @@ const YIELD_MS = 3000;
 type Own = {
   readonly holder: string;
   readonly known: KnownFormats;
-  readonly hasRoom: boolean;
+  /** False: its disk is nearly full, or its files do not agree with the log. */
+  readonly isFit: boolean;
   /** It takes the lease from a leader that goes on. */
   readonly isForced: boolean;
 };
@@ -34,6 +35,6 @@ function isLeftToOthers(lease: Lease, members: readonly MemberStatus[], own: Own
   const isThere = ({ holder, silentMs }: MemberStatus): boolean => {
     return holder !== own.holder && holder !== lease.holder && silentMs <= THERE_MS;
   };
-  if (!own.hasRoom && members.some((member) => isThere(member) && member.hasRoom)) return true;
+  if (!own.isFit && members.some((member) => isThere(member) && isFitToLead(member))) return true;
   return shutOut(members, { lease, next: own.holder, known: own.known }).length > 0;
 }

@@ -5,6 +5,7 @@
  */
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import type { JournalsToRejoin, ReplicationMessage, ReplicationOptions } from '../../shared/wire/threads.ts';
+import { FileEnds } from './fileEnds.ts';
 import { Giver } from './giver.ts';
 import { HeldMark, readHeldMark } from './heldMark.ts';
 import { leaveReason } from './joiningFiles.ts';
@@ -22,6 +23,8 @@ export class OwnFiles {
   readonly #post: (message: ReplicationMessage) => void;
   /** Null before the files are ready. */
   mark: HeldMark | null = null;
+  /** The same. */
+  ends: FileEnds | null = null;
   #prepared: DirectoryToPrepare | null = null;
   /** Why no one was answered on what only this machine has (standing.ts). */
   #proof: string | null = null;
@@ -52,6 +55,7 @@ export class OwnFiles {
     this.#proof = proof;
     const mark = new HeldMark(directory.directory, log);
     this.mark = mark;
+    this.ends = new FileEnds({ ...directory, log: this.#log });
     this.#log.watchServer((place) => mark.sendTo(place));
     return lines;
   }
@@ -93,6 +97,7 @@ export class OwnFiles {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.ends?.close();
     await this.#giver?.stop();
   }
 }

@@ -20,9 +20,8 @@
  * the one that has its lease: the rows of an abandoned one may end at the same position, and be others.
  *
  * Unknown outcomes (CLUSTERLOG-4): a connection that is lost, an error, and a commit with a warning (SERVERS-2) all
- * reject.
- * `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this commit
- * have all before it.
+ * reject. `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this
+ * commit have all before it.
  */
 import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
@@ -37,6 +36,7 @@ import {
   type AskedHandOver,
   type Lease,
   type LogHistory,
+  type MemberReport,
   MOST_ROWS_READ,
   type NextLead,
   NotAMemberError,
@@ -290,10 +290,11 @@ export class PostgresLog implements ReplicatedLog {
     return this.read<StreamEnd>(SQL.ends, [this.#options.cluster]);
   }
 
-  async report(position: number, hasRoom = true, applied = position): Promise<void> {
+  async report(position: number, about: MemberReport = {}): Promise<void> {
+    const { applied = position, hasRoom = true, filesProblem = '' } = about;
     const { cluster, holder, address, version, formats } = this.#options;
-    const known = knownText(formats);
-    await this.#note(SQL.report, [cluster, holder, address, position, version, known, hasRoom, applied]);
+    const own = [address, position, version, knownText(formats), hasRoom, applied, filesProblem];
+    await this.#note(SQL.report, [cluster, holder, ...own]);
   }
 
   async facts(): Promise<LogFacts> {

@@ -210,19 +210,22 @@ export const SQL = {
 
   report: statement(
     'report',
-    `INSERT INTO exchange_member (cluster, holder, address, position, version, formats, has_room, applied, seen_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, clock_timestamp())
+    `INSERT INTO exchange_member
+       (cluster, holder, address, position, version, formats, has_room, applied, files_problem, seen_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp())
      ON CONFLICT (cluster, holder) DO UPDATE
        SET address = excluded.address, position = excluded.position, version = excluded.version,
          formats = excluded.formats, has_room = excluded.has_room, applied = excluded.applied,
-         seen_at = excluded.seen_at`,
+         files_problem = excluded.files_problem, seen_at = excluded.seen_at`,
   ),
+  /** An operator's command may look at the tables of an older version, which have no problems of files. */
   members: statement(
     'members',
     `SELECT holder, address, version, formats, has_room AS "hasRoom",
+       coalesce(to_jsonb(own) ->> 'files_problem', '') AS "filesProblem",
        greatest(position, applied) AS position,
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
-     FROM exchange_member WHERE cluster = $1 ORDER BY holder`,
+     FROM exchange_member AS own WHERE cluster = $1 ORDER BY holder`,
   ),
   leave: statement('leave', 'DELETE FROM exchange_member WHERE cluster = $1 AND holder = $2'),
   standbys: statement(

@@ -283,7 +283,11 @@ export class Member {
       if (status.problem === null) log.info('the replicated log answers again');
       else log.warn({ problem: status.problem }, 'the replicated log does not answer as it should');
     }
+    const { filesProblem } = this.role;
     this.role.status = status;
+    if (this.role.filesProblem === filesProblem) return;
+    if (this.role.filesProblem === null) log.info('the files of this member agree with the log again');
+    else log.error({ problem: this.role.filesProblem }, 'the files of this member do not agree with the log');
   }
 
   #receiveRole(message: Extract<ReplicationMessage, { readonly role: unknown }>): void {

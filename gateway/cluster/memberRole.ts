@@ -104,9 +104,15 @@ export class MemberRole implements Role {
     return { role: name, ...(staleMs === null ? {} : { stale_ms: staleMs }) };
   }
 
+  /** Why the files of this member do not agree with the log; null: they do, as far as was seen. */
+  get filesProblem(): string | null {
+    return this.status?.filesProblem || null;
+  }
+
   /** The reason why this member is no place for requests at present, or null. */
   get problem(): string | null {
     if (this.isStalled) return 'the replicated log takes no rows';
+    if (this.filesProblem !== null) return this.filesProblem;
     return (this.staleMs ?? 0) > MOST_STALE_MS ? 'the replicated log is not confirmed to be up to date' : null;
   }
 

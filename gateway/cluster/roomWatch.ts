@@ -1,6 +1,6 @@
 /**
- * The disk of a member of a cluster: the others learn whether it has room, and a leader without any hands the lead over
- * to a standby that has some, as long as it takes (RULES.md 18.19).
+ * The disk of a member of a cluster: the others learn whether it has room, and a leader without any, or whose files do
+ * not agree with the log, hands the lead over to a standby that is fit, as long as it takes (RULES.md 18.19, 18.25).
  * Owner: the gateway thread.
  */
 import type { HandOverAnswer } from '../../shared/wire/clusterStatus.ts';
@@ -9,7 +9,7 @@ import type { Logger } from '../process/log.ts';
 type RoomWatchOptions = {
   readonly disk: { readonly isLow: boolean };
   readonly member: {
-    readonly role: { readonly isLeading: boolean };
+    readonly role: { readonly isLeading: boolean; readonly filesProblem: string | null };
     noteRoom(hasRoom: boolean): void;
     askHandOver(to: null): Promise<HandOverAnswer>;
   };
@@ -51,12 +51,13 @@ export class RoomWatch {
       this.#refusal = null;
       member.noteRoom(hasRoom);
     }
-    if (hasRoom || !member.role.isLeading || this.#looksToWait-- > 0) return;
+    const reason = hasRoom ? member.role.filesProblem : 'the disk is nearly full';
+    if (reason === null || !member.role.isLeading || this.#looksToWait-- > 0) return;
     this.#looksToWait = LOOKS_PER_ATTEMPT;
     const answer = await member.askHandOver(null);
     const refusal = 'refused' in answer ? answer.refused : null;
     if (refusal !== null && refusal !== this.#refusal) {
-      this.#options.log.warn({ refusal }, 'the disk is nearly full, and the lead cannot be handed over');
+      this.#options.log.warn({ refusal }, `${reason}, and the lead cannot be handed over`);
     }
     this.#refusal = refusal;
   }

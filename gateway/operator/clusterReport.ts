@@ -22,6 +22,7 @@ const NOTHING_KNOWN: ReplicationStatus = {
   oldestWaitMs: 0,
   appendMs: 0,
   problem: null,
+  filesProblem: '',
 };
 
 export function clusterState(member: string, { name, epoch, staleMs, status }: Reported): ClusterState {
@@ -67,7 +68,7 @@ export function syncedStandbys({ database }: ReplicationStatus): number | null {
 }
 
 function memberOf(
-  { holder, address, version, formats, hasRoom, position, silentMs }: MemberStatus,
+  { holder, address, version, formats, hasRoom, filesProblem, position, silentMs }: MemberStatus,
   { leader, end }: ReplicationStatus,
 ): ClusterState['members'][number] {
   const isLeader = holder === leader?.holder;
@@ -76,6 +77,7 @@ function memberOf(
     address,
     version,
     disk_low: !hasRoom,
+    problem: filesProblem || null,
     reads: Object.entries(newestOf(knownIn(formats))).map(([layout, newest]) => ({ layout, newest })),
     role: isLeader ? 'leader' : 'standby',
     applied_position: position,

@@ -19,6 +19,7 @@ const CLUSTER_MEMBER = object({
     'The newest format of each layout that it reads (RULES.md 18.15); none: too old to say.',
   ),
   disk_low: described(FLAG, 'Its disk is nearly full (RULES.md 10.8): it is no member to hand the lead to.'),
+  problem: described(orNull(PROBLEM), 'Why its files do not agree with the log (RULES.md 18.25); null: they do.'),
   role: { type: 'string', enum: ['leader', 'standby'] },
   applied_position: described(COUNT, 'It has the rows up to this one durably; a leader says so a minute later.'),
   behind_rows: described(orNull(COUNT), 'Rows of the log that it has not applied; null of the leader.'),

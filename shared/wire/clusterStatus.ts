@@ -12,9 +12,16 @@ export type MemberStatus = {
   readonly formats: string;
   /** False: its disk is nearly full (RULES.md 10.8). */
   readonly hasRoom: boolean;
+  /** Why its files do not agree with the log, as it has found itself; empty: they do. */
+  readonly filesProblem: string;
   /** Time since it last reported, by the database's clock. */
   readonly silentMs: number;
 };
+
+/** One to hand the lead to. */
+export function isFitToLead({ hasRoom, filesProblem }: Pick<MemberStatus, 'hasRoom' | 'filesProblem'>): boolean {
+  return hasRoom && filesProblem === '';
+}
 
 /** The database of a cluster: the server that is written, and those that follow it. */
 export type DatabaseStatus = {

@@ -284,6 +284,8 @@ export type ReplicationStatus = LogFacts & {
   readonly appendMs: number;
   /** Why the log cannot be read or written at the moment; null while all is well. */
   readonly problem: string | null;
+  /** Why the files of this member do not agree with the log; empty: they do. */
+  readonly filesProblem: string;
 };
 
 /** The replication thread sends these to the gateway. */

@@ -170,4 +170,10 @@ test(`${MINUTES} minutes of faults, two at a time (SEED=${SEED})`, { skip }, asy
     });
   }
   assert.ok(cluster.members.every((member) => member.isRunning));
+  const lines = cluster.members.flatMap(({ stdout }) => stdout);
+  assert.deepEqual(
+    lines.filter((line) => line.includes('do not agree with the log')),
+    [],
+    'no fault makes a member believe that its files and the log disagree',
+  );
 });

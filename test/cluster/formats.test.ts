@@ -50,9 +50,9 @@ test('a lead has the formats of the one before, also where its member stood stil
   const a = await openLog(t, url, 'a', { formats: NOW });
   const b = await openLog(t, url, 'b', { formats: NEXT });
   const seen = await a.lease();
-  const older = leadToTake(seen, [], { holder: 'a', known: NOW, hasRoom: true, isForced: false })!.taken;
+  const older = leadToTake(seen, [], { holder: 'a', known: NOW, isFit: true, isForced: false })!.taken;
   // Then another one leads, which cannot write what was written before, and is gone.
-  const newer = leadToTake(seen, [], { holder: 'b', known: NEXT, hasRoom: true, isForced: false })!.taken;
+  const newer = leadToTake(seen, [], { holder: 'b', known: NEXT, isFit: true, isForced: false })!.taken;
   const { epoch } = (await b.take(false, newer))!;
   await b.release(epoch);
   for (const isForced of [false, true]) assert.equal(await a.take(isForced, older), null);

@@ -78,7 +78,7 @@ test('a hand-over is refused to a member that is unknown, silent or far behind, 
   const b = await openLog(t, url, 'b');
   /** It reports all the time, as members do. */
   const ofB = { position: 0, hasRoom: true };
-  const report = () => b.report(ofB.position, ofB.hasRoom);
+  const report = () => b.report(ofB.position, { hasRoom: ofB.hasRoom });
   const reporting = setInterval(() => void report().catch(() => {}), 200);
   t.after(() => clearInterval(reporting));
   await report();

@@ -96,6 +96,7 @@ class SimMark extends HeldMark {
 
 export class SimFiles implements Files {
   mark: SimMark | null = null;
+  readonly ends = null;
   /** Copies of another member's files. */
   copies = 0;
   readonly #options: Options;

@@ -22,7 +22,7 @@ import {
   type NextLead,
   type RowName,
 } from '../../engine/replication/log.ts';
-import type { LeadFormats, LogFacts } from '../../shared/wire/clusterStatus.ts';
+import type { LeadFormats, LogFacts, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
 
 const LEASE_MS = 2000;
@@ -45,7 +45,7 @@ type StoredLease = {
   readonly expiresAtMs: number;
   readonly write: Write;
 };
-type Reported = { readonly position: number; readonly formats: string; readonly hasRoom: boolean };
+type Reported = Pick<MemberStatus, 'position' | 'formats' | 'hasRoom' | 'filesProblem'>;
 /** A lead as a statement names it. */
 type LeadOf = { readonly epoch: number; readonly lead: number };
 

@@ -6,6 +6,7 @@
 import type {
   Lease,
   LogHistory,
+  MemberReport,
   NextLead,
   Place,
   ReadRows,
@@ -247,8 +248,8 @@ export class FakeLog implements ReplicatedLog {
     return this.#read(() => this.#database.ends());
   }
 
-  report(position: number, hasRoom = true): Promise<void> {
-    const reported = { position, formats: knownText(this.#known), hasRoom };
+  report(position: number, { hasRoom = true, filesProblem = '' }: MemberReport = {}): Promise<void> {
+    const reported = { position, formats: knownText(this.#known), hasRoom, filesProblem };
     return this.#read(() => this.#database.report(this.#holder, reported));
   }
 

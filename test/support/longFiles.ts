@@ -37,6 +37,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/server.test.ts': CHAIN,
   'test/cluster/adminRoutes.test.ts': CLUSTER,
   'test/cluster/answers.test.ts': CLUSTER,
+  'test/cluster/fileEnds.test.ts': CLUSTER,
   'test/cluster/fronts.test.ts': CLUSTER,
   'test/cluster/handOver.test.ts': CLUSTER,
   'test/cluster/signedAmounts.test.ts': CLUSTER,

@@ -53,6 +53,7 @@ export class Rig {
       timing: this.#timing,
       files: {
         mark: null,
+        ends: null,
         prepare: async () => [],
         rejoin: (journals, reads) => rejoinJournals(reads, journals, null),
         look: async () => {},

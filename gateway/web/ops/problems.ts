@@ -83,7 +83,8 @@ function clusterProblems({ cluster }: Operations): Problem[] {
   if (!answering.some(({ role }) => role === 'standby')) {
     found.push({ level: 'bad', text: 'No standby answers that could take over.' });
   }
-  for (const { member, behind_rows: behind } of answering) {
+  for (const { member, behind_rows: behind, problem } of answering) {
+    if (problem !== null) found.push({ level: 'bad', text: `${member} does not agree with the log: ${problem}.` });
     if ((behind ?? 0) > BEHIND_ROWS) found.push({ level: 'warn', text: `${member} is ${behind} rows behind the log.` });
   }
   if (new Set(answering.map(({ version }) => version)).size > 1) {

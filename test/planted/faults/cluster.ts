@@ -25,7 +25,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'a member that starts on a disk that is nearly full may get the lead for a second',
     file: 'engine/replication/member.ts',
-    search: 'await this.#log.report(applied, this.#hasRoom);',
+    search: 'await this.#log.report(applied, { hasRoom: this.#hasRoom });',
     replace: 'await this.#log.report(applied);',
     caughtBy: MEMBER,
   },
@@ -315,6 +315,20 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     search: "boot !== '' && file === now.file",
     replace: "boot !== ''",
     caughtBy: `${UNIT}/heldMark.test.ts`,
+  },
+  {
+    name: 'a running member does not miss a record that was in its journal',
+    file: 'engine/replication/fileEnds.ts',
+    search: 'awaited.position <= durable && sequence < awaited.sequence) {',
+    replace: 'awaited.position < 0 && sequence < awaited.sequence) {',
+    caughtBy: `${UNIT}/fileEnds.test.ts`,
+  },
+  {
+    name: 'a server that was replaced shows that the log has lost rows',
+    file: 'engine/replication/fileEnds.ts',
+    search: 'await this.#log.confirm();',
+    replace: '',
+    caughtBy: `${UNIT}/fileEnds.test.ts`,
   },
   {
     name: 'the rows of a standby are taken for those of a former leader',

@@ -173,7 +173,8 @@ test('LOGTAIL-1: a member stops where rows that it lacks were trimmed', async ()
   b.isConnected = false;
   for (let sequence = 1; sequence <= 5; sequence++) a.put(newRow(0, sequence));
   await cluster.pass(200);
-  for (const name of ['a', 'b']) cluster.database.report(name, { position: 5, formats: '', hasRoom: true });
+  for (const name of ['a', 'b'])
+    cluster.database.report(name, { position: 5, formats: '', hasRoom: true, filesProblem: '' });
   assert.equal(cluster.database.trim(), 4);
   b.isConnected = true;
   await cluster.pass(300);

@@ -7,7 +7,7 @@ import type { HandOverAnswer } from '../../../../shared/wire/clusterStatus.ts';
 function rig() {
   const said: string[] = [];
   const disk = { isLow: false };
-  const role = { isLeading: false };
+  const role = { isLeading: false, filesProblem: null as string | null };
   let answer: HandOverAnswer = { id: 1, refused: 'no standby has room on its disk' };
   const watch = new RoomWatch({
     disk,
@@ -35,6 +35,18 @@ test('others learn of a disk once it is nearly full, and once it has room; a sta
   disk.isLow = false;
   await watch.look();
   assert.deepEqual(said, ['no room', 'room']);
+});
+
+test('a leader whose files do not agree with the log asks as well, and says why it does', async () => {
+  const { watch, role, said } = rig();
+  role.filesProblem = 'the journal of shard 0 ends early';
+  await watch.look();
+  assert.deepEqual(said, [], 'a standby asks nobody');
+  role.isLeading = true;
+  for (let looks = 0; looks < 12; looks++) await watch.look();
+  role.filesProblem = null;
+  for (let looks = 0; looks < 12; looks++) await watch.look();
+  assert.deepEqual(said, ['asks', 'no standby has room on its disk', 'asks']);
 });
 
 test('a leader asks at once and then now and then, and says once why the lead stays', async () => {

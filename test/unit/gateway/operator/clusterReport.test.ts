@@ -9,7 +9,13 @@ import {
 } from '../../../../gateway/operator/clusterReport.ts';
 import type { ReplicationStatus } from '../../../../shared/wire/threads.ts';
 
-const MEMBER = { version: '1.0.0', formats: 'control=23-24 journal=3-3', hasRoom: true, silentMs: 400 };
+const MEMBER = {
+  version: '1.0.0',
+  formats: 'control=23-24 journal=3-3',
+  hasRoom: true,
+  filesProblem: '',
+  silentMs: 400,
+};
 const STATUS: ReplicationStatus = {
   leader: { holder: 'a', address: 'http://a', epoch: 4 },
   start: 7,
@@ -36,6 +42,7 @@ const STATUS: ReplicationStatus = {
   oldestWaitMs: 1500,
   appendMs: 2,
   problem: null,
+  filesProblem: '',
 };
 
 test('a member shows who leads, and how far each standby is; a leader itself is never behind', () => {

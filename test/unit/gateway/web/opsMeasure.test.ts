@@ -120,6 +120,7 @@ test('a cluster says in words what it lacks, and a standby that follows is no pr
     version: '1',
     reads: [],
     disk_low: false,
+    problem: null,
     applied_position: 1,
     behind_rows: 0,
     silent_seconds: 0.4,
@@ -162,6 +163,10 @@ test('a cluster says in words what it lacks, and a standby that follows is no pr
     'bad No standby answers that could take over.',
   ]);
   const late = { ...standby, version: '2', behind_rows: 7000 };
+  const short = { ...standby, problem: 'the journal of shard 0 ends early' };
+  assert.deepEqual(textsOf({ cluster: { ...cluster, members: [leader, short] } }), [
+    'bad b does not agree with the log: the journal of shard 0 ends early.',
+  ]);
   assert.deepEqual(textsOf({ cluster: { ...cluster, members: [leader, late], database: database(1) } }), [
     'warn b is 7000 rows behind the log.',
     'warn Members run different versions.',
