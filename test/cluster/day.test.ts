@@ -170,9 +170,9 @@ test(`${MINUTES} minutes of faults, two at a time (SEED=${SEED})`, { skip }, asy
     });
   }
   assert.ok(cluster.members.every((member) => member.isRunning));
-  const lines = cluster.members.flatMap(({ stdout }) => stdout);
+  const printed = cluster.members.flatMap(({ stdout }) => stdout);
   assert.deepEqual(
-    lines.filter((line) => line.includes('do not agree with the log')),
+    printed.filter((line) => line.includes('do not agree with the log')),
     [],
     'no fault makes a member believe that its files and the log disagree',
   );
