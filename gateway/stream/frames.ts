@@ -179,8 +179,13 @@ export const SERVER_FRAMES = {
     'error',
     'A message that was refused, or why the connection is about to be closed.',
     object(
-      { code: { type: 'string' }, error: { type: 'string' }, details: { type: 'object', additionalProperties: true } },
-      ['details'],
+      {
+        code: { type: 'string' },
+        error: { type: 'string' },
+        details: { type: 'object', additionalProperties: true },
+        retry_after_ms: { type: 'integer', minimum: 1, description: 'with RATE_LIMITED: when the same is accepted' },
+      },
+      ['details', 'retry_after_ms'],
     ),
   ),
   order_result: {

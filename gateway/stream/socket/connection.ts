@@ -10,7 +10,7 @@
  */
 import type { WebSocket } from 'uWebSockets.js';
 import { assert } from '../../../shared/base/assert.ts';
-import type { ErrorRow } from '../../../shared/base/errors.ts';
+import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
 import type { AccountPrincipal } from '../../access/principal.ts';
 import type { Refusal } from '../../http/refusal.ts';
 import { refuseFrame } from '../entry/binaryEntry.ts';
@@ -20,6 +20,7 @@ import { toFrame } from '../market/channel.ts';
 import { asciiText } from '../market/text.ts';
 import type { CatchingUp } from './catchUps.ts';
 import { CLOSE, MAX_BUFFERED_BYTES, MAX_MESSAGES_PER_SECOND, PACED_BUFFERED_BYTES } from './limits.ts';
+import { MessageRate } from './messageRate.ts';
 import type { FrameSink, MarketSubscription, Subscription, UserSubscription } from './subscriptions.ts';
 
 /** uWebSockets.js keeps this with each socket. */
@@ -34,6 +35,7 @@ const LOOK_EVERY_BYTES = 65_536;
 /** Result of `send`: uWebSockets.js has dropped the frame and closes the connection. */
 const DROPPED = 2;
 const SECOND_MS = 1000;
+const TOO_MANY_MESSAGES = `too many messages (max ${MAX_MESSAGES_PER_SECOND} a second)`;
 
 /** The stream, as its connections see it. */
 export type ConnectionHost = {
@@ -66,9 +68,9 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   #outbox: Buffer[] = [];
   /** Subscriptions that are not live, in the order in which they are served. */
   readonly #catchingUp = new Set<Subscription>();
-  /** The times of the last messages; the oldest is at the cursor. */
-  readonly #messageMs = new Float64Array(MAX_MESSAGES_PER_SECOND).fill(Number.NEGATIVE_INFINITY);
-  #messageCursor = 0;
+  /** The newer connection to which this one gave its place. */
+  successor: Connection | null = null;
+  readonly #rate = new MessageRate();
   /** A ping has been sent that is not answered. */
   #isPongDue = false;
 
@@ -116,20 +118,30 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     this.user = null;
   }
 
-  /** @returns whether the client may send another message now. */
-  countMessage(): boolean {
-    const nowMs = this.#host.steadyMs();
-    const isOver = nowMs - this.#messageMs[this.#messageCursor] < SECOND_MS;
-    this.#messageMs[this.#messageCursor] = nowMs;
-    this.#messageCursor = (this.#messageCursor + 1) % MAX_MESSAGES_PER_SECOND;
-    return !isOver;
+  /**
+   * Counts a message, and refuses one that is too many; a client that goes on and on is closed.
+   * @param idOf the id of the message, for its refusal
+   * @returns whether the message is to be looked at
+   */
+  countMessage(idOf: () => RequestId | undefined = () => undefined): boolean {
+    const waitMs = this.#rate.count(this.#host.steadyMs());
+    if (waitMs === 0) return true;
+    if (this.#rate.isFlood) this.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
+    else if (this.#rate.isAnswered) this.#refuseForNow(idOf(), waitMs);
+    return false;
   }
 
-  /** @returns whether it answers a ping, or the client may send a message now. */
-  countPong(): boolean {
-    if (!this.#isPongDue) return this.countMessage();
-    this.#isPongDue = false;
-    return true;
+  #refuseForNow(id: RequestId | undefined, waitMs: number): void {
+    const row = ERRORS.RATE_LIMITED;
+    const retryAfterSec = Math.ceil(waitMs / SECOND_MS);
+    if (hasRecords(this)) refuseFrame(this, { row, message: TOO_MANY_MESSAGES, retryAfterSec });
+    else this.answer('error', id, { code: row.code, error: TOO_MANY_MESSAGES, retry_after_ms: waitMs });
+  }
+
+  /** Counts a pong that answers no ping. */
+  countPong(): void {
+    if (this.#isPongDue) this.#isPongDue = false;
+    else this.countMessage();
   }
 
   push(frame: Buffer): void {

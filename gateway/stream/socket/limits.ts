@@ -14,7 +14,7 @@ export const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
 /** Replays and books wait while more than this waits for the client. */
 export const PACED_BUFFERED_BYTES = 256 * 1024;
 
-export const PING_EVERY_MS = 30_000;
+export const PING_EVERY_MS = 10_000;
 export const IDLE_CLOSE_MS = 60_000;
 export const HEARTBEAT_EVERY_MS = 5000;
 

@@ -33,6 +33,10 @@ export type ParsedRequest =
   | { readonly ok: true; readonly request: Request }
   | { readonly ok: false; readonly id: RequestId | undefined; readonly refusal: Refusal };
 
+export function requestIdOf(parsed: ParsedRequest): RequestId | undefined {
+  return parsed.ok ? parsed.request.id : parsed.id;
+}
+
 const checkChannel = compileBodyLater({
   type: 'object',
   required: ['channel'],

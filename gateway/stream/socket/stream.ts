@@ -32,8 +32,9 @@ import { type LoggedInCalls, OrderEntry } from '../entry/orderEntry.ts';
 import type { StreamFeeds } from '../feeds.ts';
 import { CatchUps } from './catchUps.ts';
 import { Connection, type ConnectionHost, hasRecords, type SocketData } from './connection.ts';
+import { Handovers, longestSilent } from './handovers.ts';
 import * as limits from './limits.ts';
-import { type ParsedRequest, parseRequest, type Request } from './requests.ts';
+import { type ParsedRequest, parseRequest, type Request, requestIdOf } from './requests.ts';
 import { endOf, mostOf } from './rights.ts';
 import { SendBuffers } from './sendBuffers.ts';
 import { Subscribing } from './subscribing.ts';
@@ -60,7 +61,7 @@ type StreamOptions = {
 };
 
 const TICK_MS = 1000;
-const TOO_MANY_MESSAGES = `too many messages (max ${limits.MAX_MESSAGES_PER_SECOND} a second)`;
+const NO_TEXT: Refusal = { row: ERRORS.VALIDATION_ERROR, message: 'message is not text' };
 const NO_RECORDS: Refusal = { row: ERRORS.VALIDATION_ERROR, message: 'message is not binary' };
 /** More than MAX_MESSAGE_BYTES, so that a longer message is answered and not cut off by uWebSockets.js. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
@@ -74,6 +75,7 @@ export class Stream {
   readonly #steady: SteadyClock;
   /** Cancels of connections that have ended and had asked for them (RULES.md 8.10). */
   readonly #cancels: MassCancels;
+  readonly #handovers = new Handovers<Connection>();
   readonly #connections = new Set<Connection>();
   /** Connections by key id, those of sessions by account, anonymous ones by address. */
   readonly #byOwner = new Map<string, Set<Connection>>();
@@ -124,6 +126,7 @@ export class Stream {
     clearInterval(this.#timer);
     this.#catchUps.stop();
     for (const connection of [...this.#connections]) connection.end(limits.CLOSE.GOING_AWAY, 'server is stopping');
+    this.#cancel(this.#handovers.due(Number.POSITIVE_INFINITY));
   }
 
   get connectionCount(): number {
@@ -179,12 +182,14 @@ export class Stream {
       const { connection } = socket.getUserData();
       connection.lastReceivedMs = this.#steady.nowMs();
       // A ping is answered, so it counts as a message.
-      if (!connection.countMessage()) connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
+      connection.countMessage();
+      this.#flushPushed();
     },
     pong: (socket) => {
       const { connection } = socket.getUserData();
       connection.lastReceivedMs = this.#steady.nowMs();
-      if (!connection.countPong()) connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
+      connection.countPong();
+      this.#flushPushed();
     },
     drain: (socket) => {
       const { connection } = socket.getUserData();
@@ -204,6 +209,7 @@ export class Stream {
     const steadyMs = this.#steady.nowMs();
     this.#catchUps.tick();
     this.#cancels.send();
+    this.#cancel(this.#handovers.due(steadyMs));
     for (const connection of [...this.#connections]) {
       if (steadyMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
         connection.end(limits.CLOSE.GOING_AWAY, 'idle');
@@ -255,7 +261,14 @@ export class Stream {
     const most = mostOf(connection.principal);
     const others = this.#byOwner.get(owner) ?? new Set();
     this.#byOwner.set(owner, others.add(connection));
-    if (others.size > most) connection.refuseAndClose(ERRORS.RATE_LIMITED, `too many connections (max ${most})`);
+    if (others.size <= most) return;
+    const silent = longestSilent(others, steadyMs);
+    if (silent === null) {
+      connection.refuseAndClose(ERRORS.RATE_LIMITED, `too many connections (max ${most})`);
+      return;
+    }
+    silent.successor = connection;
+    silent.refuseAndClose(ERRORS.RATE_LIMITED, 'a newer connection has its place');
   }
 
   /** STREAM-3. */
@@ -264,14 +277,22 @@ export class Stream {
     this.#pushed.delete(connection);
     this.#catchUps.forget(connection);
     this.#sendBuffers.note(connection, 0);
-    const { owner } = connection;
+    const { owner, successor } = connection;
     const others = this.#byOwner.get(owner);
     others?.delete(connection);
     if (others?.size === 0) this.#byOwner.delete(owner);
     const { user } = connection;
     connection.closed();
-    if (user?.cancelsOnDisconnect !== true || this.#leavesOrders()) return;
-    this.#cancels.add(user.account);
+    const cancels = user?.cancelsOnDisconnect === true;
+    this.#handovers.ended(connection, cancels);
+    if (!cancels || this.#leavesOrders()) return;
+    if (successor === null) this.#cancel([user.account]);
+    else this.#handovers.add(user.account, successor, this.#steady.nowMs());
+  }
+
+  #cancel(accounts: readonly number[]): void {
+    if (accounts.length === 0 || this.#leavesOrders()) return;
+    for (const account of accounts) this.#cancels.add(account);
     this.#cancels.send();
   }
 
@@ -310,13 +331,12 @@ export class Stream {
     const parsed = mayBeOrder ? parseRequest(bytes) : null;
     if (parsed?.ok === true && parsed.request.channel === 'order') {
       this.#orders.request(connection, parsed.request);
-    } else if (!connection.countMessage()) {
-      connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
     } else if (bytes.length > limits.MAX_MESSAGE_BYTES) {
       connection.refuseAndClose(ERRORS.PAYLOAD_TOO_LARGE, `message too large (max ${limits.MAX_MESSAGE_BYTES} bytes)`);
-    } else if (isBinary) {
-      connection.refuse(undefined, { row: ERRORS.VALIDATION_ERROR, message: 'message is not text' });
-    } else this.#answer(connection, parsed ?? parseRequest(bytes));
+    } else if (connection.countMessage(() => (isBinary ? undefined : requestIdOf(parsed ?? parseRequest(bytes))))) {
+      if (isBinary) connection.refuse(undefined, NO_TEXT);
+      else this.#answer(connection, parsed ?? parseRequest(bytes));
+    }
   }
 
   /** Records are counted by their routes, and what is none as a message. */
@@ -328,7 +348,6 @@ export class Stream {
     const refusal = isBinary ? this.#records.receive(connection, bytes) : NO_RECORDS;
     if (refusal === null) return;
     if (connection.countMessage()) connection.refuse(undefined, refusal);
-    else connection.refuseAndClose(ERRORS.RATE_LIMITED, TOO_MANY_MESSAGES);
   }
 
   #answer(connection: Connection, parsed: ParsedRequest): void {

@@ -47,7 +47,7 @@ export class Subscribing {
     }
     const added = [...markets.keys()].filter((index) => !connection.markets.has(index)).length;
     if (connection.markets.size + added > MAX_MARKETS) {
-      connection.refuseAndClose(ERRORS.INVALID_REQUEST, `too many markets (max ${MAX_MARKETS})`);
+      connection.refuse(id, { row: ERRORS.INVALID_REQUEST, message: `too many markets (max ${MAX_MARKETS})` });
       return;
     }
     for (const market of markets.values()) this.#subscribeToMarket(connection, market, data);

@@ -72,6 +72,8 @@ export class ExchangeStream {
   readonly #due = new Set<BookStream>();
   #user: UserStream | null = null;
   #lastId = 0;
+  /** Counts the connections. */
+  #round = 0;
   #isClosed = false;
 
   constructor(options: StreamOptions) {
@@ -155,6 +157,7 @@ export class ExchangeStream {
   }
 
   #lost(): void {
+    this.#round++;
     this.#requests.clear();
     this.#due.clear();
     this.#user?.connectionLost();
@@ -194,10 +197,10 @@ export class ExchangeStream {
     const id = frame.id === undefined ? undefined : String(frame.id);
     const request = id === undefined ? undefined : this.#requests.get(id);
     if (frame.channel === 'error') {
-      if (request !== undefined) this.#refused(id!, request, new StreamError(frame.data.code, frame.data.error));
-      else if (PERMANENT_CODES.includes(frame.data.code)) {
-        this.#connection.fail(new StreamError(frame.data.code, frame.data.error));
-      }
+      const { code, error, retry_after_ms } = frame.data;
+      if (request !== undefined && code === 'RATE_LIMITED') this.#repeat(id!, request, retry_after_ms);
+      else if (request !== undefined) this.#refused(id!, request, new StreamError(code, error));
+      else if (PERMANENT_CODES.includes(code)) this.#connection.fail(new StreamError(code, error));
       return;
     }
     if (request === undefined) return;
@@ -212,11 +215,21 @@ export class ExchangeStream {
     }
   }
 
+  /** Another program on the same connection's limit, or a clock that runs fast: what was asked for is still wanted. */
+  #repeat(id: string, { books, user }: Request, afterMs = PAUSE_MS): void {
+    this.#requests.delete(id);
+    const round = this.#round;
+    setTimeout(() => {
+      // A new connection has asked for everything anew.
+      if (round !== this.#round || this.#isClosed) return;
+      this.#subscribe(books.filter((book) => this.#isOpen(book)));
+      if (user !== null && user === this.#user) this.#subscribeUser(user);
+    }, afterMs);
+  }
+
   /** One unknown market makes the server refuse the whole message, so its markets are then subscribed one by one. */
   #refused(id: string, { books, user }: Request, error: StreamError): void {
     this.#requests.delete(id);
-    // After this error the server closes the connection.
-    if (error.code === 'RATE_LIMITED') return;
     if (books.length > 1) for (const book of books) this.#subscribe([book]);
     else for (const book of books) if (this.#isOpen(book)) book.fail(error);
     if (user !== null && user === this.#user) user.fail(error);

@@ -96,7 +96,7 @@ export type HeartbeatFrame = {
 export type AnswerFrame = { id?: string | number } & (
   | { channel: 'subscribed' | 'unsubscribed'; data: { markets: string[]; user: boolean; user_sequence?: number } }
   | { channel: 'pong'; data: { time: number } }
-  | { channel: 'error'; data: { code: string; error: string; details?: unknown } }
+  | { channel: 'error'; data: { code: string; error: string; details?: unknown; retry_after_ms?: number } }
 );
 
 export type StreamFrame = MarketFrame | PrivateFrame | HeartbeatFrame | AnswerFrame;

@@ -502,9 +502,9 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   },
   {
     name: 'pongs that nobody asked for are free',
-    file: 'gateway/stream/socket/stream.ts',
-    search: 'if (!connection.countPong())',
-    replace: 'if (false)',
+    file: 'gateway/stream/socket/connection.ts',
+    search: 'else this.countMessage();',
+    replace: 'else this.#isPongDue = false;',
     caughtBy: 'test/unit/gateway/http/turnLimit.test.ts',
   },
   {

@@ -94,6 +94,20 @@ export const STREAM_FAULTS: readonly Fault[] = [
     caughtBy: 'test/api/cliSignIn.test.ts',
   },
   {
+    name: 'a connection that gave its place to a newer one takes the orders with it at once',
+    file: 'gateway/stream/socket/stream.ts',
+    search: 'if (successor === null) this.#cancel([user.account]);',
+    replace: 'if (successor !== undefined) this.#cancel([user.account]);',
+    caughtBy: 'test/api/streamPlaces.test.ts',
+  },
+  {
+    name: 'a refused message takes a place in the rate of its connection',
+    file: 'gateway/stream/socket/messageRate.ts',
+    search: 'if (waitMs > 0) return Math.ceil(waitMs);',
+    replace: 'if (waitMs > 0) return 1000;',
+    caughtBy: 'test/api/streamPlaces.test.ts',
+  },
+  {
     name: 'the client repeats a request that may have been carried out and has no key',
     file: 'shared/client/retry.ts',
     search: "(meaning === 'open' && repeat === 'harmless')",

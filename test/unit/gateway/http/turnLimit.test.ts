@@ -51,9 +51,12 @@ test('pongs that answer no ping count as messages, and the one that does is free
   await socket.send(MAX_MESSAGES_PER_SECOND - 1, OPCODE.TEXT, '{"channel":"ping","id":1}');
   await socket.send(1, OPCODE.PONG);
   await socket.send(1, OPCODE.PONG);
-  await eventually('the close', async () => socket.isClosed);
+  await eventually('the refusal', async () => socket.received.includes('RATE_LIMITED'));
   assert.equal(socket.received.match(/"channel":"pong"/g)?.length, MAX_MESSAGES_PER_SECOND - 1);
-  assert.match(socket.received, /"code":"RATE_LIMITED".*too many messages \(max 20 a second\)$/s);
+  assert.match(
+    socket.received,
+    /"code":"RATE_LIMITED".*too many messages \(max 20 a second\)","retry_after_ms":1000\}\}$/s,
+  );
 });
 
 /** Sends a request over and over on one connection, without waiting for answers, until it is closed. */

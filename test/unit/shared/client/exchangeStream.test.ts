@@ -181,13 +181,23 @@ test('one unknown market among several ends its own book only', async (t) => {
   assert.equal(stream.openBook(B).state, 'starting', 'it may be opened again');
 });
 
-test('a refusal for too many messages ends no book: the server closes the connection', async (t) => {
+test('what is refused for too many messages is asked for again when the time has come', async (t) => {
   const { stream, sockets } = rig(t);
   const book = stream.openBook(A);
-  sockets[0].open();
+  const [socket] = sockets;
+  socket.open();
   await nextTurn();
-  sockets[0].receive({ channel: 'error', id: '1', data: { code: 'RATE_LIMITED', error: 'too many messages' } });
+  const asked = socket.take().filter(({ channel }) => channel === 'subscribe').length;
+  const data = { code: 'RATE_LIMITED', error: 'too many messages', retry_after_ms: 20 };
+  socket.receive({ channel: 'error', id: '1', data });
+  socket.receive({ channel: 'error', id: '1', data });
   assert.equal(book.state, 'starting');
+  const again: unknown[] = [];
+  await eventually('the same again', async () => {
+    again.push(...socket.take().filter(({ channel }) => channel === 'subscribe'));
+    return again.length > 0;
+  });
+  assert.deepEqual([asked, again.length], [1, 1]);
 });
 
 test('a key that is refused ends everything; an error without an id that may pass ends nothing', async (t) => {

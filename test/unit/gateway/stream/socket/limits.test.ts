@@ -21,7 +21,7 @@ test('the limits and intervals are those of the rules', () => {
       MAX_MESSAGES_PER_SECOND: 20,
       MAX_BUFFERED_BYTES: 4 * MIB,
       PACED_BUFFERED_BYTES: 256 * KIB,
-      PING_EVERY_MS: 30_000,
+      PING_EVERY_MS: 10_000,
       IDLE_CLOSE_MS: 60_000,
       HEARTBEAT_EVERY_MS: 5000,
       CLOSE: { GOING_AWAY: 1001, POLICY: 1008, INTERNAL: 1011, TRY_AGAIN_LATER: 1013 },
