@@ -208,8 +208,8 @@ export class Stream {
     const nowMs = this.#options.clock.nowMs();
     const steadyMs = this.#steady.nowMs();
     this.#catchUps.tick();
-    this.#cancels.send();
     this.#cancel(this.#handovers.due(steadyMs));
+    this.#cancels.send();
     for (const connection of [...this.#connections]) {
       if (steadyMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
         connection.end(limits.CLOSE.GOING_AWAY, 'idle');
