@@ -19,6 +19,7 @@ import type { OrderChecks } from '../verify/orderChecks.ts';
 import { type Admitted, entryToCancel, fillTerms, refuseShort } from './admitted.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
+import { freedBy, sellsAllLots } from './holdings.ts';
 import { LookAhead } from './lookAhead.ts';
 import { groupIn, isBidInYes } from './orderCommand.ts';
 import { claimableMicro } from './resolution.ts';
@@ -63,7 +64,7 @@ const {
   SETTLE,
   UNWIND,
 } = COMMAND;
-const { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } = rows;
+const { NONE, SLOT_STATE, WORD_SHIFT } = rows;
 
 /** The command is accepted and nothing is journaled, because the state is already what the command asks for. */
 export const NOTHING_TO_DO = -1;
@@ -202,7 +203,8 @@ export class Admission {
     if (offGrid !== OK) return offGrid;
     const isBuy = kindSide(kind) === SIDE.BUY;
     const tokensAtomic = readSafe(words, word + (isBuy ? PLACE.takerAmount : PLACE.makerAmount));
-    if (tokensAtomic < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
+    if (tokensAtomic < market.minOrderAtomic && !sellsAllLots(this.#state, market, words, word, admitted))
+      return E.BELOW_MIN_SIZE;
 
     if (!this.#checks.isSigned(words, bytes, word)) return E.INVALID_SIGNATURE;
     if ((bits & PLACE_BIT_AUTHORIZED) === 0) return E.FORBIDDEN;
@@ -243,7 +245,7 @@ export class Admission {
     const { exactBound, ledger } = this.#state;
     const outcome = kindOutcome(kind);
     const isBuy = kindSide(kind) === SIDE.BUY;
-    const freed = admitted.openSlot === NONE ? 0 : this.#freedBy(admitted.openSlot, kind, market);
+    const freed = admitted.openSlot === NONE ? 0 : freedBy(this.#state.orders, admitted.openSlot, kind, market);
     if (exactBound === null) {
       const isCovered = isBuy
         ? ledger.coversMicro(account, admitted, freed)
@@ -258,16 +260,6 @@ export class Admission {
       return refuseShort(admitted.reservation, free + freed, reserved, admitted);
     }
     return this.#checkExactBound(ORDER_WEIGHT * admitted.quantityLots * market.ticksPerUnit, reserved, admitted);
-  }
-
-  /** The reservation of the old order in the asset that the new one needs, else 0. */
-  #freedBy(old: number, kind: number, market: Market): number {
-    const { orders } = this.#state;
-    const oldKind = orders.kind[old << WORD_SHIFT];
-    const remainingLots = orders.remainingLots[old << DOUBLE_SHIFT];
-    if (kindSide(oldKind) !== kindSide(kind)) return 0;
-    if (kindSide(kind) === SIDE.BUY) return remainingLots * orders.limitTicks[old << WORD_SHIFT];
-    return kindOutcome(oldKind) === kindOutcome(kind) ? remainingLots * market.ticksPerUnit : 0;
   }
 
   /** In a rehearsal without collateral, refuses a command that may add more to the total than leaves it exact. */
@@ -323,7 +315,8 @@ export class Admission {
     const isSplit = words[word + CONVERT.movement] === MOVEMENT.SPLIT;
     const isOpen = market.status === MARKET_STATUS.ACTIVE || (!isSplit && market.status === MARKET_STATUS.LOCKED);
     if (!isOpen) return E.MARKET_NOT_ACTIVE;
-    if (amount === 0 || amount % market.ticksPerUnit !== 0) return E.INVALID_LOT;
+    // Any number of sets merges: that is the way out of what is below a lot.
+    if (amount === 0 || (isSplit && amount % market.ticksPerUnit !== 0)) return E.INVALID_LOT;
     if (isSplit) {
       const available = ledger.availableMicro(account);
       if (available < amount) return refuseShort(amount, available, ledger.reservedOf(account), admitted);

@@ -48,7 +48,8 @@ function OpenForm({ order, market, queued, onDone, onClose, grid }: AmendProps &
   const [isBusy, setBusy] = useState(false);
   const first = useRef<HTMLInputElement>(null);
   useEffect(() => first.current?.focus(), []);
-  const limits = { ticksPerUnit, minSizeAtomic: Number(min_order_size_atomic), feeBps: market.fee_bps };
+  const minSizeAtomic = Number(min_order_size_atomic);
+  const limits = { ticksPerUnit, minSizeAtomic, feeBps: market.fee_bps, freeHoldingAtomic: leftAtomic(order) };
   // Only its own terms are checked here, not what it would trade with.
   const shown = preview(ticket, limits, NO_BOOK, Date.now());
   const onSubmit = async (event: Event): Promise<void> => {

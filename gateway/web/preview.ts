@@ -40,6 +40,8 @@ export type Grid = {
   readonly ticksPerUnit: number;
   readonly minSizeAtomic: number;
   readonly feeBps: number;
+  /** Tokens of the outcome of which no other order sells any: a seller may sell all their lots, however few. */
+  readonly freeHoldingAtomic?: bigint | null;
 };
 
 export type Preview = {
@@ -72,7 +74,8 @@ export function preview(ticket: Ticket, grid: Grid, book: Levels, nowMs: number)
   if ('text' in limited) return limited;
   const { limitTicks, sizeAtomic } = limited;
   const { ticksPerUnit, minSizeAtomic, feeBps } = grid;
-  if (sizeAtomic < BigInt(minSizeAtomic)) {
+  const sellsAll = ticket.side === 'SELL' && sizeAtomic === wholeLots(grid.freeHoldingAtomic ?? 0n, ticksPerUnit);
+  if (sizeAtomic < BigInt(minSizeAtomic) && !sellsAll) {
     const least = `The smallest order is of ${sumToDecimal(BigInt(minSizeAtomic))} tokens.`;
     return {
       field: 'size',
@@ -99,6 +102,10 @@ export function preview(ticket: Ticket, grid: Grid, book: Levels, nowMs: number)
     taken: sweep(book, ticket.side, ticksPerUnit, sizeAtomic, limitTicks),
   } as const;
   return { ...found, warning: warningOf(found, ticket, feeBps) };
+}
+
+export function wholeLots(atomic: bigint, ticksPerUnit: number): bigint {
+  return atomic - (atomic % BigInt(ticksPerUnit));
 }
 
 export function feeOf(gross: bigint, feeBps: number): bigint {

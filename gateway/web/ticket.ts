@@ -12,7 +12,7 @@ import { useAccountChanges } from './accountChanges.ts';
 import { changeTextOf, get, useLoaded } from './api.ts';
 import { units } from './format.ts';
 import { place } from './placing.ts';
-import { type Grid, type Preview, type Problem, preview, type Ticket, ticksOf } from './preview.ts';
+import { type Grid, type Preview, type Problem, preview, type Ticket, ticksOf, wholeLots } from './preview.ts';
 import { ask, useVisitor } from './session.ts';
 import type { Side } from './sweep.ts';
 import { TicketCosts } from './ticketCosts.ts';
@@ -88,11 +88,11 @@ function OpenTicket(props: OpenTicketProps): VNode {
   const [result, setResult] = useState<Result | null>(null);
   const [isBusy, setBusy] = useState(false);
   const [round, setRound] = useState(0);
-  const available = useAvailable(market.id, outcome, ticket.side, round);
+  const { available, freeHoldingAtomic } = useFunds(market.id, outcome, ticket.side, round);
   const form = useRef<HTMLFormElement>(null);
   const grid = useMemo(
-    () => ({ ticksPerUnit, minSizeAtomic, feeBps: market.fee_bps }),
-    [ticksPerUnit, minSizeAtomic, market.fee_bps],
+    () => ({ ticksPerUnit, minSizeAtomic, feeBps: market.fee_bps, freeHoldingAtomic }),
+    [ticksPerUnit, minSizeAtomic, market.fee_bps, freeHoldingAtomic],
   );
   const change = (changed: Partial<Ticket>): void => setTicket((before) => withDefaults({ ...before, ...changed }));
   const previewed = preview(ticket, grid, levels, Date.now());
@@ -146,13 +146,18 @@ function Sides({ side, name, onChange }: SidesProps): VNode {
 }
 
 /** Null until it is known. */
-function useAvailable(marketId: string, outcome: 0 | 1, side: Side, round: number): bigint | null {
+/** What the order could use, and the tokens of the outcome if none of them are reserved; null until they are known. */
+type OwnFunds = { readonly available: bigint | null; readonly freeHoldingAtomic: bigint | null };
+
+function useFunds(marketId: string, outcome: 0 | 1, side: Side, round: number): OwnFunds {
   const load = (): Promise<Balances> => ask('GET', '/v1/user/balances');
   // Loaded anew after each order and each event of the account, and now and then for what has no event.
   const { value: balances } = useLoaded('balances', load, BALANCES_SECONDS, round + useAccountChanges());
-  if (balances === null) return null;
+  if (balances === null) return { available: null, freeHoldingAtomic: null };
   const held = balances.tokens.find((row) => row.market_id === marketId && row.outcome_index === outcome);
-  return BigInt(side === 'BUY' ? balances.usdc.available : (held?.available ?? '0'));
+  const isFree = held !== undefined && held.reserved === '0';
+  const available = BigInt(side === 'BUY' ? balances.usdc.available : (held?.available ?? '0'));
+  return { available, freeHoldingAtomic: isFree ? BigInt(held.available) : null };
 }
 
 type FundsProps = { readonly available: bigint | null; readonly side: Side; readonly preview: Preview | null };
@@ -216,7 +221,7 @@ function partOf(available: bigint | null, divisor: bigint, ticket: Ticket, { tic
   const part = available / divisor;
   if (ticket.side === 'BUY' && ticket.kind === 'MARKET') return { budget: sumToDecimal(part) };
   const lot = BigInt(ticksPerUnit);
-  if (ticket.side === 'SELL') return { size: sumToDecimal(part - (part % lot)) };
+  if (ticket.side === 'SELL') return { size: sumToDecimal(wholeLots(part, ticksPerUnit)) };
   const ticks = ticksOf(ticket.cents, ticksPerUnit);
   return ticks === NOT_A_NUMBER ? {} : { size: sumToDecimal((part / BigInt(ticks)) * lot) };
 }

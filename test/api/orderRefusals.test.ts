@@ -57,6 +57,46 @@ describe('refusals of a placement', () => {
     assertRefused(await alice.post(small), 400, 'BELOW_MIN_SIZE', 'order below minimum size');
   });
 
+  test('what is left of the smallest order after its fee can be sold, and merged to the last atomic token', async () => {
+    const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
+    const sell = (size: string, more: object = {}) => bob.body(market, { side: 'SELL', price: '0.40', size, ...more });
+    await bob.client.split(market.id, 2_000_000);
+    await bob.place(market, { side: 'SELL', price: '0.50', size: '2' });
+    await alice.place(market, { price: '0.50', size: '1' });
+    assert.equal((await alice.holdings(market)).yes, 995_000);
+    const mine = (size: string, more: object = {}) =>
+      alice.body(market, { side: 'SELL', price: '0.60', size, ...more });
+    for (const size of ['0.9949', '0.0001']) {
+      assertRefused(await alice.post(mine(size)), 400, 'BELOW_MIN_SIZE', 'order below minimum size');
+    }
+    const { order_hash } = await alice.client.placeOrder(mine('0.995'));
+    assertRefused(await alice.post(mine('0.995')), 400, 'BELOW_MIN_SIZE', 'order below minimum size');
+    const replaced = await alice.client.cancelReplace(order_hash, mine('0.995', { price: '0.50' }));
+    await alice.client.cancelOrder(replaced.order.order_hash);
+    await bob.place(market, { price: '0.30', size: '5' });
+    const sold = await alice.client.placeOrder(mine('0.995', { price: '0.30', timeInForce: 'FOK' }));
+    assert.equal(sold.status, 'filled');
+    assert.equal((await alice.holdings(market)).yes, 0);
+
+    await bob.client.cancelAll();
+    const before = await bob.holdings(market);
+    assert.deepEqual([before.yes, before.no], [1_990_025, 2_000_000], 'a fee leaves less than a lot');
+    const sets = before.yes;
+    assertRefused(
+      await bob.send('POST', `/v1/markets/${market.id}/split`, { amount: '150' }),
+      400,
+      'INVALID_LOT',
+      'amount is not a multiple of the lot size',
+    );
+    await bob.client.merge(market.id, 1);
+    await bob.client.merge(market.id, sets - 1);
+    const after = await bob.holdings(market);
+    assert.deepEqual([after.yes, after.no], [before.yes - sets, before.no - sets]);
+    assert.equal(after.usdc, before.usdc + sets);
+    assertRefused(await bob.post(sell('0.5')), 400, 'BELOW_MIN_SIZE', 'order below minimum size');
+    await assertBalanced(server);
+  });
+
   test('a signature that is not the signer’s, or none at all, is invalid', async () => {
     const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
     const body = alice.body(market, { price: '0.5', size: '2' });

@@ -140,15 +140,17 @@ export class Flow {
     const random = this.#random;
     const market = this.#market();
     const { ticksPerUnit } = this.#terms[market] ?? this.#terms[0];
-    const side = random.pick([SIDE.BUY, SIDE.SELL]);
+    const account = random.pick(ACCOUNTS);
+    const outcome = random.pick([OUTCOME.YES, OUTCOME.NO]);
+    const heldLots = random.chance(8) ? this.#heldLots(account, market, outcome, ticksPerUnit) : 0;
+    const side = heldLots > 0 ? SIDE.SELL : random.pick([SIDE.BUY, SIDE.SELL]);
     const timeInForce = random.pick([0, 0, 0, 1, 2, 3, 3]);
     const isImmediate = timeInForce === FOK || timeInForce === FAK;
-    const lots = this.#lots(ticksPerUnit);
+    const lots = heldLots > 0 ? this.#mostOf(heldLots) : this.#lots(ticksPerUnit);
     const onGrid = { usdc: lots * this.#ticks(ticksPerUnit), tokens: lots * ticksPerUnit };
     const isOffGrid = random.chance(isImmediate ? 50 : 3);
     const { usdc, tokens } = isOffGrid ? this.#offGrid(side, onGrid, ticksPerUnit) : onGrid;
     const needsExpiration = timeInForce === GTD || random.chance(10);
-    const account = random.pick(ACCOUNTS);
     const group = random.chance(20) ? this.#groupOf(random.chance(98) ? account : random.pick(ACCOUNTS)) : 0;
     const isGroupKnown = this.oracle.groups.has(group) || random.chance(5);
     return {
@@ -156,7 +158,7 @@ export class Flow {
       group: isGroupKnown ? group : 0,
       market,
       side,
-      outcome: random.pick([OUTCOME.YES, OUTCOME.NO]),
+      outcome,
       makerAmount: side === SIDE.BUY ? usdc : tokens,
       takerAmount: side === SIDE.BUY ? tokens : usdc,
       timeInForce,
@@ -216,7 +218,9 @@ export class Flow {
       was.side === SIDE.BUY ? [was.makerAmount, was.takerAmount] : [was.takerAmount, was.makerAmount];
     const ticks = Math.round((usdc * ticksPerUnit) / tokens) + (random.chance(70) ? 0 : random.between(-3, 3));
     const wasLots = Math.floor(tokens / ticksPerUnit);
-    const lots = Math.max(1, random.chance(30) ? wasLots : random.between(Math.floor(wasLots / 2), wasLots + 3));
+    const heldLots = random.chance(8) ? this.#heldLots(was.account, was.market, was.outcome, ticksPerUnit) : 0;
+    const others = random.chance(30) ? wasLots : random.between(Math.floor(wasLots / 2), wasLots + 3);
+    const lots = Math.max(1, heldLots > 0 ? this.#mostOf(heldLots) : others);
     const onGrid = { usdc: lots * Math.min(Math.max(ticks, 1), ticksPerUnit - 1), tokens: lots * ticksPerUnit };
     const { market, outcome, side } = random.chance(90) ? was : { ...fresh, market: was.market };
     const isImmediate = random.chance(25);
@@ -256,6 +260,17 @@ export class Flow {
     if (random.chance(3)) return random.below(MIN_LOTS) + 1;
     if (this.#isRehearsal && random.chance(40)) return Math.max(1, Math.floor(this.#huge() / ticksPerUnit));
     return random.between(MIN_LOTS, 30);
+  }
+
+  /** The lots that an account has of an outcome, available and reserved. */
+  #heldLots(account: number, market: number, outcome: number, ticksPerUnit: number): number {
+    const { available, reserved } = this.oracle.tokens(account, market, outcome);
+    return Math.floor(Number(available + reserved) / ticksPerUnit);
+  }
+
+  /** All of them, also below the minimum of an order, or so many that less than the minimum is left. */
+  #mostOf(heldLots: number): number {
+    return Math.max(1, heldLots - (this.#random.chance(50) ? 0 : this.#random.below(MIN_LOTS)));
   }
 
   /** Of any size below the largest amount of an order. */
@@ -339,7 +354,7 @@ export class Flow {
   #convert(): Command {
     const random = this.#random;
     const market = random.pick(this.#current);
-    const lots = random.below(10) + (random.chance(5) ? 0.1 : 0);
+    const lots = random.below(10) + (random.chance(10) ? 0.1 : 0);
     const { ticksPerUnit } = this.#terms[market];
     const isHuge = this.#isRehearsal && random.chance(20);
     const amount = isHuge ? this.#lots(ticksPerUnit) * ticksPerUnit : Math.round(lots * ticksPerUnit);

@@ -360,7 +360,8 @@ export class Oracle {
     if (market === undefined) return E.MARKET_NOT_FOUND;
     const { ACTIVE, LOCKED } = MARKET_STATUS;
     if (market.status !== ACTIVE && (isSplit || market.status !== LOCKED)) return E.MARKET_NOT_ACTIVE;
-    if (amount === 0n || amount % BigInt(market.ticksPerUnit) !== 0n) return E.INVALID_LOT;
+    const isInLots = amount % BigInt(market.ticksPerUnit) === 0n;
+    if (amount === 0n || (isSplit && !isInLots)) return E.INVALID_LOT;
     const mine = this.usdc(account);
     const [yes, no] = [this.tokens(account, index, OUTCOME.YES), this.tokens(account, index, OUTCOME.NO)];
     const isThere = isSplit
@@ -389,7 +390,11 @@ export class Oracle {
   /** RULES.md 7.10: the old order goes, and is there again when the new one cannot take its place. */
   replace(p: Placement, oldId: number, isAmend: boolean): number {
     this.answer = [0, 0];
-    const refusal = this.#refusalOfForm(p, isAmend ? this.open.find(({ id }) => id === oldId) : undefined);
+    const refusal = this.#refusalOfForm(
+      p,
+      this.open.find(({ id }) => id === oldId),
+      isAmend,
+    );
     if (refusal !== OK) return refusal;
     const accepted = [...this.#accepted.values()].find((order) => order.id === oldId);
     if (accepted === undefined || accepted.account !== p.account) return E.ORDER_NOT_FOUND;
@@ -428,8 +433,8 @@ export class Oracle {
     return OK;
   }
 
-  /** @param amended the open order that an amend is to take the place of. */
-  #refusalOfForm(p: Placement, amended?: OracleOrder): number {
+  /** @param old the open order that is to give way. */
+  #refusalOfForm(p: Placement, old?: OracleOrder, isAmend = false): number {
     if (p.group !== 0 && this.groups.get(p.group)?.account !== p.account) return E.VALIDATION_ERROR;
     const signed = signedText(p, this.domain);
     if (this.#accepted.has(signed)) return E.DUPLICATE_ORDER;
@@ -438,13 +443,26 @@ export class Oracle {
     const market = this.markets[p.market];
     if (market === undefined) return E.MARKET_NOT_FOUND;
     if (market.status !== MARKET_STATUS.ACTIVE) return E.MARKET_NOT_ACTIVE;
-    if (market.stage === 2 && !this.#onlyShrinks(p, amended)) return E.CANCEL_ONLY_PHASE;
+    if (market.stage === 2 && !(isAmend && this.#onlyShrinks(p, old))) return E.CANCEL_ONLY_PHASE;
     if (p.expirationSec !== 0 && p.expirationSec * 1000 <= this.nowMs) return E.ORDER_EXPIRED;
-    const [, , offGrid] = onGrid(p, BigInt(market.ticksPerUnit));
+    const [, lots, offGrid] = onGrid(p, BigInt(market.ticksPerUnit));
     if (offGrid !== OK) return offGrid;
-    if ((p.side === SIDE.BUY ? p.takerAmount : p.makerAmount) < market.minOrderAtomic) return E.BELOW_MIN_SIZE;
+    const tokens = p.side === SIDE.BUY ? p.takerAmount : p.makerAmount;
+    if (tokens < market.minOrderAtomic && !this.#sellsAll(p, lots, old)) return E.BELOW_MIN_SIZE;
     if (p.isForged) return E.INVALID_SIGNATURE;
     return p.feeBps === market.feeBps ? OK : E.FEE_RATE_MISMATCH;
+  }
+
+  /** RULES.md 1.5: it sells every whole lot, and no other order of the account sells some of them. */
+  #sellsAll(p: Placement, lots: bigint, old: OracleOrder | undefined): boolean {
+    if (p.side !== SIDE.SELL) return false;
+    const others = this.open.filter(({ account, market, side, outcome, id }) => {
+      const isSame = account === p.account && market === p.market && outcome === p.outcome;
+      return isSame && side === SIDE.SELL && !(id === old?.id && old.account === p.account);
+    });
+    const { available, reserved } = this.tokens(p.account, p.market, p.outcome);
+    const held = available + reserved;
+    return others.length === 0 && held >= 0n && lots === held / BigInt(this.markets[p.market]!.ticksPerUnit);
   }
 
   /** The amend leaves its order where it stands in the queue, with as much as it has left or less. */

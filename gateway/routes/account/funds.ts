@@ -36,13 +36,13 @@ const CONVERT = {
   answers: { 200: FULL_SETS },
 } as const;
 
-const CONVERT_ERRORS = ['MARKET_NOT_ACTIVE', 'INVALID_LOT', 'INSUFFICIENT_BALANCE', 'OUTCOME_UNKNOWN'] as const;
+const CONVERT_ERRORS = ['MARKET_NOT_ACTIVE', 'INSUFFICIENT_BALANCE', 'OUTCOME_UNKNOWN'] as const;
 
 const SPLIT = {
   ...CONVERT,
   path: '/v1/markets/:id/split',
   summary: 'Turns USDC into as many Yes and No tokens.',
-  errors: ['MARKET_NOT_FOUND', 'ACCOUNT_FROZEN', 'ACCOUNT_CLOSE_ONLY', ...CONVERT_ERRORS],
+  errors: ['MARKET_NOT_FOUND', 'ACCOUNT_FROZEN', 'ACCOUNT_CLOSE_ONLY', 'INVALID_LOT', ...CONVERT_ERRORS],
 } as const satisfies RouteSpec;
 
 const MERGE = {

@@ -78,6 +78,23 @@ test('the smallest order of the market is known to the ticket (RULES.md 1.5)', (
   assert.deepEqual(result, { field: 'size', text: 'The smallest order is of 1 tokens.' });
 });
 
+test('a seller may sell all lots of a holding of which no order sells any, however few (RULES.md 1.5)', () => {
+  const text = (side: 'BUY' | 'SELL', size: string, freeHoldingAtomic: bigint | null): string | undefined => {
+    const grid = { ticksPerUnit: 100, minSizeAtomic: 1_000_000, feeBps: 50, freeHoldingAtomic };
+    const result = preview({ ...TICKET, side, size }, grid, NO_BOOK, NOW_MS);
+    return 'text' in result ? result.text : undefined;
+  };
+  assert.equal(text('SELL', '0.995', 995_050n), undefined);
+  for (const [side, size, held] of [
+    ['SELL', '0.9949', 995_050n],
+    ['SELL', '0.995', null],
+    ['SELL', '0.995', 995_150n],
+    ['BUY', '0.995', 995_050n],
+  ] as const) {
+    assert.match(text(side, size, held)!, /^The smallest order/, `${side} ${size} of ${held}`);
+  }
+});
+
 test('an order takes the best prices up to its limit, and no more of the last one than it wants', () => {
   const { taken } = inBook({ cents: '42', size: '12' });
   assert.deepEqual(taken, { filledAtomic: 12_000_000n, notionalMicro: 4_840_000n, levels: 2, lastTicks: 42 });

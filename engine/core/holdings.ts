@@ -1,0 +1,57 @@
+/**
+ * The funds of an account that an order may use beside what is available: those of the order that gives way to it, and,
+ * below the minimum of the market, a whole holding (RULES.md 1.5). Owner: the shard thread. Live only, as all admission.
+ */
+import * as codes from '../../shared/base/codes.ts';
+import * as commands from '../../shared/wire/commands.ts';
+import { NO_ENTRY } from '../book/hashIndex.ts';
+import type { Market } from '../book/market.ts';
+import { DOUBLE_SHIFT, NONE, type Orders, WORD_SHIFT } from '../book/orders.ts';
+import type { Admitted } from './admitted.ts';
+import type { ShardState } from './state.ts';
+
+const { SIDE } = codes;
+const { ANY_COMMAND, COMMAND, kindOutcome, kindSide } = commands;
+const { PLACE, REPLACE } = COMMAND;
+
+/** The reservation of the old order in the asset that the new one of this kind needs, else 0. */
+export function freedBy(orders: Orders, old: number, kind: number, market: Market): number {
+  const oldKind = orders.kind[old << WORD_SHIFT];
+  const remainingLots = orders.remainingLots[old << DOUBLE_SHIFT];
+  if (kindSide(oldKind) !== kindSide(kind)) return 0;
+  if (kindSide(kind) === SIDE.BUY) return remainingLots * orders.limitTicks[old << WORD_SHIFT];
+  return kindOutcome(oldKind) === kindOutcome(kind) ? remainingLots * market.ticksPerUnit : 0;
+}
+
+/**
+ * True for a SELL of all whole lots that the account holds of the outcome, none of them reserved, but for those of the
+ * order that it replaces. So an account has at most one such order of an outcome, and a small holding can be sold.
+ * `admitted` has the quantity of the order.
+ */
+export function sellsAllLots(
+  state: ShardState,
+  market: Market,
+  words: Uint32Array,
+  word: number,
+  { quantityLots }: Admitted,
+): boolean {
+  const kind = words[word + PLACE.kind];
+  if (kindSide(kind) !== SIDE.SELL) return false;
+  const { ledger, orders } = state;
+  const account = words[word + ANY_COMMAND.account];
+  const outcome = kindOutcome(kind);
+  const old = replacedSlot(state, market, words, word);
+  const freed = old === NONE ? 0 : freedBy(orders, old, kind, market);
+  if (ledger.reservedTokens(account, market.index, outcome) !== freed) return false;
+  const held = ledger.availableTokens(account, market.index, outcome) + freed;
+  return quantityLots === Math.floor(held / market.ticksPerUnit);
+}
+
+/** The order of this account and market that a REPLACE names, while it is open. */
+function replacedSlot({ hashes, orders }: ShardState, market: Market, words: Uint32Array, word: number): number {
+  if ((words[word + ANY_COMMAND.type] & 0xffff) !== REPLACE.TYPE) return NONE;
+  const entry = hashes.find(words, word + REPLACE.oldHash);
+  if (entry === NO_ENTRY || hashes.accountOf(entry) !== words[word + ANY_COMMAND.account]) return NONE;
+  const old = hashes.slotOf(entry);
+  return old !== NONE && orders.market[old << WORD_SHIFT] === market.index ? old : NONE;
+}
