@@ -1,6 +1,6 @@
 /**
  * The funds of an account that an order may use beside what is available: those of the order that gives way to it, and,
- * below the minimum of the market, a whole holding (RULES.md 1.5). Owner: the shard thread. Live only, as all admission.
+ * below the minimum of the market, a whole holding (RULES.md 1.5). Owner: the shard thread. Live only, as admission is.
  */
 import * as codes from '../../shared/base/codes.ts';
 import * as commands from '../../shared/wire/commands.ts';

@@ -146,7 +146,7 @@ function Sides({ side, name, onChange }: SidesProps): VNode {
 }
 
 /** Null until it is known. */
-/** What the order could use, and the tokens of the outcome if none of them are reserved; null until they are known. */
+/** Funds for the order, and the tokens of the outcome if none of them are reserved; null until they are known. */
 type OwnFunds = { readonly available: bigint | null; readonly freeHoldingAtomic: bigint | null };
 
 function useFunds(marketId: string, outcome: 0 | 1, side: Side, round: number): OwnFunds {

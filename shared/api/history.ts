@@ -11,7 +11,6 @@ const USER_ORDER = object(
     initial_limit_notional_usdc_micro: described(orNull(UNITS), 'The USDC amount that was signed, not what was paid.'),
     filled_limit_notional_usdc_micro: orNull(UNITS),
     remaining_limit_notional_usdc_micro: orNull(UNITS),
-    outcome_index: OUTCOME_INDEX,
     updated_at: described(TIME, 'Of the last fill or the close.'),
   },
   TAGS,

@@ -50,8 +50,8 @@ export const ORDER_ERROR_NOTES = {
   BELOW_MIN_SIZE: note(
     'changed',
     'The order is for fewer tokens than the market takes, and does not sell a whole holding.',
-    'Read `min_order_size_atomic` of `GET /v1/market-data/:market_id/tick-size`. A SELL may be smaller if it is for all ' +
-      'whole lots that the account holds of the outcome and none of them are in another order.',
+    'Read `min_order_size_atomic` of `GET /v1/market-data/:market_id/tick-size`. A SELL may be smaller if it is for ' +
+      'all whole lots that the account holds of the outcome and none of them are in another order.',
   ),
   INVALID_SIGNATURE: note(
     'changed',

@@ -331,6 +331,7 @@ export const ORDER_FIELDS = {
   filled_token_quantity_atomic: UNITS,
   average_fill_price: described(orNull(PRICE), 'What was really paid or received for a token, before fees.'),
   sequence: described(MARKET_SEQUENCE, 'The order of arrival in its market.'),
+  outcome_index: described(OUTCOME_INDEX, 'The outcome whose tokens are bought or sold.'),
 } as const;
 
 export const ORDER_RECORD = object(ORDER_FIELDS, TAGS);

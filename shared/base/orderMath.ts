@@ -74,6 +74,7 @@ export type OrderRecord = Readonly<{
   filled_token_quantity_atomic: string;
   average_fill_price: string | null;
   sequence: number;
+  outcome_index: number;
   /** Present only if the order has one (RULES.md 7.7, 7.9). */
   client_order_id?: string;
   order_group?: string;
@@ -84,12 +85,7 @@ type LimitNotionals = {
   readonly [Part in 'initial' | 'filled' | 'remaining' as `${Part}_limit_notional_usdc_micro`]: string | null;
 };
 
-export type OrderRecordV2 = OrderRecord &
-  LimitNotionals &
-  Readonly<{
-    outcome_index: number;
-    updated_at: string;
-  }>;
+export type OrderRecordV2 = OrderRecord & LimitNotionals & Readonly<{ updated_at: string }>;
 
 export function orderRecord(order: OrderFacts): OrderRecord {
   return {
@@ -107,6 +103,7 @@ export function orderRecord(order: OrderFacts): OrderRecord {
     filled_token_quantity_atomic: String(filledTokens(order)),
     average_fill_price: averageFillPrice(order),
     sequence: order.orderSequence,
+    outcome_index: order.outcome,
     ...(order.clientOrderId === null ? {} : { client_order_id: order.clientOrderId }),
   };
 }
@@ -119,7 +116,6 @@ export function orderRecordV2(order: OrderFacts, updatedMs: number): OrderRecord
     initial_limit_notional_usdc_micro: notional(signedNotional),
     filled_limit_notional_usdc_micro: notional(filledLimitNotional),
     remaining_limit_notional_usdc_micro: notional(remainingLimitNotional),
-    outcome_index: order.outcome,
     updated_at: new Date(updatedMs).toISOString(),
   };
 }

@@ -173,10 +173,16 @@ describe('placing', () => {
     );
     assert.equal(cancelled_order_hash, last.order_hash);
     assert.equal(order.status, 'open');
-    assert.equal(
-      (await pmx.failure(2, 'amend', order_hash, '--size', '5')).code,
-      'USAGE',
-      'a closed order has no outcome',
+    assert.equal((await pmx.failure(2, 'amend', order_hash, '--size', '5')).code, 'USAGE', 'it is cancelled');
+    const no = ['place', market.id, '--side', 'buy', '--outcome', 'no', '--price', '0.10', '--size', '5'];
+    const ofNo = await pmx.json(...no);
+    const again = await pmx.json('amend', ofNo.order_hash, '--size', '4');
+    assert.equal((await pmx.json('order', again.order_hash)).outcome_index, 1, 'the outcome is that of the old order');
+    assert.ok((await pmx.lines('order', again.order_hash)).some((line) => /^order +BUY No, limit 0\.1/.test(line)));
+    const rows = await pmx.lines('orders', '--market', market.id);
+    assert.ok(
+      rows.some((line) => / BUY +No +0\.1/.test(line)),
+      rows.join('\n'),
     );
     assert.equal((await pmx.failure(1, 'amend', `0x${'0'.repeat(64)}`, '--size', '5')).code, 'NOT_FOUND');
   });

@@ -57,7 +57,7 @@ describe('refusals of a placement', () => {
     assertRefused(await alice.post(small), 400, 'BELOW_MIN_SIZE', 'order below minimum size');
   });
 
-  test('what is left of the smallest order after its fee can be sold, and merged to the last atomic token', async () => {
+  test('what is left of the smallest order after its fee can be sold, and merged to the last token', async () => {
     const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
     const sell = (size: string, more: object = {}) => bob.body(market, { side: 'SELL', price: '0.40', size, ...more });
     await bob.client.split(market.id, 2_000_000);

@@ -49,6 +49,7 @@ describe('placing', () => {
       filled_token_quantity_atomic: '0',
       average_fill_price: null,
       sequence: record.sequence,
+      outcome_index: 0,
     };
     assert.deepEqual(record, expected);
     assert.deepEqual(await alice.client.openOrders(market.id), [expected]);

@@ -34,7 +34,8 @@ const order = command({
     const lines = facts([
       [
         'order',
-        `${record.side}, limit ${record.price}, ${record.time_in_force}${record.post_only ? ', post-only' : ''}`,
+        `${record.side} ${outcomeName(record.outcome_index)}, limit ${record.price}, ${record.time_in_force}` +
+          (record.post_only ? ', post-only' : ''),
       ],
       ['status', record.status],
       [
@@ -222,12 +223,12 @@ const groups = [
 export const ORDERS = [order, orders, trades, cancel, heartbeat];
 export const ORDER_GROUPS = groups;
 
-function orderRows(rows: readonly (OrderRecord & { outcome_index?: number })[]): string[] {
+function orderRows(rows: readonly OrderRecord[]): string[] {
   const cells = rows.map((row) => [
     row.created_at,
     row.status,
     row.side,
-    row.outcome_index === undefined ? null : outcomeName(row.outcome_index),
+    outcomeName(row.outcome_index),
     row.price,
     decimal(row.filled_token_quantity_atomic),
     row.average_fill_price,

@@ -3,7 +3,7 @@ import { leavesOpen } from '../../answers.ts';
 import type { ExchangeClient, PlacingOptions } from '../../client.ts';
 import type { SignedOrder } from '../../order.ts';
 import { typedOrder } from '../../orderSigning.ts';
-import type { AmendResponse, BatchPlaceResponse, UserOrder } from '../../types.ts';
+import type { AmendResponse, BatchPlaceResponse, OrderRecord } from '../../types.ts';
 import { command, type OptionSpecs, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
@@ -33,12 +33,9 @@ const { side: _side, outcome: _outcome, price: _price, size: _size, ...REST_OPTI
 const CHANGED_OPTIONS = {
   price: { value: 'usdc', description: 'the new limit; as it was unless given' },
   size: { value: 'tokens', description: 'the new size; what remains unless given' },
-  outcome: { value: 'outcome', description: 'the token; looked up unless given', choices: ['yes', 'no'] },
+  outcome: { value: 'outcome', description: 'the token; as it was unless given', choices: ['yes', 'no'] },
   ...REST_OPTIONS,
 } as const satisfies OptionSpecs;
-/** Orders of a page when an order is looked for by its hash. */
-const PAGE = 200;
-const MOST_PAGES = 5;
 
 type Sending = { readonly 'idempotency-key': string | undefined; readonly deadline: string | undefined };
 type Changed = Omit<OrderGiven, 'side' | 'outcome'> &
@@ -164,18 +161,19 @@ async function signChanged(
   given: Changed,
   side?: string,
 ): Promise<SignedOrder> {
-  const old = await findOrder(client, given.hash);
+  const old = await client.getOrder(given.hash);
+  if (old.status !== 'open' && old.status !== 'partially_filled') throw new UsageError(`the order is ${old.status}`);
   const { nowMs } = context.terminal.clock;
   const parts = optionalParts({ ...given, side: undefined, outcome: 'yes' }, nowMs.call(context.terminal.clock));
   const isTimed = given['expires-in'] !== undefined || given['expires-at'] !== undefined;
   if (given.tif === undefined && !isTimed && old.time_in_force === 'GTD') {
     throw new UsageError('the old order is GTD: give --expires-in or --expires-at');
   }
-  const sideName = (side?.toUpperCase() ?? old.side) as UserOrder['side'];
+  const sideName = (side?.toUpperCase() ?? old.side) as OrderRecord['side'];
   const intent = {
     ...parts,
     side: sideName,
-    outcomeIndex: given.outcome === undefined ? outcomeIn(old) : outcomeOf(given.outcome),
+    outcomeIndex: given.outcome === undefined ? old.outcome_index : outcomeOf(given.outcome),
     price: given.price ?? old.price,
     size: given.size ?? decimal(remainingTokens(old)),
     postOnly: given['post-only'] || old.post_only,
@@ -186,32 +184,8 @@ async function signChanged(
   return (await context.signer(client)).sign(draft, { maker: given.maker, salt: given.salt });
 }
 
-/** The answer to a hash names no outcome; the list of the account does, for its open orders. */
-async function findOrder(
-  client: ExchangeClient,
-  hash: string,
-): Promise<Partial<UserOrder> & Awaited<ReturnType<ExchangeClient['getOrder']>>> {
-  const order = await client.getOrder(hash);
-  let cursor: string | undefined;
-  for (let page = 0; page < MOST_PAGES; page++) {
-    const status = 'open,partially_filled';
-    const { orders, next_cursor } = await client.userOrders({ status, limit: PAGE, cursor, sort: 'created_at' });
-    const found = orders.find(({ order_hash }) => order_hash === order.order_hash);
-    if (found !== undefined) return found;
-    if (next_cursor === null) break;
-    cursor = next_cursor;
-  }
-  return order;
-}
-
-function outcomeIn({ outcome_index }: Partial<UserOrder>): UserOrder['outcome_index'] {
-  if (outcome_index === undefined)
-    throw new UsageError('the order is not open, or too old to be found: give --outcome');
-  return outcome_index;
-}
-
 /** `remaining` is in the asset that the maker gives: USDC of a BUY, of which the price makes tokens. */
-function remainingTokens({ side, remaining, price }: Pick<UserOrder, 'side' | 'remaining' | 'price'>): bigint {
+function remainingTokens({ side, remaining, price }: Pick<OrderRecord, 'side' | 'remaining' | 'price'>): bigint {
   if (side === 'SELL') return BigInt(remaining);
   const [whole, fraction = ''] = price.split('.');
   const perToken = BigInt(whole + fraction);

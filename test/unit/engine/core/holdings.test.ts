@@ -1,4 +1,4 @@
-/** A holding below the minimum of an order can be sold, all of it and in one order (RULES.md 1.5), on a drawn market. */
+/** A holding below the minimum of an order can be sold, all of it in one order (RULES.md 1.5), on a drawn market. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { MOVEMENT, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';

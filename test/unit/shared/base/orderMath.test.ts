@@ -186,6 +186,7 @@ describe('order records', () => {
       ['filled_token_quantity_atomic', '0'],
       ['average_fill_price', null],
       ['sequence', 9],
+      ['outcome_index', 0],
     ]);
   });
 
