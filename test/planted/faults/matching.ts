@@ -150,8 +150,8 @@ export const MATCHING_FAULTS: readonly Fault[] = [
   {
     name: 'the old reservation does not count for the order that replaces it',
     file: 'engine/core/admission.ts',
-    search: 'const freed = admitted.openSlot === NONE ? 0 : this.#freedBy(admitted.openSlot, kind, market);',
-    replace: 'const freed = admitted.openSlot === NONE ? 0 : 0 * this.#freedBy(admitted.openSlot, kind, market);',
+    search: 'const freed = admitted.openSlot === NONE ? 0 : freedBy(',
+    replace: 'const freed = admitted.openSlot === NONE ? 0 : 0 * freedBy(',
     caughtBy: 'test/unit/book/replace.test.ts',
   },
   {
