@@ -14,7 +14,7 @@ import {
   NO_RECORDS,
   readLine,
 } from '../../shared/crypto/auditChain.ts';
-import { AdminError, openMasterKey, RunningError, withExclusiveDirectory } from './directory.ts';
+import { AdminError, openMasterKey, RunningError, withDirectoryToRead } from './directory.ts';
 
 type AuditLogReport = { readonly lines: readonly string[]; readonly isSound: boolean };
 
@@ -133,7 +133,7 @@ function openKey(directory: string): AuditKey | null {
 
 async function knownEnd(directory: string): Promise<KnownEnd> {
   try {
-    return await withExclusiveDirectory(directory, (control) => {
+    return await withDirectoryToRead(directory, (control) => {
       const text = control?.prepare<[], string>(`SELECT value FROM platform WHERE key = 'audit_head'`).pluck().get();
       return text === undefined ? null : (JSON.parse(text) as AuditHead);
     });

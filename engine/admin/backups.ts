@@ -21,7 +21,7 @@ import { BackupError, BackupStore } from '../backup/store.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { auditDirectory } from './audit.ts';
 import { type Call, type Command, dataDir, integerOf, print, UsageError } from './commandLine.ts';
-import { AdminError, listShards, openMasterKey, RunningError, withExclusiveDirectory } from './directory.ts';
+import { AdminError, listShards, openMasterKey, RunningError, withDirectoryToRead } from './directory.ts';
 import { withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { table } from './table.ts';
@@ -227,7 +227,7 @@ async function checkDirectory(folder: string, print: Print): Promise<boolean> {
   const report = describeShards(files.map(inspectShard));
   print(report.text);
   if (!report.isSound) return false;
-  return withExclusiveDirectory(folder, (control) => {
+  return withDirectoryToRead(folder, (control) => {
     const { text, isBalanced } = auditDirectory(files, control);
     print(text);
     return isBalanced;
@@ -311,7 +311,7 @@ function prune(store: BackupStore, nowMs: number, print: Print): void {
 /** @returns false while a server has it. */
 async function lockedBy(directory: string, work: (control: Database.Database | null) => Promise<void>) {
   try {
-    await withExclusiveDirectory(directory, work);
+    await withDirectoryToRead(directory, work);
     return true;
   } catch (error) {
     if (error instanceof RunningError) return false;

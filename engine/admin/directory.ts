@@ -2,9 +2,10 @@
  * A data directory for the administrator's commands: its journals, and the lock that keeps an exchange from running on
  * them. Nothing here writes.
  */
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
 import { hasJournalKey, JOURNAL_KEY_FILE, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
@@ -83,18 +84,37 @@ export function openMasterKey(directory: string): Uint8Array {
  * Keeps every server out of the directory while `work` runs, and refuses when one is running. `work` gets control.db,
  * or null where there is none.
  */
-export async function withExclusiveDirectory<T>(
+export function withExclusiveDirectory<T>(
   directory: string,
   work: (control: Database.Database | null) => T | Promise<T>,
+): Promise<T> {
+  return withLock(directory, work, false);
+}
+
+/** The same for `work` that only reads: the write-ahead log of a killed server is as it was afterwards. */
+export function withDirectoryToRead<T>(
+  directory: string,
+  work: (control: Database.Database | null) => T | Promise<T>,
+): Promise<T> {
+  return withLock(directory, work, true);
+}
+
+async function withLock<T>(
+  directory: string,
+  work: (control: Database.Database | null) => T | Promise<T>,
+  isReading: boolean,
 ): Promise<T> {
   const path = join(directory, 'control.db');
   // A server makes this file before anything else, so without it no server is running.
   if (!existsSync(path)) return work(null);
-  const lock = lockControl(path, directory);
+  const index = `${path}-shm`;
+  const hadIndex = existsSync(index);
+  const lock = lockControl(path, directory, isReading);
   try {
     return await work(lock);
   } finally {
     lock.close();
+    if (isReading && !hadIndex) rmSync(index, { force: true });
   }
 }
 
@@ -108,15 +128,22 @@ export function isOfMember(control: Database.Database): boolean {
   return tables.get() !== 0;
 }
 
-/** The lock that a server holds from its start to its end. Closing the file releases it. */
-function lockControl(path: string, directory: string): Database.Database {
-  const db = new Database(path, { timeout: 0 });
+/**
+ * The lock that a server holds from its start to its end, or a reader's, which keeps a server out as well. Closing the
+ * file releases it.
+ */
+function lockControl(path: string, directory: string, isReading: boolean): Database.Database {
+  let db: Database.Database | undefined;
   try {
-    db.pragma('locking_mode = EXCLUSIVE');
-    db.exec('BEGIN EXCLUSIVE; COMMIT');
+    db = new Database(path, { timeout: 0, readonly: isReading });
+    if (!isReading) db.pragma('locking_mode = EXCLUSIVE');
+    db.exec(isReading ? 'BEGIN; SELECT 1 FROM sqlite_schema' : 'BEGIN EXCLUSIVE; COMMIT');
     return db;
   } catch (error) {
-    db.close();
+    db?.close();
+    const access = accessProblem(path, error);
+    if (access !== null) throw new AdminError(access);
+    if (isDamaged(error)) throw new AdminError(`${path} is damaged (${(error as Error).message})`);
     if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
     throw new RunningError(`the exchange is running on ${directory}: stop it first`);
   }

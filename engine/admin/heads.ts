@@ -7,7 +7,7 @@ import type { KnownHead } from '../../shared/base/journalKey.ts';
 import { JOURNAL_HEADS, NO_ROWS, openHeads, sealHeads } from '../../shared/crypto/journalHeads.ts';
 import { markPath } from '../journal/file.ts';
 import { readMark } from '../journal/mark.ts';
-import { AdminError, openMasterKey, RunningError, type ShardFile, withExclusiveDirectory } from './directory.ts';
+import { AdminError, openMasterKey, RunningError, type ShardFile, withDirectoryToRead } from './directory.ts';
 
 /** The journals, each with the head that control.db knows; without one while an exchange runs on them. */
 export async function withKnownHeads(files: readonly ShardFile[]): Promise<ShardFile[]> {
@@ -16,7 +16,7 @@ export async function withKnownHeads(files: readonly ShardFile[]): Promise<Shard
     control === null ? [] : readHeads(control, openMasterKey(directory));
   try {
     // Not held for the check that follows: a journal that goes on meanwhile still has what was known before.
-    const heads = await withExclusiveDirectory(directory, read);
+    const heads = await withDirectoryToRead(directory, read);
     return files.map((file) => ({ ...file, known: heads[file.shard] ?? NO_ROWS }));
   } catch (error) {
     if (error instanceof RunningError) return [...files];

@@ -44,6 +44,7 @@ import {
   RunningError,
   requireAlone,
   type ShardFile,
+  withDirectoryToRead,
   withExclusiveDirectory,
 } from './directory.ts';
 import { exportHistory } from './export.ts';
@@ -222,7 +223,7 @@ async function audit(call: Call): Promise<boolean> {
     return isBalanced;
   };
   try {
-    return await withExclusiveDirectory(directory, report);
+    return await withDirectoryToRead(directory, report);
   } catch (error) {
     if (!(error instanceof RunningError)) throw error;
     return report(null);
@@ -252,7 +253,7 @@ async function rebuildProjections(call: Call): Promise<boolean> {
 async function checkProjections(call: Call): Promise<boolean> {
   const directory = dataDir(call);
   const files = await listShards(directory);
-  return withExclusiveDirectory(directory, () => verifyProjections(files, projectionOptions(call)));
+  return withDirectoryToRead(directory, () => verifyProjections(files, projectionOptions(call)));
 }
 
 async function backUpProjections(call: Call): Promise<boolean> {

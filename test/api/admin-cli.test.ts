@@ -1,7 +1,8 @@
 /** `npm run admin` beside a real server and on the files of a stopped one: verify, export, audit, repair. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, rmSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -52,6 +53,21 @@ async function trade(): Promise<{ markets: OrderMarket[]; traders: Trader[] }> {
     await alice.client.cancelOrder((await alice.client.openOrders(market.id))[0].order_hash);
   }
   return { markets, traders: [alice, bob] };
+}
+
+/** The content of every file but the indexes of write-ahead logs, by name. */
+function filesOf(directory: string): Map<string, string> {
+  const names = readdirSync(directory).filter(
+    (name) => statSync(join(directory, name)).isFile() && !name.endsWith('-shm'),
+  );
+  return new Map(
+    names.map((name) => [
+      name,
+      createHash('sha256')
+        .update(readFileSync(join(directory, name)))
+        .digest('hex'),
+    ]),
+  );
 }
 
 describe('admin', () => {
@@ -130,9 +146,12 @@ describe('admin', () => {
   it('says what a killed server left is whole, and what it had acknowledged is in it', async () => {
     const known = (await exported()).length;
     await server.kill();
+    const files = filesOf(server.dataDir);
+    assert.ok(files.has('control.db-wal'));
     assert.equal(lastLine((await admin('journal', 'verify')).stdout), 'ok');
     assert.equal(lastLine((await admin('audit')).stdout), 'balanced');
     assert.equal((await exported()).length, known);
+    assert.deepEqual(filesOf(server.dataDir), files, 'commands that check leave every file as it was');
     assert.equal((await admin('journal', 'repair')).stdout.split('\n')[0], 'nothing to repair');
   });
 
