@@ -21,6 +21,7 @@ import { BackupError, BackupStore } from '../backup/store.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { auditDirectory } from './audit.ts';
 import { type Call, type Command, dataDir, integerOf, print, UsageError } from './commandLine.ts';
+import { checkDatabases } from './databases.ts';
 import { AdminError, listShards, openMasterKey, RunningError, withDirectoryToRead } from './directory.ts';
 import { withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
@@ -224,7 +225,7 @@ async function restoreInto(
 /** `journal verify` and `audit` of a stopped directory. */
 async function checkDirectory(folder: string, print: Print): Promise<boolean> {
   const files = await withKnownHeads(await listShards(folder));
-  const report = describeShards(files.map(inspectShard));
+  const report = describeShards(files.map(inspectShard), checkDatabases(folder));
   print(report.text);
   if (!report.isSound) return false;
   return withDirectoryToRead(folder, (control) => {

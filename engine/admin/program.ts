@@ -37,6 +37,7 @@ import {
   type Surroundings,
   UsageError,
 } from './commandLine.ts';
+import { checkDatabases } from './databases.ts';
 import {
   AdminError,
   isOfMember,
@@ -155,8 +156,12 @@ async function run(args: string[], surroundings: Surroundings): Promise<boolean>
 }
 
 async function verify(call: Call): Promise<boolean> {
-  const files = await withKnownHeads(await listShards(dataDir(call)));
-  const report = describeShards(files.map(inspectShard));
+  const databases = checkDatabases(dataDir(call));
+  // The journals say more than nothing where control.db says nothing.
+  const shards = await listShards(dataDir(call));
+  const isDamaged = databases.some(({ name, problem }) => name === 'control.db' && problem !== null);
+  const files = isDamaged ? shards : await withKnownHeads(shards);
+  const report = describeShards(files.map(inspectShard), databases);
   print(call, report.text);
   return report.isSound;
 }

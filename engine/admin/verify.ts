@@ -1,4 +1,5 @@
 /** The output of `journal verify` and `journal repair`: a table of the shards, and advice where one is damaged. */
+import type { DatabaseFinding } from './databases.ts';
 import { countsIn } from './givenUp.ts';
 import type { Findings } from './inspect.ts';
 import { type Plan, planRepair } from './plan.ts';
@@ -11,13 +12,24 @@ export function isSound({ problem, snapshots }: Findings): boolean {
   return problem === null && snapshots.every(({ damage }) => damage === null);
 }
 
-/** @returns the report, and true if everything is sound. */
-export function describeShards(all: readonly Findings[]): { readonly text: string; readonly isSound: boolean } {
+/**
+ * @param databases those beside the journals, where they were checked as well
+ * @returns the report, and true if everything is sound.
+ */
+export function describeShards(
+  all: readonly Findings[],
+  databases: readonly DatabaseFinding[] = [],
+): { readonly text: string; readonly isSound: boolean } {
   const lines = table([HEADINGS, ...all.map(rowOf)]);
+  const beside = table(databases.map(({ name, state }) => [name, state]));
+  const problems = databases.flatMap(({ problem }) => (problem === null ? [] : [`problem: ${problem}`]));
   const first = all.find((findings) => !isSound(findings));
-  if (first === undefined) return { text: [...lines, 'ok'].join('\n'), isSound: true };
-  const wrong = [first.problem?.text, ...first.snapshots.map(({ damage }) => damage)].find((text) => text != null);
-  return { text: [...lines, '', `problem: ${wrong}`, ...howToProceed(planRepair(first))].join('\n'), isSound: false };
+  if (first !== undefined) {
+    const wrong = [first.problem?.text, ...first.snapshots.map(({ damage }) => damage)].find((text) => text != null);
+    problems.push(`problem: ${wrong}`, ...howToProceed(planRepair(first)));
+  }
+  const end = problems.length === 0 ? ['ok'] : ['', ...problems];
+  return { text: [...lines, ...beside, ...end].join('\n'), isSound: problems.length === 0 };
 }
 
 export function howToProceed({ findings, hopeless, needsConsent, effects, leaving }: Plan): string[] {

@@ -1,0 +1,59 @@
+/**
+ * The databases of a data directory beside its journals, for `journal verify`: each is read as a whole by SQLite's own
+ * check. It only reads. control.db is locked by a running exchange, and is checked when that is stopped.
+ */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
+
+type Kept = {
+  readonly name: string;
+  /** A check of the indexes of a large file takes minutes, and they are made anew with it. */
+  readonly check: 'integrity_check' | 'quick_check';
+  readonly whenDamaged: string;
+};
+
+const RESTORE = 'restore the data directory from a backup';
+const DATABASES: readonly Kept[] = [
+  { name: 'control.db', check: 'integrity_check', whenDamaged: RESTORE },
+  { name: 'settlement.db', check: 'integrity_check', whenDamaged: RESTORE },
+  { name: 'idempotency.db', check: 'quick_check', whenDamaged: 'the next start sets it aside and makes it anew' },
+  { name: 'read.db', check: 'quick_check', whenDamaged: 'the next start sets it aside and makes it anew' },
+];
+
+export type DatabaseFinding = { readonly name: string; readonly state: string; readonly problem: string | null };
+
+/** Of those that are there. */
+export function checkDatabases(directory: string): DatabaseFinding[] {
+  return DATABASES.filter(({ name }) => existsSync(join(directory, name))).map((kept) => {
+    const path = join(directory, kept.name);
+    const found = damageOf(path, kept.check);
+    if (found === null) return { name: kept.name, state: 'ok', problem: null };
+    if (found === IN_USE) return { name: kept.name, state: IN_USE, problem: null };
+    return { name: kept.name, state: 'damaged', problem: `${path}: ${found}: ${kept.whenDamaged}` };
+  });
+}
+
+const IN_USE = 'in use';
+
+/** Null for one that is whole. */
+function damageOf(path: string, check: Kept['check']): string | null {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(path, { readonly: true, timeout: 0 });
+    const found = db.prepare<[], string>(`PRAGMA ${check}(1)`).pluck().get();
+    if (found !== 'ok') return found ?? 'no answer';
+    const orphan = db.prepare<[], { table: string; rowid: number }>('PRAGMA foreign_key_check').get();
+    return orphan === undefined ? null : `a row of ${orphan.table} names one that is not there`;
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return IN_USE;
+    const access = accessProblem(path, error);
+    if (access !== null) return access;
+    if (!isDamaged(error)) throw error;
+    return (error as Error).message;
+  } finally {
+    db?.close();
+  }
+}
