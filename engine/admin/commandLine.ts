@@ -1,8 +1,10 @@
 /**
  * The command line of `npm run admin`: options, the words of a command with the name that it takes, and what is wrong.
  */
+
 import type { Readable, Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
+import { systemClock } from '../../shared/base/clock.ts';
 
 const OPTIONS = {
   data: { type: 'string' },
@@ -90,4 +92,9 @@ export function print({ out }: Surroundings, line: string): void {
 
 export function dataDir({ options, env }: Call): string {
   return options.data ?? env['DATA_DIR'] ?? 'data/live';
+}
+
+/** Part of the names of files that are set aside. */
+export function timeOfNames(): string {
+  return new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
 }

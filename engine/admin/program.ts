@@ -16,15 +16,14 @@ import { asOwner } from '../../shared/base/fileAccess.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
 import { parseMasterKey } from '../../shared/crypto/masterKey.ts';
-import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
-import { lowerHeldMark } from '../replication/heldMark.ts';
 import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
 import { backUp, drill, listPoints, ofBackups, restore, verifyPoints } from './backups.ts';
 import { exportCatalogue, importCatalogue } from './catalogue.ts';
+import { repair, verify } from './checks.ts';
 import {
   type Call,
   type Command,
@@ -35,35 +34,25 @@ import {
   parse,
   print,
   type Surroundings,
+  timeOfNames,
   UsageError,
 } from './commandLine.ts';
-import { checkDatabases } from './databases.ts';
 import {
   AdminError,
   isOfMember,
   listShards,
   RunningError,
   requireAlone,
-  type ShardFile,
   withDirectoryToRead,
   withExclusiveDirectory,
 } from './directory.ts';
 import { exportHistory } from './export.ts';
-import { givenUpPath, writeGivenUp } from './givenUp.ts';
-import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
-import { inspectShard } from './inspect.ts';
+import { saveHeads } from './heads.ts';
 import { rotateMasterKey } from './keyRotation.ts';
-import { type Plan, planRepair } from './plan.ts';
 import { backUp as backUpReadDb, type RebuildOptions, rebuild, verifyProjections } from './projections.ts';
-import { carryOut } from './repair.ts';
 import { USAGE } from './usage.ts';
-import { describeShards, howToProceed } from './verify.ts';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
-/** Before anything is given up. */
-const OTHER_MEMBERS =
-  'this is a member of a cluster: another one may have all of it. Set this directory aside and start with an empty ' +
-  'one beside a member that is whole: it gets a copy';
 const EXIT_WRONG = 1;
 const EXIT_USAGE = 64;
 
@@ -155,59 +144,6 @@ async function run(args: string[], surroundings: Surroundings): Promise<boolean>
   return command.run(call);
 }
 
-async function verify(call: Call): Promise<boolean> {
-  const databases = checkDatabases(dataDir(call));
-  // The journals say more than nothing where control.db says nothing.
-  const shards = await listShards(dataDir(call));
-  const isDamaged = databases.some(({ name, problem }) => name === 'control.db' && problem !== null);
-  const files = isDamaged ? shards : await withKnownHeads(shards);
-  const report = describeShards(files.map(inspectShard), databases);
-  print(call, report.text);
-  return report.isSound;
-}
-
-async function repair(call: Call): Promise<boolean> {
-  const directory = dataDir(call);
-  const files = await withKnownHeads(await listShards(directory));
-  const chosen = chooseShards(files, call.options.shard);
-  const time = timeOfNames();
-  return withExclusiveDirectory(directory, (control) => {
-    const plans = chosen.map((file) => planRepair(inspectShard(file))).filter(isNeeded);
-    const isMember = control !== null && isOfMember(control);
-    // All or nothing: a partly repaired directory is harder to judge than a damaged one.
-    const refused = plans.find((plan) => plan.hopeless !== null || (plan.needsConsent && !call.options['accept-loss']));
-    if (refused !== undefined) {
-      print(call, `problem: ${refused.findings.problem?.text}`);
-      if (isMember) print(call, OTHER_MEMBERS);
-      for (const line of howToProceed(refused)) print(call, line);
-      if (call.options['accept-loss'] && refused.leaving.length > 0) {
-        print(call, `written: ${writeGivenUp(refused.findings, refused.leaving, time)}`);
-      }
-      return false;
-    }
-    const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
-    const marked: LocalEnd[] = [];
-    if (control !== null && shortened.length > 0) forgetHeads(control, files, shortened);
-    for (const plan of plans) {
-      const { shard } = plan.findings.file;
-      for (const effect of plan.effects) print(call, `shard ${shard}: ${effect}`);
-      const { last } = carryOut(plan, time);
-      if (plan.leaving.length > 0) print(call, `shard ${shard}: written: ${givenUpPath(plan.findings.file, time)}`);
-      if (plan.needsConsent) marked.push({ stream: shard, sequence: last });
-    }
-    if (isMember) lowerHeldMark(directory, marked);
-    if (control !== null && shortened.length > 0) saveHeads(control, files, shortened);
-    if (plans.length === 0) print(call, 'nothing to repair');
-    else print(call, `what was replaced has the end .damaged-${time}`);
-    const isShortened = (file: ShardFile): boolean => shortened.includes(file);
-    const report = describeShards(
-      chosen.map((file) => inspectShard(isShortened(file) ? { ...file, known: undefined } : file)),
-    );
-    print(call, report.text);
-    return report.isSound;
-  });
-}
-
 async function exportJournals(call: Call): Promise<boolean> {
   const { options } = call;
   const market = options.market?.toLowerCase() ?? null;
@@ -273,10 +209,6 @@ function projectionOptions(call: Call): RebuildOptions {
     nowMs: () => systemClock.nowMs(),
     print: (line) => print(call, line),
   };
-}
-
-function timeOfNames(): string {
-  return new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
 }
 
 async function rotateKeys(call: Call): Promise<boolean> {
@@ -383,18 +315,6 @@ async function printAll({ out }: Surroundings, chunks: Iterable<string> | AsyncI
     // The reader has closed the pipe, as `| head` does after a few lines.
     if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error;
   }
-}
-
-function chooseShards(files: readonly ShardFile[], wanted: string | undefined): readonly ShardFile[] {
-  const shard = integerOf('shard', wanted, 0);
-  if (shard === null) return files;
-  const file = files[shard];
-  if (file === undefined) throw new UsageError(`--shard: there are ${files.length}, 0 to ${files.length - 1}`);
-  return [file];
-}
-
-function isNeeded({ hopeless, effects }: Plan): boolean {
-  return hopeless !== null || effects.length > 0;
 }
 
 /** Errors about the files or the command are printed as one line. Any other error is a bug and is printed whole. */
