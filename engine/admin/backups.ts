@@ -108,7 +108,7 @@ async function make(settings: BackupSettings, store: BackupStore): Promise<{ byt
     directory,
     shards,
     temporary: store.temporary('control.db'),
-    withLock: (work: (control: Database.Database | null) => Promise<void>) => lockedBy(directory, work),
+    withLock: (work: (control: Database.Database | null) => void) => lockedBy(directory, work),
     nowMs,
     print,
   };
@@ -310,7 +310,7 @@ function prune(store: BackupStore, nowMs: number, print: Print): void {
 }
 
 /** @returns false while a server has it. */
-async function lockedBy(directory: string, work: (control: Database.Database | null) => Promise<void>) {
+async function lockedBy(directory: string, work: (control: Database.Database | null) => void) {
   try {
     await withDirectoryToRead(directory, work);
     return true;

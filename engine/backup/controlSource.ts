@@ -1,13 +1,14 @@
 /**
  * control.db for a backup, and the cut that belongs to it (BACKUPPOINT-1): from the exchange that runs on the
- * directory, over its socket, or where none runs from the file itself, with its lock held for as long as the copy
- * takes.
+ * directory, over its socket, or where none runs from the file itself.
  *
- * Invariant:
+ * Invariants:
  *   CONTROLSOURCE-1  An exchange that starts, stops or is killed meanwhile only makes this take longer: the next answer
  *                    is as good, and nothing of one that was broken off is used.
+ *   CONTROLSOURCE-2  The lock of the file is held for a moment only, for which a start waits: a backup never keeps an
+ *                    exchange from starting. A copy during which one has started is not used.
  */
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,10 +24,8 @@ type ControlSourceOptions = {
   readonly shards: readonly BackupShard[];
   /** Where a copy may be made. */
   readonly temporary: string;
-  /**
-   * Calls `work` with control.db and its lock, and with null for no such file. @returns false while a server has it.
-   */
-  readonly withLock: (work: (control: Database.Database | null) => Promise<void>) => Promise<boolean>;
+  /** Calls `work` with control.db and its lock, and with null for no such file. @returns false while a server has it. */
+  readonly withLock: (work: (control: Database.Database | null) => void) => Promise<boolean>;
   readonly nowMs: () => number;
   readonly print: (line: string) => void;
 };
@@ -81,13 +80,29 @@ function firstNews(socket: Socket): Promise<ControlCopyNews | null> {
   });
 }
 
-/** @returns false while a server has the file. */
-async function fromFile({ shards, temporary, withLock, nowMs, directory }: ControlSourceOptions, work: Work) {
-  return withLock(async (control) => {
+/** CONTROLSOURCE-2. @returns false while a server has the file, or where one has had it before the copy was whole. */
+async function fromFile(options: ControlSourceOptions, work: Work): Promise<boolean> {
+  const { shards, temporary, withLock, nowMs, directory } = options;
+  const path = join(directory, 'control.db');
+  let cut: ControlCut | null = null;
+  const isFree = await withLock((control) => {
     if (control === null) throw new BackupError(`${directory} has no control.db`);
-    await control.backup(temporary, { progress: () => 1024 });
-    await work({ path: temporary, cuts: shards.map(endOf), takenMs: nowMs(), wasRunning: false });
+    control.pragma('wal_checkpoint(TRUNCATE)');
+    cut = { path: temporary, cuts: shards.map(endOf), takenMs: nowMs(), wasRunning: false };
   });
+  if (!isFree || cut === null) return false;
+  const before = stateOf(path);
+  copyFileSync(path, temporary);
+  if (before === null || stateOf(path) !== before) return false;
+  await work(cut);
+  return true;
+}
+
+/** Another one after anything was written; null while the file has a write-ahead log, as under a server. */
+function stateOf(path: string): string | null {
+  if (existsSync(`${path}-wal`)) return null;
+  const { mtimeNs, size } = statSync(path, { bigint: true });
+  return `${size} bytes of ${mtimeNs}`;
 }
 
 function endOf({ journalPath, key }: BackupShard): number {

@@ -19,6 +19,7 @@ import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import { decodeStatements } from '../../shared/records/statements.ts';
 import { takeBack } from '../../shared/records/undo.ts';
+import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/wire/controlCopy.ts';
 import type { RecordsToRejoin } from '../../shared/wire/joining.ts';
 import { LostRowsError, type ReplicatedLog } from './log.ts';
 
@@ -114,7 +115,7 @@ async function rejoinFile(
 
 /** Its lock is that of a server, so a second one on the same directory ends here. */
 export function openAlone(path: string): Database.Database {
-  const database = new Database(path, { timeout: 0 });
+  const database = new Database(path, { timeout: CONTROL_LOCK_PATIENCE_MS });
   try {
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');

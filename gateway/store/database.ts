@@ -11,6 +11,7 @@ import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
+import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/wire/controlCopy.ts';
 import { StartError } from '../process/startError.ts';
 
 export type ControlDatabase = StoreDatabase;
@@ -79,7 +80,7 @@ export function withNewestTables<T>(database: Database, start: () => T): T {
 export function lockControlDatabase(path: string): Database {
   let database: Database | undefined;
   try {
-    database = new Sqlite(path, { timeout: 0 });
+    database = new Sqlite(path, { timeout: CONTROL_LOCK_PATIENCE_MS });
     // Exclusive mode is set before WAL: then the lock is permanent, and SQLite needs no shared-memory file.
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');
