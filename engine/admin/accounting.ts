@@ -146,6 +146,7 @@ export class Accounting {
       case 'GROUP_TRIP':
       case 'CONTRACTS':
       case 'STAGE':
+      case 'RAISE':
       case 'STEP':
         break; // money moves only where their events say that an order ended or whose turn to be paid it was
       default:

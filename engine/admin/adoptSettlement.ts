@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { encodeFunctionData } from 'viem';
 import { MOVEMENT } from '../../shared/base/codes.ts';
+import { FLOORS, type Floor, readFloors } from '../../shared/base/floors.ts';
 import { toHex, tryParseHex } from '../../shared/base/hex.ts';
 import { RESTORED, readRestored } from '../../shared/base/restored.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
@@ -77,12 +78,12 @@ async function adopt(
   const isOfChain = ({ reference }: Moved): boolean => named.get(bytesOf(reference))?.startsWith('chain:') === true;
   const ofChain = moved.filter(isOfChain);
   const released: Moved[] = [];
+  const textOf = control.prepare<[string], string>('SELECT value FROM platform WHERE key = ?').pluck();
+  const floors = readFloors(textOf.get(FLOORS));
   for (const each of moved) {
-    if (each.isWithdrawal && !isOfChain(each) && (await isReleased(each, exchanges, node))) released.push(each);
+    if (each.isWithdrawal && !isOfChain(each) && (await isReleased(each, exchanges, node, floors))) released.push(each);
   }
-  const mark = Number(
-    control.prepare<[string], string>('SELECT value FROM platform WHERE key = ?').pluck().get(MARK) ?? 0,
-  );
+  const mark = Number(textOf.get(MARK) ?? 0);
   db.transaction(() => {
     for (const { reference, isWithdrawal } of ofChain) {
       db.prepare('INSERT OR IGNORE INTO ahead VALUES (?)').run(reference);
@@ -141,8 +142,13 @@ function movedAfter(db: Database.Database, { shard, journalPath, key }: ShardFil
   return found;
 }
 
-async function isReleased(moved: Moved, exchanges: ReadonlySet<Hex>, node: ChainNode): Promise<boolean> {
-  const args = [operationId({ ...moved, kind: KIND.RELEASE })] as const;
+async function isReleased(
+  moved: Moved,
+  exchanges: ReadonlySet<Hex>,
+  node: ChainNode,
+  floors: readonly Floor[],
+): Promise<boolean> {
+  const args = [operationId({ ...moved, kind: KIND.RELEASE }, floors)] as const;
   const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'operationDone', args });
   for (const exchange of exchanges) if ((await node.view(exchange, data, 'latest')) === WORD_TRUE) return true;
   return false;

@@ -25,6 +25,7 @@ import { checkDatabases } from './databases.ts';
 import { AdminError, listShards, openMasterKey, RunningError, withDirectoryToRead } from './directory.ts';
 import { withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
+import { raiseNumbers } from './raiseNumbers.ts';
 import { table } from './table.ts';
 import { describeShards } from './verify.ts';
 
@@ -191,7 +192,7 @@ export async function restore(settings: BackupSettings): Promise<boolean> {
 
 async function restoreInto(
   store: BackupStore,
-  { point: name, toMs, asItWas, print }: Pick<BackupSettings, 'point' | 'toMs' | 'asItWas' | 'print'>,
+  { point: name, toMs, asItWas, nowMs, print }: Pick<BackupSettings, 'point' | 'toMs' | 'asItWas' | 'nowMs' | 'print'>,
   folder: string,
 ): Promise<boolean> {
   const { point, later } = choose(store, name, toMs);
@@ -218,6 +219,8 @@ async function restoreInto(
   if (!(await checkDirectory(folder, print))) return false;
   if (asItWas) return true;
   const upToMs = records?.beforeMs ?? lastMsOf(point);
+  const floor = await raiseNumbers(folder, { point: point.name, upToMs, nowMs: nowMs() });
+  print(`numbers go on above ${floor}`);
   for (const line of comesBackWith(noteRestored(folder, { point: point.name, upToMs }))) print(line);
   return true;
 }
@@ -244,7 +247,7 @@ export async function drill(settings: BackupSettings): Promise<boolean> {
   rmSync(folder, { recursive: true, force: true });
   try {
     const startedMs = nowMs();
-    const isSound = await restoreInto(store, { point: undefined, toMs: null, asItWas: true, print }, folder);
+    const isSound = await restoreInto(store, { point: undefined, toMs: null, asItWas: true, nowMs, print }, folder);
     const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
     print(isSound ? `restored, replayed and audited in ${seconds} s` : 'problem: what was restored is not sound');
     if (existsSync(directory)) {

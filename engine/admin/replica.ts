@@ -1,18 +1,21 @@
 /** The states that a journal and its snapshots lead to, for the operator's tools. */
 
 import type { RecordVisitor } from '../journal/journalRecord.ts';
+import type { JournalStore } from '../journal/journalStore.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { JournalError, JournalHead } from '../journal/row.ts';
 import { makeReplica, newestState, oldestState, type Replica } from '../snapshot/replica.ts';
 import type { ShardFile } from './directory.ts';
 
+type RecordSink = Pick<JournalStore, 'append'>;
+
 /** Records of one read. Reads are short, because an open read keeps a running shard from copying its whole WAL. */
 const BATCH_RECORDS = 1000;
 
 /** The earliest state that can be known: an empty one, or that of the oldest snapshot of a trimmed journal. */
-export function earliestState(file: ShardFile, firstSequence: number): Replica {
-  if (firstSequence === 1) return { engine: makeReplica(), head: new JournalHead(0, 0, 0) };
-  const state = oldestState(file, firstSequence);
+export function earliestState(file: ShardFile, firstSequence: number, journal?: RecordSink): Replica {
+  if (firstSequence === 1) return { engine: makeReplica(journal), head: new JournalHead(0, 0, 0) };
+  const state = oldestState(file, firstSequence, journal);
   if (state !== null) return state;
   throw new JournalError(`journal ${file.journalPath}: starts at ${firstSequence}, and no snapshot can be used`);
 }
@@ -22,12 +25,15 @@ export function currentState(file: ShardFile): Replica {
   return replayed(file, null, (firstSequence) => earliestState(file, firstSequence));
 }
 
-/** The state after a record, by a replay of what follows the newest snapshot before it only. */
-export function stateAfter(file: ShardFile, record: number): Replica {
+/**
+ * The state after a record, by a replay of what follows the newest snapshot before it only.
+ * @param journal gets what its engine records from then on.
+ */
+export function stateAfter(file: ShardFile, record: number, journal?: RecordSink): Replica {
   return replayed(
     file,
     record,
-    (firstSequence) => newestState(file, firstSequence, record) ?? earliestState(file, firstSequence),
+    (firstSequence) => newestState(file, firstSequence, record, journal) ?? earliestState(file, firstSequence, journal),
   );
 }
 

@@ -187,7 +187,8 @@ class Making {
       const copied = snapshots.filter(({ path }) => {
         return this.#files.some(({ name }) => name === path.slice(directory.length + 1));
       });
-      if (journal.first === 1 || copied.some(({ sequence }) => sequence === journal.first - 1)) return;
+      // Trims take whole rows, so the oldest record may be one that the snapshot has too.
+      if (journal.first === 1 || copied.some(({ sequence }) => sequence >= journal.first - 1)) return;
       if (tries === MOST_TRIMS) {
         throw new BackupError(`${shards[shard]!.journalPath} is trimmed, and has no snapshot before its oldest record`);
       }

@@ -18,6 +18,7 @@ import { NONE, SLOT_STATE } from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import { moveFee } from './dormancy.ts';
 import { Placing } from './placing.ts';
+import { raise } from './raising.ts';
 import * as resolution from './resolution.ts';
 import { stepStage } from './stages.ts';
 import type { ShardState } from './state.ts';
@@ -118,6 +119,9 @@ export class Apply {
         return this.#setContracts(words, word, admitted);
       case COMMAND.STAGE.TYPE:
         admitted.detailA = stepStage(this.#state, words, word);
+        return OK;
+      case COMMAND.RAISE.TYPE:
+        raise(this.#state, words, word);
         return OK;
       case UNWIND.TYPE:
         return unwind(this.#state, this.#market(words, word), words, word);
@@ -225,6 +229,7 @@ export class Apply {
       readSafe(words, word + MARKET_OPEN.endMs),
     );
     market.stage = Math.max(stages.ofShard, words[word + MARKET_OPEN.stage]);
+    market.sequence = this.#state.floor;
     markets.add(market);
     markets.touch(market);
     markets.transitions.plan(market);

@@ -36,7 +36,7 @@ import { ShardState } from './state.ts';
 import { ROWS_OF_RECORD } from './steps.ts';
 
 const { ANY_COMMAND, assertCommand, COMMAND, COMMAND_VERSION, NO_MARKET } = commands;
-const { CONTRACTS, MARKET_PATCH, RESOLVE, SETTLE, STEP, TICK } = COMMAND;
+const { CONTRACTS, MARKET_PATCH, RAISE, RESOLVE, SETTLE, STEP, TICK } = COMMAND;
 
 const DIGEST_EVERY = 1024;
 const RECORD_EVENT_BYTES = EVENT.RECORD.BYTES;
@@ -108,6 +108,15 @@ export class Engine {
   step(): void {
     assert(this.hasSteps, 'STEPS-2: a step is only run when there is something to do');
     this.#runOwn(STEP.TYPE, this.#stepCommand.words, this.nowMs);
+  }
+
+  /** Numbers go on above a floor, before anything that is due happens (raising.ts). */
+  raise(floor: number): void {
+    const command = new RecordBuffer(RAISE.BYTES);
+    const word = command.append(RAISE.BYTES, RAISE.TYPE | (COMMAND_VERSION << 16));
+    command.words[word + ANY_COMMAND.market] = NO_MARKET;
+    writeSafe(command.words, word + RAISE.floor, floor);
+    this.#runOwn(RAISE.TYPE, command.words, this.nowMs);
   }
 
   /** True when a command of this time has to wait until `tick` has done what is due by then. */

@@ -23,6 +23,8 @@ import { GroupLimits } from './groupLimits.ts';
 import { Matcher } from './matcher.ts';
 import { Tombstones } from './tombstones.ts';
 
+/** The first version of snapshots with a floor. */
+const FLOOR_VERSION = 10;
 /** The counters that go into every digest. */
 const COUNTERS = 6;
 const NO_FACTS: readonly number[] = [];
@@ -48,6 +50,8 @@ export class ShardState {
   readonly tombstones: Tombstones;
   /** Null while collateral is checked: covered orders bound every sum by themselves. */
   readonly exactBound: ExactBound | null;
+  /** No number of before is above it, and none of after below (core/raising.ts). 0: of a shard that began with it. */
+  floor = 0;
   /** Sequence of the last accepted order. Later orders have larger ones, which is time priority. */
   orderSequence = 0;
   readonly #counters = new Float64Array(COUNTERS);
@@ -85,8 +89,10 @@ export class ShardState {
     const { endings } = markets;
     // Of a stage that is open nothing goes in, as in journals older than stages.
     const stage = stages.ofShard === STAGE.OPEN ? NO_FACTS : [stages.ofShard];
-    const isPlain = !contracts.haveChanged && endings.isEmpty && stages.ofShard === STAGE.OPEN;
-    digest.write(counters, isPlain ? NO_FACTS : [...contracts.facts(), ...endings.facts(), ...stage], into, word);
+    const floor = this.floor === 0 ? NO_FACTS : [this.floor];
+    const isPlain = !contracts.haveChanged && endings.isEmpty && stages.ofShard === STAGE.OPEN && this.floor === 0;
+    const facts = isPlain ? NO_FACTS : [...contracts.facts(), ...endings.facts(), ...stage, ...floor];
+    digest.write(counters, facts, into, word);
   }
 
   /**
@@ -106,6 +112,7 @@ export class ShardState {
     this.contracts.persist(io);
     this.tombstones.persist(io);
     if (io.version >= STAGES_VERSION) this.stages.ofShard = io.number(this.stages.ofShard);
+    if (io.version >= FLOOR_VERSION) this.floor = io.number(this.floor);
   }
 
   /** Derives queues, expiry heap, entries of the hash index and digest from what was read. Orders keep their slots. */

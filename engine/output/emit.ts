@@ -270,6 +270,11 @@ export class EventWriter {
     this.out.words[word + EVENT.STAGE.unused] = 0;
   }
 
+  raised(floor: number): void {
+    const word = this.#start(EVENT.RAISED.TYPE, 0, FEE_ACCOUNT, 0, NO_MARKET, 0);
+    writeSafe(this.out.words, word + EVENT.RAISED.floor, floor);
+  }
+
   unwound(account: number, market: number, trade: number, micro: number, yesAtomic: number, noAtomic: number): void {
     const word = this.#start(UNWOUND.TYPE, 0, account, 0, market, 0);
     const { words } = this.out;

@@ -4,6 +4,7 @@
  */
 import { encodeAbiParameters, encodeFunctionData, type Hex, hexToBytes, keccak256, parseAbiParameters } from 'viem';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
+import { type Floor, floorOfRecord } from '../../shared/base/floors.ts';
 import { type ChainTrade, encodeBatch } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
@@ -49,8 +50,10 @@ export class Drafts {
   readonly #rows: WorkRows;
   readonly #contracts: Contracts;
   readonly #rotation: Rotation;
+  readonly #floors: readonly Floor[];
 
-  constructor(rows: WorkRows, contracts: Contracts, rotation: Rotation) {
+  constructor(rows: WorkRows, contracts: Contracts, rotation: Rotation, floors: readonly Floor[] = []) {
+    this.#floors = floors;
     this.#rows = rows;
     this.#rotation = rotation;
     this.#contracts = contracts;
@@ -154,7 +157,7 @@ export class Drafts {
     if (work.kind === KIND.CLAIM) {
       return encodeFunctionData({ abi, functionName: 'claim', args: [account, this.#conditionId(work.market)] });
     }
-    const [id, amount] = [operationId(work), BigInt(work.amount)];
+    const [id, amount] = [operationId(work, this.#floors), BigInt(work.amount)];
     if (work.kind === KIND.WITHDRAWAL || work.kind === KIND.RELEASE) {
       const functionName = work.kind === KIND.RELEASE ? 'release' : 'withdrawFor';
       return encodeFunctionData({ abi, functionName, args: [id, account, 0n, amount] });
@@ -208,7 +211,12 @@ function batchId(trades: readonly Work[]): Hex {
   return keccak256(encodeAbiParameters(parseAbiParameters('string, uint256[]'), ['trades', parts.flat()]));
 }
 
-export function operationId({ kind, shard, sequence, part }: Pick<Work, 'kind' | 'shard' | 'sequence' | 'part'>): Hex {
-  const parts = [kind, shard, sequence, part].map(BigInt);
+/** The contract carries each out once: after a restore a record has another id than the one with its number before. */
+export function operationId(
+  { kind, shard, sequence, part }: Pick<Work, 'kind' | 'shard' | 'sequence' | 'part'>,
+  floors: readonly Floor[],
+): Hex {
+  const floor = floorOfRecord(floors, shard, sequence);
+  const parts = [kind, shard, sequence, part, ...(floor === 0 ? [] : [floor])].map(BigInt);
   return keccak256(encodeAbiParameters(parseAbiParameters('string, uint256[]'), ['movement', parts]));
 }

@@ -10,6 +10,7 @@
  *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later.
  */
 
+import { type Floor, floorOf } from '../../shared/base/floors.ts';
 import { chainTradeId } from '../../shared/chain/batch.ts';
 import { EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
@@ -52,6 +53,8 @@ type SettlementOptions = {
   readonly nowMs: () => number;
   readonly news: News;
   readonly limits: SettlementLimits;
+  /** Of the data directory; absent: none. */
+  readonly floors?: readonly Floor[];
   /** In a cluster: follows the journals up to a record. */
   readonly follow?: (shard: number, sequence: number) => void;
   readonly lingerMs?: number;
@@ -81,7 +84,7 @@ export class Settlement {
     this.rows = new WorkRows(db, nowMs);
     this.#deployRows = new DeployRows(db, nowMs, news);
     this.rotation = new Rotation(db, this.rows, this.#deployRows, contracts.exchange);
-    this.#drafts = new Drafts(this.rows, contracts, this.rotation);
+    this.#drafts = new Drafts(this.rows, contracts, this.rotation, options.floors);
     this.money = new MoneySide({ ...options, work: this.rows, rotation: this.rotation });
     this.#follower = new Follower({
       ...options,
@@ -184,7 +187,7 @@ export class Settlement {
   async isChainAhead(): Promise<boolean> {
     const { all } = this.rotation;
     for (let shard = 0; shard < this.#options.journalPaths.length; shard++) {
-      const next = this.rows.lastTrade(shard) + 1;
+      const next = Math.max(this.rows.lastTrade(shard), floorOf(this.#options.floors ?? [])) + 1;
       const ids = Array.from({ length: LOOKED_AHEAD }, (_, i) => chainTradeId(shard, next + i));
       const asked = ids.flatMap((id) => all.map((exchange) => this.#outcomes.isSettled(id, exchange)));
       if ((await Promise.all(asked)).includes(true)) return true;

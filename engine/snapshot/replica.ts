@@ -24,7 +24,7 @@ const NO_CHECKS: OrderChecks = {
 
 const NO_JOURNAL = { append: () => unreachable('replica: a replay journals nothing') };
 
-/** @param journal takes the record with which a journal begins after a snapshot; a replay journals nothing. */
+/** @param journal takes a record that is written after a replay, which journals nothing itself. */
 export function makeReplica(journal: Pick<JournalStore, 'append'> = NO_JOURNAL): Engine {
   return new Engine({ balances: new Balances(createBalances()), collateralCheck: true, checks: NO_CHECKS, journal });
 }
@@ -37,20 +37,30 @@ export function restore(snapshot: SnapshotFile, { shard, key }: SnapshotsOfShard
 }
 
 /** The state of the oldest snapshot that a trimmed journal continues; null when none can be used. */
-export function oldestState(shard: SnapshotsOfShard, firstSequence: number): Replica | null {
-  return firstUsable(shard, listSnapshots(shard.directory, shard.shard).reverse(), firstSequence);
+export function oldestState(shard: SnapshotsOfShard, firstSequence: number, journal = NO_JOURNAL): Replica | null {
+  return firstUsable(shard, listSnapshots(shard.directory, shard.shard).reverse(), firstSequence, journal);
 }
 
 /** The same of the newest that is not newer than a record. */
-export function newestState(shard: SnapshotsOfShard, firstSequence: number, record: number): Replica | null {
+export function newestState(
+  shard: SnapshotsOfShard,
+  firstSequence: number,
+  record: number,
+  journal = NO_JOURNAL,
+): Replica | null {
   const files = listSnapshots(shard.directory, shard.shard).filter(({ sequence }) => sequence <= record);
-  return firstUsable(shard, files, firstSequence);
+  return firstUsable(shard, files, firstSequence, journal);
 }
 
-function firstUsable(shard: SnapshotsOfShard, files: readonly SnapshotFile[], firstSequence: number): Replica | null {
+function firstUsable(
+  shard: SnapshotsOfShard,
+  files: readonly SnapshotFile[],
+  firstSequence: number,
+  journal = NO_JOURNAL,
+): Replica | null {
   for (const snapshot of files) {
     if (snapshot.sequence < firstSequence - 1) continue;
-    const engine = makeReplica();
+    const engine = makeReplica(journal);
     try {
       return { engine, head: restore(snapshot, shard, engine) };
     } catch (error) {

@@ -143,7 +143,7 @@ function openStores(config: Config, cluster: Cluster, raw: Database, path: strin
   requireTokens(catalog);
   const accounts = new Accounts(database, changes);
   const idOf = (account: number): string => accounts.idOf(account);
-  const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform));
+  const pseudonyms = new Pseudonyms(openPseudonymSecret(masterKey, platform), platform.floors);
   const control: Control = {
     database,
     copyTo: (path) => copyControl(raw, path),

@@ -2,6 +2,7 @@
  * The state of the platform as a whole: a few texts in control.db, kept in memory.
  * Owner: the gateway thread.
  */
+import { FLOORS, type Floor, readFloors } from '../../shared/base/floors.ts';
 import { PAUSED, RESTORED, type Restored, readRestored } from '../../shared/base/restored.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import type { ControlDatabase } from './database.ts';
@@ -64,6 +65,11 @@ export class Platform {
   /** Null for a directory that was opened since it came from a backup, or never did. */
   get restored(): Restored | null {
     return readRestored(this.#values.get(RESTORED));
+  }
+
+  /** Oldest first; none in a directory that was never restored to an earlier time. */
+  get floors(): readonly Floor[] {
+    return readFloors(this.#values.get(FLOORS));
   }
 
   get paused(): boolean {

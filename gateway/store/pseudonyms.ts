@@ -4,6 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
+import type { Floor } from '../../shared/base/floors.ts';
 
 /** RFC 4648. */
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -14,13 +15,19 @@ export class Pseudonyms {
   readonly #nameKey: Buffer;
   readonly #cursorKey: Buffer;
 
-  constructor(secret: Uint8Array) {
+  readonly #floors: readonly Floor[];
+
+  constructor(secret: Uint8Array, floors: readonly Floor[] = []) {
+    this.#floors = floors;
     this.#nameKey = Buffer.from(hkdfSync('sha256', secret, '', 'pseudonyms', 32));
     this.#cursorKey = Buffer.from(hkdfSync('sha256', secret, '', 'cursors of fills', ID_BYTES));
   }
 
   of(account: number): string {
-    const hash = createHmac('sha256', this.#nameKey).update(String(account)).digest().readUInt32BE();
+    // An account that was made after a restore may have the index of one that is gone, and not its name.
+    const floor = this.#floors.findLast(({ lastAccount }) => account > lastAccount)?.floor;
+    const text = floor === undefined ? String(account) : `${account} above ${floor}`;
+    const hash = createHmac('sha256', this.#nameKey).update(text).digest().readUInt32BE();
     let name = 'anon-';
     for (let i = 0; i < CHARACTERS; i++) name += BASE32[(hash >>> (5 * i)) & 31];
     return name;

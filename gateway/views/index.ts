@@ -137,6 +137,9 @@ export class Views {
       case EVENT.STAGE.TYPE:
         this.markets.step(shard, words, word);
         break;
+      case EVENT.RAISED.TYPE:
+        this.markets.raise(shard, readSafe(words, word + EVENT.RAISED.floor));
+        break;
       case EVENT.FUNDS.TYPE:
         this.accounts.applyFunds(this.#funds(shard), words, word);
         break;
@@ -228,7 +231,7 @@ export class Views {
 
   #applyMarket(shard: number, words: Uint32Array, word: number): void {
     const { listChanges } = this.markets;
-    this.markets.apply(shard, words, word);
+    this.markets.apply(shard, this.#recoveries[shard] !== null, words, word);
     if (this.markets.listChanges !== listChanges) this.#marketSequences[shard] = this.#results[shard].shardSequence;
   }
 

@@ -125,7 +125,8 @@ export class MarketViews {
     if (marketSequence > view.sequence) view.sequence = marketSequence;
   }
 
-  apply(shard: number, words: Uint32Array, word: number): void {
+  /** @param isRecovering true: orders of frames that the market has had follow. */
+  apply(shard: number, isRecovering: boolean, words: Uint32Array, word: number): void {
     const market = words[word + ANY_EVENT.market];
     const { status: before, startMs, endMs } = this.#markets[market] ?? {};
     const known = this.#markets[market] ?? this.#open(shard, market, words, word);
@@ -143,6 +144,8 @@ export class MarketViews {
     known.settledMs = readSafe(words, word + EVENT.MARKET.settledMs);
     this.roundingPpm[market] = readSafe(words, word + EVENT.MARKET.roundingPpm);
     known.announcedSequence = readSafe(words, word + EVENT.MARKET.lastMarketSequence);
+    // The first frame of a market that is opened has the number after this one: above a floor, if there is one.
+    if (before === undefined && !isRecovering) known.sequence = known.announcedSequence;
     const hasOtherStatus = known.status !== before;
     if (known.stage !== stageBefore) this.listChanges++;
     if (hasOtherStatus || known.startMs !== startMs || known.endMs !== endMs) this.listChanges++;
@@ -164,6 +167,11 @@ export class MarketViews {
       this.#countStage(market, 1);
     }
     this.listChanges++;
+  }
+
+  /** The public frames of the shard's markets go on above a floor. */
+  raise(shard: number, floor: number): void {
+    for (const [index, market] of this.#markets.entries()) if (market?.shard === shard) this.advance(index, floor);
   }
 
   /** The shard sends its whole state again, its stage too if that is not OPEN (VIEWS-3). */

@@ -189,5 +189,6 @@ function optionsOf({ config, secrets, stores }: SettlementThreadOptions): Omit<S
     permitKey: secrets.PERMIT!,
     mostFeeWei: chain.mostFeeWei,
     limits: { headAgeMs: chain.mostHeadAgeMs, waitMs: chain.mostWaitMs },
+    floors: control.platform.floors,
   };
 }

@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { floorOf } from '../../shared/base/floors.ts';
 import { comesBackWith } from '../../shared/base/restored.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import { Progress } from '../../shared/wire/progress.ts';
@@ -92,7 +93,11 @@ export class Stores {
     });
     this.catalogFeed = new CatalogFeed(catalog, this.progress);
     this.volumes = new Volumes(this.queries, clock);
-    this.privateLog = new PrivateLog({ directory: join(dataDir, 'private'), shards });
+    this.privateLog = new PrivateLog({
+      directory: join(dataDir, 'private'),
+      shards,
+      floor: floorOf(this.control.platform.floors),
+    });
   }
 
   /** In a cluster: the answers are open too, and rows may come. @param onRefused one contradicts what is here */

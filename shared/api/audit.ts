@@ -12,6 +12,7 @@ const AUDIT_EVENTS = [
   'start',
   'stop',
   'gap',
+  'restored',
 ] as const;
 const AUDIT_EVENT = { type: 'string', enum: AUDIT_EVENTS } as const;
 const OPERATOR = { type: 'string', maxLength: 64, examples: ['ada'] } as const;
@@ -77,7 +78,8 @@ const AUDIT_RECORD = object(
       ),
     ),
     other_attempts: COUNT,
-    since: TIME,
+    since: described(TIME, 'What happened from this time on is in this record, or is gone after a restore.'),
+    point: { type: 'string', description: 'The backup that was restored.', examples: ['20261128T182035.279Z'] },
     found: { type: 'integer', examples: [12] },
     expected: SEQUENCE,
     expected_hash: DIGEST,

@@ -30,7 +30,7 @@ export function comesBackWith({ point, upToMs, isChainAhead }: Restored): readon
     `restored from the backup ${point}: what happened after ${time} is gone, and trading is paused until it is resumed`,
     'orders that were accepted since are unknown: their signed messages can be sent again, and are accepted',
     'keys and sessions that were revoked since are alive, restrictions that were made since are not there',
-    'sequence numbers of streams, frames and the audit log are given out again: clients start anew, without a replay',
+    'numbers of frames, orders, trades and audit records go on above a floor: clients start anew, without a replay',
     'compare deposits and withdrawals with what was paid since, and order what is missing again',
     ...(isChainAhead
       ? ['the exchange does not start until `npm run admin -- chain adopt` has looked at the chain']

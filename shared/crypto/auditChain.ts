@@ -31,6 +31,8 @@ export type AuditLine = {
   readonly fields: AuditFields;
 };
 
+/** The event of the record of a restore, whose number is above all that may have been given out (floors.ts). */
+export const RESTORED_EVENT = 'restored';
 const KEY_BYTES = 32;
 const KEY_PURPOSE = 'audit log';
 const KEY_ID_DIGITS = 8;
@@ -80,9 +82,11 @@ export function readLine(line: string, key: AuditKey | null): AuditLine | null {
   }
 }
 
-/** True when `line` is the record that follows `head`. */
-export function follows({ sequence, previous }: AuditLine, head: AuditHead): boolean {
-  return sequence === head.sequence + 1 && previous === head.hash;
+/** True when `line` is the record that follows `head`: of a restore, numbers before it may be left out. */
+export function follows({ sequence, previous, event, mac }: AuditLine, head: AuditHead): boolean {
+  const isNext =
+    event === RESTORED_EVENT && mac !== 'invalid' ? sequence > head.sequence : sequence === head.sequence + 1;
+  return isNext && previous === head.hash;
 }
 
 function macOf(text: string, key: AuditKey): string {

@@ -165,6 +165,9 @@ export const COMMAND = family(HEADER, {
     from: u32('the stage that it is in before, or ANY_STAGE: then the step is to a stricter one'),
     unused: unused(1),
   }),
+  RAISE: member(21, 'Written by a restore: numbers of orders, trades and public frames go on above a floor.', {
+    floor: safe('floors.ts'),
+  }),
 });
 /** The fields that every command has. */
 export const ANY_COMMAND = record('ANY_COMMAND', HEADER, 'The header of every command.');

@@ -175,6 +175,9 @@ export const EVENT = family(HEADER, {
     from: u32('of the step; the stage itself after a recovery, when MARKET events follow'),
     unused: unused(1),
   }),
+  RAISED: member(22, 'The next public frame of every market has a number above this floor.', {
+    floor: safe('floors.ts'),
+  }),
 });
 /** The fields that every event has. */
 export const ANY_EVENT = record('ANY_EVENT', HEADER, 'The header of every event.');

@@ -56,6 +56,7 @@ class Thread {
     const workerData: SettlementOptions = {
       journalPaths: this.#exchange.journalPaths,
       journalKey: TEST_SECRET,
+      floors: [],
       progress: this.#progress,
       settlementDbPath: this.path,
       rpcUrl: client.chain.rpcUrls.default.http[0],

@@ -300,6 +300,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
   const options: SettlementOptions = {
     journalPaths: exchange.journalPaths,
     journalKey: TEST_SECRET,
+    floors: [],
     progress: exchange.progressMemory,
     settlementDbPath: join(temporaryDirectory(), 'settlement.db'),
     rpcUrl: client.chain.rpcUrls.default.http[0],

@@ -4,7 +4,8 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   PRIVATELOG-1  user_sequence grows by exactly 1 per account, in the order of `append`, over restarts too.
+ *   PRIVATELOG-1  user_sequence grows by exactly 1 per account, in the order of `append`, over restarts too; at a floor
+ *                 (floors.ts) it goes on above that, and what the account had before is not reached any more.
  *   PRIVATELOG-2  When `commit` returns true the batch has been written and survives the process. When it returns false
  *                 no part of it has been written and its numbers are free again. Only committed frames are sent.
  *   PRIVATELOG-3  `logged` of a shard is its newest record with frames in the log. Frames are appended once, in the
@@ -26,7 +27,15 @@ import { syncDirectory } from '../../../shared/base/syncDirectory.ts';
 import * as prv from '../../../shared/wire/privateRecord.ts';
 import { readSafe, writeSafe } from '../../../shared/wire/record.ts';
 import { grown } from '../../views/growingColumn.ts';
-import { type AccountEnd, entryCrc, firstOfName, LOG_ENTRY, type LoggedRecord, Segment } from './segment.ts';
+import {
+  type AccountEnd,
+  entryCrc,
+  firstOfName,
+  LOG_ENTRY,
+  type LoggedRecord,
+  Segment,
+  type SegmentStart,
+} from './segment.ts';
 
 /** Private frames of an account that a client may ask for again. */
 export const REPLAY_PRIVATE = 10_000;
@@ -39,6 +48,8 @@ export type PrivateLogOptions = {
   readonly segmentEntries?: number;
   /** Complete segments that are kept before the newest. */
   readonly keepSegments?: number;
+  /** No number is given out below. */
+  readonly floor?: number;
   readonly write?: typeof writeSync;
 };
 
@@ -60,6 +71,7 @@ export class PrivateLog {
   readonly #segmentEntries: number;
   readonly #keepSegments: number;
   readonly #write: typeof writeSync;
+  #floor = 0;
   /** Oldest first; entries are written to the last. */
   readonly #segments: Segment[] = [];
   readonly #logged: LoggedRecord[];
@@ -90,15 +102,17 @@ export class PrivateLog {
     mkdirSync(options.directory, { recursive: true });
     syncDirectory(dirname(options.directory));
     this.#open();
+    this.#raise(options.floor ?? 0);
   }
 
   /** Claims the account's next frame. Number and account are filled in, all other words are zero. */
   append(account: number): prv.RecordView {
     this.#makeRoom(account);
-    const previous = this.#position[account];
-    const last = this.#last[account];
+    const last = this.last(account);
+    const isFirst = last === this.#floor;
+    const previous = isFirst ? 0 : this.#position[account];
     assert(previous < this.#next + this.#batch, 'PRIVATELOG-6: an entry points to an earlier one');
-    assert((last === 0) === (previous === 0), 'PRIVATELOG-6: only the first frame of an account has none before it');
+    assert(isFirst === (previous === 0), 'PRIVATELOG-6: only the first frame of an account has none before it');
     if (last % BLOCK === 0) this.#block[account] = previous;
     const word = this.#entry();
     writeSafe(this.#words, word + LOG_ENTRY.previous, previous);
@@ -138,9 +152,14 @@ export class PrivateLog {
     return true;
   }
 
-  /** The number of the account's newest frame, 0 before the first. */
+  /** The number of the account's newest frame, and the floor before the first. */
   last(account: number): number {
-    return this.#last[account] ?? 0;
+    return Math.max(this.#last[account] ?? 0, this.#floor);
+  }
+
+  /** The number before the first that an account can have; 0 in a log without a floor. */
+  get floor(): number {
+    return this.#floor;
   }
 
   /** The newest record of the shard with frames in the log, and how many of its frames the log has. */
@@ -160,12 +179,9 @@ export class PrivateLog {
 
   /** The positions of the account's newest entry and of the last entry of the block before. */
   end(account: number): AccountEnd {
-    return {
-      account,
-      last: this.last(account),
-      position: this.#position[account] ?? 0,
-      block: this.#block[account] ?? 0,
-    };
+    const last = this.last(account);
+    if (last === this.#floor) return { account, last, position: 0, block: 0 };
+    return { account, last, position: this.#position[account]!, block: this.#block[account]! };
   }
 
   /** The record is valid until the next call; null when the entry was removed with its file, or is damaged. */
@@ -271,9 +287,9 @@ export class PrivateLog {
   #start() {
     const ends: AccountEnd[] = [];
     for (let account = 0; account < this.#last.length; account++) {
-      if (this.#last[account] > 0) ends.push(this.end(account));
+      if (this.#last[account] > this.#floor) ends.push(this.end(account));
     }
-    return { first: this.#next, logged: this.#logged, ends };
+    return { first: this.#next, logged: this.#logged, ends, floor: this.#floor };
   }
 
   #open(): void {
@@ -292,15 +308,22 @@ export class PrivateLog {
         throw new Error(`the newest file in ${this.#directory} is damaged: put a backup of the directory in its place`);
       }
       this.#segments.push(opened.segment);
-      if (first === firsts.at(-1)) this.#load(opened.segment, opened.start.logged, opened.start.ends);
+      if (first === firsts.at(-1)) this.#load(opened.segment, opened.start);
     }
     if (firsts.length === 0) this.#segments.push(Segment.create(this.#directory, this.#start()));
     fdatasyncSync(this.#segments.at(-1)!.fd);
-    if (!this.#segments.at(-1)!.isWritable) this.#startNewVersion();
+    if (!this.#segments.at(-1)!.isWritable) this.#startAnew();
   }
 
-  /** The newest file has an older version: a new file continues it, or replaces it when it has no entries. */
-  #startNewVersion(): void {
+  /** The numbers of a new file are above the floor. */
+  #raise(floor: number): void {
+    if (floor <= this.#floor) return;
+    this.#floor = floor;
+    this.#startAnew();
+  }
+
+  /** A new file continues the newest one, or replaces it when it has no entries. */
+  #startAnew(): void {
     const old = this.#segments.at(-1)!;
     if (old.first === this.#next) {
       closeSync(old.fd);
@@ -309,7 +332,8 @@ export class PrivateLog {
     this.#segments.push(Segment.create(this.#directory, this.#start()));
   }
 
-  #load(segment: Segment, logged: readonly LoggedRecord[], ends: readonly AccountEnd[]): void {
+  #load(segment: Segment, { logged, ends, floor }: SegmentStart): void {
+    this.#floor = floor;
     for (const [shard, record] of logged.entries()) this.#logged[shard] = record;
     for (const { account, last, position, block } of ends) {
       this.#makeRoom(account);
@@ -338,7 +362,7 @@ export class PrivateLog {
       this.#makeRoom(account);
       const userSequence = readSafe(words, frame + prv.PRIVATE_FRAME.userSequence);
       const { shardSequence } = this.#logged[words[frame + prv.PRIVATE_FRAME.shard]];
-      const isNext = userSequence === this.#last[account] + 1;
+      const isNext = userSequence === this.last(account) + 1;
       if (!isNext || readSafe(words, frame + prv.PRIVATE_FRAME.shardSequence) < shardSequence) return false;
       this.#last[account] = userSequence;
       this.#position[account] = this.#next;

@@ -31,7 +31,7 @@ export class PrivateReplay {
     this.#log = log;
     this.#account = account;
     const last = log.last(account);
-    this.#cursor = Math.max(isBehind ? after : Math.min(after, last), last - REPLAY_PRIVATE, 0);
+    this.#cursor = Math.max(isBehind ? after : Math.min(after, last), last - REPLAY_PRIVATE, log.floor);
     this.#findBlocks();
   }
 

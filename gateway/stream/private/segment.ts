@@ -14,9 +14,10 @@ import { closeSync, fdatasyncSync, openSync, readSync, renameSync, writeSync } f
 import { dirname, join } from 'node:path';
 import { assert } from '../../../shared/base/assert.ts';
 import { crc32c } from '../../../shared/base/crc32c.ts';
+import { floorOfWord, floorToWord } from '../../../shared/base/floors.ts';
 import { FILE_LAYOUTS } from '../../../shared/base/formats.ts';
 import { syncDirectory } from '../../../shared/base/syncDirectory.ts';
-import { bytes, decode, record, safe, u32, unused } from '../../../shared/wire/layout.ts';
+import { bytes, decode, record, safe, u32 } from '../../../shared/wire/layout.ts';
 import { PRIVATE_FRAME } from '../../../shared/wire/privateRecord.ts';
 import { writeSafe } from '../../../shared/wire/record.ts';
 
@@ -30,7 +31,7 @@ export const SEGMENT_HEAD = record(
     first: safe('position of the first entry'),
     shards: u32(),
     accounts: u32(),
-    unused: unused(1),
+    floor: u32('no number after it is at or below; floors.ts, as a word'),
   },
   'The start of a segment of the private log.',
 );
@@ -70,7 +71,13 @@ export type LoggedRecord = { shardSequence: number; frames: number };
 /** `last`: the newest number of an account; `position`: its entry; `block`: the last entry of the block before. */
 export type AccountEnd = { account: number; last: number; position: number; block: number };
 type EntryMemory = { readonly words: Uint32Array; readonly bytes: Uint8Array };
-type SegmentStart = { readonly first: number; readonly logged: readonly LoggedRecord[]; readonly ends: AccountEnd[] };
+export type SegmentStart = {
+  readonly first: number;
+  readonly logged: readonly LoggedRecord[];
+  readonly ends: AccountEnd[];
+  /** The next number of an account whose last one is below it is the one above it. */
+  readonly floor: number;
+};
 
 export class Segment {
   readonly path: string;
@@ -171,7 +178,7 @@ function isWhole(memory: EntryMemory, word: number, entryWords: number, position
   return memory.words[word + LOG_ENTRY.crc] === entryCrc(memory, word, position, entryWords);
 }
 
-function encodeHead({ first, logged, ends }: SegmentStart): Uint8Array {
+function encodeHead({ first, logged, ends, floor }: SegmentStart): Uint8Array {
   const words = new Uint32Array(headWords(logged.length, ends.length));
   const bytes = new Uint8Array(words.buffer);
   words[SEGMENT_HEAD.magic] = MAGIC;
@@ -180,6 +187,7 @@ function encodeHead({ first, logged, ends }: SegmentStart): Uint8Array {
   writeSafe(words, SEGMENT_HEAD.first, first);
   words[SEGMENT_HEAD.shards] = logged.length;
   words[SEGMENT_HEAD.accounts] = ends.length;
+  words[SEGMENT_HEAD.floor] = floorToWord(floor);
   let word = SEGMENT_HEAD.WORDS;
   for (const { shardSequence, frames } of logged) {
     writeSafe(words, word + LOGGED_RECORD.shardSequence, shardSequence);
@@ -224,5 +232,5 @@ function readHead(fd: number, first: number, shards: number): Head | null {
   const ends = Array.from({ length: accounts }, (_, index) =>
     decode(ACCOUNT_END, words, headWords(shards, 0) + index * ACCOUNT_END.WORDS),
   );
-  return { first, logged, ends, headBytes: bytes.byteLength, version };
+  return { first, logged, ends, floor: floorOfWord(head.floor), headBytes: bytes.byteLength, version };
 }

@@ -19,6 +19,7 @@ const EVENTS = [
   'start',
   'stop',
   'gap',
+  'restored',
 ] as const;
 
 type Filter = Pick<AuditQuery, 'operator' | 'event' | 'path'>;

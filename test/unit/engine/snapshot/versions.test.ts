@@ -86,7 +86,7 @@ function saveAs(version: number, state: ShardState): { path: string; sequence: n
 }
 
 describe('a snapshot of an earlier version', () => {
-  for (const version of [3, 4, 5, 6, 7, 8]) {
+  for (const version of [3, 4, 5, 6, 7, 8, 9]) {
     it(`${version} is read whole, with what it lacks as it was then`, () => {
       const grant = version >= 6 ? 5 : 0;
       const { rig, hashes } = traded(grant);

@@ -1,0 +1,30 @@
+/**
+ * RAISE: numbers of orders, trades and public frames go on above a floor, because others than those of this journal may
+ * have been given out below it: the directory was restored to an earlier time (shared/base/floors.ts). It is the last
+ * record of a restored journal, or stands behind those of an earlier restore. Owner: the shard thread.
+ *
+ * Invariant:
+ *   RAISING-1  After it every number that is given out is above the floor: those of markets that are opened later too.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import { isFloor } from '../../shared/base/floors.ts';
+import { COMMAND } from '../../shared/wire/commands.ts';
+import { readSafe } from '../../shared/wire/record.ts';
+import type { ShardState } from './state.ts';
+
+export function raise(state: ShardState, words: Uint32Array, word: number): void {
+  const floor = readSafe(words, word + COMMAND.RAISE.floor);
+  assert(isFloor(floor) && floor > highestNumber(state), 'RAISING-1: a floor is above what was given out');
+  const { emit, markets, matcher } = state;
+  state.floor = floor;
+  state.orderSequence = floor;
+  matcher.tradeSequence = floor;
+  for (const { index } of markets.all()) markets.get(index)!.sequence = floor; // the digest includes it anew
+  emit.raised(floor);
+}
+
+function highestNumber({ floor, markets, matcher, orderSequence }: ShardState): number {
+  let highest = Math.max(floor, orderSequence, matcher.tradeSequence);
+  for (const market of markets.all()) highest = Math.max(highest, market.sequence);
+  return highest;
+}
