@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { encodeFunctionData } from 'viem';
 import { MOVEMENT } from '../../shared/base/codes.ts';
-import { FLOORS, type Floor, readFloors } from '../../shared/base/floors.ts';
+import { FLOORS, type Floors, readFloors } from '../../shared/base/floors.ts';
 import { toHex, tryParseHex } from '../../shared/base/hex.ts';
 import { RESTORED, readRestored } from '../../shared/base/restored.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
@@ -146,7 +146,7 @@ async function isReleased(
   moved: Moved,
   exchanges: ReadonlySet<Hex>,
   node: ChainNode,
-  floors: readonly Floor[],
+  floors: Floors,
 ): Promise<boolean> {
   const args = [operationId({ ...moved, kind: KIND.RELEASE }, floors)] as const;
   const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'operationDone', args });

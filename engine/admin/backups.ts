@@ -15,6 +15,7 @@ import { LaterRecords } from '../backup/laterRecords.ts';
 import { makePoint, REMADE } from '../backup/make.ts';
 import { Pace } from '../backup/pace.ts';
 import { continues, lastMsOf, type Point } from '../backup/point.ts';
+import { replayed } from '../backup/replayed.ts';
 import { damagedParts, noteRestored, writeFiles, writeJournals } from '../backup/restore.ts';
 import { outdated } from '../backup/retention.ts';
 import { BackupError, BackupStore } from '../backup/store.ts';
@@ -114,10 +115,12 @@ async function make(settings: BackupSettings, store: BackupStore): Promise<{ byt
     print,
   };
   const startedMs = nowMs();
+  const before = store.newest();
   const point = await makePoint({
     ...{ directory, shards, store, pace, leaveOut, print },
     withControl: (work) => withControl(source, work),
   });
+  for (const shard of shards) print(replayed(store, { point, before }, shard));
   const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
   const { allBytes: bytes, newBytes } = store;
   print(`point ${point.name}: ${inMegabytes(bytes)} read in ${seconds} s, ${inMegabytes(newBytes)} of it new`);

@@ -24,7 +24,7 @@ type ControlSourceOptions = {
   readonly shards: readonly BackupShard[];
   /** Where a copy may be made. */
   readonly temporary: string;
-  /** Calls `work` with control.db and its lock, and with null for no such file. @returns false while a server has it. */
+  /** Calls `work` with control.db and its lock, or null for no such file. @returns false while a server has it. */
   readonly withLock: (work: (control: Database.Database | null) => void) => Promise<boolean>;
   readonly nowMs: () => number;
   readonly print: (line: string) => void;

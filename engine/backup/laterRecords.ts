@@ -93,7 +93,11 @@ export class LaterRecords {
   }
 }
 
-type Source = { readonly journal: BackedJournal; readonly later: Point; readonly key: ShardKey };
+type Source = {
+  readonly journal: Pick<BackedJournal, 'shard' | 'last' | 'chainLow' | 'chainHigh'>;
+  readonly later: Point;
+  readonly key: ShardKey;
+};
 
 /** LATERRECORDS-2. Of one shard, before a time. */
 function firstForeign(
@@ -112,8 +116,12 @@ function firstForeign(
   return foreign;
 }
 
-/** Visits the records after the point's, in order, until `visit` returns false. */
-function eachRecord(store: BackupStore, { journal, later, key }: Source, visit: (record: JournalRecord) => boolean) {
+/** Visits the records of `later` after a head, in order and each checked as by a start, until `visit` returns false. */
+export function eachRecord(
+  store: BackupStore,
+  { journal, later, key }: Source,
+  visit: (record: JournalRecord) => boolean,
+): void {
   const next = later.journals[journal.shard]!;
   const reader = new RowReader(`journal-${journal.shard}.db`, key);
   const head = new JournalHead(journal.last, journal.chainLow, journal.chainHigh);

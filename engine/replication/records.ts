@@ -15,11 +15,11 @@
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
+import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import { decodeStatements } from '../../shared/records/statements.ts';
 import { takeBack } from '../../shared/records/undo.ts';
-import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/wire/controlCopy.ts';
 import type { RecordsToRejoin } from '../../shared/wire/joining.ts';
 import { LostRowsError, type ReplicatedLog } from './log.ts';
 

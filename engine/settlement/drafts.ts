@@ -4,7 +4,7 @@
  */
 import { encodeAbiParameters, encodeFunctionData, type Hex, hexToBytes, keccak256, parseAbiParameters } from 'viem';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
-import { type Floor, floorOfRecord } from '../../shared/base/floors.ts';
+import { type Floors, floorOfRecord } from '../../shared/base/floors.ts';
 import { type ChainTrade, encodeBatch } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
@@ -50,9 +50,9 @@ export class Drafts {
   readonly #rows: WorkRows;
   readonly #contracts: Contracts;
   readonly #rotation: Rotation;
-  readonly #floors: readonly Floor[];
+  readonly #floors: Floors;
 
-  constructor(rows: WorkRows, contracts: Contracts, rotation: Rotation, floors: readonly Floor[] = []) {
+  constructor(rows: WorkRows, contracts: Contracts, rotation: Rotation, floors: Floors = []) {
     this.#floors = floors;
     this.#rows = rows;
     this.#rotation = rotation;
@@ -214,7 +214,7 @@ function batchId(trades: readonly Work[]): Hex {
 /** The contract carries each out once: after a restore a record has another id than the one with its number before. */
 export function operationId(
   { kind, shard, sequence, part }: Pick<Work, 'kind' | 'shard' | 'sequence' | 'part'>,
-  floors: readonly Floor[],
+  floors: Floors,
 ): Hex {
   const floor = floorOfRecord(floors, shard, sequence);
   const parts = [kind, shard, sequence, part, ...(floor === 0 ? [] : [floor])].map(BigInt);

@@ -10,7 +10,7 @@
  *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later.
  */
 
-import { type Floor, floorOf } from '../../shared/base/floors.ts';
+import { type Floors, floorOf } from '../../shared/base/floors.ts';
 import { chainTradeId } from '../../shared/chain/batch.ts';
 import { EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
@@ -54,7 +54,7 @@ type SettlementOptions = {
   readonly news: News;
   readonly limits: SettlementLimits;
   /** Of the data directory; absent: none. */
-  readonly floors?: readonly Floor[];
+  readonly floors?: Floors;
   /** In a cluster: follows the journals up to a record. */
   readonly follow?: (shard: number, sequence: number) => void;
   readonly lingerMs?: number;

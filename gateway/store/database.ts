@@ -7,11 +7,11 @@
 import { readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
-import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/wire/controlCopy.ts';
 import { StartError } from '../process/startError.ts';
 
 export type ControlDatabase = StoreDatabase;

@@ -2,7 +2,7 @@
  * The state of the platform as a whole: a few texts in control.db, kept in memory.
  * Owner: the gateway thread.
  */
-import { FLOORS, type Floor, readFloors } from '../../shared/base/floors.ts';
+import { FLOORS, type Floors, readFloors } from '../../shared/base/floors.ts';
 import { PAUSED, RESTORED, type Restored, readRestored } from '../../shared/base/restored.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import type { ControlDatabase } from './database.ts';
@@ -68,7 +68,7 @@ export class Platform {
   }
 
   /** Oldest first; none in a directory that was never restored to an earlier time. */
-  get floors(): readonly Floor[] {
+  get floors(): Floors {
     return readFloors(this.#values.get(FLOORS));
   }
 

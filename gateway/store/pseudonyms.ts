@@ -4,7 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
-import type { Floor } from '../../shared/base/floors.ts';
+import type { Floors } from '../../shared/base/floors.ts';
 
 /** RFC 4648. */
 const BASE32 = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
@@ -15,9 +15,9 @@ export class Pseudonyms {
   readonly #nameKey: Buffer;
   readonly #cursorKey: Buffer;
 
-  readonly #floors: readonly Floor[];
+  readonly #floors: Floors;
 
-  constructor(secret: Uint8Array, floors: readonly Floor[] = []) {
+  constructor(secret: Uint8Array, floors: Floors = []) {
     this.#floors = floors;
     this.#nameKey = Buffer.from(hkdfSync('sha256', secret, '', 'pseudonyms', 32));
     this.#cursorKey = Buffer.from(hkdfSync('sha256', secret, '', 'cursors of fills', ID_BYTES));

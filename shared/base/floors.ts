@@ -21,11 +21,14 @@ export type Floor = {
   readonly lastAccount: number;
 };
 
+/** Oldest first. */
+export type Floors = readonly Floor[];
+
 /** More numbers than are given out in a second, and a multiple of every block and interval that is counted by them. */
 const PER_SECOND = 2 ** 20;
 
 /** FLOORS-1, FLOORS-2. @param lastMs the last moment that the directory knows of. */
-export function floorAt(nowMs: number, lastMs: number, floors: readonly Floor[]): number {
+export function floorAt(nowMs: number, lastMs: number, floors: Floors): number {
   const seconds = Math.floor(Math.max(nowMs, lastMs) / 1000) + 1;
   const floor = Math.max(seconds * PER_SECOND, floorOf(floors) + PER_SECOND);
   assert(isFloor(floor), 'FLOORS-1: numbers stay exact');
@@ -36,17 +39,17 @@ export function isFloor(value: number): boolean {
   return Number.isSafeInteger(value + PER_SECOND) && value > 0 && value % PER_SECOND === 0;
 }
 
-export function readFloors(text: string | undefined): readonly Floor[] {
+export function readFloors(text: string | undefined): Floors {
   return text === undefined ? [] : JSON.parse(text);
 }
 
 /** The newest one; 0 for a directory that was never restored to an earlier time. */
-export function floorOf(floors: readonly Floor[]): number {
+export function floorOf(floors: Floors): number {
   return floors.at(-1)?.floor ?? 0;
 }
 
 /** The floor under which a record of a shard was written. */
-export function floorOfRecord(floors: readonly Floor[], shard: number, record: number): number {
+export function floorOfRecord(floors: Floors, shard: number, record: number): number {
   return floors.findLast(({ records }) => record > records[shard]!)?.floor ?? 0;
 }
 

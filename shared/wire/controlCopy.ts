@@ -12,9 +12,6 @@ export const CONTROL_COPY_SOCKET = 'backup.sock';
 /** The folder in the data directory for the copy. */
 export const CONTROL_COPY_FOLDER = 'backing-up';
 
-/** A start waits for so long for a backup that begins while nothing runs, and has the lock of control.db for a moment. */
-export const CONTROL_LOCK_PATIENCE_MS = 1000;
-
 export type ControlCopyNews =
   /** Another connection has one. */
   | { readonly busy: true }

@@ -1,6 +1,6 @@
 /** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
 import type { MessagePort } from 'node:worker_threads';
-import type { Floor } from '../base/floors.ts';
+import type { Floors } from '../base/floors.ts';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
 import type { HandOverAnswer, HandOverQuestion, LogFacts } from './clusterStatus.ts';
@@ -163,7 +163,7 @@ export type SettlementOptions = {
   /** No transaction offers more for a unit of gas. */
   readonly mostFeeWei: bigint;
   readonly limits: SettlementLimits;
-  readonly floors: readonly Floor[];
+  readonly floors: Floors;
   /** Null without a cluster. */
   readonly cluster: SettlementCluster | null;
 };

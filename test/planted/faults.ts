@@ -1,5 +1,6 @@
 /** All planted faults, by area. */
 import { ACCOUNT_FAULTS } from './faults/accounts.ts';
+import { BACKUP_FAULTS } from './faults/backup.ts';
 import { CLUSTER_FAULTS } from './faults/cluster.ts';
 import type { Fault } from './faults/fault.ts';
 import { HISTORY_FAULTS } from './faults/history.ts';
@@ -22,4 +23,5 @@ export const FAULTS: readonly Fault[] = [
   ...REQUEST_FAULTS,
   ...ACCOUNT_FAULTS,
   ...STREAM_FAULTS,
+  ...BACKUP_FAULTS,
 ];

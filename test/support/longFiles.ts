@@ -18,6 +18,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/api/frontPlacements.test.ts': FRONTS,
   'test/api/marketMaker.test.ts': PROGRAMS,
   'test/api/rehearsal.test.ts': START,
+  'test/api/restoredNumbers.test.ts': FAULTS,
   'test/browser/account.test.ts': BROWSER,
   'test/browser/docs.test.ts': BROWSER,
   'test/browser/operations.test.ts': BROWSER,

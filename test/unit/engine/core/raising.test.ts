@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { JournalHead } from '../../../../engine/journal/row.ts';
 import { loadSnapshot, saveSnapshot } from '../../../../engine/snapshot/snapshot.ts';
-import { type Floor, floorAt, floorOfRecord } from '../../../../shared/base/floors.ts';
+import { type Floors, floorAt, floorOfRecord } from '../../../../shared/base/floors.ts';
 import { decodeEvents, type EventOf } from '../../../../shared/wire/events.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { engineWith, errorKey, MemoryJournal, stateOf } from '../../../support/engine.ts';
@@ -105,7 +105,7 @@ describe('RAISE', () => {
 
 describe('floors', () => {
   it('grow with the time of the restore, with what the directory knows, and past the one before', () => {
-    const at = (nowMs: number, lastMs = 0, floors: readonly Floor[] = []): number => floorAt(nowMs, lastMs, floors);
+    const at = (nowMs: number, lastMs = 0, floors: Floors = []): number => floorAt(nowMs, lastMs, floors);
     assert.equal(at(1_000_000_000_000), (1_000_000_000 + 1) * 2 ** 20);
     assert.equal(at(5_000, 1_000_000_000_000), at(1_000_000_000_000));
     const floors = [{ floor: at(1_000_000_000_000), records: [7, 9], lastAccount: 3 }];

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Hex, toHex } from 'viem';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
-import { Drafts } from '../../../../engine/settlement/drafts.ts';
+import { Drafts, operationId } from '../../../../engine/settlement/drafts.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
 import { News } from '../../../../engine/settlement/news.ts';
 import { Rotation } from '../../../../engine/settlement/rotation.ts';
@@ -102,4 +102,14 @@ test('a movement of the ledger keeps its place among the trades', () => {
   assert.deepEqual(chosen(), [withdrawal]);
   db.exec(`UPDATE work SET status = 'submitted' WHERE sequence = ${withdrawal}`);
   assert.deepEqual(chosen(), [third]);
+});
+
+test('an operation after a restore has another id than the one whose record had its number before', () => {
+  const floors = [{ floor: 2 ** 50, records: [9, 3], lastAccount: 1 }];
+  const idOf = (shard: number, sequence: number, known = floors): Hex =>
+    operationId({ kind: KIND.WITHDRAWAL, shard, sequence, part: 1 }, known);
+  assert.equal(idOf(0, 9), idOf(0, 9, []));
+  assert.notEqual(idOf(0, 10), idOf(0, 10, []));
+  assert.notEqual(idOf(1, 4), idOf(1, 4, []));
+  assert.notEqual(idOf(0, 10), idOf(0, 10, [{ ...floors[0]!, floor: 2 ** 51 }]));
 });

@@ -1,0 +1,107 @@
+/** Faults of backups, and of what is made from them. */
+import type { Fault } from './fault.ts';
+
+const NUMBERS = 'test/api/restoredNumbers.test.ts';
+const BACKUPS = 'test/api/backups.test.ts';
+const RAISING = 'test/unit/engine/core/raising.test.ts';
+
+export const BACKUP_FAULTS: readonly Fault[] = [
+  {
+    name: 'a market that is opened after a restore begins with frame 1',
+    file: 'engine/core/apply.ts',
+    search: '    market.sequence = this.#state.floor;\n',
+    replace: '',
+    caughtBy: RAISING,
+  },
+  {
+    name: 'orders have numbers again that were lost',
+    file: 'engine/core/raising.ts',
+    search: '  state.orderSequence = floor;\n',
+    replace: '',
+    caughtBy: RAISING,
+  },
+  {
+    name: 'trades have numbers again that were lost, which the chain may have settled',
+    file: 'engine/core/raising.ts',
+    search: '  matcher.tradeSequence = floor;\n',
+    replace: '',
+    caughtBy: RAISING,
+  },
+  {
+    name: 'a floor is lost with the snapshot',
+    file: 'engine/core/state.ts',
+    search: '    if (io.version >= FLOOR_VERSION) this.floor = io.number(this.floor);\n',
+    replace: '',
+    caughtBy: RAISING,
+  },
+  {
+    name: 'private frames have numbers again that were lost',
+    file: 'gateway/stream/private/log.ts',
+    search: '    this.#raise(options.floor ?? 0);\n',
+    replace: '',
+    caughtBy: NUMBERS,
+  },
+  {
+    name: 'a restart forgets the floor of private frames',
+    file: 'gateway/stream/private/segment.ts',
+    search: '  words[SEGMENT_HEAD.floor] = floorToWord(floor);\n',
+    replace: '',
+    caughtBy: NUMBERS,
+  },
+  {
+    name: 'audit records have numbers again that were lost',
+    file: 'engine/admin/raiseNumbers.ts',
+    search: 'chainLine({ sequence: floor, hash: last.hash }',
+    replace: 'chainLine(last',
+    caughtBy: NUMBERS,
+  },
+  {
+    name: 'a withdrawal has the id again of one that the chain has paid',
+    file: 'engine/settlement/drafts.ts',
+    search: '...(floor === 0 ? [] : [floor])',
+    replace: '',
+    caughtBy: 'test/unit/engine/settlement/work.test.ts',
+  },
+  {
+    name: 'a backup uses a copy of control.db during which an exchange has started',
+    file: 'engine/backup/controlSource.ts',
+    search: '  if (before === null || stateOf(path) !== before) return false;\n',
+    replace: '',
+    caughtBy: 'test/unit/engine/backup/controlSource.test.ts',
+  },
+  {
+    name: 'a backup goes on from a journal that has another history',
+    file: 'engine/backup/segments.ts',
+    search: '      if (!reader.continues(head)) return;\n',
+    replace: '',
+    caughtBy: NUMBERS,
+  },
+  {
+    name: 'a restore takes a part that is damaged',
+    file: 'engine/backup/store.ts',
+    search: '    if (hashOf(bytes) !== name) throw new',
+    replace: '    if (bytes.length < 0) throw new',
+    caughtBy: BACKUPS,
+  },
+  {
+    name: 'a restore to a time has records of that time too',
+    file: 'engine/backup/laterRecords.ts',
+    search: '      if (record.timeMs >= this.beforeMs) return false;\n',
+    replace: '',
+    caughtBy: BACKUPS,
+  },
+  {
+    name: 'a restored exchange trades at once',
+    file: 'engine/backup/restore.ts',
+    search: "  writeText(path, PAUSED, 'yes');\n",
+    replace: '',
+    caughtBy: BACKUPS,
+  },
+  {
+    name: 'a backup does not replay what it has copied',
+    file: 'engine/backup/replayed.ts',
+    search: '      engine.replay(record);\n',
+    replace: '',
+    caughtBy: 'test/unit/engine/backup/replayed.test.ts',
+  },
+];
