@@ -8,11 +8,11 @@
  *   CONTROLSOURCE-2  The lock of the file is held for a moment only, for which a start waits: a backup never keeps an
  *                    exchange from starting. A copy during which one has started is not used.
  */
-import { copyFileSync, existsSync, statSync } from 'node:fs';
+import { copyFileSync, existsSync, rmSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type Database from 'better-sqlite3';
+import Database from 'better-sqlite3';
 import { CONTROL_COPY_SOCKET, type ControlCopyNews, withSocketPath } from '../../shared/wire/controlCopy.ts';
 import { JournalReader } from '../journal/reader.ts';
 import type { ControlCut } from './make.ts';
@@ -32,6 +32,8 @@ type ControlSourceOptions = {
 
 type Work = (cut: ControlCut) => Promise<void>;
 
+/** control.db, and its write-ahead log where a server was killed. */
+const FILE_ENDS = ['', '-wal'] as const;
 /** An exchange with long journals starts for as long. */
 const PATIENCE_MS = 900_000;
 const AGAIN_MS = 200;
@@ -85,24 +87,36 @@ async function fromFile(options: ControlSourceOptions, work: Work): Promise<bool
   const { shards, temporary, withLock, nowMs, directory } = options;
   const path = join(directory, 'control.db');
   let cut: ControlCut | null = null;
+  let before = '';
   const isFree = await withLock((control) => {
     if (control === null) throw new BackupError(`${directory} has no control.db`);
-    control.pragma('wal_checkpoint(TRUNCATE)');
     cut = { path: temporary, cuts: shards.map(endOf), takenMs: nowMs(), wasRunning: false };
+    before = stateOf(path);
   });
   if (!isFree || cut === null) return false;
-  const before = stateOf(path);
-  copyFileSync(path, temporary);
-  if (before === null || stateOf(path) !== before) return false;
+  for (const end of FILE_ENDS) {
+    rmSync(`${temporary}${end}`, { force: true });
+    if (existsSync(`${path}${end}`)) copyFileSync(`${path}${end}`, `${temporary}${end}`);
+  }
+  if (stateOf(path) !== before) return false;
+  joinLog(temporary);
   await work(cut);
   return true;
 }
 
-/** Another one after anything was written; null while the file has a write-ahead log, as under a server. */
-function stateOf(path: string): string | null {
-  if (existsSync(`${path}-wal`)) return null;
-  const { mtimeNs, size } = statSync(path, { bigint: true });
-  return `${size} bytes of ${mtimeNs}`;
+/** Another one after anything was written. */
+function stateOf(path: string): string {
+  return FILE_ENDS.map((end) => {
+    const stats = statSync(`${path}${end}`, { bigint: true, throwIfNoEntry: false });
+    return stats === undefined ? 'none' : `${stats.size} bytes of ${stats.mtimeNs}`;
+  }).join();
+}
+
+/** The copy of a killed server's file has all of it, and no log of its own. */
+function joinLog(path: string): void {
+  const copy = new Database(path);
+  copy.pragma('wal_checkpoint(TRUNCATE)');
+  copy.close();
 }
 
 function endOf({ journalPath, key }: BackupShard): number {

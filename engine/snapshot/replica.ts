@@ -22,7 +22,7 @@ const NO_CHECKS: OrderChecks = {
   setDomain: () => undefined,
 };
 
-const NO_JOURNAL = { append: () => unreachable('replica: a replay journals nothing') };
+const NO_JOURNAL: Pick<JournalStore, 'append'> = { append: () => unreachable('replica: a replay journals nothing') };
 
 /** @param journal takes a record that is written after a replay, which journals nothing itself. */
 export function makeReplica(journal: Pick<JournalStore, 'append'> = NO_JOURNAL): Engine {

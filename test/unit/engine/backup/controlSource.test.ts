@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import { RunningError, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
+import { RunningError, withDirectoryToRead } from '../../../../engine/admin/directory.ts';
 import { withControl } from '../../../../engine/backup/controlSource.ts';
 import type { ControlCut } from '../../../../engine/backup/make.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
@@ -30,7 +30,7 @@ async function copied({ directory, copy }: Rig, { afterLock, whenBusy, work }: S
   let made: ControlCut | undefined;
   const withLock = async (held: (control: Database.Database | null) => void): Promise<boolean> => {
     try {
-      await withExclusiveDirectory(directory, held);
+      await withDirectoryToRead(directory, held);
     } catch (error) {
       assert.ok(error instanceof RunningError);
       whenBusy?.();
