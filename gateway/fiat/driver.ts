@@ -9,6 +9,7 @@
  *             POLL_MS.
  *   DRIVER-3  A failure changes no session. It is tried again, each time after twice as long, up to SLOWEST_MS.
  *   DRIVER-4  An event of a provider only brings the next poll forward. It is processed once that is durable.
+ *   DRIVER-5  A turn looks at WALKED_A_TURN sessions at most, and at every open one in so many turns.
  */
 import type { TransferState } from '../../shared/api/fiat.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -72,12 +73,15 @@ const LATE_PAUSE_MS = 600_000;
 const LATE_MS = 86_400_000;
 const FINAL_LOOK_PAUSE_MS = 30_000;
 const SWEEP_MS = 60_000;
+/** Anyone may have twenty sessions under way. */
+const WALKED_A_TURN = 256;
 
 export class FiatDriver {
   readonly #options: DriverOptions;
   readonly #schedules = new Map<string, Schedule>();
   readonly #polls = new Map<string, number>();
   #looks = 0;
+  #walk: Iterator<FiatSession, undefined> | null = null;
   #sweepMs = 0;
   #isStopped = false;
 
@@ -91,12 +95,12 @@ export class FiatDriver {
 
   /** Called several times a second. */
   tick(): void {
-    const { sessions, clock, onFailure } = this.#options;
+    const { clock, onFailure } = this.#options;
     if (this.#isStopped) return;
     const nowMs = clock.nowMs();
     try {
       this.#takeEvents(nowMs);
-      const open = [...sessions.open()].filter((session) => this.#isLeftOpen(session, nowMs));
+      const open = this.#nextOpen().filter((session) => this.#isLeftOpen(session, nowMs));
       const waiting = open.map((session) => ({ session, schedule: this.#scheduleOf(session, nowMs) }));
       for (const { session, schedule } of dueFirst(waiting, nowMs, 'pollMs')) void this.#poll(session, schedule);
       for (const { session, schedule } of dueFirst(waiting, nowMs, 'lookMs')) void this.#look(session, schedule);
@@ -104,6 +108,21 @@ export class FiatDriver {
       // The disk is full: everything is found again when there is room.
       onFailure('store', 'control.db', error);
     }
+  }
+
+  /** DRIVER-5: all of them where there are few, else those after the ones of the turn before. */
+  #nextOpen(): FiatSession[] {
+    this.#walk ??= this.#options.sessions.open();
+    const next: FiatSession[] = [];
+    while (next.length < WALKED_A_TURN) {
+      const { done, value } = this.#walk.next();
+      if (done) {
+        this.#walk = null;
+        break;
+      }
+      next.push(value);
+    }
+    return next;
   }
 
   #isLeftOpen(session: FiatSession, nowMs: number): boolean {

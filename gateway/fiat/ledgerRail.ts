@@ -16,8 +16,10 @@
  *   LEDGERRAIL-4  One end of every transfer is a provider's wallet, so people cannot pay each other with it.
  *   LEDGERRAIL-5  Of two transfers with the same (from, nonce) one is included at a time.
  *   LEDGERRAIL-6  An arrival is listed once no transaction before it is undecided, so none appears before a cursor.
+ *   LEDGERRAIL-7  A transaction that its owner sends has a row only if its signature is right: it is verified once.
+ *   LEDGERRAIL-8  An account has at most MOST_CANCELLED cancellations, MOST_ENDLESS of them without an end. Each other
+ *                 one is deleted with the end of its authorization.
  */
-import type { Clock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E } from '../../shared/base/errors.ts';
 import { HASH_BYTES, toHex, tryParseHex } from '../../shared/base/hex.ts';
@@ -33,37 +35,17 @@ import type {
   RailHead,
   RailTransaction,
 } from '../../shared/wire/railQuestions.ts';
-import { isDigestSignedBy } from '../sessions/walletSignature.ts';
-import type { FundKind } from '../store/movements.ts';
-import type { RailRow, RailTransactions } from '../store/railTransactions.ts';
+import { ENDLESS, type RailRow } from '../store/railTransactions.ts';
 import { inOrder, makeEnvelope, parseEnvelope } from './ledgerEnvelope.ts';
+import type { LedgerRailOptions } from './ledgerRailOptions.ts';
 import { CONFIRMATIONS, type Rail } from './rail.ts';
 
-/** The part of the books that is used here. */
-type RailBooks = {
-  move(account: number, kind: FundKind, amountMicro: number, reference: string): Promise<Moved>;
-  availableMicro(account: number): number;
-};
-type Moved = { readonly movement: object } | { readonly movement: null; readonly code: number };
-
-type LedgerRailOptions = {
-  readonly rows: RailTransactions;
-  readonly books: RailBooks;
-  readonly accounts: {
-    ownerOf(address: string): number;
-    isLinked(address: string): boolean;
-    /** False for an account that may not take money out. */
-    mayWithdraw(account: number): boolean;
-  };
-  readonly contract: () => { readonly chainId: number; readonly exchange: string };
-  /** Wallets of providers, in lower case. */
-  readonly providerAddresses: ReadonlySet<string>;
-  readonly blockMs: number;
-  readonly clock: Clock;
-  readonly onError: (error: unknown) => void;
-};
-
 const FEE = 1;
+/** Far more than a person has signed at a time. */
+const MOST_CANCELLED = 200;
+const MOST_ENDLESS = 50;
+/** Transactions that go on in one turn: each is a row of control.db that changes. */
+const ADVANCED_A_TURN = 32;
 const NOTE_MS = 60_000;
 const REFUSED_BY_BOOKS: readonly number[] = [E.INSUFFICIENT_BALANCE, E.ACCOUNT_FROZEN, E.ACCOUNT_CLOSE_ONLY];
 
@@ -102,12 +84,14 @@ export class LedgerRail implements Rail {
 
   async isSignedBy(address: string, digest: string, signature: string): Promise<boolean> {
     const bytes = new Uint8Array(HASH_BYTES);
-    return tryParseHex(digest, HASH_BYTES, bytes, 0) && isDigestSignedBy(address, bytes, signature);
+    return tryParseHex(digest, HASH_BYTES, bytes, 0) && this.#isSigned(address, bytes, signature);
   }
 
   async preflight(transfer: TransferAuthorization, signature: string): Promise<PreflightFault | null> {
-    const fault = this.#faultOf({ ...transfer, signature, kind: 'transfer' }, this.#options.clock.nowMs());
+    const sent = { ...transfer, signature, kind: 'transfer' } as const;
+    const fault = this.#faultOf(sent, this.#options.clock.nowMs());
     if (fault !== null) return fault;
+    if (!(await this.#isRightlySigned(sent))) return 'signature';
     return (await this.balanceMicro(transfer.from)) < transfer.valueMicro ? 'insufficient_balance' : null;
   }
 
@@ -164,16 +148,20 @@ export class LedgerRail implements Rail {
     kind: RailRow['kind'],
     transfer: TransferAuthorization,
     signature: string,
-  ): Promise<{ readonly txHash: string } | { readonly fault: PreflightFault }> {
-    const { clock, rows } = this.#options;
+  ): Promise<{ readonly txHash: string } | { readonly fault: SendFault }> {
+    const { rows } = this.#options;
     const txHash = toHex(keccak256(Buffer.from(JSON.stringify({ kind, ...transfer, signature }))));
+    const isSent = (row: RailRow | undefined): boolean => row !== undefined && row.state !== 'reverted';
+    if (isSent(rows.find(txHash))) return { txHash };
+    const sent = { ...transfer, signature, kind };
+    const faultBefore = this.#sendFaultOf(sent);
+    if (faultBefore !== null) return { fault: faultBefore };
+    if (!(await this.#isRightlySigned(sent))) return { fault: 'signature' };
+    // Something else may have happened meanwhile.
     const known = rows.find(txHash);
-    if (known !== undefined && known.state !== 'reverted') return { txHash };
-    const fault = this.#faultOf({ ...transfer, signature, kind }, clock.nowMs());
+    if (isSent(known)) return { txHash };
+    const fault = this.#sendFaultOf(sent);
     if (fault !== null) return { fault };
-    // Rows stay for ever: one that would only be reverted is not made.
-    const availableMicro = this.#options.books.availableMicro(this.#options.accounts.ownerOf(transfer.from));
-    if (kind === 'transfer' && availableMicro < transfer.valueMicro) return { fault: 'insufficient_balance' };
     if (known === undefined)
       rows.add(this.#rowOf({ txHash, kind, accountNonce: null, fee: 0, ...transfer, signature }));
     else rows.change(known, { state: 'pending', reason: null, blockMs: null });
@@ -234,11 +222,15 @@ export class LedgerRail implements Rail {
     const { clock, rows, onError } = this.#options;
     const nowMs = clock.nowMs();
     const block = this.#blockOf(nowMs);
+    rows.sweep(Math.floor(nowMs / 1000));
+    let advanced = 0;
     for (const row of inOrder(rows.open())) {
+      if (advanced === ADVANCED_A_TURN) break;
       if (this.#moving.has(row.txHash)) continue;
       const isDue =
         row.state === 'pending' ? this.#isNext(row, block) : row.state === 'included' || this.#isFinal(row, block);
       if (!isDue) continue;
+      advanced++;
       this.#moving.add(row.txHash);
       this.#advance(row, nowMs)
         .catch((error) => {
@@ -258,16 +250,24 @@ export class LedgerRail implements Rail {
     }
     let included = row;
     if (row.state === 'pending') {
-      const fault = this.#faultOf(row, nowMs);
+      // LEDGERRAIL-7: the relayer's are verified here.
+      const isSigned = row.accountNonce === null || (await this.#isRightlySigned(row));
+      if (rows.find(row.txHash)?.state !== 'pending') return;
+      const fault = isSigned ? this.#faultOf(row, nowMs) : 'signature';
       if (fault !== null) {
-        rows.change(row, { state: 'reverted', reason: fault, blockMs: nowMs });
+        if (row.kind === 'cancel') rows.remove(row);
+        else rows.change(row, { state: 'reverted', reason: fault, blockMs: nowMs });
+        return;
+      }
+      if (row.kind === 'cancel') {
+        rows.change(row, { state: 'mined', blockMs: nowMs });
+        await rows.durable();
         return;
       }
       included = rows.change(row, { state: 'included', blockMs: nowMs });
     }
     await rows.durable();
-    if (included.kind === 'cancel') rows.change(included, { state: 'mined', creditedMs: nowMs });
-    else await this.#debit(included);
+    await this.#debit(included);
   }
 
   /** LEDGERRAIL-1. Where the books do not say, they are asked again. */
@@ -304,9 +304,37 @@ export class LedgerRail implements Rail {
     return block - this.#blockOf(blockMs!) + 1 >= CONFIRMATIONS;
   }
 
-  /** Null: only the balance is left to see. */
-  #faultOf(row: TransferAuthorization & Pick<RailRow, 'kind' | 'signature'>, nowMs: number): PreflightFault | null {
-    const { from, to, validAfterSec, validBeforeSec, nonce, kind, signature } = row;
+  /** The faults that cost no signature's verification, so that they come first; null: there is none. */
+  #sendFaultOf(row: Sent): SendFault | null {
+    const { clock, books, accounts, rows } = this.#options;
+    const nowMs = clock.nowMs();
+    const fault = this.#faultOf(row, nowMs);
+    if (fault !== null) return fault;
+    const account = accounts.ownerOf(row.from);
+    // Rows of transfers stay for ever: one that would only be reverted is not made.
+    if (row.kind === 'transfer') {
+      return books.availableMicro(account) < row.valueMicro ? 'insufficient_balance' : null;
+    }
+    const { all, endless } = rows.cancelledBy(account);
+    if (row.validBeforeSec !== ENDLESS && row.validBeforeSec * 1000 <= nowMs) return 'not_in_time';
+    const isOneTooMany = all >= MOST_CANCELLED || (row.validBeforeSec === ENDLESS && endless >= MOST_ENDLESS);
+    return isOneTooMany ? 'too_many_cancellations' : null;
+  }
+
+  #isRightlySigned(row: Sent): Promise<boolean> {
+    const domain = this.#domain();
+    const digest = row.kind === 'cancel' ? cancelDigest(domain, row.from, row.nonce) : transferDigest(domain, row);
+    return this.#isSigned(row.from, Buffer.from(digest.slice(2), 'hex'), row.signature);
+  }
+
+  #isSigned(address: string, digest: Uint8Array, signature: string): Promise<boolean> {
+    const { accounts, isSigned } = this.#options;
+    return isSigned(accounts.ownerOf(address), address, digest, signature);
+  }
+
+  /** Null: only the signature and the balance are left to see. */
+  #faultOf(row: Sent, nowMs: number): PreflightFault | null {
+    const { from, to, validAfterSec, validBeforeSec, nonce, kind } = row;
     const { accounts, providerAddresses, rows } = this.#options;
     const nowSec = Math.floor(nowMs / 1000);
     if (kind === 'transfer' && !(nowSec > validAfterSec && nowSec < validBeforeSec)) return 'not_in_time';
@@ -314,10 +342,7 @@ export class LedgerRail implements Rail {
     const isAllowed = kind === 'cancel' || providerAddresses.has(from) || providerAddresses.has(to);
     if (!isAllowed || !accounts.isLinked(from) || (kind === 'transfer' && !accounts.isLinked(to))) return 'blocked';
     if (kind === 'transfer' && !accounts.mayWithdraw(accounts.ownerOf(from))) return 'blocked';
-    const domain = this.#domain();
-    const digest = kind === 'cancel' ? cancelDigest(domain, from, nonce) : transferDigest(domain, row);
-    const bytes = Buffer.from(digest.slice(2), 'hex');
-    return isDigestSignedBy(from, bytes, signature) ? null : 'signature';
+    return null;
   }
 
   #rowOf(fields: Omit<RailRow, 'fromAccount' | 'toAccount' | 'state' | 'reason' | 'receivedMs' | LaterField>): RailRow {
@@ -351,4 +376,6 @@ export class LedgerRail implements Rail {
 }
 
 type Arrival = Pick<RailRow, 'txHash' | 'from' | 'to' | 'valueMicro' | 'nonce'> & { readonly block: number };
+type Sent = TransferAuthorization & Pick<RailRow, 'kind' | 'signature'>;
+export type SendFault = PreflightFault | 'too_many_cancellations';
 type LaterField = 'blockMs' | 'reference' | 'creditedMs';

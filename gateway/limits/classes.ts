@@ -47,6 +47,9 @@ export const LIMIT_CLASSES = {
   providerEvent: perMinute(600),
   railRead: perSecond(20),
   railSend: perSecond(5),
+  /** Cancellations of an account, whatever key sends them, and of an address. */
+  railCancel: perMinute(10),
+  railCancelOfAddress: perMinute(60),
   signIn: perMinute(10),
   refreshSession: perMinute(5),
   /** New accounts, of one address: a person needs one. */

@@ -281,6 +281,13 @@ export class QueryPool {
     return isThere.every(Boolean) ? this.ofPublic(asker, name, task) : BUSY;
   }
 
+  /**
+   * If the key of the address has signed the digest: a recovery takes milliseconds. It does not wait for the projector.
+   */
+  async isSigned(account: number, task: worker.SignedTask): Promise<QueryResult<boolean>> {
+    return this.#inTurn<typeof worker.isSigned>('isSigned', account, task);
+  }
+
   /** Queries still running are given up. */
   close(): Promise<void> {
     return this.#pool.destroy();

@@ -6,6 +6,7 @@ import { workerData } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
+import { isDigestSignedBy } from '../../shared/crypto/walletSignature.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import {
   type AchievementFacts,
@@ -58,6 +59,8 @@ export type QueryWorkerData = {
   /** Null where the ledger settles (RULES.md 14.8). */
   readonly settlementDbPath: string | null;
 };
+
+export type SignedTask = { readonly address: string; readonly digest: Uint8Array; readonly signature: string };
 
 type Queries = {
   readonly browse: BrowseQueries;
@@ -229,6 +232,10 @@ export function priceHistory(task: HistoryTask): PricePoint[] {
 
 export function marketTrades(task: { market: number }): MarketTrade[] {
   return queries().marketHistory.trades(task.market);
+}
+
+export function isSigned({ address, digest, signature }: SignedTask): boolean {
+  return isDigestSignedBy(address, digest, signature);
 }
 
 export function journaledKeys(task: { sinceMs: number; after: number }): KeyPage {

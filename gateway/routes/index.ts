@@ -285,7 +285,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
 }
 
 /** Cashing in and out. */
-function fiatRoutes({ fiatParts, control, config, clock }: RouteTableDeps): Route[] {
+function fiatRoutes({ fiatParts, control, config, clock, limiter, badSignatures }: RouteTableDeps): Route[] {
   const { fiat, ledgerRail } = fiatParts;
   const { accounts, accountStates } = control;
   const common = { ...fiat, accounts, accountStates, trustProxy: config.trustProxy, clock };
@@ -293,7 +293,7 @@ function fiatRoutes({ fiatParts, control, config, clock }: RouteTableDeps): Rout
     ...fiatSessionRoutes(common),
     ...fiatTransferRoutes(common),
     ...fiatWebhookRoutes(common),
-    ...railRoutes({ rail: fiat.rail, ledgerRail, accounts }),
+    ...railRoutes({ rail: fiat.rail, ledgerRail, accounts, config, clock, limiter, badSignatures }),
     ...adminFiatRoutes({ fiat, accounts }),
   ];
 }

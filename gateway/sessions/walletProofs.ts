@@ -9,10 +9,10 @@
  */
 import { ERRORS } from '../../shared/base/errors.ts';
 import { toHex } from '../../shared/base/hex.ts';
+import { isSignedBy, textDigest } from '../../shared/crypto/walletSignature.ts';
 import type { Refusal } from '../http/refusal.ts';
 import { parseMessage, type SignInMessage, writeMessage } from './signInMessage.ts';
 import { NONCE_SEC, type NoncePurpose, WalletNonces } from './walletNonces.ts';
-import { isSignedBy, textDigest } from './walletSignature.ts';
 
 /** Clocks of wallets are not ours. */
 const MAX_SKEW_MS = 60_000;

@@ -1,11 +1,11 @@
 /**
  * The transactions of the ledger rail (gateway/fiat/ledgerRail.ts), in control.db. Those that are not over are in
- * memory too.
+ * memory too, and so are the cancellations of authorizations, which end with what they cancel.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   RAILROWS-1  A transaction is never taken away, and only `state`, `reason`, `block_ms`, `reference` and
- *               `credited_ms` change, the last two once.
+ *   RAILROWS-1  A transfer is never taken away, and of a transaction only `state`, `reason`, `block_ms`, `reference`
+ *               and `credited_ms` change, the last two once.
  */
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type { TakenRows } from '../../shared/records/changedRows.ts';
@@ -29,7 +29,16 @@ export type RailRow = TransferAuthorization & {
   readonly creditedMs: number | null;
 };
 
+/** The end of an authorization that has none, or none that is known. */
+export const ENDLESS = 0;
+
+/** A cancellation in force. */
+type Cancelled = { readonly account: number; readonly validBeforeSec: number };
+
 type RailChange = Partial<Pick<RailRow, 'state' | 'reason' | 'blockMs' | 'reference' | 'creditedMs'>>;
+
+const NONE = { all: 0, endless: 0 };
+const SWEPT_A_TURN = 256;
 
 const COLUMNS = `tx_hash AS txHash, kind, account_nonce AS accountNonce, fee, from_address AS "from",
   to_address AS "to", value_micro AS valueMicro, valid_after_sec AS validAfterSec, valid_before_sec AS validBeforeSec,
@@ -39,21 +48,23 @@ const COLUMNS = `tx_hash AS txHash, kind, account_nonce AS accountNonce, fee, fr
 export class RailTransactions {
   readonly #changes: Changes;
   readonly #open = new Map<string, RailRow>();
+  readonly #cancelled = new Map<string, Cancelled>();
+  /** By account. */
+  readonly #counts = new Map<number, { all: number; endless: number }>();
+  #swept: Iterator<[string, Cancelled]> | null = null;
   readonly #statements;
   #nextNonce: number;
 
   constructor(database: ControlDatabase, changes: Changes = SYNCED_AT_ONCE) {
     this.#changes = changes;
     this.#statements = prepare(database);
-    for (const row of this.#statements.open.all()) this.#open.set(row.txHash, row);
+    for (const row of this.#statements.open.all()) this.#keep(row.txHash, row);
     this.#nextNonce = this.#statements.nextNonce.get() ?? 0;
   }
 
   reload(changed: TakenRows): void {
     for (const txHash of changed.textsOf('rail_transactions')) {
-      const row = this.#statements.find.get(txHash);
-      if (row !== undefined && isOpen(row)) this.#open.set(txHash, row);
-      else this.#open.delete(txHash);
+      this.#keep(txHash, this.#statements.find.get(txHash));
     }
     this.#nextNonce = this.#statements.nextNonce.get() ?? 0;
   }
@@ -88,7 +99,32 @@ export class RailTransactions {
   /** Durable once `durable` says so. */
   add(row: RailRow): void {
     this.#changes.write(() => this.#statements.insert.run(row));
-    this.#open.set(row.txHash, row);
+    this.#keep(row.txHash, row);
+  }
+
+  /** A cancellation that cancels nothing any more, or cannot be carried out. */
+  remove({ txHash }: Pick<RailRow, 'txHash'>): void {
+    this.#changes.write(() => this.#statements.remove.run(txHash));
+    this.#keep(txHash, undefined);
+  }
+
+  /** The cancellations of the account, with those that have no end. */
+  cancelledBy(account: number): { readonly all: number; readonly endless: number } {
+    return this.#counts.get(account) ?? NONE;
+  }
+
+  /** Called several times a second: deletes cancellations that are over, and looks at a part of them each time. */
+  sweep(nowSec: number): void {
+    this.#swept ??= this.#cancelled.entries();
+    for (let looked = 0; looked < SWEPT_A_TURN; looked++) {
+      const { done, value } = this.#swept.next();
+      if (done) {
+        this.#swept = null;
+        return;
+      }
+      const [txHash, { validBeforeSec }] = value;
+      if (validBeforeSec !== ENDLESS && validBeforeSec < nowSec) this.remove({ txHash });
+    }
   }
 
   /** Durable once `durable` says so. */
@@ -96,8 +132,7 @@ export class RailTransactions {
     const changed = { ...row, ...change };
     this.#changes.write(() => this.#statements.update.run(changed));
     const { state, accountNonce } = changed;
-    if (isOpen(changed)) this.#open.set(row.txHash, changed);
-    else this.#open.delete(row.txHash);
+    this.#keep(row.txHash, changed);
     const hasBlock = state !== 'pending' && state !== 'replaced';
     if (hasBlock && accountNonce !== null) this.#nextNonce = Math.max(this.#nextNonce, accountNonce + 1);
     return changed;
@@ -106,10 +141,38 @@ export class RailTransactions {
   durable(): Promise<void> {
     return this.#changes.durable();
   }
+
+  /** The memory follows a row that was written; undefined: it is gone. */
+  #keep(txHash: string, row: RailRow | undefined): void {
+    if (row !== undefined && isOpen(row)) this.#open.set(txHash, row);
+    else this.#open.delete(txHash);
+    const before = this.#cancelled.get(txHash);
+    const isCounted = row?.kind === 'cancel' && row.creditedMs === null;
+    if (isCounted === (before !== undefined)) return;
+    if (isCounted) {
+      const cancelled = { account: row.fromAccount, validBeforeSec: row.validBeforeSec };
+      this.#cancelled.set(txHash, cancelled);
+      this.#count(cancelled, 1);
+    } else {
+      this.#cancelled.delete(txHash);
+      this.#count(before!, -1);
+    }
+  }
+
+  #count({ account, validBeforeSec }: Cancelled, change: 1 | -1): void {
+    const counts = this.#counts.get(account) ?? { all: 0, endless: 0 };
+    counts.all += change;
+    if (validBeforeSec === ENDLESS) counts.endless += change;
+    if (counts.all === 0) this.#counts.delete(account);
+    else this.#counts.set(account, counts);
+  }
 }
 
-function isOpen({ state, creditedMs }: RailRow): boolean {
-  return state === 'pending' || state === 'included' || (state === 'mined' && creditedMs === null);
+/** A cancellation is over for the rail once it is mined, and stays for what it cancels. */
+function isOpen({ state, kind, creditedMs }: RailRow): boolean {
+  return (
+    state === 'pending' || state === 'included' || (state === 'mined' && kind === 'transfer' && creditedMs === null)
+  );
 }
 
 function prepare(database: ControlDatabase) {
@@ -138,6 +201,7 @@ function prepare(database: ControlDatabase) {
          $validAfterSec, $validBeforeSec, $nonce, $signature, $fromAccount, $toAccount, $state, $reason, $receivedMs,
          $blockMs, $reference, $creditedMs)`,
     ),
+    remove: database.prepare<[string]>("DELETE FROM rail_transactions WHERE tx_hash = ? AND kind = 'cancel'"),
     update: database.prepare<RailRow>(
       `UPDATE rail_transactions SET state = $state, reason = $reason, block_ms = $blockMs, reference = $reference,
          credited_ms = $creditedMs WHERE tx_hash = $txHash`,

@@ -151,6 +151,7 @@ export class Edge {
       control: stores.control,
       views: stores.views,
       funding: trading.funding,
+      queries: stores.queries,
       publicUrl: this.userSessions.publicUrl,
     });
     this.stream = new Stream({

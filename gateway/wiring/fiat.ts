@@ -7,9 +7,11 @@ import { Fiat } from '../fiat/fiat.ts';
 import { LedgerRail } from '../fiat/ledgerRail.ts';
 import type { FiatProvider } from '../fiat/provider.ts';
 import { openProviders } from '../fiat/providers/index.ts';
+import { RailDown } from '../fiat/rail.ts';
 import type { Funding } from '../operator/funding.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
+import type { QueryPool } from '../queries/pool.ts';
 import type { Control } from '../store/control.ts';
 import type { Views } from '../views/index.ts';
 
@@ -20,6 +22,7 @@ type FiatPartOptions = {
   readonly control: Control;
   readonly views: Views;
   readonly funding: Pick<Funding, 'move'>;
+  readonly queries: Pick<QueryPool, 'isSigned'>;
   readonly publicUrl: () => string;
   /** Null without a chain. */
   readonly chainLink: ChainLink | null;
@@ -55,7 +58,7 @@ export function openFiat(options: FiatPartOptions): FiatParts {
 }
 
 function ledgerRailOf(
-  { config, clock, log, control, views, funding }: FiatPartOptions,
+  { config, clock, log, control, views, funding, queries }: FiatPartOptions,
   providers: ReadonlyMap<string, FiatProvider>,
 ): LedgerRail {
   const { accounts, accountStates, contracts } = control;
@@ -70,6 +73,11 @@ function ledgerRailOf(
       ownerOf: (address) => accounts.ownerOf(address),
       isLinked: (address) => accounts.grants.isLinked(address),
       mayWithdraw: (account) => accountStates.reducingRefusal(account) === null,
+    },
+    isSigned: async (account, address, digest, signature) => {
+      const result = await queries.isSigned(account, { address, digest, signature });
+      if (!result.ok) throw new RailDown('signatures cannot be verified now');
+      return result.value;
     },
     contract: () => contracts.current,
     providerAddresses: new Set(addresses),

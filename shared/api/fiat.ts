@@ -234,7 +234,19 @@ export const NEW_RAIL_TRANSFER = {
 export const NEW_RAIL_CANCELLATION = {
   type: 'object',
   required: ['authorizer', 'nonce', 'signature'],
-  properties: { authorizer: ADDRESS, nonce: HASH, signature: BYTES },
+  properties: {
+    authorizer: ADDRESS,
+    nonce: HASH,
+    signature: BYTES,
+    valid_before: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 9_007_199_254_740_991,
+      description:
+        'That of the authorization, in Unix seconds: the cancellation is kept so long. For ever when left out.',
+      examples: [1_790_000_600],
+    },
+  },
   additionalProperties: false,
 } as const;
 

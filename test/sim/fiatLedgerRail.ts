@@ -1,4 +1,5 @@
 /** The ledger rail in a fiat world: the token in the books of the exchange, whose balances are the model's own. */
+
 import assert from 'node:assert/strict';
 import { LedgerRail } from '../../gateway/fiat/ledgerRail.ts';
 import { RailTransactions } from '../../gateway/store/railTransactions.ts';
@@ -6,6 +7,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E } from '../../shared/base/errors.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
+import { isDigestSignedBy } from '../../shared/crypto/walletSignature.ts';
 import type { Random } from '../support/random.ts';
 import { CONTRACT, type ModelExchange, template } from './fiatExchange.ts';
 import type { Gates, Life } from './fiatGates.ts';
@@ -87,6 +89,7 @@ export class LedgerWorldRail implements WorldRail {
         isLinked: (address) => owners.has(address),
         mayWithdraw: () => true,
       },
+      isSigned: async (_account, address, digest, signature) => isDigestSignedBy(address, digest, signature),
       contract: () => ({ chainId: 137, exchange: CONTRACT }),
       providerAddresses: new Set([PROVIDER]),
       blockMs: BLOCK_MS,

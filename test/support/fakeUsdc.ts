@@ -11,11 +11,11 @@ import {
   toEventSelector,
   toHex,
 } from 'viem';
-import { isDigestSignedBy } from '../../gateway/sessions/walletSignature.ts';
 import type { Log } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
 import { domainSeparator } from '../../shared/crypto/eip712.ts';
 import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
+import { isDigestSignedBy } from '../../shared/crypto/walletSignature.ts';
 import type { FakeContract } from './fakeChain.ts';
 
 const TERMS = 'address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce';

@@ -1,4 +1,5 @@
 /** Cashing in and out over a control.db of the test's own, books of the test's own, and a clock that the test moves. */
+
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { privateKeyToAccount } from 'viem/accounts';
@@ -17,6 +18,7 @@ import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E } from '../../shared/base/errors.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { type TransferAuthorization, transferDigest, transferTypedData } from '../../shared/crypto/eip3009.ts';
+import { isDigestSignedBy } from '../../shared/crypto/walletSignature.ts';
 import { temporaryDirectory } from './directory.ts';
 import { EvmWorld } from './evmWorld.ts';
 import { usdcCall } from './fakeUsdc.ts';
@@ -119,6 +121,8 @@ export class FiatRig {
   /** Of rigs that are on it. */
   readonly evm: EvmWorld | null;
   fiat!: Fiat;
+  /** Signatures that the ledger rail has had verified. */
+  verified = 0;
   accounts!: Accounts;
   readonly #options: RigOptions;
 
@@ -158,6 +162,10 @@ export class FiatRig {
         ownerOf: (address) => accounts.ownerOf(address),
         isLinked: (address) => accounts.grants.isLinked(address),
         mayWithdraw: (account) => !this.frozen.has(account),
+      },
+      isSigned: async (_account, address, digest, signature) => {
+        this.verified++;
+        return isDigestSignedBy(address, digest, signature);
       },
       contract: () => ({ chainId: 137, exchange: EXCHANGE }),
       providerAddresses: new Set([PROVIDER]),

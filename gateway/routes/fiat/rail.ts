@@ -12,21 +12,36 @@ import {
   RAIL_SENT,
 } from '../../../shared/api/fiat.ts';
 import { ADDRESS, HASH } from '../../../shared/api/fields.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
-import type { PreflightFault } from '../../../shared/wire/railQuestions.ts';
-import type { LedgerRail } from '../../fiat/ledgerRail.ts';
+import type { LedgerRail, SendFault } from '../../fiat/ledgerRail.ts';
 import { CONFIRMATIONS, type Rail, RailDown } from '../../fiat/rail.ts';
+import { applyLimit } from '../../http/counting.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import { clientSubject } from '../../limits/clientAddress.ts';
+import type { Limiter } from '../../limits/limiter.ts';
+import type { Config } from '../../process/config.ts';
 import type { Accounts } from '../../store/accounts.ts';
+import { ENDLESS } from '../../store/railTransactions.ts';
+import type { BadSignatures } from '../../trading/badSignatures.ts';
 
 type RailDeps = {
   readonly rail: Rail;
   /** Null with a chain. */
   readonly ledgerRail: LedgerRail | null;
   readonly accounts: Pick<Accounts, 'byIndex'>;
+  readonly config: Pick<Config, 'trustProxy'>;
+  readonly clock: Clock;
+  /** Null: nothing is counted. */
+  readonly limiter: Pick<Limiter, 'countAccount' | 'countAddress'> | null;
+  readonly badSignatures: Pick<BadSignatures, 'refusalFor' | 'count'> | null;
 };
+
+/** Each costs a verification and a row, and its sender nothing: counted whatever key or session sends them. */
+const CANCELLATIONS = { method: 'POST', path: 'rail cancellations', limit: 'railCancel' } as const;
+const CANCELLATIONS_OF_ADDRESS = { ...CANCELLATIONS, limit: 'railCancelOfAddress' } as const;
 
 const SENT = 202;
 const READ = { method: 'GET', access: 'authenticated', limit: 'railRead' } as const;
@@ -36,7 +51,7 @@ const SEND = {
   limit: 'railSend',
   storing: true,
   answers: { 202: RAIL_SENT },
-  errors: ['FORBIDDEN', 'VALIDATION_ERROR', 'CONFLICT'],
+  errors: ['FORBIDDEN', 'VALIDATION_ERROR', 'CONFLICT', 'FIAT_UNAVAILABLE'],
 } as const;
 
 const SHOW = {
@@ -148,20 +163,53 @@ async function transfer(call: CallOf<typeof TRANSFER>, deps: RailDeps): Promise<
   }
   const fields = { valueMicro, validAfterSec: valid_after, validBeforeSec: valid_before, nonce: nonce.toLowerCase() };
   const addresses = { from: from.toLowerCase(), to: to.toLowerCase() };
-  answerSent(call, await ledgerRail.send('transfer', { ...addresses, ...fields }, signature.toLowerCase()));
+  await send(call, deps, () => ledgerRail.send('transfer', { ...addresses, ...fields }, signature.toLowerCase()));
 }
 
 async function cancel(call: CallOf<typeof CANCEL>, deps: RailDeps): Promise<void> {
-  const { authorizer, nonce, signature } = call.body;
+  const { authorizer, nonce, signature, valid_before: validBeforeSec = ENDLESS } = call.body;
   const ledgerRail = ownRail(call, authorizer, deps);
   if (ledgerRail === null) return;
   const from = authorizer.toLowerCase();
-  const nothing = { valueMicro: 0, validAfterSec: 0, validBeforeSec: 0 };
-  const fields = { from, to: from, ...nothing, nonce: nonce.toLowerCase() };
-  answerSent(call, await ledgerRail.send('cancel', fields, signature.toLowerCase()));
+  if (!(await admits(call, deps))) return;
+  const fields = { from, to: from, valueMicro: 0, validAfterSec: 0, validBeforeSec, nonce: nonce.toLowerCase() };
+  await send(call, deps, () => ledgerRail.send('cancel', fields, signature.toLowerCase()));
 }
 
-type Sent = { readonly txHash: string } | { readonly fault: PreflightFault };
+/** Counted by account and by address, beside the limit of the route. */
+async function admits(call: AccountCall, { limiter, config, clock }: RailDeps): Promise<boolean> {
+  if (limiter === null) return true;
+  const nowMs = (): number => clock.nowMs();
+  const address = clientSubject(call.transport.peer(), call.forwardedFor, config.trustProxy);
+  const { accountIndex } = call.principal;
+  const isBelow = await applyLimit(call, limiter.countAccount(accountIndex, CANCELLATIONS, call.startedMs), nowMs);
+  if (!isBelow) return false;
+  return applyLimit(call, limiter.countAddress(address, CANCELLATIONS_OF_ADDRESS, call.startedMs), nowMs);
+}
+
+type Sent = { readonly txHash: string } | { readonly fault: SendFault };
+
+/** Wrong signatures are throttled as those of orders, and together with them (RULES.md 5.8). */
+async function send(
+  call: CallOf<typeof TRANSFER> | CallOf<typeof CANCEL>,
+  { badSignatures }: RailDeps,
+  carryOut: () => Promise<Sent>,
+): Promise<void> {
+  const account = call.principal.accountIndex;
+  const limited = badSignatures?.refusalFor(account) ?? null;
+  if (limited !== null) {
+    refuse(call, limited);
+    return;
+  }
+  try {
+    const sent = await carryOut();
+    if ('fault' in sent && sent.fault === 'signature') badSignatures?.count(account);
+    answerSent(call, sent);
+  } catch (error) {
+    if (!(error instanceof RailDown)) throw error;
+    refuse(call, { row: ERRORS.FIAT_UNAVAILABLE });
+  }
+}
 
 function answerSent(call: CallOf<typeof TRANSFER> | CallOf<typeof CANCEL>, sent: Sent): void {
   if ('txHash' in sent) ok(call, { tx_hash: sent.txHash }, SENT);

@@ -1,8 +1,8 @@
 /** Signatures of wallets over texts (EIP-191) and digests, made with an ordinary key. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
-import { ADDRESS_BYTES, HASH_BYTES, tryParseHex } from '../../shared/base/hex.ts';
-import { keccak256 } from '../../shared/crypto/keccak.ts';
-import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from '../../shared/crypto/signature.ts';
+import { ADDRESS_BYTES, HASH_BYTES, tryParseHex } from '../base/hex.ts';
+import { keccak256 } from './keccak.ts';
+import { isAddressOf, NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from './signature.ts';
 
 /** True if the key of the address has signed the text. @param signature 0x and 130 hex digits. */
 export function isSignedBy(address: string, text: string, signature: string): boolean {
