@@ -33,6 +33,7 @@ import type { Administrators } from '../access/administrators.ts';
 import type { AccountPrincipal } from '../access/principal.ts';
 import { covers } from '../access/roles.ts';
 import { bearerOf } from '../access/sessionTokens.ts';
+import { unreadHops } from '../limits/clientAddress.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { collectBody, MAX_BODY_BYTES, refuseTooLarge } from './body.ts';
@@ -88,6 +89,7 @@ export class Pipeline {
   constructor(options: PipelineOptions) {
     this.#options = options;
     this.role = options.role;
+    unreadHops.logTo(options.log);
     this.isHttps = options.config.isHttps === true;
     this.changes = options.changes ?? null;
     this.meters = new RequestMeters(options.config.slowRequestMs ?? 0, options.log);

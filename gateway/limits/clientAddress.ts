@@ -2,9 +2,16 @@
  * The address of a call, and the subject under which anonymous calls are counted. IPv6 is counted by its /64, because a
  * single customer gets that many addresses; an IPv4 address mapped into IPv6 is the IPv4 address. X-Forwarded-For is
  * used only when a configured proxy sent it, and then read from the right, because any client can write its left end.
+ * Some proxies write the port beside the address.
  */
 import { type BlockList, isIP, isIPv4 } from 'node:net';
+import type { Logger } from '../process/log.ts';
 import { isWithin } from '../process/networks.ts';
+
+/** An address and the port that some proxies add, or one of IPv6 in brackets with or without it. */
+const WITH_PORT = /^(?:\[([^\]]*)\](?::\d{1,5})?|([^:]*):\d{1,5})$/;
+/** Of a header that a client may have made up, so much is logged and shown. */
+const MOST_SHOWN = 64;
 
 /** `peer` is the address of the socket: 4 or 16 bytes. */
 export function clientSubject(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): string {
@@ -21,16 +28,61 @@ export function peerSubject(peer: Uint8Array): string {
 
 /** The first address from the right that no trusted proxy has. */
 export function clientAddress(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): string {
+  return clientOf(peer, forwardedFor, trusted).address;
+}
+
+/** `unread` is what a trusted proxy wrote in place of an address: its clients then have the address of the proxy. */
+type Client = { readonly address: string; readonly unread: string | null };
+
+export function clientOf(peer: Uint8Array, forwardedFor: string, trusted: BlockList | null): Client {
   let address = toText(peer);
-  if (trusted === null || forwardedFor === '') return address;
+  if (trusted === null || forwardedFor === '') return { address, unread: null };
   const hops = forwardedFor.split(',');
   while (isWithin(trusted, address)) {
-    const hop = unmapped(hops.pop()?.trim() ?? '');
-    if (isIP(hop) === 0) break;
-    address = hop;
+    const hop = hops.pop()?.trim() ?? '';
+    if (hop === '') break;
+    const before = addressOf(hop);
+    if (before === null) {
+      const unread = hop.slice(0, MOST_SHOWN);
+      unreadHops.note(address, unread);
+      return { address, unread };
+    }
+    address = before;
   }
-  return address;
+  return { address, unread: null };
 }
+
+/** Null for what is no address. */
+function addressOf(hop: string): string | null {
+  const parts = isIP(hop) === 0 ? WITH_PORT.exec(hop) : null;
+  const [address] = (parts?.[1] ?? parts?.[2] ?? hop).split('%');
+  return isIP(address!) === 0 ? null : unmapped(address!);
+}
+
+/**
+ * Logs what a trusted proxy wrote in place of an address, once: it is the same for every request.
+ * Owner: a thread that answers requests; each has one.
+ */
+class UnreadHops {
+  #log: Pick<Logger, 'warn'> | null = null;
+  #isNoted = false;
+
+  logTo(log: Pick<Logger, 'warn'>): void {
+    this.#log = log;
+    this.#isNoted = false;
+  }
+
+  note(proxy: string, unread: string): void {
+    if (this.#isNoted || this.#log === null) return;
+    this.#isNoted = true;
+    this.#log.warn(
+      { proxy, forwarded_for: unread },
+      'X-Forwarded-For of a trusted proxy has no address: its clients share one quota, and allowed_ips see the proxy',
+    );
+  }
+}
+
+export const unreadHops = new UnreadHops();
 
 /** True for a socket opened on this machine; a proxy here may still forward remote requests. */
 export function isLoopback(peer: Uint8Array): boolean {

@@ -7,13 +7,15 @@
  *
  *   answering ──no reply within `answerWithinMs`, an error, connection lost──► silent
  *       ▲                                                                      │ every question: 'unavailable' at once
- *       └────────────a late reply, a ping answered, connected again────────────┘
+ *       └──────────────────a late reply, or a probe is counted──────────────────┘
  *
  * Invariants:
  *   REDISCOUNTERS-1  A question is answered within `answerWithinMs` of this thread's running time, by Redis or by
  *                    'unavailable'. No question is sent while silent, so none queue up for a Redis that hangs.
  *   REDISCOUNTERS-2  A promise that was returned resolves; it never rejects.
  *   REDISCOUNTERS-3  A silent connection is closed after IDLE_MS and opened again, as long as the process lives.
+ *   REDISCOUNTERS-4  One that refuses to count (a replica: READONLY; MISCONF, LOADING, OOM) is closed at once, and
+ *                    opened again. It is answering when it has counted, and not before.
  */
 
 import { createHash } from 'node:crypto';
@@ -29,6 +31,10 @@ const PING_MS = 1000;
 const IDLE_MS = 3000;
 const RECONNECT_MS = 250;
 const PREFIX = 'exchange:limit:';
+/** No subject of a limit; counted to find out whether anything is. */
+const PROBED: Quota = { subject: 'probe', limit: { requests: 1, windowSec: 1 } };
+
+type Client = ReturnType<typeof clientAt>;
 
 /**
  * KEYS: subjects. ARGV: '1' to count the request, then limit and window in milliseconds of each subject. Returns four
@@ -71,30 +77,47 @@ return answer
 const SCRIPT_SHA1 = createHash('sha1').update(SCRIPT).digest('hex');
 
 export class RedisCounterStore implements CounterStore {
-  readonly #client;
+  readonly #url: string;
   readonly #log: Logger;
   readonly #answerWithinMs: number;
+  #client: Client;
   #state: 'connecting' | 'answering' | 'silent' = 'connecting';
+  #reopening: NodeJS.Timeout | undefined;
+  #isClosed = false;
 
   /** Connects now, and again whenever the connection is lost. */
   constructor(url: string, log: Logger, answerWithinMs = ANSWER_WITHIN_MS) {
+    this.#url = url;
     this.#log = log;
     this.#answerWithinMs = answerWithinMs;
-    // A connection is not idle while a question on it may still be answered.
-    const idleMs = Math.max(IDLE_MS, answerWithinMs);
-    this.#client = createClient({
-      url,
-      disableOfflineQueue: true,
-      pingInterval: PING_MS,
-      socket: { connectTimeout: IDLE_MS, socketTimeout: idleMs, reconnectStrategy: () => RECONNECT_MS },
-    });
-    this.#client.on('ready', () => this.#answers());
-    this.#client.on('ping-interval', () => this.#answers());
-    this.#client.on('error', (error) => {
-      if (!this.#client.isReady) this.#fallSilent(error);
+    this.#client = this.#open();
+  }
+
+  #open(): Client {
+    const client = clientAt(this.#url, this.#answerWithinMs);
+    client.on('ready', () => this.#probe());
+    client.on('ping-interval', () => this.#probe());
+    client.on('error', (error) => {
+      if (client === this.#client && !client.isReady) this.#fallSilent(error);
     });
     // It fails only when the store is closed before the first connection.
-    this.#client.connect().catch((error) => this.#fallSilent(error));
+    client.connect().catch((error) => this.#fallSilent(error));
+    return client;
+  }
+
+  /** REDISCOUNTERS-4: a ping is answered by one that counts nothing, too. */
+  #probe(): void {
+    if (this.#state !== 'answering') void this.#ask('1', [PROBED]);
+  }
+
+  /** REDISCOUNTERS-4. The name of the address may mean another Redis by now. */
+  #reopen(): void {
+    if (this.#reopening !== undefined || this.#isClosed) return;
+    this.#client.destroy();
+    this.#reopening = setTimeout(() => {
+      this.#reopening = undefined;
+      this.#client = this.#open();
+    }, RECONNECT_MS);
   }
 
   count(subject: string, limit: Limit, nowMs: number): Counted | Promise<Counted> {
@@ -112,7 +135,9 @@ export class RedisCounterStore implements CounterStore {
   }
 
   close(): void {
-    this.#client.destroy();
+    this.#isClosed = true;
+    clearTimeout(this.#reopening);
+    if (this.#reopening === undefined) this.#client.destroy();
   }
 
   /** Null when there is no answer in time. */
@@ -140,6 +165,7 @@ export class RedisCounterStore implements CounterStore {
         (error) => {
           settle(null);
           this.#fallSilent(error);
+          if (error instanceof ErrorReply) this.#reopen();
         },
       );
     });
@@ -168,6 +194,20 @@ export class RedisCounterStore implements CounterStore {
     this.#state = 'silent';
     this.#log.error({ err: error }, 'Redis does not count: what is limited is refused, cancels and heartbeats go on');
   }
+}
+
+function clientAt(url: string, answerWithinMs: number) {
+  return createClient({
+    url,
+    disableOfflineQueue: true,
+    pingInterval: PING_MS,
+    socket: {
+      connectTimeout: IDLE_MS,
+      // A connection is not idle while a question on it may still be answered.
+      socketTimeout: Math.max(IDLE_MS, answerWithinMs),
+      reconnectStrategy: () => RECONNECT_MS,
+    },
+  });
 }
 
 function countAt(numbers: readonly number[], index: number, nowMs: number): Count {

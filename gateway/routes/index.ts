@@ -248,7 +248,8 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...adminExchangeRoutes(deps, approvalDeps),
     ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
   ];
-  routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, clock }), ...describingRoutes(routes));
+  const { trustProxy } = config;
+  routes.push(...rateLimitRoutes({ limiter: deps.limiter, routes, trustProxy, clock }), ...describingRoutes(routes));
   return routes;
 }
 

@@ -78,6 +78,16 @@ export const RATE_LIMITS = object({
   tier: { type: ['string', 'null'], enum: [...TIER_NAMES, null] },
   rate_limit_override: orNull(RATE_LIMIT),
   enforced: FLAG,
+  address: {
+    type: 'string',
+    description: 'The address of the client, as the exchange sees it.',
+    examples: ['203.0.113.9'],
+  },
+  unread_forwarded_for: {
+    type: ['string', 'null'],
+    description: 'What a proxy of the exchange wrote as the address and is none: then `address` is the proxy.',
+    examples: [null],
+  },
   limits: arrayOf(
     object({
       method: { type: 'string', examples: ['POST'] },

@@ -1,9 +1,13 @@
 /** Keys that may only be used from some addresses (RULES.md 4.9), directly and behind a proxy. */
 import assert from 'node:assert/strict';
-import { request } from 'node:http';
+import { once } from 'node:events';
+import { createServer, request } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import type { Credentials } from '../../shared/client/credentials.ts';
+import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
+import { Pmx } from '../support/pmx.ts';
 import { type Answer, startServer, type TestServer } from '../support/server.ts';
 import { assertRefused, makeTrader, type Trader } from '../support/traders.ts';
 
@@ -60,6 +64,17 @@ test('behind a trusted proxy the address it vouches for counts, never what the c
     [['198.51.100.1, 203.0.113.9'], true],
     [['203.0.113.9', '198.51.100.1'], false],
     [['198.51.100.1', '203.0.113.9, 10.1.2.3'], true],
+    [['203.0.113.9:51234'], true],
+    [['[2001:db8:1::7]:51234'], true],
+    [['[2001:db8:1::7]'], true],
+    [['[::ffff:203.0.113.9]:1'], true],
+    [['203.0.113.9:51234, 10.1.2.3:80'], true],
+    [['198.51.100.1:443'], false],
+    [['203.0.113.9, 198.51.100.1:443'], false],
+    [['203.0.113.9:'], false],
+    [['203.0.113.9:123456'], false],
+    [['[203.0.113.9'], false],
+    [['2001:db8:1::7:'], false],
     [['203.0.113.9, nonsense'], false],
     [[], false],
   ];
@@ -68,6 +83,51 @@ test('behind a trusted proxy the address it vouches for counts, never what the c
     if (isAllowed) assert.equal(answer.status, 200, lines.join(' | '));
     else assertRefused(answer, ...BLOCKED);
   }
+});
+
+test('what a proxy writes in place of an address is logged once, and shown to its clients by pmx doctor', async (t) => {
+  const server = await startServer(t, { SHARDS: '1', TRUST_PROXY: '127.0.0.1' });
+  const trader = await makeTrader(server);
+  const limits = async (hop: string) => (await via(server, trader, [hop], '/v1/rate-limits')).body;
+  const read = await limits('203.0.113.9:51234');
+  assert.deepEqual([read.address, read.unread_forwarded_for], ['203.0.113.9', null]);
+  const logged = () => server.stdout.filter((line) => line.includes('X-Forwarded-For of a trusted proxy'));
+  assert.deepEqual(logged(), []);
+  for (const hop of ['unknown', '_hidden', 'unknown']) {
+    const { address, unread_forwarded_for } = await limits(`203.0.113.9, ${hop}`);
+    assert.deepEqual([address, unread_forwarded_for], ['127.0.0.1', hop]);
+  }
+  await eventually('the line', async () => logged().length > 0);
+  assert.equal(logged().length, 1);
+  assert.match(logged()[0], /"forwarded_for":"unknown"/);
+
+  const proxy = createServer((incoming, response) => {
+    const { url, method, headers } = incoming;
+    const upstream = request(`${server.baseUrl}${url}`, {
+      method,
+      headers: { ...headers, 'X-Forwarded-For': 'unknown' },
+    });
+    upstream.on('response', (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    upstream.on('error', () => response.destroy());
+    incoming.pipe(upstream);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  t.after(() => proxy.close());
+  const { keyId, secret, passphrase } = trader.credentials as { keyId: string; secret: string; passphrase: string };
+  const pmx = new Pmx({
+    BASE_URL: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    API_KEY: keyId,
+    API_SECRET: secret,
+    API_PASSPHRASE: passphrase,
+  });
+  const { checks } = JSON.parse((await pmx.run(['doctor', '--json'])).out);
+  const found = checks.find(({ check }: { check: string }) => check === 'address');
+  assert.equal(found.state, 'warn');
+  assert.match(found.message, /takes you for its proxy 127\.0\.0\.1, which wrote "unknown"/);
 });
 
 test('the list is told to nobody without the secret, and comes before the scope', async () => {

@@ -127,6 +127,50 @@ describe('RedisCounterStore', options, () => {
   });
 });
 
+describe('a Redis that refuses to count', options, () => {
+  /** A log whose lines the test reads. */
+  async function logging(t: TestContext, { url }: TestRedis) {
+    const lines: string[] = [];
+    const log = createLogger('info', { write: (line: string) => void lines.push(line) });
+    const store = new RedisCounterStore(url, log, 300_000);
+    t.after(() => store.close());
+    await isAnswering(store);
+    return { store, lines };
+  }
+  const limit = { requests: 9, windowSec: LONG_SEC };
+
+  test('a replica that keeps the connection is left, and its end of it is one line of the log', async (t) => {
+    const [redis, other] = [await startRedis(t), await startRedis(t)];
+    const { store, lines } = await logging(t, redis);
+    const before = lines.length;
+    await redis.command('REPLICAOF', '127.0.0.1', String(other.port));
+    assert.equal(await store.count('a', limit, T0), 'unavailable');
+    const connected = await redis.connectionsReceived();
+    await eventually('it is asked over new connections', async () => {
+      assert.equal(await store.count('a', limit, T0), 'unavailable');
+      return (await redis.connectionsReceived()) > connected + 8;
+    });
+    assert.equal(lines.length, before + 1);
+    assert.match(lines[before], /READONLY/);
+    await redis.command('REPLICAOF', 'NO', 'ONE');
+    await isAnswering(store);
+    assert.ok((await countOne(store, 'b', 9)).allowed);
+    assert.equal(lines.length, before + 2);
+  });
+
+  test('one that cannot save, and one that still loads, count again once they can', async (t) => {
+    const redis = await startRedis(t);
+    const { store, lines } = await logging(t, redis);
+    const before = lines.length;
+    await redis.failSaving();
+    assert.equal(await store.count('a', limit, T0), 'unavailable');
+    assert.match(lines[before], /MISCONF/);
+    await redis.command('CONFIG', 'SET', 'stop-writes-on-bgsave-error', 'no');
+    await isAnswering(store);
+    assert.equal(lines.length, before + 2);
+  });
+});
+
 describe('a server whose counters are in Redis', options, () => {
   const DECISION = 'x-ratelimit-decision';
 

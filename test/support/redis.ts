@@ -35,7 +35,7 @@ export class TestRedis {
   /** Resolves once connections are accepted; with nothing in it, scripts neither. False: it ended instead. */
   async start(): Promise<boolean> {
     const args = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
-    args.push('--requirepass', this.#password);
+    args.push('--requirepass', this.#password, '--enable-protected-configs', 'yes');
     const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'ignore'] });
     for await (const line of createInterface({ input: child.stdout })) {
       if (!line.includes('Ready to accept connections')) continue;
@@ -51,6 +51,28 @@ export class TestRedis {
     const client = await createClient({ url: this.url }).connect();
     await client.sendCommand(words);
     client.destroy();
+  }
+
+  /** A save in the background fails, after which nothing is stored. */
+  async failSaving(): Promise<void> {
+    const client = await createClient({ url: this.url }).connect();
+    await client.sendCommand(['CONFIG', 'SET', 'save', '3600 1']);
+    await client.sendCommand(['CONFIG', 'SET', 'dbfilename', 'nowhere.rdb']);
+    await client.sendCommand(['CONFIG', 'SET', 'dir', '/proc']);
+    await client.sendCommand(['BGSAVE']);
+    for (;;) {
+      const info = String(await client.sendCommand(['INFO', 'persistence']));
+      if (info.includes('rdb_last_bgsave_status:err')) break;
+    }
+    client.destroy();
+  }
+
+  /** Since its start, those of `command` and of this too. */
+  async connectionsReceived(): Promise<number> {
+    const client = await createClient({ url: this.url }).connect();
+    const info = String(await client.sendCommand(['INFO', 'stats']));
+    client.destroy();
+    return Number(/total_connections_received:(\d+)/.exec(info)![1]);
   }
 
   async kill(): Promise<void> {

@@ -1,4 +1,5 @@
 /** The remaining quota of the caller's key or session, endpoint by endpoint (RULES.md 4.8). */
+import type { BlockList } from 'node:net';
 import { RATE_LIMITS, type RateLimit, type RateLimits } from '../../../shared/api/accounts.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
@@ -7,6 +8,7 @@ import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import { isForOperators, type RouteSpec, requiredScope } from '../../http/spec.ts';
 import type { Limit } from '../../limits/classes.ts';
+import { clientOf } from '../../limits/clientAddress.ts';
 import { type Allowance, Limiter, resetSec } from '../../limits/limiter.ts';
 
 type RateLimitDeps = {
@@ -14,6 +16,7 @@ type RateLimitDeps = {
   readonly limiter: Limiter | null;
   /** The whole table, with the routes that are added to it later. */
   readonly routes: readonly RouteSpec[];
+  readonly trustProxy: BlockList | null;
   readonly clock: Clock;
 };
 
@@ -32,9 +35,10 @@ export function rateLimitRoutes(deps: RateLimitDeps): Route[] {
 
 async function showRateLimits(
   call: CallOf<typeof SHOW_RATE_LIMITS>,
-  { limiter, routes, clock }: RateLimitDeps,
+  { limiter, routes, trustProxy, clock }: RateLimitDeps,
 ): Promise<void> {
   const { principal } = call;
+  const { address, unread } = clientOf(call.transport.peer(), call.forwardedFor, trustProxy);
   const key = principal.kind === 'apiKey' ? principal : null;
   // Without limits in force no quota is ever used, as in a limiter that is new.
   const counters = limiter ?? new Limiter();
@@ -48,6 +52,8 @@ async function showRateLimits(
     tier: key?.tier ?? null,
     rate_limit_override: key?.rateLimitOverride == null ? null : limitJson(key.rateLimitOverride),
     enforced: limiter !== null,
+    address,
+    unread_forwarded_for: unread,
     limits: allowances.map(allowanceJson),
   });
 }

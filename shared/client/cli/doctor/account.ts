@@ -2,6 +2,7 @@
 import type { ExchangeClient } from '../../client.ts';
 import { ApiError } from '../../http.ts';
 import { addressOf } from '../../privateKey.ts';
+import type { RateLimits } from '../../types.ts';
 import { NeedsError } from '../frame/errors.ts';
 import { decimal } from '../frame/text.ts';
 import { type Finding, fail, ok, type Patient, skip, warn } from './finding.ts';
@@ -139,9 +140,20 @@ export async function checkFunds({ context, profile }: Patient): Promise<Finding
   );
 }
 
-export async function checkLimits({ context, profile }: Patient): Promise<Finding> {
+export async function checkLimits({ context, profile }: Patient): Promise<Finding | readonly Finding[]> {
   if (profile === null) return skip('limits', 'not signed in');
-  const { tier, enforced, limits } = await (await context.client()).rateLimits();
+  const limits = await (await context.client()).rateLimits();
+  return [...misread(limits), limitsFinding(limits)];
+}
+
+/** A proxy of the exchange does not say who its clients are. */
+function misread({ address, unread_forwarded_for: unread }: RateLimits): readonly Finding[] {
+  if (unread === null) return [];
+  const message = `the exchange takes you for its proxy ${address}, which wrote "${unread}" for your address`;
+  return [warn('address', message, 'all its clients share one quota, and allowed_ips fail: tell the operator')];
+}
+
+function limitsFinding({ tier, enforced, limits }: RateLimits): Finding {
   if (!enforced) return ok('limits', 'not enforced on this exchange');
   const low = limits.filter(({ remaining, requests }) => remaining * FEW_LEFT < requests);
   const whose = tier === null ? 'of a session' : `tier ${tier}`;

@@ -301,8 +301,33 @@ describe('clientSubject', () => {
     assert.equal(clientSubject(v4('9.8.7.6'), '1.2.3.4', trusted), '9.8.7.6');
   });
 
+  it('leaves out the port that a proxy writes beside the address', () => {
+    for (const [header, expected] of [
+      ['5.5.5.5:80', '5.5.5.5'],
+      ['[5.5.5.5]:80', '5.5.5.5'],
+      ['[2001:db8:1:2::9]:65535', '2001:db8:1:2'],
+      ['[2001:db8:1:2::9]', '2001:db8:1:2'],
+      ['2001:db8:1:2::9', '2001:db8:1:2'],
+      ['[::ffff:5.5.5.5]:1', '5.5.5.5'],
+      ['fe80::1%eth0', 'fe80:0:0:0'],
+      ['1.2.3.4:5, 10.1.1.1:6', '1.2.3.4'],
+    ] as const) {
+      assert.equal(clientSubject(v4('127.0.0.1'), header, trusted), expected, header);
+    }
+  });
+
   it('stays with the proxy where the header holds no address', () => {
-    for (const header of ['unknown', '', ',', '999.1.1.1', '5.5.5.5:80']) {
+    for (const header of [
+      'unknown',
+      '',
+      ',',
+      '999.1.1.1',
+      '5.5.5.5:',
+      '5.5.5.5:808080',
+      '[5.5.5.5',
+      '2001:db8::1:',
+      ':80',
+    ]) {
       assert.equal(clientSubject(v4('127.0.0.1'), header, trusted), '127.0.0.1', header);
     }
   });
