@@ -17,6 +17,8 @@ ALTER TABLE exchange_leader ADD COLUMN IF NOT EXISTS lead bigint NOT NULL DEFAUL
 -- The formats that the newest lead writes, and those that later ones write at least (shared/base/formats.ts).
 ALTER TABLE exchange_leader ADD COLUMN IF NOT EXISTS formats text NOT NULL DEFAULT '';
 ALTER TABLE exchange_leader ADD COLUMN IF NOT EXISTS raised text NOT NULL DEFAULT '';
+-- The run of the database on which it was last led: from one start or promotion of a server to the next.
+ALTER TABLE exchange_leader ADD COLUMN IF NOT EXISTS run text NOT NULL DEFAULT '';
 
 CREATE TABLE IF NOT EXISTS exchange_log (
   cluster text NOT NULL,
@@ -50,6 +52,8 @@ ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS applied bigint NOT NULL DEF
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS files_problem text NOT NULL DEFAULT '';
 -- The formats that it knows.
 ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS formats text NOT NULL DEFAULT '';
+-- The run of the database on which it has found all that it has seen held.
+ALTER TABLE exchange_member ADD COLUMN IF NOT EXISTS run text NOT NULL DEFAULT '';
 
 -- The last hand-over that an operator has asked for. It is about one lead, and for a short time.
 CREATE TABLE IF NOT EXISTS exchange_handover (

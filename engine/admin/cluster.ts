@@ -6,7 +6,9 @@ import type Database from 'better-sqlite3';
 import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
 import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
 import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
+import { forgetHeads, readHeads } from '../replication/memberHeads.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
+import { SQL } from '../replication/statements.ts';
 import { formatLines, raise } from './clusterFormats.ts';
 import { foundLog } from './clusterFound.ts';
 import { rotateInCluster } from './clusterKeys.ts';
@@ -86,14 +88,19 @@ export function promote(env: Environment, named: string | null, isForced: boolea
 /** A member reports each second: one that was silent for so long is not there. */
 const GONE_MS = 10_000;
 
-/** The member will not come back: it no longer keeps rows in the log. */
+/** The member will not come back: it no longer keeps rows in the log, and no lead waits for it (mayTake.ts). */
 export function leave(env: Environment, member: string): Promise<string[]> {
   if (member === '') throw new AdminError('cluster leave: name the member that will not come back');
-  return withLog(env, async (log) => {
+  return withLog(env, async (log, cluster) => {
     const found = (await log.facts()).members.find(({ holder }) => holder === member);
-    if (found === undefined) throw new AdminError(`the cluster has no member ${member}`);
-    if (found.silentMs < GONE_MS) throw new AdminError(`${member} is there: stop it, and wait ${GONE_MS / 1000} s`);
-    await log.leave(member);
+    const isRefused = (await readHeads(log, cluster)).some(({ holder }) => holder === member);
+    const { run, ledOn } = await log.runs.find([]);
+    // A database that was set back may not know it.
+    if (found === undefined && !isRefused && run === ledOn) throw new AdminError(`the cluster has no member ${member}`);
+    const silentMs = found?.silentMs ?? GONE_MS;
+    if (silentMs < GONE_MS) throw new AdminError(`${member} is there: stop it, and wait ${GONE_MS / 1000} s`);
+    await log.read(SQL.leave, [cluster, member]);
+    await forgetHeads(log, { cluster, holder: member });
     return [`${member} keeps no rows in the log any more; should it come back, it joins anew`];
   });
 }

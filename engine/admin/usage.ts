@@ -49,7 +49,8 @@ export const USAGE = `Usage:
       hands the lead over to a standby, or to the one that has followed furthest: the leader ends in order and begins
       anew as a standby; with --now the standby takes the lead without it, from a leader that hangs
   npm run admin -- cluster leave MEMBER
-      a stopped member that will not come back no longer keeps rows in the log; should it come back, it joins anew
+      a stopped member that will not come back no longer keeps rows in the log, and no lead waits for it; should it
+      come back, it joins anew, or is refused where it has what the log has not
   npm run admin -- cluster found MEMBER [--without MEMBER]...
       where there is no log any more, as after the loss of its database: a new one goes on from what MEMBER has. Each
       member was started once before: it is refused, and writes down what it has. Those that have something which

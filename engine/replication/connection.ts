@@ -51,6 +51,7 @@ type About = {
   readonly purpose: Purpose;
   readonly pid: number;
   readonly place: Place;
+  readonly databaseRun: string;
   readonly isReadOnly: boolean;
 };
 /** These say what a database may lack, to try things out and in tests. */
@@ -60,6 +61,8 @@ export const ANY_DATABASE: Allowed = { isUnreplicatedAllowed: true, isUnsyncedAl
 export class Connection {
   readonly pid: number;
   readonly place: Place;
+  /** Of the database: its run (mayTake.ts). */
+  readonly databaseRun: string;
   readonly server: string;
   /** Its session was read-only when it began: only one of another connection may be otherwise. */
   readonly isReadOnly: boolean;
@@ -70,12 +73,18 @@ export class Connection {
   readonly #pending: Pending[] = [];
   #isGone = false;
 
-  constructor(client: pg.Client, server: string, { purpose, pid, place, isReadOnly }: About, timing: Timing) {
+  constructor(
+    client: pg.Client,
+    server: string,
+    { purpose, pid, place, databaseRun, isReadOnly }: About,
+    timing: Timing,
+  ) {
     this.#client = client;
     this.#timing = timing;
     this.server = server;
     this.pid = pid;
     this.place = place;
+    this.databaseRun = databaseRun;
     this.isReadOnly = isReadOnly;
     this.#purpose = purpose;
     client.on('notice', () => {
@@ -269,7 +278,8 @@ export class Servers {
       if (purpose === 'write' && isReadOnly) throw new TakesNoRowsError(server, REFUSALS[READ_ONLY]!);
       const { pid, system, lsn } = facts;
       const place = { system, timeline: Number.parseInt(facts.timeline, 16), lsn };
-      return new Connection(client, server, { purpose, pid, place, isReadOnly }, this.#timing);
+      const databaseRun = `${system}/${place.timeline}/${facts.started}`;
+      return new Connection(client, server, { purpose, pid, place, databaseRun, isReadOnly }, this.#timing);
     } catch (error) {
       giveUp(client);
       if (error instanceof TakesNoRowsError) throw error;
@@ -310,6 +320,7 @@ type ServerFacts = {
   readonly fsync: string;
   readonly full_pages: string;
   readonly read_only: string;
+  readonly started: string;
 };
 
 /** The first eight digits of the name of a file of the write-ahead log are its timeline. */
@@ -319,7 +330,8 @@ const SERVER_FACTS = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_
   (SELECT system_identifier::text FROM pg_control_system()) AS system,
   current_setting('synchronous_standby_names') AS standbys, current_setting('synchronous_commit') AS commit,
   current_setting('fsync') AS fsync, current_setting('full_page_writes') AS full_pages,
-  current_setting('default_transaction_read_only') AS read_only`;
+  current_setting('default_transaction_read_only') AS read_only,
+  extract(epoch FROM pg_postmaster_start_time())::text AS started`;
 
 /** Not connected yet. Its errors are those of its statements. */
 export function clientOf(url: string, purpose: Purpose): pg.Client {

@@ -183,12 +183,24 @@ export class HeldMark {
     this.#change({ place: { system: place.system, timeline: place.timeline }, lsn: place.lsn });
   }
 
-  /** The log is looked at now and then: that is written with what follows. */
-  see(place: Place | null, members: readonly string[]): void {
-    const { lsn } = this.#content;
-    const isSame = members.every((name) => this.#content.members.includes(name));
+  get log(): string {
+    return this.#content.log;
+  }
+
+  /** The members that were known, of which a log that was set back may know less. */
+  get members(): readonly string[] {
+    return this.#content.members;
+  }
+
+  /**
+   * The log is looked at now and then: that is written with what follows.
+   * @param isLed a member leads in this log: whom it does not know is no member any more
+   */
+  see(place: Place | null, names: readonly string[], isLed: boolean): void {
+    const { lsn, members: known } = this.#content;
+    const members = isLed ? names : [...new Set([...known, ...names])];
     this.#content = { ...this.#content, lsn: place?.lsn ?? lsn };
-    if (isSame && members.length === this.#content.members.length) return;
+    if (members.length === known.length && members.every((name) => known.includes(name))) return;
     this.#content = { ...this.#content, members: members.slice(0, MOST_MEMBERS) };
     this.#write();
   }

@@ -25,7 +25,36 @@ export const MOST_ROWS_READ = 1000;
 export type Lease = LeaderOf & LeadFormats & { readonly expiresInMs: number };
 
 /** The formats of a lead that is taken, and the epoch of the one before: it is what they follow from. */
-export type NextLead = LeadFormats & { readonly epoch?: number };
+export type NextLead = LeadFormats & {
+  readonly epoch?: number;
+  /** The run of the database on which it may be taken, beside the one on which the log was last led (mayTake.ts). */
+  readonly run?: string | null;
+};
+
+/** A member that is to lead finds this of the database, and of the other members (mayTake.ts). */
+export type Runs = {
+  /** Of the log. */
+  readonly id: string | null;
+  readonly run: string;
+  /** The run on which the log was last led, or founded; '' where older versions have noted none. */
+  readonly ledOn: string;
+  readonly timeline: number;
+  /** The members that have not found on this run what they have seen, and those whose start was refused there. */
+  readonly silent: readonly string[];
+  readonly refused: readonly string[];
+};
+
+/** A run of the database is from one start or promotion of a server to the next one. */
+export type DatabaseRuns = {
+  /** That which is read now; '' while it is not known. */
+  readonly now: string;
+  /** @param known the members that this one knows of: this database may know less */
+  find(known: readonly string[]): Promise<Runs>;
+  /** True where the servers of the database show that nothing that was held is missing (serverStarts.ts). */
+  haveAllOf(runs: Runs): Promise<boolean>;
+  /** Called now and then by a member that follows: the servers are known then by when they were started. */
+  note(): Promise<void>;
+};
 
 /** A row without its bytes. */
 export type RowName = Omit<LogRow, 'bytes'>;
@@ -80,6 +109,8 @@ export type MemberReport = {
   readonly hasRoom?: boolean;
   /** Why its files do not agree with the log; absent or empty: they do. */
   readonly filesProblem?: string;
+  /** The run of the database on which it has found all that it has seen held; absent or empty: on none. */
+  readonly run?: string;
 };
 
 /** Every call may reject: then its outcome is not known. */
@@ -91,10 +122,13 @@ export type ReplicatedLog = {
    */
   take(isForced: boolean, lead?: NextLead): Promise<Taken | null>;
   lease(): Promise<Lease>;
-  /** @returns false when another has taken over. Rejects where a connection was lost, although there is another one. */
-  renew(epoch: number): Promise<boolean>;
+  /**
+   * The log is led on the run of the database that has the row at `last`, which this leader has seen.
+   * @returns false when another has taken over. Rejects where a connection was lost, although there is another one.
+   */
+  renew(epoch: number, last?: number): Promise<boolean>;
   /** Ends the lease of this epoch now. */
-  release(epoch: number): Promise<void>;
+  release(epoch: number, last?: number): Promise<void>;
   /** Ends the lease and the epoch of any leader, without a new one. */
   fence(): Promise<void>;
   /** Later leads write these formats at least. @returns false where it was raised since `from`. */
@@ -131,6 +165,7 @@ export type ReplicatedLog = {
   ends(): Promise<readonly StreamEnd[]>;
   /** Notes that this member has applied the rows up to `position` durably, and how it stands with it. */
   report(position: number, about?: MemberReport): Promise<void>;
+  readonly runs: DatabaseRuns;
   facts(): Promise<LogFacts>;
   history(): Promise<LogHistory>;
   /** A log without an id gets one. @returns the one that it has then */

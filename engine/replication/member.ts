@@ -28,6 +28,7 @@ import { HandOvers } from './handOver.ts';
 import { SYNC_MS } from './heldMark.ts';
 import { HeldStreams } from './heldStreams.ts';
 import { JoinAnewError, type Lease, NotAMemberError, type ReplicatedLog, type Taken } from './log.ts';
+import { MayTake } from './mayTake.ts';
 import { leadToTake } from './nextLead.ts';
 import type { Outboxes } from './outboxes.ts';
 import type { OwnFiles } from './ownFiles.ts';
@@ -45,6 +46,7 @@ const CONFIRM_MS = 200;
 const STATUS_MS = 500;
 const REPORT_MS = 1000;
 const COMPARE_MS = 2000;
+const SERVERS_MS = 10_000;
 const TRIM_MS = 10_000;
 /** Rows that wait for longer mean that the log cannot be written. */
 const STALL_MS = 1000;
@@ -88,6 +90,7 @@ export class Member {
   readonly #reads: StartReads;
   readonly #handOvers: HandOvers;
   readonly #formerLead = new FormerLead();
+  readonly #mayTake: MayTake;
   #mayLead: () => void = () => {};
   #facts: LogFacts = NO_FACTS;
   #problem: string | null = null;
@@ -113,6 +116,7 @@ export class Member {
       isEnded: () => this.#isEnded,
     });
     this.#reads = patientReads(log, timing, this.#post);
+    this.#mayTake = new MayTake(log, timing);
     this.#handOvers = new HandOvers(log, options.holder, (to) => this.#post({ handOver: to }));
     this.#outboxes = outboxes;
     this.#timing = timing;
@@ -153,7 +157,11 @@ export class Member {
     }
     const isLeader = this.#epoch > 0 && !this.#isEnded && this.#leader?.holder === this.#options.holder;
     if (!this.#isEnded) this.#end();
-    if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), this.#timing.sleep(STOP_MS)]);
+    if (isLeader)
+      await Promise.race([
+        this.#log.release(this.#epoch, this.#tail.position).catch(() => {}),
+        this.#timing.sleep(STOP_MS),
+      ]);
     await this.#log.close();
     await filesStopped;
     this.#files?.mark?.close();
@@ -174,6 +182,7 @@ export class Member {
       this.#files?.mark?.follow();
       // A leader's renewals show the same.
       this.#periodic.every(CONFIRM_MS, () => (this.#epoch > 0 ? null : this.#tail.confirmed.ask()));
+      this.#periodic.every(SERVERS_MS, () => (this.#epoch > 0 ? null : this.#log.runs.note()));
       const taken = await this.#follow();
       if (taken === null) return;
       const mayLead = new Promise<void>((resolve) => (this.#mayLead = resolve));
@@ -197,7 +206,8 @@ export class Member {
 
   #report(): Promise<void> {
     const applied = this.#tail.applied.reached;
-    const about = { applied, hasRoom: this.#hasRoom, filesProblem: this.#filesProblem };
+    const run = this.#mayTake.foundOn;
+    const about = { applied, hasRoom: this.#hasRoom, filesProblem: this.#filesProblem, run };
     return this.#log.report(this.#tail.durable(), about);
   }
 
@@ -222,7 +232,7 @@ export class Member {
       try {
         if (this.#timing.nowMs() >= nextLookMs) {
           const lease = this.#formerLead.noted(await this.#log.lease(), this.#timing.timeMs());
-          await this.#tail.requireThere();
+          await this.#findAll();
           nextLookMs = this.#timing.nowMs() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);
           const taken = await this.#take(lease);
@@ -240,16 +250,29 @@ export class Member {
     return null;
   }
 
+  /** MAYTAKE-1: others learn at once that another run of the database has all that this member has seen. */
+  async #findAll(): Promise<void> {
+    const { now: run } = this.#log.runs;
+    await this.#tail.requireThere();
+    if (!this.#mayTake.find(run)) return;
+    await this.#report();
+    // A server that is gone takes its time.
+    void this.#log.runs.note().catch(() => {});
+  }
+
   /** Takes the lease where it has ended. @returns the lead once every row was posted, or null. */
   async #take(lease: Lease): Promise<Taken | null> {
     const { holder, formats: known } = this.#options;
     const isForced = this.#handOvers.isForced(lease);
     const isFit = this.#hasRoom && this.#filesProblem === '';
     const lead = leadToTake(lease, this.#facts.members, { holder, known, isFit, isForced });
+    if (lease.expiresInMs > 0) this.#mayTake.problem = null;
     if (lead === null) return null;
     if (!isForced && this.#ages.nowMs() - this.#tail.confirmed.refusedMs < REFUSED_MS) return null;
+    const run = await this.#mayTake.run(this.#files?.mark ?? null);
+    if (run === null) return null;
     this.#memory.setRenewed(this.#ages.nowMs());
-    const taken = await this.#log.take(isForced, lead.taken);
+    const taken = await this.#log.take(isForced, { ...lead.taken, run });
     if (taken === null) return null;
     this.#memory.setFormats(lead.numbers);
     return this.#finish(taken);
@@ -322,7 +345,7 @@ export class Member {
 
   async #renew(): Promise<void> {
     const sentMs = this.#ages.nowMs();
-    const isRenewed = await this.#log.renew(this.#epoch).catch((error: Error) => {
+    const isRenewed = await this.#log.renew(this.#epoch, this.#tail.position).catch((error: Error) => {
       this.#shipper?.doubt();
       throw error;
     });
@@ -334,7 +357,8 @@ export class Member {
     try {
       this.#facts = await this.#log.facts();
       const names = this.#facts.members.map(({ holder }) => holder);
-      this.#files?.mark?.see(this.#facts.place, names);
+      const isLed = this.#shipper !== null || (this.#leader !== null && this.#mayTake.isRenewed);
+      this.#files?.mark?.see(this.#facts.place, names, isLed);
       await this.#handOvers.look(this.#facts, {
         applied: this.#tail.durable(),
         leadsIn: this.#shipper === null ? null : this.#epoch,
@@ -347,7 +371,7 @@ export class Member {
           ...this.#facts,
           ...own,
           filesProblem: this.#filesProblem,
-          problem: this.#problem ?? this.#periodic.problem ?? this.#tail.confirmed.problem,
+          problem: this.#problem ?? this.#mayTake.problem ?? this.#periodic.problem ?? this.#tail.confirmed.problem,
         },
       });
     }

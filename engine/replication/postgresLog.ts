@@ -34,6 +34,7 @@ import { type Allowed, ANY_DATABASE, type Connection, type Purpose, Servers } fr
 import { requireReadable } from './formatsOfMember.ts';
 import {
   type AskedHandOver,
+  type DatabaseRuns,
   type Lease,
   type LogHistory,
   type MemberReport,
@@ -48,6 +49,7 @@ import {
   type Taken,
 } from './log.ts';
 import { readFacts, readHistory, requireCluster } from './logFacts.ts';
+import { PostgresRuns } from './serverStarts.ts';
 import { appendValues, newLead, SQL } from './statements.ts';
 
 /** The fact that names the log. */
@@ -81,6 +83,7 @@ export type PostgresLogOptions = Allowed & {
 export class PostgresLog implements ReplicatedLog {
   readonly #options: PostgresLogOptions;
   readonly #servers: Servers;
+  readonly runs: DatabaseRuns;
   readonly #connections: Record<Purpose, Connection | null> = { write: null, read: null };
   readonly #connecting: Record<Purpose, Promise<Connection> | null> = { write: null, read: null };
   readonly #watch: NodeJS.Timeout;
@@ -93,6 +96,8 @@ export class PostgresLog implements ReplicatedLog {
   private constructor(options: PostgresLogOptions) {
     this.#options = options;
     this.#servers = new Servers(options.url, options);
+    const now = () => (this.#connections.read?.isGone === false ? this.#connections.read.databaseRun : '');
+    this.runs = new PostgresRuns(this, options, now);
     this.#watch = setInterval(() => void this.#look(), LOOK_EVERY_MS);
   }
 
@@ -143,7 +148,7 @@ export class PostgresLog implements ReplicatedLog {
     const { cluster, holder, address } = this.#options;
     const connection = await this.#connection('write');
     const lead = newLead();
-    const own = [next?.formats ?? null, next?.raised ?? null, next?.epoch ?? null];
+    const own = [next?.formats ?? null, next?.raised ?? null, next?.epoch ?? null, next?.run ?? null];
     const values = [cluster, holder, address, LEASE_MS, isForced, KEPT_MS, lead, ...own];
     const { rows, hasWarning } = await connection.run<{ epoch: number }>(SQL.take, values);
     if (rows[0] === undefined) return null;
@@ -161,22 +166,23 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   /** On a new connection it rejects: its server may lack rows that are held, and `resolve` finds out. */
-  async renew(epoch: number): Promise<boolean> {
+  async renew(epoch: number, last = 0): Promise<boolean> {
     const existing = this.#connections.write;
     const connection = await this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
-    const { count, hasWarning } = await connection.run(SQL.renew, [this.#options.cluster, epoch, LEASE_MS, this.#lead]);
+    const values = [this.#options.cluster, epoch, LEASE_MS, this.#lead, last];
+    const { count, hasWarning } = await connection.run(SQL.renew, values);
     requireReplicated(hasWarning);
     return count === 1;
   }
 
-  async release(epoch: number): Promise<void> {
+  async release(epoch: number, last = 0): Promise<void> {
     const connection = await this.#connection('write');
-    await connection.run(SQL.renew, [this.#options.cluster, epoch, 0, this.#lead]);
+    await connection.run(SQL.renew, [this.#options.cluster, epoch, 0, this.#lead, last]);
   }
 
   async fence(): Promise<void> {
-    await this.write(SQL.take, [this.#options.cluster, '', '', 0, true, 0, newLead(), null, null, null]);
+    await this.write(SQL.take, [this.#options.cluster, '', '', 0, true, 0, newLead(), null, null, null, null]);
   }
 
   /** A fact of all members is another one from now on. @returns false where it was not `from` */
@@ -237,7 +243,7 @@ export class PostgresLog implements ReplicatedLog {
     const { cluster } = this.#options;
     const connection = await this.#connection('write');
     const reading = connection.run<RowName>(SQL.namesFrom, [cluster, lastHeld]);
-    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead]);
+    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead, lastHeld]);
     const [{ rows }, { count, hasWarning }] = await Promise.all([reading, renewing]);
     requireReplicated(hasWarning);
     const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;
@@ -291,9 +297,9 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async report(position: number, about: MemberReport = {}): Promise<void> {
-    const { applied = position, hasRoom = true, filesProblem = '' } = about;
+    const { applied = position, hasRoom = true, filesProblem = '', run = '' } = about;
     const { cluster, holder, address, version, formats } = this.#options;
-    const own = [address, position, version, knownText(formats), hasRoom, applied, filesProblem];
+    const own = [address, position, version, knownText(formats), hasRoom, applied, filesProblem, run];
     await this.#note(SQL.report, [cluster, holder, ...own]);
   }
 
@@ -322,11 +328,6 @@ export class PostgresLog implements ReplicatedLog {
     // A statement that waits for the standbys would hold up the end.
     if (write !== null && write.oldestMs > 0) write.destroy();
     await Promise.allSettled([write?.close(), read?.close()]);
-  }
-
-  /** A member that is not there no longer keeps rows from being trimmed. */
-  async leave(holder: string): Promise<void> {
-    await this.read(SQL.leave, [this.#options.cluster, holder]);
   }
 
   /** A statement whose commit the standbys have too. @returns how many rows it was about */

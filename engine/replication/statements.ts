@@ -8,13 +8,18 @@ const NAME = 'position, epoch, lead, stream, sequence';
 const PLACE = `(SELECT system_identifier::text FROM pg_control_system()) AS system,
   ('x' || substring(pg_walfile_name(pg_current_wal_lsn()) FOR 8))::bit(32)::int AS timeline,
   pg_current_wal_insert_lsn()::text AS lsn`;
+/** From a start or a promotion of a server on, up to the next one. */
+const RUN = `(SELECT place.system || '/' || place.timeline || '/' || extract(epoch FROM pg_postmaster_start_time())
+  FROM (SELECT ${PLACE}) AS place)`;
 const LEADS_KEPT = 1000;
+/** A process that was silent for longer when the log was last led is no member any more. */
+const MEMBER_FOR = "interval '1 day'";
 
 export const SQL = {
   addCluster: statement(
     'addCluster',
-    `INSERT INTO exchange_leader (cluster, epoch, holder, address, expires_at, raised)
-     VALUES ($1, 0, '', '', to_timestamp(0), $2) ON CONFLICT DO NOTHING`,
+    `INSERT INTO exchange_leader (cluster, epoch, holder, address, expires_at, raised, run)
+     VALUES ($1, 0, '', '', to_timestamp(0), $2, ${RUN}) ON CONFLICT DO NOTHING`,
   ),
   addFact: statement(
     'addFact',
@@ -79,7 +84,7 @@ export const SQL = {
        WHERE cluster = $1
      ), lease AS (
        UPDATE exchange_leader SET epoch = greatest(epoch, $5::bigint) + 1, lead = $6, holder = '',
-         expires_at = to_timestamp(0) WHERE cluster = $1
+         expires_at = to_timestamp(0), run = ${RUN} WHERE cluster = $1
      )
      INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, 'log', $2)
      ON CONFLICT (cluster, name) DO UPDATE SET value = excluded.value`,
@@ -90,9 +95,10 @@ export const SQL = {
   take: statement(
     'take',
     `WITH taken AS (UPDATE exchange_leader SET epoch = epoch + 1, lead = $7, holder = $2, address = $3,
-       formats = coalesce($8::text, formats),
+       formats = coalesce($8::text, formats), run = CASE WHEN $2 = '' THEN run ELSE ${RUN} END,
        expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
      WHERE cluster = $1 AND ($9::text IS NULL OR raised = $9) AND ($10::bigint IS NULL OR epoch = $10)
+       AND ($2 = '' OR run = '' OR ${RUN} IN (run, $11::text))
        AND ($5::boolean OR (expires_at <= clock_timestamp() AND NOT EXISTS (
        SELECT FROM exchange_handover AS asked
        WHERE asked.cluster = $1 AND asked.epoch = exchange_leader.epoch AND asked.holder <> $2
@@ -115,10 +121,35 @@ export const SQL = {
     `DELETE FROM exchange_lead WHERE cluster = $1
        AND epoch < (SELECT epoch FROM exchange_leader WHERE cluster = $1) - ${LEADS_KEPT}`,
   ),
+  /** It is led on this run of the database where that has the last row that was held. */
   renew: statement(
     'renew',
-    `UPDATE exchange_leader SET expires_at = clock_timestamp() + $3::int * interval '1 millisecond'
+    `UPDATE exchange_leader SET expires_at = clock_timestamp() + $3::int * interval '1 millisecond',
+       run = CASE
+         WHEN $5::bigint = 0 OR EXISTS (SELECT FROM exchange_log WHERE cluster = $1 AND position = $5) THEN ${RUN}
+         ELSE run END
      WHERE cluster = $1 AND epoch = $2 AND lead = $4`,
+  ),
+  runs: statement(
+    'runs',
+    `WITH leader AS (SELECT run, expires_at FROM exchange_leader WHERE cluster = $1),
+     known AS (
+       SELECT holder FROM exchange_member, leader WHERE cluster = $1 AND seen_at > leader.expires_at - ${MEMBER_FOR}
+       UNION SELECT unnest($3::text[])
+     )
+     SELECT now.run, leader.run AS "ledOn", place.timeline,
+       (SELECT value FROM exchange_fact WHERE cluster = $1 AND name = 'log') AS id,
+       ARRAY(SELECT holder FROM known WHERE holder <> $2
+         AND NOT EXISTS (SELECT FROM exchange_member WHERE cluster = $1 AND holder = known.holder AND run = now.run)
+         AND NOT EXISTS (SELECT FROM exchange_head WHERE cluster = $1 AND holder = known.holder)
+         AND NOT EXISTS (
+           SELECT FROM exchange_fact WHERE cluster = $1 AND name = 'left ' || known.holder AND value = now.run
+         ) ORDER BY holder) AS silent,
+       ARRAY(SELECT holder FROM exchange_head AS head WHERE cluster = $1 AND holder <> $2 AND (
+         EXISTS (SELECT FROM known WHERE holder = head.holder)
+         OR EXISTS (SELECT FROM exchange_fact WHERE cluster = $1 AND name = 'log' AND value = head.log)
+       ) ORDER BY holder) AS refused
+     FROM leader, (SELECT ${RUN} AS run) AS now, (SELECT ${PLACE}) AS place`,
   ),
   lease: statement(
     'lease',
@@ -211,12 +242,12 @@ export const SQL = {
   report: statement(
     'report',
     `INSERT INTO exchange_member
-       (cluster, holder, address, position, version, formats, has_room, applied, files_problem, seen_at)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp())
+       (cluster, holder, address, position, version, formats, has_room, applied, files_problem, run, seen_at)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, CASE WHEN $10 = ${RUN} THEN $10 ELSE '' END, clock_timestamp())
      ON CONFLICT (cluster, holder) DO UPDATE
        SET address = excluded.address, position = excluded.position, version = excluded.version,
          formats = excluded.formats, has_room = excluded.has_room, applied = excluded.applied,
-         files_problem = excluded.files_problem, seen_at = excluded.seen_at`,
+         files_problem = excluded.files_problem, run = excluded.run, seen_at = excluded.seen_at`,
   ),
   /** An operator's command may look at the tables of an older version, which have no problems of files. */
   members: statement(
@@ -227,7 +258,13 @@ export const SQL = {
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
      FROM exchange_member AS own WHERE cluster = $1 ORDER BY holder`,
   ),
-  leave: statement('leave', 'DELETE FROM exchange_member WHERE cluster = $1 AND holder = $2'),
+  /** No lead on this run of the database waits for it. */
+  leave: statement(
+    'leave',
+    `WITH gone AS (DELETE FROM exchange_member WHERE cluster = $1 AND holder = $2)
+     INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, 'left ' || $2, ${RUN})
+     ON CONFLICT (cluster, name) DO UPDATE SET value = excluded.value`,
+  ),
   standbys: statement(
     'standbys',
     `SELECT application_name AS name, state, sync_state AS "syncState",

@@ -48,7 +48,7 @@ for (const end of ['COMMIT', 'ROLLBACK'] as const) {
   test(`CLUSTERLOG-2: an append waits for a lease that is being taken: ${end}`, { skip }, async (t) => {
     const { a, b, client, waits } = await twoMembers(t);
     await client.query('BEGIN');
-    await client.query(SQL.take.text, ['exchange', 'c', 'http://c:8080', 2000, true, 0, 7, null, null, null]);
+    await client.query(SQL.take.text, ['exchange', 'c', 'http://c:8080', 2000, true, 0, 7, null, null, null, null]);
     const appending = a.append(1, 0, [newRow(0, 1)]);
     await waits();
     await client.query(end);

@@ -32,9 +32,8 @@ export type DisasterTotals = Record<Kind, number> & {
   byThemselves: number;
   /** Members whose files an operator gave up: they had rows on another branch, or nobody knows what they are. */
   filesGivenUp: number;
-  /** Logs that lack what no one who is left has ever seen, or only members that are refused. */
+  /** Logs that lack what no one who is left has ever seen. */
   unseen: number;
-  unknowing: number;
 };
 
 /** The world lets disasters do this. */
@@ -73,7 +72,7 @@ const PATIENCE_TURNS = 1500;
 
 export function noDisasters(): DisasterTotals {
   const counts = { totalLosses: 0, restores: 0, laggingPromotions: 0, renames: 0 };
-  return { ...counts, whole: 0, refused: 0, byThemselves: 0, filesGivenUp: 0, unseen: 0, unknowing: 0 };
+  return { ...counts, whole: 0, refused: 0, byThemselves: 0, filesGivenUp: 0, unseen: 0 };
 }
 
 export class Disasters {
@@ -221,21 +220,26 @@ export class Disasters {
   }
 
   /**
-   * A member leads without something that was acknowledged: it has never seen more than the log now has. Those that
-   * have end soon and are refused (CLUSTER-5), or nobody is left who has; then the records are given up.
+   * CLUSTER-1: a member leads without something that was acknowledged. No one who is left has ever seen it, whether it
+   * runs or not (MAYTAKE-1): it is lost, and given up.
    */
-  leadsUnknowing(leader: SimMember): void {
+  leadsWithout(leader: SimMember): void {
     const { members, witness, totals } = this.#parts;
     const ends = leader.sharedEnds();
     const isBeyond = ([stream, end]: readonly [number, number]): boolean => {
       return end > (ends.get(stream) ?? 0) && end <= witness.acknowledged(stream);
     };
     const knowing = members.filter((member) => [...member.sharedEnds(), ...member.seenEnds()].some(isBeyond));
+    const names = knowing.map(({ name, role }) => `${name} (${role})`);
+    assert.deepEqual(
+      names,
+      [],
+      `CLUSTER-1: ${leader.name} leads without what others have seen: ${this.#stage.where()}`,
+    );
     for (const [stream, end] of ends) {
       witness.giveUp({ stream, from: end + 1, to: witness.acknowledged(stream) });
     }
-    if (knowing.length === 0) totals.unseen++;
-    else totals.unknowing++;
+    totals.unseen++;
   }
 
   /** By name, whoever has everything that was acknowledged. */

@@ -32,6 +32,8 @@ export async function loseLead(world: EndingWorld): Promise<void> {
   world.note(`${former.name} takes the lead of epoch ${former.epoch}, which is lost`);
   database.failOver('other');
   const others = standbys.filter((member) => member !== former);
+  // Each of the two would have to end and to answer (MAYTAKE-1): an operator gives them up.
+  for (const member of members) if (!others.includes(member)) database.leave(member.name);
   await passUntil(world, others, () => database.epoch >= former.epoch);
   world.note(`${former.name} has the lead of epoch ${former.epoch}, and so does another one`);
   for (let turns = 0; turns < LOSS_STEPS; turns++) await pass(world, members);

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { HeldMark } from '../../engine/replication/heldMark.ts';
 import { leaveReason } from '../../engine/replication/joiningFiles.ts';
 import { rejoinJournals } from '../../engine/replication/journals.ts';
-import { NotAMemberError, type Place } from '../../engine/replication/log.ts';
+import { LostRowsError, NotAMemberError, type Place } from '../../engine/replication/log.ts';
 import type { Decision } from '../../engine/replication/memberHeads.ts';
 import type { OwnFiles } from '../../engine/replication/ownFiles.ts';
 import type { StartReads } from '../../engine/replication/patientReads.ts';
@@ -40,6 +40,8 @@ type Options = {
   readonly log: FakeLog;
   /** Of the operator, about these files and the log with this id. */
   readonly decision: (log: string) => Decision;
+  /** The database has what this member has reported when its start was refused, or forgets it. */
+  readonly onRefused: (isRefused: boolean) => void;
   /** A member that gives a copy of its files, or none. */
   readonly giver: () => { readonly directory: string; readonly gateway: SimGateway } | undefined;
 };
@@ -107,11 +109,15 @@ export class SimFiles implements Files {
   }
 
   async prepare(prepared: DirectoryToPrepare, reads: StartReads): Promise<readonly string[]> {
-    const { directory, log, name } = this.#options;
+    const { directory, log, name, onRefused } = this.#options;
     // The copy comes without the way through the database: as if the process had been asked to stop before.
     const copying = { cluster: '', holder: name, onNews: () => {}, isStopped: () => true, log: log as never };
     const decision = async (id: string): Promise<Decision> => this.#options.decision(id);
-    const found = await prepareDirectory({ ...prepared, reads, decision, ...copying });
+    const found = await prepareDirectory({ ...prepared, reads, decision, ...copying }).catch((error) => {
+      if (error instanceof LostRowsError) onRefused(true);
+      throw error;
+    });
+    onRefused(false);
     this.#proof = found.proof;
     const isCopied = !existsSync(join(directory, 'control.db')) && (await hasControl(reads));
     if (isCopied) {

@@ -84,6 +84,15 @@ export class KnownLog {
     this.#heldChanges = Math.max(this.#heldChanges, leader.gateway.changes);
   }
 
+  /**
+   * Records that were given up did not happen. No process shows them any more: an operator stops all members before, or
+   * none has seen them (CLUSTER-1).
+   */
+  goBack(shard: number, end: number): void {
+    const facts = this.facts[shard]!;
+    for (const sequence of facts.keys()) if (sequence > end) facts.delete(sequence);
+  }
+
   /** Notes the records of a row that may be new to the world. @returns the head after it */
   #learn(shard: number, row: Row): JournalHead {
     const reader = this.#readers[shard]!;

@@ -218,6 +218,7 @@ export class SimMember {
       gateway: this.gateway,
       log: this.log,
       decision: (log) => this.decisions.get(log) ?? null,
+      onRefused: (isRefused) => database.refuse(name, isRefused),
       giver: () => this.#giver(),
     });
     this.#timing = new ManualTiming(this.#options.nowMs());

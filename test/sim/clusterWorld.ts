@@ -56,6 +56,8 @@ const LONGEST_PAUSE_MS = 3000;
 /** Several leases. */
 const MOST_SET_MS = 6000;
 const MOST_TURNS = 200_000;
+/** Without a leader for so long: an operator looks after the cluster. */
+const LEADERLESS_STEPS = 6000;
 /** In which a cluster in which nothing fails gets done. */
 const SETTLE_TURNS = 10_000;
 /** A supervisor waits before it starts a process again. */
@@ -128,6 +130,8 @@ export class ClusterWorld {
   /** The member that clients talk to, and its epoch. */
   #leader: SimMember | null = null;
   #step = 0;
+  /** The last one with a leader. */
+  #ledStep = 0;
   #clockMs = START_MS;
   /** Of the clock of the database. */
   #aheadMs = 0;
@@ -226,6 +230,7 @@ export class ClusterWorld {
     let strikeAt = this.#nextStrike();
     while (totals.commands < commands) {
       await this.#takeStep();
+      await this.#lookAfter();
       if (totals.commands >= strikeAt) {
         await this.#disasters.strike();
         strikeAt = this.#nextStrike();
@@ -234,6 +239,14 @@ export class ClusterWorld {
       await this.#settle();
       compareAt = totals.commands + COMPARE_EVERY;
     }
+  }
+
+  /** Members that are refused may keep others from the lead (MAYTAKE-1). */
+  async #lookAfter(): Promise<void> {
+    if (this.#leader !== null) this.#ledStep = this.#step;
+    if (this.#step - this.#ledStep < LEADERLESS_STEPS) return;
+    await this.#settle();
+    this.#ledStep = this.#step;
   }
 
   /** Faults that by themselves come too seldom, or after which nothing comes. */
@@ -400,6 +413,7 @@ export class ClusterWorld {
       }
       if (silent !== null) this.#stuck.set(silent, Number.POSITIVE_INFINITY);
       await this.#takeStep();
+      await this.#lookAfter();
       if (silent?.isUp === true) continue;
       this.#stuck.clear();
       silent = null;
@@ -421,7 +435,7 @@ export class ClusterWorld {
         this.#known.mustLearn,
         `CLUSTER-1: ${newest.name} lacks nothing that was acknowledged: ${missing.join(', ')}`,
       );
-      this.#disasters.leadsUnknowing(newest);
+      this.#disasters.leadsWithout(newest);
       this.#goBack();
     }
     if (this.#known.mustLearn) this.#known.learnFrom(newest);
@@ -444,6 +458,7 @@ export class ClusterWorld {
   #goBack(): void {
     for (const [shard, talk] of this.#talks.entries()) {
       const end = this.#witness.acknowledged(shard);
+      this.#known.goBack(shard, end);
       const { oracleSequence, publishedSequence } = talk.conversation;
       if (Math.max(oracleSequence, publishedSequence) <= end) continue;
       talk.oracle = this.#newOracle();

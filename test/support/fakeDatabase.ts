@@ -21,6 +21,7 @@ import {
   MOST_ROWS_READ,
   type NextLead,
   type RowName,
+  type Runs,
 } from '../../engine/replication/log.ts';
 import type { LeadFormats, LogFacts, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
@@ -44,8 +45,9 @@ type StoredLease = {
   readonly lead: number;
   readonly expiresAtMs: number;
   readonly write: Write;
+  readonly run: string;
 };
-type Reported = Pick<MemberStatus, 'position' | 'formats' | 'hasRoom' | 'filesProblem'>;
+type Reported = Pick<MemberStatus, 'position' | 'formats' | 'hasRoom' | 'filesProblem'> & { readonly run?: string };
 /** A lead as a statement names it. */
 type LeadOf = { readonly epoch: number; readonly lead: number };
 
@@ -57,6 +59,8 @@ export type Backup = {
   readonly rows: readonly (LogRow | null)[];
   readonly lease: Omit<Lease, 'expiresInMs'>;
   readonly lead: number;
+  /** Null: it is a new log. */
+  readonly ledOn: string | null;
   readonly members: ReadonlyMap<string, Reported>;
   readonly notes: readonly LeadNote[];
   readonly id: string | null;
@@ -75,6 +79,10 @@ export class FakeDatabase {
   generation = 1;
   /** Of the database: a new one has another, and one that is restored has that of its backup. */
   system = 1;
+  /** It grows with each start and promotion of a server. */
+  starts = 1;
+  /** The servers that follow this one have gone on since that run, or are the same. */
+  #goneOnSince = '';
   /** Calls with each row as soon as a standby has it, in the order of the log. */
   onHeld: (row: LogRow) => void = () => {};
   readonly #nowMs: () => number;
@@ -96,11 +104,17 @@ export class FakeDatabase {
   #id: string | null = null;
   #bases: readonly Base[] = [];
   readonly #members = new Map<string, Reported>();
+  readonly #refused = new Set<string>();
+  readonly #left = new Set<string>();
   #systems = 1;
 
   constructor(nowMs: () => number) {
     this.#nowMs = nowMs;
     this.#fill(this.#nothing());
+  }
+
+  get run(): string {
+    return `${this.system}/${this.timeline}/${this.starts}`;
   }
 
   /** The name of the primary. */
@@ -148,13 +162,18 @@ export class FakeDatabase {
     const isAsSeen = of === undefined || (of.raised === lease.raised && (of.epoch ?? lease.epoch) === lease.epoch);
     if (!isAsSeen) return { answer: null, write: null };
     if (!isForced && expiresAtMs > this.#nowMs()) return { answer: null, write: null };
+    const { run: ledOn } = this.#lease();
+    const mayRun = holder === '' || ledOn === '' || ledOn === this.run || of?.run === this.run;
+    if (!mayRun) return { answer: null, write: null };
     const epoch = lease.epoch + 1;
     const write = this.#write(backend, 'take');
     const lead = ++this.#leads;
-    const taken = { ...lease, ...of, epoch, holder, address };
+    const { run: _, ...next } = of ?? {};
+    const taken = { ...lease, ...next, epoch, holder, address };
     const note = { epoch, lead, start: this.#rows.length, system: String(this.system), timeline: this.timeline };
     this.#notes.push({ note, write });
-    this.#leases.push({ lease: taken, lead, expiresAtMs: this.#nowMs() + LEASE_MS, write });
+    const run = holder === '' ? ledOn : this.run;
+    this.#leases.push({ lease: taken, lead, expiresAtMs: this.#nowMs() + LEASE_MS, write, run });
     return { answer: { epoch, lead }, write };
   }
 
@@ -167,12 +186,13 @@ export class FakeDatabase {
     return { answer: true, write };
   }
 
-  renew(backend: object, of: LeadOf, leaseMs = LEASE_MS): Ran<boolean> | typeof BLOCKED {
+  renew(backend: object, of: LeadOf, leaseMs = LEASE_MS, lastHeld = 0): Ran<boolean> | typeof BLOCKED {
     if (this.#underway.some(({ locks }) => locks === 'take' || locks === 'renew')) return BLOCKED;
-    const { lease, lead } = this.#lease();
+    const { lease, lead, run: ledOn } = this.#lease();
     if (!this.#isOf(of)) return { answer: false, write: null };
     const write = this.#write(backend, 'renew');
-    this.#leases.push({ lease, lead, expiresAtMs: this.#nowMs() + leaseMs, write });
+    const run = lastHeld === 0 || this.#visible(lastHeld) !== null ? this.run : ledOn;
+    this.#leases.push({ lease, lead, expiresAtMs: this.#nowMs() + leaseMs, write, run });
     return { answer: true, write };
   }
 
@@ -234,12 +254,40 @@ export class FakeDatabase {
   }
 
   report(holder: string, reported: Reported): void {
-    this.#members.set(holder, reported);
+    const run = reported.run === this.run ? this.run : '';
+    this.#members.set(holder, { ...reported, run });
+  }
+
+  /** A start is refused here; or it is not any more. */
+  refuse(holder: string, isRefused: boolean): void {
+    if (isRefused) this.#refused.add(holder);
+    else this.#refused.delete(holder);
+  }
+
+  /** An operator says that it will not come back. */
+  leave(holder: string): void {
+    this.#members.delete(holder);
+    this.#left.add(`${this.run} ${holder}`);
+    this.#refused.delete(holder);
+  }
+
+  runs(holder: string, known: readonly string[]): Runs {
+    const others = [...new Set([...this.#members.keys(), ...known])].filter((name) => name !== holder);
+    const hasAnswered = (name: string): boolean =>
+      this.#members.get(name)?.run === this.run || this.#left.has(`${this.run} ${name}`) || this.#refused.has(name);
+    const silent = others.filter((name) => !hasAnswered(name));
+    const refused = [...this.#refused].filter((name) => name !== holder);
+    return { id: this.#id, run: this.run, ledOn: this.#lease().run, timeline: this.timeline, silent, refused };
+  }
+
+  hasAllOf({ ledOn }: Runs): boolean {
+    return this.#goneOnSince === ledOn;
   }
 
   facts(): LogFacts {
     const members = [...this.#members].map(([holder, reported]) => {
-      return { holder, address: '', ...reported, version: '', silentMs: 0 };
+      const { run: _, ...shown } = reported;
+      return { holder, address: '', ...shown, version: '', silentMs: 0 };
     });
     const start = this.#visibleFrom(1, 1)[0]?.position ?? 0;
     const known = { start, end: this.end, logBytes: 0, members, handOver: null };
@@ -316,6 +364,8 @@ export class FakeDatabase {
   /** A standby takes over, the one that has the most or the other one. Every connection is gone. */
   failOver(which: 'furthest' | 'other' = 'furthest'): void {
     const last = (which === 'furthest' ? Math.max : Math.min)(...this.#received);
+    this.#goneOnSince = which === 'furthest' ? this.run : '';
+    this.starts++;
     this.timeline++;
     this.generation++;
     const dropped = this.#rows.splice(this.#rows.findLastIndex((stored) => !isAfter(stored, last)) + 1);
@@ -337,17 +387,19 @@ export class FakeDatabase {
 
   /** Of the primary, which goes on. */
   backup(): Backup {
-    const { lease, lead } = this.#leases.at(-1)!;
+    const { lease, lead, run: ledOn } = this.#leases.at(-1)!;
     const { system, timeline } = this;
     const rows = this.#rows.map((stored) => stored?.row ?? null);
     const notes = this.#notes.map(({ note }) => note);
     const known = { members: new Map(this.#members), notes, id: this.#id, bases: this.#bases };
-    return { system, timeline, writes: this.#writes, rows, lease, lead, ...known };
+    return { system, timeline, writes: this.#writes, rows, lease, lead, ledOn, ...known };
   }
 
   /** The database is lost, and another one is in its place: as it was at a backup, or without anything. */
   replace(backup: Backup | null): void {
     this.generation++;
+    this.starts++;
+    this.#goneOnSince = '';
     if (backup === null) this.system = ++this.#systems;
     this.#fill(backup ?? this.#nothing());
   }
@@ -362,10 +414,10 @@ export class FakeDatabase {
   #nothing(): Backup {
     const lease = { epoch: 0, holder: '', address: '', ...NO_FORMATS };
     const known = { members: new Map(), notes: [], id: null, bases: [] };
-    return { system: this.system, timeline: 1, writes: 0, rows: [], lease, lead: 0, ...known };
+    return { system: this.system, timeline: 1, writes: 0, rows: [], lease, lead: 0, ledOn: null, ...known };
   }
 
-  #fill({ system, timeline, writes, rows, lease, lead, members, notes, id, bases }: Backup): void {
+  #fill({ system, timeline, writes, rows, lease, lead, ledOn, members, notes, id, bases }: Backup): void {
     Object.assign(this, { system, timeline });
     const write = { number: writes, backend: this, locks: 'nothing', isVisible: true } as const;
     this.#rows = rows.map((row) => (row === null ? null : { row, write }));
@@ -375,7 +427,8 @@ export class FakeDatabase {
     for (const stored of this.#rows) if (stored !== null) this.#index(stored);
     this.#members.clear();
     for (const [holder, reported] of members) this.#members.set(holder, reported);
-    this.#leases = [{ lease, lead, expiresAtMs: 0, write }];
+    this.#refused.clear();
+    this.#leases = [{ lease, lead, expiresAtMs: 0, write, run: ledOn ?? this.run }];
     this.#notes = notes.map((note) => ({ note, write }));
     this.#id = id;
     this.#bases = bases;

@@ -4,6 +4,7 @@
  * moment, and then what was sent on it may still run, much later, and no one gets the answers.
  */
 import type {
+  DatabaseRuns,
   Lease,
   LogHistory,
   MemberReport,
@@ -34,6 +35,7 @@ class Connection {
   isGone = false;
   readonly #database: FakeDatabase;
   readonly #generation: number;
+  readonly databaseRun: string;
   #sent: Statement[] = [];
   #current: { readonly statement: Statement; readonly ran: Ran<unknown> } | null = null;
   #outcomes: Outcome[] = [];
@@ -41,6 +43,7 @@ class Connection {
   constructor(database: FakeDatabase) {
     this.#database = database;
     this.#generation = database.generation;
+    this.databaseRun = database.run;
   }
 
   get isIdle(): boolean {
@@ -174,19 +177,31 @@ export class FakeLog implements ReplicatedLog {
     return { ...taken, end: await connection.run(() => ({ answer: this.#database.end, write: null })) };
   }
 
+  get runs(): DatabaseRuns {
+    const { read } = this.#connections;
+    return {
+      now: read === null || read.isGone ? '' : read.databaseRun,
+      find: (known) => this.#read(() => this.#database.runs(this.#holder, known)),
+      haveAllOf: (runs) => this.#read(() => this.#database.hasAllOf(runs)),
+      note: async () => {},
+    };
+  }
+
   lease(): Promise<Lease> {
     return this.#read(() => this.#database.lease());
   }
 
-  async renew(epoch: number): Promise<boolean> {
+  async renew(epoch: number, last = 0): Promise<boolean> {
     const existing = this.#connections.write;
     const connection = this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
-    return connection.run((backend) => this.#database.renew(backend, { epoch, lead: this.#lead }));
+    const own = { epoch, lead: this.#lead };
+    return connection.run((backend) => this.#database.renew(backend, own, undefined, last));
   }
 
-  async release(epoch: number): Promise<void> {
-    await this.#connection('write').run((backend) => this.#database.renew(backend, { epoch, lead: this.#lead }, 0));
+  async release(epoch: number, last = 0): Promise<void> {
+    const own = { epoch, lead: this.#lead };
+    await this.#connection('write').run((backend) => this.#database.renew(backend, own, 0, last));
   }
 
   async fence(): Promise<void> {
@@ -218,7 +233,8 @@ export class FakeLog implements ReplicatedLog {
   async resolve(epoch: number, lastHeld: number): Promise<Resolved> {
     const connection = this.#connection('write');
     const reading = connection.run(() => ({ answer: this.#database.namesFrom(lastHeld), write: null }));
-    const renewing = connection.run((backend) => this.#database.renew(backend, { epoch, lead: this.#lead }));
+    const own = { epoch, lead: this.#lead };
+    const renewing = connection.run((backend) => this.#database.renew(backend, own, undefined, lastHeld));
     const [rows, isLeader] = await Promise.all([reading, renewing]);
     const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;
     return { isLeader, hasLastHeld, rows: rows.filter(({ position }) => position > lastHeld) };
@@ -248,8 +264,8 @@ export class FakeLog implements ReplicatedLog {
     return this.#read(() => this.#database.ends());
   }
 
-  report(position: number, { hasRoom = true, filesProblem = '' }: MemberReport = {}): Promise<void> {
-    const reported = { position, formats: knownText(this.#known), hasRoom, filesProblem };
+  report(position: number, { hasRoom = true, filesProblem = '', run = '' }: MemberReport = {}): Promise<void> {
+    const reported = { position, formats: knownText(this.#known), hasRoom, filesProblem, run };
     return this.#read(() => this.#database.report(this.#holder, reported));
   }
 

@@ -64,7 +64,7 @@ test('HELDMARK-4: the role and the server are in the file before anything follow
   const mark = new HeldMark(directory, 'one');
   mark.lead({ epoch: 2, lead: 5 });
   mark.sendTo({ system: '1', timeline: 3, lsn: '0/9' });
-  mark.see({ system: '1', timeline: 3, lsn: '0/A' }, ['a', 'b']);
+  mark.see({ system: '1', timeline: 3, lsn: '0/A' }, ['a', 'b'], true);
   mark.hold([row(1)], [row(1)]);
   const { isLeader, own, place, lsn, members } = readHeldMark(directory)!;
   assert.deepEqual(
@@ -77,6 +77,11 @@ test('HELDMARK-4: the role and the server are in the file before anything follow
       members: ['a', 'b'],
     },
   );
+  mark.see(null, ['b'], false);
+  assert.deepEqual(readHeldMark(directory)!.members, ['a', 'b'], 'a log that was set back may not know all members');
+  mark.see(null, ['b'], true);
+  assert.deepEqual(readHeldMark(directory)!.members, ['b'], 'one that left is none any more');
+  mark.see(null, ['a', 'b'], true);
   mark.close();
   new HeldMark(directory, 'two').close();
   const next = readHeldMark(directory)!;

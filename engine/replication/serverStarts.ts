@@ -1,0 +1,135 @@
+/**
+ * The servers of the database may show that nothing that was held is missing, when another one has taken the place of
+ * the primary. A commit is on the primary and on some of its standbys. A server that has gone on since then has what it
+ * had, and follows only a server that has it too: so where enough of them follow the new primary, or are it, it has all
+ * commits. One that was started meanwhile may have been made anew, or restored.
+ *
+ * Invariant:
+ *   SERVERSTARTS-1  Servers are compared by when they say that they were started, never with a clock.
+ */
+import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
+import { clientOf, giveUp } from './connection.ts';
+import type { Reader } from './copyTable.ts';
+import type { DatabaseRuns, Runs } from './log.ts';
+import { SQL } from './statements.ts';
+
+const WITHIN_MS = 1500;
+
+/** A server as it was when the log was last led on a run of the database, by its name. */
+type Starts = ReadonlyMap<string, string>;
+type Server = {
+  readonly name: string;
+  readonly started: string;
+  /** Of a standby: that of what it receives; null: it receives nothing. */
+  readonly timeline: number | null;
+  readonly standbys: string;
+};
+
+type Look = { readonly servers: readonly Server[]; readonly isEnough: boolean };
+
+class ServerStarts {
+  readonly #urls: readonly string[];
+  #seen: { readonly run: string; readonly starts: Starts } | null = null;
+
+  constructor(url: string) {
+    this.#urls = serversOf(url);
+  }
+
+  /** Of a run of the database, which has to be the same one afterwards. */
+  async note(run: string, isStill: () => boolean): Promise<void> {
+    const { servers } = await this.#look(() => false);
+    if (isStill()) this.#seen = { run, starts: new Map(servers.map(({ name, started }) => [name, started])) };
+  }
+
+  /** True where everything is there that was held on that run. @param timeline of the primary now */
+  async haveAll(run: string, timeline: number): Promise<boolean> {
+    const seen = this.#seen;
+    if (seen?.run !== run) return false;
+    return this.#look((servers) => {
+      const following = servers.filter((server) => server.timeline === timeline);
+      const goOn = following.filter(({ name, started }) => seen.starts.get(name) === started);
+      return following.length > 0 && goOn.length >= serversNeeded(following[0]!.standbys, this.#urls.length);
+    }).then(({ isEnough }) => isEnough);
+  }
+
+  /** Those that are gone are not waited for, once the others are enough. */
+  #look(isEnough: (servers: readonly Server[]) => boolean): Promise<Look> {
+    const servers: Server[] = [];
+    let left = this.#urls.length;
+    return new Promise((resolve) => {
+      const note = (server: Server | null): void => {
+        if (server !== null) servers.push(server);
+        left--;
+        const isDone = isEnough(servers);
+        if (isDone || left === 0) resolve({ servers, isEnough: isDone });
+      };
+      for (const url of this.#urls) void lookAt(url).then(note, () => note(null));
+    });
+  }
+}
+
+export class PostgresRuns implements DatabaseRuns {
+  readonly #log: Reader;
+  readonly #options: { readonly cluster: string; readonly holder: string };
+  readonly #now: () => string;
+  readonly #starts: ServerStarts;
+
+  constructor(
+    log: Reader,
+    options: { readonly url: string; readonly cluster: string; readonly holder: string },
+    now: () => string,
+  ) {
+    this.#log = log;
+    this.#options = options;
+    this.#now = now;
+    this.#starts = new ServerStarts(options.url);
+  }
+
+  get now(): string {
+    return this.#now();
+  }
+
+  async find(known: readonly string[]): Promise<Runs> {
+    const { cluster, holder } = this.#options;
+    const [runs] = await this.#log.read<Runs>(SQL.runs, [cluster, holder, known]);
+    return runs!;
+  }
+
+  haveAllOf({ ledOn, timeline }: Runs): Promise<boolean> {
+    return this.#starts.haveAll(ledOn, timeline);
+  }
+
+  async note(): Promise<void> {
+    const run = this.now;
+    if (run !== '') await this.#starts.note(run, () => this.now === run);
+  }
+}
+
+/**
+ * Of so many servers each commit is on one, whichever they are. A list of standbys may name the primary as well, which
+ * does not wait for itself.
+ */
+export function serversNeeded(names: string, servers: number): number {
+  const [, count = '1', list = names] = /^\s*(?:any|first)?\s*(\d+)\s*\((.*)\)\s*$/i.exec(names) ?? [];
+  const named = list.trim() === '*' ? 0 : list.split(',').length - 1;
+  return Math.max(servers - 1, named, 1) - Number(count) + 1;
+}
+
+async function lookAt(url: string): Promise<Server> {
+  const client = clientOf(url, 'read');
+  const timer = setTimeout(() => giveUp(client, new Error('no answer')), WITHIN_MS);
+  try {
+    await client.connect();
+    const { rows } = await client.query<Omit<Server, 'name'>>(ABOUT);
+    return { name: serverName(url), ...rows[0]! };
+  } finally {
+    clearTimeout(timer);
+    giveUp(client);
+  }
+}
+
+const ABOUT = `SELECT pg_postmaster_start_time()::text AS started,
+  CASE WHEN pg_is_in_recovery()
+    THEN (SELECT received_tli FROM pg_stat_wal_receiver WHERE status = 'streaming')
+    ELSE ('x' || substring(pg_walfile_name(pg_current_wal_lsn()) FOR 8))::bit(32)::int END AS timeline,
+  current_setting('synchronous_standby_names') AS standbys`;
