@@ -56,10 +56,10 @@ export class KnownLog {
   /** The log is another one: only what was acknowledged is sure to be in it, and what it has beyond. */
   relearn(database: FakeDatabase): void {
     this.needs.clear();
-    this.#heldChanges = 0;
+    // A log that was founded with them has no row of them.
+    this.#heldChanges = database.ends().find(({ stream }) => stream === STREAM.CONTROL)?.sequence ?? 0;
     this.#heads.fill(null);
     for (const { stream, sequence, bytes } of database.readAfter(0, Number.POSITIVE_INFINITY)) {
-      if (stream === STREAM.CONTROL) this.#heldChanges = sequence;
       if (stream < STREAM.CONTROL) this.#heads[stream] = this.#learn(stream, { sequence, bytes });
     }
     this.mustLearn = true;
