@@ -20,6 +20,8 @@ import type { Timing } from './timing.ts';
 
 /** Between two looks at what others have noted. */
 const LOOK_MS = 200;
+/** Between two notes of the servers of the database. */
+const NOTE_MS = 10_000;
 
 type Own = { readonly log: string; readonly members: readonly string[] };
 
@@ -29,6 +31,7 @@ export class MayTake {
   /** The last run of the database on which everything was found that this member has seen. */
   foundOn = '';
   #foundMs = 0;
+  #notedMs = 0;
   readonly #log: Pick<ReplicatedLog, 'runs'>;
   readonly #timing: Pick<Timing, 'nowMs'>;
   #nextMs = 0;
@@ -38,12 +41,17 @@ export class MayTake {
     this.#timing = timing;
   }
 
-  /** Everything was found on this run. @returns true where that is another one */
+  /** Everything was found on this run. @returns true for another one, of which the others learn at once (MAYTAKE-1) */
   find(run: string): boolean {
-    if (run === this.foundOn) return false;
+    const nowMs = this.#timing.nowMs();
+    const isOther = run !== this.foundOn;
+    if (isOther) this.#foundMs = nowMs;
     this.foundOn = run;
-    this.#foundMs = this.#timing.nowMs();
-    return true;
+    if (!isOther && nowMs - this.#notedMs < NOTE_MS) return false;
+    this.#notedMs = nowMs;
+    // A server that is gone takes its time.
+    void this.#log.runs.note().catch(() => {});
+    return isOther;
   }
 
   /** True where a lease that has not ended was renewed on this run. */

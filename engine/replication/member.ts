@@ -46,7 +46,6 @@ const CONFIRM_MS = 200;
 const STATUS_MS = 500;
 const REPORT_MS = 1000;
 const COMPARE_MS = 2000;
-const SERVERS_MS = 10_000;
 const TRIM_MS = 10_000;
 /** Rows that wait for longer mean that the log cannot be written. */
 const STALL_MS = 1000;
@@ -182,7 +181,6 @@ export class Member {
       this.#files?.mark?.follow();
       // A leader's renewals show the same.
       this.#periodic.every(CONFIRM_MS, () => (this.#epoch > 0 ? null : this.#tail.confirmed.ask()));
-      this.#periodic.every(SERVERS_MS, () => (this.#epoch > 0 ? null : this.#log.runs.note()));
       const taken = await this.#follow();
       if (taken === null) return;
       const mayLead = new Promise<void>((resolve) => (this.#mayLead = resolve));
@@ -206,8 +204,9 @@ export class Member {
 
   #report(): Promise<void> {
     const applied = this.#tail.applied.reached;
-    const run = this.#mayTake.foundOn;
-    const about = { applied, hasRoom: this.#hasRoom, filesProblem: this.#filesProblem, run };
+    const { foundOn } = this.#mayTake;
+    const filesProblem = this.#filesProblem;
+    const about = { applied, hasRoom: this.#hasRoom, filesProblem, run: filesProblem === '' ? foundOn : '' };
     return this.#log.report(this.#tail.durable(), about);
   }
 
@@ -232,7 +231,9 @@ export class Member {
       try {
         if (this.#timing.nowMs() >= nextLookMs) {
           const lease = this.#formerLead.noted(await this.#log.lease(), this.#timing.timeMs());
-          await this.#findAll();
+          const { now } = this.#log.runs;
+          await this.#tail.requireThere();
+          if (this.#mayTake.find(now)) await this.#report();
           nextLookMs = this.#timing.nowMs() + Math.min(LEASE_POLL_MS, Math.ceil(lease.expiresInMs));
           this.#show(lease);
           const taken = await this.#take(lease);
@@ -248,16 +249,6 @@ export class Member {
       }
     }
     return null;
-  }
-
-  /** MAYTAKE-1: others learn at once that another run of the database has all that this member has seen. */
-  async #findAll(): Promise<void> {
-    const { now: run } = this.#log.runs;
-    await this.#tail.requireThere();
-    if (!this.#mayTake.find(run)) return;
-    await this.#report();
-    // A server that is gone takes its time.
-    void this.#log.runs.note().catch(() => {});
   }
 
   /** Takes the lease where it has ended. @returns the lead once every row was posted, or null. */
