@@ -14,6 +14,7 @@ import type { DatabaseRuns, Runs } from './log.ts';
 import { SQL } from './statements.ts';
 
 const WITHIN_MS = 1500;
+const RUNS_KEPT = 8;
 
 /** A server as it was when the log was last led on a run of the database, by its name. */
 type Starts = ReadonlyMap<string, string>;
@@ -29,7 +30,8 @@ type Look = { readonly servers: readonly Server[]; readonly isEnough: boolean };
 
 class ServerStarts {
   readonly #urls: readonly string[];
-  #seen: { readonly run: string; readonly starts: Starts } | null = null;
+  /** By run of the database: the newest ones. */
+  readonly #seen = new Map<string, Starts>();
 
   constructor(url: string) {
     this.#urls = serversOf(url);
@@ -38,16 +40,18 @@ class ServerStarts {
   /** Of a run of the database, which has to be the same one afterwards. */
   async note(run: string, isStill: () => boolean): Promise<void> {
     const { servers } = await this.#look(() => false);
-    if (isStill()) this.#seen = { run, starts: new Map(servers.map(({ name, started }) => [name, started])) };
+    if (!isStill()) return;
+    this.#seen.set(run, new Map(servers.map(({ name, started }) => [name, started])));
+    for (const old of this.#seen.keys()) if (this.#seen.size > RUNS_KEPT) this.#seen.delete(old);
   }
 
   /** True where everything is there that was held on that run. @param timeline of the primary now */
   async haveAll(run: string, timeline: number): Promise<boolean> {
-    const seen = this.#seen;
-    if (seen?.run !== run) return false;
+    const starts = this.#seen.get(run);
+    if (starts === undefined) return false;
     return this.#look((servers) => {
       const following = servers.filter((server) => server.timeline === timeline);
-      const goOn = following.filter(({ name, started }) => seen.starts.get(name) === started);
+      const goOn = following.filter(({ name, started }) => starts.get(name) === started);
       return following.length > 0 && goOn.length >= serversNeeded(following[0]!.standbys, this.#urls.length);
     }).then(({ isEnough }) => isEnough);
   }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { PostgresLog } from '../../engine/replication/postgresLog.ts';
+import { startMember } from '../support/clusterMember.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_POSTGRES as skip, startPostgres } from '../support/postgres.ts';
 import { newRow, openLog } from '../support/replicatedLog.ts';
@@ -41,6 +42,25 @@ test('the standby with the most is promoted: its servers show that it has everyt
   const taken = await b.take(false, { ...(await b.lease()), run });
   assert.equal(taken?.end, 1);
   assert.equal((await b.runs.find([])).ledOn, run);
+});
+
+test('the leader and the primary are lost at once: a standby leads although the leader is silent', {
+  skip,
+}, async (t) => {
+  const postgres = await startPostgres(t);
+  const url = await postgres.database();
+  const a = startMember(t, url, 'a');
+  await a.becomes('leader');
+  const b = startMember(t, url, 'b');
+  await b.becomes('standby');
+  for (let sequence = 1; sequence <= 20; sequence++) a.put(newRow(0, sequence));
+  await b.holds(0, 20);
+  const watch = await openLog(t, url, 'watch');
+  await watch.report(0);
+  await Promise.all([a.kill(), postgres.promote()]);
+  await b.becomes('leader');
+  const { silent } = await watch.runs.find(['a']);
+  assert.deepEqual(silent, ['a'], 'it has not answered on this run');
 });
 
 test('a standby that lags is promoted, and the other one is made anew: nothing shows that all is there', {
