@@ -203,11 +203,10 @@ export class Member {
   }
 
   #report(): Promise<void> {
-    const applied = this.#tail.applied.reached;
-    const { foundOn } = this.#mayTake;
-    const filesProblem = this.#filesProblem;
-    const about = { applied, hasRoom: this.#hasRoom, filesProblem, run: filesProblem === '' ? foundOn : '' };
-    return this.#log.report(this.#tail.durable(), about);
+    const [applied, { foundOn }] = [this.#tail.applied.reached, this.#mayTake];
+    const [hasRoom, filesProblem] = [this.#hasRoom, this.#filesProblem];
+    const run = filesProblem === '' ? foundOn : '';
+    return this.#log.report(this.#tail.durable(), { applied, hasRoom, filesProblem, run });
   }
 
   /** FILEENDS-1. */

@@ -96,8 +96,7 @@ export class PostgresLog implements ReplicatedLog {
   private constructor(options: PostgresLogOptions) {
     this.#options = options;
     this.#servers = new Servers(options.url, options);
-    const now = () => (this.#connections.read?.isGone === false ? this.#connections.read.databaseRun : '');
-    this.runs = new PostgresRuns(this, options, now);
+    this.runs = new PostgresRuns(this, options, () => this.#connections.read);
     this.#watch = setInterval(() => void this.#look(), LOOK_EVERY_MS);
   }
 
@@ -170,8 +169,8 @@ export class PostgresLog implements ReplicatedLog {
     const existing = this.#connections.write;
     const connection = await this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
-    const values = [this.#options.cluster, epoch, LEASE_MS, this.#lead, last];
-    const { count, hasWarning } = await connection.run(SQL.renew, values);
+    const { cluster } = this.#options;
+    const { count, hasWarning } = await connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead, last]);
     requireReplicated(hasWarning);
     return count === 1;
   }

@@ -8,7 +8,7 @@
  *   SERVERSTARTS-1  Servers are compared by when they say that they were started, never with a clock.
  */
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
-import { clientOf, giveUp } from './connection.ts';
+import { type Connection, clientOf, giveUp } from './connection.ts';
 import type { Reader } from './copyTable.ts';
 import type { DatabaseRuns, Runs } from './log.ts';
 import { SQL } from './statements.ts';
@@ -75,22 +75,23 @@ class ServerStarts {
 export class PostgresRuns implements DatabaseRuns {
   readonly #log: Reader;
   readonly #options: { readonly cluster: string; readonly holder: string };
-  readonly #now: () => string;
+  readonly #read: () => Connection | null;
   readonly #starts: ServerStarts;
 
   constructor(
     log: Reader,
     options: { readonly url: string; readonly cluster: string; readonly holder: string },
-    now: () => string,
+    read: () => Connection | null,
   ) {
     this.#log = log;
     this.#options = options;
-    this.#now = now;
+    this.#read = read;
     this.#starts = new ServerStarts(options.url);
   }
 
   get now(): string {
-    return this.#now();
+    const read = this.#read();
+    return read === null || read.isGone ? '' : read.databaseRun;
   }
 
   async find(known: readonly string[]): Promise<Runs> {
