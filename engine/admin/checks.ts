@@ -1,9 +1,20 @@
-/** `admin journal verify` and `journal repair`: what is wrong with a data directory, and what can be done about it. */
+/** `admin journal verify`, `journal repair` and `control repair`: what is wrong with a data directory, and what can be done about it. */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { lowerHeldMark } from '../replication/heldMark.ts';
 import { type Call, dataDir, integerOf, print, timeOfNames, UsageError } from './commandLine.ts';
+import { repairControl } from './controlRepair.ts';
 import { checkDatabases } from './databases.ts';
-import { isOfMember, listShards, type ShardFile, withExclusiveDirectory } from './directory.ts';
+import {
+  AdminError,
+  isOfMember,
+  listShards,
+  RunningError,
+  type ShardFile,
+  withDirectoryToRead,
+  withExclusiveDirectory,
+} from './directory.ts';
 import { givenUpPath, writeGivenUp } from './givenUp.ts';
 import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
@@ -67,6 +78,28 @@ export async function repair(call: Call): Promise<boolean> {
     print(call, report.text);
     return report.isSound;
   });
+}
+
+export async function repairControlDatabase(call: Call): Promise<boolean> {
+  const directory = dataDir(call);
+  if (!existsSync(join(directory, 'control.db')))
+    throw new AdminError(`${directory}/control.db is missing: put it back`);
+  const files = await listShards(directory);
+  // A server that runs holds the lock also of a damaged file.
+  await withDirectoryToRead(directory, () => undefined).catch((error) => {
+    if (error instanceof RunningError || !(error instanceof AdminError)) throw error;
+  });
+  const damage = checkDatabases(directory).find(({ name }) => name === 'control.db')!;
+  if (damage.problem === null) {
+    print(call, 'control.db is whole: nothing to repair');
+    return true;
+  }
+  print(call, `problem: ${damage.problem}`);
+  const acceptsLoss = call.options['accept-loss'] === true;
+  const { lines, isInPlace } = repairControl({ directory, files, acceptsLoss, time: timeOfNames() });
+  for (const line of lines) print(call, line);
+  if (isInPlace) print(call, 'next: `npm run admin -- journal verify`, then `npm run admin -- audit`');
+  return isInPlace;
 }
 
 function chooseShards(files: readonly ShardFile[], wanted: string | undefined): readonly ShardFile[] {

@@ -17,7 +17,11 @@ type Kept = {
 
 const RESTORE = 'restore the data directory from a backup';
 const DATABASES: readonly Kept[] = [
-  { name: 'control.db', check: 'integrity_check', whenDamaged: RESTORE },
+  {
+    name: 'control.db',
+    check: 'integrity_check',
+    whenDamaged: `${RESTORE}, or see what \`npm run admin -- control repair\` can read of it`,
+  },
   { name: 'settlement.db', check: 'integrity_check', whenDamaged: RESTORE },
   { name: 'idempotency.db', check: 'quick_check', whenDamaged: 'the next start sets it aside and makes it anew' },
   { name: 'read.db', check: 'quick_check', whenDamaged: 'the next start sets it aside and makes it anew' },

@@ -23,7 +23,7 @@ import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
 import { backUp, drill, listPoints, ofBackups, restore, verifyPoints } from './backups.ts';
 import { exportCatalogue, importCatalogue } from './catalogue.ts';
-import { repair, verify } from './checks.ts';
+import { repair, repairControlDatabase, verify } from './checks.ts';
 import {
   type Call,
   type Command,
@@ -61,6 +61,7 @@ const COMMANDS: Record<string, Command> = {
   'journal repair': { options: ['shard', 'accept-loss'], writes: true, run: repair },
   'journal export': { options: ['market', 'from', 'format'], run: exportJournals },
   'journal adopt': { options: [], writes: true, run: adoptJournals },
+  'control repair': { options: ['accept-loss'], writes: true, run: repairControlDatabase },
   'projections rebuild': { options: ['from', 'accept-loss'], writes: true, run: rebuildProjections },
   'projections verify': { options: [], run: checkProjections },
   'projections backup': { options: [], takes: 'file', run: backUpProjections },

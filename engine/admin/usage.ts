@@ -8,6 +8,9 @@ export const USAGE = `Usage:
       the history, a line per event, from record N of each shard on; the exchange may be running
   npm run admin -- journal adopt [--data DIR]
       makes a new journal.key and vouches for the records there are: after an upgrade from a version without one
+  npm run admin -- control repair [--data DIR] [--accept-loss]
+      makes a damaged control.db anew from the rows that can be read, and says what is lost; with --accept-loss puts it
+      in place; the exchange must be stopped
   npm run admin -- projections rebuild [--data DIR] [--from FILE] [--accept-loss]
       makes read.db anew from the journals, or from a copy and the records after it; the exchange must be stopped; the
       old file is replaced when the new one is whole; --accept-loss: also where it has history that nothing else has

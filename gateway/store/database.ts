@@ -46,7 +46,8 @@ const MIGRATIONS = [
 
 assert(MIGRATIONS.length === FORMATS.control.newest, 'database: members of a cluster say which tables they know');
 
-const NEXT_STEP = 'restore the data directory from a backup (`npm run admin -- restore`, data/docs/backup.md)';
+const NEXT_STEP =
+  'restore the data directory from a backup (`npm run admin -- restore`), or see what `control repair` can read of it';
 
 /** An empty database in memory with the tables of a version, as members of an older one have them. */
 export function emptyControlDatabase(version: number): Database {

@@ -16,15 +16,25 @@ const HEADER_BYTES = 100;
 const MAGIC = 'SQLite format 3\0';
 /** Used where the header is damaged: SQLite's own for new files. */
 const DEFAULT_PAGE_BYTES = 4096;
+/** The kinds of pages, by their first byte; those of an index also hold tables WITHOUT ROWID. */
 const TABLE_LEAF = 0x0d;
+const TABLE_INNER = 0x05;
+const INDEX_LEAF = 0x0a;
+const INDEX_INNER = 0x02;
 const LEAF_HEADER_BYTES = 8;
+const INNER_HEADER_BYTES = 12;
 const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const WAL_MAGIC = 0x377f0682;
 
 /** The place of a cell: its page and its number there. */
 type Cell = { readonly rowid: number; readonly page: number; readonly index: number };
-type Column = null | number | bigint | string | Uint8Array;
+export type Column = null | number | bigint | string | Uint8Array;
+
+/** The rows of one tree of pages, and the pages of it that cannot be read. */
+export type Tree = { readonly rows: readonly TreeRow[]; readonly lostPages: number };
+/** `rowid` is null in a table WITHOUT ROWID, whose columns begin with those of the primary key. */
+export type TreeRow = { readonly rowid: number | null; readonly columns: readonly Column[] };
 
 export class SqlitePages {
   readonly pageBytes: number;
@@ -72,18 +82,82 @@ export class SqlitePages {
     }
   }
 
+  /** The rows below a page, as far as pages lead to them. @param seen gets every page that is of this tree */
+  tree(root: number, seen: Set<number>): Tree {
+    const rows: TreeRow[] = [];
+    let lostPages = 0;
+    const visit = (page: number): void => {
+      if (seen.has(page)) return;
+      const bytes = page >= 1 && page <= this.#pages ? this.#page(page) : Buffer.alloc(0);
+      const start = page === 1 ? HEADER_BYTES : 0;
+      const kind = bytes.length < this.#usable ? 0 : bytes[start]!;
+      if (![TABLE_LEAF, TABLE_INNER, INDEX_LEAF, INDEX_INNER].includes(kind)) {
+        lostPages++;
+        return;
+      }
+      seen.add(page);
+      const isInner = kind === TABLE_INNER || kind === INDEX_INNER;
+      const count = bytes.readUInt16BE(start + 3);
+      for (let index = 0; index < count; index++) {
+        const cell = bytes.readUInt16BE(start + (isInner ? INNER_HEADER_BYTES : LEAF_HEADER_BYTES) + index * 2);
+        if (isInner && cell + 4 <= bytes.length) visit(bytes.readUInt32BE(cell));
+        const row = kind === TABLE_INNER ? undefined : this.#rowAt(bytes, kind, cell);
+        if (row === null) lostPages++;
+        else if (row !== undefined) rows.push(row);
+      }
+      if (isInner) visit(bytes.readUInt32BE(start + 8));
+    };
+    visit(root);
+    return { rows, lostPages };
+  }
+
+  /** The rows on leaf pages that no tree has led to. */
+  orphans(seen: ReadonlySet<number>): TreeRow[] {
+    const rows: TreeRow[] = [];
+    for (let page = 2; page <= this.#pages; page++) {
+      if (seen.has(page) || this.#free.has(page)) continue;
+      const bytes = this.#page(page);
+      const kind = bytes.length < this.#usable ? 0 : bytes[0]!;
+      if (kind !== TABLE_LEAF && kind !== INDEX_LEAF) continue;
+      const count = Math.min(bytes.readUInt16BE(3), this.#usable / 4);
+      for (let index = 0; index < count; index++) {
+        const row = this.#rowAt(bytes, kind, bytes.readUInt16BE(LEAF_HEADER_BYTES + index * 2));
+        if (row !== null) rows.push(row);
+      }
+    }
+    return rows;
+  }
+
+  /** The version that the application gave the file. */
+  get userVersion(): number {
+    return this.#page(1).readUInt32BE(60);
+  }
+
+  /** Null where the cell cannot be read (PAGES-3). */
+  #rowAt(bytes: Buffer, kind: number, cell: number): TreeRow | null {
+    const length = varint(bytes, cell + (kind === INDEX_INNER ? 4 : 0));
+    if (length === null) return null;
+    const isTable = kind === TABLE_LEAF;
+    const rowid = isTable ? varint(bytes, length.end) : null;
+    if (isTable && rowid === null) return null;
+    const head = { at: rowid?.end ?? length.end, length: Number(length.value) };
+    const payload = this.#payload(bytes, head, isTable);
+    const columns = payload === null ? null : decodeColumns(payload);
+    return columns === null ? null : { rowid: rowid === null ? null : Number(rowid.value), columns };
+  }
+
   /** The columns of a cell; null where it cannot be read (PAGES-3). */
   columnsOf({ page, index }: Pick<Cell, 'page' | 'index'>): readonly Column[] | null {
     const bytes = this.#page(page);
     const head = cellHead(bytes, page === 1 ? HEADER_BYTES : 0, index);
     if (head === null) return null;
-    const payload = this.#payload(bytes, head);
+    const payload = this.#payload(bytes, head, true);
     return payload === null ? null : decodeColumns(payload);
   }
 
-  #payload(bytes: Buffer, { at, length }: CellHead): Buffer | null {
+  #payload(bytes: Buffer, { at, length }: Omit<CellHead, 'rowid'>, isTable: boolean): Buffer | null {
     const usable = this.#usable;
-    const most = usable - 35;
+    const most = isTable ? usable - 35 : Math.floor(((usable - 12) * 64) / 255) - 23;
     if (length <= most) return at + length <= usable ? bytes.subarray(at, at + length) : null;
     if (length > this.#pages * usable) return null;
     const least = Math.floor(((usable - 12) * 32) / 255) - 23;

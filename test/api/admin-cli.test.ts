@@ -151,6 +151,7 @@ describe('admin', () => {
     assert.equal(lastLine((await admin('journal', 'verify')).stdout), 'ok');
     assert.equal(lastLine((await admin('audit')).stdout), 'balanced');
     assert.equal((await exported()).length, known);
+    assert.equal(lastLine((await admin('control', 'repair')).stdout), 'control.db is whole: nothing to repair');
     assert.deepEqual(filesOf(server.dataDir), files, 'commands that check leave every file as it was');
     assert.equal((await admin('journal', 'repair')).stdout.split('\n')[0], 'nothing to repair');
   });

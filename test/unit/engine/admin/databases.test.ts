@@ -56,7 +56,7 @@ test('a page that is zeroed, wherever it is, is a problem that names the file an
       assert.ok(found[0]!.problem!.startsWith(`${path}: `));
       assert.match(
         found[0]!.problem!,
-        /restore the data directory from a backup$|next start sets it aside and makes it anew$/,
+        /restore the data directory from a backup|next start sets it aside and makes it anew$/,
       );
     }
     writeFileSync(path, whole);

@@ -1,0 +1,251 @@
+/**
+ * `admin control repair`: makes control.db anew from the rows that can be read out of the pages of a damaged one, and
+ * says what could not. The exchange must be stopped.
+ *
+ * Invariants:
+ *   CONTROLREPAIR-1  The damaged file stays beside the new one, and a row that has no place in the new one is in a file
+ *                    of lines: whatever could be read before can be read afterwards.
+ *   CONTROLREPAIR-2  The new file takes the name only when it has every market that the journals have, and a row for
+ *                    every account that they have money or tokens of: no index is given to a second one.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { bytesToUuid } from '../../shared/base/hex.ts';
+import { type Column, SqlitePages, type TreeRow } from '../../shared/base/sqlitePages.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { MASTER_KEY_CHECK } from '../../shared/crypto/masterKey.ts';
+import { legible } from '../replication/records.ts';
+import { AdminError, type ShardFile } from './directory.ts';
+import { currentState } from './replica.ts';
+
+/** A line of the schema: the statement that makes it, and the first page of a table. */
+type Entry = { readonly type: string; readonly name: string; readonly root: number; readonly sql: string };
+/** Rows that have no place in the new file, as lines. */
+type Aside = (table: string, row: object, why: string) => void;
+/** Of a table: its rows in the new file, and the pages that could not be read. */
+type Count = { readonly table: string; readonly rows: number; readonly lostPages: number };
+
+type Repaired = {
+  readonly lines: readonly string[];
+  /** Nothing is lost, or the operator accepts it, and the file is in place. */
+  readonly isInPlace: boolean;
+};
+
+export type RepairOptions = {
+  readonly directory: string;
+  /** The journals, whole. */
+  readonly files: readonly ShardFile[];
+  readonly acceptsLoss: boolean;
+  /** Part of the names of files. */
+  readonly time: string;
+};
+
+export function repairControl({ directory, files, acceptsLoss, time }: RepairOptions): Repaired {
+  const path = join(directory, 'control.db');
+  const fresh = `${path}.part`;
+  for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(fresh + suffix, { force: true });
+  const aside: string[] = [];
+  const { lines, isWhole, mayServe } = recover(path, fresh, files, (table, row, why) => {
+    aside.push(JSON.stringify({ table, why, ...row }, legible));
+  });
+  const isInPlace = mayServe && (isWhole || acceptsLoss);
+  if (!isInPlace && !acceptsLoss) {
+    rmSync(fresh);
+    const next = 'nothing was changed yet: `npm run admin -- control repair --accept-loss` ';
+    return { lines: [...lines, next + (mayServe ? 'puts this in place' : 'writes what can be read')], isInPlace };
+  }
+  if (aside.length > 0) {
+    const list = `${path}.lost-${time}.jsonl`;
+    writeFileSync(list, aside.map((line) => `${line}\n`).join(''), { mode: 0o600, flush: true });
+    lines.push(`${aside.length} rows that have no place are in ${list}`);
+  }
+  if (isInPlace) {
+    for (const suffix of ['-wal', '']) {
+      if (existsSync(path + suffix)) renameSync(path + suffix, `${path}.damaged-${time}${suffix}`);
+    }
+    rmSync(`${path}-shm`, { force: true });
+    lines.push(`the damaged file is ${path}.damaged-${time}`);
+  }
+  const name = isInPlace ? path : `${path}.recovered-${time}`;
+  renameSync(fresh, name);
+  syncDirectory(directory);
+  if (!isInPlace) lines.push(`what can be read is in ${name}: restore the data directory from a backup`);
+  return { lines, isInPlace };
+}
+
+function recover(path: string, fresh: string, files: readonly ShardFile[], aside: Aside) {
+  const pages = new SqlitePages(path);
+  const db = new Database(fresh);
+  try {
+    db.pragma('journal_mode = MEMORY');
+    db.pragma('foreign_keys = OFF');
+    const counts = db.transaction(() => copyAll(pages, db, aside))();
+    db.pragma(`user_version = ${pages.userVersion}`);
+    const { lines, mayServe } = compare(db, files);
+    const lost = counts.filter(({ lostPages }) => lostPages > 0);
+    const homeless = removeHomeless(db, aside);
+    const rows = counts.map(({ table, rows: count, lostPages }) => {
+      return `${table}: ${count} rows${lostPages > 0 ? `, ${lostPages} pages of them cannot be read` : ''}`;
+    });
+    if (homeless > 0) lines.push(`${homeless} rows name one that is lost: they have no place`);
+    const isWhole = lost.length === 0 && homeless === 0 && lines.length === 0;
+    return { lines: [...rows, ...lines], isWhole, mayServe };
+  } finally {
+    db.close();
+    pages.close();
+  }
+}
+
+/** Tables and rows first: indexes are made of whole tables. */
+function copyAll(pages: SqlitePages, db: Database.Database, aside: Aside): Count[] {
+  const seen = new Set<number>();
+  const schema = pages.tree(1, seen);
+  const entries = schema.rows.flatMap(({ columns }) => entryOf(columns));
+  if (schema.lostPages > 0 || entries.length === 0) {
+    throw new AdminError(
+      'the pages that name the tables of control.db are damaged: restore the directory from a backup',
+    );
+  }
+  if (entries.some(({ name }) => name === 'record_end')) {
+    throw new AdminError(
+      'control.db is of a member of a cluster: start it with an empty directory beside another member',
+    );
+  }
+  const tables = entries.filter(({ type }) => type === 'table');
+  for (const { sql } of tables) db.exec(sql);
+  const counts = tables.map((entry) => {
+    const { rows, lostPages } = pages.tree(entry.root, seen);
+    return { entry, lostPages, kept: rows.filter((row) => insert(db, entry, row, aside)).length };
+  });
+  const damaged = counts.filter(({ lostPages }) => lostPages > 0);
+  const found = new Map<Entry, number>();
+  for (const row of damaged.length === 0 ? [] : pages.orphans(seen)) {
+    const home = damaged.find(({ entry }) => insert(db, entry, row, null));
+    if (home === undefined) aside('unknown', { columns: row.columns }, 'no damaged table takes it');
+    else found.set(home.entry, (found.get(home.entry) ?? 0) + 1);
+  }
+  for (const { type, sql } of entries) if (type !== 'table') db.exec(sql);
+  return counts.map(({ entry, kept, lostPages }) => {
+    return { table: entry.name, rows: kept + (found.get(entry) ?? 0), lostPages };
+  });
+}
+
+/** What SQLite makes by itself has no statement. */
+function entryOf([type, name, , root, sql]: readonly Column[]): Entry[] {
+  const isMade = typeof type === 'string' && typeof name === 'string' && typeof sql === 'string';
+  return isMade && !name.startsWith('sqlite_') ? [{ type, name, root: Number(root), sql }] : [];
+}
+
+/** @param aside null: a row that does not fit is of another table */
+function insert(
+  db: Database.Database,
+  { name, sql }: Entry,
+  { rowid, columns }: TreeRow,
+  aside: Aside | null,
+): boolean {
+  const names = columnsOf(db, name, rowid === null);
+  const hasRowid = !/WITHOUT ROWID/i.test(sql);
+  if (columns.length > names.length || hasRowid !== (rowid !== null)) {
+    aside?.(name, { columns }, 'it is of another form than its table');
+    return false;
+  }
+  const used = names.slice(0, columns.length);
+  const values = columns.map((value, index) => (value === null && used[index]!.isRowid ? rowid : value));
+  try {
+    const list = used.map((column) => `"${column.name}"`).join(', ');
+    db.prepare(`INSERT INTO "${name}" (${list}) VALUES (${used.map(() => '?').join(', ')})`).run(values.map(bound));
+    return true;
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+    const row = Object.fromEntries(used.map((column, index) => [column.name, values[index]]));
+    aside?.(name, row, error.message);
+    return false;
+  }
+}
+
+/** A number of JavaScript would be bound as a real. */
+function bound(value: Column): Column {
+  return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value;
+}
+
+/** In the order in which a row has them: without a rowid those of the primary key come first. */
+function columnsOf(db: Database.Database, table: string, isKeyFirst: boolean) {
+  type Info = { readonly name: string; readonly type: string; readonly pk: number };
+  const infos = db.prepare<[], Info>(`PRAGMA table_info("${table}")`).all();
+  const keys = infos.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
+  const ordered = isKeyFirst ? [...keys, ...infos.filter(({ pk }) => pk === 0)] : infos;
+  const isRowid = (info: Info): boolean => !isKeyFirst && keys.length === 1 && info.pk === 1 && info.type === 'INTEGER';
+  return ordered.map((info) => ({ name: info.name, isRowid: isRowid(info) }));
+}
+
+/** CONTROLREPAIR-2. */
+function compare(db: Database.Database, files: readonly ShardFile[]): { lines: string[]; mayServe: boolean } {
+  const lines: string[] = [];
+  const markets = new Set(db.prepare<[], string>('SELECT id FROM markets').pluck().all());
+  const users = new Set(db.prepare<[], number>('SELECT account_index FROM users').pluck().all());
+  const named = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check').all();
+  const lost = new Set<number>();
+  for (const table of new Set(named.filter(({ parent }) => parent === 'users').map((row) => row.table))) {
+    for (const { from } of keysOf(db, table).filter((key) => key.table === 'users')) {
+      const values = db.prepare<[], number | null>(`SELECT DISTINCT "${from}" FROM "${table}"`).pluck().all();
+      for (const value of values) if (value !== null && !users.has(value)) lost.add(value);
+    }
+  }
+  let mayServe = true;
+  for (const file of files) {
+    const { state } = currentState(file).engine;
+    for (const { uuid } of state.markets.all()) {
+      const id = bytesToUuid(new Uint8Array(new Uint32Array(uuid.subarray(0, 4)).buffer));
+      if (markets.has(id)) continue;
+      lines.push(`market ${id} of journal ${file.shard} is lost`);
+      mayServe = false;
+    }
+    const { ledger } = state;
+    for (let account = 0; account < ledger.accountCapacity; account++) {
+      if (ledger.netMicro[account] !== 0 && !users.has(account)) lost.add(account);
+    }
+    const { accounts } = ledger.positions.pairs;
+    for (const account of accounts.subarray(0, ledger.positions.count)) if (!users.has(account)) lost.add(account);
+  }
+  const has = db.prepare<[string], number>('SELECT 1 FROM platform WHERE key = ?').pluck();
+  if (has.get(MASTER_KEY_CHECK) === undefined) {
+    lines.push('the facts of the platform are lost');
+    mayServe = false;
+  }
+  const add = db.prepare(
+    'INSERT INTO users (account_index, id, role, referral_code, created_ms) VALUES (?, ?, ?, ?, 0)',
+  );
+  // The exchange's own account has no row.
+  lost.delete(0);
+  for (const account of lost) {
+    const id = randomUUID();
+    add.run(account, id, 'user', randomBytes(8).toString('hex').toUpperCase());
+    lines.push(`account ${account} has lost its name, its id and its e-mail address: its id is ${id} now`);
+  }
+  return { lines, mayServe };
+}
+
+type Key = { readonly table: string; readonly from: string; readonly to: string };
+
+function keysOf(db: Database.Database, table: string): Key[] {
+  return db.prepare<[], Key>(`PRAGMA foreign_key_list("${table}")`).all();
+}
+
+/** Takes rows away whose other end is lost, until every row has its own. @returns their number */
+function removeHomeless(db: Database.Database, aside: Aside): number {
+  let removed = 0;
+  for (;;) {
+    const [first] = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check').all();
+    if (first === undefined) return removed;
+    for (const { table, from, to } of keysOf(db, first.table).filter((key) => key.table === first.parent)) {
+      const where = `"${from}" IS NOT NULL AND "${from}" NOT IN (SELECT "${to}" FROM "${table}")`;
+      for (const row of db.prepare<[], object>(`SELECT * FROM "${first.table}" WHERE ${where}`).all()) {
+        aside(first.table, row, `its ${from} is not there`);
+        removed++;
+      }
+      db.exec(`DELETE FROM "${first.table}" WHERE ${where}`);
+    }
+  }
+}
