@@ -1,4 +1,4 @@
-/** `admin journal verify`, `journal repair` and `control repair`: what is wrong with a data directory, and what can be done about it. */
+/** `admin journal verify`, `journal repair`, `control repair`: the damages of a data directory, and what can be done. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LocalEnd } from '../../shared/wire/threads.ts';

@@ -33,7 +33,7 @@ type Repaired = {
   readonly isInPlace: boolean;
 };
 
-export type RepairOptions = {
+type RepairOptions = {
   readonly directory: string;
   /** The journals, whole. */
   readonly files: readonly ShardFile[];
@@ -132,7 +132,7 @@ function copyAll(pages: SqlitePages, db: Database.Database, aside: Aside): Count
   });
 }
 
-/** What SQLite makes by itself has no statement. */
+/** Tables and indexes that SQLite makes by itself have no statement. */
 function entryOf([type, name, , root, sql]: readonly Column[]): Entry[] {
   const isMade = typeof type === 'string' && typeof name === 'string' && typeof sql === 'string';
   return isMade && !name.startsWith('sqlite_') ? [{ type, name, root: Number(root), sql }] : [];

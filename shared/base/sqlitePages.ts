@@ -32,7 +32,7 @@ type Cell = { readonly rowid: number; readonly page: number; readonly index: num
 export type Column = null | number | bigint | string | Uint8Array;
 
 /** The rows of one tree of pages, and the pages of it that cannot be read. */
-export type Tree = { readonly rows: readonly TreeRow[]; readonly lostPages: number };
+type Tree = { readonly rows: readonly TreeRow[]; readonly lostPages: number };
 /** `rowid` is null in a table WITHOUT ROWID, whose columns begin with those of the primary key. */
 export type TreeRow = { readonly rowid: number | null; readonly columns: readonly Column[] };
 
