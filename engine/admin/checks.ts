@@ -1,4 +1,4 @@
-/** `admin journal verify`, `journal repair`, `control repair`: the damages of a data directory, and what can be done. */
+/** `admin journal verify`, `journal repair` and `control repair`: the damages of a data directory, and what helps. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
