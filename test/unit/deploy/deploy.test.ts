@@ -210,3 +210,22 @@ test('the image is built from files that there are', () => {
   for (const name of ['engine', 'gateway', 'shared', 'data', 'package-lock.json', '.npmrc'])
     assert.ok(kept.includes(name));
 });
+
+describe('the compose file', () => {
+  test('gives no address away by itself that a service asks for', () => {
+    const compose = read('compose.yaml');
+    const asked = [...compose.matchAll(/ipv4_address: 172\.30\.80\.(\d+)/g)].map(([, last]) => Number(last));
+    const [, from, bits] = /subnet: 172\.30\.80\.0\/24, ip_range: 172\.30\.80\.(\d+)\/(\d+)/.exec(compose)!;
+    const size = 2 ** (32 - Number(bits));
+    assert.deepEqual(asked, [2]);
+    for (const last of asked) assert.ok(last < Number(from) || last >= Number(from) + size, `172.30.80.${last}`);
+  });
+
+  test('is one for the Compose of Debian 12 as well', { skip: without('docker-compose', 'docker-compose') }, () => {
+    const env = { PATH: process.env['PATH'], MASTER_KEY: 'k', DOMAIN: 'exchange.example.org' };
+    const read = succeeds('docker-compose', ['-f', join(DEPLOY, 'compose.yaml'), 'config'], { env });
+    for (const service of ['exchange', 'caddy', 'prometheus', 'alertmanager', 'grafana']) {
+      assert.match(read, new RegExp(`^  ${service}:`, 'm'));
+    }
+  });
+});
