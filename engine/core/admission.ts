@@ -19,7 +19,7 @@ import type { OrderChecks } from '../verify/orderChecks.ts';
 import { type Admitted, entryToCancel, fillTerms, refuseShort } from './admitted.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
-import { freedBy, sellsAllLots } from './holdings.ts';
+import { freedBy, leftOf, sellsAllLots } from './holdings.ts';
 import { LookAhead } from './lookAhead.ts';
 import { groupIn, isBidInYes } from './orderCommand.ts';
 import { claimableMicro } from './resolution.ts';
@@ -47,6 +47,7 @@ const {
   kindOutcome,
   kindSide,
   kindTimeInForce,
+  takeExpected,
 } = commands;
 const {
   CANCEL,
@@ -133,9 +134,11 @@ export class Admission {
 
   /** The new order is judged as if the old one were gone; the old one stays in the book when the new one is refused. */
   #replace(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
+    const expected = takeExpected(words, word);
     const refusal =
       this.#checkOrder(words, bytes, word, admitted) ||
       this.#checkReplaced(words, word, admitted) ||
+      (expected === null ? OK : this.#refuseOther(expected, admitted)) ||
       this.#checkLimits(words, word);
     if (refusal !== OK) return refusal;
     const { orders } = this.#state;
@@ -170,6 +173,14 @@ export class Admission {
     const [was, is] = [orders.kind[old << WORD_SHIFT], words[word + PLACE.kind]];
     const isSame = kindSide(was) === kindSide(is) && kindOutcome(was) === kindOutcome(is);
     return isSame ? OK : E.REPLACES_ANOTHER_MARKET;
+  }
+
+  /** So much is left of the order that gives way, or the reply says how much. */
+  #refuseOther(expected: number, admitted: Admitted): number {
+    const left = leftOf(this.#state, admitted.openSlot);
+    if (left === expected) return OK;
+    admitted.detailA = left;
+    return E.REMAINING_CHANGED;
   }
 
   /** All refusals of an order that do not depend on funds or on the book. Fills in its grid and its reservation. */

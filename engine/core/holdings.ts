@@ -1,8 +1,11 @@
 /**
- * The funds of an account that an order may use beside what is available: those of the order that gives way to it, and,
- * below the minimum of the market, a whole holding (RULES.md 1.5). Owner: the shard thread. Live only, as admission is.
+ * The funds of an account that an order may use beside what is available: what is left of the order that gives way,
+ * and, below the minimum of the market, a whole holding (RULES.md 1.5). Owner: the shard thread. Live only, as all of
+ * admission is.
  */
+import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
+import { remainingAmount } from '../../shared/base/orderMath.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { NO_ENTRY } from '../book/hashIndex.ts';
 import type { Market } from '../book/market.ts';
@@ -10,8 +13,8 @@ import { DOUBLE_SHIFT, NONE, type Orders, WORD_SHIFT } from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import type { ShardState } from './state.ts';
 
-const { SIDE } = codes;
-const { ANY_COMMAND, COMMAND, kindOutcome, kindSide } = commands;
+const { ORDER_STATUS, SIDE } = codes;
+const { ANY_COMMAND, COMMAND, kindOutcome, kindSide, kindTimeInForce } = commands;
 const { PLACE, REPLACE } = COMMAND;
 
 /** The reservation of the old order in the asset that the new one of this kind needs, else 0. */
@@ -21,6 +24,24 @@ export function freedBy(orders: Orders, old: number, kind: number, market: Marke
   if (kindSide(oldKind) !== kindSide(kind)) return 0;
   if (kindSide(kind) === SIDE.BUY) return remainingLots * orders.limitTicks[old << WORD_SHIFT];
   return kindOutcome(oldKind) === kindOutcome(kind) ? remainingLots * market.ticksPerUnit : 0;
+}
+
+/** The remainder of an open order in the asset that it gives, at the signed price (RULES.md 1.6). */
+export function leftOf({ markets, orders }: ShardState, slot: number): number {
+  const [row, at] = [slot << WORD_SHIFT, slot << DOUBLE_SHIFT];
+  const kind = orders.kind[row];
+  const market = markets.get(orders.market[row]);
+  assert(market !== undefined, 'holdings: the market of an open order is known');
+  return remainingAmount({
+    side: kindSide(kind),
+    timeInForce: kindTimeInForce(kind),
+    ticksPerUnit: market.ticksPerUnit,
+    makerAmount: orders.makerAmount[at],
+    takerAmount: orders.takerAmount[at],
+    quantityLots: orders.quantityLots[at],
+    remainingLots: orders.remainingLots[at],
+    status: ORDER_STATUS.OPEN,
+  });
 }
 
 /**

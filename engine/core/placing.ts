@@ -58,7 +58,8 @@ export class Placing {
   /**
    * One order gives way to another (RULES.md 7.10). Another shard can only be faster with the USDC that the new one
    * needs beyond the old one's reservation, so that is debited first; everything else never leaves this shard. The
-   * details of the reply are 1 or 0: the order kept its queue position; it has another price.
+   * details of the reply are 1 or 0: the order kept its queue position; it has another price. The third is what the old
+   * one had left, in lots.
    */
   replace(words: Uint32Array, word: number, admitted: Admitted): number {
     const { closing, ledger, orders } = this.#state;
@@ -81,6 +82,7 @@ export class Placing {
     const keepsPosition =
       isAmend && isSamePrice && isNoLarger && orders.state[old << WORD_SHIFT] === SLOT_STATE.RESTING;
     const priority = keepsPosition ? orders.priorityOf(old) : OWN_PRIORITY;
+    const leftLots = orders.remainingLots[old << DOUBLE_SHIFT];
     const before = keepsPosition ? orders.previous[old << WORD_SHIFT] : NONE;
     closing.close(market, old, CLOSE_REASON.USER);
     if (isBuy) {
@@ -92,6 +94,7 @@ export class Placing {
     this.#enter(market, words, word, admitted, priority, before);
     admitted.detailA = keepsPosition ? 1 : 0;
     admitted.detailB = isSamePrice ? 0 : 1;
+    admitted.detailC = leftLots;
     return OK;
   }
 

@@ -16,6 +16,8 @@ export function refusalOf(reply: ShardReply, asset: ReservedAsset): Refusal {
       const details = { asset, required: String(reply.a), available: String(reply.b), reserved: String(reply.c) };
       return { row, details, isOfShard: true };
     }
+    case E.REMAINING_CHANGED:
+      return { row, details: { remaining: String(reply.a) }, isOfShard: true };
     default:
       return { row, isOfShard: true };
   }

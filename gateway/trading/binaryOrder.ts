@@ -209,7 +209,7 @@ export class BinaryOrder implements OrderTerms {
     }
     if (words[at + EXTENDED_PLACE.group] !== 0) return reserved('group');
     if (words[at + EXTENDED_PLACE.keyUse] !== 0) return reserved('keyUse');
-    if (words[at + EXTENDED_PLACE.unusedAtEnd] !== 0) return reserved('unusedAtEnd');
+    if (words[at + EXTENDED_PLACE.expectedLow] !== 0) return reserved('expectedLow');
     return this.#refuseClientId();
   }
 

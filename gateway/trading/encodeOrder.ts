@@ -38,6 +38,8 @@ export type PlacementExtras = {
   readonly group?: number;
   /** Another order of the account that is open, or on its way, has the client order id of the body. */
   readonly isClientIdTaken?: boolean;
+  /** Of a replacement: what has to remain of the old order (RULES.md 7.15). */
+  readonly expectedRemaining?: number;
   /** The idempotency key with its fingerprint, and the route (EXT_ROUTE) and row of a batch on which it was used. */
   readonly key?: CommandKey & { readonly route: number; readonly row: number };
 };
@@ -138,6 +140,7 @@ export class OrderEncoder {
       record.set(extras.key.fingerprint, EXTENDED_PLACE.fingerprint);
       record[EXTENDED_PLACE.keyUse] = extras.key.route | (extras.key.row << 8);
     }
+    record[EXTENDED_PLACE.expectedLow] = (extras.expectedRemaining ?? 0) % 2 ** 32;
     if (clientId !== undefined) writeClientId(record, 0, clientId);
   }
 }

@@ -1,5 +1,5 @@
 /** The answers to orders that were accepted (RULES.md 2.9, 7.3, 7.10). */
-import type { AmendResponse, Fill, PlacementResponse } from '../../shared/api/orders.ts';
+import type { AmendResponse, Fill, PlacementResponse, ReplacedOrder } from '../../shared/api/orders.ts';
 import { MATCH_TYPE_NAMES, ORDER_STATUS, ORDER_STATUS_NAMES } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
@@ -76,7 +76,7 @@ function tagsText(client_order_id: string | undefined, order_group: string | und
 }
 
 /** The response to an amend, about the order that replaced another one. */
-export function amendResponse(placed: Placed, terms: Amounts & Tags): AmendResponse {
+export function amendResponse(placed: Placed, terms: Amounts & Tags, replaced_order: ReplacedOrder): AmendResponse {
   const { facts } = placed;
   const { keptPriority, changedPrice } = placed.replaced!;
   return {
@@ -86,6 +86,7 @@ export function amendResponse(placed: Placed, terms: Amounts & Tags): AmendRespo
     taker_amount: String(terms.takerAmount),
     time_priority: keptPriority,
     price_changed: changedPrice,
+    replaced_order,
   };
 }
 

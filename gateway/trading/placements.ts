@@ -3,13 +3,13 @@
  * command, and its reply is reported to the sender.
  * Owner: the gateway thread.
  */
-import type { PlacementBody } from '../../shared/api/orders.ts';
+import type { PlacementBody, ReplacedOrder } from '../../shared/api/orders.ts';
 import { ORDER_STATUS, ORDER_STATUS_NAMES, SIDE } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import { HASH_BYTES } from '../../shared/base/hex.ts';
 import type { OrderRecord } from '../../shared/base/orderMath.ts';
 import type { REPLACE_MODE } from '../../shared/wire/commands.ts';
-import { NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
+import { flagsExpecting, NO_GROUP, PLACE_BIT_TOO_MANY_OPEN, REPLACE_ELSEWHERE } from '../../shared/wire/commands.ts';
 import type { Call } from '../http/call.ts';
 import type { Refusal } from '../http/refusal.ts';
 import { okWritten } from '../http/respond.ts';
@@ -31,6 +31,7 @@ import type { GroupCommands } from './groupCommands.ts';
 import type { OpenOrderCounts } from './openOrderCounts.ts';
 import { JsonOrder, type OrderTerms } from './orderTerms.ts';
 import { placedNow } from './placementResponse.ts';
+import { endedAs, OldOrder } from './replacedOrder.ts';
 
 type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
 
@@ -47,6 +48,10 @@ export abstract class OrderTask {
   countedMarket: number = NONE;
   /** Hash of the order that it replaces, eight words, unless that is known to be open. */
   replaced: Uint32Array | null = null;
+  /** Of a replacement. */
+  old: OldOrder | null = null;
+  /** The same, once it has given way. */
+  ended: ReplacedOrder | null = null;
 
   /** @param order a body that has passed its schema, or terms that have been checked. */
   constructor(order: PlacementBody | OrderTerms, row = 0) {
@@ -120,11 +125,13 @@ export class Placements {
   }
 
   /** The same for an order that replaces the one with the hash `old`, eight words. */
-  tryReplace(task: OrderTask, old: Uint32Array, mode: ReplaceMode): Refusal | null {
-    return this.#trySend(task, old, mode);
+  tryReplace(task: OrderTask, old: Uint32Array, mode: ReplaceMode, expected: string | undefined): Refusal | null {
+    task.old = new OldOrder(this.#deps.views, old);
+    const expectedRemaining = expected === undefined ? undefined : Number(expected);
+    return this.#trySend(task, old, mode, expectedRemaining);
   }
 
-  #trySend(task: OrderTask, old: Uint32Array | null, mode: number): Refusal | null {
+  #trySend(task: OrderTask, old: Uint32Array | null, mode: number, expectedRemaining?: number): Refusal | null {
     const { terms, call } = task;
     const limited = this.#deps.badSignatures?.refusalFor(task.account) ?? null;
     if (limited !== null) return limited;
@@ -143,7 +150,9 @@ export class Placements {
     if (group !== NO_GROUP && !this.#deps.groups.isKnownTo(shard, group)) return { row: ERRORS.ENGINE_BUSY };
 
     const moreBits = this.#countOpen(task, index, shard, old);
-    const record = terms.encode(this.#encoder, call.principal, this.#extrasOf(task, group, old), moreBits);
+    const extras = this.#extrasOf(task, group, old, expectedRemaining);
+    const record = terms.encode(this.#encoder, call.principal, extras, moreBits);
+    const expectation = expectedRemaining === undefined ? 0 : flagsExpecting(expectedRemaining);
     const { engine } = this.#deps;
     const code =
       old === null
@@ -154,7 +163,7 @@ export class Placements {
             index,
             record,
             old,
-            this.#flagsOf(task, old, shard, mode),
+            this.#flagsOf(task, old, shard, mode) | expectation,
             this.#onReply,
             task,
           );
@@ -169,10 +178,33 @@ export class Placements {
     // An answer that is kept with an idempotency key is JSON.
     const sink = call.idempotencyHold === null ? terms.sink : null;
     if (reply.code === OK && sink !== null) okWritten(call, () => sink.accepted(views, reply, terms));
+    else if (reply.code === OK && task.old !== null) this.#replaced(reply, task, task.old);
     else if (reply.code === OK) task.accepted(views, reply);
     else if (reply.code === E.DUPLICATE_ORDER && call.idempotencyHold !== null) void this.#findPlaced(task);
     else if (reply.code === E.ORDER_NOT_FOUND && task.replaced !== null) void this.#findReplaced(task, task.replaced);
     else task.refused(refusalOf(reply, task.asset));
+  }
+
+  /** The views have the new order only in this turn. */
+  #replaced(reply: ShardReply, task: OrderTask, old: OldOrder): void {
+    const { views } = this.#deps;
+    task.ended = old.endedWith(reply.c);
+    if (task.ended !== null) task.accepted(views, reply);
+    else void this.#findEnded(task, old, placedNow(views, reply, task.terms, task.isAmend));
+  }
+
+  /** The old order came while this request was on its way, or long ago: its record says how it ended. */
+  async #findEnded(task: OrderTask, old: OldOrder, placed: Placed): Promise<void> {
+    try {
+      const found = await this.#deps.queries.orderByHash(task.account, old.bytes);
+      if (found.ok && found.value !== null) {
+        task.ended = endedAs(found.value);
+        task.placed(placed);
+      } else task.refused({ row: ERRORS.OUTCOME_UNKNOWN });
+    } catch (error) {
+      task.call.isOutcomeUnknown = true;
+      this.#deps.onError(error, task.call);
+    }
   }
 
   /**
@@ -203,7 +235,8 @@ export class Placements {
       const found = await this.#deps.queries.placedWithKey({ account, route, key, fingerprint, row });
       if (!found.ok) task.refused({ row: ERRORS.OUTCOME_UNKNOWN });
       else if (found.value === null) task.refused({ row: ERRORS.DUPLICATE_ORDER });
-      else task.placed(found.value);
+      else if (task.old === null) task.placed(found.value);
+      else await this.#findEnded(task, task.old, found.value);
     } catch (error) {
       call.isOutcomeUnknown = true;
       this.#deps.onError(error, call);
@@ -217,7 +250,12 @@ export class Placements {
   }
 
   /** Claims the client order id. @returns undefined when a plain record has room for everything. */
-  #extrasOf(task: OrderTask, group: number, old: Uint32Array | null): PlacementExtras | undefined {
+  #extrasOf(
+    task: OrderTask,
+    group: number,
+    old: Uint32Array | null,
+    expectedRemaining: number | undefined,
+  ): PlacementExtras | undefined {
     const { call, terms } = task;
     const { clientId } = terms;
     if (clientId !== undefined) task.holdsClientId = this.#deps.clientIds.tryClaim(task.account, clientId, old);
@@ -227,6 +265,7 @@ export class Placements {
     return {
       deadlineMs: call.deadlineMs,
       group,
+      expectedRemaining,
       isClientIdTaken: clientId !== undefined && !task.holdsClientId,
       key: hold === null ? undefined : { ...hold.words, route: hold.use.route, row: task.row },
     };

@@ -62,9 +62,7 @@ function OpenForm({ order, market, queued, onDone, onClose, grid }: AmendProps &
       const { client_order_id, order_group, outcome_index: outcome } = order;
       const names = { client_order_id, order_group };
       const choice = { ...shown, market, outcome, ticksPerUnit, side, isPostOnly, selfTrade, names };
-      const answer = await amend(order.order_hash, choice, () =>
-        say({ isError: false, text: 'No answer yet. Asking again …' }),
-      );
+      const answer = await amend(order, choice, () => say({ isError: false, text: 'No answer yet. Asking again …' }));
       onDone(answer.time_priority ? 'Changed. It kept its queue position.' : 'Changed. It is the last at its price.');
     } catch (error) {
       say({ isError: true, text: changeTextOf(error) });

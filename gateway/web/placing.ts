@@ -10,6 +10,7 @@ import type {
   PlatformConfig,
   SelfTradeName,
   TimeInForceName,
+  UserOrder,
 } from '../../shared/client/types.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import { get } from './api.ts';
@@ -39,9 +40,10 @@ export async function place(choice: Choice, onUnanswered: () => void): Promise<P
   return checked(sendOnce('POST', '/v1/orders', await signed(choice), onUnanswered));
 }
 
-/** Replaces an open order by a new one in one step (RULES.md 7.10). */
-export async function amend(hash: string, choice: Choice, onUnanswered: () => void): Promise<AmendResponse> {
-  return checked(sendOnce('PUT', `/v1/orders/${hash}/amend`, { new_order: await signed(choice) }, onUnanswered));
+/** Replaces an open order by a new one in one step, unless it was filled since it was shown (RULES.md 7.10, 7.15). */
+export async function amend(old: UserOrder, choice: Choice, onUnanswered: () => void): Promise<AmendResponse> {
+  const body = { new_order: await signed(choice), expected_remaining: old.remaining };
+  return checked(sendOnce('PUT', `/v1/orders/${old.order_hash}/amend`, body, onUnanswered));
 }
 
 let domain: Promise<Eip712Domain> | null = null;

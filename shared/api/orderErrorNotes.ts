@@ -86,6 +86,12 @@ export const ORDER_ERROR_NOTES = {
     'The order is already filled, cancelled or expired, or is not in the book.',
     'Read the order: its `status` is final.',
   ),
+  REMAINING_CHANGED: note(
+    'changed',
+    'The order was filled since its `remaining` was read: what is left is another amount than `expected_remaining`, ' +
+      'and nothing was changed.',
+    'Work out the new order from `remaining` in the details, and sign it again.',
+  ),
   ORDER_GROUP_TRIGGERED: note(
     'later',
     'The fills of the order group have reached its maximum.',

@@ -123,11 +123,18 @@ export const PLACEMENT = {
 } as const;
 export type PlacementBody = FromSchema<typeof PLACEMENT>;
 
+const EXPECTED = {
+  expected_remaining: described(
+    AMOUNT,
+    'Refuses the request unless this is the `remaining` of the old order: nothing was filled since it was read.',
+  ),
+} as const;
+
 export const CANCEL_REPLACE = {
   type: 'object',
   additionalProperties: false,
   required: ['cancel_hash', 'new_order'],
-  properties: { cancel_hash: HASH, new_order: PLACEMENT },
+  properties: { cancel_hash: HASH, new_order: PLACEMENT, ...EXPECTED },
 } as const;
 
 /**
@@ -139,6 +146,7 @@ export const AMEND = {
   additionalProperties: false,
   properties: {
     new_order: PLACEMENT,
+    ...EXPECTED,
     maker_amount: { description: 'Always refused: a change of amounts needs a new signature.' },
     taker_amount: { description: 'Always refused: a change of amounts needs a new signature.' },
   },
@@ -210,7 +218,17 @@ const PLACED_ORDER = { ...PLACED_FIELDS, matches: COUNT, fills: arrayOf(FILL), .
 export const PLACEMENT_RESPONSE = object(PLACED_ORDER, TAGS);
 export type PlacementResponse = FromSchema<typeof PLACEMENT_RESPONSE>;
 
-export const CANCEL_REPLACE_RESPONSE = object({ cancelled_order_hash: HASH, order: PLACEMENT_RESPONSE });
+const REPLACED_ORDER = object({
+  order_hash: HASH,
+  remaining: described(UNITS, 'What was left of it when it was cancelled.'),
+  filled_amount: described(UNITS, 'What had been filled of the asset that it gave, at the signed price.'),
+  filled_token_quantity_atomic: UNITS,
+});
+export type ReplacedOrder = FromSchema<typeof REPLACED_ORDER>;
+const REPLACED = { replaced_order: described(REPLACED_ORDER, 'The old order, as it ended.') } as const;
+
+/** The records of the binary entry have no room for the old order. */
+export const CANCEL_REPLACE_RESPONSE = object({ cancelled_order_hash: HASH, order: PLACEMENT_RESPONSE }, REPLACED);
 export type CancelReplaceResponse = FromSchema<typeof CANCEL_REPLACE_RESPONSE>;
 
 /** Amounts as signed. */
@@ -222,6 +240,7 @@ export const AMEND_RESPONSE = object(
     taker_amount: UNITS,
     time_priority: FLAG,
     price_changed: FLAG,
+    ...REPLACED,
   },
   TAGS,
 );

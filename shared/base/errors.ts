@@ -143,6 +143,7 @@ export const ERRORS = {
   // 600 risk and state
   ORDER_NOT_FOUND: row(600, 'NOT_FOUND', 404, 'order not found'),
   ORDER_NOT_CANCELLABLE: row(601, 'ORDER_NOT_CANCELLABLE', 409, 'order cannot be cancelled'),
+  REMAINING_CHANGED: row(612, 'REMAINING_CHANGED', 409, 'another amount remains of the order'),
   ORDER_GROUP_TRIGGERED: row(605, 'ORDER_GROUP_TRIGGERED', 400, 'the order group has reached its limit'),
   TOO_MANY_OPEN_ORDERS: row(608, 'TOO_MANY_OPEN_ORDERS', 400, 'too many open orders'),
   ORDER_CAPACITY_REACHED: row(

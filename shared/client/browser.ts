@@ -19,7 +19,7 @@ export {
 export type { AnswerInfo, RateLimitState } from './answerInfo.ts';
 export { isRefusal, isUnanswered, leavesOpen } from './answers.ts';
 export { ApprovalNeededError } from './approvalNeeded.ts';
-export { ExchangeClient, type PlaceOptions, type PlacingOptions } from './client.ts';
+export { ExchangeClient, type PlaceOptions, type PlacingOptions, type ReplacingOptions } from './client.ts';
 export { ApiKey, type Credentials } from './credentials.ts';
 export { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
 export { ApiError, RedirectError, type SendOptions, sendRequest } from './http.ts';

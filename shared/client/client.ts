@@ -16,6 +16,7 @@ import type { OrderSigning } from './orderSigning.ts';
 import { OrderTracker } from './orderTracker.ts';
 import { PlacedOrder, UnknownOutcomeError } from './placedOrder.ts';
 import { type PlaceIntent, Placer } from './placer.ts';
+import { expecting, type PlacingOptions, type ReplacingOptions } from './placingOptions.ts';
 import { PositionsClient } from './positions.ts';
 import { type PreparedRequest, segment, withQuery } from './request.ts';
 import { SessionsClient } from './sessions.ts';
@@ -58,16 +59,7 @@ import type {
 } from './types.ts';
 import { WalletsClient } from './wallets.ts';
 
-export type PlacingOptions = {
-  /**
-   * A UUID in place of the one that is made of the content, or null for none. A request that repeats one with the same
-   * key gets the answer of the first; without a key the repeat of a placed order is refused as a duplicate.
-   */
-  readonly idempotencyKey?: string | null;
-  /** Unix milliseconds, by the clock of the exchange, after which the order is refused. */
-  readonly deadlineMs?: number;
-};
-
+export type { PlacingOptions, ReplacingOptions };
 export type PlaceOptions = PlacingOptions & SigningOptions;
 
 /** All clients that were made of one by `with` have the same. */
@@ -193,15 +185,19 @@ export class ExchangeClient extends MarketDataClient {
    * Cancels the old order and places the new one in one step; when the new one is refused, the old one stays. 409
    * `ORDER_NOT_CANCELLABLE` if the old one is closed, 404 if the account never had it.
    */
-  cancelReplace(cancelHash: string, newOrder: PlacementBody, options?: PlacingOptions): Promise<CancelReplaceResponse> {
-    const payload = { cancel_hash: cancelHash, new_order: newOrder };
+  cancelReplace(
+    cancelHash: string,
+    newOrder: PlacementBody,
+    options?: ReplacingOptions,
+  ): Promise<CancelReplaceResponse> {
+    const payload = { cancel_hash: cancelHash, new_order: newOrder, ...expecting(options) };
     return this.#sendPlacing('POST', '/v1/orders/cancel-replace', payload, options);
   }
 
   /** Replaces an order by one of the same outcome and side; it keeps its priority where RULES.md 7.10 allows. */
-  amendOrder(orderHash: string, newOrder: PlacementBody, options?: PlacingOptions): Promise<AmendResponse> {
+  amendOrder(orderHash: string, newOrder: PlacementBody, options?: ReplacingOptions): Promise<AmendResponse> {
     const path = `/v1/orders/${segment(orderHash)}/amend`;
-    return this.#sendPlacing('PUT', path, { new_order: newOrder }, options);
+    return this.#sendPlacing('PUT', path, { new_order: newOrder, ...expecting(options) }, options);
   }
 
   /** At most 15 orders; each succeeds or fails by itself. */

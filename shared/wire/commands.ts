@@ -71,7 +71,8 @@ const EXTENSION = {
   keyUse: octets(['route', 'row'], 'route: EXT_ROUTE; row: of the order in a batch'),
   clientIdBytes: u32(),
   clientId: text(CLIENT_ID_MAX_BYTES),
-  unusedAtEnd: unused(1),
+  /** Zero in a PLACE, and in every journal. */
+  expectedLow: u32('of a REPLACE with REPLACE_EXPECTS, the low word of what is to remain of the old order'),
 };
 
 const GROUP = { group: u32() };
@@ -125,7 +126,7 @@ export const COMMAND = family(HEADER, {
   CLAIM: member(10, 'Pay an account for its tokens of a decided market.'),
   SETTLE: member(11, 'Pay every account for its tokens of a decided market.', { rows: ROWS }),
   REPLACE: member(12, 'Place an order instead of another: an extended PLACE and the order that gives way.', {
-    flags: u32('REPLACE_MODE | REPLACE_ELSEWHERE'),
+    flags: u32('REPLACE_MODE | REPLACE_ELSEWHERE | REPLACE_EXPECTS with its high bits'),
     ...ORDER,
     ...EXTENSION,
     oldHash: bytes(32),
@@ -249,6 +250,29 @@ export const EXT_ROUTE = {
 export const REPLACE_MODE = { CANCEL_REPLACE: 0, AMEND: 1 } as const;
 /** In the flags of a REPLACE, above the mode: the old order is open in another shard, so in another market. */
 export const REPLACE_ELSEWHERE = 1 << 8;
+/**
+ * In the flags of a REPLACE: it is refused unless so much remains of the old order, in the asset that it gives. The
+ * shard takes this out of the command before it journals it: what was accepted does not depend on it any more.
+ */
+const REPLACE_EXPECTS = 1 << 9;
+const EXPECTED_SHIFT = 10;
+const TWO_32 = 2 ** 32;
+
+/** The flags of a REPLACE that expects this amount; its low word goes into `expectedLow`. */
+export function flagsExpecting(amount: number): number {
+  return (REPLACE_EXPECTS | (Math.floor(amount / TWO_32) << EXPECTED_SHIFT)) >>> 0;
+}
+
+/** The amount that the REPLACE expects to remain, or null; the command is as one without it afterwards. */
+export function takeExpected(words: Uint32Array, word: number): number | null {
+  const flags = words[word + ANY_COMMAND.flags];
+  if ((flags & REPLACE_EXPECTS) === 0) return null;
+  const amount = (flags >>> EXPECTED_SHIFT) * TWO_32 + words[word + EXTENDED_PLACE.expectedLow];
+  words[word + ANY_COMMAND.flags] = flags & (REPLACE_EXPECTS - 1);
+  words[word + EXTENDED_PLACE.expectedLow] = 0;
+  return amount;
+}
+
 /** In the flags of a CANCEL, beside the close reason in the low byte. */
 export const CANCEL_TOMBSTONE = 1 << 8;
 

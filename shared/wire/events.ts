@@ -64,8 +64,8 @@ const ORDER = {
 const REPLY_NOTE =
   'The reply to a command. The meaning of a, b and c depends on both. INSUFFICIENT_BALANCE: required, available, ' +
   'reserved. FEE_RATE_MISMATCH: the canonical fee. CANCEL_MANY, SWEEP and CONTRACTS: how many orders were cancelled. ' +
-  'REPLACE: whether the queue position was kept and whether the price changed, 0 or 1 each. A CANCEL that left a ' +
-  'tombstone: its untilMs.';
+  'REPLACE: whether the queue position was kept and whether the price changed, 0 or 1 each, and the lots that were ' +
+  'left of the old order. REMAINING_CHANGED: what remains. A CANCEL that left a tombstone: its untilMs.';
 
 export const EVENT = family(HEADER, {
   RECORD: member(1, 'The events up to the next REPLY belong to this row of the journal.', {

@@ -78,6 +78,65 @@ describe('cancel-replace', () => {
     assert.deepEqual([order.status, order.matches, order.fills[0].price], ['partially_filled', 1, '0.55']);
   });
 
+  test('what remains of the old order can be expected: after a fill it is refused with what is left', async () => {
+    const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
+    await bob.client.split(market.id, 20_000_000);
+    let { order_hash } = await alice.place(market, { price: '0.50', size: '10' });
+    await bob.place(market, { side: 'SELL', price: '0.50', size: '4' });
+    const ways = {
+      amend: (expected_remaining: unknown) =>
+        amend(alice, order_hash, { new_order: alice.body(market, { price: '0.50', size: '6' }), expected_remaining }),
+      replace: (expected_remaining: unknown) =>
+        alice.send('POST', CANCEL_REPLACE, {
+          cancel_hash: order_hash,
+          new_order: alice.body(market, { price: '0.50', size: '6' }),
+          expected_remaining,
+        }),
+    };
+    for (const ask of Object.values(ways)) {
+      const refused = await ask('5000000');
+      assertRefused(refused, 409, 'REMAINING_CHANGED', 'another amount remains of the order');
+      assert.deepEqual(refused.body.details, { remaining: '3000000' });
+      for (const wrong of ['0', '-1', '1.5', 3_000_000]) {
+        assertRefused(await ask(wrong), 400, 'VALIDATION_ERROR', 'invalid expected_remaining');
+      }
+    }
+    assert.equal((await alice.client.getOrder(order_hash)).status, 'partially_filled', 'nothing was changed');
+    const amended = await ways.amend('3000000');
+    const gone = {
+      order_hash,
+      remaining: '3000000',
+      filled_amount: '2000000',
+      filled_token_quantity_atomic: '4000000',
+    };
+    assert.deepEqual([amended.status, amended.body.replaced_order], [200, gone]);
+    order_hash = amended.body.order_hash;
+    const replaced = await ways.replace('3000000');
+    assert.deepEqual(
+      [replaced.status, replaced.body.replaced_order],
+      [200, { order_hash, remaining: '3000000', filled_amount: '0', filled_token_quantity_atomic: '0' }],
+    );
+    order_hash = replaced.body.order.order_hash;
+    const sdk = alice.client.amendOrder(order_hash, alice.body(market, { price: '0.50', size: '6' }), {
+      expectedRemaining: 1n,
+    });
+    await assert.rejects(sdk, { code: 'REMAINING_CHANGED', details: { remaining: '3000000' } });
+  });
+
+  test('fills that race an amend never make it buy more than was left', async () => {
+    const [market, alice, bob] = [await makeMarket(server), await makeTrader(server), await makeTrader(server)];
+    await bob.client.split(market.id, 100_000_000);
+    for (let round = 0; round < 10; round++) {
+      const { order_hash } = await alice.place(market, { price: '0.50', size: '3' });
+      const sell = bob.post(bob.body(market, { side: 'SELL', price: '0.50', size: '1', timeInForce: 'FAK' }));
+      const body = { new_order: alice.body(market, { price: '0.50', size: '3' }), expected_remaining: '1500000' };
+      const [answer, sold] = await Promise.all([amend(alice, order_hash, body), sell]);
+      assert.equal(sold.status, 200, JSON.stringify(sold.body));
+      if (answer.status !== 200) assert.deepEqual(answer.body.details, { remaining: '1000000' });
+      await alice.client.cancelAll();
+    }
+  });
+
   test('whatever the new order is refused for, the old one stays where it is', async () => {
     const [market, bob] = [await makeMarket(server), await makeTrader(server)];
     const alice = await makeTrader(server, { depositMicro: 5_000_000 });
@@ -204,6 +263,12 @@ describe('amend', () => {
       remaining_status: 'open',
       time_priority: true,
       price_changed: false,
+      replaced_order: {
+        order_hash: old.order_hash,
+        remaining: '5000000',
+        filled_amount: '0',
+        filled_token_quantity_atomic: '0',
+      },
     });
     assert.deepEqual(await queueOf(market), [order_id, behind.order_id]);
 

@@ -202,7 +202,7 @@ test('what the exchange fills in has to be zero, and nothing of such a record is
     [long, long0.keyUse, 1, 'keyUse'],
     [long, long0.clientIdBytes, 61, 'client_order_id'],
     [long, long0.clientId + 15, 1, 'clientId'],
-    [long, long0.unusedAtEnd, 1, 'unusedAtEnd'],
+    [long, long0.expectedLow, 1, 'expectedLow'],
   ];
   for (const [record, word, value, field] of cases) {
     const answer = await client.ask((id) => {

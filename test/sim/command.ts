@@ -15,6 +15,7 @@ import {
   type CommandType,
   claimCommand,
   EXTENDED_PLACE,
+  flagsExpecting,
   NO_GROUP,
   NO_MARKET,
   REPLACE_MODE,
@@ -45,7 +46,14 @@ export type Placed = {
 export type Command =
   | { readonly kind: 'open'; readonly market: number; readonly terms: MarketTerms }
   | { readonly kind: 'place'; readonly placement: Placement }
-  | { readonly kind: 'replace'; readonly placement: Placement; readonly order: Placed; readonly isAmend: boolean }
+  | {
+      readonly kind: 'replace';
+      readonly placement: Placement;
+      readonly order: Placed;
+      readonly isAmend: boolean;
+      /** The remainder that the old order has to have. */
+      readonly expected?: number;
+    }
   | { readonly kind: 'bury'; readonly placement: Placement; readonly domain: number; readonly hash: Uint32Array }
   | {
       readonly kind: 'cancel';
@@ -157,7 +165,9 @@ function headOf(command: Command): Head {
       return { type: COMMAND.PLACE.TYPE, market: command.placement.market, bytes: placeBytes(command.placement) };
     case 'replace': {
       const flags = command.isAmend ? REPLACE_MODE.AMEND : REPLACE_MODE.CANCEL_REPLACE;
-      return { type: COMMAND.REPLACE.TYPE, market: command.placement.market, flags };
+      const { expected } = command;
+      const expects = expected === undefined ? 0 : flagsExpecting(expected);
+      return { type: COMMAND.REPLACE.TYPE, market: command.placement.market, flags: flags | expects };
     }
     case 'bury':
       return { type: COMMAND.CANCEL.TYPE, flags: CLOSE_REASON.USER | CANCEL_TOMBSTONE };
@@ -212,6 +222,7 @@ function writeBody(ring: RingProducer, word: number, command: Command, marketInd
     case 'replace':
       writeOrder(words, word, command.placement, true);
       words.set(command.order.hash, word + COMMAND.REPLACE.oldHash);
+      words[word + EXTENDED_PLACE.expectedLow] = (command.expected ?? 0) % 2 ** 32;
       break;
     case 'bury':
     case 'cancel':
@@ -274,7 +285,7 @@ export function ask(oracle: Oracle, command: Command): number {
     case 'place':
       return oracle.place(command.placement);
     case 'replace':
-      return oracle.replace(command.placement, command.order.id, command.isAmend);
+      return oracle.replace(command.placement, command.order.id, command.isAmend, command.expected);
     case 'bury':
       return oracle.bury(command.placement, command.domain);
     case 'cancel':

@@ -237,7 +237,15 @@ export class Flow {
       timeInForce: isImmediate ? random.pick([FOK, FAK, FAK]) : fresh.timeInForce === GTD ? GTD : GTC,
       feeBps: this.oracle.markets[market]?.feeBps ?? 50,
     };
-    return { kind: 'replace', placement, order, isAmend };
+    return { kind: 'replace', placement, order, isAmend, ...this.#expectation(order.id) };
+  }
+
+  /** Mostly what remains of the order, and none of others. */
+  #expectation(id: number): { expected?: number } {
+    const random = this.#random;
+    const old = this.oracle.open.find((order) => order.id === id);
+    if (old === undefined || !random.chance(30)) return {};
+    return { expected: Number(this.oracle.leftOf(old)) + (random.chance(70) ? 0 : random.between(1, 9)) };
   }
 
   /** Mostly an order that has not come yet. */

@@ -388,7 +388,7 @@ export class Oracle {
   }
 
   /** RULES.md 7.10: the old order goes, and is there again when the new one cannot take its place. */
-  replace(p: Placement, oldId: number, isAmend: boolean): number {
+  replace(p: Placement, oldId: number, isAmend: boolean, expected?: number): number {
     this.answer = [0, 0];
     const refusal = this.#refusalOfForm(
       p,
@@ -403,6 +403,7 @@ export class Oracle {
     if (old === undefined) return E.ORDER_NOT_CANCELLABLE;
     const isOtherSide = old.side !== p.side || old.outcome !== p.outcome;
     if (old.market !== p.market || (isAmend && isOtherSide)) return E.REPLACES_ANOTHER_MARKET;
+    if (expected !== undefined && BigInt(expected) !== this.leftOf(old)) return E.REMAINING_CHANGED;
     if (this.groups.get(p.group)?.isTripped) return E.ORDER_GROUP_TRIGGERED;
     if (p.tooManyOpen) return E.TOO_MANY_OPEN_ORDERS;
     const [limitTicks, lots] = onGrid(p, this.#d(old));
@@ -420,6 +421,11 @@ export class Oracle {
     this.#pays(old).available -= this.#reserves(old);
     this.#pays(old).reserved += this.#reserves(old);
     return code;
+  }
+
+  /** The remainder of an open order in what it gives. */
+  leftOf(order: OracleOrder): bigint {
+    return order.remaining * (order.side === SIDE.BUY ? order.limitTicks : this.#d(order));
   }
 
   /** RULES.md 7.11: cancels the order that these terms sign, or sees to it that it comes too late. */

@@ -19,6 +19,7 @@ import {
   type CommandType,
   claimCommand,
   EXTENDED_PLACE,
+  flagsExpecting,
   NO_MARKET,
   REPLACE_MODE,
 } from '../../shared/wire/commands.ts';
@@ -219,9 +220,16 @@ export class EngineRig {
   }
 
   /** `old` gives way to what the options say. */
-  replace(old: Uint32Array, options: PlaceOptions, mode: number = REPLACE_MODE.CANCEL_REPLACE): CommandResult {
-    const word = this.#begin(COMMAND.REPLACE.TYPE, options.account ?? 1, options.market ?? 0, mode);
+  replace(
+    old: Uint32Array,
+    options: PlaceOptions,
+    mode: number = REPLACE_MODE.CANCEL_REPLACE,
+    expected?: number,
+  ): CommandResult {
+    const flags = mode | (expected === undefined ? 0 : flagsExpecting(expected));
+    const word = this.#begin(COMMAND.REPLACE.TYPE, options.account ?? 1, options.market ?? 0, flags);
     this.#writePlacement(word, options, true);
+    this.#producer.words[word + EXTENDED_PLACE.expectedLow] = (expected ?? 0) % 2 ** 32;
     this.#producer.words.set(old, word + COMMAND.REPLACE.oldHash);
     return this.#run();
   }

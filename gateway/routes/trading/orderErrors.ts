@@ -38,4 +38,5 @@ export const REPLACE_ERRORS = [
   'REPLACES_ANOTHER_MARKET',
   'ORDER_NOT_FOUND',
   'ORDER_NOT_CANCELLABLE',
+  'REMAINING_CHANGED',
 ] as const satisfies readonly ErrorKey[];

@@ -116,7 +116,7 @@ class ReplaceTask extends SingleTask {
 
   placed(placed: Placed): void {
     const cancelled_order_hash = this.#cancelHash.toLowerCase();
-    ok(this.call, { cancelled_order_hash, order: placementResponse(placed, this.terms) });
+    ok(this.call, { cancelled_order_hash, order: placementResponse(placed, this.terms), replaced_order: this.ended });
   }
 }
 
@@ -126,7 +126,7 @@ class AmendTask extends SingleTask {
   }
 
   placed(placed: Placed): void {
-    ok(this.call, amendResponse(placed, this.terms));
+    ok(this.call, amendResponse(placed, this.terms, this.ended!));
   }
 }
 
@@ -151,7 +151,8 @@ function replaceHandler({ placements }: PlacingDeps): Handler<typeof REPLACE_ORD
     const cancelHash = (call.usual as UsualBody | null)?.cancelHash ?? call.body.cancel_hash;
     tryParseHex(cancelHash, HASH_BYTES, oldBytes, 0);
     const task = new ReplaceTask(call, order, cancelHash);
-    const refusal = placements.tryReplace(task, old, REPLACE_MODE.CANCEL_REPLACE);
+    const expected = call.usual === null ? call.body.expected_remaining : undefined;
+    const refusal = placements.tryReplace(task, old, REPLACE_MODE.CANCEL_REPLACE, expected);
     if (refusal !== null) refuse(call, refusal);
   };
 }
@@ -163,7 +164,8 @@ function amendHandler({ placements }: PlacingDeps): Handler<typeof AMEND_ORDER> 
     if (!requireHash(call, oldBytes)) return;
     const order = usualOrderOf(call) ?? requireNewOrder(call);
     if (order === null) return;
-    const refusal = placements.tryReplace(new AmendTask(call, order), old, REPLACE_MODE.AMEND);
+    const expected = call.usual === null ? call.body.expected_remaining : undefined;
+    const refusal = placements.tryReplace(new AmendTask(call, order), old, REPLACE_MODE.AMEND, expected);
     if (refusal !== null) refuse(call, refusal);
   };
 }

@@ -115,7 +115,9 @@ const place = command({
 const amend = command({
   name: 'amend',
   summary: 'Change the price or the size of an open order',
-  details: 'A smaller size keeps the queue position; anything else joins the queue anew. One step: never both orders.',
+  details:
+    'A smaller size keeps the queue position; anything else joins the queue anew. One step: never both orders. If ' +
+    'the order is filled in the meantime nothing is changed (`REMAINING_CHANGED`): run it again.',
   access: 'wallet',
   arguments: { hash: { description: 'the order hash' } },
   options: { ...CHANGED_OPTIONS, ...SENDING },
@@ -123,10 +125,11 @@ const amend = command({
   json: 'the answer of PUT /v1/orders/{hash}/amend',
   run: async (context, given) => {
     const client = await context.client();
-    const order = await signChanged(context, client, given);
+    const { order, remaining } = await signChanged(context, client, given);
     for (const line of orderLines(order)) context.note(line);
     return answered([order], async () => {
-      const answer = await client.amendOrder(given.hash, order.body, placingOptions(context, given));
+      const options = { ...placingOptions(context, given), expectedRemaining: remaining };
+      const answer = await client.amendOrder(given.hash, order.body, options);
       return { value: answer, lines: amendedLines(answer) };
     });
   },
@@ -143,10 +146,11 @@ const replace = command({
   json: 'the answer of POST /v1/orders/cancel-replace',
   run: async (context, given) => {
     const client = await context.client();
-    const order = await signChanged(context, client, given, given.side);
+    const { order, remaining } = await signChanged(context, client, given, given.side);
     for (const line of orderLines(order)) context.note(line);
     return answered([order], async () => {
-      const answer = await client.cancelReplace(given.hash, order.body, placingOptions(context, given));
+      const options = { ...placingOptions(context, given), expectedRemaining: remaining };
+      const answer = await client.cancelReplace(given.hash, order.body, options);
       return { value: answer, lines: [`cancelled   ${answer.cancelled_order_hash}`, ...placedLines(answer.order)] };
     });
   },
@@ -154,13 +158,13 @@ const replace = command({
 
 export const PLACING = [place, sign, amend, replace];
 
-/** The old order with what is given in place of its own. */
+/** The old order with what is given in place of its own, and what was left of it: a fill meanwhile is no surprise. */
 async function signChanged(
   context: Context,
   client: ExchangeClient,
   given: Changed,
   side?: string,
-): Promise<SignedOrder> {
+): Promise<{ order: SignedOrder; remaining: string }> {
   const old = await client.getOrder(given.hash);
   if (old.status !== 'open' && old.status !== 'partially_filled') throw new UsageError(`the order is ${old.status}`);
   const { nowMs } = context.terminal.clock;
@@ -181,7 +185,8 @@ async function signChanged(
     orderGroup: given.group ?? old.order_group,
   };
   const draft = draftFrom(intent, await termsOf(client, old.market_id));
-  return (await context.signer(client)).sign(draft, { maker: given.maker, salt: given.salt });
+  const order = await (await context.signer(client)).sign(draft, { maker: given.maker, salt: given.salt });
+  return { order, remaining: old.remaining };
 }
 
 /** `remaining` is in the asset that the maker gives: USDC of a BUY, of which the price makes tokens. */

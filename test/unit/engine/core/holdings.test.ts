@@ -3,6 +3,8 @@ import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
 import { MOVEMENT, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
+import { REPLACE_MODE } from '../../../../shared/wire/commands.ts';
+import { stateOf } from '../../../support/engine.ts';
 import { ALICE, BOB, CAROL, Scenario } from '../../../support/scenario.ts';
 
 const MIN_LOTS = 10_000;
@@ -59,6 +61,21 @@ test('an order that replaces the only other one may sell all of them, and beside
     assert.equal(it.replace(small.hash, { ...order, lots, ticks: 61 }).reply.code, E.BELOW_MIN_SIZE);
   }
   assert.equal(it.amend(small.hash, { ...order, lots: 50, ticks: 61 }).reply.code, OK);
+});
+
+test('a replacement that expects another remainder is refused, and the journal never says what was expected', () => {
+  const order = { account: ALICE, side: SIDE.BUY, lots: MIN_LOTS, ticks: 60, feeBps: 50 };
+  const old = it.place({ ...order, lots: 2 * MIN_LOTS });
+  it.order(BOB, `SELL Yes ${MIN_LOTS} @ 60`);
+  const left = MIN_LOTS * 60;
+  const replace = (expected?: number) => it.replace(old.hash, order, REPLACE_MODE.AMEND, expected);
+  for (const expected of [left - 1, left + 1, left + 2 ** 32, 10 ** 15]) {
+    const { reply } = replace(expected);
+    assert.deepEqual([reply.code, reply.a], [E.REMAINING_CHANGED, left], `${expected}`);
+  }
+  const { reply } = replace(left);
+  assert.deepEqual([reply.code, reply.a, reply.b, reply.c], [OK, 1, 0, MIN_LOTS]);
+  assert.deepEqual(stateOf(it.replayed()), stateOf(it.engine));
 });
 
 test('the order of another account, or of the other outcome, gives nothing to a replacement', () => {

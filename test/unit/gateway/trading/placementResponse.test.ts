@@ -14,6 +14,8 @@ import type { PlacedRow, PlacementBody, PlacementResponse } from '../../../../sh
 import { ORDER_STATUS, SIDE } from '../../../../shared/base/codes.ts';
 import { ClientRig } from '../../../support/clientRig.ts';
 
+const REPLACED = { order_hash: '0x', remaining: '1', filled_amount: '2', filled_token_quantity_atomic: '3' };
+
 test('an amend says whether the order kept its time priority, and whether its price changed', async (t) => {
   const rig = new ClientRig(t, { shards: 1 });
   await rig.start();
@@ -27,7 +29,7 @@ test('an amend says whether the order kept its time priority, and whether its pr
       [0, 0],
     ]) {
       const placed = placedNow(rig.views, { ...reply, a: a!, b: b! }, new JsonOrder(body), true);
-      const { time_priority, price_changed, price } = amendResponse(placed, new JsonOrder(body));
+      const { time_priority, price_changed, price } = amendResponse(placed, new JsonOrder(body), REPLACED);
       seen.push([time_priority, price_changed, price]);
     }
     seen.push(placedNow(rig.views, reply, new JsonOrder(body), false).replaced);
