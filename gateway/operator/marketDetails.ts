@@ -1,4 +1,5 @@
 /** The description of a new market or event, completed with the defaults for what the administrator left out. */
+import { foldText } from '../../shared/base/folding.ts';
 import type { EventDetails, MarketDetails } from '../store/catalog.ts';
 
 export const DEFAULT_TICKS_PER_UNIT = 100;
@@ -29,13 +30,9 @@ export function completeEventDetails(given: GivenEventDetails, nowMs: number): E
   };
 }
 
-/** "Who wins, really?" is "who-wins-really". */
+/** "Who wins, really?" is "who-wins-really". Empty where no letter or digit of the title folds to one of ASCII. */
 export function toSlug(title: string): string {
-  const words =
-    title
-      .toLowerCase()
-      .normalize('NFKD')
-      .match(/[a-z0-9]+/g) ?? [];
+  const words = foldText(title).match(/[a-z0-9]+/g) ?? [];
   return words.join('-').slice(0, 100).replace(/-$/, '');
 }
 

@@ -64,9 +64,8 @@ export function parseMessage(text: string): SignInMessage | null {
   if (fields === undefined) return null;
   const { scheme, domain, address, statement, uri, chainId, nonce, issued, expires, notBefore } = fields as Fields;
   const lowercase = address.toLowerCase();
-  // A wrong check sum is a wrong address, and no other spelling of the right one.
   if (!tryParseHex(address, ADDRESS_BYTES, new Uint8Array(ADDRESS_BYTES), 0)) return null;
-  if (checksumAddress(lowercase) !== address) return null;
+  if (address !== lowercase && checksumAddress(lowercase) !== address) return null;
   if (scheme !== undefined && !uri.startsWith(`${scheme}://`)) return null;
   const times = [issued, expires, notBefore].map((time) => (time === undefined ? null : parseTime(time)));
   if (times.some((time) => Number.isNaN(time)) || !Number.isSafeInteger(Number(chainId))) return null;
@@ -81,6 +80,17 @@ export function parseMessage(text: string): SignInMessage | null {
     expiresMs: times[1]!,
     notBeforeMs: times[2]!,
   };
+}
+
+/**
+ * True of a text that is no message because its address has a wrong check sum: that is a wrong address, and no other
+ * spelling of the right one. An address in small letters has no check sum; then the signature alone proves the wallet.
+ */
+export function hasWrongChecksum(text: string): boolean {
+  const address = text.length > MAX_CHARACTERS ? undefined : FORM.exec(text)?.groups?.['address'];
+  if (address === undefined || address === `0x${address.slice(2).toUpperCase()}`) return false;
+  const lowercase = address.toLowerCase();
+  return address !== lowercase && checksumAddress(lowercase) !== address;
 }
 
 type Fields = Record<'domain' | 'address' | 'uri' | 'chainId' | 'nonce' | 'issued', string> &

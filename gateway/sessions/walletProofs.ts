@@ -11,7 +11,7 @@ import { ERRORS } from '../../shared/base/errors.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { isSignedBy, textDigest } from '../../shared/crypto/walletSignature.ts';
 import type { Refusal } from '../http/refusal.ts';
-import { parseMessage, type SignInMessage, writeMessage } from './signInMessage.ts';
+import { hasWrongChecksum, parseMessage, type SignInMessage, writeMessage } from './signInMessage.ts';
 import { NONCE_SEC, type NoncePurpose, WalletNonces } from './walletNonces.ts';
 
 /** Clocks of wallets are not ours. */
@@ -95,7 +95,7 @@ export class WalletProofs {
   /** The message, if it counts once it is signed. */
   #open(text: string, { account, act, statement }: WalletPurpose, nowMs: number): SignInMessage | Refusal {
     const message = parseMessage(text);
-    if (message === null) return refused('form');
+    if (message === null) return refused(hasWrongChecksum(text) ? 'checksum' : 'form');
     const fault = this.#faultOf(message, nowMs);
     if (fault !== null) return refused(fault);
     // The person must have been shown what changes; a page may word its sign-in as it likes.

@@ -151,11 +151,41 @@ describe('transport', () => {
     }
 
     it('refuses headers that are too large or too many', async () => {
-      for (const headers of [`a: ${'b'.repeat(9000)}\r\n`, 'a: b\r\n'.repeat(200)]) {
-        const { text, closed } = await rig.raw(`GET /health HTTP/1.1\r\nHost: a\r\n${headers}\r\n`);
+      for (const headers of [`cookie: ${'b'.repeat(8192)}\r\n`, 'a: b\r\n'.repeat(96)]) {
+        const { text } = await rig.raw(`GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`);
+        assert.match(text, /^HTTP\/1.1 200 /, text);
+      }
+      const tooMany = [97, 98, 99, 100, 101, 150, 200, 1000].map((count) => 'a: b\r\n'.repeat(count));
+      const tooLarge = [9000, 20_000, 200_000].map((bytes) => `a: ${'b'.repeat(bytes)}\r\n`);
+      for (const headers of [...tooMany, ...tooLarge]) {
+        const { text, closed } = await rig.raw(
+          `GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`,
+        );
         assert.match(text, /^HTTP\/1.1 431 /);
         assert.ok(closed);
       }
+    });
+
+    it('answers Expect: 100-continue before the body comes, and the request after it', async () => {
+      const head = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n';
+      const socket = await rig.open(head);
+      let text = '';
+      const seen = (wanted: string) =>
+        new Promise<void>((resolve) => {
+          const look = (part: Buffer | '' = ''): void => {
+            text += String(part);
+            if (!text.includes(wanted)) return;
+            socket.off('data', look);
+            resolve();
+          };
+          socket.on('data', look);
+          look();
+        });
+      await seen('HTTP/1.1 100 Continue\r\n\r\n');
+      socket.write('{"side":"BUY"}');
+      await seen('{"side":"BUY"}');
+      assert.match(text, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 OK/);
+      socket.destroy();
     });
 
     it('answers other protocols with an error or silence, and others go on undisturbed', async () => {

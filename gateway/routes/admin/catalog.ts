@@ -1,5 +1,6 @@
 /** The administrator's routes for the catalogue: events and markets (RULES.md 9). */
 
+import { randomUUID } from 'node:crypto';
 import { EVENT_PATCH, MARKET_EVENT, NEW_EVENT, RESERVED_SLUG } from '../../../shared/api/events.ts';
 import { MARKET, MARKET_PATCH, NEW_MARKET } from '../../../shared/api/markets.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
@@ -85,7 +86,9 @@ export function adminCatalogRoutes(deps: AdminCatalogDeps): Route[] {
 
 async function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }: AdminCatalogDeps): Promise<void> {
   const { slug: givenSlug, ...details } = call.body;
-  const slug = givenSlug ?? toSlug(details.title);
+  const id = randomUUID();
+  // A title in another script, or of signs alone, leaves nothing: the last digits of the id are random.
+  const slug = givenSlug ?? (toSlug(details.title) || `event-${id.slice(-12)}`);
   if (slug === '' || slug === RESERVED_SLUG) {
     refuse(call, invalidField('slug', slug === '' ? 'required' : `not ${RESERVED_SLUG}`));
     return;
@@ -95,7 +98,7 @@ async function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }
     return;
   }
   const nowMs = clock.nowMs();
-  const event = catalog.createEvent(slug, completeEventDetails(details, nowMs), nowMs);
+  const event = catalog.createEvent(slug, completeEventDetails(details, nowMs), nowMs, id);
   await catalog.durable();
   ok(call, eventOf(event), 201);
 }

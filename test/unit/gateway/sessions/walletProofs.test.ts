@@ -73,6 +73,24 @@ test('15.10: a message that a page has written itself counts as the one that was
   }
 });
 
+/** The case of its first letter is the other one. */
+function swapped(address: string): string {
+  const at = address.slice(2).search(/[a-f]/i) + 2;
+  const letter = address[at]!;
+  const other = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase();
+  return address.slice(0, at) + other + address.slice(at + 1);
+}
+
+test('15.10: an address in small letters is good, because the signature proves the wallet', async () => {
+  const rig = new Rig();
+  const { message } = rig.offer(PAGE);
+  const lowered = message.replace(rig.wallet.address, rig.address);
+  assert.notEqual(lowered, message);
+  assert.equal(await rig.check(lowered, SIGN_IN, makeWallet()), 'signature');
+  assert.equal(await rig.check(lowered), 'good');
+  assert.equal(await rig.check(lowered), 'nonce already used');
+});
+
 test('15.10: whatever a message says wrong is refused, and the right one is good after it', async () => {
   const rig = new Rig();
   const { message, nonce } = rig.offer();
@@ -95,7 +113,7 @@ test('15.10: whatever a message says wrong is refused, and the right one is good
     [/(Expiration Time: .*)/, '$1\nResources:\n- https://exchange.test/all', 'form'],
     [/$/, '\n', 'form'],
     [/\n/g, '\r\n', 'form'],
-    [rig.wallet.address, rig.address, 'form'],
+    [rig.wallet.address, swapped(rig.wallet.address), 'checksum'],
     [rig.wallet.address, rig.wallet.address.toUpperCase().replace('0X', '0x'), 'form'],
     [rig.wallet.address, stranger.address, 'invalid nonce'],
     [nonce, nonce.replace(/.$/, (digit) => (digit === '0' ? '1' : '0')), 'invalid nonce'],
