@@ -18,7 +18,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   approvals: OPERATORS,
   audit: OPERATORS,
   backtest: NO_SERVER,
-  backups: 'a directory whose chain goes on is not restored to an earlier time (RULES.md 10.27)',
+  backups: 'a directory that is restored beside a chain that went on: test/chain/restored',
   browse: CATALOGUE,
   catalogueEvents: CATALOGUE,
   catalogueFiles: CATALOGUE,

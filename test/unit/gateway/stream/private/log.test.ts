@@ -280,3 +280,39 @@ test('files of version 1 are read, a torn end is cut, and numbers go on in a new
     again.close();
   }
 });
+
+test('numbers go on above a floor, over restarts and another floor, and none from below is found (PRIVATELOG-1)', () => {
+  const directory = temporaryDirectory();
+  const BOB = 1;
+  let name = 0;
+  const writeTo = (log: PrivateLog, account: number, count = 1): void => {
+    for (let i = 0; i < count; i++) writeFrame(log.append(account), 0, ++name, name);
+    assert.ok(log.commit());
+  };
+  const numbers = (log: PrivateLog, account: number, after = 0): number[] =>
+    replayed(log, account, after).map(({ userSequence }) => userSequence);
+  const first = openLog(directory, { segmentEntries: 50 });
+  writeTo(first, ANN, 120);
+  first.close();
+  for (const floor of [2 ** 50, 2 ** 50 + 2 ** 20]) {
+    const raised = openLog(directory, { segmentEntries: 50, floor });
+    assert.equal(raised.logged(0).shardSequence, name, 'the floor costs no record');
+    for (const account of [ANN, BOB]) {
+      assert.deepEqual([raised.last(account), numbers(raised, account)], [floor, []]);
+    }
+    writeTo(raised, ANN, 70);
+    writeTo(raised, BOB);
+    raised.close();
+    for (let run = 0; run < 2; run++) {
+      const log = openLog(directory, { segmentEntries: 50, floor });
+      assert.equal(log.logged(0).shardSequence, name, 'no frame is cut off');
+      for (const after of [0, 119, floor, floor + 64]) {
+        const from = Math.max(after, floor);
+        const expected = Array.from({ length: floor + 70 - from }, (_, at) => from + at + 1);
+        assert.deepEqual(numbers(log, ANN, after), expected);
+      }
+      assert.deepEqual(numbers(log, BOB), [floor + 1]);
+      log.close();
+    }
+  }
+});
