@@ -219,10 +219,14 @@ async function restoreInto(
         );
   await writeJournals(options, masterKey, records);
   if (toMs !== null) for (const line of reachOf(records, { point, later, toMs })) print(line);
-  if (!(await checkDirectory(folder, print))) return false;
-  if (asItWas) return true;
+  if (asItWas) return checkDirectory(folder, print);
   const upToMs = records?.beforeMs ?? lastMsOf(point);
-  const floor = await raiseNumbers(folder, { point: point.name, upToMs, nowMs: nowMs() });
+  // The check is of what is put in place.
+  const floor = await raiseNumbers(folder, { point: point.name, upToMs, nowMs: nowMs() }).catch((error) => {
+    print(`problem: ${error.message}`);
+    return null;
+  });
+  if (!(await checkDirectory(folder, print)) || floor === null) return false;
   print(`numbers go on above ${floor}`);
   for (const line of comesBackWith(noteRestored(folder, { point: point.name, upToMs }))) print(line);
   return true;
