@@ -117,7 +117,7 @@ test('no number or id that was seen means something else after a restore, or aft
     const later = await makeMarket(server);
     await tradeOn(server, later);
   });
-  // What it has of the journals is another history than the one that comes back.
+  // Its journals are another history than the one that comes back.
   await admin('backup', target, '--data', server.dataDir, '--rate', '0');
   await server.kill();
   assert.ok(seen.size > 30, `${seen.size} numbers were seen`);

@@ -1,7 +1,7 @@
 /**
- * A directory that was restored to an earlier time beside a chain that went on (RULES.md 10.27, 10.30, 17.2): it does not
- * start before `chain adopt`, deposits since come back by themselves, nothing is taken as done because its number was
- * given out before, and no order is placed while ledger and chain differ by what the chain has paid since.
+ * A directory that was restored to an earlier time beside a chain that went on (RULES.md 10.27, 10.30, 17.2). It does
+ * not start before `chain adopt`, deposits since come back by themselves, nothing is taken as done because its number
+ * was given out before, and no order is placed while ledger and chain differ by payments since.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -281,7 +281,7 @@ test('files of version 1 are read, a torn end is cut, and numbers go on in a new
   }
 });
 
-test('numbers go on above a floor, over restarts and another floor, and none from below is found (PRIVATELOG-1)', () => {
+test('numbers go on above a floor, over restarts too, and none from below is found (PRIVATELOG-1)', () => {
   const directory = temporaryDirectory();
   const BOB = 1;
   let name = 0;
