@@ -1,9 +1,11 @@
 /** The server process: reads its settings, starts the exchange, prints its URL, and stops in order on a signal. */
+
 import { availableParallelism } from 'node:os';
 import { inspect } from 'node:util';
 import { systemClock } from '../shared/base/clock.ts';
 import { binaryProblem } from './process/binaries.ts';
 import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
+import { doubtsAbout } from './process/exposure.ts';
 import { createLogger, type Logger, openOutputs } from './process/log.ts';
 import { setScavenges } from './process/scavenges.ts';
 import { StartError } from './process/startError.ts';
@@ -39,6 +41,7 @@ async function main(): Promise<void> {
   const { openDemoRamp, startDemoRamp, withDemoRamp } = await import('./wiring/demoRamp.ts');
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
   const config = ramp === null ? settings : withDemoRamp(settings, ramp);
+  for (const doubt of doubtsAbout(config, config.publicUrl)) log.warn(doubt);
   const { Exchange } = await import('./wiring/exchange.ts');
   const onFatal = (error: unknown): void => fail(log, error, config.cluster === null ? EXIT_SOFTWARE : EXIT_AGAIN);
   const exchange = await Exchange.start({ config, clock: systemClock, log, lines: out, onFatal });

@@ -72,7 +72,8 @@ function openKey(directory: string): JournalKey {
 
 /** From MASTER_KEY or the file of the data directory, as for the exchange itself. */
 export function openMasterKey(directory: string): Uint8Array {
-  const text = process.env['MASTER_KEY'] ?? '';
+  // As for the exchange, `file` is the file of the data directory.
+  const text = (process.env['MASTER_KEY'] ?? '').replace(/^file$/, '');
   const path = join(directory, MASTER_KEY_FILE);
   if (text === '' && !existsSync(path)) throw new AdminError('MASTER_KEY: set it, records are checked with it');
   const masterKey = text === '' ? readMasterKey(path) : parseMasterKey(text);

@@ -66,6 +66,8 @@ export type Config = Readonly<{
   adminTokenFile: string | null;
   /** Null: a random one is made in the data directory. */
   masterKey: Buffer | null;
+  /** It is to be in a file of the data directory: MASTER_KEY=file. */
+  keepsMasterKey: boolean;
   /** A withdrawal of more needs a second operator's approval. */
   approvalAboveMicro: number;
   chainId: number;
@@ -167,6 +169,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     adminToken: read.token('ADMIN_TOKEN'),
     adminTokenFile: read.has('ADMIN_TOKEN_FILE') ? read.text('ADMIN_TOKEN_FILE', '') : null,
     masterKey: read.masterKey('MASTER_KEY'),
+    keepsMasterKey: read.isFile('MASTER_KEY'),
     approvalAboveMicro: read.integer('APPROVAL_ABOVE_MICRO', 10_000_000_000, 0, Number.MAX_SAFE_INTEGER),
     chainId: read.integer('CHAIN_ID', 137, 1, Number.MAX_SAFE_INTEGER),
     contracts: Object.freeze({
@@ -303,12 +306,17 @@ class EnvironmentReader {
   /** The value is a secret, so the message never repeats it. */
   masterKey(name: string): Buffer | null {
     const value = this.#value(name);
-    if (value === '') return null;
+    if (value === '' || this.isFile(name)) return null;
     const key = parseMasterKey(value);
     if (key !== null) return key;
     throw new ConfigError(
       `${name}: expected ${2 * MASTER_KEY_BYTES} hex digits or the base64 of ${MASTER_KEY_BYTES} bytes`,
     );
+  }
+
+  /** The value is to be kept in a file. */
+  isFile(name: string): boolean {
+    return this.#value(name) === 'file';
   }
 
   /** An origin that a browser can have, without anything after it. */

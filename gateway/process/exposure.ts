@@ -15,6 +15,8 @@ const WIDEST_IPV6_BITS = 16;
 /** The IPv6 network that has every IPv4 address. */
 const MAPPED_BITS = 96;
 const MAPPED = tryParseNetworks([`::ffff:0:0/${MAPPED_BITS}`])!;
+/** Names that are for examples alone. */
+const OF_EXAMPLES = /(^|\.)example\.(com|net|org)$/;
 /** Public addresses far apart from each other: a list that has both is a list of everybody. */
 const STRANGERS = ['8.8.8.8', '203.0.113.1'] as const;
 
@@ -23,6 +25,9 @@ type Exposable = {
   readonly tls: object | null;
   readonly trustProxy: BlockList | null;
   readonly adminToken: string | null;
+  readonly masterKey: object | null;
+  /** The operator wants the master key to be in the data directory. */
+  readonly keepsMasterKey: boolean;
   readonly rateLimits: boolean;
   readonly collateralCheck: boolean;
   readonly demo: boolean;
@@ -31,7 +36,8 @@ type Exposable = {
 
 /** @param proxies the entries of TRUST_PROXY. @returns the first reason not to start, in one line, or null. */
 export function exposureProblem(config: Exposable, proxies: readonly string[]): string | null {
-  const { host, tls, trustProxy, adminToken, rateLimits, collateralCheck, demo, fiat } = config;
+  const { host, tls, trustProxy, adminToken, masterKey, keepsMasterKey, ...others } = config;
+  const { rateLimits, collateralCheck, demo, fiat } = others;
   if (isLoopback(host)) return null;
   if (!rateLimits) return 'RATE_LIMITS: off is for benchmark runs and needs a loopback HOST';
   if (!collateralCheck)
@@ -43,6 +49,12 @@ export function exposureProblem(config: Exposable, proxies: readonly string[]): 
   if (adminToken !== null && adminToken.length < ADMIN_TOKEN_CHARACTERS) {
     return `ADMIN_TOKEN: at least ${ADMIN_TOKEN_CHARACTERS} characters are needed where HOST is not a loopback address`;
   }
+  if (masterKey === null && !keepsMasterKey) {
+    return (
+      'MASTER_KEY: needed where HOST is not a loopback address, or the key would lie beside the data and in every ' +
+      'backup of it; MASTER_KEY=file says that this is meant'
+    );
+  }
   if (trustProxy !== null && trustsEverybody(trustProxy, proxies)) {
     return 'TRUST_PROXY: names the whole internet, so that anybody could claim any address; name the proxies alone';
   }
@@ -50,6 +62,24 @@ export function exposureProblem(config: Exposable, proxies: readonly string[]): 
     return 'TLS_CERT and TLS_KEY, or TRUST_PROXY behind a proxy with TLS: needed where HOST is no loopback address';
   }
   return null;
+}
+
+/** The start says each of these in a line: they work, and an exchange that others reach should not have them. */
+export function doubtsAbout(
+  { masterKey, keepsMasterKey, tls, trustProxy }: Exposable,
+  publicUrl: string | null,
+): string[] {
+  const doubts: string[] = [];
+  const isOpen = tls !== null || trustProxy !== null || publicUrl !== null;
+  if (isOpen && masterKey === null && !keepsMasterKey) {
+    doubts.push(
+      'MASTER_KEY is not set: the key lies beside the data and in every backup of it (MASTER_KEY=file is quiet)',
+    );
+  }
+  if (publicUrl !== null && OF_EXAMPLES.test(new URL(publicUrl).hostname)) {
+    doubts.push(`PUBLIC_URL is ${publicUrl}, that of the examples: links and sign-in messages name it`);
+  }
+  return doubts;
 }
 
 export function isLoopback(host: string): boolean {

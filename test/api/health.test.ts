@@ -29,7 +29,7 @@ test('an exchange that answers is healthy, and ready when it accepts orders', as
   const PORT = new URL(server.baseUrl).port;
   const checks = [
     check({ PORT }),
-    check({ PORT, HOST: '0.0.0.0', TRUST_PROXY: '192.0.2.1' }, '--ready', '--wait', '60'),
+    check({ PORT, HOST: '0.0.0.0', TRUST_PROXY: '192.0.2.1', MASTER_KEY: 'file' }, '--ready', '--wait', '60'),
   ];
   assert.deepEqual(await Promise.all(checks), [
     { code: 0, stderr: '' },

@@ -46,6 +46,7 @@ const server = await startServer(fileScope, {
   SLOW_REQUEST_MS: String(SLOW_MS),
   HOST: '0.0.0.0',
   TRUST_PROXY: '192.0.2.1',
+  MASTER_KEY: 'file',
 });
 
 test('a request whose client went away before it was answered is counted as aborted', async () => {

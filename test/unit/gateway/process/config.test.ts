@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { type Config, ConfigError, type Environment, parseConfig } from '../../../../gateway/process/config.ts';
+import { doubtsAbout } from '../../../../gateway/process/exposure.ts';
 import { verifyThreadsBeside } from '../../../../gateway/wiring/verifyThreads.ts';
 
 const CORES = 8;
@@ -260,7 +261,7 @@ describe('config', () => {
 
   it('knows an address and a name from what is neither', () => {
     for (const HOST of ['::', 'localhost', 'exchange-1.example'])
-      assert.equal(parseConfig({ HOST, TRUST_PROXY: '10.0.0.1' }, CORES).host, HOST);
+      assert.equal(parseConfig({ HOST, TRUST_PROXY: '10.0.0.1', MASTER_KEY: 'file' }, CORES).host, HOST);
     for (const HOST of ['256.1.1.1', '10.0.0', 'a b', 'a..b', '127.0.0.1:80'])
       assert.match(refusal({ HOST }), /^HOST: /);
   });
@@ -282,14 +283,30 @@ describe('config', () => {
     assert.ok(!trustProxy?.check('11.0.0.1', 'ipv4'));
   });
 
+  it('has a doubt about a key beside the data of an open exchange, and about the name of the examples', () => {
+    const doubts = (env: Environment): number => {
+      const config = parseConfig(env, CORES);
+      return doubtsAbout(config, config.publicUrl).length;
+    };
+    assert.equal(doubts({}), 0);
+    assert.equal(doubts({ TRUST_PROXY: '127.0.0.1' }), 1);
+    assert.equal(doubts({ TRUST_PROXY: '127.0.0.1', MASTER_KEY: 'file' }), 0);
+    assert.equal(doubts({ PUBLIC_URL: 'https://exchange.example.org', MASTER_KEY: 'ab'.repeat(32) }), 1);
+    assert.equal(doubts({ PUBLIC_URL: 'https://exchange.example.org' }), 2);
+    assert.equal(doubts({ PUBLIC_URL: 'https://exchange.test', MASTER_KEY: 'file' }), 0);
+  });
+
   describe('off loopback', () => {
-    const exposed = (env: Environment): Environment => ({ HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1', ...env });
+    const exposed = (env: Environment): Environment => {
+      return { HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1', MASTER_KEY: 'file', ...env };
+    };
     const dangerous: [string, Environment, RegExp][] = [
       ['neither TLS nor a proxy', { TRUST_PROXY: '' }, /^TLS_CERT and TLS_KEY, or TRUST_PROXY/],
       ['a short administrator token', { ADMIN_TOKEN: 'x'.repeat(31) }, /^ADMIN_TOKEN: at least 32 characters/],
       ['no collateral check', { COLLATERAL_CHECK: 'off' }, /^COLLATERAL_CHECK: /],
       ['no rate limits', { RATE_LIMITS: 'off' }, /^RATE_LIMITS: /],
       ['the demo', { DEMO: 'on' }, /^DEMO: /],
+      ['a master key beside the data', { MASTER_KEY: '' }, /^MASTER_KEY: needed where HOST is not a loopback/],
       ['the provider of pretended money', { FIAT_PROVIDERS: 'coinbase,sandbox' }, /^FIAT_PROVIDERS: sandbox /],
       ['a proxy anywhere', { TRUST_PROXY: '0.0.0.0/0' }, /^TRUST_PROXY: names the whole internet/],
       ['a proxy anywhere, IPv6', { TRUST_PROXY: '10.0.0.1, ::/0' }, /^TRUST_PROXY: names the whole internet/],
@@ -308,7 +325,7 @@ describe('config', () => {
 
     it('lets administrators in from elsewhere over TLS alone, and then refuses what HOST there would refuse', () => {
       const door = { ADMIN_PORT: '9000', ADMIN_HOST: '0.0.0.0', DEMO: 'off' };
-      const files = { TLS_CERT: 'c', TLS_KEY: 'k' };
+      const files = { TLS_CERT: 'c', TLS_KEY: 'k', MASTER_KEY: 'file' };
       assert.match(assertThrows(() => parseConfig(door, CORES)).message, /^ADMIN_HOST: needs TLS_CERT and TLS_KEY/);
       assert.match(assertThrows(() => parseConfig({ ...door, ...files, DEMO: 'on' }, CORES)).message, /^DEMO: /);
       const tls = { certFile: 'c', keyFile: 'k' };

@@ -205,7 +205,7 @@ describe('keys and secrets', () => {
     for (const text of ['', '\n', 'two words', 'a\nb', 'tök', 'x'.repeat(1001)]) {
       assert.throws(() => openWith(text), { name: 'ConfigError', message: /^ADMIN_TOKEN_FILE: .*: expected one line/ });
     }
-    const exposed = { HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1' };
+    const exposed = { HOST: '0.0.0.0', TRUST_PROXY: '10.0.0.1', MASTER_KEY: 'file' };
     assert.equal(openWith('x'.repeat(32), exposed), 'x'.repeat(32));
     assert.throws(() => openWith('x'.repeat(31), exposed), { name: 'ConfigError', message: /at least 32 characters/ });
     assert.throws(() => openWith('mine', { ADMIN_TOKEN: 'other' }), {
