@@ -3,6 +3,11 @@
  * member's files, because it has none or because the log does not reach back to its own. A log that lacks what this
  * member has, or is another one, ends the start, and nothing was changed.
  * Owner: the replication thread.
+ *
+ * Invariant:
+ *   PREPARE-1  One member begins a log with an empty directory: the one that has made it. Another one that starts at
+ *              the same time, or before the first record of that one is held, gets a copy of its files; so all have
+ *              the same key of the journals. Where none leads by then, the one that made the log is taken to be gone.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
@@ -21,6 +26,10 @@ import { becomeFounder, type Decision, streamName } from './memberHeads.ts';
 import type { StartReads } from './patientReads.ts';
 import { openAlone, rejoinRecords, timeOfNames } from './records.ts';
 import { COPIED, requireBehind, requireStanding } from './standing.ts';
+
+/** A first member leads so soon after it has made the log. */
+const FOUNDS_WITHIN_MS = 10_000;
+const LOOK_MS = 200;
 
 type PrepareOptions = DirectoryToPrepare & {
   /** A copy is begun anew after a failure. */
@@ -52,8 +61,9 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   const isNew = history.id === null && (await reads.lease()).epoch === 0;
   if (isMember && isNew) throw notOf(readHeldMark(directory), null, []);
   // A log of an older version has no id yet, and gets one from the first member that gives it one.
-  const log = history.id ?? (await reads.found(randomUUID()));
-  const isFirst = !isMember && !(await reads.ends()).some(({ stream }) => stream === STREAM.CONTROL);
+  const own = randomUUID();
+  const log = history.id ?? (await reads.found(own));
+  const isFirst = !isMember && (await isFirstOf(options, log === own));
   if (isFirst) return { lines: [], log, proof: null };
   const mark = isMember ? readHeldMark(directory) : null;
   let standing: Standing = { anew: null, proof: null };
@@ -81,6 +91,21 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   // The files of a leader may have records that are still on their way into the log.
   const after = await rejoinRecords(reads, records, COPIED);
   return { lines: [...lines, ...after], log, proof: COPIED };
+}
+
+/**
+ * PREPARE-1. @param hasFounded this start has made the log
+ */
+async function isFirstOf({ reads, holder, isStopped }: PrepareOptions, hasFounded: boolean): Promise<boolean> {
+  for (let waits = 0; ; ) {
+    if ((await reads.ends()).some(({ stream }) => stream === STREAM.CONTROL)) return false;
+    if (hasFounded || isStopped() || waits * LOOK_MS >= FOUNDS_WITHIN_MS) return true;
+    const lease = await reads.lease();
+    // Its first record, which has the key of the journals, comes once the log takes rows.
+    const isLed = lease.holder !== '' && lease.holder !== holder && lease.expiresInMs > 0;
+    if (!isLed) waits++;
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+  }
 }
 
 type Standing = {

@@ -90,6 +90,8 @@ export class RecordedFile {
   #end: EndRow;
   /** The last record that is known to be the one of the log. */
   #shared: number;
+  /** A transaction of this file is open. */
+  #isOpen = false;
   /** Of the transaction that is open. */
   #statements: Statement[] = [];
   /** Null while another member leads. */
@@ -201,9 +203,12 @@ export class RecordedFile {
     return tables;
   }
 
-  /** One transaction, and its record (RECORDS-1). Inside of another one it is a part of that. */
+  /**
+   * One transaction, and its record (RECORDS-1). Inside of another one it is a part of that. Where the connection has
+   * one that is not of this file, as a start with newer tables has, the record is in the file with the rest of it.
+   */
   transact<R>(body: () => R): R {
-    if (this.#raw.inTransaction) return this.#nested(body);
+    if (this.#isOpen) return this.#nested(body);
     const { result, record } = this.#commit(body);
     if (record !== null) this.#log?.put(record.sequence, record.bytes);
     return result;
@@ -239,6 +244,7 @@ export class RecordedFile {
 
   #commit<R>(body: () => R): { readonly result: R; readonly record: FileRecord | null } {
     const end = this.#end;
+    this.#isOpen = true;
     try {
       return this.#raw.transaction(() => {
         const result = body();
@@ -250,6 +256,7 @@ export class RecordedFile {
       this.#end = end;
       throw error;
     } finally {
+      this.#isOpen = false;
       this.#statements = [];
       this.#undo?.keepFirst(0);
     }

@@ -20,8 +20,6 @@ const SEED = seedOr(20_261_125);
 const COMMANDS = timesOf({ suite: 60, soak: 1500 });
 const IS_LONG = timesOf({ suite: 0, soak: 1 }) === 0 && 'only with SOAK=on: it takes half a minute';
 const options = { skip: NO_POSTGRES || IS_LONG };
-/** The exit code of a member that begins anew. */
-const AGAIN = 75;
 
 test(`a member joins empty while the others trade, and leads after a kill -9 (SEED=${SEED})`, options, async (t) => {
   const cluster = await startCluster(t, ['a', 'b', 'c']);
@@ -88,13 +86,9 @@ test(`a member whose rows were trimmed says so and joins anew (SEED=${SEED})`, o
     url.slice(url.lastIndexOf('/') + 1),
   );
   assert.ok(trimmed.length > 20);
-  await member!.begin().catch(() => {});
-  if (member!.isRunning) assert.equal(await member!.expectEnd(), AGAIN);
-  assert.ok(existsSync(join(member!.dataDir, 'join-anew')));
-  assert.match([...member!.stdout, ...member!.stderr].join('\n'), /what lies between was trimmed|the log holds shard/);
-
   await member!.begin();
   await cluster.awaitStandby(member!);
+  assert.match(member!.stdout.join('\n'), /this member joins anew: .*(?:between was trimmed|the log holds shard)/);
   const names = readdirSync(member!.dataDir);
   const [left] = names.filter((name) => name.startsWith('left-'));
   assert.ok(left !== undefined && existsSync(join(member!.dataDir, left, 'control.db')), 'its files are kept');
@@ -133,7 +127,7 @@ test(`a leader killed between control.db and the log comes back by itself (SEED=
   line.heal();
   await cluster.rejoin(killed!);
   const output = [...killed!.stdout, ...killed!.stderr].join('\n');
-  assert.match(output, /control\.db: records? \d+.* on this machine only and never acknowledged: set aside in/);
+  assert.match(output, /control\.db: records? \d+.* on this machine only and never acknowledged \(.*\): set aside in/);
   await other!.kill();
   await cluster.awaitLeader([killed!]);
   await witness.check();

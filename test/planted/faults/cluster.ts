@@ -317,6 +317,20 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: `${UNIT}/heldMark.test.ts`,
   },
   {
+    name: 'what the first start of the first member writes is in no record',
+    file: 'shared/records/recordedFile.ts',
+    search: 'if (this.#isOpen) return this.#nested(body);',
+    replace: 'if (this.#raw.inTransaction) return this.#nested(body);',
+    caughtBy: 'test/unit/gateway/store/controlRecords.test.ts',
+  },
+  {
+    name: 'a member that starts beside the first one begins the log as well',
+    file: 'engine/replication/prepare.ts',
+    search: 'if (hasFounded || isStopped()',
+    replace: 'if (waits === 0 || hasFounded || isStopped()',
+    caughtBy: `${UNIT}/prepare.test.ts`,
+  },
+  {
     name: 'a running member does not miss a record that was in its journal',
     file: 'engine/replication/fileEnds.ts',
     search: 'awaited.position <= durable && sequence < awaited.sequence) {',

@@ -164,6 +164,27 @@ test('the first member of a cluster begins with what it has', async () => {
   assert.deepEqual(readdirSync(directory), ['audit.log']);
 });
 
+test('PREPARE-1: a member that starts beside the first one waits for it, and does not begin the log', async () => {
+  const free = { holder: '', address: '', epoch: 0, formats: '', raised: '', expiresInMs: 0 };
+  const place = { system: '1', timeline: 1, lsn: '0/1' };
+  const looked: string[] = [];
+  const reads = readsOf({
+    lease: async () => {
+      looked.push('lease');
+      // Of the member that has made the log, which leads a moment later.
+      return looked.length < 3 ? free : { ...free, holder: 'b', epoch: 1, expiresInMs: 1500 };
+    },
+    ends: async () => (looked.length < 5 ? [] : logWith(STREAM.CONTROL).reads.ends()),
+    history: async () => ({ id: null, end: 0, place, leads: [], bases: [] }),
+    found: async () => 'the log of b',
+  });
+  const files = { 'journal.key': 'key of b', 'control.db': 'its database' };
+  const directory = temporaryDirectory();
+  const { lines } = await prepare(directory, { ...givenBy('b', files), reads, shards: 0, isStopped: () => false });
+  assert.deepEqual(lines, ['this member has joined with a copy of the files of b']);
+  assert.equal(readFileSync(join(directory, 'journal.key'), 'utf8'), 'key of b');
+});
+
 test('18.20: a member whose files are sealed under another master key than the cluster has joins anew', async () => {
   const prepareSealed = async (key: Uint8Array) => {
     const directory = temporaryDirectory();

@@ -94,6 +94,26 @@ test('after any changes a member that follows answers as the one that leads, and
   for (const store of Object.keys(expected)) assert.deepEqual(actual[store], expected[store], `${store}, restarted`);
 });
 
+test('all that the first start of the first member writes is in records, from the key of the journals on', (t) => {
+  const first = open(temporaryDirectory(), { isFollowing: false });
+  const log = new Log();
+  first.records!.lead(log, LAYOUT);
+  const database = emptyControlDatabase(LAYOUT);
+  t.after(() => {
+    close(first);
+    database.close();
+  });
+  // Nothing but these records, as a log has them that no member has trimmed.
+  const following = new RecordedFile({ database, isFollowing: true, isLocal: isLocalRow });
+  assert.ok(log.records.length > 0, 'a change that comes later is not waited for');
+  for (const record of log.records) following.apply(record);
+  for (const sql of ['SELECT * FROM session_keys', "SELECT value FROM platform WHERE key = 'journal_key'"]) {
+    const rows = first.database.prepare(sql).all();
+    assert.equal(rows.length, 1);
+    assert.deepEqual(database.prepare(sql).all(), rows);
+  }
+});
+
 test('an account whose wallet stays after all, or that is active again, is unswept only for the other reason', (t) => {
   const { led, following, log } = pair(t);
   const { FROZEN, ACTIVE } = ACCOUNT_STATE;

@@ -76,6 +76,26 @@ test('a transaction is one record, which makes the same rows elsewhere', (t) => 
   assert.deepEqual([...follower.file.apply(log.records[0]!)], [], 'what the file has already');
 });
 
+test('RECORDS-1: what is written in a transaction of the connection is in records as well', (t) => {
+  const log = new Log();
+  const { file, raw, path } = member(t, false);
+  const insert = file.database.prepare<[string]>('INSERT INTO parents (name) VALUES (?)');
+  raw.transaction(() => {
+    insert.run('a');
+    file.database.transaction(() => {
+      insert.run('b');
+      insert.run('c');
+    })();
+  })();
+  assert.equal(file.sequence, 2);
+  // They are in the file with the rows, so a start after a kill has them too.
+  const again = member(t, false, path).file;
+  again.lead(log);
+  const follower = member(t, true);
+  for (const record of log.records) follower.file.apply(record);
+  assert.deepEqual(rowsOf(follower.raw), rowsOf(raw));
+});
+
 test('what is rolled back is in no record, and takes no sequence', (t) => {
   const { log, file, db } = leader(t);
   const insert = db.prepare<[string]>('INSERT INTO parents (name) VALUES (?)');
