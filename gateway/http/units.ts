@@ -16,6 +16,7 @@ const BY_NAME: Readonly<Record<string, string>> = {
   taker_amount: 'atomic tokens of a BUY, micro-USDC of a SELL',
   remaining: 'as maker_amount',
   filled_amount: 'as maker_amount',
+  expected_remaining: 'as maker_amount of the old order',
   min_taker_net: 'as taker_amount',
   fee_amount: 'as fee_asset says',
   amount: EITHER,

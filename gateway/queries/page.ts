@@ -1,5 +1,6 @@
 /** The common part of the paged queries. */
 import { UUID_BYTES } from '../../shared/base/hex.ts';
+import { parseTimeMs } from '../../shared/base/time.ts';
 
 /** A slice of a list. */
 export type Page<T> = {
@@ -67,6 +68,14 @@ export function firstIdAfter(sinceMs: number): Uint8Array {
   const id = Buffer.alloc(UUID_BYTES);
   id.writeUIntBE(Math.min(Math.max(sinceMs + 1, 0), START.atMs), 0, 6);
   return id;
+}
+
+/**
+ * The bound of a list that begins at this time: what has the same millisecond is in it, because more of that may come
+ * after the client has read some (RULES.md 14.1).
+ */
+export function boundOf(since: string | undefined): number {
+  return since === undefined ? SINCE_EVER : parseTimeMs(since) - 1;
 }
 
 /** The millisecond in which an id was made. */

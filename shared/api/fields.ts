@@ -21,7 +21,12 @@ export const UINT256 = {
 /** Atomic units of an order or a conversion: 1 to 10^15. */
 export const AMOUNT = { type: 'string', format: 'amount', examples: ['10000000'] } as const;
 /** Of a query: without a zone it is in UTC, a day is its first moment. */
-export const SINCE = { type: 'string', format: 'date-time-or-utc', examples: ['2026-10-01T12:00:00'] } as const;
+export const SINCE = {
+  type: 'string',
+  format: 'date-time-or-utc',
+  description: 'From this time on, itself included: a poller meets the last rows again and loses none.',
+  examples: ['2026-10-01T12:00:00'],
+} as const;
 export const TIME = { type: 'string', format: 'date-time', examples: ['2026-10-01T12:00:00.000Z'] } as const;
 
 /** An integer as decimal text, from zero on; money and tokens in answers. */

@@ -60,7 +60,7 @@ test('RULES.md 13.2: a fill is shown as its taker sees it, without an id and und
   assert.equal(newest[0].size_usd, '1', 'newest first');
 });
 
-test('RULES.md 13.2: min_size_usd is inclusive, since leaves out what is older', async () => {
+test('RULES.md 13.2: min_size_usd and since are inclusive, and leave out what is smaller and older', async () => {
   assert.deepEqual(
     (await fillsOf('min_size_usd=6.5')).fills.map(({ size_usd }) => size_usd),
     ['6.5'],
@@ -71,11 +71,17 @@ test('RULES.md 13.2: min_size_usd is inclusive, since leaves out what is older',
     ['1', '6.5'],
   );
   const { fills } = await fillsOf('limit=10');
-  const between = new Date(Date.parse(fills[1].filled_at)).toISOString();
-  assert.deepEqual(
-    (await fillsOf(`since=${between}`)).fills.map(({ size_usd }) => size_usd),
-    ['1'],
-  );
+  const olderMs = Date.parse(fills[1].filled_at);
+  for (const [sinceMs, sizes] of [
+    [olderMs, ['1', '6.5']],
+    [olderMs + 1, ['1']],
+  ] as const) {
+    const { fills: found } = await fillsOf(`since=${new Date(sinceMs).toISOString()}`);
+    assert.deepEqual(
+      found.map(({ size_usd }) => size_usd),
+      sizes,
+    );
+  }
   assert.deepEqual((await fillsOf('since=2100-01-01T00:00:00Z')).fills, []);
 });
 

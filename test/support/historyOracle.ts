@@ -214,6 +214,7 @@ export class HistoryOracle {
       filled_token_quantity_atomic: String(filledTokens),
       average_fill_price: filledTokens === 0n ? null : digits8((order.paid * 100_000_000n) / filledTokens),
       sequence: event.sequence,
+      outcome_index: order.outcome,
       ...(order.clientId === null ? {} : { client_order_id: order.clientId }),
     };
   }
@@ -225,7 +226,6 @@ export class HistoryOracle {
       initial_limit_notional_usdc_micro: String(usdc),
       filled_limit_notional_usdc_micro: String(filled),
       remaining_limit_notional_usdc_micro: String(this.#isKilled(order) ? 0n : usdc - filled),
-      outcome_index: order.outcome,
       updated_at: new Date(order.updatedMs).toISOString(),
     };
   }

@@ -16,13 +16,12 @@ import {
 import { ORDER_STATUS, SIDE } from '../../../shared/base/codes.ts';
 import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
 import { UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
-import { parseTimeMs } from '../../../shared/base/time.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { StoredActivity } from '../../queries/activity.ts';
 import { LIST, type List, readCursor, writeCursor } from '../../queries/cursors.ts';
-import { type HistoryPage, MAX_OFFSET, type Position, SINCE_EVER } from '../../queries/page.ts';
+import { boundOf, type HistoryPage, MAX_OFFSET, type Position, SINCE_EVER } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
@@ -118,7 +117,7 @@ async function listOrders(call: CallOf<typeof LIST_ORDERS>, { queries }: History
     statuses: status === undefined ? ANY : statusMask(status),
     sides: sideMask(side),
     outcomes: outcome === undefined ? ANY : maskOf(outcome),
-    sinceMs: sinceMs(since),
+    sinceMs: boundOf(since),
     sort,
     limit,
     ...start.from,
@@ -139,7 +138,7 @@ async function listTrades(call: CallOf<typeof LIST_TRADES>, { queries }: History
   const result = await queries.userTrades(call, {
     market: marketBytes(market_id),
     takerSides: sideMask(side),
-    sinceMs: sinceMs(since),
+    sinceMs: boundOf(since),
     limit,
     ...start.from,
   });
@@ -243,10 +242,6 @@ function statusMask(list: string): number {
 
 function sideMask(side: string | undefined): number {
   return side === undefined ? ANY : SIDE_MASKS.get(side)!;
-}
-
-function sinceMs(since: string | undefined): number {
-  return since === undefined ? SINCE_EVER : parseTimeMs(since);
 }
 
 function marketBytes(uuid: string | undefined): Uint8Array | null {

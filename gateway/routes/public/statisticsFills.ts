@@ -3,14 +3,13 @@ import { RECENT_FILLS, RECENT_FILLS_QUERY, type RecentFill } from '../../../shar
 import { SIDE_NAMES } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { divFloor } from '../../../shared/base/int.ts';
-import { parseTimeMs } from '../../../shared/base/time.ts';
 import { unitsToDecimal } from '../../../shared/base/units.ts';
 import { ok, okBytes, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Asker } from '../../queries/askers.ts';
-import { SINCE_EVER } from '../../queries/page.ts';
+import { boundOf } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Fill, FillsTask } from '../../queries/statsFills.ts';
 import type { Catalog } from '../../store/catalog.ts';
@@ -51,7 +50,7 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
   }
   const task: FillsTask = {
     before,
-    sinceMs: since === undefined ? SINCE_EVER : parseTimeMs(since),
+    sinceMs: boundOf(since),
     minMicro: min_size_usd === undefined ? 0 : microOf(min_size_usd),
     limit,
   };

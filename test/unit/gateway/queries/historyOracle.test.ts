@@ -119,7 +119,7 @@ test(`orders are those of the engine's events, under all filters and in both ord
     const expected = every
       .filter(({ order }) => hasStatus(order) && (side === null || order.side === side))
       .filter(
-        ({ order, atMs }) => (outcome ?? order.outcome) === order.outcome && (sinceMs === null || atMs > sinceMs),
+        ({ order, atMs }) => (outcome ?? order.outcome) === order.outcome && (sinceMs === null || atMs >= sinceMs),
       );
     const filters = [
       `sort=${sort}`,
@@ -147,7 +147,7 @@ test(`trades are those of the engine's events, as each party and in both version
     const inMarket = every.filter(({ fill }) => (market ?? fill.event.market) === fill.event.market);
     const expected = inMarket
       .filter(({ fill }) => (side ?? fill.taker.side) === fill.taker.side)
-      .filter(({ atMs }) => sinceMs === null || atMs > sinceMs);
+      .filter(({ atMs }) => sinceMs === null || atMs >= sinceMs);
     const ofMarket = market === null ? '' : `market_id=${oracle.marketId(market)}&`;
     const filters = [
       ...(side === null ? [] : [`side=${side}&`]),

@@ -258,17 +258,18 @@ describe('the orders of an account', () => {
     assert.deepEqual(await orders(BOB, 'outcome=0&side=BUY'), [5, 3]);
   });
 
-  it('since a moment are those after it, by the timestamp they are sorted by', async () => {
-    assert.deepEqual(await orders(BOB, `since=${iso(4)}`), [5, 3]);
-    assert.deepEqual(await orders(BOB, `since=${iso(3)}`), [5, 3, 4]);
+  it('since a moment are those of it and after it, by the timestamp they are sorted by', async () => {
+    assert.deepEqual(await orders(BOB, `since=${iso(5)}`), [5, 3]);
+    assert.deepEqual(await orders(BOB, `since=${iso(4)}`), [5, 3, 4]);
     // Order 3 was cancelled in minute 6, order 5 expired in minute 7.
-    assert.deepEqual(await orders(BOB, `since=${iso(6)}`), [5]);
-    assert.deepEqual(await orders(BOB, `since=${iso(7)}`), []);
-    assert.deepEqual(await orders(BOB, `since=${iso(4)}&sort=created_at`), [5]);
-    assert.deepEqual(await orders(BOB, `since=${iso(3)}&sort=created_at`), [5, 4]);
+    assert.deepEqual(await orders(BOB, `since=${iso(6)}`), [5, 3]);
+    assert.deepEqual(await orders(BOB, `since=${iso(7)}`), [5]);
+    assert.deepEqual(await orders(BOB, `since=${iso(8)}`), []);
+    assert.deepEqual(await orders(BOB, `since=${iso(5)}&sort=created_at`), [5]);
+    assert.deepEqual(await orders(BOB, `since=${iso(4)}&sort=created_at`), [5, 4]);
     assert.deepEqual(await orders(BOB, 'since=1900-01-01T00:00:00Z&sort=created_at'), [5, 4, 3, 2]);
-    assert.deepEqual(await orders(BOB, 'since=2026-01-01T02:04:00%2B02:00'), [5, 3]);
-    assert.deepEqual(await orders(BOB, 'since=2026-01-01T00:04:00'), [5, 3]);
+    assert.deepEqual(await orders(BOB, 'since=2026-01-01T02:05:00%2B02:00'), [5, 3]);
+    assert.deepEqual(await orders(BOB, 'since=2026-01-01T00:05:00'), [5, 3]);
     assert.deepEqual(await orders(BOB, 'since=2026-01-01'), await orders(BOB, 'since=2026-01-01T00:00:00Z'));
     assert.deepEqual(await orders(BOB, 'since=2026-01-02'), []);
   });
@@ -424,9 +425,9 @@ describe('the trades of an account', () => {
     assert.deepEqual(await ids(`market_id=${SNOW}`), []);
     assert.deepEqual(await ids('market_id=33333333-3333-4333-8333-333333333333'), []);
     assert.deepEqual(await ids('side=SELL'), [transfer]);
-    assert.deepEqual(await ids(`since=${iso(2)}`), [transfer]);
-    assert.deepEqual(await ids(`since=${iso(1)}`), [transfer, mint]);
-    assert.deepEqual(await ids(`since=${iso(4)}`), []);
+    assert.deepEqual(await ids(`since=${iso(3)}`), [transfer]);
+    assert.deepEqual(await ids(`since=${iso(2)}`), [transfer, mint]);
+    assert.deepEqual(await ids(`since=${iso(5)}`), []);
   });
 
   it('come in pages with the total', async () => {
