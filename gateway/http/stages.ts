@@ -6,6 +6,7 @@
  * Invariant:
  *   STAGES-1  A call that has waited, for a shared counter or a signature, goes on only if its client is still there.
  */
+import { saysDiskFull } from '../../shared/base/diskFull.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import { type Administrator, isAccount } from '../access/principal.ts';
@@ -84,9 +85,10 @@ export class Stages {
     else if (passage !== false) this.#proceedLater(call, row, passage);
   }
 
+  /** On a disk without a byte left a part of what the handler did may be done: its client asks, or tries again. */
   crash(call: Call, error: unknown): void {
     this.#meters.failed(error, call);
-    refuse(call, { row: ERRORS.INTERNAL_ERROR });
+    refuse(call, { row: saysDiskFull(error) ? ERRORS.OUTCOME_UNKNOWN : ERRORS.INTERNAL_ERROR });
   }
 
   /** CALL-4, STAGES-1. */

@@ -24,6 +24,11 @@ export function isDiskFull(error: unknown, path: string, probe: (path: string) =
   }
 }
 
+/** SQLite says by itself that nothing was written for want of room. */
+export function saysDiskFull(error: unknown): boolean {
+  return FULL.has(codeOf(error));
+}
+
 function writeBeside(path: string): void {
   const name = `${path}.room`;
   try {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 import { Administrators } from '../../../../gateway/access/administrators.ts';
 import { AdminToken } from '../../../../gateway/access/adminToken.ts';
 import type { Administrator, ApiKey } from '../../../../gateway/access/principal.ts';
@@ -61,6 +62,9 @@ const ROUTES: Route[] = [
     },
   }),
   row('GET', '/rejects', 'public', { handler: () => Promise.reject(new Error('later')) }),
+  row('GET', '/fills', 'public', {
+    handler: () => Promise.reject(new Database.SqliteError('database or disk is full', 'SQLITE_FULL')),
+  }),
   row('GET', '/forgets', 'public', { handler: () => Promise.resolve() }),
 ];
 
@@ -242,6 +246,8 @@ test('a handler that fails in any way is answered 500, and every answer is count
   }
   await send('GET', '/open');
   await send('GET', '/nowhere');
+  const full = await send('GET', '/fills');
+  assert.deepEqual([full.status, full.body.code], [503, 'OUTCOME_UNKNOWN'], 'a disk without a byte left is no bug');
   const counted: unknown[] = [];
   server.meters.counts.forEach((route, status, count) => {
     counted.push([route?.path ?? null, status, count]);
@@ -251,16 +257,17 @@ test('a handler that fails in any way is answered 500, and every answer is count
     ['/rejects', 500, 1],
     ['/forgets', 500, 1],
     ['/open', 200, 1],
+    ['/fills', 503, 1],
     [null, 404, 1],
   ]);
   const worst = new Set<string | null>();
   server.meters.turns.forEachWorst((route, tookMs) => {
     if (tookMs > 0) worst.add(route?.path ?? null);
   });
-  assert.deepEqual([...worst].sort(), ['/forgets', '/open', '/rejects', '/throws', null].sort());
+  assert.deepEqual([...worst].sort(), ['/fills', '/forgets', '/open', '/rejects', '/throws', null].sort());
   assert.equal(
     server.meters.turns.counts.reduce((sum, count) => sum + count),
-    5,
+    6,
   );
 });
 
