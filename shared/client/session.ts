@@ -95,6 +95,8 @@ export async function resumeSession(options: SessionOptions): Promise<Session> {
   if (kept !== null) return new Session(kept, settled);
   if (settled.tokenDelivery === 'body') throw noSession('there is no session to continue');
   return store.alone(async () => {
+    const shared = (await store.ask?.()) ?? null;
+    if (shared !== null && isFresh(shared, clock)) return new Session(shared, settled);
     const tokens = await renewedTokens(addresses, null, clock);
     store.write(tokens);
     return new Session(tokens, settled);

@@ -111,6 +111,31 @@ test('sessions are listed and ended, one or all (RULES.md 15.6)', { skip }, asyn
   await second.page.getByText('Sign in above.').waitFor();
 });
 
+test('ten tabs share one session, and open without a refresh of their own (RULES.md 15.4)', { skip }, async () => {
+  const { page, context } = await visitWith([newKey()], '/account');
+  const refreshes: string[] = [];
+  context.on('request', (request) => {
+    if (request.url().endsWith('/v1/auth/refresh')) refreshes.push(request.url());
+  });
+  await page.getByRole('button', { name: 'Sign in with a wallet' }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
+  const tabs: Page[] = [];
+  for (let count = 0; count < 10; count++) {
+    const tab = await context.newPage();
+    await tab.goto(`${server.baseUrl}/account`);
+    await tab.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
+    tabs.push(tab);
+  }
+  assert.deepEqual(refreshes, []);
+  // The tab that signed in may go: the others have what they need.
+  await page.close();
+  await tabs[0]!.reload();
+  await tabs[0]!.getByRole('button', { name: 'Sign out', exact: true }).waitFor();
+  assert.deepEqual(refreshes, []);
+  await tabs[1]!.getByRole('button', { name: 'Sign out', exact: true }).click();
+  for (const tab of tabs) await tab.getByRole('button', { name: 'Sign in with a wallet' }).first().waitFor();
+});
+
 test('wallets are linked, lent to other keys and unlinked, each signing for itself (RULES.md 15.40)', {
   skip,
 }, async () => {
