@@ -257,8 +257,8 @@ test('a handler that fails in any way is answered 500, and every answer is count
     ['/rejects', 500, 1],
     ['/forgets', 500, 1],
     ['/open', 200, 1],
-    ['/fills', 503, 1],
     [null, 404, 1],
+    ['/fills', 503, 1],
   ]);
   const worst = new Set<string | null>();
   server.meters.turns.forEachWorst((route, tookMs) => {
