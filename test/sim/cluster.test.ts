@@ -12,7 +12,8 @@ const steps = timesOf({ suite: 500, soak: 1000 });
 const worlds = timesOf({ suite: 3, soak: isLongSoak ? 1000 : 3 });
 /** Few worlds come to these. */
 const SELDOM = ['refused', 'unseen', 'filesGivenUp', 'givenUp', 'warnings', 'byThemselves'];
-const seed = seedOr(1);
+/** The worlds of this seed and the next two come to every kind of disaster. */
+const seed = seedOr(7);
 
 test(`${worlds} clusters lose nothing and do nothing twice, whatever dies (seed ${seed})`, async (t) => {
   const sums: Record<string, number> = {};
