@@ -57,9 +57,11 @@ async function lossOf(log: PostgresLog, directory: string): Promise<Loss> {
         return Math.min(lastIn(journalPath), (await rows.range()).after);
       },
     );
-    const before = lines.length;
-    visitAfter(file, common, (record) => lines.push(lineOf(shard, record)));
-    texts.push(`${streamName(shard)}: ${lines.length - before} records after record ${common}`);
+    const found: { readonly sequence: number; readonly line: string }[] = [];
+    visitAfter(file, common, (record) => found.push({ sequence: record.sequence, line: lineOf(shard, record) }));
+    // The last row comes first.
+    lines.push(...found.sort((a, b) => a.sequence - b.sequence).map(({ line }) => line));
+    texts.push(`${streamName(shard)}: ${found.length} records after record ${common}`);
   }
   for (const file of recordFilesOf(directory)) {
     const compared = await compareRecords(log, file);

@@ -193,9 +193,10 @@ function setAside(path: string, records: readonly Queued[]): void {
   syncDirectory(dirname(path));
 }
 
-/** Bytes come as what their own `toJSON` makes of them. */
+/** A Buffer comes as what its own `toJSON` makes of it, and other bytes as they are. */
 export function legible(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
+  if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString('hex')}`;
   const isBytes = typeof value === 'object' && value !== null && (value as { type?: string }).type === 'Buffer';
   return isBytes ? `0x${Buffer.from((value as { data: number[] }).data).toString('hex')}` : value;
 }

@@ -6,8 +6,12 @@
  *     SOAK=on node shared/run.mjs --test test/cluster/disasters.test.ts
  */
 import assert from 'node:assert/strict';
-import { cpSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { cpSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { examine } from '../../engine/admin/clusterDoctor.ts';
+import { systemClock } from '../../shared/base/clock.ts';
 import { runAdminHere } from '../support/adminProgram.ts';
 import { startCluster } from '../support/cluster.ts';
 import { temporaryDirectory } from '../support/directory.ts';
@@ -62,7 +66,13 @@ async function assertRefused(member: Member, reason: RegExp, starts = STARTS): P
 }
 
 async function admin(member: Member, args: readonly string[]) {
-  return runAdminHere(args, { ...member.env, DATA_DIR: member.dataDir });
+  // Records are checked with that of the process.
+  process.env['MASTER_KEY'] = member.env['MASTER_KEY']!;
+  try {
+    return await runAdminHere(args, { ...member.env, DATA_DIR: member.dataDir });
+  } finally {
+    delete process.env['MASTER_KEY'];
+  }
 }
 
 /** The founder is compared with what all others have written down, and the log goes on from it. */
@@ -179,6 +189,93 @@ test('a backup of a data directory becomes the first member of a new cluster, by
   await cluster.awaitStandby(d);
   await assertAllAt([d], trading);
 });
+
+test(
+  'an operator accepts a loss: every order, cancel and payment of it is listed and counted first',
+  options,
+  async (t) => {
+    const { postgres, cluster, trading } = await startAll(t);
+    const [a, b] = cluster.members as [Member, Member];
+    const backup = await postgres.backUp();
+    b.mayEnd();
+    await b.kill();
+    const orders = await laterOf(cluster, trading);
+    await a.kill();
+    await postgres.restore(backup);
+    // It has seen no more than the log has, and leads once the operator has given up the other one.
+    await b.begin();
+    await eventually('the word of an operator', async () => (await admin(b, ['cluster', 'leave', 'a'])).status === 0);
+    await cluster.awaitLeader([b]);
+    const [market, next] = [await makeMarket(cluster), await makeTrader(cluster)];
+    await next.place(market, { price: '0.30', size: '1' });
+    const reason = /the log does not have: .*held before; \d+ orders, \d+ cancels, \d+ payments/;
+    await assertRefused(a, reason);
+    const { lines, isWell } = await examine({ ...b.env }, systemClock);
+    assert.equal(isWell, false);
+    assert.match(lines.join('\n'), /^wrong {2}member a was refused \d+ s ago: refused: the log ends at position/m);
+
+    const files = filesIn(a.dataDir);
+    const asked = await admin(a, ['cluster', 'accept-loss']);
+    assert.equal(asked.status, 0, asked.stderr);
+    const [, count, path] = /^(\d+) in all are in (.*)$/m.exec(asked.stdout) ?? [];
+    const listed = readFileSync(path!, 'utf8').trimEnd().split('\n');
+    assert.equal(listed.length, Number(count));
+    const records = listed.map((line) => JSON.parse(line) as Record<string, unknown>);
+    const text = listed.join('\n');
+    for (const hash of orders) assert.ok(text.includes(hash), `order ${hash} is listed`);
+    const ofKind = (kind: string) => records.filter(({ name }) => name === kind);
+    assert.deepEqual([ofKind('PLACE').length, ofKind('CANCEL').length], [orders.length, 1]);
+    // The first money of the account, and then the deposit and the withdrawal.
+    assert.deepEqual(
+      ofKind('FUNDS')
+        .map(({ amountMicro }) => amountMicro)
+        .slice(-2),
+      [5_000_000, 1_000_000],
+    );
+    const sequences = records
+      .filter(({ shard }) => shard === records[0]!['shard'])
+      .map(({ sequence }) => Number(sequence));
+    assert.deepEqual(
+      sequences,
+      sequences.toSorted((x, y) => x - y),
+      'in the order in which they were made',
+    );
+    const wrong = await admin(a, ['cluster', 'accept-loss', '--count', String(Number(count) + 1)]);
+    assert.notEqual(wrong.status, 0);
+    assert.match(wrong.stderr, new RegExp(`not ${Number(count) + 1}: nothing was given up`));
+    assert.deepEqual(filesIn(a.dataDir), files, 'a wrong number changes nothing');
+    await assertRefused(a, reason, 1);
+
+    const given = await admin(a, ['cluster', 'accept-loss', '--count', count!]);
+    assert.equal(given.status, 0, given.stderr);
+    assert.match(given.stdout, /the files of this member are in .*left-.*: its next start joins with a copy/);
+    await a.begin();
+    await cluster.awaitStandby(a);
+    await eventually('what the log has, at the member that joined', async () => {
+      const { body } = await a.request('GET', `/v1/orders/book/${market.id}`);
+      return body.bids?.[0]?.num_orders === 1;
+    });
+  },
+);
+
+/** Orders, a cancel, a deposit and a withdrawal that only one member and the log have. */
+async function laterOf(cluster: Cluster, { market }: Trading): Promise<string[]> {
+  const trader = await makeTrader(cluster);
+  const placed = [];
+  for (let order = 0; order < 3; order++) placed.push(await trader.place(market, { price: '0.25', size: '1' }));
+  const orders = placed.map(({ order_hash: hash }) => hash);
+  await trader.client.cancelOrder(orders[0]!);
+  await cluster.admin.deposit(trader.userId, { amount_usdc_micro: '5000000', reference: 'later deposit' });
+  await cluster.admin.withdraw(trader.userId, { amount_usdc_micro: '1000000', reference: 'later withdrawal' });
+  return orders;
+}
+
+/** A hash of each file of a member, but for lists of losses. */
+function filesIn(directory: string): Record<string, string> {
+  const names = readdirSync(directory).filter((name) => !name.startsWith('accepted-loss-'));
+  const files = names.map((name) => join(directory, name)).filter((path) => statSync(path).isFile());
+  return Object.fromEntries(files.map((path) => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]));
+}
 
 async function startAll(t: Scope): Promise<{ postgres: Postgres; cluster: Cluster; trading: Trading }> {
   const postgres = await startPostgres(t);

@@ -4,7 +4,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Sqlite from 'better-sqlite3';
-import { queuedAfter, rejoinRecords } from '../../../../engine/replication/records.ts';
+import { legible, queuedAfter, rejoinRecords } from '../../../../engine/replication/records.ts';
 import { RecordError } from '../../../../shared/records/bytes.ts';
 import { type FileRecord, RecordedFile } from '../../../../shared/records/recordedFile.ts';
 import type { LogRow } from '../../../../shared/wire/replication.ts';
@@ -139,6 +139,11 @@ test('a file that takes its records back by itself keeps those that the log may 
   const missing = join(temporaryDirectory(), 'none.db');
   assert.deepEqual(await rejoin(log, missing), []);
   assert.equal(existsSync(missing), false);
+});
+
+test('hashes of a record are listed in hex, as clients know them', () => {
+  const record = { hash: Uint8Array.of(0, 171), key: Buffer.from([1]), amount: 5n };
+  assert.equal(JSON.stringify(record, legible), '{"hash":"0x00ab","key":"0x01","amount":"5"}');
 });
 
 test('records that are no statements, as those of answers, are listed with their bytes', () => {
