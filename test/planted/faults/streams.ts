@@ -101,7 +101,7 @@ export const STREAM_FAULTS: readonly Fault[] = [
     caughtBy: 'test/api/streamPlaces.test.ts',
   },
   {
-    name: 'a refused message takes a place in the rate of its connection',
+    name: 'a refused message of the stream has a time that is not true',
     file: 'gateway/stream/socket/messageRate.ts',
     search: 'if (waitMs > 0) return Math.ceil(waitMs);',
     replace: 'if (waitMs > 0) return 1000;',
