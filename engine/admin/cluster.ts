@@ -10,7 +10,7 @@ import { forgetHeads, readHeads } from '../replication/memberHeads.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
 import { SQL } from '../replication/statements.ts';
 import { formatLines, raise } from './clusterFormats.ts';
-import { foundLog } from './clusterFound.ts';
+import { foundLog, foundNew } from './clusterFound.ts';
 import { rotateInCluster } from './clusterKeys.ts';
 import { acceptLoss } from './clusterLoss.ts';
 import { AdminError } from './directory.ts';
@@ -139,6 +139,17 @@ export function found(
   return withLog(env, (log, cluster) => foundLog(log, { cluster, founder, without, isRefill }));
 }
 
+/** A new cluster has a log without anything. */
+export async function foundEmpty(env: Environment): Promise<string[]> {
+  const url = logUrl(env);
+  try {
+    return await foundNew(url, clusterName(env));
+  } catch (error) {
+    if (error instanceof AdminError) throw error;
+    throw new AdminError(`no log can be made: ${(error as Error).message}`);
+  }
+}
+
 /** A member gives up what the log has not (clusterLoss.ts). */
 export function giveUp(env: Environment, directory: string, count: number | null): Promise<string[]> {
   return withLog(env, (log) => acceptLoss(log, { directory, count }));
@@ -154,12 +165,16 @@ export function logUrl(env: Environment): string {
   throw new AdminError('JOURNAL_URL: set it, the log of the cluster is there');
 }
 
+function clusterName(env: Environment): string {
+  return env['CLUSTER_NAME'] || 'exchange';
+}
+
 async function withLog(
   env: Environment,
   use: (log: PostgresLog, cluster: string) => Promise<string[]>,
 ): Promise<string[]> {
   const url = logUrl(env);
-  const cluster = env['CLUSTER_NAME'] || 'exchange';
+  const cluster = clusterName(env);
   let log: PostgresLog;
   try {
     log = await PostgresLog.observe({ url, cluster });

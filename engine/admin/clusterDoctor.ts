@@ -114,7 +114,7 @@ function ofPrimary(looks: readonly ServerLook[]): Finding[] {
 function ofCluster(looks: readonly ServerLook[], env: Environment, name: string): Finding[] {
   const cluster = clusterIn(looks);
   if (cluster === null) {
-    return [{ level: 'note', text: `there is no cluster ${name} yet: the first start of a member makes it` }];
+    return [{ level: 'note', text: `there is no cluster ${name} yet: cluster found --new makes it` }];
   }
   const findings: Finding[] = [
     cluster.leader === null

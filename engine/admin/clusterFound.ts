@@ -11,8 +11,12 @@
  *               its rows are in the founder's files.
  */
 import { randomUUID } from 'node:crypto';
+import { ANY_DATABASE, Servers } from '../replication/connection.ts';
+import type { Lease } from '../replication/log.ts';
+import { LOG_FACT } from '../replication/logFacts.ts';
 import { type ReportedHeads, readHeads, streamName } from '../replication/memberHeads.ts';
 import type { PostgresLog } from '../replication/postgresLog.ts';
+import { makeTables } from '../replication/schema.ts';
 import { newLead, SQL } from '../replication/statements.ts';
 import { requireStopped } from './clusterKeys.ts';
 import { AdminError } from './directory.ts';
@@ -29,7 +33,7 @@ type FoundOptions = {
 /** @returns what was done, a line each */
 export async function foundLog(log: PostgresLog, options: FoundOptions): Promise<string[]> {
   const { cluster, founder, isRefill } = options;
-  if (founder === '') throw new AdminError('name the member from whose files the log is to go on');
+  if (founder === '') throw new AdminError('name the member from whose files the log is to go on, or --new');
   const { id, leads } = await log.history();
   const isLed = id !== null || leads.length > 0;
   if (isLed && !isRefill) throw new AdminError('there is a log already: cluster refill, where it has lost rows');
@@ -64,6 +68,24 @@ export async function foundLog(log: PostgresLog, options: FoundOptions): Promise
   );
   if (problems.length > 0) throw new AdminError(problems.join('\n'));
   return write(log, options, own, [...others], lost);
+}
+
+/** A log without anything, for members without files. @returns what was done, a line each */
+export async function foundNew(url: string, cluster: string): Promise<string[]> {
+  const connection = await new Servers(url, ANY_DATABASE).connect('write');
+  try {
+    await makeTables(connection);
+    const { rows } = await connection.run<{ holder: string }>(SQL.heads, [cluster]);
+    const refused = rows.map(({ holder }) => holder).join(', ');
+    if (refused !== '') throw new AdminError(`there are files of a log before: name the member, of ${refused}`);
+    const [lease] = (await connection.run<Lease>(SQL.lease, [cluster])).rows;
+    const isLed = (lease?.epoch ?? 0) > 0;
+    const { count } = isLed ? { count: 0 } : await connection.run(SQL.addFact, [cluster, LOG_FACT, randomUUID()]);
+    if (count === 0) throw new AdminError('there is a log already');
+    return [`the cluster ${cluster} has a log, without a row: start its members`];
+  } finally {
+    await connection.close();
+  }
 }
 
 /** FOUNDING-1. */

@@ -16,6 +16,7 @@ const OPTIONS = {
   url: { type: 'string' },
   all: { type: 'boolean' },
   now: { type: 'boolean' },
+  new: { type: 'boolean' },
   /** A member that is given up; several times for several. */
   without: { type: 'string', multiple: true },
   count: { type: 'string' },

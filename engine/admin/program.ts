@@ -87,7 +87,7 @@ const COMMANDS: Record<string, Command> = {
     takes: 'member',
     run: (call) => ofCluster(call, (cluster) => cluster.leave(call.env, call.argument)),
   },
-  'cluster found': { options: ['without'], takes: 'member', run: (call) => foundFrom(call, false) },
+  'cluster found': { options: ['without', 'new'], takes: 'member', run: (call) => foundFrom(call, false) },
   'cluster refill': { options: ['without'], takes: 'member', run: (call) => foundFrom(call, true) },
   'cluster accept-loss': {
     options: ['count'],
@@ -251,7 +251,10 @@ async function ofCluster(
 }
 
 function foundFrom(call: Call, isRefill: boolean): Promise<boolean> {
-  const { without = [] } = call.options;
+  const { without = [], new: isNew = false } = call.options;
+  if (isNew && (call.argument !== '' || without.length > 0))
+    throw new UsageError('cluster found --new takes no member');
+  if (isNew) return ofCluster(call, (cluster) => cluster.foundEmpty(call.env));
   return ofCluster(call, (cluster) => cluster.found(call.env, call.argument, without, isRefill));
 }
 

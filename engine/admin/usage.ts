@@ -54,6 +54,9 @@ export const USAGE = `Usage:
   npm run admin -- cluster leave MEMBER
       a stopped member that will not come back no longer keeps rows in the log, and no lead waits for it; should it
       come back, it joins anew, or is refused where it has what the log has not
+  npm run admin -- cluster found --new
+      the first step of a new cluster: a log without anything, under CLUSTER_NAME in the database of JOURNAL_URL; until
+      there is one, a member without files does not start
   npm run admin -- cluster found MEMBER [--without MEMBER]...
       where there is no log any more, as after the loss of its database: a new one goes on from what MEMBER has. Each
       member was started once before: it is refused, and writes down what it has. Those that have something which

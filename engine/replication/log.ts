@@ -170,6 +170,8 @@ export type ReplicatedLog = {
   history(): Promise<LogHistory>;
   /** A log without an id gets one. @returns the one that it has then */
   found(id: string): Promise<string>;
+  /** One member begins a log that has nothing: this one, where none was noted before. @returns its name */
+  beginner(): Promise<string>;
   /** Calls with each server that this process writes to, before anything is sent there, and with the present one. */
   watchServer(onServer: (place: Place) => void): void;
   /** Deletes rows that every member has, some at a time. @returns how many. */

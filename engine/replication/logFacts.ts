@@ -10,6 +10,8 @@ import type { Reader } from './copyTable.ts';
 import type { Base, LeadNote, LogHistory, Place } from './log.ts';
 import { SQL } from './statements.ts';
 
+/** The fact that names the log. */
+export const LOG_FACT = 'log';
 /** An error of PostgreSQL. */
 const UNDEFINED_TABLE = '42P01';
 

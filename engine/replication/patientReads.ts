@@ -8,7 +8,7 @@ import type { Timing } from './timing.ts';
 
 export type StartReads = Pick<
   ReplicatedLog,
-  'ends' | 'rowOf' | 'nameAt' | 'firstAfter' | 'lease' | 'history' | 'found'
+  'ends' | 'rowOf' | 'nameAt' | 'firstAfter' | 'lease' | 'history' | 'found' | 'beginner'
 >;
 
 type Post = (message: { readonly unreachable: string }) => void;
@@ -31,5 +31,6 @@ export function patientReads(log: StartReads, timing: Pick<Timing, 'sleep'>, pos
     lease: () => insistently(() => log.lease()),
     history: () => insistently(() => log.history()),
     found: (id) => insistently(() => log.found(id)),
+    beginner: () => insistently(() => log.beginner()),
   };
 }

@@ -23,7 +23,6 @@
  * reject. `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this
  * commit have all before it.
  */
-import { readFileSync } from 'node:fs';
 import { assert } from '../../shared/base/assert.ts';
 import { type KnownFormats, knownText, newestOf, numbersText } from '../../shared/base/formats.ts';
 import type { LogFacts } from '../../shared/wire/clusterStatus.ts';
@@ -48,13 +47,11 @@ import {
   type RowName,
   type Taken,
 } from './log.ts';
-import { readFacts, readHistory, requireCluster } from './logFacts.ts';
+import { LOG_FACT, readFacts, readHistory, requireCluster } from './logFacts.ts';
+import { makeTables } from './schema.ts';
 import { PostgresRuns } from './serverStarts.ts';
 import { appendValues, newLead, SQL } from './statements.ts';
 
-/** The fact that names the log. */
-const LOG_FACT = 'log';
-const SCHEMA_URL = new URL('../../data/schema/log.sql', import.meta.url);
 /** A hand-over that was asked for is accepted within this time, or forgotten; then the leader has the second time. */
 const ASKED_MS = 10_000;
 const ACCEPTED_MS = 15_000;
@@ -128,9 +125,7 @@ export class PostgresLog implements ReplicatedLog {
   async #prepare(): Promise<void> {
     const { cluster, facts, formats } = this.#options;
     const connection = await this.#connection('write');
-    const schema = readFileSync(SCHEMA_URL, 'utf8');
-    // Two processes may start at once, and one statement is one transaction.
-    await connection.runScript(`SELECT pg_advisory_xact_lock(${SCHEMA_LOCK});\n${schema}`);
+    await makeTables(connection);
     await connection.run(SQL.addCluster, [cluster, numbersText(newestOf(formats))]);
     for (const [name, value] of Object.entries(facts)) {
       await connection.run(SQL.addFact, [cluster, name, value]);
@@ -189,9 +184,18 @@ export class PostgresLog implements ReplicatedLog {
     return (await this.write(SQL.replaceFact, [this.#options.cluster, name, from, to])) > 0;
   }
 
-  async found(id: string): Promise<string> {
-    await this.write(SQL.addFact, [this.#options.cluster, LOG_FACT, id]);
-    return (await this.fact(LOG_FACT))!;
+  found(id: string): Promise<string> {
+    return this.#noted(LOG_FACT, id);
+  }
+
+  beginner(): Promise<string> {
+    return this.#noted('beginner', this.#options.holder);
+  }
+
+  /** @returns the fact as it is then */
+  async #noted(name: string, value: string): Promise<string> {
+    await this.write(SQL.addFact, [this.#options.cluster, name, value]);
+    return (await this.fact(name))!;
   }
 
   history(): Promise<LogHistory> {
@@ -281,8 +285,7 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async rowOf(stream: number, sequence: number): Promise<LogRow | null> {
-    const values = [this.#options.cluster, stream, sequence];
-    const [row] = await this.read<LogRow>(SQL.rowOf, values);
+    const [row] = await this.read<LogRow>(SQL.rowOf, [this.#options.cluster, stream, sequence]);
     return row === undefined ? null : copied(row);
   }
 
@@ -385,9 +388,6 @@ export class PostgresLog implements ReplicatedLog {
     }
   }
 }
-
-/** Any number that nothing else in the database locks. */
-const SCHEMA_LOCK = 7_214_001;
 
 /** With memory of its own, which can be sent to another thread. */
 function copied(row: LogRow): LogRow {

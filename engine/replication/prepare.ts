@@ -5,9 +5,9 @@
  * Owner: the replication thread.
  *
  * Invariant:
- *   PREPARE-1  One member begins a log with an empty directory: the one that has made it. Another one that starts at
- *              the same time, or before the first record of that one is held, gets a copy of its files; so all have
- *              the same key of the journals. Where none leads by then, the one that made the log is taken to be gone.
+ *   PREPARE-1  One member begins a log with an empty directory, and only one that an operator has founded. Another one
+ *              that starts at the same time, or before the first record of that one is held, gets a copy of its files;
+ *              so all have the same key of the journals. Where none leads by then, that one is taken to be gone.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
@@ -21,7 +21,14 @@ import { GIVING_FOLDER } from './giving.ts';
 import { type FoundMark, HeldMark, readHeldMark } from './heldMark.ts';
 import { joinByCopy } from './join.ts';
 import { CONTROL_FILE, finishJoining, reasonToJoin, setStateAside } from './joiningFiles.ts';
-import { type Base, JoinAnewError, type LogHistory, LostRowsError, type ReplicatedLog } from './log.ts';
+import {
+  type Base,
+  JoinAnewError,
+  type LogHistory,
+  LostRowsError,
+  NotAMemberError,
+  type ReplicatedLog,
+} from './log.ts';
 import { becomeFounder, type Decision, streamName } from './memberHeads.ts';
 import type { StartReads } from './patientReads.ts';
 import { openAlone, rejoinRecords, timeOfNames } from './records.ts';
@@ -59,11 +66,10 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   const history = await reads.history();
   const isMember = existsSync(join(directory, CONTROL_FILE));
   const isNew = history.id === null && (await reads.lease()).epoch === 0;
-  if (isMember && isNew) throw notOf(readHeldMark(directory), null, []);
+  if (isNew) throw isMember ? notOf(readHeldMark(directory), null, []) : noLog();
   // A log of an older version has no id yet, and gets one from the first member that gives it one.
-  const own = randomUUID();
-  const log = history.id ?? (await reads.found(own));
-  const isFirst = !isMember && (await isFirstOf(options, log === own));
+  const log = history.id ?? (await reads.found(randomUUID()));
+  const isFirst = !isMember && (await isFirstOf(options));
   if (isFirst) return { lines: [], log, proof: null };
   const mark = isMember ? readHeldMark(directory) : null;
   let standing: Standing = { anew: null, proof: null };
@@ -93,13 +99,11 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   return { lines: [...lines, ...after], log, proof: COPIED };
 }
 
-/**
- * PREPARE-1. @param hasFounded this start has made the log
- */
-async function isFirstOf({ reads, holder, isStopped }: PrepareOptions, hasFounded: boolean): Promise<boolean> {
+/** PREPARE-1. */
+async function isFirstOf({ reads, holder, isStopped }: PrepareOptions): Promise<boolean> {
   for (let waits = 0; ; ) {
     if ((await reads.ends()).some(({ stream }) => stream === STREAM.CONTROL)) return false;
-    if (hasFounded || isStopped() || waits * LOOK_MS >= FOUNDS_WITHIN_MS) return true;
+    if ((await reads.beginner()) === holder || isStopped() || waits * LOOK_MS >= FOUNDS_WITHIN_MS) return true;
     const lease = await reads.lease();
     // Its first record, which has the key of the journals, comes once the log takes rows.
     const isLed = lease.holder !== '' && lease.holder !== holder && lease.expiresInMs > 0;
@@ -129,6 +133,14 @@ async function standingOf(options: PrepareOptions, history: LogHistory, mark: Fo
     if (!(error instanceof RecordError || error instanceof JoinAnewError)) throw error;
     return { anew: error.message, proof: null };
   }
+}
+
+/** The members that have files may not have been started yet: what they have would not be in a log of this one. */
+function noLog(): NotAMemberError {
+  return new NotAMemberError(
+    'refused: the database has no log yet under this name, and this member has no files. A new cluster begins with ' +
+      'admin cluster found --new; where there was one, start a member that has files (data/docs/cluster.md)',
+  );
 }
 
 /** Another log would take what this member has for new, or for nothing. */

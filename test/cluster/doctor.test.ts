@@ -97,7 +97,7 @@ test('a server that is away, standbys that are not listed, other settings and si
   assert.ok(note.includes('members run versions 1.0.0 and 2.0.0'));
   assert.ok(note.includes(`MEMBER_URL is http://b:8080 here, and b was last at http://${away}`));
   const none = await linesOf({ JOURNAL_URL: url, CLUSTER_NAME: 'other' });
-  assert.ok(none.note.includes('there is no cluster other yet: the first start of a member makes it'));
+  assert.ok(none.note.includes('there is no cluster other yet: cluster found --new makes it'));
   const nowhere = await linesOf({ JOURNAL_URL: 'postgres://exchange@127.0.0.1:1/log' });
   assert.ok(nowhere.wrong.includes('no server of JOURNAL_URL can be written'));
 });

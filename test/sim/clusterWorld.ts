@@ -57,7 +57,7 @@ const LONGEST_PAUSE_MS = 3000;
 const MOST_SET_MS = 6000;
 const MOST_TURNS = 200_000;
 /** Without a leader for so long: an operator looks after the cluster. */
-const LEADERLESS_STEPS = 6000;
+const LEADERLESS_STEPS = 2000;
 /** In which a cluster in which nothing fails gets done. */
 const SETTLE_TURNS = 10_000;
 /** A supervisor waits before it starts a process again. */
@@ -202,6 +202,8 @@ export class ClusterWorld {
 
   async run(commands: number): Promise<ClusterTotals> {
     const { totals } = this;
+    // An operator begins a new cluster (RULES.md 18.23).
+    this.#database.found('the first log');
     this.#disasters.backUp();
     for (const member of this.#members) await member.start();
     await this.#sendAll(({ flow }) => flow.opening());
@@ -469,8 +471,6 @@ export class ClusterWorld {
   }
 
   async #start(member: SimMember): Promise<void> {
-    // An operator starts a machine without files when there is a log that it can join.
-    if (member.isEmpty && !this.#database.ends().some(({ stream }) => stream === STREAM.CONTROL)) return;
     const isUp = await member.start();
     const ends = member.shards.map(({ engine }) => engine.sequence).join(', ');
     this.#note(`${member.name} ${isUp ? `is back at ${ends}` : `does not start: ${member.reason}`}`);

@@ -3,6 +3,8 @@
  * of one process is a witness of the cluster.
  */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { foundNew } from '../../engine/admin/clusterFound.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
 import { temporaryDirectory } from './directory.ts';
 import { eventually } from './eventually.ts';
@@ -247,6 +249,8 @@ export async function startCluster(
     members.push(member);
   }
   const cluster = new Cluster(scope, members);
+  const shown = url === '' ? readFileSync(env['JOURNAL_URL_FILE']!, 'utf8').trim() : url;
+  await foundNew(shown, env['CLUSTER_NAME'] ?? 'exchange');
   const [first, ...others] = members;
   await first!.begin();
   await cluster.awaitLeader([first!]);

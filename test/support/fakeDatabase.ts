@@ -104,6 +104,7 @@ export class FakeDatabase {
   #id: string | null = null;
   #bases: readonly Base[] = [];
   readonly #members = new Map<string, Reported>();
+  #beginner: string | null = null;
   readonly #refused = new Set<string>();
   readonly #left = new Set<string>();
   #systems = 1;
@@ -312,6 +313,11 @@ export class FakeDatabase {
     return this.#id;
   }
 
+  beginner(holder: string): string {
+    this.#beginner ??= holder;
+    return this.#beginner;
+  }
+
   /** The log begins anew, with what its founder has. */
   refound(id: string, bases: readonly Base[]): void {
     const { system, timeline } = this;
@@ -428,6 +434,7 @@ export class FakeDatabase {
     this.#members.clear();
     for (const [holder, reported] of members) this.#members.set(holder, reported);
     this.#refused.clear();
+    this.#beginner = null;
     this.#leases = [{ lease, lead, expiresAtMs: 0, write, run: ledOn ?? this.run }];
     this.#notes = notes.map((note) => ({ note, write }));
     this.#id = id;

@@ -277,6 +277,10 @@ export class FakeLog implements ReplicatedLog {
     return this.#read(() => this.#database.history());
   }
 
+  beginner(): Promise<string> {
+    return this.#read(() => this.#database.beginner(this.#holder));
+  }
+
   found(id: string): Promise<string> {
     return this.#read(() => this.#database.found(id));
   }

@@ -326,8 +326,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'a member that starts beside the first one begins the log as well',
     file: 'engine/replication/prepare.ts',
-    search: 'if (hasFounded || isStopped()',
-    replace: 'if (waits === 0 || hasFounded || isStopped()',
+    search: 'if ((await reads.beginner()) === holder || isStopped()',
+    replace: 'if (waits === 0 || isStopped()',
     caughtBy: `${UNIT}/prepare.test.ts`,
   },
   {

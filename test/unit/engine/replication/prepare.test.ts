@@ -54,6 +54,7 @@ function readsOf(changes: Partial<Options['reads']> = {}): Options['reads'] {
     lease: async () => lease,
     history: async () => ({ id: 'the log', end: 1, place, leads: [], bases: [] }),
     found: async () => 'the log',
+    beginner: async () => 'a',
     ...changes,
   };
 }
@@ -92,6 +93,18 @@ test('JOININGFILES-1: a copy that is not whole is removed, and nothing of it is 
   const directory = temporaryDirectory();
   copyIn(directory);
   assert.deepEqual(await prepare(directory), { lines: [], news: [] });
+  assert.deepEqual(readdirSync(directory), []);
+});
+
+test('a member without files founds no log: those that have some may not have been started yet', async () => {
+  const directory = temporaryDirectory();
+  const { lease, history } = readsOf();
+  const reads = readsOf({
+    lease: async () => ({ ...(await lease()), epoch: 0 }),
+    history: async () => ({ ...(await history()), id: null }),
+    found: async () => assert.fail('it is an operator who founds'),
+  });
+  await assert.rejects(prepare(directory, { reads }), /has no log yet under this name, and this member has no files/);
   assert.deepEqual(readdirSync(directory), []);
 });
 
@@ -171,12 +184,12 @@ test('PREPARE-1: a member that starts beside the first one waits for it, and doe
   const reads = readsOf({
     lease: async () => {
       looked.push('lease');
-      // Of the member that has made the log, which leads a moment later.
+      // Of the member that begins the log, which leads a moment later.
       return looked.length < 3 ? free : { ...free, holder: 'b', epoch: 1, expiresInMs: 1500 };
     },
     ends: async () => (looked.length < 5 ? [] : logWith(STREAM.CONTROL).reads.ends()),
-    history: async () => ({ id: null, end: 0, place, leads: [], bases: [] }),
-    found: async () => 'the log of b',
+    history: async () => ({ id: 'the log of b', end: 0, place, leads: [], bases: [] }),
+    beginner: async () => 'b',
   });
   const files = { 'journal.key': 'key of b', 'control.db': 'its database' };
   const directory = temporaryDirectory();
