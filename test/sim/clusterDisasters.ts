@@ -55,6 +55,8 @@ export type Stage = {
 
 type Parts = {
   readonly random: Random;
+  /** The number of the first kind. */
+  readonly first: number;
   readonly database: FakeDatabase;
   readonly members: readonly SimMember[];
   readonly witness: Witness;
@@ -82,12 +84,13 @@ export class Disasters {
   readonly #backups: Backup[] = [];
   /** The logs under other names of the cluster. */
   readonly #renamed: Backup[] = [];
-  #next: Kind[] = [];
+  #next: number;
   /** The log was founded from the files of this one: they are not given up. */
   #founder = '';
 
   constructor(parts: Parts, stage: Stage) {
     this.#parts = parts;
+    this.#next = parts.first;
     this.#stage = stage;
     this.#operator = new Operator(parts.database, parts.members);
   }
@@ -99,14 +102,12 @@ export class Disasters {
     this.#backups.push(database.backup());
   }
 
-  /** The next one, each kind as often as the others. */
+  /** The next kind, in turn: so few worlds, one after the other, come to all of them. */
   async strike(): Promise<void> {
-    const { random, totals } = this.#parts;
-    if (this.#next.length === 0) this.#next = [...KINDS];
-    const [kind] = this.#next.splice(random.below(this.#next.length), 1);
+    const kind = KINDS[this.#next++ % KINDS.length]!;
     this.#stage.note(`disaster: ${kind}`);
-    totals[kind!]++;
-    await this.#cause(kind!);
+    this.#parts.totals[kind]++;
+    await this.#cause(kind);
     this.#stage.relearn();
     await this.#recover();
   }

@@ -44,7 +44,7 @@ const START_MS = 1_800_000_000_000;
 /** Commands after which all is answered, followed and compared. */
 const COMPARE_EVERY = 500;
 /** Commands between two disasters, about. */
-const STRIKE_EVERY = 200;
+const STRIKE_EVERY = 150;
 const LOG_LINES = 60;
 /** Commands that clients send at a time. */
 const MOST_SENT = 16;
@@ -174,7 +174,14 @@ export class ClusterWorld {
       });
     });
     this.#disasters = new Disasters(
-      { random, database: this.#database, members: this.#members, witness: this.#witness, totals: this.totals },
+      {
+        random,
+        first: seed * 2,
+        database: this.#database,
+        members: this.#members,
+        witness: this.#witness,
+        totals: this.totals,
+      },
       this.#stage(),
     );
   }
