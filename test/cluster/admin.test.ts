@@ -1,9 +1,10 @@
 /** The commands of an operator that ask the log itself, whether a member answers or not (data/docs/cluster.md). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clusterStatus, fenceCluster, leave } from '../../engine/admin/cluster.ts';
+import { clusterStatus, fenceCluster, foundEmpty, leave } from '../../engine/admin/cluster.ts';
 import { AdminError } from '../../engine/admin/directory.ts';
 import { PostgresLog } from '../../engine/replication/postgresLog.ts';
+import { SQL } from '../../engine/replication/statements.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import { startMember } from '../support/clusterMember.ts';
 import { eventually } from '../support/eventually.ts';
@@ -73,6 +74,23 @@ test('a leader, and a former one, is shown with the rows that it has, although r
   await eventually('the end of its lease', async () => / standby +20 +0 +/.test((await shown())[1]!));
   const watch = await openLog(t, url, 'watch');
   assert.equal(await watch.trim(), 0, 'they may not be on its disk yet');
+});
+
+test('cluster found --new makes a log without anything, once, and none beside files', {
+  skip: NO_POSTGRES,
+}, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  const env = { JOURNAL_URL: url };
+  assert.deepEqual(await foundEmpty(env), ['the cluster exchange has a log, without a row: start its members']);
+  const [a, b] = [await openLog(t, url, 'a'), await openLog(t, url, 'b')];
+  const { id, end } = await a.history();
+  assert.match(id!, /^[0-9a-f-]{36}$/);
+  assert.equal(end, 0);
+  assert.deepEqual([await a.beginner(), await b.beginner()], ['a', 'a'], 'one of them begins it');
+  await assert.rejects(foundEmpty(env), new AdminError('there is a log already'));
+  const other = { ...env, CLUSTER_NAME: 'other' };
+  await a.read(SQL.reportHead, ['other', 'c', '', 'refused', '{}', '', '{}']);
+  await assert.rejects(foundEmpty(other), new AdminError('there are files of a log before: name the member, of c'));
 });
 
 test('a member that leaves no longer keeps rows in the log, once it is gone', { skip: NO_POSTGRES }, async (t) => {

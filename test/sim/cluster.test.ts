@@ -9,7 +9,7 @@ import { isLongSoak, seedOr, timesOf } from '../support/seeds.ts';
 import { type ClusterTotals, simulateCluster } from './simulate.ts';
 
 const steps = timesOf({ suite: 500, soak: 1000 });
-const worlds = timesOf({ suite: 3, soak: isLongSoak ? 1000 : 3 });
+const worlds = timesOf({ suite: 4, soak: isLongSoak ? 1000 : 12 });
 /** Few worlds come to these. */
 const SELDOM = ['refused', 'unseen', 'filesGivenUp', 'givenUp', 'warnings', 'byThemselves'];
 /** The worlds of this seed and the next two come to every kind of disaster. */
