@@ -176,7 +176,7 @@ export class ClusterWorld {
     this.#disasters = new Disasters(
       {
         random,
-        first: seed * 2,
+        first: seed,
         database: this.#database,
         members: this.#members,
         witness: this.#witness,
