@@ -1,4 +1,4 @@
-/** The tables of the log (data/schema/log.sql), which each start and the founding of a log make where they are missing. */
+/** The tables of the log (data/schema/log.sql): each start makes those that are missing, and so does the founding. */
 import { readFileSync } from 'node:fs';
 import type { Connection } from './connection.ts';
 
