@@ -1,7 +1,7 @@
 /**
  * Makes a point of a backup from a data directory, beside an exchange that runs on it or without one.
  *
- *   journal.key, databases, private frames, snapshots ──► journals, up to their ends ──► control.db, and the cut ──►
+ *   journal.key, held.mark, databases, private frames, snapshots ──► journals, to their ends ──► control.db, the cut ──►
  *   journals, up to the cut ──► audit.log and small files ──► the manifest
  *
  * A file that another one rests on is copied later, as for a member that joins a cluster (GIVING-2), so all of them are
@@ -48,7 +48,7 @@ type MakeOptions = {
 const PART_BYTES = 256 << 10;
 const PAGE_BYTES = 4096;
 const STEP_PAGES = 256;
-const DATABASES = ['read.db', 'idempotency.db', 'settlement.db'] as const;
+const DATABASES = ['read.db', 'idempotency.db', 'settlement.db', 'ramp.db'] as const;
 /** Databases that can be made anew from the journals. */
 export const REMADE = ['read.db'] as const;
 const SMALL_FILES = ['master.key', 'admin.token', 'demo.json', 'ramp.json'] as const;
@@ -76,6 +76,8 @@ class Making {
   async run(): Promise<Point> {
     const { directory, shards, store, leaveOut, withControl } = this.#options;
     this.#file('journal.key');
+    // Of a member of a cluster; before the journals, which have what it says.
+    this.#file('held.mark');
     for (const name of DATABASES) {
       if (existsSync(join(directory, name)) && !leaveOut.includes(name)) await this.#database(name);
     }
