@@ -1,8 +1,8 @@
 /**
  * Makes a point of a backup from a data directory, beside an exchange that runs on it or without one.
  *
- *   journal.key, held.mark, databases, private frames, snapshots ──► journals, to their ends ──► control.db, the cut ──►
- *   journals, up to the cut ──► audit.log and small files ──► the manifest
+ *   journal.key, held.mark, databases, private frames, snapshots ──► journals, to their ends ──►
+ *   control.db, and the cut ──► journals, up to it ──► audit.log and small files ──► the manifest
  *
  * A file that another one rests on is copied later, as for a member that joins a cluster (GIVING-2), so all of them are
  * at most behind the journals, which a start follows. The cut is that of BACKUPPOINT-1.
