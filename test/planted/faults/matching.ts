@@ -2,9 +2,31 @@
 import type { Fault } from './fault.ts';
 
 const CRASH = 'test/sim/crash.test.ts';
+const STAGES = 'test/unit/book/stages.test.ts';
 const AUDIT = 'test/unit/engine/admin/audit.test.ts';
 
 export const MATCHING_FAULTS: readonly Fault[] = [
+  {
+    name: 'a market that opens again trades before it is open',
+    file: 'engine/core/admission.ts',
+    search: 'const mustRest = market.stage !== STAGE.OPEN || ',
+    replace: 'const mustRest = ',
+    caughtBy: STAGES,
+  },
+  {
+    name: 'a market in cancel-only takes orders',
+    file: 'engine/core/admission.ts',
+    search: 'if (market.stage === STAGE.CANCEL_ONLY && ',
+    replace: 'if (market.stage > STAGE.CANCEL_ONLY && ',
+    caughtBy: STAGES,
+  },
+  {
+    name: 'a market that is made while its shard is halted is open',
+    file: 'engine/core/apply.ts',
+    search: 'Math.max(stages.ofShard, words[word + MARKET_OPEN.stage])',
+    replace: 'words[word + MARKET_OPEN.stage]',
+    caughtBy: STAGES,
+  },
   {
     name: 'a snapshot comes back without its expirations',
     file: 'engine/core/state.ts',
