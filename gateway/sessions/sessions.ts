@@ -3,13 +3,14 @@
  * used once, and ended by its person, by time, or by a token that two have had.
  *
  *   token n ──refresh──► token n+1 ──refresh──► token n+2
- *      └─ again within 30 s: the newest token   └─ again later: the session ends
+ *      └─ once more within 30 s: the newest     └─ a third time, or later: the session ends
  *
  * Owner: the gateway thread.
  *
  * Invariants:
- *   SESSIONS-1  A refresh token is exchanged once. A repeat within RACE_MS of its use, by another tab of the same
- *               browser, gets the newest token; a later one shows that two have it, and ends the session.
+ *   SESSIONS-1  A refresh token is exchanged once. The first repeat within RACE_MS of its use, by another tab of the
+ *               same browser, gets the newest token. A second one, a later one, and one by a program with another name
+ *               show that two have it, and end the session.
  *   SESSIONS-2  Only a token that this exchange has issued ends a session.
  *   SESSIONS-3  A session ends at the latest IDLE_MS after its last refresh, LONGEST_MS after its sign-in, and at the
  *               session timeout that its person has set.
@@ -79,17 +80,20 @@ export class Sessions {
     return parsed === null ? null : this.find(parsed.sessionId, nowMs);
   }
 
-  /** Durable once `durable` says so, also where it is refused: the session may have ended. */
-  refresh(token: string, nowMs: number): OpenedSession | ErrorRow {
+  /**
+   * Durable once `durable` says so, also where it is refused: the session may have ended.
+   * @param userAgent the program that sends the token, as it names itself
+   */
+  refresh(token: string, userAgent: string, nowMs: number): OpenedSession | ErrorRow {
     const parsed = this.#tokens.parse(token);
     if (parsed === null) return ERRORS.INVALID_REFRESH_TOKEN;
     const session = this.find(parsed.sessionId, nowMs);
     if (session === null) return ERRORS.SESSION_ENDED;
     const given = hashOf(token);
     if (parsed.generation === session.generation && given.equals(session.tokenHash)) {
-      return { session, refreshToken: this.#rotate(session, token, given, nowMs) };
+      return { session, refreshToken: this.#rotate(session, token, given, userAgent, nowMs) };
     }
-    const newest = this.#newestAfter(session, token, given, nowMs);
+    const newest = this.#newestAfter(session, token, given, userAgent, nowMs);
     if (newest !== null) return { session, refreshToken: newest };
     this.#store.end(parsed.sessionId);
     this.reused.notify(session.principal.accountIndex);
@@ -162,10 +166,10 @@ export class Sessions {
     return beyond;
   }
 
-  #rotate(session: Session, token: string, hash: Buffer, nowMs: number): string {
+  #rotate(session: Session, token: string, hash: Buffer, usedBy: string, nowMs: number): string {
     const { generation, principal } = session;
     const successor = this.#tokens.make(principal.sessionId, generation + 1);
-    const used = { generation, hash, usedMs: nowMs, successorSealed: sealSuccessor(token, successor) };
+    const used = { generation, hash, usedMs: nowMs, successorSealed: sealSuccessor(token, successor), usedBy };
     const firstKept = session.used.findIndex((each) => this.#isRace(each, nowMs));
     this.#store.rotate(session, used, hashOf(successor), firstKept < 0 ? [] : session.used.slice(firstKept));
     return successor;
@@ -179,15 +183,19 @@ export class Sessions {
     return nowMs - Math.max(usedMs, this.#readyMs) < RACE_MS;
   }
 
-  /** SESSIONS-1: each successor opens the one after it. Null when the token was not used a short time ago. */
-  #newestAfter({ used }: Session, token: string, hash: Buffer, nowMs: number): string | null {
+  /** SESSIONS-1: each successor opens the one after it. Null when the token was not used a short time ago, or not by this program,
+   * or was repeated since. */
+  #newestAfter(session: Session, token: string, hash: Buffer, usedBy: string, nowMs: number): string | null {
+    const { used } = session;
     const first = used.findIndex((each) => each.hash.equals(hash));
     if (first < 0 || !this.#isRace(used[first]!, nowMs)) return null;
+    if (used[first]!.usedBy !== null && used[first]!.usedBy !== usedBy) return null;
     let newest = token;
     for (const link of used.slice(first)) {
       assert(link.hash.equals(hashOf(newest)), 'SESSIONS-1: each used token seals the one that was used next');
       newest = openSuccessor(newest, link.successorSealed);
     }
+    this.#store.repeated(session, used[first]!);
     return newest;
   }
 }

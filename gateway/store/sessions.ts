@@ -26,6 +26,8 @@ export type UsedToken = {
   readonly hash: Buffer;
   readonly usedMs: number;
   readonly successorSealed: Buffer;
+  /** The program that has used it, as it named itself; null: before the start, of which nothing is stored. */
+  readonly usedBy: string | null;
 };
 
 export type Session = {
@@ -174,6 +176,13 @@ export class SessionStore {
     this.#refreshed.add(session);
   }
 
+  /** The used token was repeated: a further repeat of it, or of one before it, ends the session. */
+  repeated(session: Session, { generation }: UsedToken): void {
+    this.#changes.write(() => this.#statements.deleteUsed.run(session.principal.sessionId, generation + 1));
+    session.used = session.used.filter((each) => each.generation > generation);
+    if (session.used.length === 0) this.#refreshed.delete(session);
+  }
+
   /** A repeat of a used token of these sessions ends them from now on, over a restart too. */
   forgetUsed(sessions: readonly Session[]): void {
     if (sessions.length === 0) return;
@@ -319,7 +328,7 @@ function fromRow(row: SessionRow, userId: string): Session {
 }
 
 function toUsed({ generation, token_hash, used_ms, successor_sealed }: UsedRow): UsedToken {
-  return { generation, hash: token_hash, usedMs: used_ms, successorSealed: successor_sealed };
+  return { generation, hash: token_hash, usedMs: used_ms, successorSealed: successor_sealed, usedBy: null };
 }
 
 function toUsedRow(session_id: string, { generation, hash, usedMs, successorSealed }: UsedToken): UsedRow {

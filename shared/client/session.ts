@@ -48,8 +48,11 @@ const UNAUTHORIZED = 401;
 const SERVER_ERROR = 500;
 /** A token is renewed this long before it expires. */
 const EARLY_MS = 30_000;
-/** Renewals whose answer was lost are repeated while the exchange still gives the same answer, which is for 30 s. */
 const RENEWAL_ATTEMPTS = 3;
+/** A renewal whose answer was lost is repeated once: a further repeat of a used token ends the session. */
+const MOST_LOST = 2;
+type TabLocks = { request<T>(name: string, run: () => Promise<T>): Promise<T> };
+
 const RENEWAL_TIMEOUT_MS = 7000;
 const PAUSE_MS = 250;
 const REPLACED = 'another account has signed in';
@@ -261,17 +264,25 @@ function tokensOf({ access_token, expires_in, refresh_token, user }: SessionAnsw
 }
 
 async function renewedTokens(addresses: Addresses, refreshToken: string | null, clock: Clock): Promise<SessionTokens> {
-  for (let attempt = 1; ; attempt++) {
+  for (let attempt = 1, lost = 0; ; attempt++) {
     const askedMs = clock.nowMs();
     try {
       const body = refreshBody(refreshToken);
-      return tokensOf(await sendAuth(addresses, '/v1/auth/refresh', body, RENEWAL_TIMEOUT_MS), askedMs);
+      const renew = (): Promise<SessionAnswer> => sendAuth(addresses, '/v1/auth/refresh', body, RENEWAL_TIMEOUT_MS);
+      return tokensOf(await (refreshToken === null ? inTurnOfTabs(renew) : renew()), askedMs);
     } catch (error) {
       const isFinal = isRefusal(error) && error.status < SERVER_ERROR;
-      if (isFinal || attempt === RENEWAL_ATTEMPTS) throw error;
+      if (!isRefusal(error)) lost++;
+      if (isFinal || lost === MOST_LOST || attempt === RENEWAL_ATTEMPTS) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
+}
+
+/** Tabs share the cookie, so they renew one after the other: a used token is good for one repeat only. */
+function inTurnOfTabs<T>(renew: () => Promise<T>): Promise<T> {
+  const { navigator } = globalThis as { navigator?: { locks?: TabLocks } };
+  return navigator?.locks === undefined ? renew() : navigator.locks.request('svc_refresh', renew);
 }
 
 function refreshBody(refreshToken: string | null): object {

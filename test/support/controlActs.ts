@@ -86,7 +86,7 @@ const IDENTITY: Act[] = [
     const session = pick(random, sessions.all());
     if (session === undefined) return;
     const { generation, tokenHash } = session;
-    const used = { generation, hash: tokenHash, usedMs: nowMs, successorSealed: randomBytes(9) };
+    const used = { generation, hash: tokenHash, usedMs: nowMs, successorSealed: randomBytes(9), usedBy: null };
     sessions.rotate(session, used, randomBytes(HASH_BYTES), session.used.slice(random.below(2)));
   },
   ({ sessions }, random, nowMs) => {

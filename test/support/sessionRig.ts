@@ -64,8 +64,8 @@ export class SessionRig {
   }
 
   /** The next token, or the message of the refusal. */
-  refresh(token: string): { readonly token: string } | { readonly refusal: string } {
-    const result = this.sessions.refresh(token, this.nowMs);
+  refresh(token: string, userAgent = 'a browser'): { readonly token: string } | { readonly refusal: string } {
+    const result = this.sessions.refresh(token, userAgent, this.nowMs);
     return 'session' in result ? { token: result.refreshToken } : { refusal: result.message };
   }
 }

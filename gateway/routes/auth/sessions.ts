@@ -110,7 +110,7 @@ async function refresh(call: CallOf<typeof REFRESH>, deps: AuthDeps): Promise<vo
     refuse(call, { row: ERRORS.OTHER_SITE });
     return;
   }
-  const result = sessions.refresh(given.token, clock.nowMs());
+  const result = sessions.refresh(given.token, call.browser!.userAgent, clock.nowMs());
   if ('session' in result) await answerSession(call, { ...result, isNew: false, delivery: given.delivery }, deps);
   else {
     // That a session has ended is durable before its client knows.

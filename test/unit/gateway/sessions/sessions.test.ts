@@ -22,13 +22,50 @@ test('15.4: a repeat within 30 seconds gets the newest token, over a restart too
   const rig = new SessionRig();
   const { refreshToken: first, session } = rig.open();
   const second = next(rig, first);
+  const third = next(rig, second);
   rig.clock.advance(RACE_MS - 1);
   rig.restart();
-  assert.equal(next(rig, first), second);
-  const third = next(rig, second);
   assert.equal(next(rig, first), third, 'the successor was used as well: the newest one is good for longest');
-  rig.clock.advance(1);
-  assert.equal(next(rig, second), third, 'used a millisecond ago');
+  assert.equal(next(rig, second), third);
+  const fourth = next(rig, third);
+  rig.clock.advance(RACE_MS);
+  assert.deepEqual(rig.refresh(third), ENDED);
+  assert.deepEqual(rig.refresh(fourth), ENDED, 'whoever has the newest one is out, too');
+  rig.restart();
+  assert.deepEqual(rig.refresh(fourth), ENDED);
+  assert.deepEqual(rig.reused, [session.principal.accountIndex]);
+});
+
+test('15.4: a token has two heirs at most: a second repeat ends the session, over a restart too', () => {
+  for (const isRestarted of [false, true]) {
+    const rig = new SessionRig();
+    const { refreshToken: first, session } = rig.open();
+    const second = next(rig, first);
+    assert.equal(next(rig, first), second, 'the other tab');
+    if (isRestarted) rig.restart();
+    assert.deepEqual(rig.refresh(first), ENDED, 'somebody else');
+    assert.deepEqual(rig.refresh(second), ENDED);
+    assert.deepEqual(rig.reused, [session.principal.accountIndex]);
+  }
+});
+
+test('15.4: a repeat by a program with another name ends the session', () => {
+  const rig = new SessionRig();
+  const { refreshToken: first } = rig.open();
+  const second = next(rig, first);
+  assert.deepEqual(rig.refresh(first, 'curl/8.7'), ENDED);
+  assert.deepEqual(rig.refresh(second), ENDED);
+  const other = rig.open().refreshToken;
+  const token = rig.refresh(other, 'curl/8.7');
+  assert.ok('token' in token, 'the name may change between two uses, as with a new version of the browser');
+});
+
+test('15.4: the repeat of a token leaves none to the tokens before it', () => {
+  const rig = new SessionRig();
+  const { refreshToken: first, session } = rig.open();
+  const second = next(rig, first);
+  const third = next(rig, second);
+  assert.equal(next(rig, second), third);
   assert.deepEqual(rig.refresh(first), ENDED);
   assert.deepEqual(rig.refresh(third), ENDED, 'whoever has the newest one is out, too');
   assert.deepEqual(rig.reused, [session.principal.accountIndex]);

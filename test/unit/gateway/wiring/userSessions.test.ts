@@ -31,12 +31,12 @@ test('15.4: an account learns that a refresh token of it was used twice, and by 
   const { control, clock, parts, signIn } = open(t);
   const { session, refreshToken } = signIn(ADA);
   const { accountIndex, sessionId } = session.principal;
-  assert.ok('session' in parts.sessions.refresh(refreshToken, clock.nowMs()));
+  assert.ok('session' in parts.sessions.refresh(refreshToken, '', clock.nowMs()));
   assert.equal(control.notices.of(accountIndex).length, 0);
   clock.advance(30_000);
   const ended: string[] = [];
   control.sessions.ended.subscribe((principal) => ended.push(principal.sessionId));
-  assert.ok(!('session' in parts.sessions.refresh(refreshToken, clock.nowMs())));
+  assert.ok(!('session' in parts.sessions.refresh(refreshToken, '', clock.nowMs())));
   assert.deepEqual(ended, [sessionId], 'its sockets close');
   assert.deepEqual(
     control.notices.of(accountIndex).map(({ type, title }) => [type, title]),
