@@ -51,6 +51,7 @@ export class RequestHeaders implements Credentials {
   #contentLength = '';
   #transferEncoding = '';
   #framingLines = 0;
+  #hostLines = 0;
 
   static of(request: HeaderLines): RequestHeaders {
     reading = new RequestHeaders();
@@ -72,8 +73,9 @@ export class RequestHeaders implements Credentials {
     return this.keyId !== '';
   }
 
-  /** uWebSockets.js uses the first of two lengths and ignores unknown codings, so both are checked here. */
+  /** uWebSockets.js uses the first of two lengths or hosts and ignores unknown codings, so all are checked here. */
   get bodyBytes(): number {
+    if (this.#hostLines > 1) return MALFORMED;
     if (this.#framingLines === 0) return 0;
     if (this.#framingLines > 1) return MALFORMED;
     if (this.#transferEncoding !== '') return this.#transferEncoding.toLowerCase() === 'chunked' ? CHUNKED : MALFORMED;
@@ -82,6 +84,9 @@ export class RequestHeaders implements Credentials {
 
   read(name: string, value: string): void {
     switch (name) {
+      case 'host':
+        this.#hostLines++;
+        break;
       case 'content-length':
         this.#framingLines++;
         this.#contentLength = value;

@@ -305,7 +305,8 @@ export class Pipeline {
 
   readonly #onBody = (call: Call, row: RouteRow): void => {
     this.#received(call);
-    call.closesConnection = this.#isDraining;
+    // Any two bytes end a chunk for uWebSockets.js: what follows such a body is not read as a request.
+    call.closesConnection = this.#isDraining || call.announcedBytes === CHUNKED;
     call.completeUs = nowUs();
     try {
       this.#pass(call, row);

@@ -183,8 +183,10 @@ export class Sessions {
     return nowMs - Math.max(usedMs, this.#readyMs) < RACE_MS;
   }
 
-  /** SESSIONS-1: each successor opens the one after it. Null when the token was not used a short time ago, or not by this program,
-   * or was repeated since. */
+  /**
+   * SESSIONS-1: each successor opens the one after it. Null when the token was not used a short time ago, or not by
+   * this program, or was repeated since.
+   */
   #newestAfter(session: Session, token: string, hash: Buffer, usedBy: string, nowMs: number): string | null {
     const { used } = session;
     const first = used.findIndex((each) => each.hash.equals(hash));

@@ -86,6 +86,16 @@ describe('transport', () => {
       assert.ok(await rig.isHealthy());
     });
 
+    it('reads nothing behind a body in chunks, whatever ends them', async () => {
+      const head = 'POST /v1/length HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const next = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
+      for (const end of ['\r\n', 'XX', '\n\n']) {
+        const { text, closed } = await rig.raw(`${head}4\r\n[12]${end}0\r\n\r\n${next}`);
+        assert.ok(!text.includes('{"status":"ok"}'), JSON.stringify(end));
+        assert.ok(closed);
+      }
+    });
+
     it('takes a body of exactly the limit', async () => {
       const text = 'a'.repeat(65_536 - '{"text":""}'.length);
       assert.equal((await rig.call('POST', '/v1/echo', `{"text":"${text}"}`)).status, 200);
@@ -149,6 +159,14 @@ describe('transport', () => {
         assert.ok(closed);
       });
     }
+
+    it('refuses two lines of Host, the same or not, and closes', async () => {
+      for (const second of ['Host: a', 'Host: b', 'host: a']) {
+        const { text, closed } = await rig.raw(`GET /health HTTP/1.1\r\nHost: a\r\n${second}\r\n\r\n`);
+        assert.match(text, /^HTTP\/1.1 400 /);
+        assert.ok(closed);
+      }
+    });
 
     it('refuses headers that are too large or too many', async () => {
       for (const headers of [`cookie: ${'b'.repeat(8192)}\r\n`, 'a: b\r\n'.repeat(96)]) {
