@@ -82,18 +82,22 @@ export class RequestHeaders implements Credentials {
     return LENGTH_FORM.test(this.#contentLength) ? Number(this.#contentLength) : MALFORMED;
   }
 
+  #readFraming(name: string, value: string): void {
+    if (name === 'host') {
+      this.#hostLines++;
+      return;
+    }
+    this.#framingLines++;
+    if (name === 'content-length') this.#contentLength = value;
+    else this.#transferEncoding = value;
+  }
+
   read(name: string, value: string): void {
     switch (name) {
       case 'host':
-        this.#hostLines++;
-        break;
       case 'content-length':
-        this.#framingLines++;
-        this.#contentLength = value;
-        break;
       case 'transfer-encoding':
-        this.#framingLines++;
-        this.#transferEncoding = value;
+        this.#readFraming(name, value);
         break;
       case AUTH_HEADER.API_KEY:
         this.keyId ||= value;
