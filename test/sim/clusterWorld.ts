@@ -55,6 +55,8 @@ const LONGEST_SILENCE_STEPS = 3000;
 const LONGEST_PAUSE_MS = 3000;
 /** Several leases. */
 const MOST_SET_MS = 6000;
+/** The clock of a machine jumps so far now and then. */
+const HOUR_MS = 3_600_000;
 const MOST_TURNS = 200_000;
 /** Without a leader for so long: an operator looks after the cluster. */
 const LEADERLESS_STEPS = 2000;
@@ -346,7 +348,8 @@ export class ClusterWorld {
   /** Of the machine of a member, or of the database: its leases end early or late. */
   #setClock(member: SimMember): void {
     const byMs = this.#random.between(-MOST_SET_MS, MOST_SET_MS);
-    if (this.#random.chance(50)) member.setClock(byMs);
+    const jumpMs = this.#random.pick([-HOUR_MS, 0, 0, HOUR_MS]);
+    if (this.#random.chance(50)) member.setClock(byMs + jumpMs);
     else this.#aheadMs = byMs;
     this.totals.clocks++;
   }
