@@ -33,21 +33,33 @@ test(`nothing acknowledged is lost over ${CYCLES} takeovers (SEED=${SEED})`, { s
   for (let cycle = 0; cycle < CYCLES; cycle++) {
     const killed = cluster.leader;
     const killAfter = 20 + Math.floor(random() * (COMMANDS - 60));
-    let killing: Promise<void> | undefined;
+    let taking: Promise<number> | undefined;
     await witness.trade({
       commands: COMMANDS,
       onAnswer: (answered) => {
-        if (answered === killAfter) killing = killed.kill();
+        if (answered === killAfter) taking = takeoverMs(cluster);
       },
     });
-    assert.ok(killing !== undefined, 'the cycle got as far as its kill');
-    await killing;
+    assert.ok(taking !== undefined, 'the cycle got as far as its kill');
+    t.diagnostic(`takeover ${cycle + 1}: ${(await taking).toFixed()} ms`);
     await cluster.awaitLeader(cluster.standbys);
     await witness.check();
     await cluster.rejoin(killed);
   }
   await keepsStages(cluster);
 });
+
+/** Kills the leader. @returns how long after it another one accepts orders, as looks now and then see it */
+async function takeoverMs(cluster: Awaited<ReturnType<typeof startCluster>>): Promise<number> {
+  const { leader, standbys } = cluster;
+  const startMs = performance.now();
+  await leader.kill();
+  await eventually('another leader', async () => {
+    const answers = await Promise.all(standbys.map((member) => member.readiness()));
+    return answers.some((answer) => answer?.status === 200);
+  });
+  return performance.now() - startMs;
+}
 
 /** A standby shows the stage of a halt, and a takeover keeps it (RULES.md 9.70). */
 async function keepsStages(cluster: Awaited<ReturnType<typeof startCluster>>): Promise<void> {
