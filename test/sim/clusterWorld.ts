@@ -213,10 +213,11 @@ export class ClusterWorld {
     const { totals } = this;
     // An operator begins a new cluster (RULES.md 18.23).
     this.#database.found('the first log');
-    this.#disasters.backUp();
     for (const member of this.#members) await member.start();
     await this.#sendAll(({ flow }) => flow.opening());
     await this.#sendAll(({ flow }) => flow.endowment());
+    // A log that was restored to before its first row is one that nobody has led (RULES.md 18.26): not simulated.
+    this.#disasters.backUp();
     await this.#trade(commands);
     await this.#end();
     for (const member of this.#members) {
