@@ -41,7 +41,6 @@ async function main(): Promise<void> {
   const { openDemoRamp, startDemoRamp, withDemoRamp } = await import('./wiring/demoRamp.ts');
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
   const config = ramp === null ? settings : withDemoRamp(settings, ramp);
-  for (const doubt of doubtsAbout(config, config.publicUrl)) log.warn(doubt);
   const { Exchange } = await import('./wiring/exchange.ts');
   const onFatal = (error: unknown): void => fail(log, error, config.cluster === null ? EXIT_SOFTWARE : EXIT_AGAIN);
   const exchange = await Exchange.start({ config, clock: systemClock, log, lines: out, onFatal });
@@ -60,6 +59,7 @@ async function main(): Promise<void> {
     isTerminal,
   });
   if (lines.length > 0) out.write(`${lines.join('\n')}\n`);
+  for (const doubt of doubtsAbout(config, config.publicUrl)) log.warn(doubt);
   if (ramp !== null) void startDemoRamp(exchange, ramp, log);
   if (flows) (await import('./wiring/demoFlow.ts')).startDemoFlow(opened.path, log);
   log.info(
