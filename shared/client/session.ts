@@ -51,8 +51,6 @@ const EARLY_MS = 30_000;
 const RENEWAL_ATTEMPTS = 3;
 /** A renewal whose answer was lost is repeated once: a further repeat of a used token ends the session. */
 const MOST_LOST = 2;
-type TabLocks = { request<T>(name: string, run: () => Promise<T>): Promise<T> };
-
 const RENEWAL_TIMEOUT_MS = 7000;
 const PAUSE_MS = 250;
 const REPLACED = 'another account has signed in';
@@ -268,8 +266,7 @@ async function renewedTokens(addresses: Addresses, refreshToken: string | null, 
     const askedMs = clock.nowMs();
     try {
       const body = refreshBody(refreshToken);
-      const renew = (): Promise<SessionAnswer> => sendAuth(addresses, '/v1/auth/refresh', body, RENEWAL_TIMEOUT_MS);
-      return tokensOf(await (refreshToken === null ? inTurnOfTabs(renew) : renew()), askedMs);
+      return tokensOf(await sendAuth<SessionAnswer>(addresses, '/v1/auth/refresh', body, RENEWAL_TIMEOUT_MS), askedMs);
     } catch (error) {
       const isFinal = isRefusal(error) && error.status < SERVER_ERROR;
       if (!isRefusal(error)) lost++;
@@ -277,12 +274,6 @@ async function renewedTokens(addresses: Addresses, refreshToken: string | null, 
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
     }
   }
-}
-
-/** Tabs share the cookie, so they renew one after the other: a used token is good for one repeat only. */
-function inTurnOfTabs<T>(renew: () => Promise<T>): Promise<T> {
-  const { navigator } = globalThis as { navigator?: { locks?: TabLocks } };
-  return navigator?.locks === undefined ? renew() : navigator.locks.request('svc_refresh', renew);
 }
 
 function refreshBody(refreshToken: string | null): object {
