@@ -113,13 +113,15 @@ describe('full sets', () => {
     assert.equal(x.minted(), 200);
   });
 
-  it('are whole lots, and at least one', () => {
+  it('are split in whole lots, at least one, and merged in any number', () => {
     const x = new Scenario();
     for (const amount of [0, 1, 99, 101]) {
       assert.deepEqual(x.tell(x.convert(ALICE, 0, amount, SPLIT)), ['refused INVALID_LOT']);
-      assert.deepEqual(x.tell(x.convert(ALICE, 0, amount, MERGE)), ['refused INVALID_LOT']);
     }
+    assert.deepEqual(x.tell(x.convert(ALICE, 0, 0, MERGE)), ['refused INVALID_LOT']);
     assert.equal(x.moved(ALICE), 'nothing');
+    for (const amount of [1, 99, 101]) assert.deepEqual(x.tell(x.convert(ALICE, 0, amount, MERGE)), []);
+    assert.match(x.moved(ALICE), /201/);
   });
 
   it('need all of it unreserved: the USDC of a split, both tokens of a merge', () => {
