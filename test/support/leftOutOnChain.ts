@@ -8,6 +8,7 @@ const SURROUNDINGS = 'the process and its surroundings: no order depends on wher
 const NO_SERVER = 'it starts no exchange, or parts of one';
 const CONTRACTS = 'made-up contracts and settings of a ledger; test/chain has those of a chain';
 const LEDGER_RAIL = 'cash over the rail of the ledger; test/chain/fiat and test/chain/rail have the other one';
+const RESTORED = 'a directory that is restored beside a chain that went on: test/chain/restored';
 const DOCUMENTS = 'what the documents say, not what the exchange does';
 
 export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
@@ -18,7 +19,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   approvals: OPERATORS,
   audit: OPERATORS,
   backtest: NO_SERVER,
-  backups: 'a directory that is restored beside a chain that went on: test/chain/restored',
+  backups: RESTORED,
   browse: CATALOGUE,
   catalogueEvents: CATALOGUE,
   catalogueFiles: CATALOGUE,
@@ -50,6 +51,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   recording: NO_SERVER,
   rehearsal: SURROUNDINGS,
   replay: NO_SERVER,
+  restoredNumbers: RESTORED,
   sandboxProvider: LEDGER_RAIL,
   sdkGuide: DOCUMENTS,
   streamFlow: NO_SERVER,
