@@ -236,7 +236,8 @@ function keysOf(db: Database.Database, table: string): Key[] {
 /** Takes rows away whose other end is lost, until every row has its own. @returns their number */
 function removeHomeless(db: Database.Database, aside: Aside): number {
   let removed = 0;
-  for (;;) {
+  for (let before = -1; before < removed; ) {
+    before = removed;
     const [first] = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check').all();
     if (first === undefined) return removed;
     for (const { table, from, to } of keysOf(db, first.table).filter((key) => key.table === first.parent)) {
@@ -248,4 +249,7 @@ function removeHomeless(db: Database.Database, aside: Aside): number {
       db.exec(`DELETE FROM "${first.table}" WHERE ${where}`);
     }
   }
+  throw new AdminError(
+    'control.db: a row names one that is lost, and is not found: restore the directory from a backup',
+  );
 }

@@ -9,7 +9,7 @@ import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
 import { hasJournalKey, JOURNAL_KEY_FILE, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
-import { MASTER_KEY_FILE, parseMasterKey, readMasterKey } from '../../shared/crypto/masterKey.ts';
+import { IN_FILE, MASTER_KEY_FILE, parseMasterKey, readMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 
 /** A command cannot be carried out. The message is one line for the operator. */
@@ -72,8 +72,8 @@ function openKey(directory: string): JournalKey {
 
 /** From MASTER_KEY or the file of the data directory, as for the exchange itself. */
 export function openMasterKey(directory: string): Uint8Array {
-  // As for the exchange, `file` is the file of the data directory.
-  const text = (process.env['MASTER_KEY'] ?? '').replace(/^file$/, '');
+  const given = process.env['MASTER_KEY'] ?? '';
+  const text = given === IN_FILE ? '' : given;
   const path = join(directory, MASTER_KEY_FILE);
   if (text === '' && !existsSync(path)) throw new AdminError('MASTER_KEY: set it, records are checked with it');
   const masterKey = text === '' ? readMasterKey(path) : parseMasterKey(text);

@@ -15,7 +15,7 @@ import { systemClock } from '../../shared/base/clock.ts';
 import { asOwner } from '../../shared/base/fileAccess.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
-import { parseMasterKey } from '../../shared/crypto/masterKey.ts';
+import { IN_FILE, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
 import { adopt } from './adopt.ts';
@@ -227,7 +227,8 @@ async function rotateKeys(call: Call): Promise<boolean> {
 
 /** Null when the variable is not set. */
 function masterKeyFrom({ env }: Call, variable: string): Uint8Array | null {
-  const text = (env[variable] ?? '').trim();
+  const given = (env[variable] ?? '').trim();
+  const text = variable === 'MASTER_KEY' && given === IN_FILE ? '' : given;
   const key = text === '' ? null : parseMasterKey(text);
   if (text !== '' && key === null) throw new AdminError(`${variable}: not a master key`);
   return key;

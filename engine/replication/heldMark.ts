@@ -162,7 +162,10 @@ export class HeldMark {
 
   /** The journal of a stream was cut. */
   lower(ends: readonly LocalEnd[]): void {
-    for (const { stream, sequence } of ends) this.#held[stream] = Math.min(sequence, this.#held[stream] ?? sequence);
+    for (const { stream, sequence } of ends) {
+      const known = this.#held[stream];
+      if (known !== undefined) this.#held[stream] = Math.min(sequence, known);
+    }
     this.#change({});
   }
 

@@ -5,7 +5,7 @@
 import { type BlockList, isIP } from 'node:net';
 import { MAX_OPEN_ORDERS } from '../../shared/base/codes.ts';
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
-import { MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.ts';
+import { IN_FILE, MASTER_KEY_BYTES, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import type { JournalSync, VerifierChoice } from '../../shared/wire/threads.ts';
 import { type ChainConfig, readChain } from './chain.ts';
 import { type ClusterConfig, readCluster } from './cluster.ts';
@@ -316,7 +316,7 @@ class EnvironmentReader {
 
   /** The value is to be kept in a file. */
   isFile(name: string): boolean {
-    return this.#value(name) === 'file';
+    return this.#value(name) === IN_FILE;
   }
 
   /** An origin that a browser can have, without anything after it. */

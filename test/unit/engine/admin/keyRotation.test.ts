@@ -182,3 +182,13 @@ test('the files of a member of a cluster are not changed on one member alone', a
   }
   openControl(parseConfig(env, 2), { isFollowing: true }).database.close();
 });
+
+test('a key that is in the file, and MASTER_KEY=file that says so, are rotated the same way', async () => {
+  const { dataDir } = made();
+  const before = readFileSync(join(dataDir, 'master.key'), 'utf8');
+  const { status, stderr } = await runAdminHere(['keys', 'rotate', '--data', dataDir], { MASTER_KEY: 'file' });
+  assert.equal(status, 0, stderr);
+  assert.notEqual(readFileSync(join(dataDir, 'master.key'), 'utf8'), before);
+  const refused = await runAdminHere(['keys', 'rotate', '--data', dataDir], { NEW_MASTER_KEY: 'file' });
+  assert.match(refused.stderr, /NEW_MASTER_KEY: not a master key/);
+});

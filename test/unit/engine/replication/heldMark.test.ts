@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { HeldMark, readHeldMark } from '../../../../engine/replication/heldMark.ts';
+import { HeldMark, lowerHeldMark, readHeldMark } from '../../../../engine/replication/heldMark.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const FILE = 'held.mark';
@@ -29,6 +29,23 @@ test('HELDMARK-1: what is held is in the file at once, and the sequence of a str
   assert.equal(found.isExact, true);
   mark.close();
   assert.throws(() => mark.hold([row(6)], []), /HELDMARK-1/);
+});
+
+test('an operator lowers the streams of a mark whose journals were cut, and raises none', () => {
+  const directory = temporaryDirectory();
+  lowerHeldMark(directory, [{ stream: 0, sequence: 1 }]);
+  assert.equal(readHeldMark(directory), null, 'a directory without a mark gets none');
+  const mark = new HeldMark(directory, 'one');
+  for (const position of [1, 2, 3]) mark.hold([row(position)], [row(position)]);
+  mark.close();
+  lowerHeldMark(directory, [
+    { stream: 0, sequence: 2 },
+    { stream: 1, sequence: 9 },
+  ]);
+  const found = readHeldMark(directory)!;
+  assert.deepEqual([found.log, found.held, found.last], ['one', { 0: 2 }, row(3)]);
+  lowerHeldMark(directory, [{ stream: 0, sequence: 5 }]);
+  assert.deepEqual(readHeldMark(directory)!.held, { 0: 2 });
 });
 
 test('HELDMARK-2: a torn copy leaves the one before', () => {
