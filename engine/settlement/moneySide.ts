@@ -4,7 +4,8 @@
  */
 
 import { prepared } from '../../shared/base/prepared.ts';
-import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
+import { type Heads, lastSettledBlock } from '../../shared/chain/depth.ts';
+import type { ChainNode, Hex } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainEvent } from './chainEvents.ts';
@@ -20,9 +21,6 @@ import { type Balance, isSettledAfter, Reconciliation } from './reconciliation.t
 import type { Rotation } from './rotation.ts';
 import { Scanner } from './scanner.ts';
 import type { WorkRows } from './work.ts';
-
-/** A block with as many on top of it, and finalized, stays. */
-const CONFIRMATIONS = 32;
 
 type MoneySideOptions = {
   readonly db: StoreDatabase;
@@ -134,11 +132,11 @@ export class MoneySide {
   }
 
   /** Reads what the chain has done up to the last block that stays. @returns that block once everything was read. */
-  async read(head: Block, finalized: Block): Promise<number | null> {
-    const final = Math.min(finalized.number, head.number - CONFIRMATIONS);
+  async read(heads: Heads): Promise<number | null> {
+    const final = lastSettledBlock(heads);
     this.money.remind();
     this.#missing.step();
-    if (final < 0 || !(await this.#scanner.step(final, head.number))) return null;
+    if (final < 0 || !(await this.#scanner.step(final, heads.head.number))) return null;
     this.#exits.settle(final);
     return this.#scanner.scannedBlock() === final ? final : null;
   }

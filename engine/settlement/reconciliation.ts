@@ -79,7 +79,7 @@ export class Reconciliation {
   /** Compares some balances. @param block up to which all events were read. */
   async step(block: number): Promise<void> {
     const { db } = this.#options;
-    if (block === this.block || this.#countUnderWay() > MOST_UNDER_WAY) return;
+    if (block === this.block || this.#countUnderWay() > MOST_UNDER_WAY || isSettledAfter(db, block)) return;
     // RECONCILE-1: the thread follows nothing while this is put together.
     const underWay = new UnderWay(db, this.#options.markets, block);
     const hasTotal = this.#rounds++ % ROUNDS_OF_TOTAL === 0 || this.#suspects.has(`null ${USDC}`);
@@ -228,10 +228,12 @@ export function isDifferent(balance: Balance): boolean {
   return balance.account === null ? difference < 0n : difference !== 0n;
 }
 
-/** True while work is settled in blocks whose events were not read, of which this is the last one that was. */
+/**
+ * True while work is settled in blocks after this one, the last one whose events were read: a node that is behind gives
+ * an older head than it gave before.
+ */
 export function isSettledAfter(db: StoreDatabase, block: number): boolean {
-  const sql = `SELECT 1 FROM jobs, json_each(jobs.work) AS part JOIN work ON work.id = part.value
-    WHERE jobs.block_number > ? AND work.job = jobs.id AND work.status = 'settled' LIMIT 1`;
+  const sql = 'SELECT 1 FROM jobs WHERE block_number > ? AND is_final = 1 LIMIT 1';
   return prepared(db, sql).get(block) !== undefined;
 }
 

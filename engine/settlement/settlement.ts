@@ -143,7 +143,7 @@ export class Settlement {
     await this.#deploys.step({ head, finalized });
     this.#send(head);
     // Sending does not depend on what can be read.
-    const [read] = await Promise.allSettled([this.money.read(head, finalized)]);
+    const [read] = await Promise.allSettled([this.money.read({ head, finalized })]);
     await this.#envelopes.step({ head, finalized });
     if (read.status === 'rejected') throw read.reason;
     if (read.value === null) return;

@@ -20,9 +20,11 @@
  *   LEDGERRAIL-8  An account has at most MOST_CANCELLED cancellations, MOST_ENDLESS of them without an end. Each other
  *                 one is deleted with the end of its authorization.
  */
+
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E } from '../../shared/base/errors.ts';
 import { HASH_BYTES, toHex, tryParseHex } from '../../shared/base/hex.ts';
+import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
@@ -38,7 +40,7 @@ import type {
 import { ENDLESS, type RailRow } from '../store/railTransactions.ts';
 import { inOrder, makeEnvelope, parseEnvelope } from './ledgerEnvelope.ts';
 import type { LedgerRailOptions } from './ledgerRailOptions.ts';
-import { CONFIRMATIONS, type Rail } from './rail.ts';
+import type { Rail } from './rail.ts';
 
 const FEE = 1;
 /** Far more than a person has signed at a time. */

@@ -10,6 +10,7 @@
  *   RAIL-3  Every method throws RailDown when the rail does not answer, which says nothing of what has happened.
  */
 
+import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 import type {
@@ -21,9 +22,6 @@ import type {
   RailHead,
   RailTransaction,
 } from '../../shared/wire/railQuestions.ts';
-
-/** Blocks after which a transfer counts, its own among them, if they are finalized too. */
-export const CONFIRMATIONS = 32;
 
 export class RailDown extends Error {
   override readonly name = 'RailDown';

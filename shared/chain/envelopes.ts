@@ -15,13 +15,13 @@
  *                reported as lost, and its job may be reserved again.
  */
 import { assert } from '../base/assert.ts';
+import { type Heads, lastSettledBlock } from './depth.ts';
 import type { Attempt, Draft, Envelope, EnvelopeRows } from './envelopeRows.ts';
 import { feesFor } from './fees.ts';
 import type { ChainKey } from './key.ts';
 import type { Block, ChainNode, Hex, Receipt } from './node.ts';
 import { RpcError } from './rpc.ts';
 
-const CONFIRMATIONS = 32;
 /** Envelopes that wait for a block at a time: most nodes hold no more than this for one sender. */
 export const MOST_OPEN = 16;
 /** A transaction that no block has taken for this long is replaced by one with higher fees. */
@@ -49,8 +49,6 @@ type EnvelopeOptions = {
   readonly mostFeeWei: bigint;
   readonly nowMs: () => number;
 };
-
-type Heads = { readonly head: Block; readonly finalized: Block };
 
 export class Envelopes {
   /** Nonces that transactions of this key from elsewhere have used, since the start. */
@@ -93,9 +91,11 @@ export class Envelopes {
     const newest = unsettled.findLast(({ state }) => state === 'mined');
     // The hash of a block stands for all blocks before it, and lower nonces are in these: one look is enough for all.
     const areMinedThere = newest !== undefined && (await this.#isInPlace(newest));
+    const settled = lastSettledBlock(heads);
     for (const envelope of unsettled) {
       if (envelope.state === 'open') await this.#observeOpen(envelope, finalCount);
-      else if (!areMinedThere || isDeep(envelope, heads)) await this.#observeMined(envelope, heads, finalCount);
+      else if (!areMinedThere || envelope.block_number! <= settled)
+        await this.#observeMined(envelope, heads, finalCount);
     }
     this.#fillGap();
     for (const envelope of rows.unsettled()) {
@@ -111,13 +111,13 @@ export class Envelopes {
     else if (envelope.nonce < finalCount) this.#lose(envelope);
   }
 
-  async #observeMined(envelope: Envelope, { head, finalized }: Heads, finalCount: number): Promise<void> {
+  async #observeMined(envelope: Envelope, heads: Heads, finalCount: number): Promise<void> {
     const { rows, jobs } = this.#options;
     const { nonce, job } = envelope;
     const found = await this.#findMined(envelope);
     if (found === null) {
       // A node that is behind does not know the block yet; one that has it, or another one in its place, does.
-      if (head.number < envelope.block_number!) return;
+      if (heads.head.number < envelope.block_number!) return;
       rows.commit(() => {
         rows.setOpen(nonce);
         if (job !== null) jobs.unmined(job);
@@ -129,7 +129,7 @@ export class Envelopes {
       await this.#setMined(envelope, found);
       return;
     }
-    if (!isDeep(envelope, { head, finalized }) || nonce >= finalCount) return;
+    if (found.blockNumber > lastSettledBlock(heads) || nonce >= finalCount) return;
     rows.commit(() => {
       rows.end(nonce, 'final');
       if (job !== null) jobs.final(job);
@@ -244,9 +244,4 @@ export class Envelopes {
   #forget(nonce: number): void {
     for (const { hash } of this.#options.rows.attempts(nonce)) this.#sentMs.delete(hash);
   }
-}
-
-/** So far down that it may become final. */
-function isDeep({ block_number }: Envelope, { head, finalized }: Heads): boolean {
-  return head.number - block_number! + 1 >= CONFIRMATIONS && block_number! <= finalized.number;
 }

@@ -1,10 +1,12 @@
 /** The rail on a chain (RULES.md 16.20): what every rail does, on a real EVM, and what chains have beyond that. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeFunctionData, type Hex, toHex } from 'viem';
 import { Relay } from '../../engine/settlement/relay.ts';
 import { EvmRail } from '../../gateway/fiat/evmRail.ts';
-import { CONFIRMATIONS, carriesOut, RailDown } from '../../gateway/fiat/rail.ts';
+import { carriesOut, RailDown } from '../../gateway/fiat/rail.ts';
+import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { HttpRpc, type Rpc } from '../../shared/chain/rpc.ts';

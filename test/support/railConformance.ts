@@ -1,7 +1,9 @@
 /** The tests that every rail passes (gateway/fiat/rail.ts): a new one calls this with a rig of its own. */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CONFIRMATIONS, carriesOut, type Rail } from '../../gateway/fiat/rail.ts';
+import { carriesOut, type Rail } from '../../gateway/fiat/rail.ts';
+import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
 
 export type RailRig = {

@@ -14,8 +14,9 @@ import {
 import { ADDRESS, HASH } from '../../../shared/api/fields.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { CONFIRMATIONS } from '../../../shared/chain/depth.ts';
 import type { LedgerRail, SendFault } from '../../fiat/ledgerRail.ts';
-import { CONFIRMATIONS, type Rail, RailDown } from '../../fiat/rail.ts';
+import { type Rail, RailDown } from '../../fiat/rail.ts';
 import { applyLimit } from '../../http/counting.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';

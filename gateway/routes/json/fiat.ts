@@ -1,10 +1,11 @@
 /** Sessions and transfers of cashing in and out, as they are answered. Nothing in them opens the provider's page. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FiatSessionRecord, FiatTransaction, FiatTransfer } from '../../../shared/api/fiat.ts';
+import { CONFIRMATIONS } from '../../../shared/chain/depth.ts';
 import { transferTypedData } from '../../../shared/crypto/eip3009.ts';
 import { canSubmitIn } from '../../fiat/machine.ts';
 import { messageOf, PENDING_MESSAGE } from '../../fiat/messages.ts';
-import { CONFIRMATIONS, type Rail, RailDown } from '../../fiat/rail.ts';
+import { type Rail, RailDown } from '../../fiat/rail.ts';
 import type { FiatSession } from '../../store/fiatSessions.ts';
 import type { FiatTransfers, Intent } from '../../store/fiatTransfers.ts';
 

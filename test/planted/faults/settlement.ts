@@ -144,9 +144,9 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a transaction is final without confirmations',
-    file: 'shared/chain/envelopes.ts',
-    search: 'head.number - block_number! + 1 >= CONFIRMATIONS',
-    replace: 'head.number >= block_number!',
+    file: 'shared/chain/depth.ts',
+    search: 'Math.min(finalized.number, head.number - CONFIRMATIONS + 1)',
+    replace: 'Math.min(finalized.number, head.number)',
     caughtBy: ENVELOPES,
   },
   {
@@ -180,8 +180,15 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
     name: 'a deposit counts before it is final',
     file: 'engine/settlement/moneySide.ts',
-    search: 'Math.min(finalized.number, head.number - CONFIRMATIONS)',
-    replace: 'head.number',
+    search: 'const final = lastSettledBlock(heads);',
+    replace: 'const final = heads.head.number;',
+    caughtBy: MONEY,
+  },
+  {
+    name: 'balances are compared at a block before the last one that settles work',
+    file: 'engine/settlement/moneySide.ts',
+    search: 'const final = lastSettledBlock(heads);',
+    replace: 'const final = lastSettledBlock(heads) - 1;',
     caughtBy: MONEY,
   },
   {

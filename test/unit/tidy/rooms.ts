@@ -44,7 +44,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/cluster', own: 'http process', shared: 'api base crypto wire' },
   { room: 'gateway/store', own: 'access limits process', shared: 'api base chain crypto records' },
   { room: 'gateway/sessions', own: 'access http store', shared: 'base crypto' },
-  { room: 'gateway/fiat', own: 'http process store', shared: 'api base crypto wire' },
+  { room: 'gateway/fiat', own: 'http process store', shared: 'api base chain crypto wire' },
   { room: 'gateway/ramp', own: '', shared: 'base client crypto' },
   { room: 'gateway/records', own: '', shared: 'base records wire' },
   { room: 'gateway/audit', own: 'access http process', shared: 'base crypto records' },

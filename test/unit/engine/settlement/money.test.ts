@@ -62,9 +62,14 @@ class Rig {
   #salt = 0;
   #written = 0;
 
-  constructor(seed: number) {
+  /** @param finality blocks after which the chain calls one final; absent: as many as most chains. */
+  constructor(seed: number, finality?: number) {
     this.random = new Random(seed);
-    this.chain = new FakeChain(this.random, () => new FakeEscrow(() => TOKENS));
+    this.chain = new FakeChain(
+      this.random,
+      () => new FakeEscrow(() => TOKENS),
+      finality === undefined ? {} : { finality },
+    );
     this.rpc = this.chain;
     this.gateway = new MoneyGateway({
       accountOf: (wallet) => this.owners.get(wallet) ?? null,
@@ -148,8 +153,8 @@ class Rig {
   }
 }
 
-async function withRig(seed: number, run: (rig: Rig) => Promise<void>): Promise<void> {
-  const rig = new Rig(seed);
+async function withRig(seed: number, run: (rig: Rig) => Promise<void>, finality?: number): Promise<void> {
+  const rig = new Rig(seed, finality);
   try {
     await run(rig);
   } finally {
@@ -295,6 +300,27 @@ test('USDC that the ledger has and the chain has not is a difference, once it st
     assert.deepEqual(difference, { account: 1, asset: -1, ledger: 10_000_001n, underWay: 0n, held: 10_000_000n });
     assert.equal(rig.settlement.health({ problem: null, balances: [] }).unhealthy, 'the ledger and the chain differ');
   }));
+
+for (const finality of [0, 2, 64]) {
+  test(`a movement in each block makes no difference where a block is final ${finality} blocks later`, () =>
+    withRig(
+      13,
+      async (rig) => {
+        rig.send('deposit', walletOf(1), { amount: '10000000' });
+        await rig.steps(12);
+        for (let step = 0; step < 150; step++) {
+          assert.equal(rig.engine.fund(1, 1, MOVEMENT.WITHDRAWAL).reply.code, 0);
+          await rig.step();
+          const { differences, block } = { ...rig.settlement.money.facts(), block: rig.chain.head };
+          assert.equal(differences, 0, `at block ${block}`);
+        }
+        assert.ok(rig.settlement.money.facts().compared > 100, 'balances were compared all the time');
+        await rig.finish();
+        assert.deepEqual(await rig.differences(), []);
+      },
+      finality,
+    ));
+}
 
 test('a movement of an account without a wallet is seen, and goes on with one', () =>
   withRig(8, async (rig) => {
