@@ -27,6 +27,7 @@ import { type Config, ConfigError } from '../process/config.ts';
 import type { Lines } from '../process/lineOutput.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import { threadEnds } from '../process/threadEnds.ts';
 import type { ShardNews } from '../shardlink/shardNews.ts';
 import type { TradedMarket } from '../store/catalogEntries.ts';
 import { FrontLane } from './lane.ts';
@@ -241,10 +242,7 @@ export class FrontThreads implements Fronts {
           onFailedStart(error);
           return false;
         }
-        this.#options.log.error(
-          { err: error },
-          `the ${name} thread ended; its connections are cut, it is started again`,
-        );
+        threadEnds.note(this.#options.log, name, error, 'its connections are cut, and it is started again');
         return true;
       },
     });

@@ -27,6 +27,7 @@ import type { JournalSync } from '../../shared/wire/threads.ts';
 import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import { threadEnds } from '../process/threadEnds.ts';
 import type { JournaledKey } from '../queries/keys.ts';
 import type { KeyedAnswer, KeyUse } from './answerBatch.ts';
 import {
@@ -112,7 +113,7 @@ export class Answers {
       name: 'idempotency',
       launch: () => this.#launch({ path, sync }),
       onEnd: (error) => {
-        if (error !== null) log.error({ err: error }, 'the idempotency thread ended; it is started again');
+        if (error !== null) threadEnds.note(log, 'idempotency', error);
         this.#lost();
         return true;
       },

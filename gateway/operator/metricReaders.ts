@@ -22,6 +22,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
 import type { LoopDelay } from '../process/loopDelay.ts';
 import type { MemoryUse } from '../process/memoryUse.ts';
+import { threadEnds } from '../process/threadEnds.ts';
 import type { ShardLoad } from '../shardlink/lane.ts';
 import { KINDS, type ReplyTimes } from '../shardlink/replyTimes.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
@@ -207,6 +208,9 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_event_loop_active_seconds_total: single(({ loopDelay }) => loopDelay.use.activeSec),
   exchange_event_loop_idle_seconds_total: single(({ loopDelay }) => loopDelay.use.idleSec),
   exchange_log_lines_dropped_total: single(({ droppedLogLines }) => droppedLogLines()),
+  exchange_thread_ends_total: (_, observe) => {
+    for (const [thread, times] of threadEnds.counts) observe({ thread }, times);
+  },
   exchange_fallbacks_total: (_, observe) => {
     for (const kind of FALLBACKS) observe({ kind }, fallbacks.counts[kind]);
   },

@@ -56,6 +56,7 @@ export const METRICS = {
   exchange_event_loop_active_seconds_total: counter('Time in which the event loop of the gateway thread worked.', []),
   exchange_event_loop_idle_seconds_total: counter('Time in which it had nothing to do.', []),
   exchange_log_lines_dropped_total: counter('Lines of the log that were dropped because they were not read.', []),
+  exchange_thread_ends_total: counter('Ends of threads by a failure; each thread is started again.', THREAD),
   exchange_fallbacks_total: counter('Files that were damaged and that something else serves in place of, by kind.', [
     'kind',
   ]),

@@ -8,6 +8,7 @@
  * reads it from there: nothing is handed over in memory.
  */
 import type { Worker } from 'node:worker_threads';
+import { threadEnds } from './threadEnds.ts';
 
 const SHORTEST_WAIT_MS = 100;
 const LONGEST_WAIT_MS = 5000;
@@ -28,6 +29,7 @@ export class SupervisedThread {
 
   constructor(options: SupervisedThreadOptions) {
     this.#options = options;
+    threadEnds.expect(options.name);
     this.#run();
   }
 

@@ -20,6 +20,7 @@ import type {
 import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import { threadEnds } from '../process/threadEnds.ts';
 import type { CatalogFeed } from './catalogFeed.ts';
 import { ProjectorFailures } from './projectorFailures.ts';
 
@@ -118,7 +119,7 @@ export class JournalFollowers {
         return worker.on('message', (message: ProjectorMessage) => this.#receive(message));
       },
       onEnd: (error) => {
-        if (error !== null) this.#log.error({ err: error }, `the ${name} thread ended; it is started again`);
+        if (error !== null) threadEnds.note(this.#log, name, error);
         if (name === PROJECTOR) this.#failures.note(error);
         if (name === PROJECTOR && isDamaged(error)) {
           fallbacks.note(

@@ -26,6 +26,7 @@ import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { StartError } from '../process/startError.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import { threadEnds } from '../process/threadEnds.ts';
 import type { Stores } from './stores.ts';
 
 /** A round that waits for the node is not waited for: the next thread goes on wherever this one was. */
@@ -103,7 +104,7 @@ export class SettlementThread {
         if (error !== null && ++failures === MOST_FAILURES) {
           this.#onRefused(new StartError(`settlement does not start: ${error.message}`));
         }
-        if (error !== null) log.error({ err: error }, 'the settlement thread ended; it is started again');
+        if (error !== null) threadEnds.note(log, 'settlement', error);
         return true;
       },
     });

@@ -33,6 +33,7 @@ import type { ShardReplicas } from '../cluster/member.ts';
 import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import { threadEnds } from '../process/threadEnds.ts';
 import type { ShardLink } from '../shardlink/link.ts';
 import type { JournalHeads } from '../store/journalHeads.ts';
 import { ShardFronts } from './shardFronts.ts';
@@ -246,7 +247,7 @@ export class ShardThreads {
       if (this.#down.size === this.#threads.length) onFatal(new Error('every shard is down'));
       return false;
     }
-    log.error({ err: error, shard }, 'shard ended; it is rebuilt from its journal');
+    threadEnds.note(log, `shard ${shard}`, error, 'it is rebuilt from its journal', { shard });
     return true;
   }
 

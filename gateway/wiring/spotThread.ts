@@ -8,7 +8,9 @@ import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { SpotMessage, SpotOptions } from '../../shared/wire/threads.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import { threadEnds } from '../process/threadEnds.ts';
 
+const NAME = 'spot checker';
 const START_AFTER_MS = 10_000;
 /** Differences that the log has; a metric counts all of them. */
 const MOST_LOGGED = 20;
@@ -26,14 +28,14 @@ export class SpotThread {
     this.#log = log;
     this.#start = setTimeout(() => {
       this.#thread = new SupervisedThread({
-        name: 'spot checker',
+        name: NAME,
         launch: () => {
           const entry = new URL('../../engine/verify/spotMain.ts', import.meta.url);
-          const worker = new Worker(entry, { workerData, name: 'spot checker', execArgv: STRIPPED_BEFORE });
+          const worker = new Worker(entry, { workerData, name: NAME, execArgv: STRIPPED_BEFORE });
           return worker.on('message', (message: SpotMessage) => this.#differs(message));
         },
         onEnd: (error) => {
-          if (error !== null) log.error({ err: error }, 'the spot checker thread ended; it is started again');
+          if (error !== null) threadEnds.note(log, NAME, error);
           return true;
         },
       });

@@ -9,6 +9,7 @@ import type { VerifierChoice, VerifierOptions } from '../../shared/wire/threads.
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
+import { threadEnds } from '../process/threadEnds.ts';
 
 /**
  * The number of verifiers unless VERIFY_THREADS sets it. Two cores are for gateway and shard; with three or more a busy
@@ -55,7 +56,7 @@ export class VerifyThreads {
             execArgv: STRIPPED_BEFORE,
           }),
         onEnd: (error) => {
-          if (error !== null) log.error({ err: error }, `the ${name} thread ended; it is started again`);
+          if (error !== null) threadEnds.note(log, name, error);
           return true;
         },
       });

@@ -111,7 +111,7 @@ test('a shard that cannot write is rebuilt while the other trades on, and nothin
   const available = Number((await trader.client.balances()).usdc.available);
   assert.equal((await spend(trader, other, available + 1)).body.code, 'INSUFFICIENT_BALANCE');
   assert.equal((await spend(trader, other, available)).status, 200);
-  assert.ok(server.stdout.some((line) => line.includes('shard ended; it is rebuilt from its journal')));
+  assert.ok(server.stdout.some((line) => line.includes('thread ended; it is rebuilt from its journal')));
 
   await server.kill();
   await server.start();

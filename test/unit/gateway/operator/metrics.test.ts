@@ -6,6 +6,7 @@ import type { RouteSpec } from '../../../../gateway/http/spec.ts';
 import { TURN_BOUNDS_MS } from '../../../../gateway/http/turnTimes.ts';
 import { Metrics } from '../../../../gateway/operator/metrics.ts';
 import { createLogger } from '../../../../gateway/process/log.ts';
+import { threadEnds } from '../../../../gateway/process/threadEnds.ts';
 import { ReplyTimes } from '../../../../gateway/shardlink/replyTimes.ts';
 import { NO_BACKUP } from '../../../../shared/base/backupStatus.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
@@ -282,7 +283,10 @@ const EXPECTED: Record<string, number> = {
   exchange_log_lines_dropped_total: 94,
   exchange_alert_test: 1,
   'exchange_fallbacks_total{kind="snapshot"}': 0,
+  'exchange_thread_ends_total{thread="worn out"}': 2,
 };
+
+for (let n = 0; n < 2; n++) threadEnds.note(createLogger('silent'), 'worn out', new Error('for a test'));
 
 test('each number is under its name, with its labels', async () => {
   const metrics = new Metrics(sources() as never);
