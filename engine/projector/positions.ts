@@ -21,7 +21,7 @@ import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { FEE_ACCOUNT, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { mulSafe } from '../../shared/base/int.ts';
-import { payoutMicro } from '../../shared/base/payout.ts';
+import { payoutPartMicro } from '../../shared/base/payout.ts';
 import { bucketOf, HOUR_MS } from '../../shared/tables/buckets.ts';
 import { COST_BASIS, POSITION_HOURS, POSITIONS } from '../../shared/tables/positions.ts';
 import { type RowOf, select } from '../../shared/tables/table.ts';
@@ -153,12 +153,11 @@ export class PositionProjection {
   #paid(account: number, market: number, payoutYesPpm: number, record: RecordContext): Redemption | null {
     const yes = Number(this.#position(account, market, OUTCOME.YES).quantityAtomic);
     const no = Number(this.#position(account, market, OUTCOME.NO).quantityAtomic);
-    // Rounded once for both (RULES.md 3.4); what Yes alone would not pay is counted for No.
-    const paid = payoutMicro(yes, no, payoutYesPpm);
-    const paidForYes = payoutMicro(yes, 0, payoutYesPpm);
-    if (yes !== 0) this.#pay(account, market, OUTCOME.YES, yes, no === 0 ? paid : paidForYes, record);
-    if (no !== 0) this.#pay(account, market, OUTCOME.NO, no, yes === 0 ? paid : paid - paidForYes, record);
-    return yes === 0 && no === 0 ? null : { yesAtomic: yes, noAtomic: no, paidMicro: paid };
+    const forYes = payoutPartMicro(OUTCOME.YES, yes, no, payoutYesPpm);
+    const forNo = payoutPartMicro(OUTCOME.NO, yes, no, payoutYesPpm);
+    if (yes !== 0) this.#pay(account, market, OUTCOME.YES, yes, forYes, record);
+    if (no !== 0) this.#pay(account, market, OUTCOME.NO, no, forNo, record);
+    return yes === 0 && no === 0 ? null : { yesAtomic: yes, noAtomic: no, paidMicro: forYes + forNo };
   }
 
   #pay(

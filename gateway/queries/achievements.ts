@@ -8,7 +8,7 @@
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME } from '../../shared/base/codes.ts';
-import { PPM } from '../../shared/base/payout.ts';
+import { payoutPartMicro } from '../../shared/base/payout.ts';
 import { COST_BASIS } from '../../shared/tables/positions.ts';
 
 export type AchievementsTask = {
@@ -43,9 +43,11 @@ type Sums = { readonly account: number; readonly micro: number };
 const ACCOUNTS_PER_PART = 1000;
 const POSITIONS_PER_PART = 1000;
 
-const YES_PPM = `iif(outcome = ${OUTCOME.YES}, payout_yes_ppm, ${PPM} - payout_yes_ppm)`;
-/** Rounded down; in two parts, because the product of a large holding would pass 64 bits. */
-const PAYS = `(quantity_atomic / ${PPM} * ${YES_PPM} + quantity_atomic % ${PPM} * ${YES_PPM} / ${PPM})`;
+const YES_ATOMIC = `
+  (SELECT yes.quantity_atomic FROM positions AS yes WHERE yes.account = positions.account
+     AND yes.market = positions.market AND yes.outcome = ${OUTCOME.YES})`;
+/** As a claim pays, to the micro. */
+const PAYS = `payout_part(outcome, ifnull(${YES_ATOMIC}, 0), quantity_atomic, payout_yes_ppm)`;
 const IS_CLOSED = '(quantity_atomic = 0 OR decided_sequence > 0)';
 const RESULT = `(realized_micro + iif(quantity_atomic <> 0, ${PAYS} - cost_micro, 0))`;
 /** Tokens that were there at the decision left by it, all others by the trade that closed the position. */
@@ -64,6 +66,7 @@ export class AchievementQueries {
   readonly #readPart: (task: NflTask) => NflPart;
 
   constructor(db: Database.Database) {
+    db.function('payout_part', { deterministic: true }, payoutPartMicro);
     const nfl = `${COUNTS} AND ${CLOSED_MS} >= @nflSinceMs AND ${IS_NFL}`;
     this.#facts = db.prepare(`
       SELECT count(DISTINCT iif(has_traded = 1, market, NULL)) AS marketsTraded,

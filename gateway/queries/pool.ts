@@ -317,7 +317,10 @@ export class QueryPool {
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
     const account = accountOf(asker);
-    const isThere = await this.#awaitProjected((shard) => this.#lastAcknowledged(account, shard));
+    // A decision changes what its holders have gained, and is acknowledged to none of them (RULES.md 13.11).
+    const isThere = await this.#awaitProjected((shard) =>
+      Math.max(this.#lastAcknowledged(account, shard), this.#lastMarketChange(shard)),
+    );
     return isThere ? this.#inTurn<F>(name, asker, task) : BUSY;
   }
 

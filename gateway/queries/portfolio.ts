@@ -9,7 +9,8 @@
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME } from '../../shared/base/codes.ts';
-import { PPM } from '../../shared/base/payout.ts';
+import { payoutMicro } from '../../shared/base/payout.ts';
+import { holdingsOf } from './holdings.ts';
 import { FIRST_POSITION, type PositionKey } from './positions.ts';
 import { Marks } from './statsMarks.ts';
 
@@ -21,11 +22,11 @@ export type PortfolioTask = {
   readonly after: PositionKey | null;
 };
 
-/** The tokens that are held now, one position at each index. */
+/** The tokens that are held now, one market at each index. */
 type Held = {
   readonly markets: Uint32Array;
-  readonly outcomes: Uint8Array;
-  readonly quantitiesAtomic: BigInt64Array;
+  readonly yesAtomic: Float64Array;
+  readonly noAtomic: Float64Array;
   /** The worth of a Yes token in millionths as far as trades and decisions say it. */
   readonly lastYesPpm: Uint32Array;
 };
@@ -34,8 +35,8 @@ export type PortfolioSlice = {
   readonly held: Held;
   /** Realized less cost, of the positions of the slice. */
   readonly gainedMicro: bigint;
-  /** The worth of these positions at the start of the window, in millionths of a micro-USDC. */
-  readonly worthThen: bigint;
+  /** The worth of these positions at the start of the window. */
+  readonly worthThenMicro: bigint;
   /** The sums of the account at the start of the window, 0 unless with the first slice. */
   readonly gainedThenMicro: bigint;
   readonly fundedThenMicro: bigint;
@@ -54,7 +55,7 @@ type PositionRow = Record<
   bigint
 >;
 
-/** Reading so many takes a few milliseconds. */
+/** Reading so many takes a few milliseconds. Both outcomes of a market fit. */
 const SLICE = 500;
 const SUMS = 'realized_micro - cost_micro AS gained_micro, funded_micro';
 
@@ -98,39 +99,29 @@ export class PortfolioQueries {
 
   #slice({ account, sinceMs, after }: PortfolioTask): PortfolioSlice {
     const rows = this.#positions.all(account, ...(after ?? FIRST_POSITION));
-    const last = rows.length === SLICE ? rows.at(-1)! : null;
+    const hasMore = rows.length === SLICE;
+    // A market is in one slice, because its tokens are worth something together.
+    if (hasMore && rows.at(-1)!.outcome === BigInt(OUTCOME.YES)) rows.pop();
+    const last = hasMore ? rows.at(-1)! : null;
     let gainedMicro = 0n;
-    let worthThen = 0n;
-    for (const row of rows) {
-      gainedMicro += row.gained_micro;
-      const quantity = this.#quantityAt(account, row, sinceMs);
-      if (quantity === 0n) continue;
-      worthThen += worthOf(quantity, Number(row.outcome), this.#marks.at(Number(row.market), sinceMs, 'hours'));
+    for (const row of rows) gainedMicro += row.gained_micro;
+    let worthThenMicro = 0n;
+    for (const { market, yesAtomic, noAtomic } of holdingsOf(rows, (row) => this.#quantityAt(account, row, sinceMs))) {
+      worthThenMicro += BigInt(payoutMicro(yesAtomic, noAtomic, this.#marks.at(market, sinceMs, 'hours')));
     }
     const sums = after === null ? this.#sumsAt(account, sinceMs) : { gainedThenMicro: 0n, fundedThenMicro: 0n };
     const next: PositionKey | null = last === null ? null : [Number(last.market), Number(last.outcome)];
-    return { held: this.#held(rows), gainedMicro, worthThen, ...sums, next };
+    return { held: this.#held(rows), gainedMicro, worthThenMicro, ...sums, next };
   }
 
   #held(rows: readonly PositionRow[]): Held {
-    const open = rows.filter(({ quantity_atomic }) => quantity_atomic !== 0n);
+    const held = [...holdingsOf(rows, ({ quantity_atomic }) => quantity_atomic)];
     return {
-      markets: Uint32Array.from(open, ({ market }) => Number(market)),
-      outcomes: Uint8Array.from(open, ({ outcome }) => Number(outcome)),
-      quantitiesAtomic: BigInt64Array.from(open, ({ quantity_atomic }) => quantity_atomic),
-      lastYesPpm: this.#lastOf(open),
+      markets: Uint32Array.from(held, ({ market }) => market),
+      yesAtomic: Float64Array.from(held, ({ yesAtomic }) => yesAtomic),
+      noAtomic: Float64Array.from(held, ({ noAtomic }) => noAtomic),
+      lastYesPpm: Uint32Array.from(held, ({ market }) => this.#marks.last(market)),
     };
-  }
-
-  /** The outcomes of a market follow each other. */
-  #lastOf(rows: readonly PositionRow[]): Uint32Array {
-    let of = -1n;
-    let mark = 0;
-    return Uint32Array.from(rows, ({ market }) => {
-      if (market !== of) mark = this.#marks.last(Number(market));
-      of = market;
-      return mark;
-    });
   }
 
   #quantityAt(account: number, row: PositionRow, sinceMs: number): bigint {
@@ -149,9 +140,4 @@ export class PortfolioQueries {
     }
     return { gainedThenMicro, fundedThenMicro };
   }
-}
-
-/** In millionths of a micro-USDC. */
-export function worthOf(quantityAtomic: bigint, outcome: number, yesPpm: number): bigint {
-  return quantityAtomic * BigInt(outcome === OUTCOME.YES ? yesPpm : PPM - yesPpm);
 }

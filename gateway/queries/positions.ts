@@ -1,9 +1,16 @@
 /**
  * The SQL of the positions of an account, a slice at a time, and their rows as clients see them (RULES.md 14.20). Runs
  * in a thread of the query pool, which also writes the texts: the gateway thread takes them as they are.
+ *
+ * Invariants:
+ *   REALIZED-1  Tokens of a decided market count as sold for what they pay from the decision on. Rows have that only
+ *                once the tokens are gone, by a claim or the settlement, and to the micro the same: so a decision costs
+ *                one record however many hold tokens, and nothing is counted twice.
  */
 import type Database from 'better-sqlite3';
+import { OUTCOME } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
+import { payoutPartMicro } from '../../shared/base/payout.ts';
 import { decimal6, price8HalfUp } from '../../shared/base/units.ts';
 import { MARKETS } from '../../shared/tables/markets.ts';
 import { COST_BASIS, POSITIONS } from '../../shared/tables/positions.ts';
@@ -45,6 +52,7 @@ const SHOWN = select(
   'outcome',
   'quantity_atomic',
   'entry_atto',
+  'cost_micro',
   'realized_micro',
   'is_paid',
   'cost_basis',
@@ -53,10 +61,21 @@ const UUID = select(MARKETS, 'uuid');
 /** As `safeIntegers` reads it. */
 type PositionRow = Pick<
   Record<keyof RowOf<typeof POSITIONS>, bigint>,
-  'market' | 'outcome' | 'quantity_atomic' | 'entry_atto' | 'realized_micro' | 'is_paid' | 'cost_basis'
-> & { readonly uuid: Uint8Array };
+  'market' | 'outcome' | 'quantity_atomic' | 'entry_atto' | 'cost_micro' | 'realized_micro' | 'is_paid' | 'cost_basis'
+> & {
+  readonly uuid: Uint8Array;
+  /** Null until the market is decided. */
+  readonly yes_ppm: bigint | null;
+  /** Of the same account and market. */
+  readonly yes_atomic: bigint | null;
+};
 
-const SELECT = `SELECT ${SHOWN.sql}, ${UUID.sql} FROM positions JOIN markets USING (market) WHERE account = ?`;
+const SELECT = `
+  SELECT ${SHOWN.sql}, ${UUID.sql},
+    (SELECT payout_yes_ppm FROM market_stats WHERE market = positions.market AND decided_sequence > 0) AS yes_ppm,
+    (SELECT yes.quantity_atomic FROM positions AS yes WHERE yes.account = positions.account
+       AND yes.market = positions.market AND yes.outcome = ${OUTCOME.YES}) AS yes_atomic
+  FROM positions JOIN markets USING (market) WHERE account = ?`;
 const PAGE = '(market, outcome) > (?, ?) ORDER BY market, outcome LIMIT ?';
 
 export class PositionQueries {
@@ -95,6 +114,14 @@ function hasEntry({ cost_basis, quantity_atomic }: PositionRow): boolean {
   return cost_basis === KNOWN || (cost_basis === RECOVERED && quantity_atomic !== 0n);
 }
 
+/** REALIZED-1 */
+function realizedMicro(row: PositionRow): bigint {
+  const { outcome, quantity_atomic: atomic, cost_micro, realized_micro, yes_ppm, yes_atomic } = row;
+  if (yes_ppm === null || atomic === 0n) return realized_micro;
+  const pays = payoutPartMicro(Number(outcome), Number(yes_atomic ?? 0n), Number(atomic), Number(yes_ppm));
+  return realized_micro + BigInt(pays) - cost_micro;
+}
+
 function positionText(row: PositionRow, mask: PositionMask, isMarked: boolean): string {
   return JSON.stringify({
     id: positionId(row.uuid, mask),
@@ -102,7 +129,7 @@ function positionText(row: PositionRow, mask: PositionMask, isMarked: boolean): 
     outcome_index: Number(row.outcome),
     quantity: String(row.quantity_atomic),
     average_entry_price: hasEntry(row) ? price8HalfUp(row.entry_atto) : null,
-    realized_pnl: row.cost_basis === KNOWN ? decimal6(row.realized_micro) : null,
+    realized_pnl: row.cost_basis === KNOWN ? decimal6(realizedMicro(row)) : null,
     claimed: isMarked || row.is_paid === 1n,
   });
 }

@@ -9,8 +9,8 @@
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
-import { OUTCOME } from '../../shared/base/codes.ts';
-import { PPM } from '../../shared/base/payout.ts';
+import { payoutMicro } from '../../shared/base/payout.ts';
+import { holdingsOf, type MarketHolding } from './holdings.ts';
 import { Marks, type Span } from './statsMarks.ts';
 
 export type LeaderboardTask = {
@@ -67,8 +67,6 @@ type PositionRow = {
 type Earned = {
   trades: bigint;
   gainedMicro: bigint;
-  /** The change of value, in millionths of a micro-USDC. */
-  gainedPpm: bigint;
   basisMicro: bigint;
 };
 
@@ -98,7 +96,7 @@ export class LeaderboardQueries {
     this.#positions = db
       .prepare<Range, PositionRow>(
         `SELECT account, market, outcome, quantity_atomic, opened_ms, changed_ms FROM positions
-         WHERE account > ? AND account <= ?`,
+         WHERE account > ? AND account <= ? ORDER BY account, market, outcome`,
       )
       .safeIntegers();
     this.#marks = new Marks(db);
@@ -128,10 +126,16 @@ export class LeaderboardQueries {
     const earned = new Map<bigint, Earned>();
     for (const row of this.#sums.all(after, last)) this.#addSums(earned, row, task);
     const marks = new Uint32Array(task.marks);
-    for (const row of this.#positions.all(after, last)) this.#addPosition(earned.get(row.account), row, task, marks);
+    const rows = this.#positions.all(after, last);
+    for (const held of holdingsOf(rows, ({ quantity_atomic }) => quantity_atomic)) {
+      earnedBy(earned, held).gainedMicro += worthOf(held, this.#markNow(held.market, marks));
+    }
+    for (const held of holdingsOf(rows, (row) => this.#quantityThen(row, task.sinceMs))) {
+      earnedBy(earned, held).gainedMicro -= worthOf(held, this.#marks.at(held.market, task.sinceMs, task.by));
+    }
     const traders: TraderSums[] = [];
-    for (const [account, { trades, gainedMicro, gainedPpm, basisMicro }] of earned) {
-      const pnlMicro = Number(gainedMicro + gainedPpm / BigInt(PPM));
+    for (const [account, { trades, gainedMicro, basisMicro }] of earned) {
+      const pnlMicro = Number(gainedMicro);
       if (trades === 0n && pnlMicro === 0) continue;
       traders.push({ account: Number(account), pnlMicro, basisMicro: Number(basisMicro), trades: Number(trades) });
     }
@@ -146,25 +150,12 @@ export class LeaderboardQueries {
     const before = (row.changed_ms >= sinceMs ? this.#sumsThen.get(account, shard, sinceMs) : undefined) ?? row;
     let sums = earned.get(account);
     if (sums === undefined) {
-      sums = { trades: 0n, gainedMicro: 0n, gainedPpm: 0n, basisMicro: 0n };
+      sums = { trades: 0n, gainedMicro: 0n, basisMicro: 0n };
       earned.set(account, sums);
     }
     sums.trades += row.trades - before.trades;
     sums.gainedMicro += row.realized_micro - before.realized_micro - (row.cost_micro - before.cost_micro);
     sums.basisMicro += before.cost_micro + before.reserved_micro;
-  }
-
-  /** The change of what a position is worth. */
-  #addPosition(earned: Earned | undefined, row: PositionRow, task: LeaderboardTask, marks: Uint32Array): void {
-    assert(earned !== undefined, 'leaderboard: an account with positions has sums');
-    const { market, outcome, quantity_atomic: now } = row;
-    const { sinceMs, by } = task;
-    const then = this.#quantityThen(row, sinceMs);
-    if (now === 0n && then === 0n) return;
-    const isYes = outcome === BigInt(OUTCOME.YES);
-    const worth = (quantity: bigint, yesPpm: number): bigint => quantity * BigInt(isYes ? yesPpm : PPM - yesPpm);
-    if (now !== 0n) earned.gainedPpm += worth(now, this.#markNow(Number(market), marks));
-    if (then !== 0n) earned.gainedPpm -= worth(then, this.#marks.at(Number(market), sinceMs, by));
   }
 
   /** Most positions that have changed in a window were opened in it. */
@@ -184,6 +175,16 @@ export class LeaderboardQueries {
     if (market < marks.length) marks[market] = mark;
     return mark;
   }
+}
+
+function earnedBy(earned: Map<bigint, Earned>, { row }: MarketHolding<PositionRow>): Earned {
+  const sums = earned.get(row.account);
+  assert(sums !== undefined, 'leaderboard: an account with positions has sums');
+  return sums;
+}
+
+function worthOf({ yesAtomic, noAtomic }: MarketHolding<PositionRow>, yesPpm: number): bigint {
+  return BigInt(payoutMicro(yesAtomic, noAtomic, yesPpm));
 }
 
 /** Best first, at equal earnings by account. */

@@ -6,6 +6,7 @@
  * Holdings may be negative in a rehearsal without collateral: a debt is rounded up.
  */
 import { assert } from './assert.ts';
+import { OUTCOME } from './codes.ts';
 import { addSafe } from './int.ts';
 
 export const PPM = 1_000_000;
@@ -18,6 +19,12 @@ export function payoutMicro(yesAtomic: number, noAtomic: number, payoutYesPpm: n
   const fraction = fractionPpm(yesAtomic, noAtomic, payoutYesPpm);
   const rounding = roundingPpm(yesAtomic, noAtomic, payoutYesPpm);
   return addSafe(whole, (fraction - rounding) / PPM);
+}
+
+/** The part of an outcome in that: what Yes alone would not pay is counted for No, so that both add up to it. */
+export function payoutPartMicro(outcome: number, yesAtomic: number, noAtomic: number, payoutYesPpm: number): number {
+  const forYes = payoutMicro(yesAtomic, 0, payoutYesPpm);
+  return outcome === OUTCOME.YES ? forYes : payoutMicro(yesAtomic, noAtomic, payoutYesPpm) - forYes;
 }
 
 /** The part of a holding's worth that `payoutMicro` rounds away: 0 … PPM - 1. */

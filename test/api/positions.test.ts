@@ -54,13 +54,15 @@ describe('positions', () => {
     const [id] = (await alice.client.positions.list()).map((position) => position.id);
 
     await server.admin.resolveMarket(market.id, { outcome_index: 0 });
-    assert.deepEqual(await shown(alice), [{ ...yes, quantity: '5950000', realized_pnl: '0.572940' }]);
+    // The decision realizes what the tokens pay, of those that win and of those that lose; the claim moves nothing.
+    const no = { outcome_index: 1, average_entry_price: '0.40000000', realized_pnl: '-4.000000' };
+    assert.deepEqual(await shown(alice), [{ ...yes, quantity: '5950000', realized_pnl: '2.935000' }]);
+    assert.deepEqual(await shown(bob), [{ ...no, quantity: '9950000', claimed: false }]);
     await alice.client.claim(market.id);
     assert.deepEqual(await shown(alice), [{ ...yes, quantity: '0', realized_pnl: '2.935000', claimed: true }]);
     assert.equal((await alice.client.positions.list())[0]!.id, id, 'the id of a position stays');
     await server.admin.settleMarket(market.id);
-    const no = { outcome_index: 1, average_entry_price: '0.40000000', claimed: true };
-    assert.deepEqual(await shown(bob), [{ ...no, quantity: '0', realized_pnl: '-4.000000' }]);
+    assert.deepEqual(await shown(bob), [{ ...no, quantity: '0', claimed: true }]);
     const settled = { outcome_index: 0, average_entry_price: '0.75000000', claimed: true };
     assert.deepEqual(await shown(carol), [{ ...settled, quantity: '0', realized_pnl: '0.980000' }]);
   });
@@ -131,7 +133,7 @@ describe('positions', () => {
       'as often as it is asked',
     );
     const [marked] = await shown(alice);
-    assert.deepEqual([marked!.claimed, marked!.quantity, marked!.realized_pnl], [true, '9950000', '0.000000']);
+    assert.deepEqual([marked!.claimed, marked!.quantity, marked!.realized_pnl], [true, '9950000', '3.950000']);
     assert.deepEqual(await alice.client.redeemable(), []);
     assert.equal(await usdcOf(alice), before);
     assert.equal((await shown(bob))[0]!.claimed, false, 'the marks of an account are its own');

@@ -3,7 +3,7 @@ import { CLAIM_RESPONSE, REDEEMABLES, type Redeemable } from '../../../shared/ap
 import { UUID } from '../../../shared/api/fields.ts';
 import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';
 import { errorRow, OK } from '../../../shared/base/errors.ts';
-import { payoutMicro } from '../../../shared/base/payout.ts';
+import { payoutPartMicro } from '../../../shared/base/payout.ts';
 import { entryHash } from '../../../shared/crypto/entryHash.ts';
 import type { ChainFacts } from '../../chain/facts.ts';
 import { ok, okArray, refuse } from '../../http/respond.ts';
@@ -103,10 +103,7 @@ function redeemableOf(account: number, { views, catalog, claimMarks }: ClaimDeps
       const payoutYes = markets.payoutYesPpm(market);
       if (outcome === OUTCOME.YES) yes = { market, atomic };
       const yesAtomic = yes.market === market ? yes.atomic : 0;
-      const micro =
-        outcome === OUTCOME.YES
-          ? payoutMicro(yesAtomic, 0, payoutYes)
-          : payoutMicro(yesAtomic, atomic, payoutYes) - payoutMicro(yesAtomic, 0, payoutYes);
+      const micro = payoutPartMicro(outcome, yesAtomic, atomic, payoutYes);
       if (micro <= 0) continue;
       const { id, details } = catalog.byIndex(market);
       yield {

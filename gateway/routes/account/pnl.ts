@@ -4,7 +4,7 @@
  */
 import { PNL_24H } from '../../../shared/api/positions.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import { PPM } from '../../../shared/base/payout.ts';
+import { payoutMicro } from '../../../shared/base/payout.ts';
 import { centsHalfAway, centsTowardsZero } from '../../../shared/base/units.ts';
 import { RefusedError, unlessRefused } from '../../http/refused.ts';
 import { okBytes } from '../../http/respond.ts';
@@ -13,7 +13,7 @@ import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Askers } from '../../queries/askers.ts';
 import type { QueryPool } from '../../queries/pool.ts';
-import { type PortfolioSlice, worthOf } from '../../queries/portfolio.ts';
+import type { PortfolioSlice } from '../../queries/portfolio.ts';
 import type { PositionKey } from '../../queries/positions.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { Views } from '../../views/index.ts';
@@ -28,15 +28,13 @@ type PnlDeps = {
   readonly sharedAnswers: SharedAnswers;
 };
 
-/** In millionths of a micro-USDC. */
-type Pnl = { readonly gained: bigint; readonly worthThen: bigint };
+type Pnl = { readonly gainedMicro: bigint; readonly worthThenMicro: bigint };
 
 const KEPT_MS = 30_000;
 /** About 250 bytes each. */
 const KEPT = { maxAnswers: 10_000, maxBytes: 4 * 1024 * 1024 };
 const HOURS = 24;
 const HOUR_MS = 3_600_000;
-const MICRO = BigInt(PPM);
 /** Per cent with two digits. */
 const PER_PERCENT_DIGIT = 10_000n;
 
@@ -70,11 +68,11 @@ function stateOf(account: number, { views, shards }: PnlDeps): string {
 
 async function render(askers: Askers, account: number, deps: PnlDeps): Promise<string> {
   const nowMs = deps.clock.nowMs();
-  const { gained, worthThen } = await pnlOf(askers, account, nowMs, deps);
+  const { gainedMicro, worthThenMicro } = await pnlOf(askers, account, nowMs, deps);
   return JSON.stringify({
     available_balance_usdc: availableOf(account, deps),
-    pnl_24h_usdc: centsHalfAway(gained, MICRO),
-    pnl_24h_pct: worthThen <= 0n ? 0 : percent(gained, worthThen),
+    pnl_24h_usdc: centsHalfAway(gainedMicro),
+    pnl_24h_pct: worthThenMicro <= 0n ? 0 : percent(gainedMicro, worthThenMicro),
     computed_at: new Date(nowMs).toISOString(),
   });
 }
@@ -82,17 +80,17 @@ async function render(askers: Askers, account: number, deps: PnlDeps): Promise<s
 async function pnlOf(askers: Askers, account: number, nowMs: number, deps: PnlDeps): Promise<Pnl> {
   const sinceMs = nowMs - (nowMs % HOUR_MS) - (HOURS - 1) * HOUR_MS;
   let gained = 0n;
-  let worthThen = 0n;
+  let then = 0n;
   let after: PositionKey | null = null;
   do {
     const task = { account, sinceMs, after };
     const result: Awaited<ReturnType<typeof readSlice>> = await readSlice(askers, task, deps);
-    const { gainedMicro, gainedThenMicro, fundedThenMicro, held } = result;
-    gained += (gainedMicro - gainedThenMicro) * MICRO + worthNow(held, deps) - result.worthThen;
-    worthThen += (gainedThenMicro + fundedThenMicro) * MICRO + result.worthThen;
+    const { gainedMicro, gainedThenMicro, fundedThenMicro, worthThenMicro, held } = result;
+    gained += gainedMicro - gainedThenMicro + worthNow(held, deps) - worthThenMicro;
+    then += gainedThenMicro + fundedThenMicro + worthThenMicro;
     after = result.next;
   } while (after !== null);
-  return { gained, worthThen };
+  return { gainedMicro: gained, worthThenMicro: then };
 }
 
 async function readSlice(
@@ -109,7 +107,7 @@ function worthNow(held: PortfolioSlice['held'], { views }: PnlDeps): bigint {
   let worth = 0n;
   for (const [row, market] of held.markets.entries()) {
     const yesPpm = presentYesPpm(market, views) ?? held.lastYesPpm[row]!;
-    worth += worthOf(held.quantitiesAtomic[row]!, held.outcomes[row]!, yesPpm);
+    worth += BigInt(payoutMicro(held.yesAtomic[row]!, held.noAtomic[row]!, yesPpm));
   }
   return worth;
 }

@@ -138,8 +138,8 @@ export const HISTORY_FAULTS: readonly Fault[] = [
   {
     name: 'a leaderboard values what was held at the start of its window at prices of now',
     file: 'gateway/queries/statsLeaderboard.ts',
-    search: 'worth(then, this.#marks.at(Number(market), sinceMs, by))',
-    replace: 'worth(then, this.#markNow(Number(market), marks))',
+    search: 'worthOf(held, this.#marks.at(held.market, task.sinceMs, task.by))',
+    replace: 'worthOf(held, this.#markNow(held.market, marks))',
     caughtBy: 'test/unit/gateway/queries/statsLeaderboard.test.ts',
   },
   {
@@ -213,6 +213,20 @@ export const HISTORY_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/queries/notifications.test.ts',
   },
   {
+    name: 'tokens of a decided market are realized when they are claimed',
+    file: 'gateway/queries/positions.ts',
+    search: 'if (yes_ppm === null || atomic === 0n)',
+    replace: 'if (atomic !== -1n)',
+    caughtBy: 'test/unit/gateway/queries/decisions.test.ts',
+  },
+  {
+    name: 'each outcome of a decided market is rounded by itself until it is claimed',
+    file: 'gateway/queries/holdings.ts',
+    search: 'if (hasBoth) at++;\n    if (first',
+    replace: 'if (false) at++;\n    if (first',
+    caughtBy: 'test/unit/gateway/queries/positionOracle.test.ts',
+  },
+  {
     name: 'losers are hidden by not claiming them',
     file: 'gateway/queries/achievements.ts',
     search: '(quantity_atomic = 0 OR decided_sequence > 0)',
@@ -230,7 +244,7 @@ export const HISTORY_FAULTS: readonly Fault[] = [
     name: 'losing tokens leave no entry in the ledger when they are paid nothing',
     file: 'engine/projector/positions.ts',
     search: 'return yes === 0 && no === 0 ? null',
-    replace: 'return paid === 0 ? null',
+    replace: 'return forYes + forNo === 0 ? null',
     caughtBy: 'test/unit/gateway/routes/account/statement.test.ts',
   },
   {

@@ -54,7 +54,7 @@ function fillTables(): void {
     event!({ event: index, ...texts, status: '', sport_league });
   }
   for (let index = 0; index < MARKETS; index++) {
-    const [eventIndex, isDecided, yesPpm] = [below(5), below(3) > 0, [0, 250_000, 1_000_000][below(3)]!];
+    const [eventIndex, isDecided, yesPpm] = [below(5), below(3) > 0, [0, 333_333, 1_000_000][below(3)]!];
     const resolvedMs = isDecided ? T0 + below(100) : 0;
     markets.push({ isNfl: eventIndex === 0 || eventIndex === 3, resolvedMs, yesPpm });
     const nulls = { facet: null, status: null, start_ms: null, end_ms: null, volume_micro: null };
@@ -85,13 +85,19 @@ function fillTables(): void {
   }
 }
 
+function isSameMarket(one: Position, other: Position): boolean {
+  return one.account === other.account && one.market === other.market;
+}
+
 /** A closed position: when, and with what result; null for any other. */
 function closing(row: Position): { atMs: number; micro: number; isNfl: boolean } | null {
   const { isNfl, resolvedMs, yesPpm } = markets[row.market]!;
   if (row.has_traded === 0 || row.cost_basis !== COST_BASIS.KNOWN) return null;
   if (row.quantity_atomic !== 0 && resolvedMs === 0) return null;
-  const ppm = row.outcome === 0 ? yesPpm : 1_000_000 - yesPpm;
-  const paid = Number((BigInt(row.quantity_atomic) * BigInt(ppm)) / 1_000_000n);
+  const yes = positions.find((other) => isSameMarket(other, row) && other.outcome === 0)!.quantity_atomic;
+  const forYes = Number((BigInt(yes) * BigInt(yesPpm)) / 1_000_000n);
+  const worth = BigInt(yes) * BigInt(yesPpm) + BigInt(row.quantity_atomic) * BigInt(1_000_000 - yesPpm);
+  const paid = row.outcome === 0 ? forYes : Number(worth / 1_000_000n) - forYes;
   const micro = row.realized_micro + (row.quantity_atomic === 0 ? 0 : paid - row.cost_micro);
   const wasHeld = resolvedMs !== 0 && (row.quantity_atomic !== 0 || row.is_paid === 1);
   return { atMs: wasHeld ? resolvedMs : row.changed_ms, micro, isNfl };

@@ -10,10 +10,11 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { Projector } from '../../../../engine/projector/projector.ts';
-import { PortfolioQueries, type PortfolioSlice, worthOf } from '../../../../gateway/queries/portfolio.ts';
+import { PortfolioQueries, type PortfolioSlice } from '../../../../gateway/queries/portfolio.ts';
 import { positionMask } from '../../../../gateway/queries/positionIds.ts';
 import { FIRST_POSITION, PositionQueries } from '../../../../gateway/queries/positions.ts';
 import { FEE_ACCOUNT, isDecided, MATCH_TYPE, MOVEMENT } from '../../../../shared/base/codes.ts';
+import { payoutMicro } from '../../../../shared/base/payout.ts';
 import { HOUR_MS } from '../../../../shared/tables/buckets.ts';
 import { decodeEvents, type Event, type EventOf } from '../../../../shared/wire/events.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
@@ -253,7 +254,8 @@ describe(`accounts after random trading (SEED=${seed})`, () => {
       for (const [row, position] of shown.entries()) {
         const held = oracle.at(account, Math.floor(row / 2), row % 2);
         assert.equal(position.quantity, String(held.atomic));
-        assert.equal(BigInt(position.realized_pnl.replace('.', '')), held.realized, `${account}, row ${row}`);
+        const realized = held.realized + unclaimed(oracle, account, Math.floor(row / 2), row % 2);
+        assert.equal(BigInt(position.realized_pnl.replace('.', '')), realized, `${account}, row ${row}`);
         assert.equal(position.claimed, held.isPaid);
         const entry = BigInt(position.average_entry_price.replace('.', ''));
         const difference = entry - price8(held.entry);
@@ -264,6 +266,16 @@ describe(`accounts after random trading (SEED=${seed})`, () => {
     // The weight of what is held is kept to a thousandth of an atomic token, so a last digit hardly ever differs.
     assert.ok(differing <= 1, `${differing} last digits`);
   });
+
+  /** What tokens of a decided market pay less their cost: the sum of both outcomes is what is rounded. */
+  function unclaimed(oracle: Oracle, account: number, market: number, outcome: number): bigint {
+    const { status, payoutYesPpm } = markets.peek(market)!;
+    const [yes, no] = [oracle.at(account, market, 0), oracle.at(account, market, 1)];
+    if (!isDecided(status)) return 0n;
+    const forYes = (yes.atomic * BigInt(payoutYesPpm)) / MILLION;
+    const both = (yes.atomic * BigInt(payoutYesPpm) + no.atomic * (MILLION - BigInt(payoutYesPpm))) / MILLION;
+    return outcome === 0 ? forYes - yes.cost : both - forYes - no.cost;
+  }
 
   it('RULES.md 14.20: what was realized less what is left cost is the cash of each account, and of all of them', () => {
     let gained = 0n;
@@ -289,18 +301,21 @@ describe(`accounts after random trading (SEED=${seed})`, () => {
     for (const account of ACCOUNTS) {
       const slice = queries.slice({ account, sinceMs, after: null });
       const cashThen = before(oracle.cash.get(account), sinceMs, 0n);
-      let then = cashThen * MILLION;
-      let now = oracle.cash.get(account)!.at(-1)!.value * MILLION;
+      let then = cashThen;
+      let now = oracle.cash.get(account)!.at(-1)!.value;
       for (const market of MARKETS) {
         const known = markets.peek(market)!;
         const price = before(oracle.prices.get(market), sinceMs, MILLION / 2n);
         const last = before(oracle.prices.get(market), Number.POSITIVE_INFINITY, MILLION / 2n);
         const present = isDecided(known.status) ? BigInt(known.payoutYesPpm) : last;
-        for (const outcome of [0, 1]) {
-          const worth = (atomic: bigint, yes: bigint): bigint => atomic * (outcome === 0 ? yes : MILLION - yes);
-          then += worth(before(oracle.quantities.get(`${account}/${market}/${outcome}`), sinceMs, 0n), price);
-          now += worth(oracle.at(account, market, outcome).atomic, present);
-        }
+        const heldThen = [0, 1].map((outcome) =>
+          before(oracle.quantities.get(`${account}/${market}/${outcome}`), sinceMs, 0n),
+        );
+        const heldNow = [0, 1].map((outcome) => oracle.at(account, market, outcome).atomic);
+        const worth = ([yes, no]: bigint[], yesPpm: bigint): bigint =>
+          (yes! * yesPpm + no! * (MILLION - yesPpm)) / MILLION;
+        then += worth(heldThen, price);
+        now += worth(heldNow, present);
       }
       const [{ funded }] = db
         .prepare<[number], { funded: bigint }>(
@@ -308,9 +323,9 @@ describe(`accounts after random trading (SEED=${seed})`, () => {
         )
         .safeIntegers()
         .all(account) as [{ funded: bigint }];
-      const movedIn = (funded - slice.fundedThenMicro) * MILLION;
-      const worthThen = (slice.gainedThenMicro + slice.fundedThenMicro) * MILLION + slice.worthThen;
-      const gained = (slice.gainedMicro - slice.gainedThenMicro) * MILLION + worthOfHeld(slice) - slice.worthThen;
+      const movedIn = funded - slice.fundedThenMicro;
+      const worthThen = slice.gainedThenMicro + slice.fundedThenMicro + slice.worthThenMicro;
+      const gained = slice.gainedMicro - slice.gainedThenMicro + worthOfHeld(slice) - slice.worthThenMicro;
       assert.equal(worthThen, then, `account ${account} at the start`);
       assert.equal(gained, now - then - movedIn, `account ${account}`);
       assert.notEqual(gained, 0n);
@@ -321,7 +336,7 @@ describe(`accounts after random trading (SEED=${seed})`, () => {
 
 function worthOfHeld({ held }: PortfolioSlice): bigint {
   let worth = 0n;
-  for (const [row, outcome] of held.outcomes.entries())
-    worth += worthOf(held.quantitiesAtomic[row]!, outcome, held.lastYesPpm[row]!);
+  for (const [row, yesAtomic] of held.yesAtomic.entries())
+    worth += BigInt(payoutMicro(yesAtomic, held.noAtomic[row]!, held.lastYesPpm[row]!));
   return worth;
 }

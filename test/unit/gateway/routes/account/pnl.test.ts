@@ -13,12 +13,11 @@ import { ManualClock } from '../../../../support/manualClock.ts';
 const NOW_MS = Date.parse('2026-10-01T12:34:56.789Z');
 const ANN = 7;
 const [BOOKED, DECIDED, QUIET] = [0, 1, 2];
-const MICRO = 1_000_000n;
 
 const EMPTY: PortfolioSlice = {
   held: held(),
   gainedMicro: 0n,
-  worthThen: 0n,
+  worthThenMicro: 0n,
   gainedThenMicro: 0n,
   fundedThenMicro: 0n,
   next: null,
@@ -26,12 +25,12 @@ const EMPTY: PortfolioSlice = {
 
 /** The last trade of every market was at 0.40. */
 function held(
-  ...rows: readonly (readonly [market: number, outcome: number, atomic: bigint])[]
+  ...rows: readonly (readonly [market: number, outcome: number, atomic: number])[]
 ): PortfolioSlice['held'] {
   return {
     markets: Uint32Array.from(rows, ([market]) => market),
-    outcomes: Uint8Array.from(rows, ([, outcome]) => outcome),
-    quantitiesAtomic: BigInt64Array.from(rows, ([, , atomic]) => atomic),
+    yesAtomic: Float64Array.from(rows, ([, outcome, atomic]) => (outcome === 0 ? atomic : 0)),
+    noAtomic: Float64Array.from(rows, ([, outcome, atomic]) => (outcome === 1 ? atomic : 0)),
     lastYesPpm: Uint32Array.from(rows, () => 400_000),
   };
 }
@@ -104,7 +103,7 @@ test('RULES.md 14.25: an account without anything has "0.00" and 0, and its hour
 });
 
 test('RULES.md 14.25: 10 Yes bought at 0.65, of which 9.95 are worth 0.75 each: 7.4625 - 6.50 = 0.96', async () => {
-  const bought = { held: held([BOOKED, 0, 9_950_000n]), gainedMicro: -6_500_000n };
+  const bought = { held: held([BOOKED, 0, 9_950_000]), gainedMicro: -6_500_000n };
   // Of the 100.00 that the account had at the start, 0.9625 are 0.96 %.
   assert.deepEqual(await new Desk().pnl([{ ...bought, fundedThenMicro: 100_000_000n }]), ['0.96', 0.96]);
   assert.deepEqual(await new Desk().pnl([bought]), ['0.96', 0], 'without a base there is no part of it');
@@ -117,8 +116,8 @@ test('RULES.md 14.25: a token is worth the middle of its book, its payout, or th
     [DECIDED, '2.50', '7.50'],
     [QUIET, '4.00', '6.00'],
   ] as const) {
-    assert.deepEqual(await desk.pnl([{ held: held([market, 0, 10_000_000n]) }]), [yes, 0]);
-    assert.deepEqual(await desk.pnl([{ held: held([market, 1, 10_000_000n]) }]), [no, 0]);
+    assert.deepEqual(await desk.pnl([{ held: held([market, 0, 10_000_000]) }]), [yes, 0]);
+    assert.deepEqual(await desk.pnl([{ held: held([market, 1, 10_000_000]) }]), [no, 0]);
   }
 });
 
@@ -126,8 +125,8 @@ test('RULES.md 14.25: the start counts once, and the slices of positions are add
   const desk = new Desk();
   const first = { gainedThenMicro: -20_000_000n, fundedThenMicro: 50_000_000n, next: [1, 0] as const };
   const slices = [
-    { ...first, gainedMicro: -18_000_000n, worthThen: 10_000_000n * MICRO, held: held([BOOKED, 0, 8_000_000n]) },
-    { gainedMicro: 1_000_000n, worthThen: 10_000_000n * MICRO },
+    { ...first, gainedMicro: -18_000_000n, worthThenMicro: 10_000_000n, held: held([BOOKED, 0, 8_000_000]) },
+    { gainedMicro: 1_000_000n, worthThenMicro: 10_000_000n },
   ];
   // Then 50 - 20 + 20 = 50. Gained: -18 + 1 + 20 in cash and cost, 6 worth now, 20 worth then: -11.
   assert.deepEqual(await desk.pnl(slices), ['-11.00', -22]);
