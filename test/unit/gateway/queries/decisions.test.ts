@@ -32,7 +32,7 @@ const masks = [0, 1].map((outcome) => positionMask('user', outcome));
 
 type Seen = { realized: bigint[]; closed: unknown[]; gained: bigint[]; leaders: unknown; held: number };
 
-/** What the read models say of all accounts after the first records. */
+/** The read models of all accounts after the first records. */
 function seenAfter(shard: JournaledShard, records: number, nowMs: number): Seen {
   const readDbPath = join(temporaryDirectory(), 'read.db');
   const progress = Progress.create(1);

@@ -267,7 +267,7 @@ describe(`accounts after random trading (SEED=${seed})`, () => {
     assert.ok(differing <= 1, `${differing} last digits`);
   });
 
-  /** What tokens of a decided market pay less their cost: the sum of both outcomes is what is rounded. */
+  /** The gain of tokens of a decided market that are not claimed: the sum of both outcomes is what is rounded. */
   function unclaimed(oracle: Oracle, account: number, market: number, outcome: number): bigint {
     const { status, payoutYesPpm } = markets.peek(market)!;
     const [yes, no] = [oracle.at(account, market, 0), oracle.at(account, market, 1)];
