@@ -10,6 +10,7 @@ import { systemClock } from '../../shared/base/clock.ts';
 import { comesBackWith } from '../../shared/base/restored.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
+import type { BackupProgress } from '../../shared/wire/backupProgress.ts';
 import { withControl } from '../backup/controlSource.ts';
 import { LaterRecords } from '../backup/laterRecords.ts';
 import { makePoint, REMADE } from '../backup/make.ts';
@@ -18,7 +19,7 @@ import { continues, lastMsOf, type Point } from '../backup/point.ts';
 import { replayed } from '../backup/replayed.ts';
 import { damagedParts, noteRestored, writeFiles, writeJournals } from '../backup/restore.ts';
 import { outdated } from '../backup/retention.ts';
-import { BackupError, BackupStore } from '../backup/store.ts';
+import { BackupError, BackupStore, FolderInUseError } from '../backup/store.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { auditDirectory } from './audit.ts';
 import { type Call, type Command, dataDir, integerOf, print, UsageError } from './commandLine.ts';
@@ -48,6 +49,7 @@ type BackupSettings = {
   readonly asItWas: boolean;
   readonly nowMs: () => number;
   readonly print: Print;
+  readonly onProgress: (progress: BackupProgress) => void;
 };
 
 const MEGABYTE = 1_000_000;
@@ -74,6 +76,7 @@ function backupSettings(call: Call): BackupSettings {
     asItWas: options['as-it-was'] === true,
     nowMs: () => systemClock.nowMs(),
     print: (line) => print(call, line),
+    onProgress: (progress) => call.onProgress?.(progress),
   };
 }
 
@@ -91,7 +94,8 @@ export async function backUp(settings: BackupSettings): Promise<boolean> {
     noteBackup(directory, { backedUpMs: nowMs(), failedMs: null, ...done, tookMs: nowMs() - startedMs });
     return true;
   } catch (error) {
-    if (existsSync(directory)) noteBackup(directory, { failedMs: nowMs() });
+    const isUsed = error instanceof FolderInUseError;
+    if (existsSync(directory) && !isUsed) noteBackup(directory, { failedMs: nowMs() });
     throw explained(error);
   } finally {
     store?.close();
@@ -99,12 +103,16 @@ export async function backUp(settings: BackupSettings): Promise<boolean> {
 }
 
 async function make(settings: BackupSettings, store: BackupStore): Promise<{ bytes: number; newBytes: number }> {
-  const { directory, rate, leaveOut, prunes, nowMs, print } = settings;
+  const { directory, rate, leaveOut, prunes, nowMs, print, onProgress } = settings;
   const shards = await listShards(directory);
-  const about = inMegabytes(sizeOf(directory));
+  const directoryBytes = sizeOf(directory);
+  const about = inMegabytes(directoryBytes);
   const pace = new Pace({
     bytesPerSecond: rate === 0 ? Infinity : rate * MEGABYTE,
-    onProgress: (bytes) => print(`${inMegabytes(bytes)} are read; the directory has ${about}`),
+    onProgress: (readBytes) => {
+      print(`${inMegabytes(readBytes)} are read; the directory has ${about}`);
+      onProgress({ readBytes, directoryBytes });
+    },
   });
   const source = {
     directory,
@@ -123,6 +131,7 @@ async function make(settings: BackupSettings, store: BackupStore): Promise<{ byt
   for (const shard of shards) print(replayed(store, { point, before }, shard));
   const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
   const { allBytes: bytes, newBytes } = store;
+  onProgress({ readBytes: pace.doneBytes, directoryBytes });
   print(`point ${point.name}: ${inMegabytes(bytes)} read in ${seconds} s, ${inMegabytes(newBytes)} of it new`);
   for (const line of reach(point)) print(line);
   if (point.leftOut.length > 0) print(`not in it: ${point.leftOut.join(', ')}, which a restore makes anew`);

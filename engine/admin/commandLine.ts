@@ -5,6 +5,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { systemClock } from '../../shared/base/clock.ts';
+import type { BackupProgress } from '../../shared/wire/backupProgress.ts';
 
 const OPTIONS = {
   data: { type: 'string' },
@@ -41,6 +42,8 @@ export type Surroundings = {
   readonly input: Readable;
   readonly out: Writable;
   readonly err: Writable;
+  /** Of a backup, for the exchange that has started this program. */
+  readonly onProgress?: (progress: BackupProgress) => void;
 };
 
 /** One run of a command, with its part of the command line. */

@@ -33,7 +33,12 @@ import { decodePoint, encodePoint, type PartName, POINT_VERSION, type Point, par
 
 /** A backup cannot be made or used. The message is for the operator. */
 export class BackupError extends Error {
-  override readonly name = 'BackupError';
+  override readonly name: string = 'BackupError';
+}
+
+/** Another command has the folder: nothing is wrong with it or with what that one does. */
+export class FolderInUseError extends BackupError {
+  override readonly name = 'FolderInUseError';
 }
 
 /** Parts that wait for the disk together. */
@@ -245,8 +250,8 @@ function lockOf(folder: string): Database.Database {
     }
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
-    const isBusy = error.code.startsWith('SQLITE_BUSY');
-    throw new BackupError(isBusy ? `another command works on ${folder}` : `${path}: ${error.message}`);
+    if (error.code.startsWith('SQLITE_BUSY')) throw new FolderInUseError(`another command works on ${folder}`);
+    throw new BackupError(`${path}: ${error.message}`);
   }
 }
 

@@ -41,6 +41,8 @@ export type Config = Readonly<{
   /** 0 lets the system choose. */
   port: number;
   dataDir: string;
+  /** The folder into which an administrator may have backups made over the API; null: none. */
+  backupTarget: string | null;
   /** Null: the number that the data directory was made with, or `defaultShards` for a new one. */
   shards: number | null;
   defaultShards: number;
@@ -155,6 +157,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     host,
     port,
     dataDir: read.text('DATA_DIR', 'data/live'),
+    backupTarget: read.text('BACKUP_TARGET', '') || null,
     shards: read.has('SHARDS') ? read.integer('SHARDS', 1, 1, MAX_SHARDS) : null,
     defaultShards: Math.min(Math.max(cores - 1, 1), MAX_SHARDS),
     verifyThreads: read.has('VERIFY_THREADS') ? read.integer('VERIFY_THREADS', 0, 0, MAX_VERIFY_THREADS) : null,

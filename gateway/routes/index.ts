@@ -17,6 +17,7 @@ import type { SharedAnswers } from '../http/sharedAnswers.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { AlertTest } from '../operator/alertTest.ts';
 import type { FourEyes } from '../operator/approvals.ts';
+import type { BackupRuns } from '../operator/backupRuns.ts';
 import type { CatalogueImport } from '../operator/catalogueImport.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import type { ContractRotation } from '../operator/contractRotation.ts';
@@ -67,6 +68,7 @@ import { statementRoutes } from './account/statement.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
 import { type ApprovalDeps, adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
+import { adminBackupRoutes } from './admin/backups.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { catalogueFileRoutes } from './admin/catalogueFiles.ts';
 import { chainMoneyRoutes } from './admin/chainMoney.ts';
@@ -159,6 +161,7 @@ type RouteTableDeps = {
   readonly failedTrades: FailedTrades;
   readonly drills: Drills;
   readonly alertTest: AlertTest;
+  readonly backupRuns: BackupRuns;
   readonly feed: AdminFeed;
   /** Made after the server that has this table, whose requests they count. */
   readonly metrics: () => Metrics;
@@ -277,6 +280,7 @@ function adminExchangeRoutes(deps: RouteTableDeps, approvalDeps: ApprovalDeps): 
       feed: deps.feed,
       views: deps.views,
     }),
+    ...adminBackupRoutes(deps),
     ...adminApprovalRoutes(approvalDeps),
     ...adminOperatorRoutes({ operators, approvals: approvalDeps.approvals, clock }),
     ...adminOperationsRoutes(deps.operations),

@@ -32,6 +32,7 @@ import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import type { Limiter } from '../limits/limiter.ts';
 import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { AlertTest } from '../operator/alertTest.ts';
+import { BackupRuns } from '../operator/backupRuns.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import { DataFiles } from '../operator/dataFiles.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
@@ -110,6 +111,7 @@ export class Edge {
   readonly #keysInFlight = new KeysInFlight();
   readonly #drills = new Drills();
   readonly #alertTest = new AlertTest();
+  readonly #backupRuns: BackupRuns;
   readonly #adminToken: AdminToken;
   readonly #limiter: Limiter | null;
   readonly #badSignatures: BadSignatures | null;
@@ -128,6 +130,7 @@ export class Edge {
     const { config, clock, log, lines, stores, trading, feed } = options;
     const { catalog, keys, operators } = stores.control;
     this.#options = options;
+    this.#backupRuns = new BackupRuns(options);
     this.#adminToken = new AdminToken(stores.control.adminToken.token);
     this.answers = new Answers({
       ...{ clock, log, inFlight: this.#keysInFlight, sync: config.journalSync },
@@ -238,6 +241,7 @@ export class Edge {
   async stop(): Promise<void> {
     this.disk.stop();
     this.#loopDelay.stop();
+    this.#backupRuns.stop();
     if (this.#options.member?.isLeading !== false) await this.refusedLogins.record();
     await this.answers.stop();
     this.#options.sharedCounters?.close();
@@ -372,8 +376,7 @@ export class Edge {
       deployment,
       fourEyes,
       failedTrades: trading.failedTrades,
-      drills: this.#drills,
-      alertTest: this.#alertTest,
+      ...{ drills: this.#drills, alertTest: this.#alertTest, backupRuns: this.#backupRuns },
       feed,
       metrics: () => this.#metrics,
       operations: () => this.#operations,

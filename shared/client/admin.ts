@@ -17,6 +17,8 @@ import type {
   ApprovalsQuery,
   AuditPage,
   AuditQuery,
+  BackupOrder,
+  BackupReport,
   ClusterState,
   Delegate,
   Delegates,
@@ -109,10 +111,7 @@ export class AdminClient {
 
   /** `cursor` is the `next_cursor` of the page before; `wallet` asks for the one account that owns it. */
   listUsers(page: { limit?: number; cursor?: number; wallet?: string } = {}): Promise<UserPage> {
-    const query = new URLSearchParams(
-      Object.entries(page).map(([name, value]): [string, string] => [name, String(value)]),
-    );
-    return this.#send('GET', query.size === 0 ? '/admin/users' : `/admin/users?${query}`);
+    return this.#send('GET', withQuery('/admin/users', page));
   }
 
   /** Cancels the open orders that the state forbids. */
@@ -304,14 +303,23 @@ export class AdminClient {
     return this.#send('POST', '/admin/platform/alert-test');
   }
 
+  /** Begins a backup into the folder that the exchange's settings name; `backups` says how it goes. */
+  backUp(order: BackupOrder = {}): Promise<BackupReport> {
+    return this.#send('POST', '/admin/platform/backup', order);
+  }
+
+  backups(): Promise<BackupReport> {
+    return this.#send('GET', '/admin/platform/backup');
+  }
+
   /** Money of the chain that the ledger does not have yet. */
   waitingMoney(query: WaitingMoneyQuery = {}): Promise<WaitingMoney> {
-    return this.#send('GET', `/admin/settlement/money${searchOf(query)}`);
+    return this.#send('GET', withQuery('/admin/settlement/money', query));
   }
 
   /** Trades that the contract refuses for good. */
   failedTrades(query: FailedTradesQuery = {}): Promise<FailedTrades> {
-    return this.#send('GET', `/admin/settlement/failed${searchOf(query)}`);
+    return this.#send('GET', withQuery('/admin/settlement/failed', query));
   }
 
   /** Once the cause is mended. */
@@ -326,7 +334,7 @@ export class AdminClient {
 
   /** Changes that wait for a second operator or were decided by one, the newest first. */
   approvals(query: ApprovalsQuery = {}): Promise<Approvals> {
-    return this.#send('GET', `/admin/approvals${searchOf(query)}`);
+    return this.#send('GET', withQuery('/admin/approvals', query));
   }
 
   approval(approvalId: string): Promise<Approval> {
@@ -344,7 +352,7 @@ export class AdminClient {
 
   /** The newest records first; `next_cursor` of a page is the cursor of the next one. */
   audit(query: AuditQuery = {}): Promise<AuditPage> {
-    return this.#send('GET', `/admin/audit${searchOf(query)}`);
+    return this.#send('GET', withQuery('/admin/audit', query));
   }
 
   /** The only answer that contains the token of the operator. */
@@ -388,10 +396,4 @@ export class AdminClient {
   #authorization(): HeaderFields {
     return { authorization: `Bearer ${this.#options.token}` };
   }
-}
-
-function searchOf(query: object): string {
-  const search = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value));
-  return search.size === 0 ? '' : `?${search}`;
 }

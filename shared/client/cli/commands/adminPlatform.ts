@@ -5,6 +5,7 @@ import { UsageError } from '../frame/errors.ts';
 import { numberOf } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';
 import { columns, decimal, facts } from '../frame/text.ts';
+import { ADMIN_BACKUPS } from './adminBackups.ts';
 
 const ID = { id: { description: 'the id of the approval' } } as const;
 const ROLES = ['viewer', 'catalogue', 'treasury', 'superuser'] as const;
@@ -130,6 +131,7 @@ export const ADMIN_PLATFORM = [
       return { value: answer, lines: [`TestAlert rings until ${answer.until}`] };
     },
   }),
+  ...ADMIN_BACKUPS,
   command({
     name: 'admin approvals list',
     summary: 'List changes that wait for a second operator, or were decided by one',

@@ -128,6 +128,8 @@ test('every method of the administrator sends the request of its route', async (
       () => admin.setDrill('SETTLEMENT_UNHEALTHY', true),
     ],
     ['POST /admin/platform/alert-test', null, () => admin.testAlert()],
+    ['GET /admin/platform/backup', null, () => admin.backups()],
+    ['POST /admin/platform/backup', { rate: 5 }, () => admin.backUp({ rate: 5 })],
     ['GET /admin/approvals?limit=5', null, () => admin.approvals({ limit: 5, cursor: undefined })],
     ['GET /admin/approvals/a%2F1', null, () => admin.approval('a/1')],
     ['POST /admin/approvals/a%2F1/approve', null, () => admin.approve('a/1')],
