@@ -1,13 +1,14 @@
 /**
- * The four-eyes rule (RULES.md 9.17): what moves much money or cannot be undone is carried out once a second operator
- * has approved it.
+ * The four-eyes rule (RULES.md 9.17, 9.80): what moves much money, cannot be undone or changes what people have
+ * bought is carried out once a second operator has approved it.
  * Owner: the gateway thread.
  *
  * Invariants:
  *   FOUREYES-1  No change is approved by an operator who may be the one that asked for it: itself, one of the same
  *               branch (OPERATORS-3), or one that was made after the request, which its asker may have made for it.
  *   FOUREYES-2  An approved change is carried out as often as it takes until its end is known, and has the effect of
- *               one: withdrawals by their reference, contracts by comparing, a market because it is decided once.
+ *               one: withdrawals by their reference, contracts and terms by comparing, a market because it is decided
+ *               once.
  *   FOUREYES-3  The bootstrap superuser cannot be revoked and counts as an operator, so no named operator can do
  *               without approval by revoking the others.
  */
@@ -51,6 +52,8 @@ const ROLE_OF: Readonly<Record<ApprovalKind, OperatorRole>> = {
   resolution: 'catalogue',
   contracts: 'superuser',
   unwinding: 'treasury',
+  market_terms: 'catalogue',
+  event_terms: 'catalogue',
 };
 
 export class FourEyes {
@@ -67,7 +70,7 @@ export class FourEyes {
 
   /** Asks for a change. The same request again is the same approval; another one about the subject is a conflict. */
   ask(administrator: Administrator, subject: string, request: ApprovalRequest): Asked {
-    if (!this.#hasSecond(administrator, request.kind)) return null;
+    if (!this.hasSecond(administrator, request.kind)) return null;
     const { approvals, clock } = this.#options;
     const nowMs = clock.nowMs();
     const open = approvals.openOf(subject, nowMs).find((each) => this.statusOf(each) !== 'void');
@@ -105,6 +108,18 @@ export class FourEyes {
     if (status === 'rejected') return { approval: approval! };
     if (status !== 'pending') return conflict(`the request is ${status}`);
     return { approval: approvals.decide(approval!, 'rejected', administrator.operatorId, clock.nowMs()) };
+  }
+
+  /** Another operator could approve what this one asks for. */
+  hasSecond({ operatorId }: Administrator, kind: ApprovalKind): boolean {
+    const { operators, clock } = this.#options;
+    const nowMs = clock.nowMs();
+    return [BOOTSTRAP, ...operators.all()].some(
+      (other) =>
+        operators.isInForce(other.operatorId) &&
+        covers(other.roles, ROLE_OF[kind]) &&
+        this.#isSecond(other, operatorId, nowMs),
+    );
   }
 
   statusOf({ status, expiresMs, requestedBy }: ApprovalEntry): ShownStatus {
@@ -163,18 +178,6 @@ export class FourEyes {
   #check(approval: ApprovalEntry | undefined, { roles }: Administrator): Refusal | null {
     if (approval === undefined) return { row: ERRORS.RESOURCE_NOT_FOUND, message: 'approval not found' };
     return covers(roles, ROLE_OF[approval.request.kind]) ? null : { row: ERRORS.INSUFFICIENT_ROLE };
-  }
-
-  /** Another operator could approve what this one asks for. */
-  #hasSecond({ operatorId }: Administrator, kind: ApprovalKind): boolean {
-    const { operators, clock } = this.#options;
-    const nowMs = clock.nowMs();
-    return [BOOTSTRAP, ...operators.all()].some(
-      (other) =>
-        operators.isInForce(other.operatorId) &&
-        covers(other.roles, ROLE_OF[kind]) &&
-        this.#isSecond(other, operatorId, nowMs),
-    );
   }
 
   /** FOUREYES-1. */

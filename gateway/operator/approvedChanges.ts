@@ -1,4 +1,5 @@
 /** Carries out the changes that a second operator has approved (RULES.md 9.17). Each may be repeated after a crash. */
+import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS, MOVEMENT } from '../../shared/base/codes.ts';
 import { ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
 import type { ChainFacts } from '../chain/facts.ts';
@@ -9,6 +10,7 @@ import type { Catalog } from '../store/catalog.ts';
 import type { Contracts } from '../store/contracts.ts';
 import type { Views } from '../views/index.ts';
 import type { CarryOut } from './approvals.ts';
+import { readMarketPatch } from './catalogPatches.ts';
 import type { ContractRotation } from './contractRotation.ts';
 import type { FailedTrades } from './failedTrades.ts';
 import type { Funding } from './funding.ts';
@@ -23,6 +25,7 @@ type ApprovedChangesDeps = {
   readonly marketCommands: MarketCommands;
   readonly rotation: ContractRotation;
   readonly failedTrades: FailedTrades;
+  readonly clock: Clock;
   /** Null without a chain. */
   readonly chain: Pick<ChainFacts, 'successorProblem'> | null;
 };
@@ -40,6 +43,10 @@ export function approvedChanges(deps: ApprovedChangesDeps): CarryOut {
         return rotate(request, deps);
       case 'unwinding':
         return deps.failedTrades.unwind(request.trade_id);
+      case 'market_terms':
+        return changeMarket(request, deps);
+      case 'event_terms':
+        return changeEvent(request, deps);
     }
   };
 }
@@ -89,4 +96,28 @@ async function rotate(
   if (refusal !== null) return refusal.row === ERRORS.CONFLICT ? refusal : { row: ERRORS.ENGINE_BUSY };
   const code = await rotation.rotate(target);
   return code === OK ? null : { row: errorRow(code) };
+}
+
+async function changeMarket(
+  { market_id, change: given }: RequestOf<'market_terms'>,
+  { catalog, views, marketCommands }: ApprovedChangesDeps,
+): Promise<Refusal | null> {
+  const market = catalog.byId(market_id);
+  if (market === undefined) return { row: ERRORS.MARKET_NOT_FOUND };
+  const read = readMarketPatch(given, catalog);
+  if ('refusal' in read) return read.refusal;
+  // After a crash the shard may have the status already, and none follows itself.
+  const isMoved = read.change.status === views.markets.status(market.index);
+  return marketCommands.change(market, isMoved ? { ...read.change, status: undefined } : read.change);
+}
+
+async function changeEvent(
+  { event_id, change }: RequestOf<'event_terms'>,
+  { catalog, clock }: ApprovedChangesDeps,
+): Promise<Refusal | null> {
+  const event = catalog.eventById(event_id);
+  if (event === undefined) return { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' };
+  catalog.updateEvent(event, { ...event.details, ...change }, clock.nowMs());
+  await catalog.durable();
+  return null;
 }

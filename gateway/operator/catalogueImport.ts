@@ -22,14 +22,17 @@ import {
 import type { NewMarket as GivenMarket } from '../../shared/api/markets.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import type { Administrator } from '../access/principal.ts';
 import type { Refusal } from '../http/refusal.ts';
 import { errorFields } from '../http/respond.ts';
 import type { Catalog, MarketEntry, NewMarket } from '../store/catalog.ts';
+import type { FourEyes } from './approvals.ts';
 import { changeOfEvent, changeOfMarket, type PresentTerms } from './catalogueChanges.ts';
 import { idOfProvided, isBlank, linesOf, parseLine } from './catalogueLines.ts';
 import { completeEventDetails } from './marketDetails.ts';
 import type { MarketChange, MarketCommands } from './markets.ts';
 import { invalidField, readNewMarket } from './newMarket.ts';
+import { type ReliedTerms, refuseAlone, type TermsChange } from './reliedTerms.ts';
 
 type States = {
   has(marketIndex: number): boolean;
@@ -43,6 +46,8 @@ type CatalogueImportDeps = {
   readonly catalog: Catalog;
   readonly states: States;
   readonly marketCommands: Pick<MarketCommands, 'openMany' | 'change'>;
+  readonly terms: Pick<ReliedTerms, 'ofMarket' | 'ofEvent' | 'noteAlone'>;
+  readonly fourEyes: Pick<FourEyes, 'hasSecond'>;
   /** Copies the write-ahead log of control.db into its file if it has become long. */
   readonly checkpoint: () => void;
   readonly defaultFeeBps: number;
@@ -67,23 +72,32 @@ export class CatalogueImport {
   }
 
   /** IMPORT-1. @param body lines of JSON */
-  run(body: Buffer): Promise<ImportReport> {
-    const report = this.#lastImport.then(() => new ImportRun(this.#deps).run(body));
+  run(body: Buffer, administrator: Administrator): Promise<ImportReport> {
+    const report = this.#lastImport.then(() => new ImportRun(this.#deps, administrator).run(body));
     this.#lastImport = report.catch(() => undefined);
     return report;
   }
 }
 
+type WantedChange = {
+  readonly market: MarketEntry;
+  readonly change: MarketChange;
+  readonly report: Report;
+  readonly terms: TermsChange | null;
+};
+
 class ImportRun {
   readonly #deps: CatalogueImportDeps;
+  readonly #administrator: Administrator;
   readonly #reports: Report[] = [];
   /** The group that is being collected: IMPORT-2 holds because a key is in it at most once. */
   readonly #ids = new Set<string>();
   #opens: { readonly market: NewMarket | MarketEntry; readonly report: Report }[] = [];
-  #changes: { readonly market: MarketEntry; readonly change: MarketChange; readonly report: Report }[] = [];
+  #changes: WantedChange[] = [];
 
-  constructor(deps: CatalogueImportDeps) {
+  constructor(deps: CatalogueImportDeps, administrator: Administrator) {
     this.#deps = deps;
+    this.#administrator = administrator;
   }
 
   async run(body: Buffer): Promise<ImportReport> {
@@ -141,7 +155,11 @@ class ImportRun {
     const changed = changeOfEvent(event, fields);
     if ('refusal' in changed) return changed.refusal;
     if (changed.change === null) return null;
+    const terms = this.#deps.terms.ofEvent(event, changed.change);
+    const refusal = terms && refuseAlone(this.#administrator, 'event_terms', terms, this.#deps.fourEyes);
+    if (refusal !== null) return refusal;
     catalog.updateEvent(event, { ...event.details, ...changed.change }, nowMs);
+    if (terms !== null) this.#deps.terms.noteAlone(this.#administrator, { event_id: event.id }, terms);
     report.result = 'updated';
     return null;
   }
@@ -210,9 +228,14 @@ class ImportRun {
     const changed = changeOfMarket(market, present, fields, eventId);
     if ('refusal' in changed) return changed.refusal;
     if (changed.change === null) return null;
+    const terms = this.#deps.terms.ofMarket(market, changed.change);
+    // One that never changes has its own refusal.
+    const isAsked = terms !== null && !('outcomes' in terms.after);
+    const refusal = isAsked ? refuseAlone(this.#administrator, 'market_terms', terms, this.#deps.fourEyes) : null;
+    if (refusal !== null) return refusal;
     report.result = 'updated';
     this.#ids.add(market.id);
-    this.#changes.push({ market, change: changed.change, report });
+    this.#changes.push({ market, change: changed.change, report, terms });
     return null;
   }
 
@@ -237,7 +260,9 @@ class ImportRun {
       if (refusals.length % CHANGED_PER_TURN === 0) await nextTurn();
     }
     for (const [at, refusal] of (await Promise.all(refusals)).entries()) {
-      if (refusal !== null) fail(changes[at].report, refusal);
+      const { market, report, terms } = changes[at];
+      if (refusal !== null) fail(report, refusal);
+      else if (terms !== null) this.#deps.terms.noteAlone(this.#administrator, { market_id: market.id }, terms);
     }
     // The periodic one would find the pages of seconds, and hold the thread for a tenth of a second.
     this.#deps.checkpoint();

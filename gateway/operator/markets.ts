@@ -7,6 +7,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../../shared/base/clock.ts';
 import { isDecided, MARKET_STATUS, type MarketStatus, type Stage } from '../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../shared/base/errors.ts';
@@ -64,6 +65,11 @@ type Opened = { readonly market: MarketEntry } | { readonly refusal: Refusal };
 const NAMED_BY_DEPLOYMENT = ['condition_id', 'question_id', 'contract_address'] as const;
 const TOKEN_FIELDS = ['yes_token_id', 'no_token_id'] as const;
 const NOT_ALLOWED: Refusal = { row: ERRORS.INVALID_TRANSITION };
+const OUTCOMES_NEVER_CHANGE: Refusal = {
+  row: ERRORS.CONFLICT,
+  message: 'outcomes never change once a market has orders, tokens or trades',
+  details: { field: 'outcomes', rule: 'unchanged' },
+};
 const TOKEN_IS_USED: Refusal = { row: ERRORS.CONFLICT, message: 'token id is used by another market' };
 /**
  * A row takes the thread up to a tenth of a millisecond, most of it for the pages of four indexes; the tokens that a
@@ -79,18 +85,21 @@ export class MarketCommands {
   readonly #states: MarketStates;
   readonly #engine: MarketEngine;
   readonly #clock: Clock;
+  readonly #isReliedOn: (market: MarketEntry) => boolean;
   readonly #trades: Pick<MarketTrades, 'whyNotDecided' | 'whyNotPaid'> | null;
   #lastOperation: Promise<unknown> = Promise.resolve();
 
-  /** @param trades null without a chain. */
+  /** @param isReliedOn TERMS-1. @param trades null without a chain. */
   constructor(
     catalog: Catalog,
     states: MarketStates,
     engine: MarketEngine,
     clock: Clock,
+    isReliedOn: (market: MarketEntry) => boolean,
     trades: Pick<MarketTrades, 'whyNotDecided' | 'whyNotPaid'> | null = null,
   ) {
     this.#trades = trades;
+    this.#isReliedOn = isReliedOn;
     this.#catalog = catalog;
     this.#states = states;
     this.#engine = engine;
@@ -108,6 +117,14 @@ export class MarketCommands {
    */
   openMany(markets: readonly (NewMarket | MarketEntry)[]): Promise<Opened[]> {
     return this.inTurn(() => this.#openMany(markets));
+  }
+
+  /** Why the change would be refused as things are, as far as it can be known without asking the shard. */
+  whyNot(market: MarketEntry, change: MarketChange): Refusal | null {
+    const isOther =
+      'outcomes' in change.details && !isDeepStrictEqual(change.details.outcomes, market.details.outcomes);
+    if (isOther && this.#isReliedOn(market)) return OUTCOMES_NEVER_CHANGE;
+    return this.#refuseNames(change.details, market.details) ?? this.#check(market, change);
   }
 
   /** @returns null when done; after a refusal nothing has changed. */
@@ -241,14 +258,9 @@ export class MarketCommands {
   }
 
   async #change(market: MarketEntry, change: MarketChange): Promise<Refusal | null> {
-    const terms = {
-      status: change.status,
-      feeBps: change.feeBps,
-      startMs: change.startMs ?? this.#states.startMs(market.index),
-      endMs: change.endMs ?? this.#states.endMs(market.index),
-    };
-    const refusal = this.#refuseNames(change.details, market.details) ?? this.#check(market, change, terms);
+    const refusal = this.whyNot(market, change);
     if (refusal !== null) return refusal;
+    const terms = { status: change.status, feeBps: change.feeBps, ...this.#timesAfter(market, change) };
     const changesTerms =
       change.status !== undefined ||
       change.feeBps !== undefined ||
@@ -272,7 +284,8 @@ export class MarketCommands {
   }
 
   /** The checks that the shard does not make. Which status may follow which is decided by the shard. */
-  #check(market: MarketEntry, change: MarketChange, terms: MarketTerms): Refusal | null {
+  #check(market: MarketEntry, change: MarketChange): Refusal | null {
+    const terms = this.#timesAfter(market, change);
     if (terms.startMs >= terms.endMs) {
       const details = { field: 'trading_ends_at', rule: 'after trading_starts_at' };
       return { row: ERRORS.VALIDATION_ERROR, message: 'trading_ends_at must be after trading_starts_at', details };
@@ -285,6 +298,10 @@ export class MarketCommands {
     // ...and a market is activated by hand only inside its trading time.
     const isInside = terms.startMs <= nowMs && nowMs < terms.endMs;
     return change.status === MARKET_STATUS.ACTIVE && !isInside ? NOT_ALLOWED : null;
+  }
+
+  #timesAfter({ index }: MarketEntry, { startMs, endMs }: MarketChange): { startMs: number; endMs: number } {
+    return { startMs: startMs ?? this.#states.startMs(index), endMs: endMs ?? this.#states.endMs(index) };
   }
 }
 

@@ -29,6 +29,7 @@ import type { Funding } from '../operator/funding.ts';
 import type { MarketCommands } from '../operator/markets.ts';
 import type { Metrics } from '../operator/metrics.ts';
 import type { OperationsReport } from '../operator/operations.ts';
+import type { ReliedTerms } from '../operator/reliedTerms.ts';
 import type { Restrictions } from '../operator/restrictions.ts';
 import type { StageCommands } from '../operator/stages.ts';
 import type { PageFiles } from '../page/files.ts';
@@ -128,6 +129,7 @@ type RouteTableDeps = {
   readonly audit: AuditLog;
   readonly marketCommands: MarketCommands;
   readonly stages: StageCommands;
+  readonly terms: ReliedTerms;
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
@@ -243,7 +245,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...chainMoneyRoutes({ chainLink: deps.chainLink }),
     ...failedTradeRoutes({ ...approvalDeps, accounts, catalog, failedTrades: deps.failedTrades }),
     ...adminRebateRoutes({ catalog, views, rebateRates: control.rebateRates, clock }),
-    ...adminCatalogRoutes({ catalog, views, marketCommands, responses, defaultFeeBps: config.feeBps, clock }),
+    ...adminCatalogRoutes({ ...deps, ...approvalDeps, catalog, responses, defaultFeeBps: config.feeBps }),
     ...adminScoreRoutes({ catalog, views, liveScores, indications: control.indications, clock }),
     ...catalogueFileRoutes({ catalog, views, catalogueImport: deps.catalogueImport }),
     ...adminStageRoutes({ catalog, views, responses, stages: deps.stages, feed: deps.feed }),

@@ -9,6 +9,8 @@
  *   APPROVALS-3  At most one request about a subject is open: pending and not expired, or approved.
  */
 import { randomUUID } from 'node:crypto';
+import type { EventPatch } from '../../shared/api/events.ts';
+import type { MarketPatch } from '../../shared/api/markets.ts';
 import { assert } from '../../shared/base/assert.ts';
 import type { ControlDatabase } from './database.ts';
 
@@ -35,7 +37,20 @@ export type ApprovalRequest =
       readonly ctf_address: string;
       readonly fee_sweeper_address: string;
     }
-  | { readonly kind: 'unwinding'; readonly trade_id: string };
+  | { readonly kind: 'unwinding'; readonly trade_id: string }
+  /** `replaces`: what the terms that people rely on are when the change is asked for. */
+  | {
+      readonly kind: 'market_terms';
+      readonly market_id: string;
+      readonly change: MarketPatch;
+      readonly replaces: Readonly<Record<string, unknown>>;
+    }
+  | {
+      readonly kind: 'event_terms';
+      readonly event_id: string;
+      readonly change: EventPatch;
+      readonly replaces: Readonly<Record<string, unknown>>;
+    };
 export type ApprovalKind = ApprovalRequest['kind'];
 
 type ApprovalStatus = 'pending' | 'approved' | 'carried_out' | 'failed' | 'rejected';

@@ -60,9 +60,10 @@ export class OpenOrders {
   /** By pair: slot + 1 of its oldest and newest listed order, 0 when it has none. */
   #oldest = new Uint32Array(FIRST_SLOTS);
   #newest = new Uint32Array(FIRST_SLOTS);
-  /** Number of listed orders, by pair and by account. */
+  /** Number of listed orders, by pair, by account and by market. */
   #countOfPair = new Uint32Array(FIRST_SLOTS);
   #countOfAccount = new Uint32Array(FIRST_SLOTS);
+  #countOfMarket = new Uint32Array(FIRST_SLOTS);
   /** Open orders of a recovering shard, not listed yet; the complement of a slot stands for a dormant order. */
   #recovered: number[] = [];
   /** By slot, for the few orders that have one. */
@@ -156,8 +157,11 @@ export class OpenOrders {
     const account = this.accountOf(slot);
     if (pair >= this.#oldest.length) this.#fitPairs(pair + 1);
     if (account >= this.#countOfAccount.length) this.#countOfAccount = grown(this.#countOfAccount, account + 1);
+    const market = this.#pairs.markets[pair];
+    if (market >= this.#countOfMarket.length) this.#countOfMarket = grown(this.#countOfMarket, market + 1);
     this.#countOfPair[pair]++;
     this.#countOfAccount[account]++;
+    this.#countOfMarket[market]++;
     const previous = this.#newest[pair] - 1;
     this.#listPrevious[slot] = previous;
     this.#listNext[slot] = NONE;
@@ -204,6 +208,11 @@ export class OpenOrders {
     return account < this.#countOfAccount.length ? this.#countOfAccount[account] : 0;
   }
 
+  /** The number of open orders in a market of this shard, the dormant ones too. */
+  countOfMarket(market: number): number {
+    return market < this.#countOfMarket.length ? this.#countOfMarket[market] : 0;
+  }
+
   /** The number of open orders of a pair, which may be NONE. */
   countOfPair(pair: number): number {
     return pair !== NONE && pair < this.#countOfPair.length ? this.#countOfPair[pair] : 0;
@@ -234,6 +243,7 @@ export class OpenOrders {
     const pair = this.pair[slot];
     this.#countOfPair[pair]--;
     this.#countOfAccount[this.accountOf(slot)]--;
+    this.#countOfMarket[this.marketOf(slot)]--;
     const previous = this.#listPrevious[slot];
     const next = this.#listNext[slot];
     if (previous === NONE) this.#oldest[pair] = next + 1;

@@ -13,6 +13,7 @@ import { ExchangeClient } from '../../shared/client/client.ts';
 import { draftOrder } from '../../shared/client/order.ts';
 import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
+import { BOOTSTRAP } from '../access/principal.ts';
 import { toScopeMask } from '../access/scopes.ts';
 import type { Logger } from '../process/log.ts';
 import type { EventEntry, MarketEntry } from '../store/catalog.ts';
@@ -112,7 +113,7 @@ async function makeCatalogue({ stores, trading, clock }: Exchange): Promise<Demo
   const { catalog, liveScores } = stores.control;
   const { lines, scores } = demoCatalogue(clock.nowMs());
   const text = lines.map((line) => `${JSON.stringify(line)}\n`).join('');
-  const report = await trading.catalogueImport.run(Buffer.from(text));
+  const report = await trading.catalogueImport.run(Buffer.from(text), BOOTSTRAP);
   const failed = report.lines.find(({ result }) => result === 'failed');
   if (failed !== undefined) throw new Error(`demo: line ${failed.line} of the catalogue: ${failed.error}`);
   for (const [slug, score] of scores) liveScores.set(catalog.eventBySlug(slug)!.index, score, clock.nowMs());

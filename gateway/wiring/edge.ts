@@ -354,7 +354,7 @@ export class Edge {
       control,
       audit: stores.audit,
       ...{ marketCommands, stages: trading.stages },
-      catalogueImport: trading.catalogueImport,
+      ...{ terms: trading.terms, catalogueImport: trading.catalogueImport },
       funding,
       restrictions,
       groups,

@@ -20,6 +20,7 @@ import type { AdminFeed } from '../operator/feed.ts';
 import { Funding, type FundsEngine } from '../operator/funding.ts';
 import { MarketCommands } from '../operator/markets.ts';
 import { MarketTrades } from '../operator/marketTrades.ts';
+import { ReliedTerms } from '../operator/reliedTerms.ts';
 import { Restrictions } from '../operator/restrictions.ts';
 import { ENGINE_WITH_STAGES, StageCommands } from '../operator/stages.ts';
 import type { Logger } from '../process/log.ts';
@@ -63,6 +64,7 @@ export class Trading {
   readonly engine: ShardClient;
   readonly marketCommands: MarketCommands;
   readonly stages: StageCommands;
+  readonly terms: ReliedTerms;
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
@@ -76,7 +78,7 @@ export class Trading {
   readonly #feed: AdminFeed;
 
   constructor(options: TradingOptions) {
-    const { stores, clock, log, feed, lifecycle, defaultFeeBps, waitingPlacements, onHandlerError, onFatal } = options;
+    const { stores, clock, log, feed, lifecycle, waitingPlacements, onHandlerError, onFatal } = options;
     const { chainLink, cluster, privateSource = stores.queries } = options;
     const { control, views, privateLog, progress } = stores;
     const { shards } = control;
@@ -94,16 +96,11 @@ export class Trading {
     this.link = new ShardLink({ shards, views, waitingPlacements, clock, ...linked });
     this.engine = new ShardClient(this.link);
     const trades = chainLink && new MarketTrades(chainLink);
-    this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock, trades);
+    this.terms = new ReliedTerms({ views, volumes: stores.volumes, audit: stores.audit, log });
+    const isReliedOn = this.terms.isReliedOn.bind(this.terms);
+    this.marketCommands = new MarketCommands(control.catalog, views.markets, this.engine, clock, isReliedOn, trades);
     this.stages = this.#makeStages(options);
-    this.catalogueImport = new CatalogueImport({
-      catalog: control.catalog,
-      states: views.markets,
-      marketCommands: this.marketCommands,
-      checkpoint: () => control.changes.checkpoint(),
-      defaultFeeBps,
-      clock,
-    });
+    this.catalogueImport = this.#makeImport(options);
     const fundsEngine: FundsEngine = {
       funds: (account, kind, amountMicro, reference, market) => {
         const sets = market === null ? null : control.catalog.byIndex(market);
@@ -171,6 +168,20 @@ export class Trading {
     await this.fourEyes.resume();
   }
 
+  #makeImport({ stores, defaultFeeBps, clock }: TradingOptions): CatalogueImport {
+    const { control, views } = stores;
+    return new CatalogueImport({
+      catalog: control.catalog,
+      states: views.markets,
+      marketCommands: this.marketCommands,
+      terms: this.terms,
+      fourEyes: { hasSecond: (administrator, kind) => this.fourEyes.hasSecond(administrator, kind) },
+      checkpoint: () => control.changes.checkpoint(),
+      defaultFeeBps,
+      clock,
+    });
+  }
+
   #makeStages({ stores, formats }: TradingOptions): StageCommands {
     return new StageCommands({
       states: stores.views.markets,
@@ -187,7 +198,9 @@ export class Trading {
     return new FourEyes({
       approvals,
       operators,
-      carryOut: approvedChanges({ accounts, catalog, views, funding, marketCommands, rotation, failedTrades, chain }),
+      carryOut: approvedChanges({
+        ...{ accounts, catalog, views, funding, marketCommands, rotation, failedTrades, clock, chain },
+      }),
       clock,
       log,
       onFinishedLater: ({ id, request, status, failure, decidedBy }) => {

@@ -4,7 +4,10 @@ import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts
 
 const NAME = { type: 'string', examples: ['ada'] } as const;
 
-const APPROVAL_KIND = { type: 'string', enum: ['withdrawal', 'resolution', 'contracts', 'unwinding'] } as const;
+const APPROVAL_KIND = {
+  type: 'string',
+  enum: ['withdrawal', 'resolution', 'contracts', 'unwinding', 'market_terms', 'event_terms'],
+} as const;
 const APPROVAL_STATUS = {
   type: 'string',
   enum: ['pending', 'approved', 'carried_out', 'failed', 'rejected', 'expired', 'void'],

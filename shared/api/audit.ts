@@ -1,5 +1,5 @@
 /** Schemas of the audit log. */
-import { COUNT, TIME } from './fields.ts';
+import { COUNT, TIME, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const AUDIT_EVENTS = [
@@ -8,6 +8,7 @@ const AUDIT_EVENTS = [
   'interrupted',
   'logins_refused',
   'approval_finished',
+  'terms_changed',
   'admin_token_replaced',
   'start',
   'stop',
@@ -65,6 +66,8 @@ const AUDIT_RECORD = object(
     error: { type: 'string', examples: ['market status does not allow this'] },
     before: STATE,
     after: orNull(STATE),
+    market_id: UUID,
+    event_id: UUID,
     approval: STATE,
     count: COUNT,
     attempts: arrayOf(

@@ -129,6 +129,7 @@ export const EVENT_PATCH = {
   minProperties: 1,
   properties: EVENT_DETAILS,
 } as const;
+export type EventPatch = FromSchema<typeof EVENT_PATCH>;
 
 const SCORE_TEXT = { type: ['string', 'null'], maxLength: 40, examples: [null] } as const;
 const POINTS = { type: 'integer', minimum: 0, maximum: 1_000_000, examples: [3] } as const;

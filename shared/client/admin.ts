@@ -158,7 +158,6 @@ export class AdminClient {
     return this.#send('GET', `/admin/users/${encodeURIComponent(userId)}/sessions`);
   }
 
-  /** Ends all sessions of the user. */
   endSessions(userId: string): Promise<RevokedSessions> {
     return this.#send('DELETE', `/admin/users/${encodeURIComponent(userId)}/sessions`);
   }
@@ -194,8 +193,9 @@ export class AdminClient {
     return this.#send('POST', '/admin/markets', market);
   }
 
+  /** Throws ApprovalNeededError, as withdraw, where it changes what people rely on who have bought. */
   patchMarket(marketId: string, patch: MarketPatch): Promise<Market> {
-    return this.#send('PATCH', `/admin/markets/${encodeURIComponent(marketId)}`, patch);
+    return this.#sendOrAsk('PATCH', `/admin/markets/${encodeURIComponent(marketId)}`, patch);
   }
 
   /** Cancels every open order of the market; holders may claim afterwards. Throws ApprovalNeededError, as withdraw. */

@@ -56,6 +56,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   sdkGuide: DOCUMENTS,
   streamFlow: NO_SERVER,
   statistics: 'figures of all trades of a server, computed from its journals alone',
+  terms: OPERATORS,
   transport: NO_SERVER,
   transportAdmission: NO_SERVER,
   transportIdentity: NO_SERVER,

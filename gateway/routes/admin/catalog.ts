@@ -1,28 +1,31 @@
 /** The administrator's routes for the catalogue: events and markets (RULES.md 9). */
 
 import { randomUUID } from 'node:crypto';
+import { APPROVAL } from '../../../shared/api/approvals.ts';
 import { EVENT_PATCH, MARKET_EVENT, NEW_EVENT, RESERVED_SLUG } from '../../../shared/api/events.ts';
 import { MARKET, MARKET_PATCH, NEW_MARKET } from '../../../shared/api/markets.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
-import { MARKET_STATUS_NAMES, type MarketStatus } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
-import { parseTimeMs } from '../../../shared/base/time.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import { completeEventDetails, toSlug, withoutNulls } from '../../operator/marketDetails.ts';
+import { readMarketPatch } from '../../operator/catalogPatches.ts';
+import { completeEventDetails, toSlug } from '../../operator/marketDetails.ts';
 import type { MarketCommands } from '../../operator/markets.ts';
 import { invalidField, readNewMarket } from '../../operator/newMarket.ts';
+import type { ReliedTerms } from '../../operator/reliedTerms.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
 import { eventOf } from '../json/event.ts';
 import type { MarketResponses } from '../json/market.ts';
 import { ID_PARAM, requireMarket } from '../json/pathParams.ts';
+import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
-type AdminCatalogDeps = {
+type AdminCatalogDeps = ApprovalDeps & {
   readonly catalog: Catalog;
   readonly views: Views;
   readonly marketCommands: MarketCommands;
+  readonly terms: ReliedTerms;
   readonly responses: MarketResponses;
   readonly defaultFeeBps: number;
   readonly clock: Clock;
@@ -48,8 +51,8 @@ const CHANGE_EVENT = {
   summary: 'Changes the description of an event.',
   params: ID_PARAM,
   body: EVENT_PATCH,
-  answers: { 200: MARKET_EVENT },
-  errors: ['RESOURCE_NOT_FOUND'],
+  answers: { 200: MARKET_EVENT, 202: APPROVAL },
+  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT'],
 } as const satisfies RouteSpec;
 
 const CREATE_MARKET = {
@@ -71,8 +74,15 @@ const CHANGE_MARKET = {
   summary: 'Changes the description, the terms or the status of a market.',
   params: ID_PARAM,
   body: MARKET_PATCH,
-  answers: { 200: MARKET },
-  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'MARKET_NOT_FOUND', 'INVALID_TRANSITION', 'OUTCOME_UNKNOWN'],
+  answers: { 200: MARKET, 202: APPROVAL },
+  errors: [
+    'VALIDATION_ERROR',
+    'RESOURCE_NOT_FOUND',
+    'MARKET_NOT_FOUND',
+    'CONFLICT',
+    'INVALID_TRANSITION',
+    'OUTCOME_UNKNOWN',
+  ],
 } as const satisfies RouteSpec;
 
 export function adminCatalogRoutes(deps: AdminCatalogDeps): Route[] {
@@ -103,15 +113,23 @@ async function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }
   ok(call, eventOf(event), 201);
 }
 
-async function changeEvent(call: CallOf<typeof CHANGE_EVENT>, { catalog, clock }: AdminCatalogDeps): Promise<void> {
+async function changeEvent(call: CallOf<typeof CHANGE_EVENT>, deps: AdminCatalogDeps): Promise<void> {
+  const { catalog, clock } = deps;
   const event = catalog.eventById(call.params.id);
   if (event === undefined) {
     refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
     return;
   }
+  const terms = deps.terms.ofEvent(event, call.body);
+  const of = { event_id: event.id };
+  if (terms !== null) {
+    const request = { kind: 'event_terms', ...of, change: call.body, replaces: terms.before } as const;
+    if (waitsForSecond(call, deps, `terms ${event.id}`, request)) return;
+  }
   call.before = eventOf(event);
   catalog.updateEvent(event, { ...event.details, ...call.body }, clock.nowMs());
   await catalog.durable();
+  if (terms !== null) deps.terms.noteAlone(call.principal, of, terms);
   ok(call, eventOf(event));
 }
 
@@ -137,21 +155,24 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
   const { catalog, marketCommands, responses } = deps;
-  const { status, event_id, trading_starts_at, trading_ends_at, fee_bps, ...details } = call.body;
-  const event = event_id == null ? event_id : catalog.eventById(event_id);
-  if (event_id != null && event === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
+  const read = readMarketPatch(call.body, catalog);
+  if ('refusal' in read) {
+    refuse(call, read.refusal);
     return;
   }
+  const terms = deps.terms.ofMarket(market, read.change);
+  const of = { market_id: market.id };
+  // A change that would be refused does not wait.
+  if (terms !== null && marketCommands.whyNot(market, read.change) === null) {
+    const request = { kind: 'market_terms', ...of, change: call.body, replaces: terms.before } as const;
+    if (waitsForSecond(call, deps, `terms ${market.id}`, request)) return;
+  }
   call.before = responses.toJson(market);
-  const refusal = await marketCommands.change(market, {
-    status: status === undefined ? undefined : (MARKET_STATUS_NAMES.indexOf(status) as MarketStatus),
-    feeBps: fee_bps,
-    startMs: trading_starts_at === undefined ? undefined : parseTimeMs(trading_starts_at),
-    endMs: trading_ends_at === undefined ? undefined : parseTimeMs(trading_ends_at),
-    eventId: event === null ? null : event?.id,
-    details: withoutNulls(details),
-  });
-  if (refusal === null) ok(call, responses.toJson(market));
-  else refuse(call, refusal);
+  const refusal = await marketCommands.change(market, read.change);
+  if (refusal !== null) {
+    refuse(call, refusal);
+    return;
+  }
+  if (terms !== null) deps.terms.noteAlone(call.principal, of, terms);
+  ok(call, responses.toJson(market));
 }

@@ -62,7 +62,7 @@ async function importCatalogue(call: CallOf<typeof IMPORT_CATALOGUE>, catalogueI
   }
   // On a thread of the runtime: the hash of a megabyte would hold this one.
   const hash = await crypto.subtle.digest('SHA-256', bodyBytes);
-  const report = await catalogueImport.run(bodyBytes);
+  const report = await catalogueImport.run(bodyBytes, call.principal);
   const { lines, ...counts } = report;
   call.recordedAnswer = { ...counts, bytes: bodyBytes.length, sha256: Buffer.from(hash).toString('hex') };
   ok(call, report);

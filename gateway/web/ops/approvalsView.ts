@@ -1,4 +1,4 @@
-/** Changes that wait for a second operator: resolutions, large withdrawals, contracts, unwindings. */
+/** Changes that wait for a second operator: resolutions, large withdrawals, contracts, unwindings, terms. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
@@ -17,12 +17,16 @@ const ROLE_OF: Readonly<Record<Approval['kind'], Role>> = {
   resolution: 'catalogue',
   contracts: 'superuser',
   unwinding: 'treasury',
+  market_terms: 'catalogue',
+  event_terms: 'catalogue',
 };
 const KIND_NAMES: Readonly<Record<Approval['kind'], string>> = {
   withdrawal: 'Withdrawal',
   resolution: 'Resolution',
   contracts: 'Contracts',
   unwinding: 'Unwinding',
+  market_terms: 'Terms of a market',
+  event_terms: 'Terms of an event',
 };
 
 export function ApprovalsView(props: ViewProps): VNode {
@@ -84,11 +88,24 @@ function Pending({ approval, operator, client, onDone }: PendingProps): VNode {
 function requestOf({ kind, request }: Approval): string {
   const of = request as Record<string, unknown>;
   const { status, market_id, payouts, user_id, amount_usdc_micro, exchange_address, trade_id } = of;
+  const { event_id, change, replaces } = of;
   if (kind === 'unwinding') return `trade ${trade_id}, which the contract refuses, is undone for both parties`;
+  if (kind === 'market_terms' || kind === 'event_terms')
+    return `${market_id ?? event_id}: ${termsOf(change, replaces)}`;
   if (kind === 'resolution') {
     const [yes, no] = payouts as readonly [number, number];
     return `market ${market_id} is ${status}, Yes pays ${yes / 1e6} and No ${no / 1e6} USDC`;
   }
   if (kind === 'withdrawal') return `${units(String(amount_usdc_micro))} USDC from user ${user_id}`;
   return `orders are signed for ${exchange_address}`;
+}
+
+/** The changed fields in words, each with its value before and after. */
+function termsOf(change: unknown, replaces: unknown): string {
+  const before = replaces as Readonly<Record<string, unknown>>;
+  const words = Object.entries(change as object).map(([name, value]) => {
+    const from = name in before ? ` from ${JSON.stringify(before[name])}` : '';
+    return `${name}${from} to ${JSON.stringify(value)}`;
+  });
+  return words.join('; ');
 }

@@ -13,6 +13,7 @@ const EVENTS = [
   'change',
   'result',
   'approval_finished',
+  'terms_changed',
   'logins_refused',
   'admin_token_replaced',
   'interrupted',

@@ -48,6 +48,7 @@ export const ADMIN_MARKETS = [
   command({
     name: 'admin markets update',
     summary: 'Change a market with the body of PATCH /admin/markets/{id}',
+    details: 'What people rely on who have bought needs a second operator where there is one, as resolving does.',
     access: 'operator',
     arguments: MARKET,
     options: { file: { ...FILE.file, required: true } },

@@ -34,6 +34,10 @@ function rig() {
         asked.push(call);
         return state.decided;
       },
+      change: async (...call: unknown[]) => {
+        asked.push(call);
+        return state.decided;
+      },
     },
     rotation: {
       rotate: async (...call: unknown[]) => {
@@ -95,6 +99,22 @@ test('while the orders of a decided market are being cancelled it is not known h
   assert.equal((await carryOut(RESOLUTION))?.row, ERRORS.ENGINE_BUSY, 'the four-eyes rule tries it again');
   Object.assign(state, { status: MARKET_STATUS.RESOLVED, payout: 1_000_000 });
   assert.equal(await carryOut(RESOLUTION), null);
+});
+
+test('terms are set again after a crash, but for a status that the market has already', async () => {
+  const { state, asked, carryOut } = rig();
+  const change = { title: 'Snow?', status: 'locked' } as const;
+  const request = { kind: 'market_terms', market_id: 'm', change, replaces: { title: 'Rain?' } } as const;
+  state.status = MARKET_STATUS.ACTIVE;
+  assert.equal(await carryOut(request), null);
+  state.status = MARKET_STATUS.LOCKED;
+  assert.equal(await carryOut(request), null);
+  assert.partialDeepStrictEqual(asked, [
+    [{ index: 3 }, { status: MARKET_STATUS.LOCKED, details: { title: 'Snow?' } }],
+    [{ index: 3 }, { status: undefined, details: { title: 'Snow?' } }],
+  ]);
+  const elsewhere = { ...request, market_id: 'gone' };
+  assert.equal((await carryOut(elsewhere))?.row, ERRORS.MARKET_NOT_FOUND);
 });
 
 test('contracts are changed with all of their addresses', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, type TestContext, test } from 'node:test';
+import { BOOTSTRAP } from '../../../../gateway/access/principal.ts';
 import { exportedLines } from '../../../../gateway/operator/catalogueExport.ts';
 import { CatalogueImport } from '../../../../gateway/operator/catalogueImport.ts';
 import { MarketCommands } from '../../../../gateway/operator/markets.ts';
@@ -22,6 +23,13 @@ const NOW_MS = 1_790_000_000_000;
 const FAR = '2099-01-01T00:00:00.000Z';
 
 type Terms = { status: MarketStatus; feeBps: number; startMs: number; endMs: number };
+
+/** Nobody has an order, tokens or a trade. */
+const UNRELIED = {
+  ofMarket: () => null,
+  ofEvent: () => null,
+  noteAlone: () => assert.fail('nobody relies on anything'),
+};
 
 /** An exchange of one shard without an engine: the shard keeps the terms of what it has opened. */
 class Rig {
@@ -61,14 +69,18 @@ class Rig {
       decideMarket: async () => ({ code: OK }),
       settleMarket: async () => ({ code: OK }),
     };
-    const marketCommands = new MarketCommands(this.catalog, this.states, engine, clock);
+    const marketCommands = new MarketCommands(this.catalog, this.states, engine, clock, () => false);
     const { catalog, states } = this;
     const checkpoint = () => void this.checkpoints++;
-    this.#import = new CatalogueImport({ catalog, states, marketCommands, checkpoint, defaultFeeBps: 50, clock });
+    this.#import = new CatalogueImport({
+      ...{ catalog, states, marketCommands, checkpoint, clock, terms: UNRELIED },
+      fourEyes: { hasSecond: () => assert.fail('nobody relies on anything') },
+      defaultFeeBps: 50,
+    });
   }
 
   run(lines: readonly object[]): Promise<ImportReport> {
-    return this.#import.run(Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')));
+    return this.#import.run(Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join('')), BOOTSTRAP);
   }
 
   exported(): string {

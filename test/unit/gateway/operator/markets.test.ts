@@ -28,7 +28,7 @@ describe('market commands', () => {
       return { code: OK };
     };
     const engine = { ...engineOf(OK), openMarket };
-    const opened = new MarketCommands(catalog, STATES, engine, new ManualClock(NOW_MS)).open(newMarket());
+    const opened = new MarketCommands(catalog, STATES, engine, new ManualClock(NOW_MS), () => false).open(newMarket());
     await Promise.resolve();
     assert.deepEqual(order, ['written']);
     synced();
@@ -75,7 +75,7 @@ describe('market commands', () => {
 function deskWith(t: TestContext, code: number) {
   const database = newDatabase(t);
   const catalog = new Catalog(database, 1);
-  const marketCommands = new MarketCommands(catalog, STATES, engineOf(code), new ManualClock(NOW_MS));
+  const marketCommands = new MarketCommands(catalog, STATES, engineOf(code), new ManualClock(NOW_MS), () => false);
   return { database, catalog, marketCommands };
 }
 
