@@ -14,7 +14,8 @@ const OPTIONS = {
   /** A number, or the name of a file. */
   from: { type: 'string' },
   format: { type: 'string' },
-  url: { type: 'string' },
+  /** The unit of the exchange. */
+  service: { type: 'string' },
   all: { type: 'boolean' },
   now: { type: 'boolean' },
   new: { type: 'boolean' },

@@ -17,6 +17,9 @@ export class AdminError extends Error {
   override readonly name = 'AdminError';
 }
 
+const NO_MASTER_KEY =
+  'MASTER_KEY: records are checked with it: set it, or name the unit that runs the exchange with --service';
+
 /** A server has the lock of the directory. */
 export class RunningError extends AdminError {}
 
@@ -75,7 +78,7 @@ export function openMasterKey(directory: string): Uint8Array {
   const given = process.env['MASTER_KEY'] ?? '';
   const text = given === IN_FILE ? '' : given;
   const path = join(directory, MASTER_KEY_FILE);
-  if (text === '' && !existsSync(path)) throw new AdminError('MASTER_KEY: set it, records are checked with it');
+  if (text === '' && !existsSync(path)) throw new AdminError(NO_MASTER_KEY);
   const masterKey = text === '' ? readMasterKey(path) : parseMasterKey(text);
   if (masterKey === null) throw new AdminError('MASTER_KEY: not a master key');
   return masterKey;

@@ -1,12 +1,10 @@
 /**
- * `npm run admin`: checks and repairs a data directory, exports its history and audits its money; imports and exports
- * the catalogue of a running exchange. The exit code is 1 when the directory is damaged, out of balance or not what the
- * chain has, or a line of an import has failed, and 64, with the usage, when the command line is not understood.
+ * `npm run admin`: checks and repairs a data directory, exports its history and audits its money. The exit code is 1
+ * when the directory is damaged, out of balance or not what the chain has, and 64, with the usage, when the command
+ * line is not understood. What goes over HTTP to a running exchange is `pmx admin`.
  *
  * Its surroundings are those of a process (main.ts) or a test. Only the MASTER_KEY of records is always the process's.
  */
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { inspect } from 'node:util';
@@ -14,7 +12,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
 import { asOwner } from '../../shared/base/fileAccess.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
-import { AdminClient } from '../../shared/client/admin.ts';
+import { ServiceError } from '../../shared/base/serviceFile.ts';
 import { IN_FILE, parseMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ReplayError } from '../core/engine.ts';
 import { JournalError } from '../journal/row.ts';
@@ -22,7 +20,6 @@ import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
 import { backUp, drill, listPoints, ofBackups, restore, verifyPoints } from './backups.ts';
-import { exportCatalogue, importCatalogue } from './catalogue.ts';
 import { repair, repairControlDatabase, verify } from './checks.ts';
 import {
   type Call,
@@ -50,9 +47,10 @@ import { exportHistory } from './export.ts';
 import { saveHeads } from './heads.ts';
 import { rotateMasterKey } from './keyRotation.ts';
 import { backUp as backUpReadDb, type RebuildOptions, rebuild, verifyProjections } from './projections.ts';
+import { becomeOwner, environmentFor } from './service.ts';
 import { USAGE } from './usage.ts';
 
-const DEFAULT_URL = 'http://127.0.0.1:8080';
+const OF_EVERY_COMMAND = ['data', 'service'];
 const EXIT_WRONG = 1;
 const EXIT_USAGE = 64;
 
@@ -100,9 +98,6 @@ const COMMANDS: Record<string, Command> = {
   'cluster raise': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.raiseFormats(call.env)) },
   'cluster doctor': { options: [], run: examineCluster },
   'cluster fence': { options: [], run: (call) => ofCluster(call, (cluster) => cluster.fenceCluster(call.env)) },
-  'catalogue import': { options: ['url'], takes: 'file', run: importFrom },
-  'alert test': { options: ['url'], run: testAlert },
-  'catalogue export': { options: ['url'], takes: 'file', run: exportTo },
 };
 
 /** @returns the exit code */
@@ -132,10 +127,17 @@ async function run(args: string[], surroundings: Surroundings): Promise<boolean>
     throw new UsageError(`${name} needs one ${takes}`);
   }
   for (const option of Object.keys(values)) {
-    const isKnown = option === 'data' || command.options.includes(option as OptionName);
+    const isKnown = OF_EVERY_COMMAND.includes(option) || command.options.includes(option as OptionName);
     if (!isKnown) throw new UsageError(`${name} has no option --${option}`);
   }
-  const call = { ...surroundings, options: values, argument };
+  const env = environmentFor(values, surroundings.env);
+  const call = { ...surroundings, env, options: values, argument };
+  if (env !== surroundings.env) {
+    // Records are checked with the key of the process.
+    Object.assign(process.env, env);
+    surroundings.err.write(`data directory ${dataDir(call)}\n`);
+    if (command.writes === true) becomeOwner(dataDir(call));
+  }
   const owner = command.writes === true ? asOwner(dataDir(call)) : null;
   if (owner !== null) {
     throw new AdminError(
@@ -285,34 +287,6 @@ async function adoptOlderSettlement(call: Call): Promise<boolean> {
   return true;
 }
 
-async function importFrom(call: Call): Promise<boolean> {
-  const { text, isWhole } = await importCatalogue(administratorOf(call), call.argument, call.input, call.err);
-  print(call, text);
-  return isWhole;
-}
-
-async function exportTo(call: Call): Promise<boolean> {
-  await exportCatalogue(administratorOf(call), call.argument, call.out);
-  return true;
-}
-
-async function testAlert(call: Call): Promise<boolean> {
-  const { until } = await administratorOf(call).testAlert();
-  print(call, `TestAlert rings until ${until}: it has to reach the person on call within a minute, and its end later`);
-  return true;
-}
-
-function administratorOf(call: Call): AdminClient {
-  const { options, env } = call;
-  const baseUrl = options.url ?? env['BASE_URL'] ?? DEFAULT_URL;
-  if (!URL.canParse(baseUrl)) throw new UsageError('--url: not a URL');
-  const path = join(dataDir(call), 'admin.token');
-  const given = env['ADMIN_TOKEN'] ?? '';
-  const token = given === '' && existsSync(path) ? readFileSync(path, 'utf8').trim() : given;
-  if (token === '') throw new AdminError(`no token: set ADMIN_TOKEN (there is no ${path})`);
-  return new AdminClient({ baseUrl, token });
-}
-
 async function printAll({ out }: Surroundings, chunks: Iterable<string> | AsyncIterable<string>): Promise<void> {
   try {
     await pipeline(Readable.from(chunks), out, { end: false });
@@ -324,5 +298,7 @@ async function printAll({ out }: Surroundings, chunks: Iterable<string> | AsyncI
 
 /** Errors about the files or the command are printed as one line. Any other error is a bug and is printed whole. */
 function isExplained(error: unknown): error is Error {
-  return [AdminError, JournalError, ReplayError, Database.SqliteError].some((kind) => error instanceof kind);
+  return [AdminError, JournalError, ReplayError, ServiceError, Database.SqliteError].some(
+    (kind) => error instanceof kind,
+  );
 }

@@ -75,14 +75,7 @@ export const USAGE = `Usage:
       the settings of the cluster and run one version; with MEMBER_NAME, MEMBER_URL and SHARDS also those
   npm run admin -- cluster fence
       ends the lead of whichever member has it: another one takes over, and the former leader becomes a standby
-  npm run admin -- alert test [--data DIR] [--url URL]
-      lets the alert TestAlert ring for two minutes, to see that it reaches the person on call
-  npm run admin -- catalogue import FILE [--data DIR] [--url URL]
-      sends the events and markets of FILE, a line of JSON each, to a running exchange; what is there already stays as
-      it is, so after an interruption the same command goes on; lines that fail are named on standard error
-  npm run admin -- catalogue export FILE [--data DIR] [--url URL]
-      writes all events and markets of a running exchange to FILE, in the form that import reads
 
-FILE may be - for standard input or output. URL is BASE_URL or http://127.0.0.1:8080; the token is ADMIN_TOKEN or that
-in DIR/admin.token.
-DIR is DATA_DIR or data/live. MASTER_KEY is needed where the exchange was started with it.`;
+FILE may be - for standard input or output. DIR is DATA_DIR or data/live. Where neither is given, settings are those of
+the unit that runs the exchange on this machine, or of the unit that --service FILE names: run it as root, which reads
+them, and what writes becomes the owner of DIR first. A running exchange is administered with pmx admin.`;

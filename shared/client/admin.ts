@@ -1,11 +1,8 @@
 /** The administrator's client: users, keys, deposits and withdrawals, the catalogue and the platform. */
-import { type ImportReport, NDJSON } from '../api/catalogue.ts';
+import type { ImportReport } from '../api/catalogue.ts';
 import type { CallOptions } from './accountRequests.ts';
-import { Addresses, type BaseUrl } from './addresses.ts';
-import { ApprovalNeededError } from './approvalNeeded.ts';
-import { openBody, sendRequest } from './http.ts';
-import { type HeaderFields, type PreparedRequest, prepareRequest, withQuery } from './request.ts';
-import { changed, policyOf, type Repeat, withRetries } from './retry.ts';
+import { type AdminOptions, AdminRequests } from './adminRequests.ts';
+import { withQuery } from './request.ts';
 import type {
   AccountStateName,
   ActiveDrills,
@@ -71,18 +68,13 @@ import type {
   Wallets,
 } from './types.ts';
 
-/** An import of the most lines that a request may have writes to several files and waits for their syncs. */
-const IMPORT_TIMEOUT_MS = 60_000;
-
-export type AdminOptions = CallOptions & { readonly baseUrl: BaseUrl; readonly token: string };
-
 export class AdminClient {
-  readonly #addresses: Addresses;
+  readonly #requests: AdminRequests;
   readonly #options: AdminOptions;
 
   /** Reads are retried like those of `ExchangeClient`; a change only after an answer that nothing was done. */
   constructor(options: AdminOptions) {
-    this.#addresses = new Addresses(options.baseUrl);
+    this.#requests = new AdminRequests(options);
     this.#options = options;
   }
 
@@ -225,17 +217,12 @@ export class AdminClient {
 
   /** Lines of JSON, at most 1,000 and 1 MiB of them, each with an event or a market (RULES.md 9.40). */
   importCatalogue(lines: string): Promise<ImportReport> {
-    const headers = { ...this.#authorization(), 'content-type': NDJSON };
-    const request = { method: 'POST', path: '/admin/catalogue/import', body: lines, headers };
-    const limits = { timeoutMs: IMPORT_TIMEOUT_MS, signal: this.#options.signal };
-    const send = (origin: string): Promise<ImportReport> => sendRequest(origin, request, limits);
-    return changed('POST', request.path, this.#addresses.toLeader(send, limits.signal));
+    return this.#requests.sendLines('/admin/catalogue/import', lines);
   }
 
   /** The whole catalogue as lines that `importCatalogue` reads. */
   exportCatalogue(): Promise<ReadableStream<Uint8Array>> {
-    const request = this.#prepare('GET', '/admin/catalogue/export', undefined);
-    return this.#addresses.toLeader((origin) => openBody(origin, request, this.#options), this.#options.signal);
+    return this.#requests.open('/admin/catalogue/export');
   }
 
   pause(): Promise<Message> {
@@ -372,28 +359,16 @@ export class AdminClient {
     return this.#send('GET', '/admin/ledger');
   }
 
-  /** A change that was only asked for must not be taken for one that was made, so it is no result. */
-  async #sendOrAsk<T extends object>(method: string, path: string, payload?: unknown): Promise<T> {
-    const answer = await this.#send<T | Approval>(method, path, payload);
-    if ('requested_by' in answer) throw new ApprovalNeededError(answer);
-    return answer;
+  /** The metrics in the text format of Prometheus. */
+  async metrics(): Promise<string> {
+    return new Response(await this.#requests.open('/metrics')).text();
+  }
+
+  #sendOrAsk<T extends object>(method: string, path: string, payload?: unknown): Promise<T> {
+    return this.#requests.sendOrAsk(method, path, payload);
   }
 
   #send<T>(method: string, path: string, payload?: unknown): Promise<T> {
-    const { retry, signal, timeoutMs } = this.#options;
-    const toOne = (origin: string): Promise<T> =>
-      sendRequest(origin, this.#prepare(method, path, payload), { signal, timeoutMs });
-    const send = (): Promise<T> => this.#addresses.toLeader(toOne, signal);
-    const repeat: Repeat = method === 'GET' ? 'harmless' : 'once';
-    const answer = withRetries(send, repeat, policyOf(retry), signal);
-    return method === 'GET' ? answer : changed(method, path, answer);
-  }
-
-  #prepare(method: string, path: string, payload: unknown): PreparedRequest {
-    return prepareRequest(method, path, payload, () => this.#authorization());
-  }
-
-  #authorization(): HeaderFields {
-    return { authorization: `Bearer ${this.#options.token}` };
+    return this.#requests.send(method, path, payload);
   }
 }

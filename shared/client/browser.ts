@@ -6,7 +6,8 @@ export { type Eip712Domain, orderDigest, type SignableOrder } from '../crypto/ei
 export type { Keccak256 } from '../crypto/keccak.ts';
 export type { CallOptions, ClientOptions } from './accountRequests.ts';
 export { AccountSigner, type TypedDataAccount } from './accountSigner.ts';
-export { AdminClient, type AdminOptions } from './admin.ts';
+export { AdminClient } from './admin.ts';
+export type { AdminOptions } from './adminRequests.ts';
 export {
   floorSize,
   formatLots,

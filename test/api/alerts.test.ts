@@ -10,10 +10,10 @@ import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { runAdminHere } from '../support/adminProgram.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
+import { Pmx } from '../support/pmx.ts';
 import { ROOT, type Scope, startServer } from '../support/server.ts';
 
 const DEPLOY = join(ROOT, 'data/deploy');
@@ -129,8 +129,8 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
     },
   );
   const env = { BASE_URL: server.baseUrl, ADMIN_TOKEN: server.adminToken };
-  const { stdout, stderr } = await runAdminHere(['alert', 'test'], env);
-  assert.match(stdout, /^TestAlert rings until \d{4}-/, stderr);
+  const { out, err } = await new Pmx(env).run(['admin', 'alert', 'test']);
+  assert.match(out, /^TestAlert rings until \d{4}-/, err);
   await eventually(
     () => `the webhook\n${said.join('')}${seen.join('')}`,
     async () => webhook.bodies.some((body) => body.includes('"alertname":"TestAlert"')),

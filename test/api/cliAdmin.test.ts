@@ -1,6 +1,6 @@
 /** `pmx admin` and `pmx keys`: what operators do over HTTP, and what is refused. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileScope } from '../support/fileScope.ts';
@@ -148,6 +148,51 @@ test('trading opens again in stages, of all, an event and a market', async () =>
   assert.equal((await admin.run(['admin', 'stage', 'closed'])).code, 2);
 });
 
+test('the token of an operator goes into a file, which keeps its owner, and is printed nowhere', async () => {
+  const file = join(admin.home, 'prometheus.token');
+  writeFileSync(file, 'an older one that is longer than the new one'.repeat(9), { mode: 0o640 });
+  const { ino } = statSync(file);
+  const args = ['admin', 'operators', 'create', 'prometheus', '--roles', 'viewer', '--token-to', file];
+  const { code, out, err } = await admin.run(args);
+  const token = readFileSync(file, 'utf8');
+  assert.deepEqual([code, statSync(file).ino, `${out}${err}`.includes(token)], [0, ino, false]);
+  const viewer = new Pmx({ BASE_URL: baseUrl, ADMIN_TOKEN: token });
+  assert.ok((await viewer.lines('admin', 'metrics', 'ready')).length > 0);
+  const refused = await admin.run(['admin', 'operators', 'create', 'x', '--roles', 'viewer', '--token-to', '/no/file']);
+  assert.match(refused.err, /ENOENT/);
+  assert.ok(!(await admin.lines('admin', 'operators', 'list')).some((line) => / x /.test(line)), 'nobody was made');
+});
+
+test('address and token are those of the unit or compose file, and a change says where it goes', async () => {
+  const { port } = new URL(baseUrl);
+  const folder = admin.home;
+  writeFileSync(join(folder, 'unit.token'), `${server.adminToken}\n`);
+  const unit = join(folder, 'exchange.service');
+  writeFileSync(
+    unit,
+    `[Service]\nEnvironment=PORT=1 ADMIN_PORT=${port}\nLoadCredential=t:${folder}/unit.token\n` +
+      'Environment=ADMIN_TOKEN_FILE=%d/t\nExecStart=node \\\n  gateway/main.ts\n',
+  );
+  const here = new Pmx({});
+  const { code, err } = await here.run(['admin', 'pause', '--service', unit]);
+  assert.deepEqual([code, err], [0, `at http://127.0.0.1:${port} (${unit})\n`]);
+  const compose = join(folder, 'compose.yaml');
+  mkdirSync(join(folder, 'secrets'));
+  writeFileSync(join(folder, 'secrets/admin.token'), server.adminToken);
+  writeFileSync(join(folder, '.env'), `SHOWN=${port}\n`);
+  writeFileSync(
+    compose,
+    'services:\n  exchange:\n    environment: { ADMIN_TOKEN_FILE: /run/secrets/exchange/admin.token }\n' +
+      '    volumes: ["./secrets:/run/secrets/exchange:ro"]\n    ports: ["127.0.0.1:$SHOWN:8080"]\n',
+  );
+  const resumed = await here.run(['admin', 'resume'], { env: { PMX_SERVICE: compose } });
+  assert.deepEqual([resumed.code, resumed.err], [0, `at http://127.0.0.1:${port} (${compose})\n`]);
+  const far = await here.failure(2, 'admin', 'pause', '--service', unit, '--url', 'http://192.0.2.1:8080');
+  assert.match(far.error, /goes over http to this machine alone/);
+  const missing = await here.run(['admin', 'pause', '--service', join(folder, 'no.service')]);
+  assert.match(missing.err, /^error: \S+no\.service cannot be read \(ENOENT\)/);
+});
+
 test('the platform is paused, resumed, drilled and added up', async () => {
   await admin.json('admin', 'pause');
   assert.match((await admin.lines('admin', 'status'))[0]!, /^trading +paused$/);
@@ -157,6 +202,9 @@ test('the platform is paused, resumed, drilled and added up', async () => {
   assert.deepEqual((await admin.json('admin', 'drill', 'NOT_MATCHING_LEADER', 'off')).drills, []);
   assert.ok(Date.parse((await admin.json('admin', 'alert', 'test')).until) > Date.now());
   assert.equal((await admin.json('admin', 'ledger')).balanced, true);
+  assert.ok((await admin.lines('admin', 'metrics')).includes('# TYPE exchange_disk_low gauge'));
+  assert.deepEqual(await admin.lines('admin', 'metrics', 'disk_low'), ['exchange_disk_low 0']);
+  assert.equal((await admin.run(['admin', 'metrics', 'no-such'])).code, 1);
   assert.match((await admin.lines('admin', 'ledger'))[0]!, /^balanced +yes$/);
 });
 
@@ -172,7 +220,7 @@ test('the catalogue is exported and imported again, from a file and through pipe
   assert.deepEqual([failed, lines], [0, text.trimEnd().split('\n').length]);
   const bad = await admin.run(['admin', 'catalogue', 'import', '-'], { input: '{"market":{}}\n' });
   assert.deepEqual([bad.code, bad.out], [1, '1 lines: 0 created, 0 updated, 0 unchanged, 1 failed\n']);
-  assert.match(bad.err, /^line 1: [A-Z_]+: /);
+  assert.match(bad.err, /^at http:\S+\nline 1: [A-Z_]+: /);
 });
 
 test('without a token, and with a wrong one, nothing is done', async () => {

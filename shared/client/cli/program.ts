@@ -21,7 +21,7 @@ const ACCESS_LINES = {
   anyone: null,
   account: 'Acts for your account (pmx login).',
   wallet: 'Acts for your account (pmx login) and signs with its wallet (PRIVATE_KEY).',
-  operator: 'For operators of the exchange (ADMIN_TOKEN, or pmx login --operator).',
+  operator: 'For operators of the exchange (ADMIN_TOKEN, pmx login --operator, or --service).',
 } as const;
 
 /** @returns the exit code. */
@@ -213,6 +213,7 @@ function globalFlags(options: Record<string, unknown>): GlobalFlags {
     profile: options['profile'] as string | undefined,
     url: options['url'] as string | undefined,
     as: options['as'] as string | undefined,
+    service: options['service'] as string | undefined,
     timeoutMs: Math.ceil(seconds * 1000),
   };
 }

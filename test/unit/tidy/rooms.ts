@@ -28,7 +28,7 @@ export const ROOMS: readonly Room[] = [
   {
     room: 'engine/admin',
     own: 'backup base book core journal projector replication settlement snapshot',
-    shared: 'base chain client crypto tables wire',
+    shared: 'base chain crypto tables wire',
   },
   { room: 'engine/shard', own: 'base core journal snapshot verify', shared: 'base crypto wire' },
   { room: 'gateway/page', own: '', shared: 'base' },

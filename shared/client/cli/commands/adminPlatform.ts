@@ -1,8 +1,10 @@
 /** Operators' commands for the exchange as a whole: state, pause, approvals, audit log, operators. */
+import { closeSync, ftruncateSync, openSync, writeSync } from 'node:fs';
 import type { Ledger, OperatorRole, PlatformStages, StageName } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import { UsageError } from '../frame/errors.ts';
 import { numberOf } from '../frame/orderForm.ts';
+import { OWNER_ONLY } from '../frame/ownerFile.ts';
 import { nextLine, PAGE_OPTIONS } from '../frame/pages.ts';
 import { columns, decimal, facts } from '../frame/text.ts';
 import { ADMIN_BACKUPS } from './adminBackups.ts';
@@ -103,6 +105,21 @@ export const ADMIN_PLATFORM = [
       ]);
       const differences = answer.chain?.differences?.length ?? 0;
       return { value: answer, lines, isBad: !answer.balanced || differences > 0 };
+    },
+  }),
+  command({
+    name: 'admin metrics',
+    summary: 'Print the metrics, all or those whose name has a word in it',
+    access: 'operator',
+    arguments: { word: { description: 'a part of the name: disk', optional: true } },
+    examples: ['admin metrics', 'admin metrics lag'],
+    json: 'a list of lines in the text format of Prometheus',
+    run: async (context, { word = '' }) => {
+      const isNamed = (line: string): boolean => !line.startsWith('#') && line.split(/[{ ]/)[0]!.includes(word);
+      const text = await context.admin().metrics();
+      const lines = text.trimEnd().split('\n');
+      const shown = word === '' ? lines : lines.filter(isNamed);
+      return { value: shown, lines: shown, isBad: shown.length === 0 };
     },
   }),
   command({
@@ -231,18 +248,29 @@ export const ADMIN_PLATFORM = [
     summary: 'Make an operator; the token is shown this once',
     access: 'operator',
     arguments: { name: { description: 'a word: ada' } },
-    options: { roles: { value: 'names', description: 'what it may do', choices: ROLES, many: true, required: true } },
-    examples: ['admin operators create ada --roles catalogue,treasury --json'],
+    options: {
+      roles: { value: 'names', description: 'what it may do', choices: ROLES, many: true, required: true },
+      'token-to': { value: 'file', description: 'write the token into this file and show it to nobody', file: true },
+    },
+    examples: [
+      'admin operators create ada --roles catalogue,treasury --json',
+      'admin operators create prometheus --roles viewer --token-to prometheus.token',
+    ],
     json: 'the answer of POST /admin/operators',
-    run: async (context, { name, roles }) => {
+    run: async (context, { name, roles, 'token-to': file }) => {
+      // Opened before, because the token is there this once; a file that is there keeps its owner.
+      const opened = file === undefined ? null : openSync(file, 'a', OWNER_ONLY);
       const answer = await context.admin().createOperator({ name, roles: roles as OperatorRole[] });
+      const { token, ...rest } = answer;
+      if (opened !== null) {
+        ftruncateSync(opened);
+        writeSync(opened, token);
+        closeSync(opened);
+      }
+      const shown = opened === null ? ['token', token] : ['token in', file];
       return {
-        value: answer,
-        lines: facts([
-          ['operator', answer.id],
-          ['name', answer.name],
-          ['token', answer.token],
-        ]),
+        value: opened === null ? answer : rest,
+        lines: facts([['operator', answer.id], ['name', answer.name], shown as [string, string]]),
       };
     },
   }),

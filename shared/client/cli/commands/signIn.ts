@@ -4,7 +4,7 @@ import { ExchangeClient } from '../../client.ts';
 import type { Credentials } from '../../credentials.ts';
 import { addressOf } from '../../privateKey.ts';
 import { resumeSession, signInWithWallet } from '../../session.ts';
-import { credentialsFrom } from '../frame/access.ts';
+import { credentialsFrom, requirePrivateWay } from '../frame/access.ts';
 import { command, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { NeedsError, UsageError } from '../frame/errors.ts';
@@ -102,6 +102,7 @@ async function loginOperator(context: Context, isFromInput: boolean): Promise<Re
   const { access, terminal } = context;
   const given = terminal.env['ADMIN_TOKEN'];
   const token = isFromInput ? await readInput(terminal) : given || (await ask(context, 'Token of the operator: '))[0]!;
+  for (const url of access.baseUrls) requirePrivateWay(url);
   const { paused } = await new AdminClient({ baseUrl: access.baseUrls, token: token.trim() }).platform();
   access.keep({ operator_token: token.trim() });
   const state = paused ? 'paused' : 'trading';

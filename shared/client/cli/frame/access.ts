@@ -5,9 +5,20 @@
  * Invariants:
  *   ACCESS-1  What a profile keeps is sent only to the exchange that it was kept for (SETTINGS-2).
  *   ACCESS-2  A profile that is named exists, or the command makes it: a mistyped name acts for no other account.
+ *   ACCESS-3  The token of an operator is sent over http to this machine alone.
  */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  adminTokenOf,
+  adminUrlOf,
+  findServices,
+  isLoopbackName,
+  onlyService,
+  readService,
+  SERVICE_VARIABLE,
+  type Service,
+} from '../../../base/serviceFile.ts';
 import type { Credentials } from '../../credentials.ts';
 import { addressOf } from '../../privateKey.ts';
 import { resumeSession, type Session } from '../../session.ts';
@@ -28,7 +39,20 @@ import { askHidden } from './prompt.ts';
 import { SessionFile } from './sessionFile.ts';
 import type { Terminal } from './terminal.ts';
 
-export type AccessFlags = { readonly profile?: string; readonly url?: string; readonly as?: string };
+export type AccessFlags = {
+  readonly profile?: string;
+  readonly url?: string;
+  readonly as?: string;
+  readonly service?: string;
+};
+
+/** The exchange that an operator's command goes to. */
+type Operated = {
+  readonly baseUrls: readonly string[];
+  readonly token: string;
+  /** The file that says so; null where the address was given. */
+  readonly by: string | null;
+};
 
 /** `by` says where it is from, for a person. */
 export type Account =
@@ -159,13 +183,38 @@ export class Access {
     );
   }
 
-  operatorToken(): string {
+  /** ACCESS-3. Where nothing names an exchange, the unit or compose file that is found here does (SERVICE-1). */
+  operated(): Operated {
     const { env } = this.#terminal;
-    const path = join(dataDirectory(env), 'admin.token');
-    if (env['ADMIN_TOKEN']) return env['ADMIN_TOKEN'];
+    const service = this.#service();
+    const isFound = service !== null && !this.#flags.url && !env['BASE_URL'];
+    const baseUrls = isFound ? [adminUrlOf(service)] : this.baseUrls;
+    for (const url of baseUrls) requirePrivateWay(url);
+    const token = env['ADMIN_TOKEN'] || (service === null ? this.#keptToken() : adminTokenOf(service));
+    if (token) return { baseUrls, token, by: isFound ? service.path : null };
+    throw new NeedsError(
+      'no token of an operator',
+      'ADMIN_TOKEN in the environment, pmx login --operator, or --service with the unit of the exchange',
+    );
+  }
+
+  #service(): Service | null {
+    const { env } = this.#terminal;
+    const named = this.#flags.service ?? env[SERVICE_VARIABLE];
+    if (named) return readService(named);
+    const isElsewhere = this.#flags.url || env['BASE_URL'] || env['DATA_DIR'] || this.profile.base_url !== undefined;
+    if (isElsewhere || this.#flags.as !== undefined) return null;
+    const isHere = this.#demo !== null || existsSync(this.#tokenPath);
+    return onlyService(findServices(), isHere ? [`--url ${this.baseUrl}`] : []);
+  }
+
+  get #tokenPath(): string {
+    return join(dataDirectory(this.#terminal.env), 'admin.token');
+  }
+
+  #keptToken(): string | null {
     if (this.profile.operator_token !== undefined && this.#isOfProfile()) return this.profile.operator_token;
-    if (existsSync(path)) return readFileSync(path, 'utf8').trim();
-    throw new NeedsError('no token of an operator', 'ADMIN_TOKEN in the environment, or pmx login --operator');
+    return existsSync(this.#tokenPath) ? readFileSync(this.#tokenPath, 'utf8').trim() : null;
   }
 
   async #kept(): Promise<Account | null> {
@@ -234,6 +283,13 @@ function secretFile(path: string): string {
     throw new Error(`others may read ${path}: chmod 600 it, and use another key`);
   }
   return readFileSync(path, 'utf8').trim();
+}
+
+/** ACCESS-3. */
+export function requirePrivateWay(url: string): void {
+  const { protocol, hostname, origin } = new URL(url);
+  if (protocol === 'https:' || isLoopbackName(hostname)) return;
+  throw new UsageError(`${origin}: the token of an operator goes over http to this machine alone; use https`);
 }
 
 function checkedUrl(text: string): string {

@@ -21,6 +21,7 @@ export class Context {
   readonly #flags: GlobalFlags;
   readonly #makesProfile: boolean;
   #access: Access | undefined;
+  #saidWhere: string | undefined;
   #account: Promise<Account | null> | undefined;
 
   constructor(terminal: Terminal, flags: GlobalFlags, makesProfile: boolean) {
@@ -74,7 +75,15 @@ export class Context {
 
   admin(): AdminClient {
     const { timeoutMs } = this.#flags;
-    return new AdminClient({ baseUrl: this.access.baseUrls, token: this.access.operatorToken(), timeoutMs });
+    const { baseUrls, token, by } = this.access.operated();
+    return new AdminClient({ baseUrl: baseUrls, token, timeoutMs, onChange: (origin) => this.#sayWhere(origin, by) });
+  }
+
+  /** A person sees which exchange is changed, and how it was found, before it is. */
+  #sayWhere(origin: string, by: string | null): void {
+    const where = by === null ? `at ${origin}` : `at ${origin} (${by})`;
+    if (this.#saidWhere !== where) this.note(where);
+    this.#saidWhere = where;
   }
 
   /** The private key with which this account signs. */
