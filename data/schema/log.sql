@@ -86,6 +86,8 @@ CREATE TABLE IF NOT EXISTS exchange_lead (
   timeline integer NOT NULL,
   PRIMARY KEY (cluster, lead)
 );
+-- The run of the database on which it was taken: what was sent there before and is not in the log never will be.
+ALTER TABLE exchange_lead ADD COLUMN IF NOT EXISTS run text NOT NULL DEFAULT '';
 
 -- What a log goes on from that was founded with what a member had: the last sequence of each stream, and its chain value.
 CREATE TABLE IF NOT EXISTS exchange_base (

@@ -12,8 +12,6 @@
  */
 import { randomUUID } from 'node:crypto';
 import { ANY_DATABASE, Servers } from '../replication/connection.ts';
-import type { Lease } from '../replication/log.ts';
-import { LOG_FACT } from '../replication/logFacts.ts';
 import { type ReportedHeads, readHeads, streamName } from '../replication/memberHeads.ts';
 import type { PostgresLog } from '../replication/postgresLog.ts';
 import { makeTables } from '../replication/schema.ts';
@@ -70,7 +68,7 @@ export async function foundLog(log: PostgresLog, options: FoundOptions): Promise
   return write(log, options, own, [...others], lost);
 }
 
-/** A log without anything, for members without files. @returns what was done, a line each */
+/** A log without anything, for members without files; or one that no one has begun, once more for this run. */
 export async function foundNew(url: string, cluster: string): Promise<string[]> {
   const connection = await new Servers(url, ANY_DATABASE).connect('write');
   try {
@@ -78,9 +76,7 @@ export async function foundNew(url: string, cluster: string): Promise<string[]> 
     const { rows } = await connection.run<{ holder: string }>(SQL.heads, [cluster]);
     const refused = rows.map(({ holder }) => holder).join(', ');
     if (refused !== '') throw new AdminError(`there are files of a log before: name the member, of ${refused}`);
-    const [lease] = (await connection.run<Lease>(SQL.lease, [cluster])).rows;
-    const isLed = (lease?.epoch ?? 0) > 0;
-    const { count } = isLed ? { count: 0 } : await connection.run(SQL.addFact, [cluster, LOG_FACT, randomUUID()]);
+    const { count } = await connection.run(SQL.foundNew, [cluster, randomUUID()]);
     if (count === 0) throw new AdminError('there is a log already');
     return [`the cluster ${cluster} has a log, without a row: start its members`];
   } finally {

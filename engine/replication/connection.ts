@@ -17,7 +17,7 @@
 import pg from 'pg';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
 import { Command, type CommandValue, type Statement } from './command.ts';
-import { type Place, TakesNoRowsError } from './log.ts';
+import { type Place, TakesNoRowsError, type WrittenPlace } from './log.ts';
 import { THREAD_TIMING, type Timing } from './timing.ts';
 
 /**
@@ -97,6 +97,10 @@ export class Connection {
 
   get timeline(): number {
     return this.place.timeline;
+  }
+
+  get writtenPlace(): WrittenPlace {
+    return { ...this.place, run: this.databaseRun };
   }
 
   /** Of two servers that can be written, also of the same address, one is newer, or they are not of one database. */

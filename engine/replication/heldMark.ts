@@ -14,7 +14,8 @@
  *   HELDMARK-3  The mark is a lower bound of what was held. It is exact while the system runs that wrote it, and the
  *               file is the one it was written into: a power cut may take the last SYNC_MS of it, and a copy of the
  *               directory has another file.
- *   HELDMARK-4  A change of the role, and of the server that rows are sent to, is on the disk before a row follows it.
+ *   HELDMARK-4  A change of the role, and of the run of the database that rows are sent to, is on the disk before a row
+ *               follows it, and so is all that was held before.
  */
 import {
   closeSync,
@@ -34,7 +35,7 @@ import { crc32 } from 'node:zlib';
 import { assert } from '../../shared/base/assert.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
-import type { Place, RowName } from './log.ts';
+import type { Place, RowName, WrittenPlace } from './log.ts';
 
 const MARK_FILE = 'held.mark';
 const SLOT_BYTES = 16 << 10;
@@ -54,7 +55,7 @@ type MarkContent = {
   /** The id of the log (exchange_fact). */
   readonly log: string;
   /** The server that this member has last sent rows to, or is to; null before it led. */
-  readonly place: Omit<Place, 'lsn'> | null;
+  readonly place: Omit<WrittenPlace, 'lsn'> | null;
   /** A position of the write-ahead log that was reached there. */
   readonly lsn: string;
   /** True from before its lead on, until a later start has found that its files agree with the log. */
@@ -180,10 +181,9 @@ export class HeldMark {
   }
 
   /** HELDMARK-4. Rows are sent to this server from now on. */
-  sendTo(place: Place): void {
-    const before = this.#content.place;
-    if (before?.system === place.system && before.timeline === place.timeline) return;
-    this.#change({ place: { system: place.system, timeline: place.timeline }, lsn: place.lsn });
+  sendTo({ system, timeline, run, lsn }: WrittenPlace): void {
+    if (this.#content.place?.run === run) return;
+    this.#change({ place: { system, timeline, run }, lsn });
   }
 
   get log(): string {

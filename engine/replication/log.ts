@@ -39,6 +39,8 @@ export type Runs = {
   /** The run on which the log was last led, or founded; '' where older versions have noted none. */
   readonly ledOn: string;
   readonly timeline: number;
+  /** False for a log that no one has begun: it has no row, and goes on from nothing. */
+  readonly isBegun: boolean;
   /** The members that have not found on this run what they have seen, and those whose start was refused there. */
   readonly silent: readonly string[];
   readonly refused: readonly string[];
@@ -61,14 +63,16 @@ export type RowName = Omit<LogRow, 'bytes'>;
 
 /** Where a server stands: its cluster of PostgreSQL, its timeline, and its position in the write-ahead log. */
 export type Place = { readonly system: string; readonly timeline: number; readonly lsn: string };
+/** A server that rows are sent to, in a run of the database. */
+export type WrittenPlace = Place & { readonly run: string };
 
 /** A lead as the log remembers it: where it was taken, and after which row; null where that was not noted. */
 export type LeadNote = {
   readonly epoch: number;
   readonly lead: number;
   readonly start: number | null;
-  readonly system: string;
-  readonly timeline: number;
+  /** The run of the database on which it was taken; '' where an older version has noted none. */
+  readonly run: string;
 };
 
 /** A stream of a founded log goes on from the last record that its founder had. */
@@ -80,6 +84,9 @@ export type LogHistory = {
   readonly id: string | null;
   readonly end: number;
   readonly place: Place;
+  /** The run of the database, and the one on which the log was founded; '' where that is not noted. */
+  readonly run: string;
+  readonly foundedOn: string;
   /** The newest ones, oldest first: older versions note none. */
   readonly leads: readonly LeadNote[];
   readonly bases: readonly Base[];
@@ -173,7 +180,7 @@ export type ReplicatedLog = {
   /** One member begins a log that has nothing: this one, where none was noted before. @returns its name */
   beginner(): Promise<string>;
   /** Calls with each server that this process writes to, before anything is sent there, and with the present one. */
-  watchServer(onServer: (place: Place) => void): void;
+  watchServer(onServer: (place: WrittenPlace) => void): void;
   /** Deletes rows that every member has, some at a time. @returns how many. */
   trim(): Promise<number>;
   close(): Promise<void>;

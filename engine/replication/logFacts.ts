@@ -40,10 +40,10 @@ export async function readFacts(log: Reader, cluster: string, server: string): P
 
 export async function readHistory(log: Reader, cluster: string): Promise<LogHistory> {
   const [[about], leads, bases] = await Promise.all([
-    log.read<Place & Pick<LogHistory, 'id' | 'end'>>(SQL.history, [cluster]),
+    log.read<Place & Pick<LogHistory, 'id' | 'end' | 'run' | 'foundedOn'>>(SQL.history, [cluster]),
     log.read<LeadNote>(SQL.leads, [cluster]),
     log.read<Base>(SQL.bases, [cluster]),
   ]);
-  const { id, end, system, timeline, lsn } = about!;
-  return { id, end, place: { system, timeline, lsn }, leads, bases };
+  const { system, timeline, lsn, ...of } = about!;
+  return { ...of, place: { system, timeline, lsn }, leads, bases };
 }

@@ -9,6 +9,7 @@
  *   enough servers of the database have gone on ────────────► it may (serverStarts.ts)
  *   every other member has found there what it has seen ────► it may
  *   one was refused, or has not answered ───────────────────► it waits, and an operator may decide
+ *   the log has nothing, and was founded on another run ────► it waits for an operator
  *
  * Invariant:
  *   MAYTAKE-1  No member leads in a database that lacks what another one has seen, unless an operator has given that
@@ -22,6 +23,12 @@ import type { Timing } from './timing.ts';
 const LOOK_MS = 200;
 /** Between two notes of the servers of the database. */
 const NOTE_MS = 10_000;
+
+/** Of a log that has nothing. */
+export const NOT_BEGUN =
+  'the log has no row, and the database was started, promoted or restored since it was founded: what it had may be ' +
+  'lost. Start a member that has files; where there never was one, admin cluster found --new once more ' +
+  '(data/docs/cluster.md)';
 
 type Own = { readonly log: string; readonly members: readonly string[] };
 
@@ -81,11 +88,13 @@ function isLedOn({ run, ledOn }: Runs): boolean {
   return ledOn === run || ledOn === '';
 }
 
-function haveAllAnswered({ silent, refused }: Runs): boolean {
-  return silent.length === 0 && refused.length === 0;
+/** A log that no one has begun knows no member: it may have been set back to before its first row. */
+function haveAllAnswered({ silent, refused, isBegun }: Runs): boolean {
+  return isBegun && silent.length === 0 && refused.length === 0;
 }
 
-function problemOf({ silent, refused }: Runs): string {
+function problemOf({ silent, refused, isBegun }: Runs): string {
+  if (!isBegun) return NOT_BEGUN;
   const why = [
     ...refused.map((name) => `${name} is refused here, and may have what this log lacks`),
     ...silent.map((name) => `${name} has not said whether this log has all that it has seen`),

@@ -174,7 +174,7 @@ export class Member {
     try {
       this.#periodic.every(STATUS_MS, () => this.#postStatus());
       this.#periodic.every(REPORT_MS, () => this.#report());
-      this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null));
+      this.#periodic.every(REPORT_MS, () => this.#files?.look(this.#shipper !== null, () => this.#tail.isThere()));
       this.#periodic.every(COMPARE_MS, () => this.#compare());
       this.#periodic.every(SYNC_MS, () => this.#files?.mark?.sync());
       await this.#start(ends);

@@ -71,9 +71,9 @@ export class OwnFiles {
     return rejoinJournals(reads, journals, this.#proof);
   }
 
-  /** Called each second by a member that follows or leads. */
-  async look(isLeader: boolean): Promise<void> {
-    if (this.#prepared === null) return;
+  /** Called each second by a member that follows or leads. @param agrees whether the log has what this member has */
+  async look(isLeader: boolean, agrees: () => Promise<boolean>): Promise<void> {
+    if (this.#prepared === null || !(await agrees())) return;
     const { directory, shards } = this.#prepared;
     this.#giver ??= new Giver({
       options: this.#options,

@@ -40,12 +40,12 @@ import {
   MOST_ROWS_READ,
   type NextLead,
   NotAMemberError,
-  type Place,
   type ReadRows,
   type ReplicatedLog,
   type Resolved,
   type RowName,
   type Taken,
+  type WrittenPlace,
 } from './log.ts';
 import { LOG_FACT, readFacts, readHistory, requireCluster } from './logFacts.ts';
 import { makeTables } from './schema.ts';
@@ -86,7 +86,7 @@ export class PostgresLog implements ReplicatedLog {
   readonly #watch: NodeJS.Timeout;
   /** The number of the lead that this process has taken, 0 before. */
   #lead = 0;
-  #onServer: (place: Place) => void = () => {};
+  #onServer: (place: WrittenPlace) => void = () => {};
   #isLooking = false;
   #isClosed = false;
 
@@ -202,10 +202,10 @@ export class PostgresLog implements ReplicatedLog {
     return readHistory(this, this.#options.cluster);
   }
 
-  watchServer(onServer: (place: Place) => void): void {
+  watchServer(onServer: (place: WrittenPlace) => void): void {
     this.#onServer = onServer;
     const { write } = this.#connections;
-    if (write !== null && !write.isGone) onServer(write.place);
+    if (write !== null && !write.isGone) onServer(write.writtenPlace);
   }
 
   /** Null: the cluster has no such fact. */
@@ -359,7 +359,7 @@ export class PostgresLog implements ReplicatedLog {
       connection.destroy();
       throw new Error('the log is closed');
     }
-    if (this.#connections[purpose] !== connection && purpose === 'write') this.#onServer(connection.place);
+    if (this.#connections[purpose] !== connection && purpose === 'write') this.#onServer(connection.writtenPlace);
     this.#connections[purpose] = connection;
     if (purpose === 'write' && this.#connections.read?.isReadOnly) this.#connections.read.destroy();
     return connection;

@@ -5,9 +5,10 @@
  * Owner: the replication thread.
  *
  * Invariant:
- *   PREPARE-1  One member begins a log with an empty directory, and only one that an operator has founded. Another one
- *              that starts at the same time, or before the first record of that one is held, gets a copy of its files;
- *              so all have the same key of the journals. Where none leads by then, that one is taken to be gone.
+ *   PREPARE-1  One member begins a log with an empty directory, and only one that an operator has founded, on the run
+ *              of the database on which that was. Another one that starts at the same time, or before the first record
+ *              of that one is held, gets a copy of its files; so all have the same key of the journals. Where none
+ *              leads by then, that one is taken to be gone.
  */
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
@@ -29,6 +30,7 @@ import {
   NotAMemberError,
   type ReplicatedLog,
 } from './log.ts';
+import { NOT_BEGUN } from './mayTake.ts';
 import { becomeFounder, type Decision, streamName } from './memberHeads.ts';
 import type { StartReads } from './patientReads.ts';
 import { openAlone, rejoinRecords, timeOfNames } from './records.ts';
@@ -70,7 +72,11 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   // A log of an older version has no id yet, and gets one from the first member that gives it one.
   const log = history.id ?? (await reads.found(randomUUID()));
   const isFirst = !isMember && (await isFirstOf(options));
-  if (isFirst) return { lines: [], log, proof: null };
+  if (isFirst) {
+    const { run, foundedOn } = await reads.history();
+    if (run !== foundedOn) throw new NotAMemberError(`refused: ${NOT_BEGUN}`);
+    return { lines: [], log, proof: null };
+  }
   const mark = isMember ? readHeldMark(directory) : null;
   let standing: Standing = { anew: null, proof: null };
   if (isMember && mark?.log !== log) {

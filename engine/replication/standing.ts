@@ -14,9 +14,10 @@
  *   STANDING-2  The last row that was seen is in the history of the log: the log still has it, or has trimmed it after
  *               its lead, which lasted at least up to it.
  *   STANDING-3  What only this machine has was never acknowledged where it is proved: (a) by the fence (CLUSTERLOG-2),
- *               where the next lead was taken on the server and the timeline to which this member sent its rows, or
- *               there is none, and the log is there still; (b) by a mark that is exact, which was written before each
- *               reply (HELDMARK-1, HELDMARK-3).
+ *               where the next lead was taken on the run of the database to which this member sent its rows, or there
+ *               is none, and that run goes on. Another run may be that of a copy which was set back, on the same
+ *               timeline. All that was held before that run is in the mark (HELDMARK-4); (b) by a mark that is exact,
+ *               which was written before each reply (HELDMARK-1, HELDMARK-3).
  */
 import { join } from 'node:path';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
@@ -105,25 +106,16 @@ async function isInHistory(last: RowName, history: LogHistory, reads: Pick<Reads
 }
 
 /** STANDING-3. */
-function proofOf(mark: FoundMark, { leads, place }: LogHistory): string | null {
+function proofOf(mark: FoundMark, { leads, run }: LogHistory): string | null {
   const { own } = mark;
   if (mark.isCopied) return COPIED;
   if (!mark.isLeader || own === null) return 'this member has not led since';
   if (mark.isExact) return 'this member has answered no one on them';
   const at = leads.findIndex(({ lead }) => lead === own.lead);
   if (at < 0 || mark.place === null) return null;
-  const next = leads[at + 1] ?? (isReached(mark.lsn, place.lsn) ? place : null);
-  const isFenced = next !== null && next.system === mark.place.system && next.timeline === mark.place.timeline;
+  // A mark of an older version has no run.
+  const isFenced = mark.place.run === (leads[at + 1]?.run ?? run);
   return isFenced ? 'the log never took them' : null;
-}
-
-/** Positions of a write-ahead log, as PostgreSQL writes them. */
-function isReached(lsn: string, now: string): boolean {
-  const [before, after] = [lsn, now].map((text) => {
-    const [high, low] = text.split('/').map((part) => Number.parseInt(part, 16));
-    return high! * 2 ** 32 + low!;
-  });
-  return after! >= before!;
 }
 
 type Found = { readonly missing: readonly Missing[]; readonly anew: JoinAnewError | null };
@@ -251,10 +243,11 @@ function refusal(missing: readonly Missing[], history: LogHistory, mark: FoundMa
     mark === null
       ? 'this member has no mark of what was held'
       : `this member has seen position ${mark.last?.position ?? 0}` +
-        (mark.place === null ? '' : ` at system ${mark.place.system}, timeline ${mark.place.timeline}`);
+        (mark.place === null ? '' : ` at system ${mark.place.system}, timeline ${mark.place.timeline}, ${mark.lsn}`);
   const others = (mark?.members ?? []).join(', ') || 'not known';
   return (
-    `refused: the log ends at position ${end} (system ${place.system}, timeline ${place.timeline}), ${seen}; ` +
+    `refused: the log ends at position ${end} (system ${place.system}, timeline ${place.timeline}, ${place.lsn}), ` +
+    `${seen}; ` +
     `the log does not have: ${all.join('; ') || 'the last row that this member has seen'}. ` +
     `Nothing was changed. Members that may have it: ${others}. ` +
     'An operator decides: admin cluster refill, or admin cluster accept-loss (data/docs/cluster.md)'

@@ -39,11 +39,14 @@ export const SQL = {
   history: statement(
     'history',
     `SELECT (SELECT value FROM exchange_fact WHERE cluster = $1 AND name = 'log') AS id,
-       (SELECT coalesce(max(position), 0) FROM exchange_log WHERE cluster = $1) AS "end", ${PLACE}`,
+       coalesce((SELECT value FROM exchange_fact WHERE cluster = $1 AND name = 'founded on'), '') AS "foundedOn",
+       (SELECT coalesce(max(position), 0) FROM exchange_log WHERE cluster = $1) AS "end", ${RUN} AS run, ${PLACE}`,
   ),
+  /** An operator's command may look at the tables of an older version, which have no runs. */
   leads: statement(
     'leads',
-    `SELECT * FROM (SELECT epoch, lead, start, system, timeline FROM exchange_lead WHERE cluster = $1
+    `SELECT * FROM (SELECT epoch, lead, start, coalesce(to_jsonb(own) ->> 'run', '') AS run
+       FROM exchange_lead AS own WHERE cluster = $1
        ORDER BY epoch DESC LIMIT ${LEADS_KEPT}) AS newest ORDER BY epoch`,
   ),
   heads: statement(
@@ -86,8 +89,28 @@ export const SQL = {
        UPDATE exchange_leader SET epoch = greatest(epoch, $5::bigint) + 1, lead = $6, holder = '',
          expires_at = to_timestamp(0), run = ${RUN} WHERE cluster = $1
      )
-     INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, 'log', $2)
+     INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, 'log', $2), ($1, 'founded on', ${RUN})
      ON CONFLICT (cluster, name) DO UPDATE SET value = excluded.value`,
+  ),
+  /** Nothing where someone has begun the log, or where it was founded on this run before: then by which name it has. */
+  foundNew: statement(
+    'foundNew',
+    `WITH begun AS (
+       SELECT FROM exchange_log WHERE cluster = $1 UNION ALL SELECT FROM exchange_base WHERE cluster = $1
+       UNION ALL SELECT FROM exchange_leader WHERE cluster = $1 AND expires_at > clock_timestamp()
+     ), founded AS (
+       INSERT INTO exchange_fact AS own (cluster, name, value)
+       SELECT $1, 'founded on', ${RUN} WHERE NOT EXISTS (SELECT FROM begun)
+       ON CONFLICT (cluster, name) DO UPDATE SET value = excluded.value WHERE own.value <> excluded.value
+       RETURNING value
+     ), lease AS (
+       UPDATE exchange_leader SET run = founded.value FROM founded WHERE cluster = $1
+     ), no_beginner AS (
+       DELETE FROM exchange_fact WHERE cluster = $1 AND name = 'beginner' AND EXISTS (SELECT FROM founded)
+     ), named AS (
+       INSERT INTO exchange_fact (cluster, name, value) SELECT $1, 'log', $2 FROM founded ON CONFLICT DO NOTHING
+     )
+     SELECT FROM founded`,
   ),
   bases: statement('bases', 'SELECT stream, sequence, head FROM exchange_base WHERE cluster = $1'),
 
@@ -105,8 +128,8 @@ export const SQL = {
          AND asked.expires_at > clock_timestamp()
          AND exchange_leader.expires_at > clock_timestamp() - $6::int * interval '1 millisecond'
      ))) RETURNING epoch)
-     INSERT INTO exchange_lead (cluster, lead, epoch, holder, system, timeline)
-     SELECT $1, $7::bigint, epoch, $2, place.system, place.timeline FROM taken, (SELECT ${PLACE}) AS place
+     INSERT INTO exchange_lead (cluster, lead, epoch, holder, system, timeline, run)
+     SELECT $1, $7::bigint, epoch, $2, place.system, place.timeline, ${RUN} FROM taken, (SELECT ${PLACE}) AS place
      RETURNING epoch`,
   ),
   /** After `take`, which may have waited for rows that it does not see. */
@@ -138,6 +161,8 @@ export const SQL = {
        UNION SELECT unnest($3::text[])
      )
      SELECT now.run, leader.run AS "ledOn", place.timeline,
+       EXISTS (SELECT FROM exchange_log WHERE cluster = $1)
+         OR EXISTS (SELECT FROM exchange_base WHERE cluster = $1) AS "isBegun",
        (SELECT value FROM exchange_fact WHERE cluster = $1 AND name = 'log') AS id,
        ARRAY(SELECT holder FROM known WHERE holder <> $2
          AND NOT EXISTS (SELECT FROM exchange_member WHERE cluster = $1 AND holder = known.holder AND run = now.run)

@@ -67,6 +67,14 @@ export class Tail {
     return this.#last.requireThere();
   }
 
+  /** False where the database was replaced meanwhile: one that was set back has less than the files of this member. */
+  async isThere(): Promise<boolean> {
+    const { runs } = this.#parts.log;
+    const run = runs.now;
+    await this.#last.requireThere();
+    return run === runs.now;
+  }
+
   /** Finds where to read on. @returns up to where this machine has every row */
   async start(ends: readonly LocalEnd[]): Promise<number> {
     const { applied, position, logged } = await findStart(this.#parts.log, ends);

@@ -88,6 +88,11 @@ test('cluster found --new makes a log without anything, once, and none beside fi
   assert.equal(end, 0);
   assert.deepEqual([await a.beginner(), await b.beginner()], ['a', 'a'], 'one of them begins it');
   await assert.rejects(foundEmpty(env), new AdminError('there is a log already'));
+  const { epoch } = (await a.take(false))!;
+  await a.append(epoch, 0, [newRow(0, 1)]);
+  await a.release(epoch, 1);
+  await a.replaceFact('founded on', (await a.history()).foundedOn, 'another run');
+  await assert.rejects(foundEmpty(env), new AdminError('there is a log already'), 'someone has begun it');
   const other = { ...env, CLUSTER_NAME: 'other' };
   await a.read(SQL.reportHead, ['other', 'c', '', 'refused', '{}', '', '{}']);
   await assert.rejects(foundEmpty(other), new AdminError('there are files of a log before: name the member, of c'));

@@ -3,9 +3,14 @@
  * another run than the log was last led on learns whether that one has everything (RULES.md 18.26).
  */
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { foundEmpty } from '../../engine/admin/cluster.ts';
 import type { PostgresLog } from '../../engine/replication/postgresLog.ts';
+import { prepareDirectory } from '../../engine/replication/prepare.ts';
 import { startMember } from '../support/clusterMember.ts';
+import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_POSTGRES as skip, startPostgres } from '../support/postgres.ts';
 import { newRow, openLog } from '../support/replicatedLog.ts';
@@ -42,6 +47,41 @@ test('the standby with the most is promoted: its servers show that it has everyt
   const taken = await b.take(false, { ...(await b.lease()), run });
   assert.equal(taken?.end, 1);
   assert.equal((await b.runs.find([])).ledOn, run);
+});
+
+test('a database without a row of its log was started again: a member begins it once an operator founds it again', {
+  skip,
+}, async (t) => {
+  const postgres = await startPostgres(t);
+  const url = await postgres.database();
+  const founded = ['the cluster exchange has a log, without a row: start its members'];
+  assert.deepEqual(await foundEmpty({ JOURNAL_URL: url }), founded);
+  const a = await openLog(t, url, 'a');
+  const directory = join(temporaryDirectory(), 'empty');
+  const begin = () =>
+    prepareDirectory({
+      ...{ directory, shards: 1, masterKey: new Uint8Array(32), records: [], cluster: 'exchange', holder: 'a' },
+      ...{ log: a, reads: a, decision: async () => null, onNews: () => {}, isStopped: () => true },
+    });
+  const { log } = await begin();
+  const { run, foundedOn } = await a.history();
+  assert.equal(run, foundedOn);
+  assert.deepEqual(
+    { ...(await a.runs.find([])), timeline: 0 },
+    {
+      ...{ id: log, run, ledOn: run, timeline: 0, isBegun: false, silent: [], refused: [] },
+    },
+  );
+  await postgres.primary.stop();
+  await postgres.primary.start();
+  const next = await readAgain(a);
+  await assert.rejects(begin(), /^NotAMemberError: refused: the log has no row, and the database was started/);
+  const found = await a.runs.find([]);
+  assert.deepEqual([found.run, found.ledOn, found.isBegun], [next, run, false]);
+  assert.equal(existsSync(directory), false);
+  assert.deepEqual(await foundEmpty({ JOURNAL_URL: url }), founded);
+  assert.deepEqual(await begin(), { lines: [], log, proof: null }, 'it is the same log');
+  assert.equal((await a.runs.find([])).ledOn, next);
 });
 
 test('the leader and the primary are lost at once: a standby leads although the leader is silent', {

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { HeldMark } from '../../engine/replication/heldMark.ts';
 import { leaveReason } from '../../engine/replication/joiningFiles.ts';
 import { rejoinJournals } from '../../engine/replication/journals.ts';
-import { LostRowsError, NotAMemberError, type Place } from '../../engine/replication/log.ts';
+import { LostRowsError, NotAMemberError, type WrittenPlace } from '../../engine/replication/log.ts';
 import type { Decision } from '../../engine/replication/memberHeads.ts';
 import type { OwnFiles } from '../../engine/replication/ownFiles.ts';
 import type { StartReads } from '../../engine/replication/patientReads.ts';
@@ -74,7 +74,7 @@ class SimMark extends HeldMark {
     this.#keep();
   }
 
-  override sendTo(place: Place): void {
+  override sendTo(place: WrittenPlace): void {
     super.sendTo(place);
     this.#keep();
   }

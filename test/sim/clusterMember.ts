@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { Row } from '../../engine/journal/row.ts';
 import { readHeldMark } from '../../engine/replication/heldMark.ts';
+import { isSame } from '../../engine/replication/lastRow.ts';
 import { Member } from '../../engine/replication/member.ts';
 import { Outboxes } from '../../engine/replication/outboxes.ts';
 import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
@@ -71,6 +72,8 @@ export class SimMember {
   copies = 0;
   /** Why the last process or the last start ended. */
   reason = '';
+  /** Of the process, as its status says. */
+  problem = '';
   log!: FakeLog;
   gateway!: SimGateway;
   readonly #options: MemberOptions;
@@ -109,6 +112,16 @@ export class SimMember {
   /** True for one that believes to lead while another does. */
   get isDeposed(): boolean {
     return (this.role === 'leader' || this.role === 'lost') && this.epoch < this.#options.database.epoch;
+  }
+
+  /** True for a process that gives copies of its files: the database has all that it has seen there (tail.ts). */
+  get gives(): boolean {
+    if (this.role !== 'leader' && this.role !== 'standby') return false;
+    const { database } = this.#options;
+    const last = readHeldMark(this.directory)?.last ?? null;
+    const found = last === null ? null : database.nameAt(last.position);
+    if (last === null || found === null) return last === null || database.end > last.position;
+    return isSame(found, last);
   }
 
   get isQuiet(): boolean {
@@ -433,6 +446,7 @@ export class SimMember {
   #read(message: ReplicationMessage): void {
     if ('rows' in message) this.#follower.receive(message.rows, message.end, message.asOfMs);
     else if ('role' in message && message.role === 'leader') this.role = 'promoting';
+    else if ('status' in message) this.problem = message.status.problem ?? '';
     else if ('lost' in message) {
       this.role = 'lost';
       this.reason = message.lost;

@@ -25,13 +25,21 @@ export class Operator {
     this.#members = members;
   }
 
-  /** The member with what all others have, or with the most that is known to be held. */
+  /** The member with what all others have, or that lacks the least of what any is known to have seen held. */
   founder(): SimMember {
+    const seen = this.#members.map((member) => member.seenEnds());
+    const lacked = (member: SimMember): number => {
+      const known = [...member.ends()].map(
+        ([stream, end]) => Math.max(...seen.map((ends) => ends.get(stream) ?? 0)) - end,
+      );
+      return known.reduce((sum, lack) => sum + Math.max(0, lack), 0);
+    };
     const having = this.#members.filter(({ isEmpty }) => !isEmpty);
     const furthest = having.filter(
       (one) => !having.some((other) => other !== one && contains(other, one) && !contains(one, other)),
     );
-    return furthest.sort((a, b) => sumOf(b.seenEnds()) - sumOf(a.seenEnds()))[0]!;
+    const most = (a: SimMember, b: SimMember): number => sumOf(b.seenEnds()) - sumOf(a.seenEnds());
+    return furthest.sort((a, b) => lacked(a) - lacked(b) || most(a, b))[0]!;
   }
 
   /** All members are stopped. The log begins anew with what this one has. */

@@ -172,7 +172,7 @@ export class ClusterWorld {
         holders: HOLDERS,
         onRunInVain: () => this.totals.lost++,
         witness: this.#witness,
-        givers: () => this.#members.filter(({ role }) => role === 'leader' || role === 'standby'),
+        givers: () => this.#members.filter(({ gives }) => gives),
       });
     });
     this.#disasters = new Disasters(
@@ -212,11 +212,12 @@ export class ClusterWorld {
   async run(commands: number): Promise<ClusterTotals> {
     const { totals } = this;
     // An operator begins a new cluster (RULES.md 18.23).
-    this.#database.found('the first log');
+    this.#database.foundNew('the first log');
+    // A log that was restored to before its first row names no member (RULES.md 18.26).
+    this.#disasters.backUp();
     for (const member of this.#members) await member.start();
     await this.#sendAll(({ flow }) => flow.opening());
     await this.#sendAll(({ flow }) => flow.endowment());
-    // A log that was restored to before its first row is one that nobody has led (RULES.md 18.26): not simulated.
     this.#disasters.backUp();
     await this.#trade(commands);
     await this.#end();
@@ -279,7 +280,10 @@ export class ClusterWorld {
     return {
       database: this.#database,
       members: this.#members,
-      step: () => this.#takeStep(),
+      step: async () => {
+        await this.#takeStep();
+        await this.#lookAfter();
+      },
       passTime: () => {
         this.#clockMs += MOST_STEP_MS;
       },
@@ -599,7 +603,8 @@ export class ClusterWorld {
   }
 
   #where(): string {
-    return this.#members.map(({ name, role, epoch, reason }) => `${name} ${role} ${epoch} ${reason}`).join(', ');
+    const all = this.#members.map(({ name, role, epoch, reason, problem }) => [name, role, epoch, reason || problem]);
+    return all.map((parts) => parts.join(' ')).join(', ');
   }
 
   #note(line: string): void {

@@ -22,6 +22,7 @@ import {
   type NextLead,
   type RowName,
   type Runs,
+  type WrittenPlace,
 } from '../../engine/replication/log.ts';
 import type { LeadFormats, LogFacts, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
@@ -64,6 +65,7 @@ export type Backup = {
   readonly members: ReadonlyMap<string, Reported>;
   readonly notes: readonly LeadNote[];
   readonly id: string | null;
+  readonly foundedOn: string;
   readonly bases: readonly Base[];
 };
 
@@ -102,6 +104,7 @@ export class FakeDatabase {
   /** Where each lead was taken. */
   #notes: { readonly note: LeadNote; readonly write: Write }[] = [];
   #id: string | null = null;
+  #foundedOn = '';
   #bases: readonly Base[] = [];
   readonly #members = new Map<string, Reported>();
   #beginner: string | null = null;
@@ -171,7 +174,7 @@ export class FakeDatabase {
     const lead = ++this.#leads;
     const { run: _, ...next } = of ?? {};
     const taken = { ...lease, ...next, epoch, holder, address };
-    const note = { epoch, lead, start: this.#rows.length, system: String(this.system), timeline: this.timeline };
+    const note = { epoch, lead, start: this.#rows.length, run: this.run };
     this.#notes.push({ note, write });
     const run = holder === '' ? ledOn : this.run;
     this.#leases.push({ lease: taken, lead, expiresAtMs: this.#nowMs() + LEASE_MS, write, run });
@@ -278,7 +281,9 @@ export class FakeDatabase {
       this.#members.get(name)?.run === this.run || this.#left.has(`${this.run} ${name}`) || this.#refused.has(name);
     const silent = others.filter((name) => !hasAnswered(name));
     const refused = [...this.#refused].filter((name) => name !== holder);
-    return { id: this.#id, run: this.run, ledOn: this.#lease().run, timeline: this.timeline, silent, refused };
+    const { run, timeline } = this;
+    const isBegun = this.#visibleFrom(1, 1).length > 0 || this.#bases.length > 0;
+    return { id: this.#id, run, ledOn: this.#lease().run, timeline, isBegun, silent, refused };
   }
 
   hasAllOf({ ledOn }: Runs): boolean {
@@ -295,22 +300,26 @@ export class FakeDatabase {
     return { ...known, place: this.place, database: null, formats: this.lease() };
   }
 
-  get place(): LogHistory['place'] {
-    return {
-      system: String(this.system),
-      timeline: this.timeline,
-      lsn: `0/${this.#writes.toString(16).toUpperCase()}`,
-    };
+  get place(): WrittenPlace {
+    const lsn = `0/${this.#writes.toString(16).toUpperCase()}`;
+    return { system: String(this.system), timeline: this.timeline, lsn, run: this.run };
   }
 
   history(): LogHistory {
     const leads = this.#notes.filter(({ write }) => write.isVisible).map(({ note }) => note);
-    return { id: this.#id, end: this.end, place: this.place, leads, bases: this.#bases };
+    const { end, place, run } = this;
+    return { id: this.#id, end, place, run, foundedOn: this.#foundedOn, leads, bases: this.#bases };
   }
 
   found(id: string): string {
     this.#id ??= id;
     return this.#id;
+  }
+
+  /** An operator makes a log without anything. */
+  foundNew(id: string): void {
+    this.found(id);
+    this.#foundedOn = this.run;
   }
 
   beginner(holder: string): string {
@@ -322,7 +331,7 @@ export class FakeDatabase {
   refound(id: string, bases: readonly Base[]): void {
     const { system, timeline } = this;
     this.generation++;
-    this.#fill({ ...this.#nothing(), system, timeline, writes: this.#writes, id, bases });
+    this.#fill({ ...this.#nothing(), system, timeline, writes: this.#writes, id, foundedOn: this.run, bases });
   }
 
   /** The last row of each stream stays. */
@@ -397,7 +406,8 @@ export class FakeDatabase {
     const { system, timeline } = this;
     const rows = this.#rows.map((stored) => stored?.row ?? null);
     const notes = this.#notes.map(({ note }) => note);
-    const known = { members: new Map(this.#members), notes, id: this.#id, bases: this.#bases };
+    const log = { id: this.#id, foundedOn: this.#foundedOn, bases: this.#bases };
+    const known = { members: new Map(this.#members), notes, ...log };
     return { system, timeline, writes: this.#writes, rows, lease, lead, ledOn, ...known };
   }
 
@@ -419,11 +429,12 @@ export class FakeDatabase {
 
   #nothing(): Backup {
     const lease = { epoch: 0, holder: '', address: '', ...NO_FORMATS };
-    const known = { members: new Map(), notes: [], id: null, bases: [] };
+    const known = { members: new Map(), notes: [], id: null, foundedOn: '', bases: [] };
     return { system: this.system, timeline: 1, writes: 0, rows: [], lease, lead: 0, ledOn: null, ...known };
   }
 
-  #fill({ system, timeline, writes, rows, lease, lead, ledOn, members, notes, id, bases }: Backup): void {
+  #fill({ system, timeline, writes, rows, lease, lead, ledOn, ...of }: Backup): void {
+    const { members, notes, id, foundedOn, bases } = of;
     Object.assign(this, { system, timeline });
     const write = { number: writes, backend: this, locks: 'nothing', isVisible: true } as const;
     this.#rows = rows.map((row) => (row === null ? null : { row, write }));
@@ -438,6 +449,7 @@ export class FakeDatabase {
     this.#leases = [{ lease, lead, expiresAtMs: 0, write, run: ledOn ?? this.run }];
     this.#notes = notes.map((note) => ({ note, write }));
     this.#id = id;
+    this.#foundedOn = foundedOn;
     this.#bases = bases;
     this.#underway = [];
     this.#heldRows = this.#rows.length;

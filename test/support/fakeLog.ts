@@ -9,12 +9,12 @@ import type {
   LogHistory,
   MemberReport,
   NextLead,
-  Place,
   ReadRows,
   ReplicatedLog,
   Resolved,
   RowName,
   Taken,
+  WrittenPlace,
 } from '../../engine/replication/log.ts';
 import { FORMATS, type KnownFormats, knownText } from '../../shared/base/formats.ts';
 import type { LogFacts } from '../../shared/wire/clusterStatus.ts';
@@ -117,7 +117,7 @@ export class FakeLog implements ReplicatedLog {
   /** Lost ones, whose statements may still run. */
   #late: Connection[] = [];
   #lead = 0;
-  #onServer: (place: Place) => void = () => {};
+  #onServer: (place: WrittenPlace) => void = () => {};
 
   constructor(database: FakeDatabase, holder: string, known: KnownFormats = FORMATS) {
     this.#database = database;
@@ -285,7 +285,7 @@ export class FakeLog implements ReplicatedLog {
     return this.#read(() => this.#database.found(id));
   }
 
-  watchServer(onServer: (place: Place) => void): void {
+  watchServer(onServer: (place: WrittenPlace) => void): void {
     this.#onServer = onServer;
     if (this.#connections.write !== null) onServer(this.#database.place);
   }

@@ -25,6 +25,8 @@ export class Rig {
   isReady = true;
   /** False: nothing that it has asked for arrives. */
   isConnected = true;
+  /** It asks before it gives a copy: the log has what it has. */
+  agrees: () => Promise<boolean> = () => Promise.resolve(false);
   /** The end of what it does with its files. */
   filesStopped: Promise<void> = Promise.resolve();
   readonly #timing = new ManualTiming();
@@ -56,7 +58,9 @@ export class Rig {
         ends: null,
         prepare: async () => [],
         rejoin: (journals, reads) => rejoinJournals(reads, journals, null),
-        look: async () => {},
+        look: async (_, agrees) => {
+          this.agrees = agrees;
+        },
         copied: () => {},
         leave: () => {},
         stop: () => this.filesStopped,

@@ -80,7 +80,7 @@ test('HELDMARK-4: the role and the server are in the file before anything follow
   const directory = temporaryDirectory();
   const mark = new HeldMark(directory, 'one');
   mark.lead({ epoch: 2, lead: 5 });
-  mark.sendTo({ system: '1', timeline: 3, lsn: '0/9' });
+  mark.sendTo({ system: '1', timeline: 3, run: '1/3/5', lsn: '0/9' });
   mark.see({ system: '1', timeline: 3, lsn: '0/A' }, ['a', 'b'], true);
   mark.hold([row(1)], [row(1)]);
   const { isLeader, own, place, lsn, members } = readHeldMark(directory)!;
@@ -89,7 +89,7 @@ test('HELDMARK-4: the role and the server are in the file before anything follow
     {
       isLeader: true,
       own: { epoch: 2, lead: 5 },
-      place: { system: '1', timeline: 3 },
+      place: { system: '1', timeline: 3, run: '1/3/5' },
       lsn: '0/A',
       members: ['a', 'b'],
     },

@@ -26,6 +26,8 @@ function problemOf({ messages }: Rig): string {
 
 test('MAYTAKE-1: a member that has seen nothing of the lost rows waits while another one is silent', async () => {
   const { cluster, a, b, c } = await threeMembers();
+  a.put(newRow(1, 1));
+  await cluster.pass(200);
   c.isConnected = false;
   cluster.standbys = [0];
   a.put(newRow(0, 1));
@@ -41,7 +43,7 @@ test('MAYTAKE-1: a member that has seen nothing of the lost rows waits while ano
   assert.match(problemOf(c), /waits with the lead: .*; b has not said whether this log has all that it has seen/);
   b.isConnected = true;
   await cluster.pass(PATIENCE_MS);
-  assert.match(b.lost.join(), /the log has lost the row at position 1/);
+  assert.match(b.lost.join(), /the log has lost the row at position 2/);
   assert.deepEqual([c.memory.state(), cluster.database.epoch], ['standby', 1], 'who has seen more has not answered');
   // The next start of b is refused.
   cluster.database.refuse('b', true);
@@ -51,6 +53,23 @@ test('MAYTAKE-1: a member that has seen nothing of the lost rows waits while ano
   await cluster.pass(LEASE_MS);
   assert.equal(c.memory.state(), 'leader', 'an operator has given both up');
   assert.equal(problemOf(c), '');
+});
+
+test('MAYTAKE-1: a log that was set back to before its first row is led by no one, whoever has answered', async () => {
+  const { cluster, a, b, c } = await threeMembers();
+  c.isConnected = false;
+  cluster.standbys = [0];
+  a.put(newRow(0, 1));
+  await cluster.pass(200);
+  for (const rig of [a, b]) {
+    cluster.kill(rig);
+    cluster.database.leave(rig === a ? 'a' : 'b');
+  }
+  cluster.database.failOver('other');
+  c.isConnected = true;
+  await cluster.pass(PATIENCE_MS);
+  assert.deepEqual([c.memory.state(), cluster.database.end], ['standby', 0]);
+  assert.match(problemOf(c), /the log has no row, and the database was started.*found --new once more/);
 });
 
 test('MAYTAKE-1: the lead is taken when every other member has found what it has seen', async () => {

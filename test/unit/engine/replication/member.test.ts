@@ -229,6 +229,7 @@ test('LASTROW-1: a standby does not go on with the rows of another lead in the p
 test('CLUSTERLOG-2: a leader whose lead the database has lost does not share its epoch with the next one', async () => {
   const { cluster, a, b } = await leaderAndStandby();
   const c = cluster.add('c');
+  a.put(newRow(1, 1));
   await cluster.pass(300);
   cluster.standbys = [0];
   // The clock of the database decides which of the two has the lease.
@@ -248,10 +249,26 @@ test('CLUSTERLOG-2: a leader whose lead the database has lost does not share its
   b.isConnected = true;
   await cluster.pass(500);
   assert.match(b.lost.join(), /another process leads since epoch 2/);
-  assert.deepEqual([b.memory.held(0), cluster.database.end], [0, 0]);
+  assert.deepEqual([b.memory.held(0), cluster.database.end], [0, 1]);
   c.put(newRow(0, 1));
   await cluster.pass(200);
   assert.deepEqual([c.memory.state(), c.memory.held(0)], ['leader', 1]);
+});
+
+test('a member gives no copy of its files where the log has lost rows that it has', async () => {
+  const { cluster, a, b } = await leaderAndStandby();
+  a.put(newRow(0, 1));
+  await cluster.pass(200);
+  cluster.standbys = [0];
+  a.put(newRow(0, 2));
+  await cluster.pass(1500);
+  const before = b.agrees();
+  await cluster.pass(50);
+  assert.equal(await before, true);
+  cluster.database.failOver('other');
+  const after = assert.rejects(b.agrees());
+  await cluster.pass(50);
+  await after;
 });
 
 test('LASTROW-1: a standby does not take rows of another lead of the same epoch for those it has', async () => {

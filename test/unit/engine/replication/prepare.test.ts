@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import type { Statement } from '../../../../engine/replication/command.ts';
 import { END, leaveReason } from '../../../../engine/replication/joiningFiles.ts';
+import type { LogHistory } from '../../../../engine/replication/log.ts';
 import { prepareDirectory } from '../../../../engine/replication/prepare.ts';
 import { MASTER_KEY_CHECK } from '../../../../shared/crypto/masterKey.ts';
 import { sealSecret } from '../../../../shared/crypto/secretBox.ts';
@@ -42,9 +43,13 @@ async function prepare(
   return { lines: [...lines], news };
 }
 
+function historyOf(id: string): LogHistory {
+  const place = { system: '1', timeline: 1, lsn: '0/1' };
+  return { id, end: 0, place, run: '1/1/5', foundedOn: '1/1/5', leads: [], bases: [] };
+}
+
 /** A log that was founded, and has no row. */
 function readsOf(changes: Partial<Options['reads']> = {}): Options['reads'] {
-  const place = { system: '1', timeline: 1, lsn: '0/1' };
   const lease = { holder: '', address: '', epoch: 1, formats: '', raised: '', expiresInMs: 0 };
   return {
     ends: async () => [],
@@ -52,7 +57,7 @@ function readsOf(changes: Partial<Options['reads']> = {}): Options['reads'] {
     nameAt: async () => null,
     firstAfter: async () => null,
     lease: async () => lease,
-    history: async () => ({ id: 'the log', end: 1, place, leads: [], bases: [] }),
+    history: async () => historyOf('the log'),
     found: async () => 'the log',
     beginner: async () => 'a',
     ...changes,
@@ -105,6 +110,19 @@ test('a member without files founds no log: those that have some may not have be
     found: async () => assert.fail('it is an operator who founds'),
   });
   await assert.rejects(prepare(directory, { reads }), /has no log yet under this name, and this member has no files/);
+  assert.deepEqual(readdirSync(directory), []);
+});
+
+test('PREPARE-1: a log without a row is begun only on the run of the database on which it was founded', async () => {
+  const directory = temporaryDirectory();
+  for (const foundedOn of ['1/1/4', '']) {
+    const history = async () => ({ ...historyOf('the log'), foundedOn });
+    await assert.rejects(prepare(directory, { reads: readsOf({ history }) }), ({ name, message }: Error) => {
+      assert.equal(name, 'NotAMemberError');
+      assert.match(message, /^refused: the log has no row, and the database was started.*found --new once more/);
+      return true;
+    });
+  }
   assert.deepEqual(readdirSync(directory), []);
 });
 
@@ -179,7 +197,6 @@ test('the first member of a cluster begins with what it has', async () => {
 
 test('PREPARE-1: a member that starts beside the first one waits for it, and does not begin the log', async () => {
   const free = { holder: '', address: '', epoch: 0, formats: '', raised: '', expiresInMs: 0 };
-  const place = { system: '1', timeline: 1, lsn: '0/1' };
   const looked: string[] = [];
   const reads = readsOf({
     lease: async () => {
@@ -188,7 +205,7 @@ test('PREPARE-1: a member that starts beside the first one waits for it, and doe
       return looked.length < 3 ? free : { ...free, holder: 'b', epoch: 1, expiresInMs: 1500 };
     },
     ends: async () => (looked.length < 5 ? [] : logWith(STREAM.CONTROL).reads.ends()),
-    history: async () => ({ id: 'the log of b', end: 0, place, leads: [], bases: [] }),
+    history: async () => historyOf('the log of b'),
     beginner: async () => 'b',
   });
   const files = { 'journal.key': 'key of b', 'control.db': 'its database' };

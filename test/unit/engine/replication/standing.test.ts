@@ -18,8 +18,12 @@ const COMMON = rowHistory([1, 3, 2], 1000);
 const OWN = rowHistory([2, 1, 4], 5000, COMMON);
 const OTHERS = rowHistory([3, 5], 7000, COMMON);
 const PLACE = { system: '1', timeline: 1, lsn: '0/50' };
-const LEAD = { epoch: 1, lead: 11, start: 0, system: '1', timeline: 1 };
-const NEXT = { epoch: 2, lead: 22, start: 3, system: '1', timeline: 1 };
+/** The server is started once, then once more, then another one is promoted. */
+const [RUN, AGAIN, OTHER] = ['1/1/5', '1/1/6', '1/2/7'];
+const LEAD = { epoch: 1, lead: 11, start: 0, run: RUN };
+const NEXT = { epoch: 2, lead: 22, start: 3, run: RUN };
+
+const PROMOTED = { leads: [LEAD, { ...NEXT, run: OTHER }], run: OTHER };
 
 /** A log of one stream; the row at each position is that of a lead. */
 function logOf(rows: readonly Row[], history: Partial<LogHistory> = {}) {
@@ -27,7 +31,8 @@ function logOf(rows: readonly Row[], history: Partial<LogHistory> = {}) {
     const lead = at < COMMON.length ? LEAD : NEXT;
     return { ...row, stream: 0, position: at + 1, epoch: lead.epoch, lead: lead.lead };
   });
-  const all: LogHistory = { id: 'log', end: rows.length, place: PLACE, leads: [LEAD], bases: [], ...history };
+  const of = { id: 'log', end: rows.length, place: PLACE, run: RUN, foundedOn: RUN };
+  const all: LogHistory = { ...of, leads: [LEAD], bases: [], ...history };
   return {
     ends: async () => named.slice(-1),
     rowOf: async (stream: number, sequence: number) =>
@@ -51,7 +56,7 @@ function memberWith(rows: readonly Row[]) {
 function markOf(changes: Partial<FoundMark> = {}): FoundMark {
   return {
     log: 'log',
-    place: { system: '1', timeline: 1 },
+    place: { system: '1', timeline: 1, run: RUN },
     lsn: '0/40',
     isLeader: true,
     isCopied: false,
@@ -79,11 +84,18 @@ for (const [what, rows, log, mark, proof] of [
     markOf(),
     /never took/,
   ],
-  ['led, and no one since, at the same server', OWN, logOf(COMMON), markOf(), /never took/],
+  ['led, and no one since, on the same run of the server', OWN, logOf(COMMON), markOf(), /never took/],
+  [
+    'led, and the next lead was taken there before the server was started again',
+    OWN,
+    logOf(OTHERS, { leads: [LEAD, NEXT, { ...NEXT, epoch: 3, lead: 33, run: AGAIN }], run: AGAIN }),
+    markOf(),
+    /never took/,
+  ],
   [
     'led, and its mark is exact, although another server was promoted',
     OWN,
-    logOf(OTHERS, { leads: [LEAD, { ...NEXT, timeline: 2 }], place: { ...PLACE, timeline: 2 } }),
+    logOf(OTHERS, PROMOTED),
     markOf({ isExact: true }),
     /answered no one/,
   ],
@@ -95,7 +107,6 @@ for (const [what, rows, log, mark, proof] of [
   });
 }
 
-const PROMOTED = { leads: [LEAD, { ...NEXT, timeline: 2 }], place: { ...PLACE, timeline: 2 } };
 for (const [what, rows, log, mark, reason] of [
   [
     'has seen more held than the log has, exact or not',
@@ -119,17 +130,24 @@ for (const [what, rows, log, mark, reason] of [
     /records 7 to 13 \(unknown whether/,
   ],
   [
-    'led, and the server was set back',
+    'led, and whose server was started again, on whatever it had then',
     OWN,
-    logOf(COMMON, { place: { ...PLACE, lsn: '0/3F' } }),
+    logOf(COMMON, { run: AGAIN }),
     markOf(),
     /unknown whether/,
   ],
   [
-    'led, at another cluster of PostgreSQL',
+    'led, and whose server was started again before the next lead',
     OWN,
-    logOf(COMMON, { place: { ...PLACE, system: '2' } }),
+    logOf(OTHERS, { leads: [LEAD, { ...NEXT, run: AGAIN }], run: AGAIN }),
     markOf(),
+    /unknown whether/,
+  ],
+  [
+    'led, with a mark and leads of an older version',
+    OWN,
+    logOf(OTHERS, { leads: [LEAD, { ...NEXT, run: '' }] }),
+    markOf({ place: { system: '1', timeline: 1 } as FoundMark['place'] }),
     /unknown whether/,
   ],
   [
