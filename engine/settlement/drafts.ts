@@ -38,7 +38,7 @@ export type Contracts = {
   readonly usdc: Hex;
   readonly conditionalTokens: Hex;
 };
-type Chosen = {
+export type Chosen = {
   readonly work: readonly Work[];
   readonly exchange: Hex;
   /** The id of a batch. */
@@ -64,7 +64,7 @@ export class Drafts {
     for (const [index, work] of pending.entries()) {
       if (work.kind === KIND.TRADE) return this.#batch(pending.slice(index), blockGas);
       if (isMove(work)) return this.#move(pending.slice(index), blockGas);
-      const draft = this.#movement(work);
+      const draft = this.movement(work);
       if (draft !== null) return { work: [work], exchange: this.#rotation.exchange(work.exchange), batch: null, draft };
     }
     return null;
@@ -122,7 +122,7 @@ export class Drafts {
   }
 
   /** Null where it has to wait for other work, or for the wallet of its account to be known. */
-  #movement(work: Work): Draft | null {
+  movement(work: Work): Draft | null {
     const { kind, market } = work;
     if (kind === KIND.RESOLUTION) return this.#rows.hasOpenWork(market, work.id) ? null : this.#resolution(work);
     if (kind === KIND.CLAIM && !this.#rows.isResolved(market)) return null;

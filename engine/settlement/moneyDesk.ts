@@ -2,6 +2,7 @@
 import type { AnswerOf, AskOf, ChainMoneyKind, ChainQuestion, Difference } from '../../shared/wire/chainQuestions.ts';
 import { referenceOf } from './chainMoney.ts';
 import type { MoneySide } from './moneySide.ts';
+import type { PaymentRows } from './paymentRows.ts';
 import type { Permits } from './permits.ts';
 import { outcomeOfAsset, USDC } from './underWay.ts';
 import type { WorkRows } from './work.ts';
@@ -12,7 +13,7 @@ type MoneyQuestion = Extract<
 >;
 export type MoneyHandlers = { readonly [N in MoneyQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
-export function moneyHandlers(side: MoneySide, work: WorkRows, permits: Permits): MoneyHandlers {
+export function moneyHandlers(side: MoneySide, work: WorkRows, payments: PaymentRows, permits: Permits): MoneyHandlers {
   const { money } = side;
   return {
     moneyAccepted: ({ event, account }) => {
@@ -24,8 +25,8 @@ export function moneyHandlers(side: MoneySide, work: WorkRows, permits: Permits)
       return null;
     },
     openMoney: ({ limit, offset }) => {
+      const [count, refusedCount] = [money.countOpen(), payments.countRefused()];
       const rows = money.open(limit, offset).map((row) => ({
-        event: row.id,
         kind: row.kind as ChainMoneyKind,
         wallet: row.wallet,
         amount: row.amount,
@@ -33,7 +34,15 @@ export function moneyHandlers(side: MoneySide, work: WorkRows, permits: Permits)
         reason: row.reason,
         foundMs: row.found_ms,
       }));
-      return { rows, total: money.countOpen() };
+      const refused = payments.refused(limit - rows.length, Math.max(0, offset - count)).map((row) => ({
+        kind: 'payment' as const,
+        wallet: row.wallet,
+        amount: String(row.amount),
+        reference: `record:${row.shard}:${row.sequence}`,
+        reason: row.reason,
+        foundMs: row.created_ms,
+      }));
+      return { rows: [...rows, ...refused], total: count + refusedCount };
     },
     prepareRelease: ({ reference }) => ({ mark: side.prepareRelease(reference) }),
     setEscrow: ({ account, wallet }) => {

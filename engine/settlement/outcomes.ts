@@ -39,7 +39,7 @@ type OutcomesOptions = {
 };
 
 export class Outcomes {
-  /** Transactions in a row that were reverted, or in which nothing was settled. */
+  /** Batches of trades in a row that were reverted, or in which nothing was settled. Other work does not count. */
   failedInRow = 0;
   readonly #rows: WorkRows;
   readonly #node: ChainNode;
@@ -65,7 +65,9 @@ export class Outcomes {
     return () => {
       this.#rows.setMined(job, receipt);
       for (const result of results) this.#apply(job, result, receipt.blockNumber);
-      this.failedInRow = results.some(({ is }) => is === 'mined') ? 0 : this.failedInRow + 1;
+      if (work[0].kind === KIND.TRADE) {
+        this.failedInRow = results.some(({ is }) => is === 'mined') ? 0 : this.failedInRow + 1;
+      }
     };
   }
 

@@ -5,7 +5,8 @@
  *
  * Invariants:
  *   MOVE-1  Work belongs to the contract of its shard at that record. Only work of the first contract that is not
- *           `moved` is sent, and what moves late from those before it: what comes later waits, in its order.
+ *           `moved` is sent, and what moves late from those before it: what comes later waits, in its order. A payment
+ *           that the chain refuses holds up no move: the next contract makes it.
  *   MOVE-2  Tokens of a market that was decided at a contract are claimed there, for all accounts, before its funds
  *           move: another contract has no part of what they pay.
  *   MOVE-3  Every step follows from rows, moving twice moves nothing: any end of the thread is safe.
@@ -20,6 +21,7 @@ import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { DeployRows } from './deployRows.ts';
+import { PaymentRows } from './paymentRows.ts';
 import { KIND, type NewWork, type WorkRows } from './work.ts';
 
 type State = 'open' | 'claiming' | 'moving' | 'moved';
@@ -56,6 +58,7 @@ const NO_TRADE = {
 export class Rotation {
   readonly #db: StoreDatabase;
   readonly #work: WorkRows;
+  readonly #payments: PaymentRows;
   readonly #deploys: DeployRows;
   readonly #mostPlaces: number;
   readonly #settings: Hex;
@@ -66,6 +69,7 @@ export class Rotation {
   constructor(db: StoreDatabase, work: WorkRows, deploys: DeployRows, first: Hex, mostPlaces = MOST_PLACES) {
     this.#db = db;
     this.#work = work;
+    this.#payments = new PaymentRows(db);
     this.#deploys = deploys;
     this.#mostPlaces = mostPlaces;
     this.#all = prepared(db, 'SELECT * FROM exchanges ORDER BY number');
@@ -159,14 +163,19 @@ export class Rotation {
     this.bring(this.successor(exchange), { account, market });
   }
 
-  /** Goes on by one slice. @param followed the numbers of the contracts that the shards are at */
-  step(followed: readonly number[]): void {
+  /**
+   * Goes on by one slice.
+   * @param followed the numbers of the contracts that the shards are at
+   * @param isQuiet true if every transaction is final: no reorganisation carries out a payment that was refused
+   */
+  step(followed: readonly number[], isQuiet: boolean): void {
     const { number, state, after_account: account, after_market: market } = this.active;
     if (number === this.#rows().at(-1)!.number || followed.some((each) => each <= number)) return;
     const after = account === null ? null : { account, market: market! };
-    if (after === null && this.#hasUnsettled(number, state)) return;
+    if (after === null && ((state === 'open' && !isQuiet) || this.#hasUnsettled(number, state))) return;
     const next = after === null ? NEXT[state] : state;
     const advance = this.#db.transaction(() => {
+      if (state === 'open') this.#payments.payAtNext(number);
       const isSliced = next === 'claiming' || next === 'moving';
       const last = isSliced ? this.#addSlice(number, next, after ?? BEFORE_ALL) : null;
       const sql = 'UPDATE exchanges SET state = ?, after_account = ?, after_market = ? WHERE number = ?';

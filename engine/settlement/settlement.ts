@@ -7,7 +7,8 @@
  * Invariants:
  *   ONCHAIN-1  Each arrow is durable before the next begins: whatever ends the thread, the next one goes on there.
  *   ONCHAIN-2  What is sent twice is done once: the contract knows trades, batches and movements by their ids.
- *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later.
+ *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later. Payments,
+ *              from which nothing later is paid, are sent beside it (payments.ts).
  */
 
 import { type Floors, floorOf } from '../../shared/base/floors.ts';
@@ -22,11 +23,13 @@ import type { SettlementHealth, SettlementLimits } from '../../shared/wire/threa
 import type { ShardKey } from '../journal/shardKey.ts';
 import { DeployRows } from './deployRows.ts';
 import { Deploys } from './deploys.ts';
-import { type Contracts, Drafts } from './drafts.ts';
+import { type Chosen, type Contracts, Drafts } from './drafts.ts';
 import { Follower } from './follower.ts';
 import { MoneySide } from './moneySide.ts';
 import type { News } from './news.ts';
 import { Outcomes } from './outcomes.ts';
+import { PaymentRows } from './paymentRows.ts';
+import { Payments } from './payments.ts';
 import { Rotation } from './rotation.ts';
 import { KIND, type Work, WorkRows } from './work.ts';
 
@@ -65,6 +68,7 @@ type Surroundings = Pick<SettlementHealth, 'problem' | 'balances'>;
 
 export class Settlement {
   readonly rows: WorkRows;
+  readonly payments: PaymentRows;
   readonly money: MoneySide;
   readonly rotation: Rotation;
   readonly #options: SettlementOptions;
@@ -73,6 +77,7 @@ export class Settlement {
   readonly #follower: Follower;
   readonly #outcomes: Outcomes;
   readonly #drafts: Drafts;
+  readonly #payments: Payments;
   readonly #deployRows: DeployRows;
   readonly #deploys: Deploys;
   #head: Block | null = null;
@@ -82,6 +87,7 @@ export class Settlement {
     this.#options = options;
     const { db, node, key, chainId, mostFeeWei, nowMs, contracts, news } = options;
     this.rows = new WorkRows(db, nowMs);
+    this.payments = new PaymentRows(db);
     this.#deployRows = new DeployRows(db, nowMs, news);
     this.rotation = new Rotation(db, this.rows, this.#deployRows, contracts.exchange);
     this.#drafts = new Drafts(this.rows, contracts, this.rotation, options.floors);
@@ -108,6 +114,13 @@ export class Settlement {
       jobs: this.#outcomes,
       mostFeeWei,
       nowMs,
+    });
+    this.#payments = new Payments({
+      ...{ db, node, work: this.rows, rows: this.payments, drafts: this.#drafts, operator: key.address },
+      hasRoom: () => this.#envelopes.hasRoom,
+      send: (work, draft) => {
+        this.#reserve({ work: [work], exchange: this.rotation.exchange(work.exchange), batch: null, draft });
+      },
     });
     if (db.isFollowing !== true) this.#takeOver();
   }
@@ -143,11 +156,15 @@ export class Settlement {
     await this.#deploys.step({ head, finalized });
     this.#send(head);
     // Sending does not depend on what can be read.
-    const [read] = await Promise.allSettled([this.money.read({ head, finalized })]);
+    const [read, paid] = await Promise.allSettled([
+      this.money.read({ head, finalized }),
+      this.#payments.step(head.number, this.rotation.active.number),
+    ]);
     await this.#envelopes.step({ head, finalized });
+    if (paid.status === 'rejected') throw paid.reason;
     if (read.status === 'rejected') throw read.reason;
     if (read.value === null) return;
-    this.rotation.step(this.#follower.exchangeNumbers);
+    this.rotation.step(this.#follower.exchangeNumbers, this.#envelopeRows.unsettled().length === 0);
     await this.money.reconcile(read.value);
   }
 
@@ -215,6 +232,7 @@ export class Settlement {
       ...this.money.facts(),
       failed: this.rows.countFailed(),
       failedInRow: this.#outcomes.failedInRow,
+      refusedPayments: this.payments.countRefused(),
       foreign: this.#envelopes.foreign + deploys.foreign,
       oldestTradeMs: oldest.trade === null ? 0 : nowMs - oldest.trade,
       oldestWorkMs: oldest.any === null ? 0 : nowMs - oldest.any,
@@ -262,16 +280,18 @@ export class Settlement {
       if (isWorthWaiting(pending) && nowMs() - pending[0].created_ms < lingerMs) return;
       const chosen = this.#drafts.next(pending, head.gasLimit);
       if (chosen === null) return;
-      db.transaction(() => {
-        const job = this.rows.addJob(chosen.exchange, chosen.work, chosen.batch);
-        for (const { id } of chosen.work) this.rows.submit(id, job);
-        this.#envelopes.reserve(job, chosen.draft);
-      })();
+      db.transaction(() => this.#reserve(chosen))();
     }
+  }
+
+  #reserve({ exchange, work, batch, draft }: Chosen): void {
+    const job = this.rows.addJob(exchange, work, batch);
+    for (const { id } of work) this.rows.submit(id, job);
+    this.#envelopes.reserve(job, draft);
   }
 }
 
-/** More trades may come for the batch; a withdrawal or a claim among them is not kept waiting. */
+/** More trades may come for the batch; a split or a claim among them is not kept waiting. */
 function isWorthWaiting(pending: readonly Work[]): boolean {
   return pending.length < FULL && pending.every(({ kind }) => kind === KIND.TRADE);
 }

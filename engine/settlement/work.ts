@@ -89,10 +89,14 @@ export type OrderRow = {
 
 const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
 const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION},${KIND.MOVE},${KIND.LATE_MOVE}`;
+/** They are sent beside the other work (payments.ts). */
+export const PAYMENTS = [KIND.WITHDRAWAL, KIND.RELEASE].join();
 /** From then on its tokens are claimed where they are, so those that have to go elsewhere go before. */
 const BEFORE_A_DECISION = `${OF_TOKENS},${KIND.LATE_MOVE}`;
 /** Blocks until work that failed is tried again: twice as many each time. */
 const MOST_PAUSE_BLOCKS = 64;
+/** As the index of such work has it, which is used by statements that say so in these words. */
+export const IS_UNSETTLED = `status IN ('pending', 'submitted', 'mined')`;
 /** A trade that needs the signatures of its orders, or may. */
 const STILL_NEEDED = `status <> 'settled' AND unwound_ms IS NULL`;
 
@@ -134,20 +138,21 @@ export class WorkRows {
   }
 
   /**
-   * Pending work that may be done at this block, in its order; that of a market waits until the chain knows it.
+   * Pending work for this block in its order, without payments; that of a market waits until the chain knows it.
    * @param exchange the active contract: those before it have only what came late (MOVE-4)
    */
   pending(block: number, limit: number, exchange: number): Work[] {
     const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ? AND exchange <= ?
-                   AND NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
+                   AND kind NOT IN (${PAYMENTS}) AND NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
                      WHERE deploys.market = work.market AND deploys.status NOT IN ('mined', 'final')))
                  ORDER BY id LIMIT ?`;
     return this.#sql(sql).all(block, exchange, limit) as Work[];
   }
 
-  /** True if the contract has work to do, or a failed trade that waits for an administrator. */
+  /** True if the contract has work to do, payments aside, or a failed trade that waits for an administrator. */
   hasUnsettled(exchange: number): boolean {
-    const sql = `SELECT 1 FROM work WHERE exchange = ? AND status <> 'settled' AND unwound_ms IS NULL LIMIT 1`;
+    const sql = `SELECT 1 FROM work WHERE exchange = ? AND status <> 'settled' AND unwound_ms IS NULL
+                   AND NOT (status = 'pending' AND kind IN (${PAYMENTS})) LIMIT 1`;
     return this.#sql(sql).get(exchange) !== undefined;
   }
 
@@ -211,8 +216,8 @@ export class WorkRows {
   }
 
   /** Back to pending, for a later block. */
-  retry(work: Work, block: number, reason: string): void {
-    const pause = Math.min(2 ** work.failures, MOST_PAUSE_BLOCKS);
+  retry(work: Work, block: number, reason: string, mostPauseBlocks = MOST_PAUSE_BLOCKS): void {
+    const pause = Math.min(2 ** work.failures, mostPauseBlocks);
     this.#sql('UPDATE work SET job = NULL, failures = failures + 1, not_before = ? WHERE id = ?').run(
       block + pause,
       work.id,
@@ -233,19 +238,21 @@ export class WorkRows {
     for (const order of [found.maker_order!, found.taker_order!]) this.dropOrder(order);
   }
 
-  /** When the oldest pending trade of the contract came, and the oldest work of any kind; null if there is none. */
+  /** The times of the oldest pending trade of the contract, and of any work but payments that the chain refuses. */
   oldestPendingMs(exchange: number): { readonly trade: number | null; readonly any: number | null } {
     const oldest = (of: string): number | null => {
       const sql = `SELECT created_ms AS at FROM work WHERE status = 'pending' ${of} ORDER BY created_ms LIMIT 1`;
       return (this.#sql(sql).get() as { at: number } | undefined)?.at ?? null;
     };
-    return { trade: oldest(`AND kind = ${KIND.TRADE} AND exchange = ${exchange}`), any: oldest('') };
+    const waits = `kind IN (${PAYMENTS}) AND EXISTS (SELECT 1 FROM work AS older WHERE older.status = 'pending'
+      AND older.kind IN (${PAYMENTS}) AND older.account = work.account AND older.id <= work.id AND older.failures > 0)`;
+    return { trade: oldest(`AND kind = ${KIND.TRADE} AND exchange = ${exchange}`), any: oldest(`AND NOT (${waits})`) };
   }
 
   /** Work that is not settled, by its status. */
   countUnsettled(): Record<'pending' | 'submitted' | 'mined', number> {
     const sql = `SELECT status, count(*) AS n FROM work
-                 WHERE status IN ('pending', 'submitted', 'mined') GROUP BY status`;
+                 WHERE ${IS_UNSETTLED} GROUP BY status`;
     const found = this.#sql(sql).all() as { status: 'pending' | 'submitted' | 'mined'; n: number }[];
     const counts = { pending: 0, submitted: 0, mined: 0 };
     for (const { status, n } of found) counts[status] = n;

@@ -329,6 +329,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     if (latest === null) return;
     observe({ for: 'deposit' }, latest.waiting);
     observe({ for: 'wallet' }, latest.withoutWallet);
+    observe({ for: 'payment' }, latest.refusedPayments);
   },
   exchange_settlement_balances_compared_total: ofChain(({ compared }) => compared),
   exchange_settlement_key_balance: ({ settlement }, observe) => {

@@ -185,7 +185,7 @@ export const METRICS = {
   exchange_settlement_at_most_fee: gauge('1 while a transaction waits for fees above MOST_FEE_GWEI.', []),
   exchange_settlement_differences: gauge('Balances in which ledger and chain differ. Above 0, orders are refused.', []),
   exchange_settlement_waiting: gauge(
-    'Movements that wait for a person: `deposit` of the chain, until its wallet is linked; `wallet` of the ledger.',
+    'Waits for a person: `deposit` of the chain, without a linked wallet; `wallet` of the ledger; refused `payment`.',
     ['for'],
   ),
   exchange_settlement_balances_compared_total: counter('Balances that were compared between ledger and chain.', []),

@@ -33,15 +33,21 @@ export const WAITING_MONEY_QUERY = {
 export type WaitingMoneyQuery = Partial<FromSchema<typeof WAITING_MONEY_QUERY>>;
 
 const WAITING = object({
-  kind: { type: 'string', enum: ['deposit', 'sets', 'exit'], examples: ['deposit'] },
+  kind: { type: 'string', enum: ['deposit', 'sets', 'exit', 'payment'], examples: ['deposit'] },
   wallet: ADDRESS,
   amount_atomic: UNITS,
-  reference: described({ ...TEXT, examples: ['chain:0x5f…:3'] }, 'The transaction and the number of its log.'),
-  reason: described(orNull({ ...TEXT, examples: ['unknown_wallet'] }), 'Null: it is on its way into the ledger.'),
+  reference: described(
+    { ...TEXT, examples: ['chain:0x5f…:3'] },
+    'The transaction and the number of its log; of a payment `record:<shard>:<sequence>` of the ledger.',
+  ),
+  reason: described(
+    orNull({ ...TEXT, examples: ['unknown_wallet'] }),
+    'Null: it is on its way into the ledger. Of a payment: why the chain refuses it.',
+  ),
   found_at: TIME,
 });
 export const WAITING_MONEY = object({
-  movements: described(arrayOf(WAITING), 'The oldest first.'),
+  movements: described(arrayOf(WAITING), 'The oldest first; payments that the chain refuses come last.'),
   total: { type: 'integer', examples: [1] },
 });
 export type WaitingMoney = FromSchema<typeof WAITING_MONEY>;

@@ -39,7 +39,7 @@ type ChainQuestions = OtherQuestions & {
   };
   /** Why the ledger cannot follow it yet. It is reported again every half minute. */
   readonly moneyWaits: { readonly ask: { readonly event: number; readonly reason: string }; readonly answer: null };
-  /** Movements of the chain that the ledger does not have yet, oldest first. */
+  /** Movements of the chain that the ledger does not have yet, then payments that the chain refuses; oldest first. */
   readonly openMoney: {
     readonly ask: { readonly limit: number; readonly offset: number };
     readonly answer: { readonly rows: readonly OpenMoney[]; readonly total: number };
@@ -111,10 +111,10 @@ export type ChainNews = {
 export type ChainMoneyKind = 'deposit' | 'sets' | 'exit';
 
 type OpenMoney = {
-  readonly event: number;
-  readonly kind: ChainMoneyKind;
+  readonly kind: ChainMoneyKind | 'payment';
   readonly wallet: string;
   readonly amount: string;
+  /** Of the transaction and its log, or of the record of a payment. */
   readonly reference: string;
   /** Null while it is only on its way into the ledger. */
   readonly reason: string | null;

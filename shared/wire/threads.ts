@@ -193,7 +193,10 @@ export type SettlementHealth = {
   readonly isWaitingForLog: boolean;
   /** Trades that the contract refuses for good. */
   readonly failed: number;
+  /** Batches of trades in a row of which nothing was settled. */
   readonly failedInRow: number;
+  /** Payments that the chain would not carry out now. */
+  readonly refusedPayments: number;
   /** Nonces that transactions from elsewhere have used. */
   readonly foreign: number;
   /** The wait of the oldest trade for its batch, and of the oldest work of any kind. */

@@ -14,7 +14,7 @@ import { Pmx } from '../support/pmx.ts';
 import { TestServer } from '../support/server.ts';
 import { type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 import { NO_ANVIL } from './anvil.ts';
-import { sendData } from './deploy.ts';
+import { send, sendData } from './deploy.ts';
 import { chainSettings } from './exchange.ts';
 import { ChainRig, eventsOf, key, ROLES } from './rig.ts';
 
@@ -70,9 +70,13 @@ function balanceOf(trader: Trader, micro: number): Promise<unknown> {
   });
 }
 
-/** Placing, as soon as the chain is healthy. */
-async function place(trader: Trader, market: OrderMarket, intent: Intent): Promise<void> {
+/** Placing, as soon as the chain is healthy, or at once with this status. */
+async function place(trader: Trader, market: OrderMarket, intent: Intent, status?: number): Promise<void> {
   const order = trader.body(market, intent);
+  if (status !== undefined) {
+    assert.equal((await trader.post(order)).status, status);
+    return;
+  }
   await eventually('a healthy chain', async () => (await trader.post(order)).status === 200);
 }
 
@@ -154,6 +158,45 @@ test('a wallet splits released USDC by itself, and is paid what it withdraws', o
   const { lines } = await reconcileChain(server.dataDir, given['RPC_URL']!, true);
   const ofTrader = lines.filter((line) => line.includes(trader.address.toLowerCase()));
   assert.ok(ofTrader.length === 1 && ofTrader[0]!.startsWith('equal '), lines.join('\n'));
+});
+
+/** RULES.md 17.4, 17.26: USDC refuses the wallet, and the attacker takes out one micro-USDC at a time. */
+test('a wallet on the blacklist of USDC waits with its withdrawals, and nobody else notices', options, async () => {
+  const [spiteful, alice, bob] = [await fundedTrader(0x55), await fundedTrader(0x56), await fundedTrader(0x57)];
+  const market = await makeMarket(server);
+  const freeze = (isFrozen: boolean) => {
+    const args = [spiteful.address, isFrozen] as const;
+    return send(rig.client, ROLES.admin, rig.contracts.usdc, 'DemoUsdc', 'setBlacklisted', args);
+  };
+  await freeze(true);
+  const asked = 7;
+  for (let payment = 0; payment < asked; payment++) await spiteful.client.ledger.withdraw({ amount_usdc_micro: '1' });
+  await bob.client.ledger.withdraw({ amount_usdc_micro: '2000000' });
+  const from = await rig.client.getBlockNumber();
+  for (let round = 0; round < 12; round++) {
+    await place(bob, market, { price: '0.40', size: '1', outcomeIndex: 1 }, 200);
+    await place(alice, market, { price: '0.60', size: '1' }, 200);
+    await eventually('another block', async () => (await rig.client.getBlockNumber()) > from + BigInt(round));
+  }
+  await eventually('the others are paid', async () => (await rig.walletUsdc(bob.address as Address)) === 2_000_000n);
+  const { movements } = await eventually('the operator sees it', async () => {
+    const waiting = await server.admin.waitingMoney();
+    return waiting.movements.some(({ kind }) => kind === 'payment') && waiting;
+  });
+  const refused = movements.filter(({ kind }) => kind === 'payment');
+  assert.deepEqual(
+    refused.map(({ amount_atomic }) => amount_atomic),
+    ['1'],
+    'one is tried, the others wait behind it',
+  );
+  assert.match(refused[0]!.reason!, /revert/);
+  assert.equal((await server.admin.operations()).settlement!.reason, null);
+  await freeze(false);
+  await rig.client.mine({ blocks: FINAL_BLOCKS });
+  await eventually('every micro is paid', async () => {
+    return (await rig.walletUsdc(spiteful.address as Address)) === BigInt(asked);
+  });
+  assert.deepEqual((await server.admin.ledger()).chain!.differences, []);
 });
 
 test('orders are refused while the chain is away, and cancels are not', options, async () => {

@@ -11,6 +11,7 @@ import {
 } from 'viem';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { Log } from '../../shared/chain/node.ts';
+import { RpcError } from '../../shared/chain/rpc.ts';
 import type { FakeContract } from './fakeChain.ts';
 import { EXCHANGE, FakeExchange } from './fakeExchange.ts';
 
@@ -40,13 +41,18 @@ export class FakeEscrow implements FakeContract {
   readonly #unheld = new Map<string, bigint>();
   readonly #done = new Set<string>();
   readonly #sets: (condition: Hex) => Set;
+  readonly #frozen: ReadonlySet<Hex>;
   /** Markets and their factory. */
   readonly #rest = new FakeExchange();
   readonly hasPast = true;
 
-  /** @param sets the tokens of a condition. */
-  constructor(sets: (condition: Hex) => Set) {
+  /**
+   * @param sets the tokens of a condition
+   * @param frozen wallets that USDC pays nothing to
+   */
+  constructor(sets: (condition: Hex) => Set, frozen: ReadonlySet<Hex> = new Set()) {
     this.#sets = sets;
+    this.#frozen = frozen;
   }
 
   run(data: Hex): { isSuccess: boolean; logs: Log[] } {
@@ -66,6 +72,7 @@ export class FakeEscrow implements FakeContract {
 
   view(data: Hex): Hex {
     const call = tryDecode(data);
+    if (call?.functionName === 'withdrawFor') return this.#tryPayment(call.args as unknown as [Hex, Hex]);
     if (call !== null && call.functionName !== 'balanceOf') return this.#rest.view(data);
     if (call?.functionName === 'balanceOf') {
       const [wallet, asset] = call.args as readonly [Hex, bigint];
@@ -81,8 +88,15 @@ export class FakeEscrow implements FakeContract {
     return toHex(usdc, { size: 32 });
   }
 
+  #tryPayment([, account]: readonly [Hex, Hex]): Hex {
+    if (this.#frozen.has(account.toLowerCase() as Hex))
+      throw new RpcError('eth_call: execution reverted: Blacklisted', '0x');
+    return '0x';
+  }
+
   #ofOperator(name: string, account: Hex, third: Hex & bigint, amount: bigint): boolean {
     if (name === 'withdrawFor' || name === 'release') {
+      if (name === 'withdrawFor' && this.#frozen.has(account.toLowerCase() as Hex)) return false;
       if (!this.#take(this.#held, account, '0', amount)) return false;
       if (name === 'release') this.#add(this.#unheld, account, '0', amount);
       return true;

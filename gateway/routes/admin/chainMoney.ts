@@ -31,7 +31,7 @@ const ANSWER_WITHIN_MS = 2000;
 const WAITING = {
   method: 'GET',
   path: '/admin/settlement/money',
-  summary: 'Money that has moved on the chain and that the ledger does not have yet, with the reason.',
+  summary: 'Money that the ledger does not have yet, and payments that the chain refuses, with the reason.',
   access: 'viewer',
   limit: 'unlisted',
   query: WAITING_MONEY_QUERY,

@@ -5,6 +5,7 @@ import { type Hex, toHex } from 'viem';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
 import { News } from '../../../../engine/settlement/news.ts';
+import { PaymentRows } from '../../../../engine/settlement/paymentRows.ts';
 import { Rotation } from '../../../../engine/settlement/rotation.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
 import { KIND, type Work, WorkRows } from '../../../../engine/settlement/work.ts';
@@ -46,7 +47,7 @@ function rig(mostPlaces = 1000) {
     for (let steps = 0; steps < 100; steps++) {
       if (complete.get(state) !== undefined) return steps;
       if (work(state === 'moving' ? KIND.CLAIM : KIND.MOVE).every(({ status }) => status === 'pending')) settle();
-      from.step([followed]);
+      from.step([followed], true);
     }
     throw new Error(`${state} was not reached: ${states()}`);
   };
@@ -55,20 +56,43 @@ function rig(mostPlaces = 1000) {
 
 test('nothing moves before every shard has changed and all work of the contract is settled', () => {
   const { rotation, states, settle, work } = rig();
-  rotation.step([1, 1]);
+  rotation.step([1, 1], true);
   assert.deepEqual([states(), rotation.health(2000)], [['open'], null]);
   rotation.add(SECOND, 1500);
-  rotation.step([1, 2]);
-  rotation.step([2, 2]);
+  rotation.step([1, 2], true);
+  rotation.step([2, 2], true);
   assert.deepEqual(states(), ['open', 'open'], 'a resolution waits');
   assert.deepEqual(rotation.health(2000), { exchange: FIRST, state: 'open', ageMs: 500, left: 1 });
   settle();
-  rotation.step([1, 2]);
+  rotation.step([1, 2], true);
   assert.equal(states()[0], 'open', 'a shard still trades there');
-  rotation.step([2, 2]);
+  rotation.step([2, 2], true);
   assert.equal(states()[0], 'claiming');
   assert.deepEqual(new Set(work(KIND.CLAIM).map(({ market }) => market)), new Set([DECIDED]), 'MOVE-2');
   assert.equal(work(KIND.CLAIM).length, ACCOUNTS);
+});
+
+test('a payment that the chain refuses holds up no move: the next contract makes it', () => {
+  const { db, rows, rotation, states, settle } = rig();
+  const payments = new PaymentRows(db);
+  settle();
+  const payment = { kind: KIND.WITHDRAWAL, shard: 0, sequence: 77, part: 0, account: 1, market: 0, amount: 5 };
+  const none = { maker_order: null, taker_order: null, yes_ticks: null, match_type: null, taker_account: null };
+  rows.add({ ...payment, ...none, exchange: 1 });
+  const [work] = payments.due(0, 1, 10);
+  rows.retry(work!, 0, 'Blacklisted');
+  rotation.add(SECOND, 0);
+  rotation.step([2], false);
+  assert.equal(states()[0], 'open', 'a transaction that a reorganisation may repeat is not final');
+  db.prepare(`UPDATE work SET status = 'submitted' WHERE id = ?`).run(work!.id);
+  rotation.step([2], true);
+  assert.equal(states()[0], 'open', 'it is being paid');
+  db.prepare(`UPDATE work SET status = 'pending' WHERE id = ?`).run(work!.id);
+  rotation.step([2], true);
+  assert.equal(states()[0], 'claiming');
+  assert.equal(rows.get(work!.id)!.exchange, 2);
+  assert.deepEqual(payments.due(9, 1, 10), [], 'not before the funds have moved');
+  assert.equal(payments.due(9, 2, 10).length, 1);
 });
 
 test('claims and moves are added a slice at a time, each place once, whatever ends the thread in between', () => {
@@ -89,7 +113,7 @@ test('claims and moves are added a slice at a time, each place once, whatever en
     ) {
       assert.ok(restarts < 50);
       if (sliced.rotation.active.after_account === null) sliced.settle();
-      sliced.start().step([2]);
+      sliced.start().step([2], true);
       steps++;
     }
   }
@@ -117,7 +141,7 @@ test('money that comes late is moved by itself, and neither the move nor the nex
   const [late, ...more] = work(KIND.LATE_MOVE);
   assert.ok(late !== undefined && more.length === 0, 'one is enough while it waits');
   db.exec(`UPDATE work SET status = 'settled' WHERE kind = ${KIND.MOVE}`);
-  rotation.step([2]);
+  rotation.step([2], true);
   assert.deepEqual(states(), ['moved', 'open']);
   assert.deepEqual(
     rows.pending(1, 9, rotation.active.number).map(({ id }) => id),
@@ -141,19 +165,19 @@ test('money that comes late goes on through every contract that was left', () =>
   settle();
   reach('moving', 2);
   settle();
-  rotation.step([2]);
+  rotation.step([2], true);
   rotation.bring(FIRST, { account: 1, market: NO_MARKET });
   rotation.add(THIRD, 0);
   settle();
-  rotation.step([3]);
-  rotation.step([3]);
+  rotation.step([3], true);
+  rotation.step([3], true);
   assert.deepEqual(states(), ['moved', 'moving', 'open']);
   const [late] = work(KIND.LATE_MOVE);
   rotation.brought(late!);
   const numbers = work(KIND.LATE_MOVE).map(({ exchange }) => exchange);
   assert.deepEqual(numbers, [1, 2]);
   db.exec(`UPDATE work SET status = 'settled' WHERE kind = ${KIND.MOVE}`);
-  rotation.step([3]);
+  rotation.step([3], true);
   rotation.brought(work(KIND.LATE_MOVE)[1]!);
   assert.equal(work(KIND.LATE_MOVE).length, 2, 'the newest keeps it');
 });

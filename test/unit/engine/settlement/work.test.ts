@@ -6,6 +6,7 @@ import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { Drafts, operationId } from '../../../../engine/settlement/drafts.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
 import { News } from '../../../../engine/settlement/news.ts';
+import { PaymentRows } from '../../../../engine/settlement/paymentRows.ts';
 import { Rotation } from '../../../../engine/settlement/rotation.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
 import { KIND, type NewWork, WorkRows } from '../../../../engine/settlement/work.ts';
@@ -55,16 +56,16 @@ function rig() {
 test('nothing of a market is sent before its deployment is on the chain, and nothing else waits for it', () => {
   const { db, deploys, add, pending } = rig();
   deploys.want(0, toHex(1, { size: 16 }), EXCHANGE, true);
-  for (const kind of [KIND.SPLIT, KIND.MERGE, KIND.RESOLUTION, KIND.WITHDRAWAL]) add(kind, 0);
+  for (const kind of [KIND.SPLIT, KIND.MERGE, KIND.RESOLUTION]) add(kind, 0);
   const other = add(KIND.SPLIT, 1);
   const isPending = () => pending().map(({ sequence }) => sequence);
   for (const status of ['wanted', 'submitted', 'failed', 'given_up']) {
     db.prepare('UPDATE deploys SET status = ?').run(status);
-    assert.deepEqual(isPending(), [4, other], `a withdrawal and the other market, while it is ${status}`);
+    assert.deepEqual(isPending(), [other], `the other market, while it is ${status}`);
   }
   for (const status of ['mined', 'final']) {
     db.prepare('UPDATE deploys SET status = ?').run(status);
-    assert.deepEqual(isPending(), [1, 2, 3, 4, 5]);
+    assert.deepEqual(isPending(), [1, 2, 3, other]);
   }
 });
 
@@ -91,17 +92,53 @@ test('a market is decided once everything older of it is on the chain, and claim
   assert.deepEqual(chosen(), [claim]);
 });
 
-test('a movement of the ledger keeps its place among the trades', () => {
+test('sets keep their place among the trades', () => {
   const { db, add, trade, next } = rig();
   const chosen = () => next()?.work.map(({ sequence }) => sequence);
   const [first, second] = [trade(), trade()];
-  const withdrawal = add(KIND.WITHDRAWAL, 0);
+  const split = add(KIND.SPLIT, 0);
   const third = trade();
   assert.deepEqual(chosen(), [first, second]);
   db.exec(`UPDATE work SET status = 'submitted' WHERE sequence <= ${second}`);
-  assert.deepEqual(chosen(), [withdrawal]);
-  db.exec(`UPDATE work SET status = 'submitted' WHERE sequence = ${withdrawal}`);
+  assert.deepEqual(chosen(), [split]);
+  db.exec(`UPDATE work SET status = 'submitted' WHERE sequence = ${split}`);
   assert.deepEqual(chosen(), [third]);
+});
+
+test('payments are due an account at a time, behind what the account did before, and in nobody else’s way', () => {
+  const { db, rows, deploys, add, trade, next } = rig();
+  const payments = new PaymentRows(db);
+  rows.setEscrow(3, toHex(8, { size: 20 }));
+  const first = trade();
+  const [mine, later] = [add(KIND.WITHDRAWAL, 0), add(KIND.RELEASE, 0)];
+  db.exec(`UPDATE work SET account = 3 WHERE sequence = ${add(KIND.WITHDRAWAL, 0)}`);
+  const theirs = later + 1;
+  const due = (block = 0) => payments.due(block, 1, 10).map(({ sequence }) => sequence);
+  const set = (sequence: number, change: string): unknown =>
+    db.prepare(`UPDATE work SET ${change} WHERE sequence = ?`).run(sequence);
+  assert.deepEqual(
+    next()?.work.map(({ sequence }) => sequence),
+    [first],
+    'trades are sent without them',
+  );
+  assert.deepEqual(due(), [mine, theirs]);
+  const waits = () => payments.due(0, 1, 10).map((work) => payments.hasOlderWork(work));
+  assert.deepEqual(waits(), [true, false], 'the trade is in no block');
+  deploys.want(0, toHex(1, { size: 16 }), EXCHANGE, true);
+  assert.deepEqual(waits(), [true, false], 'the trade waits for its market');
+  db.exec(`UPDATE deploys SET status = 'final'`);
+  for (const [status, expected] of [
+    ['submitted', true],
+    ['mined', false],
+  ] as const) {
+    set(first, `status = '${status}'`);
+    assert.deepEqual(waits(), [expected, false], status);
+  }
+  set(mine, 'not_before = 5, failures = 1');
+  assert.deepEqual([due(4), due(5)], [[theirs], [mine, theirs]], 'the later one of the account waits for it');
+  assert.equal(payments.countRefused(), 1);
+  set(mine, `status = 'submitted'`);
+  assert.deepEqual([due(), payments.countSent()], [[later, theirs], 1]);
 });
 
 test('an operation after a restore has another id than the one whose record had its number before', () => {

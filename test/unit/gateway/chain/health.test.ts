@@ -27,6 +27,7 @@ const GOOD: SettlementHealth = {
   differences: 0,
   waiting: 0,
   withoutWallet: 0,
+  refusedPayments: 0,
   scannedBlock: 3,
   reconciledBlock: 3,
   compared: 0,
