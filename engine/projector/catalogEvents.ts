@@ -9,6 +9,7 @@
  */
 import type Database from 'better-sqlite3';
 import { MARKET_STATUS, MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import { foldToSearch } from '../../shared/base/folding.ts';
 import { CATALOG_EVENTS, EVENT_COUNTS, SPORT_TEAMS } from '../../shared/tables/catalogEvents.ts';
 import { ALL_CATEGORIES } from '../../shared/tables/catalogMarkets.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
@@ -44,6 +45,7 @@ export class CatalogEvents {
       ON CONFLICT DO UPDATE SET status = excluded.status, category = excluded.category, title = excluded.title,
         sport_league = excluded.sport_league, teams = excluded.teams, start_ms = excluded.start_ms`);
     this.#index = db.prepare('INSERT OR REPLACE INTO event_search (rowid, title, description) VALUES (?, ?, ?)');
+    db.function('folded', { deterministic: true }, (text) => (text === null ? null : foldToSearch(text as string)));
     const listed = 'catalog_markets WHERE event = @event AND status IS NOT NULL';
     this.#countMarkets = db.prepare(`
       UPDATE catalog_events SET (markets, live_markets) = (
@@ -51,7 +53,8 @@ export class CatalogEvents {
       WHERE event = @event`);
     this.#indexNames = db.prepare(`
       INSERT OR REPLACE INTO event_names (rowid, title, teams, markets)
-      SELECT event, title, teams, (SELECT group_concat(title, char(10) ORDER BY market) FROM ${listed})
+      SELECT event, folded(title), folded(teams),
+        folded((SELECT group_concat(title, char(10) ORDER BY market) FROM ${listed}))
       FROM catalog_events WHERE event = @event`);
   }
 
@@ -59,7 +62,7 @@ export class CatalogEvents {
   describe({ description, ...event }: CatalogEvent): void {
     const before = this.#counted.get(event.index);
     this.#write.run({ ...event, teams: JSON.stringify(event.teams) });
-    this.#index.run(event.index, event.title, description);
+    this.#index.run(event.index, foldToSearch(event.title), foldToSearch(description));
     if (before !== undefined) count(before, this.#counts, this.#teams, 'subtract');
     count(this.#counted.get(event.index)!, this.#counts, this.#teams, 'add');
     this.#changed.add(event.index);

@@ -13,6 +13,7 @@
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { DEPLOY_STATUS_NAMES, MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import { foldToSearch } from '../../shared/base/folding.ts';
 import {
   ALL_CATEGORIES,
   CATALOG_MARKETS,
@@ -76,7 +77,7 @@ export class CatalogMarkets {
     const before = this.#counted.get(market.index);
     this.#write.run(market);
     if (before !== undefined) this.#forget.run(market.index);
-    this.#addWords.run(market.index, market.title, description);
+    this.#addWords.run(market.index, foldToSearch(market.title), foldToSearch(description));
     this.#list.run({ market: market.index });
     this.#move(before, this.#counted.get(market.index));
   }

@@ -1,8 +1,9 @@
 /**
  * The words of a search (RULES.md 12.4) as a full-text query. What a client types never becomes syntax of the query:
- * words are letters and digits, each in quotes, and everything else only separates them.
+ * words are letters and digits, folded, each in quotes, and everything else only separates them.
  */
 import Database from 'better-sqlite3';
+import { foldText } from '../../shared/base/folding.ts';
 import { searchTable } from '../../shared/tables/table.ts';
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
@@ -21,7 +22,7 @@ let tokenizer: Tokenizer | null = null;
  */
 export function searchWords(search: string): readonly string[] {
   tokenizer ??= new Tokenizer();
-  const all = tokenizer.words(search.match(WORD)?.join(' ') ?? '');
+  const all = tokenizer.words(foldText(search).match(WORD)?.join(' ') ?? '');
   const wanted = all.filter((word) => !isPrefix(word) || !all.some((one) => one !== word && one.startsWith(word)));
   return wanted.toSorted((a, b) => b.length - a.length).slice(0, MAX_WORDS);
 }

@@ -1,6 +1,7 @@
 /**
  * Letters as people type them who have none of the others on their keyboard: without accents, in lower case, and the
- * letters of the Latin script that Unicode does not take apart as two plain ones at most.
+ * letters of the Latin script that Unicode does not take apart as two plain ones at most. Names of paths are folded so,
+ * and both sides of a search (RULES.md 9.41, 12.4).
  */
 const LETTERS: Readonly<Record<string, string>> = {
   ø: 'o',
@@ -18,22 +19,59 @@ const LETTERS: Readonly<Record<string, string>> = {
   œ: 'oe',
   þ: 'th',
   ə: 'e',
+  ς: 'σ',
 };
 const FOLDED = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu');
-const ACCENTS = /\p{M}+/gu;
-/** Between digits they group thousands; before an s, or between single letters, they are no end of a word. */
-const GROUPING = /(?<=\d),(?=\d{3}(?!\d))/gu;
-const POSSESSIVE = /(?<=\p{L})['’](?=s(?!\p{L}))/gu;
-const INITIALS = /(?<!\p{L})(?:\p{L}\.){2,}/gu;
+/** Marks of scripts that are read without them. Those of others, as of Hindi, are letters: they stay. */
+const MARKS = [
+  ...['\\u0300-\\u036f', '\\u1ab0-\\u1aff', '\\u1dc0-\\u1dff', '\\u20d0-\\u20ff', '\\ufe20-\\ufe2f'],
+  ...['\\u0591-\\u05bd', '\\u05bf', '\\u05c1-\\u05c2', '\\u05c4-\\u05c5', '\\u05c7'],
+  ...['\\u064b-\\u0652', '\\u0670'],
+];
+const ACCENTS = new RegExp(`[${MARKS.join('')}]+`, 'gu');
+/** Nothing to see: soft hyphens, and what joins or parts letters. */
+const UNSEEN = /[\u00ad\u200b-\u200d\u2060\ufeff]/gu;
+/** Between digits they group thousands, and between letters they end no word. */
+const GROUPING = /(?<=\d)[,'\u2019\u00a0\u2009\u202f](?=\d{3}(?!\d))/gu;
+const APOSTROPHE = /(?<=\p{L})['\u2019\u02bc](?=\p{L})/gu;
+const INITIALS = /(?<!\p{L})\p{L}(?:\.\p{L})+\.?(?!\p{L})/gu;
+const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 
 /** "São Paulo, Łódź, Straße" is "sao paulo, lodz, strasse", and "U.S., Trump's 100,000" is "us, trumps 100000". */
 export function foldText(text: string): string {
+  return foldLetters(joined(text));
+}
+
+/**
+ * A text as a search finds it: folded, and behind it the parts of the words that folding has put together, so that
+ * "O'Neill" is found as it is, by "oneill" and by "neill".
+ */
+export function foldToSearch(text: string): string {
+  const whole = joined(text);
+  const folded = foldLetters(whole);
+  if (whole === text) return folded;
+  const words = new Set(folded.match(WORD));
+  const parts = new Set(
+    foldLetters(text)
+      .match(WORD)
+      ?.filter((word) => !words.has(word)),
+  );
+  return parts.size === 0 ? folded : `${folded} ${[...parts].join(' ')}`;
+}
+
+function foldLetters(text: string): string {
   return text
-    .replace(INITIALS, (initials) => initials.replaceAll('.', ''))
+    .replace(UNSEEN, '')
     .toLowerCase()
     .normalize('NFKD')
     .replace(ACCENTS, '')
     .replace(FOLDED, (letter) => LETTERS[letter]!)
-    .replace(POSSESSIVE, '')
+    .normalize('NFC');
+}
+
+function joined(text: string): string {
+  return text
+    .replace(INITIALS, (initials) => initials.replaceAll('.', ''))
+    .replace(APOSTROPHE, '')
     .replace(GROUPING, '');
 }

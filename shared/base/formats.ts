@@ -56,7 +56,7 @@ export const FILE_LAYOUTS = {
   /** The log of private frames (gateway/stream/private/segment.ts). */
   privateFrames: 2,
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
-  readDb: 25,
+  readDb: 26,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
   snapshot: 10,
 } as const;

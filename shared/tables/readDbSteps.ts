@@ -12,4 +12,6 @@ export const READ_DB_STEPS: Readonly<Record<number, string>> = {
     UPDATE exchange_shards SET counted_atomic = ifnull((
       SELECT sum(lots * ticks_per_unit) FROM trades JOIN markets USING (market) JOIN market_stats USING (market)
       WHERE market_stats.shard = exchange_shards.shard), 0)`,
+  // The words of the catalogue are folded: the gateway describes all of it again.
+  25: 'DELETE FROM catalog_cursor',
 };

@@ -54,6 +54,7 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   restoredNumbers: RESTORED,
   sandboxProvider: LEDGER_RAIL,
   sdkGuide: DOCUMENTS,
+  searchFolding: CATALOGUE,
   streamFlow: NO_SERVER,
   statistics: 'figures of all trades of a server, computed from its journals alone',
   terms: OPERATORS,

@@ -254,4 +254,11 @@ export const HISTORY_FAULTS: readonly Fault[] = [
     replace: 'wanted !== ALL_STATUSES && wanted === 0',
     caughtBy: 'test/unit/gateway/queries/longLists.test.ts',
   },
+  {
+    name: 'descriptions of markets are searched as they are written',
+    file: 'engine/projector/catalogMarkets.ts',
+    search: 'foldToSearch(description)',
+    replace: 'description',
+    caughtBy: 'test/api/searchFolding.test.ts',
+  },
 ];

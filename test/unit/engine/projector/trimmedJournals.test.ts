@@ -219,6 +219,15 @@ describe('trimmed journals', () => {
       assert.deepEqual(differences(expected, rig.contents()), []);
     });
 
+    it('of version 25 asks for the whole catalogue again, and keeps its history', () => {
+      const rig = trimmed(2);
+      rig.project();
+      damage(rig, 'INSERT OR REPLACE INTO catalog_cursor VALUES (0, 7); PRAGMA user_version = 25');
+      rig.project();
+      assert.deepEqual(all(rig, 'SELECT * FROM catalog_cursor'), []);
+      assert.equal(all(rig, 'SELECT * FROM history_starts').length, 0);
+    });
+
     it('stays beside one that begins with a snapshot, when there is no step', () => {
       const rig = older();
       damage(rig, `PRAGMA user_version = ${WITHOUT_STEP}`);

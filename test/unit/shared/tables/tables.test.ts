@@ -16,7 +16,7 @@ import {
 } from '../../../../shared/tables/table.ts';
 
 /** Change it together with READ_DB_VERSION: a file with the same version and another schema is used as it is. */
-const SCHEMA_OF_VERSION = { version: 25, sha256: 'fb9d1b2f09542202ff8125e8d67e0735af984ae9349afe2b9bfb71e186daddc6' };
+const SCHEMA_OF_VERSION = { version: 26, sha256: 'fb9d1b2f09542202ff8125e8d67e0735af984ae9349afe2b9bfb71e186daddc6' };
 
 const PARCELS = table(
   'parcels',
