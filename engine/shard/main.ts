@@ -105,6 +105,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   const report = (head: JournalHead): void => {
     progress.setReserveBytes(shard, journal.reserveLeftBytes());
     checks.counts.report(meters);
+    meters.set('ordersEver', engine.state.hashes.size);
     heads?.postIfDue(head);
     memory.reportIfDue();
   };

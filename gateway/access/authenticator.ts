@@ -14,8 +14,14 @@ import { type HmacKey, NO_SECRET } from './hmacKey.ts';
 import { MAX_SKEW_SEC, type NonceMemory } from './nonces.ts';
 import type { ApiKey } from './principal.ts';
 
-/** Notified of each request of a key that is accepted, and of each with its passphrase that is refused for its time. */
-export type TimeVerdicts = { noteAccepted(): void; noteRefused(): void };
+/**
+ * Notified of each request of a key that is accepted, with how far its time is ahead of this clock, and of each with
+ * the passphrase of its key that is refused for its time.
+ */
+export type TimeVerdicts = {
+  noteAccepted(account: number, aheadSec: number): void;
+  noteRefused(account: number): void;
+};
 
 export type KeyStore = { find(keyId: string): ApiKey | undefined };
 
@@ -100,7 +106,8 @@ export class Authenticator {
     if (!TIMESTAMP_FORM.test(credentials.timestamp)) return refuse(ERRORS.INVALID_TIMESTAMP, 'timestamp', nowSec);
     const timestampSec = Number(credentials.timestamp);
     if (Math.abs(timestampSec - nowSec) > MAX_SKEW_SEC) {
-      if (this.#watch !== null && key.passphrase.accepts(credentials.passphrase)) this.#watch.noteRefused();
+      const isTheirs = this.#watch !== null && key.passphrase.accepts(credentials.passphrase);
+      if (isTheirs) this.#watch?.noteRefused(key.accountIndex);
       return refuse(ERRORS.TIMESTAMP_OUTSIDE_WINDOW, 'timestamp', nowSec);
     }
     const early = mayBeEarly ? null : this.earlyRefusal(key, credentials, nowMs);
@@ -156,7 +163,7 @@ export class Authenticator {
     const isV2 = credentials.version === '2';
     if (isV2 && !NONCE_FORM.test(credentials.nonce)) return refuse(ERRORS.INVALID_NONCE, 'nonce');
     if (this.#nonces.tryUse(key.keyId, onceOf(credentials), Number(credentials.timestamp), nowMs)) {
-      this.#watch?.noteAccepted();
+      this.#watch?.noteAccepted(key.accountIndex, Number(credentials.timestamp) - nowMs / 1000);
       return { ok: true, key };
     }
     return isV2 ? refuse(ERRORS.NONCE_USED, 'nonce') : refuse(ERRORS.SIGNATURE_USED, 'signature');

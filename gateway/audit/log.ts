@@ -32,6 +32,7 @@ import {
 import { RecordError } from '../../shared/records/bytes.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
 import type { FileRecord } from '../../shared/records/recordedFile.ts';
+import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { type AuditFile, openAuditFile, openChangesOf } from './file.ts';
 
@@ -63,6 +64,8 @@ const NOTE_MS = 1000;
 export class AuditLog {
   readonly #options: AuditLogOptions;
   readonly #file: AuditFile;
+  /** False since the last attempt to write has failed. */
+  isWritten = true;
   /** The last durable record. */
   #head: AuditHead;
   #notedSequence: number;
@@ -90,7 +93,8 @@ export class AuditLog {
     this.#notedShared = Math.min(options.knownShared?.read() ?? 0, Math.max(head.sequence, 0));
     this.#sharedSequence = this.#notedShared;
     if (known !== null && !this.#isFollowing && !isAtOrAfter(head, known)) {
-      log.error({ path, found: head.sequence, expected: known.sequence }, 'the audit log was cut or replaced');
+      const facts = { path, found: head.sequence, expected: known.sequence };
+      fallbacks.note(log, 'audit_log', 'the audit log was cut or replaced', facts);
       this.#head = known;
       this.#owe({ event: 'gap', found: head.sequence, expected: known.sequence, expected_hash: known.hash });
     }
@@ -213,6 +217,7 @@ export class AuditLog {
         this.#fail(batch, error);
         break;
       }
+      this.isWritten = true;
       this.#head = head;
       const settleAll = (): void => {
         for (const [index, { settle }] of batch.entries()) settle?.(null, heads[index]!);
@@ -284,6 +289,7 @@ export class AuditLog {
   }
 
   #fail(batch: readonly Waiting[], error: unknown): void {
+    this.isWritten = false;
     this.#options.log.error({ err: error, records: batch.length }, 'the audit log could not be written');
     const owed = batch.filter(({ isOwed }) => isOwed);
     const later = this.#waiting;

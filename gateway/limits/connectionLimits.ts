@@ -70,6 +70,10 @@ export class ConnectionLimits {
     this.#options = options;
   }
 
+  get most(): number {
+    return this.#options.total;
+  }
+
   /** More than half of all connections are taken. */
   get isCrowded(): boolean {
     const { perAddress, total } = this.#options;

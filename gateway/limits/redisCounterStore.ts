@@ -120,6 +120,11 @@ export class RedisCounterStore implements CounterStore {
     }, RECONNECT_MS);
   }
 
+  /** False while it cannot decide. */
+  get isAnswering(): boolean {
+    return this.#state === 'answering';
+  }
+
   count(subject: string, limit: Limit, nowMs: number): Counted | Promise<Counted> {
     if (this.#state !== 'answering') return 'unavailable';
     return this.#ask('1', [{ subject, limit }]).then((numbers) =>

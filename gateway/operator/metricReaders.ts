@@ -4,109 +4,25 @@
  * Owner: the gateway thread.
  */
 import { STAGE_NAMES } from '../../shared/base/codes.ts';
-import type { Histogram } from '../../shared/base/histogram.ts';
 import { MEMORY_KINDS, type ThreadMemory } from '../../shared/base/threadMemory.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
-import type { SpotCounts } from '../../shared/wire/spotLayout.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
-import type { ChainHealth } from '../chain/health.ts';
-import type { MemberRole } from '../cluster/memberRole.ts';
-import type { LongAnswers } from '../http/longAnswers.ts';
 import { NO_STATUS } from '../http/requestCounts.ts';
 import type { RequestMeters } from '../http/requestMeters.ts';
 import { STAGES } from '../http/requestTimes.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import { TURN_BOUNDS_MS } from '../http/turnTimes.ts';
-import type { Limiter } from '../limits/limiter.ts';
 import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
-import type { LoopDelay } from '../process/loopDelay.ts';
-import type { MemoryUse } from '../process/memoryUse.ts';
 import { threadEnds } from '../process/threadEnds.ts';
-import type { ShardLoad } from '../shardlink/lane.ts';
-import { KINDS, type ReplyTimes } from '../shardlink/replyTimes.ts';
-import type { BadSignatures } from '../trading/badSignatures.ts';
-import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
-import type { MarketViews } from '../views/markets.ts';
+import { KINDS } from '../shardlink/replyTimes.ts';
 import { answeringMembers, answeringStandbys, syncedStandbys } from './clusterReport.ts';
-import type { DataFiles } from './dataFiles.ts';
-import type { DiskGuard } from './diskGuard.ts';
+import type { HistogramValue, Member, MetricsSources } from './metricSources.ts';
 import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
-import type { ProjectorLag } from './projectorLag.ts';
 import { platformStage } from './stages.ts';
 
 const WEI_PER_COIN = 1e18;
 
-type Member = Pick<MemberRole, 'isLeading' | 'epoch' | 'staleMs' | 'status'>;
-
-export type MetricsSources = {
-  readonly link: {
-    readonly replyTimes: ReplyTimes;
-    isReady(shard: number): boolean;
-    load(shard: number): ShardLoad;
-  };
-  readonly views: {
-    readonly orders: readonly { readonly count: number }[];
-    readonly markets: Pick<MarketViews, 'inStage' | 'shardStages'>;
-    appliedSequence(shard: number): number;
-  };
-  readonly progress: Progress;
-  readonly projectorLag: Pick<ProjectorLag, 'milliseconds'>;
-  /** By shard. */
-  readonly shardMeters: readonly ShardMeters[];
-  /** The implementation that checks signatures in a shard; undefined until the shard has started. */
-  readonly verifierOf: (shard: number) => string | undefined;
-  readonly spotCounts: Pick<SpotCounts, 'checked' | 'missed' | 'differences'>;
-  readonly deadMansSwitch: Pick<DeadMansSwitch, 'armed' | 'triggered' | 'cancelledOrders'>;
-  /** False while the clock of this machine, or that of every client, is wrong. */
-  readonly isAccepting: () => boolean;
-  readonly limiter: Pick<Limiter, 'decisions'> | null;
-  readonly badSignatures: Pick<BadSignatures, 'refused'> | null;
-  readonly requests: RequestMeters;
-  readonly longAnswers: Pick<LongAnswers, 'underway' | 'pieces'>;
-  readonly loopDelay: Pick<LoopDelay, 'delaySec' | 'use'>;
-  readonly memory: Pick<MemoryUse, 'process' | 'threads' | 'refresh'>;
-  readonly queries: { readonly runSec: Histogram; readonly waiting: number };
-  readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes'>;
-  readonly files: Pick<DataFiles, 'sizes' | 'backups' | 'refresh'>;
-  readonly connections: () => number;
-  /** Those of the gateway thread itself. */
-  readonly ownConnections: () => number;
-  /** Null: no front threads. */
-  readonly fronts: {
-    readonly failures: number;
-    counts(): {
-      readonly connections: number;
-      readonly calls: number;
-      readonly prepared: number;
-      readonly answered: number;
-      readonly unreadBytes: number;
-    }[];
-  } | null;
-  /** Resolves when what the threads count is that of now. */
-  readonly refresh: () => Promise<void>;
-  readonly refusedConnections: () => number;
-  readonly streamConnections: () => number;
-  readonly isReady: () => boolean;
-  readonly isPaused: () => boolean;
-  readonly pendingApprovals: () => number;
-  /** Bytes that control.db can write when the disk is full. */
-  readonly controlReserveBytes: () => number;
-  /** The answers of idempotency keys that are stored. */
-  readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
-  /** Null without a cluster. */
-  readonly member: Member | null;
-  /** Null without a chain. */
-  readonly settlement: Pick<ChainHealth, 'latest' | 'unhealthy' | 'isConnected' | 'lowKeys'> | null;
-  /** Positions of the read model that had to be corrected. */
-  readonly positionDifferences: () => number;
-  /** Lines of the log that were not read in time. */
-  readonly droppedLogLines: () => number;
-  readonly isAlertTested: () => boolean;
-};
-
-/** The content of a histogram, whichever part keeps it. */
-export type HistogramValue = Pick<Histogram, 'bounds' | 'counts' | 'sum'>;
 type ValueOf<N extends MetricName> = (typeof METRICS)[N]['type'] extends 'histogram' ? HistogramValue : number;
 type Reader<N extends MetricName> = (
   from: MetricsSources,
@@ -173,6 +89,13 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_rate_limit_decisions_total: ({ limiter }, observe) => {
     for (const [decision, count] of Object.entries(limiter?.decisions ?? {})) observe({ decision }, count);
   },
+  exchange_limits_counted: ({ sharedCounters }, observe) => {
+    if (sharedCounters !== null) observe({}, Number(sharedCounters.isAnswering));
+  },
+  exchange_placed_requests_total: single(({ placed }) => placed.taken),
+  exchange_turned_away_requests_total: ({ placed }, observe) => {
+    for (const [code, count] of placed.turnedAway) observe({ code }, count);
+  },
   exchange_bad_signature_refusals_total: single(({ badSignatures }) => badSignatures?.refused ?? 0),
   exchange_request_turn_seconds: single(({ requests }) => turnsOf(requests)),
   exchange_request_turn_worst_seconds: ({ requests }, observe) => {
@@ -227,6 +150,13 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     for (const [shard, { checkpointerMemory }] of shardMeters.entries()) {
       if (checkpointerMemory !== null) observeThread(`checkpoints ${shard}`, checkpointerMemory);
     }
+  },
+  exchange_memory_limit_bytes: single(({ memoryLimitBytes }) => memoryLimitBytes()),
+  exchange_bound_used: ({ bounds }, observe) => {
+    for (const [bound, used] of bounds()) observe({ bound }, used);
+  },
+  exchange_bound_most: ({ bounds }, observe) => {
+    for (const [bound, , most] of bounds()) observe({ bound }, most);
   },
   exchange_kept_answers: single(({ keptAnswers }) => keptAnswers().rows),
   exchange_kept_answers_bytes: single(({ keptAnswers }) => keptAnswers().bytes),
@@ -368,9 +298,23 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_markets_in_stage: ({ views }, observe) => {
     for (const [stage, count] of views.markets.inStage.entries()) observe({ stage: STAGE_NAMES[stage] }, count);
   },
+  exchange_certificate_end_seconds: ({ certificateEndMs }, observe) => {
+    const endMs = certificateEndMs();
+    if (endMs !== null) observe({}, endMs / 1000);
+  },
+  exchange_audit_log_written: single(({ isAuditWritten }) => Number(isAuditWritten())),
   exchange_alert_test: single(({ isAlertTested }) => Number(isAlertTested())),
   exchange_approvals_pending: single(({ pendingApprovals }) => pendingApprovals()),
-  exchange_clock_trusted: single(({ isAccepting }) => Number(isAccepting())),
+  exchange_clock_trusted: single(({ clock }) => Number(clock.isAccepting)),
+  exchange_clock_set_back: single(({ clock }) => Number(clock.isSetBack)),
+  exchange_clock_seconds: single(({ clock }) => clock.nowMs() / 1000),
+  exchange_clock_shifts_total: single(({ clock }) => clock.shifts),
+  exchange_clock_refused_accounts: single(({ clock }) => clock.refusedAccounts),
+  exchange_clock_clients_ahead_seconds: ({ clock }, observe) => {
+    const { middleSec } = clock.offsets;
+    if (middleSec !== null) observe({}, middleSec);
+  },
+  exchange_clock_clients: single(({ clock }) => clock.offsets.accounts),
   exchange_heartbeat_switches_armed: single(({ deadMansSwitch }) => deadMansSwitch.armed),
   exchange_heartbeat_switches_triggered_total: single(({ deadMansSwitch }) => deadMansSwitch.triggered),
   exchange_heartbeat_cancelled_orders_total: single(({ deadMansSwitch }) => deadMansSwitch.cancelledOrders),

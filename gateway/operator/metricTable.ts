@@ -33,6 +33,13 @@ export const METRICS = {
   ),
   exchange_refusals_total: counter('Refused requests, by the code of the error.', ['code']),
   exchange_rate_limit_decisions_total: counter('Decisions of the rate limits.', ['decision']),
+  // With REDIS_URL.
+  exchange_limits_counted: gauge('0 while Redis does not count: orders and reads are refused, cancels go on.', []),
+  exchange_placed_requests_total: counter('Requests that place orders or move funds and were carried out.', []),
+  exchange_turned_away_requests_total: counter(
+    'Those of accounts that were refused for a cause of the exchange itself, by the code of the error.',
+    ['code'],
+  ),
   exchange_bad_signature_refusals_total: counter('Orders refused because of the signatures of earlier ones.', []),
   exchange_request_turn_seconds: histogram('How long a request held the thread that answers it at a time.', []),
   exchange_request_turn_worst_seconds: gauge('The longest turn of a route in the last minute or two.', ROUTE),
@@ -57,9 +64,10 @@ export const METRICS = {
   exchange_event_loop_idle_seconds_total: counter('Time in which it had nothing to do.', []),
   exchange_log_lines_dropped_total: counter('Lines of the log that were dropped because they were not read.', []),
   exchange_thread_ends_total: counter('Ends of threads by a failure; each thread is started again.', THREAD),
-  exchange_fallbacks_total: counter('Files that were damaged and that something else serves in place of, by kind.', [
-    'kind',
-  ]),
+  exchange_fallbacks_total: counter(
+    'What was found damaged, cut or lost, and what the exchange goes on without, by kind.',
+    ['kind'],
+  ),
   exchange_query_seconds: histogram('How long queries of the past ran, without their wait for a thread.', []),
   exchange_queries_waiting: gauge('Queries of the past that wait for a thread.', []),
   exchange_kept_answers: gauge('Answers kept for idempotency keys, of all accounts.', []),
@@ -69,6 +77,7 @@ export const METRICS = {
     'Memory of the process: resident, of which anonymous, file and shared, and what only this process has (private).',
     ['kind'],
   ),
+  exchange_memory_limit_bytes: gauge('What the system gives the process at most.', []),
   exchange_thread_memory_bytes: gauge(
     "Memory of a thread: V8's heap, what of it is used, what is outside of it (external), and what V8 itself needs.",
     ['thread', 'kind'],
@@ -161,6 +170,9 @@ export const METRICS = {
   exchange_backup_bytes: gauge('Bytes of the directory that the last whole backup has read.', []),
   exchange_backup_new_bytes: gauge('Those among them that no earlier backup had.', []),
   exchange_backup_seconds: gauge('How long the last whole backup took.', []),
+  // Tables at whose end something is refused for others, too (tables.md).
+  exchange_bound_used: gauge('Rows of a table whose end stops something.', ['bound']),
+  exchange_bound_most: gauge('The number at which it ends.', ['bound']),
   // The chain: only with RPC_URL.
   exchange_settlement_healthy: gauge('1 while orders are placed, as far as settlement is concerned.', []),
   exchange_settlement_node_connected: gauge('1 while the node answers and has the chain of the settings.', []),
@@ -192,16 +204,33 @@ export const METRICS = {
   exchange_settlement_key_balance: gauge("What a key has to pay for gas, in the chain's own coin.", ['key']),
   exchange_settlement_key_low: gauge('1 while that is less than LOW_BALANCE_GWEI.', ['key']),
   // The exchange.
-  exchange_ready: gauge('1 while requests are accepted.', []),
+  exchange_ready: gauge('1 while `/ready` is 200.', []),
   exchange_paused: gauge('1 while placing is paused.', []),
   exchange_stage: gauge('The stage of the platform: 0 open, 1 post-only, 2 cancel-only.', []),
   exchange_markets_in_stage: gauge('Markets that are not decided, by stage.', ['stage']),
   exchange_alert_test: gauge('1 for two minutes after a test alert was asked for.', []),
   exchange_approvals_pending: gauge('Changes that wait for a second operator.', []),
+  exchange_audit_log_written: gauge('0 while the audit log cannot be written: administrators change nothing.', []),
+  exchange_certificate_end_seconds: gauge(
+    'When the certificate that is served ends, in seconds since 1970; absent where another program ends TLS.',
+    [],
+  ),
   exchange_clock_trusted: gauge(
     '0 while requests that are signed well are refused for their time: windows of heartbeats stand still.',
     [],
   ),
+  exchange_clock_set_back: gauge('1 while nothing that a right clock signs is accepted: the clock was set back.', []),
+  exchange_clock_seconds: gauge('The time of this machine, in seconds since 1970.', []),
+  exchange_clock_shifts_total: counter('How often the clock was moved by more than five seconds within a minute.', []),
+  exchange_clock_refused_accounts: gauge(
+    'Accounts with funds that were refused for their time since the last signed request was accepted.',
+    [],
+  ),
+  exchange_clock_clients_ahead_seconds: gauge(
+    'How far clocks of clients are ahead of this one: the middle of all accounts with a valid signature of late.',
+    [],
+  ),
+  exchange_clock_clients: gauge('Accounts that this is the middle of.', []),
   exchange_heartbeat_switches_armed: gauge('Accounts whose orders depend on heartbeats.', []),
   exchange_heartbeat_switches_triggered_total: counter('Windows that ended without a heartbeat.', []),
   exchange_heartbeat_cancelled_orders_total: counter('Orders cancelled by them.', []),

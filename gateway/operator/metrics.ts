@@ -4,7 +4,8 @@
  * Owner: the gateway thread.
  */
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { type HistogramValue, type MetricsSources, READERS } from './metricReaders.ts';
+import { READERS } from './metricReaders.ts';
+import type { HistogramValue, MetricsSources } from './metricSources.ts';
 import { METRICS, type MetricName } from './metricTable.ts';
 
 type Labels = Readonly<Record<string, string | number>>;

@@ -11,7 +11,8 @@ import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
 import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { Administrator } from '../access/principal.ts';
 import type { ClusterControl } from './clusterControl.ts';
-import { behind, type HistogramValue, type MetricsSources } from './metricReaders.ts';
+import { behind } from './metricReaders.ts';
+import type { HistogramValue, MetricsSources } from './metricSources.ts';
 import { platformStagesOf } from './stages.ts';
 
 type OperationsSources = {

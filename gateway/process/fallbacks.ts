@@ -1,11 +1,12 @@
 /**
- * Starts that went on without a file that is damaged, because there is another way to what was in it. Each is a line of
- * the log and is counted for `exchange_fallbacks_total`.
+ * Counts things that were found damaged, cut or lost, and that the exchange goes on without: a file that something else
+ * serves in place of, records of the audit log, frames of private streams. Each is a line of the log and is counted for
+ * `exchange_fallbacks_total`.
  * Owner: the gateway thread; a process has one.
  */
 import type { Logger } from './log.ts';
 
-export const FALLBACKS = ['snapshot', 'read_model', 'kept_answers'] as const;
+export const FALLBACKS = ['snapshot', 'read_model', 'kept_answers', 'audit_log', 'private_frames'] as const;
 type Fallback = (typeof FALLBACKS)[number];
 
 class Fallbacks {
@@ -13,14 +14,14 @@ class Fallbacks {
   readonly #counts: Record<Fallback, number>;
 
   constructor() {
-    this.#counts = { snapshot: 0, read_model: 0, kept_answers: 0 };
+    this.#counts = { snapshot: 0, read_model: 0, kept_answers: 0, audit_log: 0, private_frames: 0 };
     this.counts = this.#counts;
   }
 
   /** @param text what was damaged, and what serves in its place */
-  note(log: Pick<Logger, 'error'>, kind: Fallback, text: string): void {
+  note(log: Pick<Logger, 'error'>, kind: Fallback, text: string, facts: object = {}): void {
     this.#counts[kind]++;
-    log.error({ fallback: kind }, text);
+    log.error({ fallback: kind, ...facts }, text);
   }
 }
 

@@ -15,7 +15,7 @@ import { type Asker, Askers, type Lane } from './askers.ts';
 
 /** As many as one request can ask at once: a batch of 200 keyed cancels asks for each row. */
 const WAITING_PER_LANE = 256;
-const WAITING = 2048;
+export const MOST_WAITING = 2048;
 const SLOW_FROM_MS = 20;
 const SLOW_FOR_MS = 10_000;
 /** Far more than can be slow in the time for which it is remembered. */
@@ -56,7 +56,7 @@ export class FairQueue {
   /** Runs the query in its turn. @returns null if too many wait. */
   run<T>(asker: Asker, query: () => Promise<T>): Promise<T | typeof NOT_RUN> | null {
     const ofLane = this.#waiting.get(asker.lane)?.length ?? 0;
-    if (ofLane >= WAITING_PER_LANE || this.#waitingCount >= WAITING) return null;
+    if (ofLane >= WAITING_PER_LANE || this.#waitingCount >= MOST_WAITING) return null;
     const askers = Askers.of(asker);
     return new Promise<T | typeof NOT_RUN>((resolve, reject) => {
       const waiting: Waiting = {

@@ -70,6 +70,11 @@ export class AccountViews {
     return sum;
   }
 
+  /** True while the account has money, free or in orders. */
+  hasMoney(account: number): boolean {
+    return this.availableMicro(account) > 0 || this.reservedMicro(account) > 0;
+  }
+
   /** The last record of a shard that changed the account since the start of this process; 0 when there is none. */
   lastSequence(account: number, shard: number): number {
     const sequences = this.shards[shard].lastSequence;

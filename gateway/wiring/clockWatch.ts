@@ -6,12 +6,16 @@
  *   set back   Nothing that a right clock signs is accepted until the clock is past the floor of the nonces again, and
  *              until MAX_SKEW_SEC later nothing that the slowest acceptable clock signs.
  *   disagrees  Some key with its passphrase was refused for its time within QUIET_TICKS, and since then no signed
- *              request was accepted. That says less of this machine: it may be the clock of a single client.
+ *              request was accepted. That says less of this machine: it may be the clock of a single client. Only those
+ *              accounts that have funds are counted for the person on call, because anybody can have an empty one.
+ *   shifted    This clock went another way than the monotonic one by more than SHIFT_MS within a minute.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { TimeVerdicts } from '../access/authenticator.ts';
 import { MAX_SKEW_SEC, type NonceMemory } from '../access/nonces.ts';
+import type { MetricsSources } from '../operator/metricSources.ts';
 import type { Logger } from '../process/log.ts';
+import { ClientOffsets } from './clientOffsets.ts';
 
 type ClockWatchOptions = {
   readonly nonces: Pick<NonceMemory, 'floorSec'>;
@@ -19,15 +23,31 @@ type ClockWatchOptions = {
   readonly log: Logger;
   /** True while requests are carried out. */
   readonly isServing: () => boolean;
+  readonly hasFunds: (account: number) => boolean;
+  /** A clock that is never set; given by tests. */
+  readonly monotonicMs?: () => number;
 };
 
 /** Ticks, of a quarter of a second each, for which a refusal counts: as long as a client may be silent. */
 const QUIET_TICKS = 60;
+/** A clock that is slewed moves by half a millisecond a second. */
+const SHIFT_MS = 5000;
+/** Ticks after which the two clocks are compared from a new beginning. */
+const COMPARED_TICKS = 240;
+/** More say nothing new. */
+const MOST_REFUSED_ACCOUNTS = 1000;
 
 export class ClockWatch implements TimeVerdicts {
   readonly #options: ClockWatchOptions;
   #isRefusing = false;
   #ticksLeft = 0;
+  /** Times of this clock that were shifts. */
+  #shifts = 0;
+  /** This clock less the monotonic one; null before the first tick. */
+  #differenceMs: number | null = null;
+  #ticks = 0;
+  readonly #refused = new Set<number>();
+  readonly offsets = new ClientOffsets();
 
   constructor(options: ClockWatchOptions) {
     this.#options = options;
@@ -49,13 +69,27 @@ export class ClockWatch implements TimeVerdicts {
     return `the clock was set back: signed requests are accepted again after ${toTime(this.#options.nonces.floorSec)}`;
   }
 
+  /** Accounts with funds that were refused for their time since the last signed request was accepted. */
+  get refusedAccounts(): number {
+    return this.#refused.size;
+  }
+
+  /** The number of shifts of this clock, since the start. */
+  get shifts(): number {
+    return this.#shifts;
+  }
+
   /** A signed request was accepted: this clock agrees with that of a client. */
-  noteAccepted(): void {
+  noteAccepted(account: number, aheadSec: number): void {
     this.#ticksLeft = 0;
+    if (this.#refused.size > 0) this.#refused.clear();
+    this.offsets.note(account, aheadSec);
   }
 
   /** A request with the right passphrase of a key was refused for its time. */
-  noteRefused(): void {
+  noteRefused(account: number): void {
+    const isCounted = this.#refused.size < MOST_REFUSED_ACCOUNTS && this.#options.hasFunds(account);
+    if (isCounted) this.#refused.add(account);
     if (this.#ticksLeft === 0) {
       this.#options.log.warn('a request is refused for its time: its clock is wrong, or that of this machine is');
     }
@@ -65,7 +99,9 @@ export class ClockWatch implements TimeVerdicts {
   /** Called four times a second. */
   tick(): void {
     const { log, nonces } = this.#options;
+    this.#compare();
     if (this.#ticksLeft > 0) this.#ticksLeft--;
+    else if (this.#refused.size > 0) this.#refused.clear();
     const wasRefusing = this.#isRefusing;
     if (this.isSetBack) this.#isRefusing = true;
     else if (this.#nowSec() > nonces.floorSec + MAX_SKEW_SEC) this.#isRefusing = false;
@@ -76,9 +112,45 @@ export class ClockWatch implements TimeVerdicts {
       log.warn('the clock has caught up: signed requests are accepted again');
   }
 
+  #compare(): void {
+    const { clock, monotonicMs = performance.now.bind(performance), log } = this.#options;
+    if (this.#ticks++ % COMPARED_TICKS === 0) this.offsets.turn();
+    const nowMs = clock.nowMs();
+    const differenceMs = nowMs - monotonicMs();
+    const byMs = differenceMs - (this.#differenceMs ?? differenceMs);
+    const isShifted = Math.abs(byMs) > SHIFT_MS;
+    if (isShifted) {
+      this.#shifts++;
+      log.error({ by_ms: Math.round(byMs), now: new Date(nowMs).toISOString() }, 'the clock of this machine was moved');
+    }
+    if (this.#differenceMs === null || isShifted || this.#ticks % COMPARED_TICKS === 0) {
+      this.#differenceMs = differenceMs;
+    }
+  }
+
   #nowSec(): number {
     return Math.floor(this.#options.clock.nowMs() / 1000);
   }
+}
+
+/** The source of the metrics of the clock. */
+export function clockOf(watch: ClockWatch, clock: Clock): MetricsSources['clock'] {
+  return {
+    nowMs: () => clock.nowMs(),
+    offsets: watch.offsets,
+    get isAccepting() {
+      return watch.isAccepting;
+    },
+    get isSetBack() {
+      return watch.isSetBack;
+    },
+    get refusedAccounts() {
+      return watch.refusedAccounts;
+    },
+    get shifts() {
+      return watch.shifts;
+    },
+  };
 }
 
 function toTime(sec: number): string {

@@ -5,18 +5,14 @@
  */
 
 import { join } from 'node:path';
-import type { Clock } from '../../shared/base/clock.ts';
+import type { Readiness } from '../../shared/api/platform.ts';
 import { Administrators } from '../access/administrators.ts';
 import { AdminToken } from '../access/adminToken.ts';
 import { Authenticator } from '../access/authenticator.ts';
 import { NonceMemory } from '../access/nonces.ts';
 import { BOOTSTRAP } from '../access/principal.ts';
 import { RefusedLogins } from '../audit/refusedLogins.ts';
-import { AuditStage } from '../audit/stage.ts';
 import { ChainFacts } from '../chain/facts.ts';
-import type { ChainHealth } from '../chain/health.ts';
-import type { ChainLink } from '../chain/link.ts';
-import type { MemberRole } from '../cluster/memberRole.ts';
 import type { FrontImage } from '../front/threadOptions.ts';
 import type { FrontThreads } from '../front/threads.ts';
 import { Cors } from '../http/cors.ts';
@@ -24,80 +20,46 @@ import { TextsInTurns } from '../http/pieces.ts';
 import type { Route } from '../http/route.ts';
 import { HttpServer } from '../http/server.ts';
 import { SharedAnswers } from '../http/sharedAnswers.ts';
-import type { AuditTrail } from '../http/stages.ts';
 import { Answers } from '../idempotency/answers.ts';
 import { KeysInFlight } from '../idempotency/keysInFlight.ts';
 import { IdempotencyStage } from '../idempotency/stage.ts';
 import type { ConnectionLimits } from '../limits/connectionLimits.ts';
 import type { Limiter } from '../limits/limiter.ts';
-import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { AlertTest } from '../operator/alertTest.ts';
 import { BackupRuns } from '../operator/backupRuns.ts';
-import type { ClusterControl } from '../operator/clusterControl.ts';
+import { boundsOf, memoryLimitBytes } from '../operator/bounds.ts';
 import { DataFiles } from '../operator/dataFiles.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
 import { Drills } from '../operator/drills.ts';
-import type { AdminFeed } from '../operator/feed.ts';
-import type { MetricsSources } from '../operator/metricReaders.ts';
+import type { MetricsSources } from '../operator/metricSources.ts';
 import { Metrics } from '../operator/metrics.ts';
 import { OperationsReport } from '../operator/operations.ts';
 import { ProjectorLag } from '../operator/projectorLag.ts';
+import { ServedCertificate } from '../operator/servedCertificate.ts';
 import { statsOf } from '../operator/stats.ts';
 import { PageFiles } from '../page/files.ts';
-import type { Config } from '../process/config.ts';
-import type { Lines } from '../process/lineOutput.ts';
-import type { Logger } from '../process/log.ts';
 import { LoopDelay } from '../process/loopDelay.ts';
+import { MOST_WAITING } from '../queries/fairQueue.ts';
 import { routeTable } from '../routes/index.ts';
+import { isReady } from '../routes/public/platform.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
 import { BadSignatures } from '../trading/badSignatures.ts';
-import { ClockWatch } from './clockWatch.ts';
+import { ClockWatch, clockOf } from './clockWatch.ts';
 import { isDemo } from './demoFile.ts';
-import { aheadTimestamps, makeConnectionLimits, makeFronts, makeLimiter, makeSharedLimits } from './edgeParts.ts';
+import type { EdgeOptions } from './edgeOptions.ts';
+import {
+  aheadTimestamps,
+  auditTrailOf,
+  makeConnectionLimits,
+  makeFronts,
+  makeLimiter,
+  makeSharedLimits,
+} from './edgeParts.ts';
 import { type FiatParts, openFiat } from './fiat.ts';
-import type { Lifecycle } from './lifecycle.ts';
 import { explain, readinessOf } from './readiness.ts';
-import type { ShardThreads } from './shardThreads.ts';
-import type { Stores } from './stores.ts';
 import { ThreadMeters } from './threadMeters.ts';
-import type { Trading } from './trading.ts';
 import { UserSessions } from './userSessions.ts';
-
-/** The part of the engine's threads that reports show. */
-type ThreadsReport = {
-  readonly shards: Pick<ShardThreads, 'problem' | 'verifierOf' | 'fronts'>;
-  readonly positionDifferences: number;
-  readonly readModelProblem: string | null;
-};
-
-type EdgeOptions = {
-  readonly config: Config;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly lines: Lines;
-  readonly stores: Stores;
-  readonly trading: Trading;
-  readonly threads: ThreadsReport;
-  readonly feed: AdminFeed;
-  readonly lifecycle: Lifecycle;
-  /** The second in which this process may have been preceded by another one, whose nonces are lost. */
-  readonly startedSec: number;
-  /** Null without a cluster. */
-  readonly member: MemberRole | null;
-  readonly cluster: ClusterControl | null;
-  /** In a cluster: a record of the log contradicts what this machine has. */
-  readonly onRefused?: (why: string) => void;
-  /** Null: rate limits are counted in this process. */
-  readonly sharedCounters: RedisCounterStore | null;
-  /** Null without a chain. */
-  readonly chainHealth: ChainHealth | null;
-  readonly chainLink: ChainLink | null;
-  /** The URL at which this machine reaches the server; known once it listens. */
-  readonly baseUrl: () => string;
-  /** A request has failed after its handler and has to be answered. */
-  readonly onError: (error: unknown, context: unknown) => void;
-};
 
 export class Edge {
   readonly answers: Answers;
@@ -125,6 +87,7 @@ export class Edge {
   readonly #operations: OperationsReport;
   readonly #loopDelay = new LoopDelay();
   readonly #dataFiles: DataFiles;
+  readonly #certificate: ServedCertificate;
 
   constructor(options: EdgeOptions) {
     const { config, clock, log, lines, stores, trading, feed } = options;
@@ -184,12 +147,14 @@ export class Edge {
     this.#dataFiles = new DataFiles(config.dataDir);
     this.#nonces = new NonceMemory(options.startedSec, aheadTimestamps(options.member, keys));
     const isServing = (): boolean => options.lifecycle.isServing;
-    this.clockWatch = new ClockWatch({ nonces: this.#nonces, clock, log, isServing });
+    const hasFunds = (account: number): boolean => stores.views.accounts.hasMoney(account);
+    this.clockWatch = new ClockWatch({ nonces: this.#nonces, clock, log, isServing, hasFunds });
+    this.#certificate = new ServedCertificate(config.tls);
     this.#server = this.#makeServer();
     this.#meters = new ThreadMeters({ server: this.#server, fronts: this.#fronts, limiter: this.#limiter, log });
     const metrics = this.#metricsSources();
     this.#metrics = new Metrics(metrics);
-    const [readiness, drills] = [() => readinessOf(options, this.clockWatch), () => this.#drills.active];
+    const [readiness, drills] = [() => this.#readiness(), () => this.#drills.active];
     this.#operations = new OperationsReport({ metrics, readiness, drills, cluster: options.cluster, clock });
   }
 
@@ -205,8 +170,9 @@ export class Edge {
     return this.#server.adminPort;
   }
 
-  reloadTls(): Promise<void> {
-    return this.#server.reloadTls();
+  async reloadTls(): Promise<void> {
+    await this.#server.reloadTls();
+    this.#certificate.read();
   }
 
   /** A feed that was opened with the token before is closed. @returns false if it is the same. */
@@ -263,7 +229,7 @@ export class Edge {
       onRefusedBeat: (account) => trading.deadMansSwitch.refusedBeat(account),
       sessions: this.userSessions.accessTokens,
       administrators: new Administrators(this.#adminToken, operators),
-      audit: this.#auditTrail(),
+      audit: auditTrailOf(stores, this.refusedLogins),
       idempotency: new IdempotencyStage(this.answers, clock, this.#keysInFlight, () => this.disk.isLow),
       limiter: this.#limiter,
       connectionLimits: this.#connectionLimits,
@@ -290,17 +256,23 @@ export class Edge {
     });
   }
 
-  #auditTrail(): AuditTrail {
-    const { audit, control } = this.#options.stores;
-    const stage = new AuditStage({ log: audit, isInForce: (operatorId) => control.operators.isInForce(operatorId) });
-    return {
-      admit: (call, administrator) => stage.admit(call, administrator),
-      countRefusedLogin: (address, fault, operator) => this.refusedLogins.count(address, fault, operator),
-    };
+  #readiness(): Readiness {
+    return readinessOf(this.#options, this.clockWatch);
+  }
+
+  #bounds(): ReturnType<typeof boundsOf> {
+    const { stores, config } = this.#options;
+    return boundsOf({
+      accounts: stores.control.accounts,
+      connections: () => this.#server.connections,
+      mostConnections: this.#connectionLimits.most,
+      ...{ queries: stores.queries, mostQueries: MOST_WAITING },
+      ...{ shardMeters: stores.shardMeters, mostOrdersEver: config.maxOrdersEver },
+    });
   }
 
   #metricsSources(): MetricsSources {
-    const { stores, trading, threads, lifecycle, clock, member, chainHealth, lines } = this.#options;
+    const { stores, trading, threads, clock, member, chainHealth, lines } = this.#options;
     const meters = this.#meters;
     return {
       link: trading.link,
@@ -311,7 +283,7 @@ export class Edge {
       verifierOf: (shard) => (stores.spotCounts.differences(shard) > 0 ? 'noble' : threads.shards.verifierOf(shard)),
       spotCounts: stores.spotCounts,
       deadMansSwitch: trading.deadMansSwitch,
-      isAccepting: () => this.clockWatch.isAccepting,
+      ...{ clock: clockOf(this.clockWatch, clock), sharedCounters: this.#options.sharedCounters },
       get limiter() {
         return meters.limiter;
       },
@@ -319,6 +291,7 @@ export class Edge {
       get requests() {
         return meters.requests;
       },
+      placed: this.#server.meters.counts.placed,
       refresh: () => meters.refresh(),
       longAnswers: this.#server.longAnswers,
       loopDelay: this.#loopDelay,
@@ -329,7 +302,7 @@ export class Edge {
       fronts: this.#fronts,
       streamConnections: () => this.stream.connectionCount,
       refusedConnections: () => this.#connectionLimits.refused,
-      isReady: () => lifecycle.isReady,
+      isReady: () => isReady(this.#readiness()),
       isPaused: () => stores.control.platform.paused,
       pendingApprovals: () => stores.control.approvals.countOpen(clock.nowMs()),
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
@@ -337,6 +310,9 @@ export class Edge {
       ...{ member, settlement: chainHealth },
       positionDifferences: () => threads.positionDifferences,
       droppedLogLines: () => lines.dropped,
+      certificateEndMs: () => this.#certificate.endMs,
+      bounds: () => this.#bounds(),
+      ...{ memoryLimitBytes, isAuditWritten: () => stores.audit.isWritten },
       isAlertTested: () => this.#alertTest.isUnderWay(clock.nowMs()),
     };
   }
@@ -381,7 +357,7 @@ export class Edge {
       metrics: () => this.#metrics,
       operations: () => this.#operations,
       stats: () => this.stats(),
-      readiness: () => readinessOf(this.#options, this.clockWatch),
+      readiness: () => this.#readiness(),
       role: () => this.#options.member?.fields ?? {},
       cluster: this.#options.cluster,
       chainHealth,

@@ -1,9 +1,12 @@
 /** The parts of the edge that follow from the settings alone. */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { AheadTimestamps } from '../access/nonces.ts';
+import type { RefusedLogins } from '../audit/refusedLogins.ts';
+import { AuditStage } from '../audit/stage.ts';
 import type { MemberRole } from '../cluster/memberRole.ts';
 import type { SharedLimits } from '../front/threadOptions.ts';
 import { FrontThreads, type SharedReads } from '../front/threads.ts';
+import type { AuditTrail } from '../http/stages.ts';
 import { LIMIT_CLASSES } from '../limits/classes.ts';
 import { ConnectionLimits } from '../limits/connectionLimits.ts';
 import { Limiter } from '../limits/limiter.ts';
@@ -43,6 +46,15 @@ function mostConnections(config: Config, shards: number, log: Logger): number {
     log.warn(facts, 'the limit of open files leaves room for fewer connections: raise it (ulimit -n, LimitNOFILE)');
   }
   return total;
+}
+
+/** Changes of administrators are recorded, and those that were refused. */
+export function auditTrailOf({ audit, control }: Stores, refusedLogins: RefusedLogins): AuditTrail {
+  const stage = new AuditStage({ log: audit, isInForce: (operatorId) => control.operators.isInForce(operatorId) });
+  return {
+    admit: (call, administrator) => stage.admit(call, administrator),
+    countRefusedLogin: (address, fault, operator) => refusedLogins.count(address, fault, operator),
+  };
 }
 
 /** A standby notes nothing: it carries out no request that could come twice. */

@@ -16,6 +16,7 @@ import type { Views } from '../views/index.ts';
 import type { ClockWatch } from './clockWatch.ts';
 import type { Lifecycle } from './lifecycle.ts';
 
+const UNCOUNTED = 'Redis does not count: what is limited is refused, cancels and heartbeats go on';
 const UNSETTLED = 'settlement is unhealthy: orders are refused';
 /** A start waits this long for the idempotency keys of the last process; after that only requests with a key wait. */
 const KEYS_WAIT_MS = 5000;
@@ -76,20 +77,30 @@ type ReadinessSources = {
   readonly member: Pick<MemberRole, 'fields' | 'problem'> | null;
   /** Null without a chain. */
   readonly chainHealth: { readonly unhealthy: unknown } | null;
+  /** Null where rate limits are counted in this process alone. */
+  readonly sharedCounters: { readonly isAnswering: boolean } | null;
 };
 
 /**
  * Probes report a shard that is away; requests to the other shards are still answered. While settlement refuses orders,
- * the exchange is ready for everything else.
+ * or Redis counts nothing, the exchange is ready for cancels and heartbeats, and a balancer has to let them through:
+ * the status stays, and the reason says so.
  */
 export function readinessOf(
-  { lifecycle, threads, member, chainHealth }: ReadinessSources,
+  { lifecycle, threads, member, chainHealth, sharedCounters }: ReadinessSources,
   clockWatch: Pick<ClockWatch, 'problem'>,
 ): Readiness {
   const role = member?.fields;
   const problem = threads.shards.problem() ?? member?.problem ?? clockWatch.problem ?? threads.readModelProblem;
   const reason = lifecycle.isReady ? problem : null;
   if (reason !== null) return { status: 'degraded', reason, ...role };
-  const isRefused = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
-  return { status: lifecycle.phase, ...(isRefused ? { reason: UNSETTLED } : {}), ...role };
+  return { status: lifecycle.phase, ...(lifecycle.isReady ? refusal(chainHealth, sharedCounters) : {}), ...role };
+}
+
+function refusal(
+  chainHealth: ReadinessSources['chainHealth'],
+  sharedCounters: ReadinessSources['sharedCounters'],
+): { readonly reason?: string } {
+  if (sharedCounters?.isAnswering === false) return { reason: UNCOUNTED };
+  return chainHealth !== null && chainHealth.unhealthy !== null ? { reason: UNSETTLED } : {};
 }

@@ -36,6 +36,8 @@ const COUNTS = [
   'undecidedBatches',
   /** Wrong signatures after which an account was kept out of batches. */
   'keptOutOfBatches',
+  /** Orders that the shard has ever accepted: a state, which is set. */
+  'ordersEver',
 ] as const;
 
 type HistogramName = keyof typeof HISTOGRAMS;
@@ -80,6 +82,10 @@ export class ShardMeters {
 
   set checkpointerMemory(memory: ThreadMemory | null) {
     for (const [index, kind] of MEMORY_KINDS.entries()) this.#memory[index] = memory?.[kind] ?? 0;
+  }
+
+  set(name: CountName, count: number): void {
+    this.#counts[COUNTS.indexOf(name)] = count;
   }
 
   add(name: CountName, count: number): void {

@@ -1,6 +1,7 @@
 /**
  * A test alert goes the whole way on real programs: the exchange, Prometheus with the rules of data/deploy,
- * Alertmanager as its start.sh sets it up, and a webhook and a mailbox that are this test's.
+ * Alertmanager as its start.sh sets it up, and a webhook and a mailbox that are this test's. Beside it goes what always
+ * does: the alert that a dead man's switch elsewhere waits for.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -84,11 +85,13 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
   const directory = temporaryDirectory();
   const webhook = await openWebhook(t);
   const mailbox = await openMailbox(t);
+  const watchdog = await openWebhook(t);
   const [alertsPort, metricsPort] = [await freePort(), await freePort()];
   const settings = {
     ALERTMANAGER,
     ALERTMANAGER_CONFIG: join(directory, 'alertmanager.yml'),
     ALERT_WEBHOOK_URL: `http://127.0.0.1:${webhook.port}/it's`,
+    ALERT_WATCHDOG_URL: `http://127.0.0.1:${watchdog.port}/ping`,
     ALERT_MAIL_TO: 'on-call@example.org',
     ALERT_MAIL_FROM: 'exchange@example.org',
     ALERT_SMTP: `127.0.0.1:${mailbox.port}`,
@@ -108,7 +111,8 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
   const token = join(directory, 'token');
   writeFileSync(token, server.adminToken);
   const text = readFileSync(join(DEPLOY, 'prometheus/prometheus.yml'), 'utf8')
-    .replace('exchange:8080', new URL(server.baseUrl).host)
+    .replaceAll('exchange:8080', new URL(server.baseUrl).host)
+    .replace('localhost:9090', `127.0.0.1:${metricsPort}`)
     .replace('alertmanager:9093', `127.0.0.1:${alertsPort}`)
     .replace('/run/secrets/prometheus_token', token)
     .replace('rules.yml', join(DEPLOY, 'prometheus/rules.yml'))
@@ -128,6 +132,10 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
       return (await Promise.all(up)).every((answer) => answer?.ok);
     },
   );
+  await eventually(
+    () => `the dead man's switch\n${said.join('')}${seen.join('')}`,
+    async () => watchdog.bodies.some((body) => body.includes('"alertname":"Watchdog"')),
+  );
   const env = { BASE_URL: server.baseUrl, ADMIN_TOKEN: server.adminToken };
   const { out, err } = await new Pmx(env).run(['admin', 'alert', 'test']);
   assert.match(out, /^TestAlert rings until \d{4}-/, err);
@@ -140,6 +148,12 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
   assert.deepEqual([status, receiver, alerts[0].labels.severity], ['firing', 'on-call', 'page']);
   assert.equal(alerts[0].annotations.runbook, 'incidents.md#a-test-alert-rings');
   await eventually('the mail', async () => /^Subject: .*FIRING.*TestAlert/m.test(mailbox.text()));
+  assert.ok(!webhook.bodies.some((each) => each.includes('Watchdog')), 'nobody on call gets what always comes');
+  assert.ok(watchdog.bodies.every((each) => JSON.parse(each).receiver === 'watchdog' && !each.includes('TestAlert')));
+  const targets = JSON.parse(await (await fetch(`http://127.0.0.1:${metricsPort}/api/v1/targets`)).text());
+  const up = targets.data.activeTargets.filter(({ health }: { health: string }) => health === 'up');
+  const jobs = up.map(({ labels }: { labels: { job: string } }) => labels.job).sort();
+  assert.deepEqual(jobs, ['exchange', 'exchange-ready', 'prometheus'], 'node_exporter is not started here');
 });
 
 test('alerts that would reach no one are refused at the start', () => {

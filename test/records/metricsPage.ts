@@ -1,15 +1,24 @@
-/** The table in the document of all metrics, data/docs/metrics.md, from their declarations. What is above it stays. */
+/** The tables of the document of all metrics, data/docs/metrics.md, from their declarations and the alerts' own. */
 import { readFileSync } from 'node:fs';
 import { METRICS } from '../../gateway/operator/metricTable.ts';
+import { alertRules } from '../support/alertRules.ts';
 
 export const METRICS_PAGE = new URL('../../data/docs/metrics.md', import.meta.url);
 
 const TABLE = '| metric | type | labels | meaning |\n|---|---|---|---|\n';
 
+const ALERTS = '| alert | severity | brought about by | section |\n|---|---|---|---|\n';
+
+/** Everything but the tables stays. */
 export function metricsPage(): string {
   const [text] = readFileSync(METRICS_PAGE, 'utf8').split(TABLE);
+  const [before, after] = text!.split(ALERTS);
+  const alerts = alertRules().map(({ name, severity, by, anchor }) => {
+    return `| ${name} | ${severity} | ${by.join(', ')} | [${anchor.replaceAll('-', ' ')}](incidents.md#${anchor}) |`;
+  });
+  const rest = after!.replace(/^(\|.*\n)*/, '');
   const rows = Object.entries(METRICS).map(([name, { type, help, labels }]) => {
     return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(' ')} | ${help} |`;
   });
-  return `${text}${TABLE}${rows.join('\n')}\n`;
+  return `${before}${ALERTS}${alerts.join('\n')}\n${rest}${TABLE}${rows.join('\n')}\n`;
 }

@@ -16,9 +16,10 @@ import { FEE_ACCOUNT, STAGE_NAMES } from '../../../shared/base/codes.ts';
 import { sumToDecimal, unitsToDecimal } from '../../../shared/base/units.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from '../../../shared/crypto/eip712.ts';
 import type { ChainHealth } from '../../chain/health.ts';
-import { ok } from '../../http/respond.ts';
+import { ok, okAs } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import { METRICS } from '../../operator/metricTable.ts';
 import { platformStage } from '../../operator/stages.ts';
 import type { Config } from '../../process/config.ts';
 import type { QueryPool } from '../../queries/pool.ts';
@@ -46,6 +47,8 @@ type PlatformDeps = {
 const OUTCOME_SLOT_COUNT = 2;
 const SERVICE_UNAVAILABLE = 503;
 
+const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+
 const PROBE = { method: 'GET', access: 'public', limit: 'unlimited', probe: true } as const;
 const READ = { method: 'GET', access: 'public', limit: 'unlisted' } as const;
 
@@ -62,6 +65,18 @@ const CHECK_READINESS = {
   summary: 'Says whether requests are answered, and if not, why; with `role=leader`, whether all are carried out here.',
   query: READINESS_QUERY,
   answers: { 200: READINESS, 503: READINESS },
+} as const satisfies RouteSpec;
+
+/**
+ * Beside `/metrics`, which needs a token: a watcher whose token is refused still learns whether the exchange answers,
+ * and does not take a refused scrape for an exchange that is down.
+ */
+const MEASURE_READINESS = {
+  ...PROBE,
+  path: '/ready/metrics',
+  summary: 'The same without role in the text format of Prometheus: `exchange_ready` alone, always with 200.',
+  answers: { 200: { type: 'string' } },
+  contentType: 'text/plain',
 } as const satisfies RouteSpec;
 
 const CHECK_CHAIN = {
@@ -91,9 +106,9 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
     route(CHECK_HEALTH, (call) => ok(call, { status: 'ok', ...deps.role() })),
     route(CHECK_READINESS, (call) => {
       const readiness = deps.readiness();
-      const isReady = readiness.status === 'ready' || (readiness.status === 'standby' && call.query.role !== 'leader');
-      ok(call, readiness, isReady ? 200 : SERVICE_UNAVAILABLE);
+      ok(call, readiness, isReady(readiness, call.query.role === 'leader') ? 200 : SERVICE_UNAVAILABLE);
     }),
+    route(MEASURE_READINESS, (call) => okAs(call, METRICS_TYPE, readinessMetric(isReady(deps.readiness())))),
     route(CHECK_CHAIN, (call) => {
       const { chainHealth } = deps;
       if (chainHealth === null) ok(call, { status: 'connected', mode: 'ledger' });
@@ -103,6 +118,16 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
     route(SHOW_TIME, (call) => ok(call, { time: Math.floor(deps.clock.nowMs() / 1000) })),
     route(SHOW_CONFIG, (call) => ok(call, platformConfig(deps))),
   ];
+}
+
+/** True where a probe of `/ready` is answered 200. @param mustLead for one that asks for the leader */
+export function isReady({ status }: Readiness, mustLead = false): boolean {
+  return status === 'ready' || (status === 'standby' && !mustLead);
+}
+
+function readinessMetric(isOk: boolean): string {
+  const name = 'exchange_ready';
+  return `# HELP ${name} ${METRICS[name].help}\n# TYPE ${name} gauge\n${name} ${Number(isOk)}\n`;
 }
 
 function platformConfig(deps: PlatformDeps): PlatformConfig {

@@ -108,6 +108,8 @@ class Rows {
 
   fail(index: number, name: object, refusal: Refusal): void {
     this.#failed++;
+    // A batch of which nothing was done is counted as refused, whatever its status.
+    if (this.#failed === this.#rows.length) this.#call.refusedAs = refusal.row;
     // A retry of the same request finds out what happened to this row.
     if (refusal.row === ERRORS.OUTCOME_UNKNOWN) this.#call.isOutcomeUnknown = true;
     this.succeed(index, JSON.stringify({ ...name, status: 'failed', ...errorFields(refusal) }));

@@ -18,6 +18,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../../shared/base/assert.ts';
 import { PRIVATE_FRAME, type RecordView } from '../../../shared/wire/privateRecord.ts';
+import { fallbacks } from '../../process/fallbacks.ts';
 import type { PrivateTailPage } from '../../queries/privateTail.ts';
 import { FrameLog } from '../market/frameLog.ts';
 import { PrivateWriter, type PrivateWriterOptions } from './writer.ts';
@@ -171,7 +172,8 @@ export class PrivateIntake implements FrameIntake {
     const page = await source.privateTail(shard, logged.shardSequence, target);
     if (page === null || this.#isOver(catchUp)) return false;
     if (page.start > Math.max(logged.shardSequence, 1)) {
-      logger.error({ shard, logged: logged.shardSequence, start: page.start }, 'private frames are lost');
+      const facts = { shard, logged: logged.shardSequence, start: page.start };
+      fallbacks.note(logger, 'private_frames', 'private frames are lost', facts);
     }
     for (const { shardSequence, frames } of page.records) {
       assert(shardSequence <= target, 'INTAKE-1: the read model is asked for records up to the target');

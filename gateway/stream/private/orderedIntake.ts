@@ -27,6 +27,7 @@ import { assert } from '../../../shared/base/assert.ts';
 import type { LogOrderConsumer, OrderedRow } from '../../../shared/wire/logOrder.ts';
 import { PRIVATE_FRAME, type RecordView } from '../../../shared/wire/privateRecord.ts';
 import { readSafe } from '../../../shared/wire/record.ts';
+import { fallbacks } from '../../process/fallbacks.ts';
 import type { PrivateTailPage } from '../../queries/privateTail.ts';
 import { FrameLog } from '../market/frameLog.ts';
 import type { FrameIntake, PrivateIntakeOptions } from './intake.ts';
@@ -266,7 +267,7 @@ export class OrderedIntake implements FrameIntake {
     try {
       const page = await source.privateTail(shard, from, target);
       if (page !== null && page.start > from) {
-        logger.error({ shard, from, start: page.start }, 'private frames are lost');
+        fallbacks.note(logger, 'private_frames', 'private frames are lost', { shard, from, start: page.start });
       }
       // After a failed write more is missing than this page was read for.
       if (page !== null && from <= frames.done + 1) frames.page = { ...page, target, at: 0 };

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { METRICS } from '../../../gateway/operator/metricTable.ts';
 import { runAdminHere } from '../../support/adminProgram.ts';
+import { alertRules, RULE_TESTS } from '../../support/alertRules.ts';
 import { temporaryDirectory } from '../../support/directory.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
@@ -26,17 +27,13 @@ function succeeds(command: string, args: readonly string[], options: { cwd?: str
   return stdout + stderr;
 }
 
-const RULE_TESTS = ['rules.test.yml', 'rules.long.test.yml'];
 const rules = read('prometheus/rules.yml');
 const dashboard = JSON.parse(read('grafana/dashboards/exchange.json'));
 
 type Query = { where: string; text: string };
 /** Every expression of the alerts and of the dashboard. */
 const queries: Query[] = [
-  ...[...rules.matchAll(/- alert: (\w+)\n\s+expr: (?:>-\n)?([\s\S]*?)\n\s+(?:for|labels):/g)].map(([, name, text]) => ({
-    where: `alert ${name}`,
-    text: text!,
-  })),
+  ...alertRules().map(({ name, expr }) => ({ where: `alert ${name}`, text: expr })),
   ...dashboard.panels.flatMap(({ title, targets = [] }: { title: string; targets?: { expr: string }[] }) =>
     targets.map(({ expr }) => ({ where: `panel ${title}`, text: expr })),
   ),

@@ -86,7 +86,7 @@ function sources() {
     ownConnections: () => 84,
     fronts: { failures: 85, counts: () => [FRONT] },
     refresh: async () => {},
-    ...{ isReady: () => true, isAccepting: () => false },
+    ...WATCHED,
     isPaused: () => false,
     controlReserveBytes: () => 81,
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
@@ -148,6 +148,23 @@ async function scrape(metrics: Metrics): Promise<Record<string, number>> {
 
 const DELAY_SEC = new Histogram(DURATION_BOUNDS_SEC);
 DELAY_SEC.observe(20);
+
+const CLOCK = {
+  nowMs: () => 1_790_000_000_250,
+  ...{ isAccepting: false, isSetBack: true, refusedAccounts: 137, shifts: 138 },
+  offsets: { accounts: 139, middleSec: -1.5 },
+};
+
+const WATCHED = {
+  isReady: () => true,
+  clock: CLOCK,
+  sharedCounters: { isAnswering: false },
+  placed: { taken: 131, turnedAway: new Map([['ENGINE_BUSY', 132]]) },
+  certificateEndMs: () => 133_500,
+  bounds: () => [['accounts', 134, 135]],
+  memoryLimitBytes: () => 136,
+  isAuditWritten: () => true,
+};
 
 const MEMORY = {
   process: new Map([['private', 101]]),
@@ -224,6 +241,20 @@ const EXPECTED: Record<string, number> = {
   'exchange_signature_spot_checks_missed_total{shard="0"}': 96,
   'exchange_signature_differences_total{shard="1"}': 98,
   exchange_clock_trusted: 0,
+  exchange_clock_set_back: 1,
+  exchange_clock_seconds: 1_790_000_000.25,
+  exchange_clock_shifts_total: 138,
+  exchange_clock_refused_accounts: 137,
+  exchange_clock_clients_ahead_seconds: -1.5,
+  exchange_clock_clients: 139,
+  exchange_limits_counted: 0,
+  exchange_placed_requests_total: 131,
+  'exchange_turned_away_requests_total{code="ENGINE_BUSY"}': 132,
+  exchange_certificate_end_seconds: 133.5,
+  'exchange_bound_used{bound="accounts"}': 134,
+  'exchange_bound_most{bound="accounts"}': 135,
+  exchange_memory_limit_bytes: 136,
+  exchange_audit_log_written: 1,
   exchange_heartbeat_switches_armed: 51,
   exchange_heartbeat_switches_triggered_total: 52,
   exchange_heartbeat_cancelled_orders_total: 53,

@@ -98,6 +98,7 @@ test('probes answer at any time, and a stream needs a key that is right or none'
     'GET /metrics',
     'GET /openapi.json',
     'GET /ready',
+    'GET /ready/metrics',
   ]);
   const strict = [...ROUTES].filter(([, { strictKey }]) => strictKey).map(([name]) => name);
   assert.deepEqual(strict, ['GET /v1/ws']);

@@ -7,20 +7,28 @@ import { ManualClock } from '../../../support/manualClock.ts';
 
 const START_SEC = 1_790_000_000;
 const LOOK_MS = 250;
+/** An account without funds. */
+const EMPTY = 9;
 
 function scene() {
   const clock = new ManualClock((START_SEC + 1) * 1000);
   const nonces = { floorSec: START_SEC };
-  const state = { isServing: true };
-  const log = createLogger('silent');
-  const watch = new ClockWatch({ nonces, clock, log, isServing: () => state.isServing });
+  const state = { isServing: true, monotonicMs: 5000 };
+  const lines: string[] = [];
+  const watch = new ClockWatch({
+    ...{ nonces, clock, log: createLogger('info', { write: (line: string) => void lines.push(line) }) },
+    isServing: () => state.isServing,
+    hasFunds: (account) => account !== EMPTY,
+    monotonicMs: () => state.monotonicMs,
+  });
   const pass = (ms: number): void => {
     for (let leftMs = ms; leftMs > 0; leftMs -= LOOK_MS) {
       clock.advance(LOOK_MS);
+      state.monotonicMs += LOOK_MS;
       watch.tick();
     }
   };
-  return { clock, nonces, state, watch, pass };
+  return { clock, nonces, state, watch, pass, lines };
 }
 
 test('after a start the clock is trusted, also while signatures of slow clocks are still too early', () => {
@@ -67,15 +75,64 @@ test('before requests are carried out there is no problem', () => {
 
 test('a refusal for the time counts for 15 seconds, or until a signed request is accepted', () => {
   const { watch, pass } = scene();
-  watch.noteRefused();
+  watch.noteRefused(7);
   pass(14_750);
   assert.equal(watch.isAccepting, false);
-  watch.noteRefused();
+  watch.noteRefused(7);
   pass(14_750);
   assert.equal(watch.isAccepting, false);
   pass(LOOK_MS);
   assert.ok(watch.isAccepting);
-  watch.noteRefused();
-  watch.noteAccepted();
+  watch.noteRefused(7);
+  watch.noteAccepted(7, 0);
   assert.ok(watch.isAccepting);
+});
+
+test('accounts without funds are not counted for the person on call, and an accepted request clears the rest', () => {
+  const { watch, pass } = scene();
+  for (const account of [EMPTY, 1, 1, 2]) watch.noteRefused(account);
+  assert.equal(watch.refusedAccounts, 2);
+  watch.noteAccepted(3, 0);
+  assert.equal(watch.refusedAccounts, 0);
+  watch.noteRefused(EMPTY);
+  assert.deepEqual([watch.refusedAccounts, watch.isAccepting], [0, false]);
+  watch.noteRefused(1);
+  pass(15_500);
+  assert.equal(watch.refusedAccounts, 0, 'nobody was refused for 15 seconds');
+});
+
+test('a shift of more than five seconds is logged with its size, and one that is slewed is not', () => {
+  const { clock, watch, pass, lines } = scene();
+  const moved = () => lines.map((line) => JSON.parse(line)).filter(({ msg }) => /was moved/.test(msg));
+  pass(1000);
+  for (const [byMs, count] of [
+    [4000, 0],
+    [60_000, 1],
+    [-60_000, 2],
+  ] as const) {
+    clock.advance(byMs);
+    pass(61_000);
+    assert.equal(watch.shifts, count, `${byMs} ms`);
+  }
+  assert.deepEqual(
+    moved().map(({ by_ms }) => Math.round(by_ms / 10_000)),
+    [6, -6],
+  );
+  for (let minute = 0; minute < 10; minute++) {
+    clock.advance(30);
+    pass(60_000);
+  }
+  assert.equal(watch.shifts, 2, '500 ppm for ten minutes');
+});
+
+test('clocks of clients are told by the middle of their accounts, whichever sends most', () => {
+  const { watch, pass } = scene();
+  assert.equal(watch.offsets.middleSec, null);
+  pass(LOOK_MS);
+  for (let index = 0; index < 100; index++) watch.noteAccepted(1, 29);
+  watch.noteAccepted(2, -0.5);
+  watch.noteAccepted(3, -0.7);
+  assert.deepEqual([watch.offsets.accounts, watch.offsets.middleSec], [3, 0]);
+  pass(130_000);
+  assert.deepEqual([watch.offsets.accounts, watch.offsets.middleSec], [0, null]);
 });

@@ -1,0 +1,113 @@
+/**
+ * The parts of the exchange that metrics and the report of the operations page are read from.
+ * Owner: the gateway thread.
+ */
+import type { Histogram } from '../../shared/base/histogram.ts';
+import type { Progress } from '../../shared/wire/progress.ts';
+import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
+import type { SpotCounts } from '../../shared/wire/spotLayout.ts';
+import type { ChainHealth } from '../chain/health.ts';
+import type { MemberRole } from '../cluster/memberRole.ts';
+import type { LongAnswers } from '../http/longAnswers.ts';
+import type { RequestCounts } from '../http/requestCounts.ts';
+import type { RequestMeters } from '../http/requestMeters.ts';
+import type { Limiter } from '../limits/limiter.ts';
+import type { LoopDelay } from '../process/loopDelay.ts';
+import type { MemoryUse } from '../process/memoryUse.ts';
+import type { ShardLoad } from '../shardlink/lane.ts';
+import type { ReplyTimes } from '../shardlink/replyTimes.ts';
+import type { BadSignatures } from '../trading/badSignatures.ts';
+import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
+import type { MarketViews } from '../views/markets.ts';
+import type { DataFiles } from './dataFiles.ts';
+import type { DiskGuard } from './diskGuard.ts';
+import type { ProjectorLag } from './projectorLag.ts';
+
+export type Member = Pick<MemberRole, 'isLeading' | 'epoch' | 'staleMs' | 'status'>;
+
+export type MetricsSources = {
+  readonly link: {
+    readonly replyTimes: ReplyTimes;
+    isReady(shard: number): boolean;
+    load(shard: number): ShardLoad;
+  };
+  readonly views: {
+    readonly orders: readonly { readonly count: number }[];
+    readonly markets: Pick<MarketViews, 'inStage' | 'shardStages'>;
+    appliedSequence(shard: number): number;
+  };
+  readonly progress: Progress;
+  readonly projectorLag: Pick<ProjectorLag, 'milliseconds'>;
+  /** By shard. */
+  readonly shardMeters: readonly ShardMeters[];
+  /** The implementation that checks signatures in a shard; undefined until the shard has started. */
+  readonly verifierOf: (shard: number) => string | undefined;
+  readonly spotCounts: Pick<SpotCounts, 'checked' | 'missed' | 'differences'>;
+  readonly deadMansSwitch: Pick<DeadMansSwitch, 'armed' | 'triggered' | 'cancelledOrders'>;
+  readonly clock: {
+    nowMs(): number;
+    /** False while the clock of this machine, or that of every client, is wrong. */
+    readonly isAccepting: boolean;
+    readonly isSetBack: boolean;
+    readonly refusedAccounts: number;
+    readonly shifts: number;
+    readonly offsets: { readonly accounts: number; readonly middleSec: number | null };
+  };
+  /** Null where rate limits are counted in this process alone. */
+  readonly sharedCounters: { readonly isAnswering: boolean } | null;
+  readonly limiter: Pick<Limiter, 'decisions'> | null;
+  readonly badSignatures: Pick<BadSignatures, 'refused'> | null;
+  readonly requests: RequestMeters;
+  readonly placed: RequestCounts['placed'];
+  readonly longAnswers: Pick<LongAnswers, 'underway' | 'pieces'>;
+  readonly loopDelay: Pick<LoopDelay, 'delaySec' | 'use'>;
+  readonly memory: Pick<MemoryUse, 'process' | 'threads' | 'refresh'>;
+  readonly queries: { readonly runSec: Histogram; readonly waiting: number };
+  readonly disk: Pick<DiskGuard, 'isLow' | 'freeBytes' | 'reserveBytes'>;
+  readonly files: Pick<DataFiles, 'sizes' | 'backups' | 'refresh'>;
+  readonly connections: () => number;
+  /** Those of the gateway thread itself. */
+  readonly ownConnections: () => number;
+  /** Null: no front threads. */
+  readonly fronts: {
+    readonly failures: number;
+    counts(): {
+      readonly connections: number;
+      readonly calls: number;
+      readonly prepared: number;
+      readonly answered: number;
+      readonly unreadBytes: number;
+    }[];
+  } | null;
+  /** Resolves when what the threads count is that of now. */
+  readonly refresh: () => Promise<void>;
+  readonly refusedConnections: () => number;
+  readonly streamConnections: () => number;
+  /** True where a probe of `/ready` is answered 200. */
+  readonly isReady: () => boolean;
+  readonly isPaused: () => boolean;
+  readonly pendingApprovals: () => number;
+  /** Bytes that control.db can write when the disk is full. */
+  readonly controlReserveBytes: () => number;
+  /** The answers of idempotency keys that are stored. */
+  readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
+  /** Null without a cluster. */
+  readonly member: Member | null;
+  /** Null without a chain. */
+  readonly settlement: Pick<ChainHealth, 'latest' | 'unhealthy' | 'isConnected' | 'lowKeys'> | null;
+  /** Positions of the read model that had to be corrected. */
+  readonly positionDifferences: () => number;
+  /** Lines of the log that were not read in time. */
+  readonly droppedLogLines: () => number;
+  /** Null without a certificate of its own. */
+  readonly certificateEndMs: () => number | null;
+  /** Tables by name: the part that is used, and the number at which the exchange begins to refuse. */
+  readonly bounds: () => Iterable<readonly [bound: string, used: number, most: number]>;
+  /** Memory that the process may have at most. */
+  readonly memoryLimitBytes: () => number;
+  readonly isAuditWritten: () => boolean;
+  readonly isAlertTested: () => boolean;
+};
+
+/** The content of a histogram, whichever part keeps it. */
+export type HistogramValue = Pick<Histogram, 'bounds' | 'counts' | 'sum'>;

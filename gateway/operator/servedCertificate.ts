@@ -1,0 +1,32 @@
+/**
+ * When the certificate that connections are given ends. It is read when the server reads it, at the start and at a
+ * reload: a file that was renewed and not loaded is of no use.
+ * Owner: the gateway thread.
+ */
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Config } from '../process/config.ts';
+
+export class ServedCertificate {
+  readonly #tls: Config['tls'];
+  /** Null without a certificate, and with one that cannot be read as such. */
+  endMs: number | null = null;
+
+  constructor(tls: Config['tls']) {
+    this.#tls = tls;
+    this.read();
+  }
+
+  /** The first one of the file is the server's own. */
+  read(): void {
+    this.endMs = this.#tls === null ? null : endOf(this.#tls.certFile);
+  }
+}
+
+function endOf(path: string): number | null {
+  try {
+    return Date.parse(new X509Certificate(readFileSync(path)).validTo);
+  } catch {
+    return null;
+  }
+}

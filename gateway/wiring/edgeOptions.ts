@@ -1,0 +1,50 @@
+/** Everything that the edge is made from: the parts that the others have opened. */
+import type { Clock } from '../../shared/base/clock.ts';
+import type { ChainHealth } from '../chain/health.ts';
+import type { ChainLink } from '../chain/link.ts';
+import type { MemberRole } from '../cluster/memberRole.ts';
+import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
+import type { ClusterControl } from '../operator/clusterControl.ts';
+import type { AdminFeed } from '../operator/feed.ts';
+import type { Config } from '../process/config.ts';
+import type { Lines } from '../process/lineOutput.ts';
+import type { Logger } from '../process/log.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { ShardThreads } from './shardThreads.ts';
+import type { Stores } from './stores.ts';
+import type { Trading } from './trading.ts';
+
+/** The part of the engine's threads that reports show. */
+type ThreadsReport = {
+  readonly shards: Pick<ShardThreads, 'problem' | 'verifierOf' | 'fronts'>;
+  readonly positionDifferences: number;
+  readonly readModelProblem: string | null;
+};
+
+export type EdgeOptions = {
+  readonly config: Config;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly lines: Lines;
+  readonly stores: Stores;
+  readonly trading: Trading;
+  readonly threads: ThreadsReport;
+  readonly feed: AdminFeed;
+  readonly lifecycle: Lifecycle;
+  /** The second in which this process may have been preceded by another one, whose nonces are lost. */
+  readonly startedSec: number;
+  /** Null without a cluster. */
+  readonly member: MemberRole | null;
+  readonly cluster: ClusterControl | null;
+  /** In a cluster: a record of the log contradicts what this machine has. */
+  readonly onRefused?: (why: string) => void;
+  /** Null: rate limits are counted in this process. */
+  readonly sharedCounters: RedisCounterStore | null;
+  /** Null without a chain. */
+  readonly chainHealth: ChainHealth | null;
+  readonly chainLink: ChainLink | null;
+  /** The URL at which this machine reaches the server; known once it listens. */
+  readonly baseUrl: () => string;
+  /** A request has failed after its handler and has to be answered. */
+  readonly onError: (error: unknown, context: unknown) => void;
+};

@@ -1,0 +1,100 @@
+/**
+ * Which alerts fire for what a real exchange says of itself. What was scraped before the cause and twice during it
+ * becomes series: five minutes as before, then as during it, with counters that go on growing as they did between the
+ * two. Promtool evaluates the rules over them, so no test waits for a minute to pass.
+ */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { alertRules } from './alertRules.ts';
+import { temporaryDirectory } from './directory.ts';
+import type { TestServer } from './server.ts';
+
+export const NO_PROMTOOL =
+  spawnSync('promtool', ['--version']).error !== undefined &&
+  'promtool is not installed (Debian: the package prometheus)';
+
+const RULES = fileURLToPath(new URL('../../data/deploy/prometheus/rules.yml', import.meta.url));
+const STEP_SEC = 15;
+/** Steps before the cause, and steps of it. */
+const BEFORE = 20;
+const DURING = 40;
+const INSTANCE = 'instance="exchange:8080"';
+const COUNTER = /_(total|count|sum|bucket)$/;
+/** A clock goes on as time does. */
+const CLOCK = 'exchange_clock_seconds';
+
+/** Values by name and labels, as they are written. */
+export type Scrape = { readonly atSec: number; readonly samples: ReadonlyMap<string, number> };
+
+/** Both jobs of prometheus.yml at once. */
+export async function scrape(server: TestServer, token = server.adminToken): Promise<Scrape> {
+  const atSec = Date.now() / 1000;
+  const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': '192.0.2.1' };
+  const samples = new Map<string, number>();
+  for (const [job, path] of [
+    ['exchange', '/metrics'],
+    ['exchange-ready', '/ready/metrics'],
+  ] as const) {
+    const answer = await fetch(`${server.adminUrl}${path}`, { headers }).catch(() => null);
+    samples.set(`up{job="${job}",${INSTANCE}}`, Number(answer?.status === 200));
+    for (const line of answer?.status === 200 ? (await answer.text()).split('\n') : []) {
+      const [, name, labels, value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+      if (name === undefined) continue;
+      samples.set(`${name}{${labels === undefined ? '' : `${labels},`}job="${job}",${INSTANCE}}`, Number(value));
+    }
+  }
+  return { atSec, samples };
+}
+
+/** @param afterSec how long the cause has lasted. @returns names of the alerts for a person, in their order. */
+export function firing(before: Scrape, during: readonly [Scrape, Scrape], afterSec: number): string[] {
+  const used = alertRules()
+    .map(({ expr }) => expr)
+    .join();
+  const names = new Set([...before.samples.keys(), ...during[1].samples.keys()]);
+  const series = [...names].filter((name) => used.includes(name.slice(0, name.indexOf('{'))));
+  const tests = series.map((name) => {
+    return `      - series: '${name}'\n        values: '${valuesOf(name, before, during).join(' ')}'\n`;
+  });
+  const path = join(temporaryDirectory(), 'firing.yml');
+  const expression = 'count by (alertname) (ALERTS{alertstate="firing",severity!="none"})';
+  writeFileSync(
+    path,
+    `rule_files: [${RULES}]
+evaluation_interval: ${STEP_SEC}s
+tests:
+  - interval: ${STEP_SEC}s
+    input_series:
+${tests.join('')}    promql_expr_test:
+      - expr: '${expression}'
+        eval_time: ${BEFORE * STEP_SEC + afterSec}s
+        exp_samples: [{ labels: '{alertname="the test expects none"}', value: 1 }]
+`,
+  );
+  const { stdout, stderr } = spawnSync('promtool', ['test', 'rules', path], { encoding: 'utf8' });
+  const said = stdout + stderr;
+  const [, got] = /\bgot:([^\n]*)/.exec(said) ?? [];
+  assert.ok(got !== undefined, said);
+  return [...got.matchAll(/alertname=\\?"(\w+)/g)].map(([, name]) => name!).sort();
+}
+
+/** A value that is missing is none. */
+function valuesOf(name: string, before: Scrape, [first, second]: readonly [Scrape, Scrape]): string[] {
+  const isClock = name.startsWith(CLOCK);
+  const isCounter = COUNTER.test(name.slice(0, name.indexOf('{')));
+  const at = ({ samples, atSec }: Scrape, step: number): number | undefined => {
+    const value = samples.get(name);
+    return isClock && value !== undefined ? value - atSec + step * STEP_SEC : value;
+  };
+  const values: (number | undefined)[] = [];
+  for (let step = 0; step < BEFORE; step++) values.push(at(before, step));
+  for (let step = BEFORE; step < BEFORE + DURING; step++) {
+    const last = at(second, step);
+    const grown = (last ?? 0) - (first.samples.get(name) ?? 0);
+    values.push(isCounter && last !== undefined ? last + grown * (step - BEFORE) : last);
+  }
+  return values.map((value) => (value === undefined || Number.isNaN(value) ? '_' : String(value)));
+}

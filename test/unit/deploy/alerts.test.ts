@@ -1,0 +1,68 @@
+/** Alerts that wake a person: who can bring them about, and that each is silent where another one is meant. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { alertRules, firingCases } from '../../support/alertRules.ts';
+import { temporaryDirectory } from '../../support/directory.ts';
+
+const RULES = fileURLToPath(new URL('../../../data/deploy/prometheus/rules.yml', import.meta.url));
+const MAY_PAGE = ['exchange', 'machine', 'operator', 'chain', 'funded accounts'];
+const MAY_BE_TICKETS = [...MAY_PAGE, 'accounts', 'anyone'];
+/** Names of refusals and counts that a request without credentials changes, or one of an empty account. */
+const OF_STRANGERS = /exchange_(requests_total|refusals_total|rate_limit_decisions|connections_refused|clock_trusted)/;
+/** Pages that the cause of another alert brings about as well. */
+const TOGETHER: Readonly<Record<string, readonly string[]>> = {
+  CertificateEnds: [],
+  CertificateEndsSoon: ['CertificateEnds'],
+  OrderCapacity: ['TableFilling'],
+  TableFilling: [],
+};
+const NO_PROMTOOL =
+  spawnSync('promtool', ['--version']).error !== undefined &&
+  'promtool is not installed (Debian: the package prometheus)';
+const rules = alertRules();
+const pages = rules.filter(({ severity }) => severity === 'page');
+
+test('each alert says who can bring it about, and no page rests on strangers or on empty accounts', () => {
+  assert.ok(pages.length > 35, `${pages.length} pages`);
+  for (const { name, severity, by, expr } of rules) {
+    if (severity === 'none') continue;
+    const may = severity === 'page' ? MAY_PAGE : MAY_BE_TICKETS;
+    assert.deepEqual(
+      by.filter((who) => !may.includes(who)),
+      [],
+      `${name}, a ${severity}`,
+    );
+    if (severity === 'page') assert.doesNotMatch(expr, OF_STRANGERS, name);
+  }
+});
+
+/** Said in every other case: the exchange answers. */
+const ANSWERS = `      - series: 'up{job="exchange-ready",instance="exchange:8080"}'
+        values: '1x1000'
+`;
+
+test('each page fires where it is meant, and no other page does there', { skip: NO_PROMTOOL }, () => {
+  const cases = firingCases('rules.test.yml');
+  const meant = new Set([...cases, ...firingCases('rules.long.test.yml')].map(({ fires }) => fires));
+  assert.deepEqual(
+    pages.filter(({ name }) => !meant.has(name)),
+    [],
+  );
+  const tests = cases.map(({ name, series, fires, at }) => {
+    const others = pages.filter((page) => page.name !== fires && !(TOGETHER[fires] ?? []).includes(page.name));
+    const quiet = others.map((other) => {
+      return `      - eval_time: ${at}\n        alertname: ${other.name}\n        exp_alerts: []\n`;
+    });
+    const added = series.includes('up{job="exchange-ready"') || fires === 'ExchangeDown' ? '' : ANSWERS;
+    const head = `  - interval: 15s\n    name: ${name}\n    input_series:\n`;
+    return `${head}${series}${added}    alert_rule_test:\n${quiet.join('')}`;
+  });
+  const path = join(temporaryDirectory(), 'neighbours.yml');
+  writeFileSync(path, `rule_files: [${RULES}]\nevaluation_interval: 15s\ntests:\n${tests.join('')}`);
+  const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', path], { encoding: 'utf8' });
+  assert.equal(status, 0, stdout + stderr);
+});
