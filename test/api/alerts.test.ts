@@ -80,6 +80,14 @@ function run(scope: Scope, command: string, args: readonly string[], env: Record
   return output;
 }
 
+/** The jobs of a Prometheus whose target answers. */
+async function jobsAnswering(port: number): Promise<string[]> {
+  const { data } = JSON.parse(await (await fetch(`http://127.0.0.1:${port}/api/v1/targets`)).text());
+  type Target = { readonly health: string; readonly labels: { readonly job: string } };
+  const up = (data.activeTargets as Target[]).filter(({ health }) => health === 'up');
+  return up.map(({ labels }) => labels.job).sort();
+}
+
 test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
   const server = await startServer(t, { SHARDS: '1' });
   const directory = temporaryDirectory();
@@ -150,9 +158,7 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
   await eventually('the mail', async () => /^Subject: .*FIRING.*TestAlert/m.test(mailbox.text()));
   assert.ok(!webhook.bodies.some((each) => each.includes('Watchdog')), 'nobody on call gets what always comes');
   assert.ok(watchdog.bodies.every((each) => JSON.parse(each).receiver === 'watchdog' && !each.includes('TestAlert')));
-  const targets = JSON.parse(await (await fetch(`http://127.0.0.1:${metricsPort}/api/v1/targets`)).text());
-  const up = targets.data.activeTargets.filter(({ health }: { health: string }) => health === 'up');
-  const jobs = up.map(({ labels }: { labels: { job: string } }) => labels.job).sort();
+  const jobs = await jobsAnswering(metricsPort);
   assert.deepEqual(jobs, ['exchange', 'exchange-ready', 'prometheus'], 'node_exporter is not started here');
 });
 
