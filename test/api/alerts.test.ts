@@ -105,17 +105,8 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
     ALERT_SMTP: `127.0.0.1:${mailbox.port}`,
     ALERT_SMTP_TLS: 'off',
   };
-  const said = run(
-    t,
-    'sh',
-    [
-      START,
-      `--web.listen-address=127.0.0.1:${alertsPort}`,
-      '--cluster.listen-address=',
-      `--storage.path=${directory}/a`,
-    ],
-    settings,
-  );
+  const listens = [`--web.listen-address=127.0.0.1:${alertsPort}`, '--cluster.listen-address='];
+  const said = run(t, 'sh', [START, ...listens, `--storage.path=${directory}/a`], settings);
   const token = join(directory, 'token');
   writeFileSync(token, server.adminToken);
   const text = readFileSync(join(DEPLOY, 'prometheus/prometheus.yml'), 'utf8')
