@@ -12,7 +12,8 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../shared/base/assert.ts';
 import { ROOT, startServer, type TestServer } from '../test/support/server.ts';
-import { makeMarket, makeTrader, type Trader } from '../test/support/traders.ts';
+import { makeMarket, makeTrader } from '../test/support/traders.ts';
+import { columnsOf, quantile, timesOf } from './oneAfterAnother.ts';
 import { atMost, type Report, STOLEN, StealMeter } from './report.ts';
 
 const FILLED = { 'read.db': 1_600, 'idempotency.db': 500 } as const;
@@ -22,8 +23,6 @@ const ORDERS = 500;
 const QUIET_ROUNDS = 3;
 const MOST_TIMES = 1.3;
 const MOST_SECONDS = 900;
-
-type OrderMarket = Awaited<ReturnType<typeof makeMarket>>;
 
 export async function run(): Promise<Report> {
   const cleanUps: (() => void | Promise<void>)[] = [];
@@ -48,9 +47,7 @@ export async function run(): Promise<Report> {
     const row = (backup: string, times: readonly number[], seconds: number | string) => ({
       backup,
       seconds,
-      orders: times.length,
-      'p50 ms': quantile(times, 0.5).toFixed(2),
-      'p99 ms': quantile(times, 0.99).toFixed(2),
+      ...columnsOf(times),
     });
     return {
       bench: 'backup',
@@ -102,22 +99,6 @@ async function beside(server: TestServer, target: string, work: () => Promise<nu
   return { times, seconds };
 }
 
-async function timesOf(trader: Trader, market: OrderMarket, orders: number): Promise<number[]> {
-  const times: number[] = [];
-  for (let at = 0; at < orders; at++) {
-    const startMs = performance.now();
-    await trader.place(market, { side: 'BUY', price: '0.40', size: '1' });
-    times.push(performance.now() - startMs);
-  }
-  await trader.client.cancelAll();
-  return times;
-}
-
 function sizeOf(directory: string): number {
   return readdirSync(directory).reduce((sum, name) => sum + statSync(join(directory, name)).size, 0);
-}
-
-function quantile(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(share * sorted.length) - 1]!;
 }

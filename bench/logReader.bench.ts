@@ -8,7 +8,8 @@
 import { assert } from '../shared/base/assert.ts';
 import { eventually } from '../test/support/eventually.ts';
 import { ReadServer } from '../test/support/readServer.ts';
-import { makeMarket, makeTrader, type Trader } from '../test/support/traders.ts';
+import { makeMarket, makeTrader } from '../test/support/traders.ts';
+import { columnsOf, quantile, timesOf } from './oneAfterAnother.ts';
 import { atMost, type Report, STOLEN, StealMeter } from './report.ts';
 
 /** A line has some 700 bytes. */
@@ -46,9 +47,7 @@ export async function run(): Promise<Report> {
     assert(dropped > 0, 'bench: lines were dropped');
     const row = (reader: string, times: readonly number[]) => ({
       reader,
-      orders: times.length,
-      'p50 ms': quantile(times, 0.5).toFixed(2),
-      'p99 ms': quantile(times, 0.99).toFixed(2),
+      ...columnsOf(times),
     });
     return {
       bench: 'logReader',
@@ -63,24 +62,4 @@ export async function run(): Promise<Report> {
   } finally {
     for (const cleanUp of cleanUps) await cleanUp();
   }
-}
-
-async function timesOf(
-  trader: Trader,
-  market: Awaited<ReturnType<typeof makeMarket>>,
-  orders: number,
-): Promise<number[]> {
-  const times: number[] = [];
-  for (let at = 0; at < orders; at++) {
-    const startMs = performance.now();
-    await trader.place(market, { side: 'BUY', price: '0.40', size: '1' });
-    times.push(performance.now() - startMs);
-  }
-  await trader.client.cancelAll();
-  return times;
-}
-
-function quantile(times: readonly number[], share: number): number {
-  const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(share * sorted.length) - 1];
 }

@@ -44,8 +44,8 @@ export const USAGE = `Usage:
       compares every balance of the ledger with what the chain holds, at the last block that settlement has read; shows
       those that differ, with --all the others too, in millionths; the exchange may be running; RPC_URL is that of it
   npm run admin -- chain adopt [--data DIR]
-      brings a settlement.db that is older than its journals up to them, with what control.db and the chain know; the
-      exchange must be stopped; RPC_URL is that of it
+      brings a settlement.db that is older than its journals up to them, with what control.db and the chain know; takes
+      over what the chain has carried out since a restore; the exchange must be stopped; RPC_URL is that of it
   npm run admin -- cluster status
       shows the members of a cluster, which of them leads, and how far each has followed the log in JOURNAL_URL
   npm run admin -- cluster promote [MEMBER] [--now]

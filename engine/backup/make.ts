@@ -11,10 +11,11 @@
  *   MAKEBACKUP-1  A database is read in one transaction of its own connection: as it is at one moment.
  *   MAKEBACKUP-2  A journal whose oldest records are trimmed is in a point with a snapshot that it continues.
  */
-import { closeSync, existsSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { partsOfFile } from '../../shared/base/fileParts.ts';
 import { lastLineOf } from '../../shared/base/lastLine.ts';
 import { listSnapshots } from '../snapshot/snapshot.ts';
 import type { Pace } from './pace.ts';
@@ -115,29 +116,16 @@ class Making {
   /** A file that is only appended to, or replaced as a whole. One that is not there is left out. */
   #file(name: string, path = join(this.#options.directory, name), lengthBytes?: number): void {
     const { store, pace } = this.#options;
-    let fd: number;
-    try {
-      fd = openSync(path, 'r');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-      throw error;
+    const bytes = partsOfFile(path, PART_BYTES, lengthBytes);
+    if (bytes === null) return;
+    const parts: string[] = [];
+    let length = 0;
+    for (const part of bytes) {
+      parts.push(store.put(part));
+      length += part.length;
+      pace.took(part.length);
     }
-    try {
-      const end = lengthBytes ?? statSync(path).size;
-      const parts: string[] = [];
-      let at = 0;
-      while (at < end) {
-        const bytes = Buffer.alloc(Math.min(PART_BYTES, end - at));
-        const read = readSync(fd, bytes, 0, bytes.length, at);
-        if (read === 0) break;
-        parts.push(store.put(bytes.subarray(0, read)));
-        at += read;
-        pace.took(read);
-      }
-      this.#files.push({ name, bytes: at, parts });
-    } finally {
-      closeSync(fd);
-    }
+    this.#files.push({ name, bytes: length, parts });
   }
 
   /**

@@ -1,6 +1,7 @@
 /**
  * The end of a fill that the chain refuses for good (RULES.md 17.40): each party gives back what it received, and gets
- * back what it gave; so does the fee account. Who gets and gives what is in the command; here it has to add up.
+ * back what it gave; so does the fee account. Who gets and gives what is in the command; here it has to add up. In the
+ * same way the ledger takes over what only the chain has, after a restore to an earlier time (17.44).
  * Owner: the shard thread.
  *
  * Invariants:
@@ -85,6 +86,8 @@ export function unwind(state: ShardState, market: Market, words: Uint32Array, wo
   const trade = readSafe(words, word + UNWIND.tradeSequence);
   for (const party of [0, 1] as const) {
     const [micro, yes, no] = [MICRO, YES, NO].map((asset) => changeOf(words, word, party, asset as Asset));
+    // Of a split or merge that was taken over from the chain there is one.
+    if (micro === 0 && yes === 0 && no === 0) continue;
     emit.unwound(accountOf(words, word, party), market.index, trade, micro, yes, no);
   }
   return OK;

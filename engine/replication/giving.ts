@@ -10,9 +10,10 @@
  *             without which no command comes, after the journals.
  *   GIVING-3  Few parts wait for the other side, and a copy of a database is deleted once it is given.
  */
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { partsOfFile } from '../../shared/base/fileParts.ts';
 import { lastLineOf } from '../../shared/base/lastLine.ts';
 import { ByteWriter } from '../../shared/records/bytes.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
@@ -107,25 +108,14 @@ export class Giving {
 
   /** A file that is only appended to, or replaced as a whole. One that is gone meanwhile is left out. */
   async #file(name: string, path = join(this.#options.directory, name), lengthBytes?: number): Promise<void> {
-    let fd: number;
-    try {
-      fd = openSync(path, 'r');
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-      throw error;
+    const parts = partsOfFile(path, PART_BYTES, lengthBytes);
+    if (parts === null) return;
+    let isEmpty = true;
+    for (const part of parts) {
+      isEmpty = false;
+      await this.#put(name, part);
     }
-    try {
-      const end = lengthBytes ?? statSync(path).size;
-      for (let at = 0; at < end || at === 0; ) {
-        const bytes = Buffer.alloc(Math.min(PART_BYTES, end - at));
-        const read = readSync(fd, bytes, 0, bytes.length, at);
-        if (read === 0 && at > 0) return;
-        await this.#put(name, bytes.subarray(0, read));
-        at += Math.max(1, read);
-      }
-    } finally {
-      closeSync(fd);
-    }
+    if (isEmpty) await this.#put(name, new Uint8Array(0));
   }
 
   /** @param stream of its records, null for a file without any */

@@ -12,12 +12,13 @@
  *   CHAINMONEY-3  A withdrawal that the chain has carried out is known as such (`mirrored`) before the ledger has it.
  */
 import type Database from 'better-sqlite3';
-import { FEE_ACCOUNT, MOVEMENT } from '../../shared/base/codes.ts';
+import { FEE_ACCOUNT, FUND_MOVEMENT, MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { prepared } from '../../shared/base/prepared.ts';
+import type { PlacedLog } from '../../shared/chain/node.ts';
 import { referenceHash } from '../../shared/crypto/referenceHash.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
-import type { ChainMoneyKind } from '../../shared/wire/chainQuestions.ts';
+import { CHAIN_MONEY_KINDS, type ChainMoneyKind, type TakenOver } from '../../shared/wire/chainQuestions.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { ChainEvent } from './chainEvents.ts';
 import type { Markets } from './chainMarkets.ts';
@@ -103,12 +104,11 @@ export class ChainMoney {
     const { db, work, markets, rotation } = this.#options;
     const row = this.get(id);
     if (row === undefined || row.status === 'done') return work.mark;
-    const movement = row.kind === 'exit' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
-    const reference = toHex(referenceHash(account, movement, referenceOf(row)));
+    const reference = toHex(referenceHash(account, movementOf(row.kind as ChainMoneyKind), referenceOf(row)));
     const accepted = db.transaction(() => {
       work.setEscrow(account, row.wallet);
-      if (row.kind === 'exit') work.addMirrored(reference);
-      else if (row.account === null) {
+      if (isPaidOut(row.kind)) work.addMirrored(reference);
+      else if (row.account === null && row.kind !== 'taken') {
         const market = row.condition === null ? NO_MARKET : markets.withCondition(row.condition);
         if (market !== null) rotation.bring(row.exchange!, { account, market });
       }
@@ -178,6 +178,23 @@ export class ChainMoney {
     this.#addClaim(account, market, 0, Number(paid));
     const log = { transactionHash: `left:${record}`, logIndex: 0, blockNumber: 0 };
     this.#report(this.get(this.#insert('exit', null, log, wallet, paid, null)!)!);
+  }
+
+  /**
+   * Keeps what the exchange had sent to the chain before it was restored to an earlier time (`admin chain adopt`).
+   * Called in the order of the chain; a repeat changes nothing (CHAINMONEY-1).
+   * @param taken null: USDC of the wallet was paid out.
+   */
+  takeOver(
+    exchange: string,
+    log: Pick<PlacedLog, 'transactionHash' | 'logIndex' | 'blockNumber'>,
+    { wallet, amount }: { readonly wallet: string; readonly amount: bigint },
+    taken: TakenOver | null,
+  ): void {
+    const id = this.#insert(taken === null ? 'paid' : 'taken', exchange, log, wallet, amount, null);
+    if (id === null) return;
+    if (taken !== null) this.#sql('INSERT INTO taken_over VALUES (?, ?)').run(id, JSON.stringify(taken));
+    this.#report(this.get(id)!);
   }
 
   get(id: number): MoneyRow | undefined {
@@ -278,7 +295,7 @@ export class ChainMoney {
     condition: string | null,
   ): number | null {
     const { nowMs } = this.#options;
-    const isFollowed = kind === 'deposit' || kind === 'sets' || kind === 'exit';
+    const isFollowed = (CHAIN_MONEY_KINDS as readonly string[]).includes(kind);
     const added = this.#sql(
       `INSERT OR IGNORE INTO chain_money (kind, block, tx_hash, log_index, wallet, condition, amount, status, found_ms,
          exchange) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -307,12 +324,29 @@ export class ChainMoney {
       amount: row.amount,
       reference: referenceOf(row),
       market,
+      ...(row.kind === 'taken' ? { taken: this.#takenOver(row.id) } : {}),
     });
+  }
+
+  #takenOver(id: number): TakenOver {
+    const { facts } = this.#sql('SELECT facts FROM taken_over WHERE money = ?').get(id) as { facts: string };
+    return JSON.parse(facts);
   }
 
   #sql(sql: string): Database.Statement<unknown[]> {
     return prepared(this.#options.db, sql);
   }
+}
+
+/** The movement by which the ledger follows it. */
+function movementOf(kind: ChainMoneyKind): number {
+  if (kind === 'taken') return FUND_MOVEMENT.UNWINDING;
+  return isPaidOut(kind) ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
+}
+
+/** USDC has left the escrow of its wallet. */
+export function isPaidOut(kind: MoneyRow['kind']): boolean {
+  return kind === 'exit' || kind === 'paid';
 }
 
 /** By which a client finds the movement again: the transaction, and which of its logs. */

@@ -198,7 +198,7 @@ export class Follower {
           this.#market(shard, sequence, words, word);
           break;
         case EVENT.UNWOUND.TYPE:
-          this.#options.work.setUnwound(shard, readSafe(words, word + EVENT.UNWOUND.tradeSequence), record.timeMs);
+          this.#unwound(shard, record, readSafe(words, word + EVENT.UNWOUND.tradeSequence));
           break;
         case EVENT.CONTRACTS.TYPE:
           this.#exchanges[shard] = hexAt(words, word + EVENT.CONTRACTS.exchange, 20);
@@ -264,6 +264,13 @@ export class Follower {
       taker_account: words[word + FILL.takerAccount],
       matched_ms: timeMs,
     });
+  }
+
+  /** A fill that the chain refuses, or one of the chain that was taken over. */
+  #unwound(shard: number, { command, timeMs }: JournalRecord, tradeSequence: number): void {
+    const { money, work } = this.#options;
+    work.setUnwound(shard, tradeSequence, timeMs);
+    money.followed(hexAt(command.words, command.word + COMMAND.UNWIND.reference, 32), false);
   }
 
   #closed(shard: number, slot: number): void {

@@ -4,6 +4,7 @@
  *   scans          by contract: the first block whose logs were not read yet, and the first not read a second time
  *   chain_money    what the chain has done and the ledger follows, by `id` in the order of the chain; `exchange` is
  *                  null where no log says it
+ *   taken_over     by such a row of kind `taken`: how it changes balances (chainQuestions.ts, TakenOver)
  *   exits          wallets that leave or have left
  *   outside        what the ledger still has although it has left the escrow of this wallet: tokens of an exit, fees
  *   ledger_usdc    the USDC of an account in a shard, available and reserved; the sum over shards is what it has
@@ -36,6 +37,7 @@ const TABLES = `
   CREATE INDEX IF NOT EXISTS chain_money_waiting ON chain_money (asked_ms) WHERE status = 'waiting';
   CREATE INDEX IF NOT EXISTS jobs_by_block ON jobs (block_number);
   CREATE INDEX IF NOT EXISTS escrows_by_wallet ON escrows (address);
+  CREATE TABLE IF NOT EXISTS taken_over (money INTEGER PRIMARY KEY, facts TEXT NOT NULL) STRICT;
   CREATE TABLE IF NOT EXISTS exits (
     wallet TEXT PRIMARY KEY, block INTEGER NOT NULL, log_index INTEGER NOT NULL, exitable_at TEXT NOT NULL,
     is_final INTEGER NOT NULL, state TEXT NOT NULL CHECK (state IN ('leaving', 'returning', 'staying')))

@@ -36,6 +36,7 @@ const TABLES: { readonly [table: string]: 'recorded' | 'derived' | 'local' } = {
   record_undo: 'local',
   releases: 'recorded',
   scans: 'derived',
+  taken_over: 'local',
   work: 'derived',
 };
 

@@ -4,20 +4,18 @@
  *
  * Invariants:
  *   SCANNER-1  Only final blocks are read, and each at least once: the position moves with what was found.
- *   SCANNER-2  A log that moves money counts only if the receipt of its transaction has it too, in the block that the
- *              chain has at that height: three answers of the node agree.
+ *   SCANNER-2  A log that moves money counts only where the node's answers agree (CHAINLOGS-1).
  *   SCANNER-3  Every block is read a second time, later. A node that was behind gives fewer logs and no error, and one
  *              log means one movement however often it is read.
  */
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
-import type { ChainNode, Hex, PlacedLog } from '../../shared/chain/node.ts';
-import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import type { ChainNode, Hex } from '../../shared/chain/node.ts';
+import { RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { type ChainEvent, decodeChainEvent, EVERY_EVENT, EXIT_REQUESTS } from './chainEvents.ts';
+import { ChainLogs } from './chainLogs.ts';
 
-/** The most that one question asks for; nodes that allow less say so, and the stretches become shorter. */
-const MOST_BLOCKS = 2000;
 const STRETCHES_A_STEP = 8;
 /** A node of a pool may be behind the others by some blocks, not by as many as this. */
 const SECOND_LOOK_BLOCKS = 64;
@@ -37,11 +35,12 @@ type ScannerOptions = {
 
 export class Scanner {
   readonly #options: ScannerOptions;
-  #blocks = MOST_BLOCKS;
+  readonly #logs: ChainLogs;
   readonly #positions: Database.Statement<[], Position>;
 
   constructor(options: ScannerOptions) {
     this.#options = options;
+    this.#logs = new ChainLogs(options.node);
     this.#positions = prepared(options.db, 'SELECT * FROM scans ORDER BY exchange');
   }
 
@@ -81,7 +80,7 @@ export class Scanner {
     const { db, onEvents } = this.#options;
     let next = from;
     for (let stretch = 0; stretch < STRETCHES_A_STEP && next <= last; stretch++) {
-      const found = await this.#read(exchange, EVERY_EVENT, next, last);
+      const found = await this.#logs.read(exchange, EVERY_EVENT, next, last);
       if (found === null) continue;
       const events = found.logs.map(decodeChainEvent).filter((event) => event !== null);
       await this.#verify(events);
@@ -94,28 +93,10 @@ export class Scanner {
     return next;
   }
 
-  /** Null where the node allows only shorter stretches. */
-  async #read(exchange: Hex, events: readonly Hex[], fromBlock: number, last: number) {
-    const toBlock = Math.min(last, fromBlock + this.#blocks - 1);
-    try {
-      const logs = await this.#options.node.logs({ address: exchange, topics: [events], fromBlock, toBlock });
-      const isAsked = ({ address, topics, blockNumber }: PlacedLog) =>
-        address === exchange && events.includes(topics[0]) && blockNumber >= fromBlock && blockNumber <= toBlock;
-      if (!logs.every(isAsked)) throw new NodeUnreachable('the node gives logs that it was not asked for');
-      logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
-      this.#blocks = Math.min(MOST_BLOCKS, this.#blocks * 2);
-      return { logs, to: toBlock };
-    } catch (error) {
-      if (!(error instanceof RpcError) || toBlock === fromBlock) throw error;
-      this.#blocks = Math.max(1, Math.floor((toBlock - fromBlock + 1) / 2));
-      return null;
-    }
-  }
-
   /** An exit that is asked for matters at once: what is still to be settled has to be settled before it is due. */
   async #lookAhead(exchange: Hex, from: number, head: number): Promise<void> {
     if (from > head) return;
-    const found = await this.#read(exchange, EXIT_REQUESTS, Math.max(from, head - MOST_UNSETTLED_BLOCKS), head);
+    const found = await this.#logs.read(exchange, EXIT_REQUESTS, Math.max(from, head - MOST_UNSETTLED_BLOCKS), head);
     if (found !== null)
       this.#options.onExitRequests(found.logs.map(decodeChainEvent).filter((event) => event !== null));
   }
@@ -123,20 +104,7 @@ export class Scanner {
   /** Keeps SCANNER-2. What a claim or a request of an exit says moves no money in the ledger. */
   async #verify(events: readonly ChainEvent[]): Promise<void> {
     const moving = events.filter(({ is }) => is === 'deposited' || is === 'held' || is === 'split' || is === 'exited');
-    const hashes = new Map<number, Hex | null>();
-    for (const { log } of moving) {
-      const { blockNumber } = log;
-      if (!hashes.has(blockNumber)) hashes.set(blockNumber, await this.#hashOf(blockNumber));
-      const receipt = await this.#options.node.receipt(log.transactionHash);
-      const hasLog = receipt?.isSuccess && receipt.logs.some((each) => isSame(each, log));
-      if (!hasLog || receipt.blockHash !== log.blockHash || hashes.get(blockNumber) !== log.blockHash) {
-        throw new NodeUnreachable('the node contradicts itself about a log');
-      }
-    }
-  }
-
-  async #hashOf(block: number): Promise<Hex | null> {
-    return (await this.#options.node.block(block))?.hash ?? null;
+    await this.#logs.verify(moving.map(({ log }) => log));
   }
 
   /**
@@ -163,8 +131,4 @@ export class Scanner {
       throw error;
     }
   }
-}
-
-function isSame(a: Pick<PlacedLog, 'address' | 'topics' | 'data'>, b: PlacedLog): boolean {
-  return a.address === b.address && a.data === b.data && a.topics.join() === b.topics.join();
 }

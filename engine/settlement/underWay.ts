@@ -8,7 +8,7 @@ import { bpsFloor } from '../../shared/base/int.ts';
 import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Markets } from './chainMarkets.ts';
-import type { MoneyRow } from './chainMoney.ts';
+import { isPaidOut, type MoneyRow } from './chainMoney.ts';
 import { KIND, type Work } from './work.ts';
 
 /** USDC, or a token: `market * 2 + outcome`. */
@@ -149,7 +149,7 @@ export class UnderWay {
     const owner = account ?? this.#accountOf(wallet);
     if (owner === null) return;
     if (kind === 'deposit') this.#add(owner, USDC, BigInt(amount));
-    else if (kind === 'exit') this.#add(owner, USDC, -BigInt(amount));
+    else if (isPaidOut(kind)) this.#add(owner, USDC, -BigInt(amount));
     const market = condition === null ? null : this.#markets.withCondition(condition);
     if (market === null) return;
     for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.#add(owner, tokenAsset(market, outcome), BigInt(amount));

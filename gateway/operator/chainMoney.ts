@@ -1,6 +1,6 @@
 /**
- * Carries into the ledger what the chain has done first: deposits, full sets that a wallet has made, exits, and which
- * accounts leave.
+ * Carries into the ledger what the chain has done first: deposits, full sets that a wallet has made, exits, which
+ * accounts leave, and what the exchange had sent there before it was restored to an earlier time.
  * Owner: the gateway thread.
  *
  * Invariants:
@@ -9,15 +9,21 @@
  *   GATEMONEY-2  Only the first wallet of an account has its funds in escrow: nothing else that the chain holds is the
  *                account's in the ledger.
  *   GATEMONEY-3  An account whose wallet leaves is frozen before it has any of the wallet's money.
+ *   GATEMONEY-4  Before something is taken over, the open orders of its accounts are cancelled: they are older than
+ *                what the chain has, which may have filled them, and hold what it has moved.
  */
-import { MOVEMENT } from '../../shared/base/codes.ts';
-import { E, errorRow } from '../../shared/base/errors.ts';
+import { FUND_MOVEMENT, MOVEMENT } from '../../shared/base/codes.ts';
+import { E, errorRow, OK } from '../../shared/base/errors.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
-import type { ChainNews } from '../../shared/wire/chainQuestions.ts';
+import { referenceHash } from '../../shared/crypto/referenceHash.ts';
+import type { ChainNews, TakenOver } from '../../shared/wire/chainQuestions.ts';
+import { ANY_GRANT, BOTH_SIDES } from '../../shared/wire/commands.ts';
 import type { ChainLink } from '../chain/link.ts';
 import type { Logger } from '../process/log.ts';
+import type { ShardClient } from '../shardlink/client.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { Movements } from '../store/movements.ts';
+import type { Views } from '../views/index.ts';
 import type { Funding } from './funding.ts';
 import type { Restrictions } from './restrictions.ts';
 
@@ -29,6 +35,9 @@ type MoneyOptions = {
   readonly funding: Pick<Funding, 'follow'>;
   readonly movements: Pick<Movements, 'noteMark'>;
   readonly restrictions: Pick<Restrictions, 'setLeaving'>;
+  readonly engine: Pick<ShardClient, 'sweep' | 'unwind'>;
+  readonly shards: number;
+  readonly markets: Pick<Views['markets'], 'shard'>;
   readonly log: Logger;
 };
 
@@ -59,17 +68,22 @@ async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise
   const { link, log, movements, restrictions } = options;
   const { event, kind, amount, market, wallet } = facts;
   const account = accountOf(wallet, options);
-  const reason = typeof account === 'string' ? account : whyNot(facts);
-  if (reason !== null || typeof account === 'string') {
+  const other = facts.taken === undefined ? account : accountOf(facts.taken.taker, options);
+  const reason = [account, other].find((each) => typeof each === 'string') ?? whyNot(facts);
+  if (typeof reason === 'string' || typeof account === 'string' || typeof other === 'string') {
     log.warn({ wallet, kind, amount, reason }, 'the ledger cannot follow a movement of the chain yet');
-    await link.ask('moneyWaits', { event, reason: reason! });
+    await link.ask('moneyWaits', { event, reason: String(reason) });
     return;
   }
   const { isLeaving, mark } = await link.ask('moneyAccepted', { event, account });
   movements.noteMark(mark);
   // GATEMONEY-3: the news of its exit may have come before the wallet was linked.
   if (isLeaving) await restrictions.setLeaving(account, true);
-  const code = await moveOf(facts, account, kind === 'sets' ? market : null, options);
+  if (kind === 'paid' || kind === 'taken') for (const each of new Set([account, other])) await cancelAll(each, options);
+  const code =
+    facts.taken === undefined
+      ? await moveOf(facts, account, kind === 'sets' ? market : null, options)
+      : await takeOver(facts, facts.taken, { maker: account, taker: other }, options);
   if (code !== null) await link.ask('moneyWaits', { event, reason: errorRow(code).code });
 }
 
@@ -81,17 +95,43 @@ async function moveOf(
   { funding }: MoneyOptions,
 ): Promise<number | null> {
   const amountMicro = Number(amount);
-  const movement = kind === 'exit' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
+  const movement = kind === 'exit' || kind === 'paid' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
   const send = (of: number | null) => funding.follow({ account, kind: movement, amountMicro, reference, market: of });
   let result = await send(market);
   // RULES.md 17.20: a full set of a decided market is worth one USDC.
   const isDecided = result.movement === null && market !== null && result.code === E.MARKET_NOT_ACTIVE;
   if (isDecided) result = await send(null);
   if (result.movement !== null) return null;
-  if (result.code === E.OUTCOME_UNKNOWN || result.code === E.ENGINE_BUSY) {
+  return decided(result.code);
+}
+
+/** Null once the ledger has it: the changes of both parties and of the fees are one command. */
+async function takeOver(
+  { reference }: FollowedMoney,
+  { market, tradeSequence, changes }: TakenOver,
+  { maker, taker }: { readonly maker: number; readonly taker: number },
+  { engine, markets }: MoneyOptions,
+): Promise<number | null> {
+  const place = { shard: markets.shard(market), tradeSequence };
+  const name = referenceHash(maker, FUND_MOVEMENT.UNWINDING, reference);
+  const { code } = await engine.unwind(place, { market, maker, taker, changes }, name);
+  return decided(code) === OK ? null : code;
+}
+
+/** GATEMONEY-4 */
+async function cancelAll(account: number, { engine, shards }: MoneyOptions): Promise<void> {
+  const sweeps = Array.from({ length: shards }, (_, shard) => engine.sweep(shard, account, BOTH_SIDES, ANY_GRANT));
+  for (const { code } of await Promise.all(sweeps)) {
+    if (code !== OK) throw new Error('a shard does not answer: it is asked again');
+  }
+}
+
+/** Throws where it is not known whether the ledger has it. */
+function decided(code: number): number {
+  if (code === E.OUTCOME_UNKNOWN || code === E.ENGINE_BUSY) {
     throw new Error('the ledger does not answer: it is asked again');
   }
-  return result.code;
+  return code;
 }
 
 /** The reason, where there is no account whose escrow it is (GATEMONEY-2). */

@@ -117,7 +117,7 @@ export class Trading {
     });
     if (chainLink !== null) {
       const { accounts, movements } = control;
-      followChain({ ...this, link: chainLink, accounts, movements, log });
+      followChain({ ...this, link: chainLink, accounts, movements, shards, markets: views.markets, log });
     }
     this.groups = new GroupCommands(control.orderGroups, views, this.engine, shards);
     this.deadMansSwitch = new DeadMansSwitch({

@@ -33,7 +33,7 @@ export const WAITING_MONEY_QUERY = {
 export type WaitingMoneyQuery = Partial<FromSchema<typeof WAITING_MONEY_QUERY>>;
 
 const WAITING = object({
-  kind: { type: 'string', enum: ['deposit', 'sets', 'exit', 'payment'], examples: ['deposit'] },
+  kind: { type: 'string', enum: ['deposit', 'sets', 'exit', 'paid', 'taken', 'payment'], examples: ['deposit'] },
   wallet: ADDRESS,
   amount_atomic: UNITS,
   reference: described(

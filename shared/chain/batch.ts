@@ -46,6 +46,11 @@ export function chainTradeId(shard: number, tradeSequence: number): bigint {
   return (BigInt(shard) << SHARD_SHIFT) | BigInt(tradeSequence);
 }
 
+/** The other way round. */
+export function placeOfTrade(tradeId: bigint): { readonly shard: number; readonly tradeSequence: number } {
+  return { shard: Number(tradeId >> SHARD_SHIFT), tradeSequence: Number(BigInt.asUintN(Number(SHARD_SHIFT), tradeId)) };
+}
+
 /** The data of a call of `settleBatch`, with the trades in their order. */
 export function encodeBatch(batchId: Hex, trades: readonly ChainTrade[]): Hex {
   const indices = new Map<Hex, number>();

@@ -2,6 +2,8 @@
 import { parseAbi } from 'viem';
 
 // A literal in one piece, so that the types of its fields are known.
+const OPERATION_ON_SETS =
+  'bytes32 indexed operationId, address indexed account, bytes32 indexed conditionId, uint256 amount';
 const AMOUNTS = 'uint256 tokens, uint256 makerMicro, uint256 takerFee, uint256 makerFee';
 
 export const EXCHANGE_ABI = parseAbi([
@@ -41,6 +43,10 @@ export const EXCHANGE_ABI = parseAbi([
   'event MarketRegistered(bytes32 indexed conditionId, uint256 yesTokenId, uint256 noTokenId)',
   'event Deposited(address indexed account, address indexed from, bytes32 indexed permitNonce, uint256 amount)',
   'event Held(address indexed account, uint256 indexed assetId, uint256 amount)',
+  'event PaidOut(bytes32 indexed operationId, address indexed account, uint256 indexed assetId, uint256 amount)',
+  'event Released(bytes32 indexed operationId, address indexed account, uint256 indexed assetId, uint256 amount)',
+  `event SplitFor(${OPERATION_ON_SETS})`,
+  `event MergedFor(${OPERATION_ON_SETS})`,
   'event EscrowSplit(address indexed account, bytes32 indexed conditionId, uint256 amount)',
   'event DelegateSet(address indexed maker, address indexed signer, uint256 until)',
   'event ExitRequested(address indexed account, uint256 exitableAt)',

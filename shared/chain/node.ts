@@ -107,6 +107,18 @@ export class ChainNode {
     return (await this.#rpc.call('eth_getTransactionByHash', [hash])) !== null;
   }
 
+  /** The call of a transaction in a block. Null where the node does not know it. */
+  async callOf(hash: Hex): Promise<{ readonly to: Hex | null; readonly input: Hex } | null> {
+    const found = await this.#rpc.call('eth_getTransactionByHash', [hash]);
+    if (found === null) return null;
+    const transaction = toFields(found);
+    if (transaction['hash'] !== hash) throw malformed('another transaction');
+    return {
+      to: transaction['to'] === null ? null : toHexText(transaction['to']),
+      input: toHexText(transaction['input']),
+    };
+  }
+
   /** In the order of the chain. Nodes refuse ranges of too many blocks. */
   async logs({ address, topics, fromBlock, toBlock }: LogQuery): Promise<PlacedLog[]> {
     const range = { fromBlock: blockTag(fromBlock), toBlock: blockTag(toBlock) };

@@ -9,7 +9,7 @@
  *   NEWS-2  News of one kind come in the order of their numbers.
  */
 import type { RailQuestions } from './railQuestions.ts';
-import type { TradeQuestions } from './tradeQuestions.ts';
+import type { TradeQuestions, UnwindingChanges } from './tradeQuestions.ts';
 
 type OtherQuestions = RailQuestions & TradeQuestions;
 type ChainQuestions = OtherQuestions & {
@@ -93,6 +93,8 @@ export type ChainNews = {
     readonly reference: string;
     /** Of sets: the market; null while the ledger has none with their condition. */
     readonly market: number | null;
+    /** Of what is taken over; `wallet` is the maker's. */
+    readonly taken?: TakenOver;
   };
   /** A wallet leaves the exchange, or stays after all. */
   readonly exit: { readonly wallet: string; readonly isLeaving: boolean };
@@ -107,8 +109,23 @@ export type ChainNews = {
     readonly reason: string;
   };
 };
-/** A deposit of USDC, full sets that a wallet has made of its own, or USDC that an exit has taken. */
-export type ChainMoneyKind = 'deposit' | 'sets' | 'exit';
+/**
+ * A deposit of USDC, full sets that a wallet has made of its own, or USDC that an exit has taken. Of an exchange that
+ * was restored to an earlier time, what it had sent to the chain since: USDC that was paid out, and what has changed
+ * balances.
+ */
+export const CHAIN_MONEY_KINDS = ['deposit', 'sets', 'exit', 'paid', 'taken'] as const;
+export type ChainMoneyKind = (typeof CHAIN_MONEY_KINDS)[number];
+
+/** A trade, split or merge that the chain has and no journal: how it has changed the balances of its parties. */
+export type TakenOver = {
+  /** Of a split or merge the same wallet as the maker's. */
+  readonly taker: string;
+  readonly market: number;
+  /** 0: it is no trade. */
+  readonly tradeSequence: number;
+  readonly changes: UnwindingChanges;
+};
 
 type OpenMoney = {
   readonly kind: ChainMoneyKind | 'payment';

@@ -74,6 +74,29 @@ test('a restart ends the drills and keeps the pause', async () => {
   assert.equal((await alice.reconnected().place(market, ORDER)).status, 'open');
 });
 
+test('a test of the alerts is for superusers, has no fields, and is over after its two minutes', async () => {
+  const path = '/admin/platform/alert-test';
+  const viewer = await server.admin.createOperator({ name: 'watcher', roles: ['viewer', 'treasury'] });
+  const asViewer = { authorization: `Bearer ${viewer.token}` };
+  const alerted = async (): Promise<string | undefined> =>
+    /^exchange_alert_test (\d)$/m.exec(await (await fetch(`${server.baseUrl}/metrics`)).text())?.[1];
+  assert.equal((await server.request('POST', path)).body.code, 'UNAUTHORIZED');
+  const refused = await server.request('POST', path, undefined, asViewer);
+  assert.deepEqual([refused.status, refused.body.code], [403, 'INSUFFICIENT_ROLE']);
+  for (const body of [{ minutes: 5 }, [], '{']) {
+    const answer = await server.adminRequest('POST', path, body);
+    assert.deepEqual([answer.status, answer.body.code], [400, 'VALIDATION_ERROR'], JSON.stringify(body));
+  }
+  assert.equal((await server.adminRequest('GET', path)).status, 405);
+  assert.equal(await alerted(), '0');
+  const beforeMs = Date.now();
+  const { until } = await server.admin.testAlert();
+  assert.ok(Date.parse(until) - beforeMs >= 119_000 && Date.parse(until) - Date.now() <= 120_000, until);
+  assert.equal(await alerted(), '1');
+  await server.restart();
+  assert.equal(await alerted(), '0', 'a restart ends it');
+});
+
 test('only known refusals can be drilled', async () => {
   for (const body of [{ refusal: 'ENGINE_BUSY', enabled: true }, { refusal: 'NOT_MATCHING_LEADER' }, {}]) {
     const answer = await server.adminRequest('POST', '/admin/platform/drills', body);

@@ -1,10 +1,14 @@
 /** Reopening in stages after a halt, as operators and clients see it (RULES.md 9.70). */
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
+import { ERRORS } from '../../shared/base/errors.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
+import * as records from '../../shared/client/stream/orderRecords.ts';
 import type { Market, PlacementBody, StageName } from '../../shared/client/types.ts';
 import { fileScope } from '../support/fileScope.ts';
+import { RecordClient } from '../support/recordClient.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
+import { StreamClient } from '../support/streamClient.ts';
 import { assertBalanced, assertRefused, type Intent, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await startServer(fileScope, { SHARDS: '2', GATEWAYS: '2' });
@@ -54,6 +58,39 @@ describe('stages', { concurrency: false }, () => {
   afterEach(async () => {
     await openAll();
     await assertBalanced(server);
+  });
+
+  test('the order socket and binary order entry refuse in each stage as HTTP does, and cancels go on', async (t) => {
+    const market = await makeMarket(server);
+    const scopes = ['read:account', 'trade:orders', 'trade:bulk', 'stream:user'] as const;
+    const [alice, bob] = [await makeTrader(server, { scopes: [...scopes] }), await makeTrader(server)];
+    const headers = (): Record<string, string> => alice.client.prepareSigned('GET', '/v1/ws').headers;
+    const [socket, binary] = await Promise.all([
+      StreamClient.open(t, server.baseUrl, headers()),
+      RecordClient.open(t, server.baseUrl, headers()),
+    ]);
+    const refused = async (intent: Intent, [status, code, error]: readonly [number, string, string]) => {
+      const { data } = await socket.ask('order', { action: 'place', ...alice.body(market, intent) });
+      assert.deepEqual([data.status, data.body.code, data.body.error, data.retry_after], [status, code, error, 1]);
+      const answer = await binary.ask((id) => records.placeRecord(id, alice.body(market, intent)));
+      const { code: answered, error: said } = answer.body as Json;
+      assert.deepEqual([answer.status, answered, said], [status, code, error]);
+      assert.equal(answer.code, ERRORS[code as 'POST_ONLY_PHASE' | 'CANCEL_ONLY_PHASE'].number);
+    };
+    await bob.place(market, { outcomeIndex: 1, ...BID });
+    const { order_hash: first } = await alice.place(market, BID);
+    const { order_hash: second } = await alice.place(market, BID);
+    await step('/admin/platform', { stage: 'cancel_only' });
+    await refused(BID, CANCEL_ONLY);
+    const cancelled = await socket.ask('order', { action: 'cancel', order_hash: first });
+    assert.equal(cancelled.data.status, 200);
+    assert.equal((await binary.ask((id) => records.cancelRecord(id, second))).status, 200);
+
+    await server.admin.stepPlatform({ stage: 'post_only', expected: 'cancel_only' });
+    await refused({ price: '0.60', size: '10' }, POST_ONLY);
+    const resting = await binary.ask((id) => records.placeRecord(id, alice.body(market, BID)));
+    assert.equal(resting.placed?.order.status, 'OPEN');
+    assert.deepEqual((await alice.client.openOrders(market.id)).length, 1);
   });
 
   test('the platform opens again from cancel-only over post-only, and says where it is', async () => {

@@ -23,9 +23,16 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
     name: 'an exit that the chain has paid is paid again',
     file: 'engine/settlement/chainMoney.ts',
-    search: "if (row.kind === 'exit') work.addMirrored(reference);",
-    replace: "if (row.kind === 'exit') work.mark;",
+    search: 'if (isPaidOut(row.kind)) work.addMirrored(reference);',
+    replace: 'if (isPaidOut(row.kind)) work.mark;',
     caughtBy: 'test/unit/engine/settlement/money.test.ts',
+  },
+  {
+    name: 'what is taken over from the chain leaves the open orders of its accounts',
+    file: 'gateway/operator/chainMoney.ts',
+    search: "if (kind === 'paid' || kind === 'taken') for (",
+    replace: "if (kind === 'paid') for (",
+    caughtBy: 'test/unit/gateway/operator/chainMoney.test.ts',
   },
   {
     name: 'news of the chain are acknowledged before they are carried out',
@@ -221,7 +228,7 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a log that no receipt has brings money',
-    file: 'engine/settlement/scanner.ts',
+    file: 'engine/settlement/chainLogs.ts',
     search: 'if (!hasLog || receipt.blockHash',
     replace: 'if (hasLog && receipt.blockHash',
     caughtBy: MONEY,

@@ -37,6 +37,18 @@ test('nothing is left behind', () => {
   assertClean(sources, (source) => linesLike(source, left));
 });
 
+test('the exchange writes its output through its log alone, which no reader can hold up', () => {
+  // The first are programs of their own; the others open the output, and ask whether it is a terminal.
+  const programs = ['gateway/health.ts', 'gateway/ramp/main.ts', 'gateway/replay/main.ts', 'engine/admin/main.ts'];
+  const openers = ['gateway/process/log.ts', 'gateway/main.ts'];
+  const output = /\bconsole\.\w+\(|\bprocess\.(?:stdout|stderr)\.write\b|\bwriteSync\([12]\b/;
+  const any = /\bconsole\b|\bprocess\.(?:stdout|stderr)\b|\bwriteSync\([12]\b/;
+  assertClean(
+    sources.filter(({ path }) => /^(?:gateway|engine)\/(?!web\/)/.test(path) && !programs.includes(path)),
+    (source) => linesLike(source, openers.includes(source.path) ? output : any),
+  );
+});
+
 test('the project stands alone', () => {
   const foreign = /\.\.\/shared\/(spec|research)|DESIGN\.md|house\.md|STYLE\.md|decisions\.md|interface\.md/;
   assertClean([...sources, ...documents], (source) => linesLike(source, foreign));

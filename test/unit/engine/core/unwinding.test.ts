@@ -7,6 +7,7 @@ import { FEE_ACCOUNT, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { bpsFloor } from '../../../../shared/base/int.ts';
 import { PPM } from '../../../../shared/base/payout.ts';
+import { decodeEvents } from '../../../../shared/wire/events.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
 import { Random } from '../../../support/random.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
@@ -98,6 +99,27 @@ describe('an unwinding', () => {
     const accounting = new Accounting((difference) => differences.push(difference));
     for (const row of engine.journal.rows) accounting.record(row);
     assert.deepEqual(differences, [], 'another bookkeeping comes to the same');
+    checkInvariants(engine.replayed().state);
+  });
+
+  it('takes over a split of the chain as well, as one movement of its account', () => {
+    const { engine } = new Rig();
+    const before = [engine.usdc(1).available, engine.tokens(1, OUTCOME.NO).available];
+    const none = [0, 0, 0] as const;
+    const changes = { maker: [-700, 700, 700], taker: none, fee: none } as const;
+    const { reply } = engine.unwind({ market: 0, account: 1, takerAccount: 1, reference: 9 }, changes);
+    assert.equal(reply.code, OK);
+    const { events } = engine.journal.rows.at(-1)!;
+    assert.deepEqual(
+      [...decodeEvents(events.words, events.word, events.end)].flatMap((event) => {
+        return event.name === 'UNWOUND' ? [event.account] : [];
+      }),
+      [1],
+    );
+    assert.deepEqual(
+      [engine.usdc(1).available, engine.tokens(1, OUTCOME.NO).available],
+      [before[0]! - 700, before[1]! + 700],
+    );
     checkInvariants(engine.replayed().state);
   });
 

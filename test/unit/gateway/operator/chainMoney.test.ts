@@ -10,9 +10,12 @@ import { AccountStates } from '../../../../gateway/store/accountStates.ts';
 import { Accounts } from '../../../../gateway/store/accounts.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import { Movements } from '../../../../gateway/store/movements.ts';
-import { ACCOUNT_STATE, MOVEMENT } from '../../../../shared/base/codes.ts';
+import { ACCOUNT_STATE, FUND_MOVEMENT, MOVEMENT } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
+import { toHex } from '../../../../shared/base/hex.ts';
+import { referenceHash } from '../../../../shared/crypto/referenceHash.ts';
 import type { ChainNews, NewsKind } from '../../../../shared/wire/chainQuestions.ts';
+import type { TradePlace, Unwinding } from '../../../../shared/wire/tradeQuestions.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
@@ -42,7 +45,18 @@ function rig(t: TestContext, codes: number[] = []) {
       done.push(`funds ${account} ${kind} ${micro} ${market}`);
       return { code: codes.shift() ?? OK, a: 0, b: 0, c: 0 } satisfies FundsReply;
     },
-    sweep: async () => ({ code: OK, a: 0 }),
+    sweep: async (_: number, account: number) => {
+      done.push(`sweep ${account}`);
+      return { code: OK, a: 0 };
+    },
+    unwind: async (
+      { shard, tradeSequence }: TradePlace,
+      { market, maker, taker }: Unwinding,
+      reference: Uint8Array,
+    ) => {
+      done.push(`unwind ${shard} ${tradeSequence} ${market} ${maker} ${taker} ${toHex(reference)}`);
+      return { code: codes.shift() ?? OK };
+    },
   };
   const states = new AccountStates(database);
   const movements = new Movements(database);
@@ -58,7 +72,9 @@ function rig(t: TestContext, codes: number[] = []) {
     onNews: (kind: NewsKind, handler: (facts: never, number: number) => void | Promise<void>) =>
       void handlers.set(kind, handler),
   };
-  followChain({ link, accounts, funding, movements, restrictions, log: createLogger('silent') } as never);
+  const markets = { shard: (market: number) => market % 2 };
+  const parts = { link, accounts, funding, movements, restrictions, engine, markets, shards: 1 };
+  followChain({ ...parts, log: createLogger('silent') } as never);
   const report = <K extends NewsKind>(kind: K, facts: ChainNews[K]) => handlers.get(kind)!(facts as never, 1);
   return { report, done, leaving, funding, movements, states, restrictions, database };
 }
@@ -148,4 +164,32 @@ test('settlement learns the wallet of an account that it does not know', async (
   await report('walletMissing', { account: 1 });
   await report('walletMissing', { account: 9 });
   assert.deepEqual(done, [`setEscrow ${JSON.stringify({ account: 1, wallet: WALLETS[0] })}`]);
+});
+
+const TAKEN = {
+  taker: WALLETS[0]!,
+  market: 5,
+  tradeSequence: 77,
+  changes: { maker: [-4, 10, 0], taker: [-6, 0, 10], fee: [0, 0, 0] },
+} as const;
+
+test('GATEMONEY-4: what is taken over is carried out after the open orders of its accounts are cancelled', async (t) => {
+  const { report, done } = rig(t);
+  await report('money', { ...MONEY, kind: 'taken', taken: TAKEN });
+  const name = toHex(referenceHash(1, FUND_MOVEMENT.UNWINDING, MONEY.reference));
+  const accepted = 'moneyAccepted {"event":7,"account":1}';
+  assert.deepEqual(done.splice(0), [accepted, 'sweep 1', `unwind 1 77 5 1 1 ${name}`]);
+  await report('money', { ...MONEY, kind: 'paid' });
+  assert.deepEqual(done.splice(0), [accepted, 'sweep 1', `funds 1 ${MOVEMENT.WITHDRAWAL} 5000000 null`]);
+});
+
+test('what cannot be taken over yet waits with its reason, and one without an answer comes again', async (t) => {
+  const { report, done } = rig(t, [E.INSUFFICIENT_BALANCE, E.OUTCOME_UNKNOWN]);
+  await report('money', { ...MONEY, kind: 'taken', taken: TAKEN });
+  assert.equal(done.at(-1), 'moneyWaits {"event":7,"reason":"INSUFFICIENT_BALANCE"}');
+  await assert.rejects(async () => report('money', { ...MONEY, kind: 'taken', taken: TAKEN }), /asked again/);
+  await report('money', { ...MONEY, kind: 'taken', taken: { ...TAKEN, taker: STRANGER } });
+  assert.equal(done.at(-1), 'moneyWaits {"event":7,"reason":"unknown_wallet"}');
+  await report('money', { ...MONEY, kind: 'taken', taken: { ...TAKEN, taker: WALLETS[1]! } });
+  assert.equal(done.at(-1), 'moneyWaits {"event":7,"reason":"not_the_escrow_wallet"}');
 });
