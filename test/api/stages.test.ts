@@ -89,7 +89,7 @@ describe('stages', { concurrency: false }, () => {
     await server.admin.stepPlatform({ stage: 'post_only', expected: 'cancel_only' });
     await refused({ price: '0.60', size: '10' }, POST_ONLY);
     const resting = await binary.ask((id) => records.placeRecord(id, alice.body(market, BID)));
-    assert.equal(resting.placed?.order.status, 'OPEN');
+    assert.equal(resting.placed?.order.status, 'open');
     assert.deepEqual((await alice.client.openOrders(market.id)).length, 1);
   });
 
