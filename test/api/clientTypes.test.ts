@@ -97,7 +97,7 @@ function operationOf(document: Json, request: string): Json {
 function answerOf(document: Json, request: string): string {
   const { responses } = operationOf(document, request);
   const done = Object.keys(responses).filter((status) => status === '200' || status === '201');
-  // What only begins has no other answer.
+  // A request that only begins something has no other answer.
   const answers = done.length > 0 ? done : Object.keys(responses).filter((status) => status === '202');
   assert.ok(answers.length > 0, request);
   const schemas = answers.map((status) => responses[status].content?.['application/json']?.schema);

@@ -173,7 +173,7 @@ const TAKEN = {
   changes: { maker: [-4, 10, 0], taker: [-6, 0, 10], fee: [0, 0, 0] },
 } as const;
 
-test('GATEMONEY-4: what is taken over is carried out after the open orders of its accounts are cancelled', async (t) => {
+test('GATEMONEY-4: open orders are cancelled before something of their accounts is taken over', async (t) => {
   const { report, done } = rig(t);
   await report('money', { ...MONEY, kind: 'taken', taken: TAKEN });
   const name = toHex(referenceHash(1, FUND_MOVEMENT.UNWINDING, MONEY.reference));
