@@ -10,6 +10,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
 import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { Administrator } from '../access/principal.ts';
+import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
 import type { ClusterControl } from './clusterControl.ts';
 import { behind } from './metricReaders.ts';
 import type { HistogramValue, MetricsSources } from './metricSources.ts';
@@ -62,6 +63,7 @@ export class OperationsReport {
       routes: routesOf(metrics),
       refusals: [...requests.counts.refusals].map(([code, count]) => ({ code, count })),
       rate_limit: { ...(limiter?.decisions ?? NO_DECISIONS) },
+      ...watchedOf(metrics),
       connections: {
         open: metrics.connections(),
         stream: metrics.streamConnections(),
@@ -84,6 +86,24 @@ export class OperationsReport {
       settlement: settlementOf(metrics),
     };
   }
+}
+
+/** The state that alerts rest on, as far as the rest of the report does not have it. */
+function watchedOf(metrics: MetricsSources) {
+  const { sharedCounters, placed, clock, bounds, isAuditWritten, certificateEndMs } = metrics;
+  return {
+    limits_counted: sharedCounters?.isAnswering ?? null,
+    placing: { taken: placed.taken, turned_away: [...placed.turnedAway].map(([code, count]) => ({ code, count })) },
+    clock: {
+      shifts: clock.shifts,
+      refused_accounts: clock.refusedAccounts,
+      clients_ahead_seconds: clock.offsets.middleSec,
+    },
+    bounds: [...bounds()].map(([name, used, most]) => ({ name, used, most })),
+    damaged: FALLBACKS.map((kind) => ({ kind, count: fallbacks.counts[kind] })),
+    audit_written: isAuditWritten(),
+    certificate_end: certificateEndMs(),
+  };
 }
 
 function shardOf(metrics: MetricsSources, shard: number): Operations['shards'][number] {

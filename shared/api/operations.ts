@@ -57,6 +57,23 @@ const SETTLEMENT_STATE = object({
   low_keys: arrayOf({ type: 'string', examples: ['OPERATOR'] }),
 });
 
+const PLACING = object({
+  taken: described(COUNT, 'Requests that place and were carried out.'),
+  turned_away: described(
+    arrayOf(object({ code: { type: 'string', examples: ['ENGINE_BUSY'] }, count: COUNT })),
+    'Those of accounts that were refused for a cause of the exchange itself.',
+  ),
+});
+
+const CLOCK_STATE = object({
+  shifts: described(COUNT, 'How often it was moved by more than five seconds within a minute.'),
+  refused_accounts: described(COUNT, 'Accounts with funds refused for their time since a signed request was accepted.'),
+  clients_ahead_seconds: described(
+    orNull({ type: 'number', examples: [0.1] }),
+    'The middle of the clocks of clients; null while none has sent a signed request.',
+  ),
+});
+
 export const OPERATIONS = object({
   time: { type: 'integer', description: 'Unix milliseconds.', examples: [1_790_856_000_000] },
   started: {
@@ -90,6 +107,22 @@ export const OPERATIONS = object({
   ),
   refusals: arrayOf(object({ code: { type: 'string', examples: ['RATE_LIMITED'] }, count: COUNT })),
   rate_limit: object({ allowed: COUNT, quota_denied: COUNT, dependency_unavailable: COUNT }),
+  limits_counted: described(orNull(FLAG), 'False while Redis does not count; null without REDIS_URL.'),
+  placing: PLACING,
+  clock: CLOCK_STATE,
+  bounds: described(
+    arrayOf(object({ name: { type: 'string', examples: ['accounts'] }, used: COUNT, most: COUNT })),
+    'Tables at whose end something is refused.',
+  ),
+  damaged: described(
+    arrayOf(object({ kind: { type: 'string', examples: ['snapshot'] }, count: COUNT })),
+    'Found damaged, cut or lost since the start.',
+  ),
+  audit_written: described(FLAG, 'False while the audit log cannot be written.'),
+  certificate_end: described(
+    orNull({ type: 'integer', examples: [1_790_856_000_000] }),
+    'Unix milliseconds; null where another program ends TLS.',
+  ),
   connections: object({ open: COUNT, stream: COUNT, refused: COUNT }),
   event_loop: object({ delay: HISTOGRAM, active_seconds: SECONDS, idle_seconds: SECONDS }),
   queries: object({ waiting: COUNT, run: HISTOGRAM }),

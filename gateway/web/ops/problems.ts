@@ -23,6 +23,11 @@ const MEMBER_SILENT_SEC = 10;
 const BEHIND_ROWS = 5000;
 /** The disk reserve refuses orders: this many times as much is time to act. */
 const DISK_WARN_FACTOR = 4;
+/** These are the bounds of the alerts. */
+const TURNED_AWAY = 3;
+const REFUSED_ACCOUNTS = 2;
+const FILLING_SHARE = 0.7;
+const CERTIFICATE_MS = 14 * 86_400_000;
 
 export function problemsOf(samples: readonly Sample[], error: string | null): Problem[] {
   const last = samples.at(-1)?.report ?? null;
@@ -31,12 +36,13 @@ export function problemsOf(samples: readonly Sample[], error: string | null): Pr
   if (last === null) return found;
   found.push(
     ...stateProblems(last),
+    ...watchedProblems(last),
     ...clusterProblems(last),
     ...settlementProblems(last),
     ...last.shards.flatMap((shard) => shardProblems(shard)),
   );
   const before = earlier(samples, samples.length - 1, WINDOW_MS);
-  if (before !== null) found.push(...latencyProblems(before, last));
+  if (before !== null) found.push(...placingProblems(before, last), ...latencyProblems(before, last));
   return found.sort((a, b) => Number(a.level === 'warn') - Number(b.level === 'warn'));
 }
 
@@ -59,6 +65,43 @@ function stateProblems(last: Operations): Problem[] {
     found.push({ level: 'warn', text: `${text} for a second operator.` });
   }
   return found;
+}
+
+function watchedProblems(last: Operations): Problem[] {
+  const { limits_counted: isCounted, clock, bounds, damaged, audit_written: isWritten, certificate_end: end } = last;
+  const found: Problem[] = [];
+  if (isCounted === false) found.push({ level: 'bad', text: 'Redis does not count: orders and reads are refused.' });
+  if (clock.refused_accounts >= REFUSED_ACCOUNTS) {
+    found.push({
+      level: 'bad',
+      text: `Accounts refused for their time, and none accepted: ${clock.refused_accounts}.`,
+    });
+  }
+  if (clock.shifts > 0) found.push({ level: 'warn', text: `Shifts of this clock since the start: ${clock.shifts}.` });
+  if (!isWritten) found.push({ level: 'bad', text: 'The audit log cannot be written: administrators change nothing.' });
+  for (const { kind, count } of damaged) {
+    if (count === 0) continue;
+    if (kind === 'audit_log') found.push({ level: 'bad', text: 'Records of the audit log are missing.' });
+    else found.push({ level: 'warn', text: `Damaged or lost, and gone on without: ${kind.replaceAll('_', ' ')}.` });
+  }
+  for (const { name, used, most } of bounds) {
+    if (used > FILLING_SHARE * most) found.push({ level: 'warn', text: `${percentOf(used / most)} used: ${name}.` });
+  }
+  if (end !== null && end - last.time < CERTIFICATE_MS) {
+    found.push({ level: 'warn', text: `The certificate ends ${new Date(end).toISOString().slice(0, 16)} UTC.` });
+  }
+  return found;
+}
+
+/** Trading has stopped, for a cause that has no words of its own as well. */
+function placingProblems({ placing: before }: Operations, { placing }: Operations): Problem[] {
+  const counts = new Map(before.turned_away.map(({ code, count }) => [code, count]));
+  const grown = placing.turned_away.map(({ code, count }) => ({ code, count: count - (counts.get(code) ?? 0) }));
+  const refused = grown.filter(({ count }) => count > 0);
+  const total = refused.reduce((sum, { count }) => sum + count, 0);
+  if (total < TURNED_AWAY || total <= placing.taken - before.taken) return [];
+  const codes = refused.map(({ code }) => code).join(', ');
+  return [{ level: 'bad', text: `More orders are turned away than taken: ${total} in 30 s, ${codes}.` }];
 }
 
 /** The stage of the platform, and markets that are in a stricter one. */

@@ -47,6 +47,13 @@ const REPORT: Operations = {
   routes: [],
   refusals: [],
   rate_limit: { allowed: 0, quota_denied: 0, dependency_unavailable: 0 },
+  limits_counted: null,
+  placing: { taken: 0, turned_away: [] },
+  clock: { shifts: 0, refused_accounts: 1, clients_ahead_seconds: null },
+  bounds: [{ name: 'accounts', used: 7, most: 10 }],
+  damaged: [{ kind: 'snapshot', count: 0 }],
+  audit_written: true,
+  certificate_end: null,
   connections: { open: 1, stream: 0, refused: 0 },
   event_loop: { delay: NO_COUNTS, active_seconds: 0, idle_seconds: 0 },
   queries: { waiting: 0, run: NO_COUNTS },
@@ -112,6 +119,36 @@ test('an exchange without problems has none, and the worst of several is first',
   ]);
   assert.deepEqual(textsOf({ disk: { ...REPORT.disk, free_bytes: 2e6 } }), ['warn The disk has 2 MB left.']);
   assert.match(textsOf({}, 'The exchange does not answer.')[0]!, /^bad No report: The exchange does not answer\./);
+});
+
+test('what wakes a person is in words: Redis, clocks, files, tables, certificates', () => {
+  const clock = { ...REPORT.clock, refused_accounts: 2, shifts: 1 };
+  const damaged = ['audit_log', 'read_model'].map((kind) => ({ kind, count: 1 }));
+  const tables = { bounds: [{ name: 'accounts', used: 8, most: 10 }], certificate_end: 100_000 + 13 * 86_400_000 };
+  assert.deepEqual(textsOf({ limits_counted: false, clock, damaged, audit_written: false, ...tables }), [
+    'bad Redis does not count: orders and reads are refused.',
+    'bad Accounts refused for their time, and none accepted: 2.',
+    'bad The audit log cannot be written: administrators change nothing.',
+    'bad Records of the audit log are missing.',
+    'warn Shifts of this clock since the start: 1.',
+    'warn Damaged or lost, and gone on without: read model.',
+    'warn 80 % used: accounts.',
+    'warn The certificate ends 1970-01-14T00:01 UTC.',
+  ]);
+  assert.deepEqual(textsOf({ limits_counted: true, certificate_end: 100_000 + 15 * 86_400_000 }), []);
+});
+
+test('trading that stops is a problem, whatever refuses the orders', () => {
+  const placing = (taken: number, busy: number) => ({ taken, turned_away: [{ code: 'ENGINE_BUSY', count: busy }] });
+  const during = (taken: number, busy: number): string[] => {
+    const reports = [
+      sample(100_000, { placing: placing(100, 50) }),
+      sample(130_000, { placing: placing(taken, busy) }),
+    ];
+    return problemsOf(reports, null).map(({ level, text }) => `${level} ${text}`);
+  };
+  assert.deepEqual(during(103, 54), ['bad More orders are turned away than taken: 4 in 30 s, ENGINE_BUSY.']);
+  assert.deepEqual([during(104, 54), during(100, 52)], [[], []], 'fewer than are taken, and two alone');
 });
 
 test('a cluster says in words what it lacks, and a standby that follows is no problem', () => {
