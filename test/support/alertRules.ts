@@ -10,11 +10,20 @@ type AlertRule = {
   /** Those who can bring it about. */
   readonly by: readonly string[];
   readonly expr: string;
+  /** For so long it has to hold. */
+  readonly forSec: number;
   /** The section of incidents.md. */
   readonly anchor: string;
 };
 
 type RuleCase = { readonly name: string; readonly series: string; readonly fires: string; readonly at: string };
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
+
+function secondsOf(text: string): number {
+  const [, count, unit] = /^(\d+)([smh])$/.exec(text) ?? ['', '0', 's'];
+  return Number(count) * UNITS[unit!]!;
+}
 
 export function alertRules(): AlertRule[] {
   const text = readFileSync(new URL('rules.yml', FOLDER), 'utf8');
@@ -28,6 +37,7 @@ export function alertRules(): AlertRule[] {
         severity: of(/severity: (\w+)/),
         by: of(/# By: (.+)\.$/m).split(', '),
         expr: of(/expr: (?:>-\n)?([\s\S]*?)\n\s+(?:for|labels):/),
+        forSec: secondsOf(of(/ for: (\w+)/)),
         anchor: of(/runbook: incidents\.md#([\w-]+)/),
       };
     });

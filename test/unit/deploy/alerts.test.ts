@@ -1,15 +1,20 @@
 /** Alerts that wake a person: who can bring them about, and that each is silent where another one is meant. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { METRICS } from '../../../gateway/operator/metricTable.ts';
 import { alertRules, firingCases } from '../../support/alertRules.ts';
 import { temporaryDirectory } from '../../support/directory.ts';
 import { NO_PROMTOOL } from '../../support/firingAlerts.ts';
 
 const RULES = fileURLToPath(new URL('../../../data/deploy/prometheus/rules.yml', import.meta.url));
+const GUIDE = fileURLToPath(new URL('../../../data/docs/incidents.md', import.meta.url));
+const MINUTE_SEC = 60;
+/** Between two scrapes, between two evaluations, and Alertmanager's wait for others of a group. */
+const DELAYS_SEC = 5 + 15 + 5;
 const MAY_PAGE = ['exchange', 'machine', 'operator', 'chain', 'funded accounts'];
 const MAY_BE_TICKETS = [...MAY_PAGE, 'accounts', 'anyone'];
 /** Names of refusals and counts that a request without credentials changes, or one of an empty account. */
@@ -28,6 +33,21 @@ test('each alert says who can bring it about, and no page rests on strangers or 
       `${name}, a ${severity}`,
     );
     if (severity === 'page') assert.doesNotMatch(expr, OF_STRANGERS, name);
+  }
+});
+
+test('each cause for which all orders are refused has a metric, and an alert that rings within a minute', () => {
+  const guide = readFileSync(GUIDE, 'utf8');
+  const [, section] = /\n## Trading has stopped\n([\s\S]*?)\n## /.exec(guide)!;
+  const rows = [...section!.matchAll(/^\| (?!cause|---)(.+?) \| (.+?) \| (.+?) \|/gm)];
+  assert.ok(rows.length >= 15, `${rows.length} causes`);
+  for (const [, cause, says, alerts] of rows) {
+    for (const [name] of says!.matchAll(/exchange_\w+/g)) assert.ok(name in METRICS, name);
+    const named = rules.filter(({ name }) => new RegExp(`\\b${name}\\b`).test(alerts!));
+    assert.ok(named.length > 0, `${cause}: ${alerts}`);
+    const first = Math.min(...named.filter(({ severity }) => severity === 'page').map(({ forSec }) => forSec));
+    if (/no incident|before/.test(section!.split('\n').find((line) => line.includes(`| ${cause} |`))!)) continue;
+    assert.ok(first <= MINUTE_SEC - DELAYS_SEC, `${cause}: ${first} s`);
   }
 });
 
