@@ -195,6 +195,15 @@ describe('what rings after a start', { skip: NO_PROMTOOL }, () => {
     assert.deepEqual(await rings(server, before, async () => {}), ['Damaged']);
   });
 
+  test('that the disk is nearly full, and then that trading has stopped', async (t) => {
+    const { server, order } = await scene(t);
+    const before = await scrape(server);
+    // More than any disk has: what is free is read from the real one.
+    await server.restart({ DISK_RESERVE_MB: '1000000000' });
+    assert.deepEqual(await rings(server, before, async () => {}), ['DiskLow']);
+    assert.deepEqual(await rings(server, before, () => repeat(5, order)), ['DiskLow', 'TradingStopped']);
+  });
+
   test('that the certificate ends, a day before', async (t) => {
     const { cert, key } = makeCertificate();
     const server = await startServer(t, { SHARDS: '1', TLS_CERT: cert, TLS_KEY: key, ADMIN_PORT: '0' });

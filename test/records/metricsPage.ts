@@ -7,14 +7,19 @@ export const METRICS_PAGE = new URL('../../data/docs/metrics.md', import.meta.ur
 
 const TABLE = '| metric | type | labels | meaning |\n|---|---|---|---|\n';
 
-const ALERTS = '| alert | severity | brought about by | section |\n|---|---|---|---|\n';
+const ALERTS = '| alert | severity | brought about by | tried with | section |\n|---|---|---|---|---|\n';
+/** The files whose tests have real programs bring alerts about. */
+const REAL = ['fault/alertCauses.test.ts', 'api/alerts.test.ts'].map((path) => new URL(`../${path}`, import.meta.url));
 
 /** Everything but the tables stays. */
 export function metricsPage(): string {
   const [text] = readFileSync(METRICS_PAGE, 'utf8').split(TABLE);
   const [before, after] = text!.split(ALERTS);
+  const real = REAL.map((file) => readFileSync(file, 'utf8')).join();
   const alerts = alertRules().map(({ name, severity, by, anchor }) => {
-    return `| ${name} | ${severity} | ${by.join(', ')} | [${anchor.replaceAll('-', ' ')}](incidents.md#${anchor}) |`;
+    const tried = new RegExp(`['"]${name}[\\\\'"]`).test(real) ? 'a real exchange' : 'series';
+    const section = `[${anchor.replaceAll('-', ' ')}](incidents.md#${anchor})`;
+    return `| ${name} | ${severity} | ${by.join(', ')} | ${tried} | ${section} |`;
   });
   const rest = after!.replace(/^(\|.*\n)*/, '');
   const rows = Object.entries(METRICS).map(([name, { type, help, labels }]) => {

@@ -152,7 +152,9 @@ test('what cannot be written is not in the log, and leaves no gap in the numbers
   await log.append({ event: 'change', i: 1 });
   rig.failures.push(full());
   await assert.rejects(log.append({ event: 'change', i: 2 }), { code: 'ENOSPC' });
+  assert.equal(log.isWritten, false);
   assert.equal((await log.append({ event: 'change', i: 3 })).sequence, 3);
+  assert.ok(log.isWritten);
   assert.deepEqual(
     rig.records().map(({ fields }) => fields['i']),
     [undefined, 1, 3],
