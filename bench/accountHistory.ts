@@ -126,7 +126,14 @@ function writeMarkets(db: Database.Database, { markets, trades }: AccountHistory
     addStats.run({
       ...{ market, shard: 0, status, payout_yes_ppm: isDecided ? 1_000_000 : 0 },
       ...{ resolved_ms: isDecided ? END_MS - market : 0, decided_sequence: isDecided ? 2 * trades : 0 },
-      ...{ open_interest_atomic: 0, last_yes_ticks: 50, last_trade_ms: END_MS, minutes: 0, five_minutes: 0 },
+      ...{
+        open_interest_atomic: 0,
+        last_yes_ticks: 50,
+        last_trade_ms: END_MS,
+        minutes: 0,
+        five_minutes: 0,
+        last_fill_us: 0,
+      },
     });
   }
 }
@@ -196,7 +203,7 @@ function tradeOf(
   const taker_outcome = isTaker ? outcome : 1 - outcome;
   return {
     id: timeOrderedIdBytes(created_ms, 0, ID_KIND.TRADE, n + 1),
-    ...{ market, match_type: isMint ? MATCH_TYPE.MINT : MATCH_TYPE.STANDARD, matched_ms: created_ms },
+    ...{ market, match_type: isMint ? MATCH_TYPE.MINT : MATCH_TYPE.STANDARD, matched_ms: created_ms, after_us: 0 },
     ...{ yes_ticks: 40 + random.below(20), lots: 10_000 },
     ...{ maker_order_id: id, maker_account, maker_side: SIDE.BUY, maker_fee: 2500 },
     ...{ maker_outcome: isMint ? 1 - taker_outcome : taker_outcome },

@@ -9,7 +9,7 @@ import { type ActivityFilters, ActivityQueries } from '../gateway/queries/activi
 import { FundMovementQueries } from '../gateway/queries/fundMovements.ts';
 import { NotificationQueries } from '../gateway/queries/notifications.ts';
 import { type OrderFilters, OrderLists } from '../gateway/queries/orderLists.ts';
-import { firstIdAfter, type Position, SINCE_EVER } from '../gateway/queries/page.ts';
+import { FILLS_EVER, firstIdAfter, type Position, SINCE_EVER } from '../gateway/queries/page.ts';
 import { PortfolioQueries } from '../gateway/queries/portfolio.ts';
 import { positionMask } from '../gateway/queries/positionIds.ts';
 import { FIRST_POSITION, type PositionKey, PositionQueries } from '../gateway/queries/positions.ts';
@@ -90,7 +90,7 @@ function orderQueries(db: Database.Database): AccountQuery[] {
 
 function tradeQueries(db: Database.Database): AccountQuery[] {
   const [trades, activity] = [new TradeQueries(db), new ActivityQueries(db)];
-  const everyTrade = { market: null, takerSides: ANY, sinceMs: SINCE_EVER, offset: 0, after: null } as const;
+  const everyTrade = { market: null, takerSides: ANY, sinceMicros: FILLS_EVER, offset: 0, after: null } as const;
   const everything = { market: null, type: null, offset: 0, after: null } as const;
   const market = marketUuid(MARKET);
   const list =
@@ -104,7 +104,7 @@ function tradeQueries(db: Database.Database): AccountQuery[] {
   return [
     page('trades', list({})),
     page('trades, deep cursor', list({ after: MIDDLE })),
-    page('trades since a time', list({ sinceMs: MIDDLE_MS })),
+    page('trades since a time', list({ sinceMicros: MIDDLE_MS * 1000 })),
     filtered('trades whose taker sells', list({ takerSides: 1 << SIDE.SELL })),
     filtered('trades in a market', list({ market })),
     page(

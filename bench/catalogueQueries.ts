@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { BrowseQueries } from '../gateway/queries/browse.ts';
 import { CatalogFacts } from '../gateway/queries/catalogFacts.ts';
 import { CatalogLists, type MarketListTask } from '../gateway/queries/catalogLists.ts';
-import { SINCE_EVER } from '../gateway/queries/page.ts';
+import { FILLS_EVER } from '../gateway/queries/page.ts';
 import { ExchangeQueries } from '../gateway/queries/statsExchange.ts';
 import { FillQueries } from '../gateway/queries/statsFills.ts';
 import { LeaderboardQueries, type LeaderboardTask, NO_MARK } from '../gateway/queries/statsLeaderboard.ts';
@@ -138,7 +138,7 @@ function statisticsQueries(database: Database.Database, sizes: Sizes): Query[] {
   const fills = new FillQueries(database);
   const history = new MarketHistoryQueries(database);
   const exchange = new ExchangeQueries(database);
-  const newest = { before: null, sinceMs: SINCE_EVER, minMicro: 0, limit: 51 };
+  const newest = { before: null, sinceMicros: FILLS_EVER, minMicro: 0, limit: 51 };
   const marketOf = (random: Random): number => random.below(sizes.markets);
   const points = (market: number, interval: '1h' | '1m'): number => history.history({ market, interval }).length;
   return [

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { ActivityQueries } from '../gateway/queries/activity.ts';
 import { OrderLists } from '../gateway/queries/orderLists.ts';
-import { type HistoryPage, MAX_OFFSET, type Position, SINCE_EVER } from '../gateway/queries/page.ts';
+import { FILLS_EVER, type HistoryPage, MAX_OFFSET, type Position, SINCE_EVER } from '../gateway/queries/page.ts';
 import { TradeQueries } from '../gateway/queries/trades.ts';
 import { MATCH_TYPE, ORDER_STATUS, SIDE } from '../shared/base/codes.ts';
 import { UUID_BYTES } from '../shared/base/hex.ts';
@@ -84,7 +84,7 @@ function queriesOf(db: Database.Database, count: number): Query[] {
     sinceMs: SINCE_EVER,
     sort: 'updated_at',
   } as const;
-  const ofTrades = { ...page, market: null, takerSides: ALL, sinceMs: SINCE_EVER };
+  const ofTrades = { ...page, market: null, takerSides: ALL, sinceMicros: FILLS_EVER };
   const ofActivity = { ...page, market: null, type: null };
   const market = marketId(RARE_MARKET);
   const middle = { atMs: T0 + count, rank: 1, id: timeOrderedIdBytes(T0 + count, 0, ID_KIND.TRADE, 0) };
@@ -207,7 +207,7 @@ function tradeOf({ n, account, other, isTaker, market, timeMs, orderId }: TradeF
   const [maker_account, taker_account] = isTaker ? [other, account] : [account, other];
   return {
     id: timeOrderedIdBytes(timeMs, 0, ID_KIND.TRADE, n + 1),
-    ...{ market, match_type: MATCH_TYPE.STANDARD, yes_ticks: 50, lots: 10_000, matched_ms: timeMs },
+    ...{ market, match_type: MATCH_TYPE.STANDARD, yes_ticks: 50, lots: 10_000, matched_ms: timeMs, after_us: 0 },
     ...{ maker_order_id: orderId, maker_account, maker_side: SIDE.SELL, maker_outcome: 0, maker_fee: 2500 },
     ...{ taker_order_id: orderId, taker_account, taker_side: SIDE.BUY, taker_outcome: 0, taker_fee: 5000 },
   };

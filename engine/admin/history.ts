@@ -19,6 +19,7 @@ import {
   stageAfter,
   TIME_IN_FORCE_NAMES,
 } from '../../shared/base/codes.ts';
+import { filledMicros, fillTime, MICROS_PER_MS } from '../../shared/base/fillTimes.ts';
 import { bytesToUuid, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
 import { mulSafe } from '../../shared/base/int.ts';
@@ -36,6 +37,7 @@ type Market = {
   /** The last line about the market; none is written when only its collateral changed, as with every minted set. */
   lastLine: string;
   stage: number;
+  lastFillMicros: number;
 };
 type Order = { readonly id: string; readonly hash: string; readonly side: number; readonly outcome: number };
 type Line = Record<string, string | number | boolean | null>;
@@ -59,12 +61,16 @@ export class History {
   /** Adds the markets of a snapshot. Markets are never removed, so these are also those of earlier records. */
   addMarkets(state: ShardState): void {
     for (const { index, uuid, ticksPerUnit } of state.markets.all()) {
-      this.#markets.set(index, { id: bytesToUuid(bytesOf(uuid, 0, 4)), ticksPerUnit, lastLine: '', stage: STAGE.OPEN });
+      this.#markets.set(index, newMarket(bytesToUuid(bytesOf(uuid, 0, 4)), ticksPerUnit));
     }
   }
 
-  /** Adds the orders that are open in a snapshot, when its record is reached. */
-  addOpenOrders({ orders }: ShardState): void {
+  /** Adds the orders that are open in a snapshot, and the times of last fills, when its record is reached. */
+  addOpenOrders({ markets, orders }: ShardState): void {
+    for (const { index, lastFillMicros } of markets.all()) {
+      const market = this.#markets.get(index)!;
+      market.lastFillMicros = Math.max(market.lastFillMicros, lastFillMicros);
+    }
     for (let slot = 0; slot < orders.capacity; slot++) {
       if (orders.state[slot << WORD_SHIFT] === SLOT_STATE.FREE) continue;
       const kind = orders.kind[slot << WORD_SHIFT];
@@ -147,7 +153,9 @@ export class History {
 
   /** From the taker's side, like a trade in the API. Each fee is in what its party receives. */
   #trade(event: EventOf<'FILL'>): void {
-    const { ticksPerUnit } = this.#marketOf(event);
+    const market = this.#marketOf(event);
+    const { ticksPerUnit } = market;
+    market.lastFillMicros = filledMicros(this.#timeMs, market.lastFillMicros);
     const maker = this.#orders.get(event.makerSlot);
     const taker = this.#orders.get(event.takerSlot)!;
     const takerTicks = ownTicks(taker.outcome, event.yesTicks, ticksPerUnit);
@@ -155,6 +163,7 @@ export class History {
     const notional = String(mulSafe(event.lots, takerTicks));
     this.#write('trade', event, {
       trade_id: timeOrderedId(this.#timeMs, this.#shard, ID_KIND.TRADE, event.tradeSequence),
+      time: fillTime(this.#timeMs, market.lastFillMicros - this.#timeMs * MICROS_PER_MS),
       match_type: MATCH_TYPE_NAMES[event.matchType],
       price: tickToPrice8(takerTicks, ticksPerUnit),
       amount: taker.side === SIDE.BUY ? notional : tokenQuantity,
@@ -186,7 +195,7 @@ export class History {
   #market(event: EventOf<'MARKET'>): void {
     const { ticksPerUnit } = event;
     const known = this.#markets.get(event.market);
-    const market = known ?? { id: bytesToUuid(event.uuid), ticksPerUnit, lastLine: '', stage: STAGE.OPEN };
+    const market = known ?? newMarket(bytesToUuid(event.uuid), ticksPerUnit);
     this.#markets.set(event.market, market);
     const line = {
       status: MARKET_STATUS_NAMES[event.status],
@@ -271,6 +280,10 @@ export class History {
   #marketOf({ market }: Event): Market {
     return this.#markets.get(market)!;
   }
+}
+
+function newMarket(id: string, ticksPerUnit: number): Market {
+  return { id, ticksPerUnit, lastLine: '', stage: STAGE.OPEN, lastFillMicros: 0 };
 }
 
 function tokens(lots: number, ticksPerUnit: number): string {

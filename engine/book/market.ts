@@ -41,6 +41,8 @@ export class Market {
   collateralMicro = 0;
   /** Sequence of the market's last public frame; grows by one a frame and never resets. */
   sequence = 0;
+  /** Time of the last fill (shared/base/fillTimes.ts); 0 before the first. No part of the digest: see markets.ts. */
+  lastFillMicros = 0;
   openOrders = 0;
   /** The book was closed at endMs: once its orders are closed, none is left to cancel. */
   isClosed = false;

@@ -10,9 +10,10 @@ import { Market } from './market.ts';
 import type { Orders } from './orders.ts';
 import { Transitions } from './transitions.ts';
 
-/** The first versions of snapshots with markets that are being ended, and with stages. */
+/** The first versions of snapshots with markets that are being ended, with stages, and with times of last fills. */
 const ENDINGS_VERSION = 8;
 export const STAGES_VERSION = 9;
+const FILL_TIMES_VERSION = 11;
 
 export class Markets {
   /** Markets that the current command changed, for the MARKET events. */
@@ -100,6 +101,7 @@ export class Markets {
       market.roundingPpm = io.number(market.roundingPpm);
       if (io.version >= ENDINGS_VERSION) persistEnding(io, market);
       if (io.version >= STAGES_VERSION) market.stage = io.number(market.stage);
+      if (io.version >= FILL_TIMES_VERSION) market.lastFillMicros = io.number(market.lastFillMicros);
       if (old !== undefined) continue;
       this.add(market);
       this.transitions.plan(market);

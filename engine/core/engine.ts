@@ -256,7 +256,11 @@ export class Engine {
     const emit = out === this.out ? this.state.emit : new EventWriter(out, orders, ledger);
     if (contracts.haveChanged) emit.contracts(contracts);
     if (stages.ofShard !== STAGE.OPEN) emit.stage(stages.ofShard, stages.ofShard);
-    for (const market of markets.all()) emit.market(market);
+    for (const market of markets.all()) {
+      emit.market(market);
+      if (market.lastFillMicros !== 0) emit.lastFill(market);
+      if (out.lengthBytes > 1 << 19) flush();
+    }
     for (const group of groups.all()) {
       emit.group(group);
       if (out.lengthBytes > 1 << 19) flush();

@@ -12,6 +12,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
+import { MICROS_PER_MS } from '../../shared/base/fillTimes.ts';
 import { addSafe } from '../../shared/base/int.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { NO_TICK } from '../book/levels.ts';
@@ -131,6 +132,9 @@ export class Matcher {
     market.book.own(words[makerRow | WORD_AT.IS_BID]).reduce(tick, lots);
     const sequence = market.sequence + 1;
     market.sequence += 2; // the trade frame and the maker's delta
+    // The taker was made by the record of the fill. In place, because a call could make a new object of a time.
+    const recordMicros = doubles[(taker << DOUBLE_SHIFT) | DOUBLE_AT.CREATED_MS] * MICROS_PER_MS;
+    market.lastFillMicros = Math.max(recordMicros, market.lastFillMicros + 1);
     this.#emit.fill(maker, taker, sequence, matchType, tick, lots, ++this.tradeSequence, makerFee, takerFee);
     if (makerLots === lots) this.#closing.close(market, maker, CLOSE_REASON.FILLED);
     else this.#digest.markOrder(maker);

@@ -255,6 +255,12 @@ export class EventWriter {
     writeSafe(words, word + MARKET.roundingPpm, market.roundingPpm);
   }
 
+  /** For readers that start now: the others derive it from the fills. */
+  lastFill(market: Market): void {
+    const word = this.#start(EVENT.LAST_FILL.TYPE, 0, FEE_ACCOUNT, 0, market.index, 0);
+    writeSafe(this.out.words, word + EVENT.LAST_FILL.filledMicros, market.lastFillMicros);
+  }
+
   /** @param reference where the 32-byte reference starts in `source`, or no source for a zero one. */
   funds(account: number, market: number, movement: number, amount: number, source?: Uint32Array, reference = 0): void {
     const word = this.#start(FUNDS.TYPE, 0, account, 0, market, movement);

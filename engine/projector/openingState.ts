@@ -62,6 +62,9 @@ function applyEvents(words: Uint32Array, end: number, projections: Projections, 
         markets.apply(words, word, 0);
         stats.market(words, word, record);
         break;
+      case EVENT.LAST_FILL.TYPE:
+        stats.lastFill(words, word);
+        break;
       case EVENT.ACCOUNT.TYPE:
         stats.opens(words, word, record);
         break;

@@ -71,10 +71,17 @@ export class PrivateTail {
     writePlaced(this.#append(order, record), record, order);
   }
 
-  filled(maker: OpenOrder, taker: OpenOrder, words: Uint32Array, word: number, record: RecordContext): void {
+  filled(
+    maker: OpenOrder,
+    taker: OpenOrder,
+    afterMicros: number,
+    words: Uint32Array,
+    word: number,
+    record: RecordContext,
+  ): void {
     if (this.#isLogged(record)) return;
-    writeFill(this.#append(maker, record), record, maker, ROLE.MAKER, words, word);
-    writeFill(this.#append(taker, record), record, taker, ROLE.TAKER, words, word);
+    writeFill(this.#append(maker, record), record, maker, ROLE.MAKER, afterMicros, words, word);
+    writeFill(this.#append(taker, record), record, taker, ROLE.TAKER, afterMicros, words, word);
   }
 
   closed(order: OpenOrder, words: Uint32Array, word: number, record: RecordContext): void {

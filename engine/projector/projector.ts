@@ -361,12 +361,13 @@ export class Projector {
     const takerTicks = ownTicks(taker.outcome, yesTicks, ticksPerUnit);
     orders.fill(maker, lots, makerRemaining, ownTicks(maker.outcome, yesTicks, ticksPerUnit), record);
     orders.fill(taker, lots, takerRemaining, takerTicks, record);
-    trades.add(words, word, maker, taker, record);
+    const afterMicros = stats.afterMicros(market, record);
+    trades.add(words, word, maker, taker, afterMicros, record);
     fundMovements.traded(words, word, record);
-    const volumeMicro = stats.filled(words, word, maker, taker, record);
+    const volumeMicro = stats.filled(words, word, maker, taker, afterMicros, record);
     markets.addVolume(market, volumeMicro);
     catalog.traded(market, volumeMicro, record.timeMs);
-    privateTail.filled(maker, taker, words, word, record);
+    privateTail.filled(maker, taker, afterMicros, words, word, record);
   }
 }
 

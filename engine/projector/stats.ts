@@ -6,6 +6,7 @@
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, MOVEMENT, OUTCOME } from '../../shared/base/codes.ts';
 import { REFERRAL_BPS, shareOfFee } from '../../shared/base/feeShare.ts';
+import { MICROS_PER_MS } from '../../shared/base/fillTimes.ts';
 import { addSafe, mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
@@ -39,11 +40,28 @@ export class Stats {
     this.#exchange = new ExchangeStats(db, shards);
   }
 
+  /** The next fill of the market: how long after its record it was. */
+  afterMicros(market: number, { timeMs }: RecordContext): number {
+    return this.#markets.fills(market, timeMs) - timeMs * MICROS_PER_MS;
+  }
+
+  /** History begins with a market that had its last fill at this time. */
+  lastFill(words: Uint32Array, word: number): void {
+    this.#markets.opens(words[word + ANY_EVENT.market], readSafe(words, word + EVENT.LAST_FILL.filledMicros));
+  }
+
   /**
    * Applies a FILL event.
    * @returns what it adds to volumes, at the taker's price: nothing beyond EXCHANGESTATS-3.
    */
-  filled(words: Uint32Array, word: number, maker: OpenOrder, taker: OpenOrder, record: RecordContext): number {
+  filled(
+    words: Uint32Array,
+    word: number,
+    maker: OpenOrder,
+    taker: OpenOrder,
+    afterMicros: number,
+    record: RecordContext,
+  ): number {
     const yesTicks = words[word + EVENT.FILL.yesTicks];
     const lots = readSafe(words, word + EVENT.FILL.lots);
     const makerTicks = ownTicks(maker.outcome, yesTicks, maker.ticksPerUnit);
@@ -57,7 +75,8 @@ export class Stats {
     const volumeMicro = mulSafe(countedLots, takerTicks);
     this.#accounts.traded(taker.account, volumeMicro, record);
     if (maker.account !== taker.account) this.#accounts.traded(maker.account, mulSafe(countedLots, makerTicks), record);
-    this.#markets.traded(taker.market, yesTicks, volumeMicro, record.timeMs);
+    const filledMs = record.timeMs + Math.floor(afterMicros / MICROS_PER_MS);
+    this.#markets.traded(taker.market, yesTicks, volumeMicro, filledMs);
     this.#exchange.traded(mulSafe(lots, takerTicks), volumeMicro, record);
     return volumeMicro;
   }

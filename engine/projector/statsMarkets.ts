@@ -13,6 +13,7 @@
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { isDecided } from '../../shared/base/codes.ts';
+import { filledMicros } from '../../shared/base/fillTimes.ts';
 import { bucketOf, DAY_MS, FIVE_MINUTES_MS, HOUR_MS, MINUTE_MS } from '../../shared/tables/buckets.ts';
 import {
   MARKET_DAYS,
@@ -50,6 +51,7 @@ type Market = {
   openInterestAtomic: number;
   lastYesTicks: number;
   lastTradeMs: number;
+  lastFillMicros: number;
   minutes: number;
   fiveMinutes: number;
   /** Null where the row has to be read first. */
@@ -110,6 +112,7 @@ export class MarketStats {
         openInterestAtomic: row.open_interest_atomic,
         lastYesTicks: row.last_yes_ticks,
         lastTradeMs: row.last_trade_ms,
+        lastFillMicros: row.last_fill_us,
         minutes: row.minutes,
         fiveMinutes: row.five_minutes,
       };
@@ -147,9 +150,22 @@ export class MarketStats {
     return before;
   }
 
+  /** The market has another fill, in a record of this time. @returns when it was (FILLTIME-1). */
+  fills(index: number, recordMs: number): number {
+    const market = this.#known(index);
+    market.lastFillMicros = filledMicros(recordMs, market.lastFillMicros);
+    return market.lastFillMicros;
+  }
+
+  /** History begins with a market that had its last fill at this time. */
+  opens(index: number, lastFillMicros: number): void {
+    const market = this.#known(index);
+    market.lastFillMicros = lastFillMicros;
+    this.#markDirty(market);
+  }
+
   traded(index: number, yesTicks: number, volumeMicro: number, timeMs: number): void {
-    const market = this.#markets[index];
-    assert(market !== undefined, 'MARKETSTATS-1: a market is known before its trades');
+    const market = this.#known(index);
     this.#markDirty(market);
     this.#point(market, timeMs);
     if (market.hour === null && market.day === null) this.#cachedBars++;
@@ -178,6 +194,7 @@ export class MarketStats {
         last_trade_ms: market.lastTradeMs,
         minutes: market.minutes,
         five_minutes: market.fiveMinutes,
+        last_fill_us: market.lastFillMicros,
       });
       if (!market.hasTraded) continue;
       market.hasTraded = false;
@@ -190,6 +207,12 @@ export class MarketStats {
     if (this.#cachedBars <= MOST_CACHED) return;
     for (const market of this.#markets) if (market !== undefined) market.hour = market.day = null;
     this.#cachedBars = 0;
+  }
+
+  #known(index: number): Market {
+    const market = this.#markets[index];
+    assert(market !== undefined, 'MARKETSTATS-1: a market is known before its trades');
+    return market;
   }
 
   #markDirty(market: Market): void {
@@ -279,6 +302,7 @@ function newMarket(market: number, shard: number, status: number): Market {
     openInterestAtomic: 0,
     lastYesTicks: 0,
     lastTradeMs: 0,
+    lastFillMicros: 0,
     minutes: 0,
     fiveMinutes: 0,
     hour: null,

@@ -29,7 +29,14 @@ export class TradeProjection {
   }
 
   /** Adds the row of a FILL event. */
-  add(words: Uint32Array, word: number, maker: OpenOrder, taker: OpenOrder, record: RecordContext): void {
+  add(
+    words: Uint32Array,
+    word: number,
+    maker: OpenOrder,
+    taker: OpenOrder,
+    afterMicros: number,
+    record: RecordContext,
+  ): void {
     const lots = readSafe(words, word + EVENT.FILL.lots);
     const yesTicks = words[word + EVENT.FILL.yesTicks];
     const matchType = words[word + EVENT.FILL.matchType];
@@ -55,6 +62,7 @@ export class TradeProjection {
       taker_outcome: taker.outcome,
       taker_fee: readSafe(words, word + EVENT.FILL.takerFee),
       matched_ms: record.timeMs,
+      after_us: afterMicros,
     });
   }
 

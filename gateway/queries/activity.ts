@@ -5,6 +5,7 @@
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { CLOSE_REASON_NAMES, SIDE_NAMES } from '../../shared/base/codes.ts';
+import { fillTime } from '../../shared/base/fillTimes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
 import { mulSafe } from '../../shared/base/int.ts';
@@ -163,7 +164,7 @@ function ofTrade(row: TradeRow, account: number): ActivityRecord {
     price: tickToPrice8(ownTicks(outcome, row.yes_ticks, row.ticks_per_unit), row.ticks_per_unit),
     quantity_atomic: tokensOf(row),
     reason: null,
-    created_at: new Date(row.matched_ms).toISOString(),
+    created_at: fillTime(row.matched_ms, row.after_us),
     ...partyOf(row, roleOf(row, account)),
   };
 }

@@ -1,6 +1,7 @@
 /** The common part of the paged queries. */
+import { MICROS_PER_MS, MOST_AFTER_MS } from '../../shared/base/fillTimes.ts';
 import { UUID_BYTES } from '../../shared/base/hex.ts';
-import { parseTimeMs } from '../../shared/base/time.ts';
+import { parseTimeMicros, parseTimeMs } from '../../shared/base/time.ts';
 
 /** A slice of a list. */
 export type Page<T> = {
@@ -29,6 +30,8 @@ export const MAX_OFFSET = MAX_COUNTED;
 
 /** `sinceMs` of a list without a lower bound. */
 export const SINCE_EVER = -1;
+/** `sinceMicros` of a list of fills without a lower bound. */
+export const FILLS_EVER = 0;
 
 /** The position before every row. Times have 48 bits. */
 export const START: Position = {
@@ -76,6 +79,17 @@ export function firstIdAfter(sinceMs: number): Uint8Array {
  */
 export function boundOf(since: string | undefined): number {
   return since === undefined ? SINCE_EVER : parseTimeMs(since) - 1;
+}
+
+/** The bound of a list of fills: each has a microsecond of its own (RULES.md 13.12), and the first may be the named one. */
+export function microsOf(since: string | undefined): number {
+  return since === undefined ? FILLS_EVER : parseTimeMicros(since);
+}
+
+/** The ids of fills that may be in such a list: from the first on they may, from the second on all of them are. */
+export function fillIdsSince(sinceMicros: number): { readonly firstId: Uint8Array; readonly surelyId: Uint8Array } {
+  const sinceMs = Math.floor(sinceMicros / MICROS_PER_MS);
+  return { firstId: firstIdAfter(sinceMs - MOST_AFTER_MS - 1), surelyId: firstIdAfter(sinceMs) };
 }
 
 /** The millisecond in which an id was made. */

@@ -26,6 +26,7 @@ export const TRADE = select(
   'taker_side',
   'taker_outcome',
   'matched_ms',
+  'after_us',
 );
 export type TradeRow = SelectedBy<typeof TRADE> & SelectedBy<typeof MARKET>;
 

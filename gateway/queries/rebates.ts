@@ -4,6 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { shareOfFee } from '../../shared/base/feeShare.ts';
+import { fillTime } from '../../shared/base/fillTimes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { rebateIdBytes, sequenceOfId, shardOfId } from '../../shared/base/ids.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
@@ -33,7 +34,7 @@ export type Rebate = {
   readonly marketId: string;
   readonly bps: number;
   readonly micro: number;
-  readonly matchedMs: number;
+  readonly filledAt: string;
 };
 export type RebatesSlice = {
   readonly trades: readonly number[];
@@ -44,7 +45,17 @@ export type RebatesSlice = {
   readonly rows: readonly Rebate[];
 };
 
-const TRADE = select(TRADES, 'id', 'market', 'yes_ticks', 'maker_side', 'maker_outcome', 'maker_fee', 'matched_ms');
+const TRADE = select(
+  TRADES,
+  'id',
+  'market',
+  'yes_ticks',
+  'maker_side',
+  'maker_outcome',
+  'maker_fee',
+  'matched_ms',
+  'after_us',
+);
 type TradeRow = SelectedBy<typeof TRADE> & SelectedBy<typeof MARKET>;
 type Place = { readonly id: Uint8Array; readonly market: number };
 type Range = { readonly account: number; readonly after: Uint8Array; readonly before: Uint8Array };
@@ -103,8 +114,8 @@ export class RebateQueries {
 }
 
 function rebateOf(row: TradeRow, rates: readonly Rate[]): Rebate {
-  const { yes_ticks, ticks_per_unit, maker_side, maker_outcome, maker_fee, matched_ms: matchedMs } = row;
-  const bps = rates.findLast(({ sinceMs }) => sinceMs <= matchedMs)?.bps ?? 0;
+  const { yes_ticks, ticks_per_unit, maker_side, maker_outcome, maker_fee, matched_ms, after_us } = row;
+  const bps = rates.findLast(({ sinceMs }) => sinceMs <= matched_ms)?.bps ?? 0;
   const ticks = ownTicks(maker_outcome, yes_ticks, ticks_per_unit);
   return {
     id: bytesToUuid(rebateIdBytes(row.id)),
@@ -112,6 +123,6 @@ function rebateOf(row: TradeRow, rates: readonly Rate[]): Rebate {
     marketId: bytesToUuid(row.uuid),
     bps,
     micro: shareOfFee(maker_side, maker_fee, ticks, ticks_per_unit, bps),
-    matchedMs,
+    filledAt: fillTime(matched_ms, after_us),
   };
 }

@@ -1,6 +1,7 @@
 /** The SQL of what referrers earn (RULES.md 14.44). Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
 import { REFERRAL_BPS, shareOfFee } from '../../shared/base/feeShare.ts';
+import { fillTime } from '../../shared/base/fillTimes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
 import { HOUR_MS } from '../../shared/tables/buckets.ts';
@@ -16,7 +17,7 @@ type Earning = {
   readonly account: number;
   readonly tradeId: string;
   readonly micro: number;
-  readonly matchedMs: number;
+  readonly filledAt: string;
 };
 export type Earnings = { readonly rows: readonly Earning[]; readonly total: number; readonly totalMicro: bigint };
 
@@ -33,6 +34,7 @@ const TRADE = select(
   'taker_outcome',
   'taker_fee',
   'matched_ms',
+  'after_us',
 );
 const UNITS = select(MARKETS, 'ticks_per_unit');
 type TradeRow = SelectedBy<typeof TRADE> & SelectedBy<typeof UNITS>;
@@ -114,7 +116,8 @@ export class ReferralQueries {
 }
 
 function earningOf({ account, row }: Found): Earning {
-  return { account, tradeId: bytesToUuid(row.id), micro: shareMicro(row, account), matchedMs: row.matched_ms };
+  const filledAt = fillTime(row.matched_ms, row.after_us);
+  return { account, tradeId: bytesToUuid(row.id), micro: shareMicro(row, account), filledAt };
 }
 
 function shareMicro(row: TradeRow, account: number): number {

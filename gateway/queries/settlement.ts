@@ -30,7 +30,7 @@ export type MovementSettlement = { readonly status: SettlementStatus; readonly h
 /** Trades by the bytes of their ids. */
 export type Settlements = {
   statusesOf(ids: readonly Uint8Array[]): SettlementStatus[];
-  of(id: Uint8Array, matchedMs: number): TradeSettlementRecord;
+  of(id: Uint8Array, filledAt: string): TradeSettlementRecord;
   ofMovements(account: number, movements: readonly MovedRecord[]): MovementSettlement[];
 };
 
@@ -65,9 +65,9 @@ const NO_WORK = [-1, -1] as const;
 /** Without a chain. */
 export const LEDGER_SETTLEMENTS: Settlements = {
   statusesOf: (ids) => ids.map(() => 'settled'),
-  of: (_id, matchedMs) => ({
+  of: (_id, filledAt) => ({
     settlement_status: 'settled',
-    history: [{ status: 'settled', at: new Date(matchedMs).toISOString() }],
+    history: [{ status: 'settled', at: filledAt }],
     ...NO_TRANSACTION,
   }),
   ofMovements: (_account, movements) => movements.map(() => SETTLED),
@@ -85,9 +85,9 @@ export class ChainSettlements implements Settlements {
     return this.#open()?.statusesOf(ids) ?? ids.map(() => 'pending');
   }
 
-  of(id: Uint8Array, matchedMs: number): TradeSettlementRecord {
+  of(id: Uint8Array, filledAt: string): TradeSettlementRecord {
     const found = this.#open()?.of(id);
-    const pending = { status: 'pending', at: new Date(matchedMs).toISOString() } as const;
+    const pending = { status: 'pending', at: filledAt } as const;
     if (found == null) return { settlement_status: 'pending', history: [pending], ...NO_TRANSACTION };
     return { ...found, history: [pending, ...found.history.slice(1)] };
   }

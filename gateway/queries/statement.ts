@@ -10,6 +10,7 @@
  */
 import type Database from 'better-sqlite3';
 import { FUND_MOVEMENT, OUTCOME, SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
+import { fillTime } from '../../shared/base/fillTimes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { isCarriedId, sequenceOfId, shardOfId, shardSequenceOfMovement } from '../../shared/base/ids.ts';
 import { mulSafe } from '../../shared/base/int.ts';
@@ -69,6 +70,7 @@ const TRADE = select(
   'taker_outcome',
   'taker_fee',
   'matched_ms',
+  'after_us',
 );
 const MOVEMENT = select(
   FUND_MOVEMENTS,
@@ -212,7 +214,7 @@ function fillEntry(
   const yesAtomic = outcome === OUTCOME.YES ? atomic : 0;
   const noAtomic = outcome === OUTCOME.NO ? atomic : 0;
   const cells = (usdcAfterMicro: number): Cells => [
-    new Date(row.matched_ms).toISOString(),
+    fillTime(row.matched_ms, row.after_us),
     'fill',
     bytesToUuid(row.id),
     null,

@@ -11,17 +11,18 @@ import { MARKETS } from '../../shared/tables/markets.ts';
 import { MAXIMA_SPANS_MS } from '../../shared/tables/statsExchange.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
 import { TRADES } from '../../shared/tables/trades.ts';
-import { firstIdAfter } from './page.ts';
+import { fillIdsSince, firstIdAfter, timeOfId } from './page.ts';
 
 export type FillsTask = {
   /** The id of the last trade that was shown; null for the newest ones. */
   readonly before: Uint8Array | null;
-  readonly sinceMs: number;
+  /** FILLS_EVER for all. */
+  readonly sinceMicros: number;
   readonly minMicro: number;
   readonly limit: number;
 };
 
-const FILL = select(TRADES, 'id', 'market', 'taker_account', 'taker_side', 'taker_outcome', 'matched_ms');
+const FILL = select(TRADES, 'id', 'market', 'taker_account', 'taker_side', 'taker_outcome', 'matched_ms', 'after_us');
 const UNITS = select(MARKETS, 'ticks_per_unit');
 /** A trade as its taker sees it. */
 export type Fill = SelectedBy<typeof FILL> &
@@ -31,7 +32,7 @@ const TAKER_TICKS = `iif(taker_outcome = ${OUTCOME.YES}, yes_ticks, ticks_per_un
 const END_OF_TIME = new Uint8Array(UUID_BYTES).fill(0xff);
 
 export class FillQueries {
-  readonly #fills: Database.Statement<[Uint8Array, Uint8Array, number, number], Fill>;
+  readonly #fills: Database.Statement<[Uint8Array, Uint8Array, Uint8Array, number, number, number], Fill>;
   readonly #spans: Database.Statement<[number, number, number, number], number>;
   readonly #walk: (task: FillsTask) => Fill[];
 
@@ -39,7 +40,7 @@ export class FillQueries {
     this.#fills = db.prepare(`
       SELECT ${FILL.sql}, ${UNITS.sql}, ${TAKER_TICKS} AS taker_ticks, lots * ${TAKER_TICKS} AS notional_micro
       FROM trades CROSS JOIN markets USING (market)
-      WHERE id >= ? AND id < ? AND lots * ${TAKER_TICKS} >= ? ORDER BY id DESC LIMIT ?`);
+      WHERE id >= ? AND id < ? AND (id >= ? OR matched_ms * 1000 + after_us >= ?) AND lots * ${TAKER_TICKS} >= ? ORDER BY id DESC LIMIT ?`);
     this.#spans = db
       .prepare<[number, number, number, number], number>(
         `SELECT start_ms FROM trade_maxima WHERE span_ms = ? AND start_ms >= ? AND start_ms < ? AND notional_micro >= ?
@@ -54,16 +55,17 @@ export class FillQueries {
     return this.#walk(task);
   }
 
-  #newest({ before, sinceMs, minMicro, limit }: FillsTask): Fill[] {
-    const first = firstIdAfter(sinceMs);
+  #newest({ before, sinceMicros, minMicro, limit }: FillsTask): Fill[] {
+    const { firstId, surelyId } = fillIdsSince(sinceMicros);
     const end = before ?? END_OF_TIME;
-    if (minMicro === 0) return this.#fills.all(first, end, 0, limit);
+    if (minMicro === 0) return this.#fills.all(firstId, end, surelyId, sinceMicros, 0, limit);
     const found: Fill[] = [];
     const endMs = Buffer.from(end).readUIntBE(0, 6) + 1;
-    for (const secondMs of this.#largeSpans(0, 0, endMs, sinceMs, minMicro)) {
+    for (const secondMs of this.#largeSpans(0, 0, endMs, timeOfId(firstId), minMicro)) {
       const startId = firstIdAfter(secondMs - 1);
       const endId = firstIdAfter(secondMs + MAXIMA_SPANS_MS.at(-1)! - 1);
-      found.push(...this.#fills.all(later(startId, first), earlier(endId, end), minMicro, limit - found.length));
+      const [from, to] = [later(startId, firstId), earlier(endId, end)];
+      found.push(...this.#fills.all(from, to, surelyId, sinceMicros, minMicro, limit - found.length));
       if (found.length >= limit) break;
     }
     return found;

@@ -4,6 +4,7 @@
  */
 import type Database from 'better-sqlite3';
 import { type SettlementStatus, SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
+import { fillTime } from '../../shared/base/fillTimes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { mulSafe } from '../../shared/base/int.ts';
 import { ownTicks } from '../../shared/base/orderMath.ts';
@@ -11,7 +12,16 @@ import { tickToPrice8 } from '../../shared/base/units.ts';
 import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
 import { LongLists } from './longLists.ts';
 import { ALL_MARKETS, MARKET, type MarketFilter, marketFilter } from './markets.ts';
-import { firstIdAfter, type HistoryPage, historyPage, MAX_COUNTED, type Position, START, timeOfId } from './page.ts';
+import {
+  fillIdsSince,
+  firstIdAfter,
+  type HistoryPage,
+  historyPage,
+  MAX_COUNTED,
+  type Position,
+  START,
+  timeOfId,
+} from './page.ts';
 import { type NoParty, type Party, partyOf, type Role, roleOf, TRADE, type TradeRow, tokensOf } from './parties.ts';
 import { LEDGER_SETTLEMENTS, type Settlements, type TradeSettlementRecord } from './settlement.ts';
 import { ShorterWalk } from './shorterWalk.ts';
@@ -21,7 +31,8 @@ export type TradeFilters = Readonly<{
   market: Uint8Array | null;
   /** Bit n is set when trades whose taker has side n are wanted. */
   takerSides: number;
-  sinceMs: number;
+  /** FILLS_EVER for all. */
+  sinceMicros: number;
   limit: number;
   offset: number;
   /** Only trades after this one in the list; null for all. */
@@ -61,13 +72,19 @@ type ListParameters = {
   readonly market: number;
   readonly takerSides: number;
   readonly firstId: Uint8Array;
+  /** Older fills are in the list if they were not before `sinceMicros`. */
+  readonly surelyId: Uint8Array;
+  readonly sinceMicros: number;
   readonly beforeId: Uint8Array;
   readonly limit: number;
   readonly offset: number;
 };
 
 const BOTH_SIDES = (1 << SIDE.BUY) | (1 << SIDE.SELL);
-const SPAN = 'id >= @firstId AND id < @beforeId AND (@takerSides >> taker_side) & 1';
+/** Read of the few that may be on either side of the bound: the indexes do not have it. */
+const FILLED_US = '(SELECT matched_ms * 1000 + after_us FROM trades AS timed WHERE timed.id = trades.id)';
+const SPAN = `id >= @firstId AND id < @beforeId AND (id >= @surelyId OR ${FILLED_US} >= @sinceMicros)
+      AND (@takerSides >> taker_side) & 1`;
 const OF_ACCOUNT = `${SPAN} AND (@market = ${ALL_MARKETS} OR market = @market)`;
 
 /**
@@ -94,15 +111,16 @@ export class TradeQueries {
   readonly #shorter: ShorterWalk;
   readonly #along: Readonly<Record<keyof typeof WALKS, Reader>>;
   readonly #settlements: Settlements;
-  readonly #matchedMs: Database.Statement<[{ id: Uint8Array; account: number }], number>;
+  readonly #matched: Database.Statement<
+    [{ id: Uint8Array; account: number }],
+    Pick<TradeRow, 'matched_ms' | 'after_us'>
+  >;
 
   constructor(db: Database.Database, settlements: Settlements = LEDGER_SETTLEMENTS) {
     this.#settlements = settlements;
-    this.#matchedMs = db
-      .prepare<[{ id: Uint8Array; account: number }], number>(
-        'SELECT matched_ms FROM trades WHERE id = @id AND (taker_account = @account OR maker_account = @account)',
-      )
-      .pluck();
+    this.#matched = db.prepare(
+      'SELECT matched_ms, after_us FROM trades WHERE id = @id AND (taker_account = @account OR maker_account = @account)',
+    );
     this.#market = marketFilter(db);
     this.#shorter = new ShorterWalk(db);
     this.#along = { account: reader(db, WALKS.account), market: reader(db, WALKS.market) };
@@ -117,8 +135,8 @@ export class TradeQueries {
 
   /** Null if the account has no such trade. */
   settlement(account: number, id: Uint8Array): TradeSettlementRecord | null {
-    const matchedMs = this.#matchedMs.get({ id, account });
-    return matchedMs === undefined ? null : this.#settlements.of(id, matchedMs);
+    const row = this.#matched.get({ id, account });
+    return row === undefined ? null : this.#settlements.of(id, fillTime(row.matched_ms, row.after_us));
   }
 
   legacyList(account: number, filters: TradeFilters): HistoryPage<LegacyTradeRecord> {
@@ -126,12 +144,14 @@ export class TradeQueries {
   }
 
   #page<T>(account: number, filters: TradeFilters, show: Show<T>): HistoryPage<T> {
-    const { limit, offset, takerSides, sinceMs, after } = filters;
+    const { limit, offset, takerSides, sinceMicros, after } = filters;
     const filter = this.#market(filters.market);
     if (filter === undefined) return { total: 0, isFloor: false, rows: [], next: null };
     const { market, opened_ms } = filter;
-    const firstId = firstIdAfter(Math.max(sinceMs, opened_ms - 1));
-    const span = { firstId, beforeId: (after ?? START).id, limit: limit + 1, offset };
+    const ids = fillIdsSince(sinceMicros);
+    const opened = firstIdAfter(opened_ms - 1);
+    const firstId = Buffer.compare(ids.firstId, opened) > 0 ? ids.firstId : opened;
+    const span = { ...ids, firstId, sinceMicros, beforeId: (after ?? START).id, limit: limit + 1, offset };
     const isOfMarket = market !== ALL_MARKETS && this.#shorter.isOfMarket(account, market);
     const read = this.#along[isOfMarket ? 'market' : 'account'];
     const { rows, counted } = read({ account, market, takerSides: takerSides & BOTH_SIDES, ...span });
@@ -151,8 +171,8 @@ function reader(db: Database.Database, walks: string): Reader {
     .pluck();
   const long = new LongLists();
   return db.transaction((parameters: ListParameters) => {
-    const { account, market, takerSides, firstId } = parameters;
-    const name = [account, market, takerSides, timeOfId(firstId)].join('/');
+    const { account, market, takerSides, firstId, sinceMicros } = parameters;
+    const name = [account, market, takerSides, timeOfId(firstId), sinceMicros].join('/');
     const counted = long.counted(name, () => count.get({ ...parameters, beforeId: START.id })!);
     return { rows: parameters.offset < counted ? list.all(parameters) : [], counted };
   });
@@ -178,7 +198,7 @@ function tradeRecord(row: TradeRow, account: number, settlement_status: Settleme
     role: party.party_order_id === null ? null : roleOf(row, account),
     ...party,
     settlement_status,
-    matched_at: new Date(row.matched_ms).toISOString(),
+    matched_at: fillTime(row.matched_ms, row.after_us),
   };
 }
 
@@ -192,7 +212,7 @@ function legacyTradeRecord(row: TradeRow, account: number): LegacyTradeRecord {
     quantity: tokensOf(row),
     side: SIDE_NAMES[row.taker_side],
     tx_signature: null,
-    created_at: new Date(row.matched_ms).toISOString(),
+    created_at: fillTime(row.matched_ms, row.after_us),
     ...partyOf(row, roleOf(row, account)),
   };
 }

@@ -6,6 +6,7 @@ const ORDER = '0190a0b0-c0d0-7000-8000-000000000013';
 const TRADE = '0190a0b0-c0d0-7000-8000-000000000014';
 const HASH = '0x5f1c2a8be3d94e7f60a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f607';
 const TIMESTAMP = 1_790_000_000_000;
+const FILLED_AT = '2026-09-21T14:13:20.000001Z';
 /** Of 0.65:6000000|0.67:4000000. */
 const CHECKSUM = 2_625_812_937;
 
@@ -52,6 +53,7 @@ export const FRAME_EXAMPLES: Readonly<Record<keyof typeof CLIENT_MESSAGES | keyo
     sequence: 71,
     data: {
       trade_id: TRADE,
+      filled_at: FILLED_AT,
       outcome_index: 0,
       taker_side: 'SELL',
       ...TRADED,
@@ -105,6 +107,7 @@ export const FRAME_EXAMPLES: Readonly<Record<keyof typeof CLIENT_MESSAGES | keyo
     data: {
       ...PRIVATE_ORDER,
       trade_id: TRADE,
+      filled_at: FILLED_AT,
       role: 'maker',
       party_side: 'BUY',
       party_outcome_index: 0,

@@ -29,6 +29,11 @@ const UUID: JsonSchema = { type: 'string', format: 'uuid' };
 const BOOLEAN: JsonSchema = { type: 'boolean' };
 const SEQUENCE: JsonSchema = { type: 'integer', minimum: 0, maximum: MAX_SAFE };
 const TIME_MS: JsonSchema = { type: 'integer', minimum: 0, description: 'Unix time in milliseconds' };
+const FILL_TIME: JsonSchema = {
+  type: 'string',
+  pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$',
+  description: 'the time of the fill with microseconds, as in every list of trades: each fill of a market has its own',
+};
 const AMOUNT: JsonSchema = { type: 'string', pattern: '^(0|[1-9][0-9]*)$', description: 'atomic units' };
 const PRICE: JsonSchema = { type: 'string', pattern: '^(0|1|0\\.[0-9]+)$', description: 'USDC per token' };
 const OUTCOME_INDEX: JsonSchema = { type: 'integer', enum: [0, 1] };
@@ -167,8 +172,8 @@ const ORDER_KEY = {
 /** The fields that only some orders have. */
 const ORDER_NAMES = ['client_order_id', 'order_group'];
 
-function orderObject(properties: Properties): JsonSchema {
-  return object({ ...ORDER_KEY, ...properties }, ORDER_NAMES);
+function orderObject(properties: Properties, optional: readonly string[] = []): JsonSchema {
+  return object({ ...ORDER_KEY, ...properties }, [...ORDER_NAMES, ...optional]);
 }
 
 export const SERVER_FRAMES = {
@@ -223,6 +228,7 @@ export const SERVER_FRAMES = {
     "One fill, in terms of the taker's outcome.",
     object({
       trade_id: UUID,
+      filled_at: FILL_TIME,
       outcome_index: OUTCOME_INDEX,
       taker_side: SIDE,
       price: PRICE,
@@ -282,20 +288,24 @@ export const SERVER_FRAMES = {
   fill: privateFrame(
     'fill',
     'One fill of an order of the account.',
-    orderObject({
-      trade_id: UUID,
-      market_id: UUID,
-      role: { type: 'string', enum: ROLE_NAMES },
-      party_side: SIDE,
-      party_outcome_index: OUTCOME_INDEX,
-      price: PRICE,
-      token_quantity_atomic: AMOUNT,
-      notional_usdc_micro: AMOUNT,
-      fee_amount: AMOUNT,
-      fee_asset: { type: 'string', enum: ['USDC', 'TOKEN'] },
-      remaining: AMOUNT,
-      status: STATUS,
-    }),
+    orderObject(
+      {
+        trade_id: UUID,
+        market_id: UUID,
+        filled_at: { ...FILL_TIME, description: `${FILL_TIME.description}; not in frames of before an upgrade` },
+        role: { type: 'string', enum: ROLE_NAMES },
+        party_side: SIDE,
+        party_outcome_index: OUTCOME_INDEX,
+        price: PRICE,
+        token_quantity_atomic: AMOUNT,
+        notional_usdc_micro: AMOUNT,
+        fee_amount: AMOUNT,
+        fee_asset: { type: 'string', enum: ['USDC', 'TOKEN'] },
+        remaining: AMOUNT,
+        status: STATUS,
+      },
+      ['filled_at'],
+    ),
   ),
   order_status: privateFrame(
     'order_status',

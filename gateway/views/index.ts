@@ -116,6 +116,7 @@ export class Views {
         break;
       case EVENT.FILL.TYPE:
         result.fill(words, word);
+        this.markets.filled(words[word + ANY_EVENT.market], result.timeMs);
         this.#applyFill(shard, words, word);
         break;
       case EVENT.CLOSED.TYPE:
@@ -130,6 +131,9 @@ export class Views {
         break;
       case EVENT.ACCOUNT.TYPE:
         this.accounts.applyAccount(this.#funds(shard), result.shardSequence, words, word);
+        break;
+      case EVENT.LAST_FILL.TYPE:
+        this.markets.recoverFill(words, word);
         break;
       case EVENT.MARKET.TYPE:
         this.#applyMarket(shard, words, word);

@@ -5,6 +5,7 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { isDecided, type MarketStatus, STAGE, STAGE_NAMES, type Stage, stageAfter } from '../../shared/base/codes.ts';
+import { filledMicros, MICROS_PER_MS } from '../../shared/base/fillTimes.ts';
 import { bytesToUuid, UUID_BYTES } from '../../shared/base/hex.ts';
 import { Signal } from '../../shared/base/signal.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
@@ -28,6 +29,7 @@ type MarketView = {
   sequence: number;
   /** The last public sequence according to the newest MARKET event; at recovery the orders of its frames come later. */
   announcedSequence: number;
+  lastFillMicros: number;
 };
 
 export class MarketViews {
@@ -125,6 +127,22 @@ export class MarketViews {
     if (marketSequence > view.sequence) view.sequence = marketSequence;
   }
 
+  /** A fill of the market, in a record of this time (FILLTIME-1). */
+  filled(market: number, recordMs: number): void {
+    const view = this.#of(market);
+    view.lastFillMicros = filledMicros(recordMs, view.lastFillMicros);
+  }
+
+  /** How long after its record the last fill of the market was. */
+  afterMicros(market: number, recordMs: number): number {
+    return this.#of(market).lastFillMicros - recordMs * MICROS_PER_MS;
+  }
+
+  /** The shard says after a recovery when the market had its last fill. */
+  recoverFill(words: Uint32Array, word: number): void {
+    this.#of(words[word + ANY_EVENT.market]).lastFillMicros = readSafe(words, word + EVENT.LAST_FILL.filledMicros);
+  }
+
   /** @param isRecovering true: orders of frames that the market has had follow. */
   apply(shard: number, isRecovering: boolean, words: Uint32Array, word: number): void {
     const market = words[word + ANY_EVENT.market];
@@ -220,6 +238,7 @@ export class MarketViews {
       settledMs: 0,
       sequence: 0,
       announcedSequence: 0,
+      lastFillMicros: 0,
     };
     this.#markets[market] = view;
     return view;

@@ -29,6 +29,14 @@ export const SINCE = {
 } as const;
 export const TIME = { type: 'string', format: 'date-time', examples: ['2026-10-01T12:00:00.000Z'] } as const;
 
+/** Of a fill (RULES.md 13.12). */
+export const FILL_TIME = {
+  type: 'string',
+  format: 'date-time',
+  description: 'With microseconds; each fill of a market has its own.',
+  examples: ['2026-10-01T12:00:00.000001Z'],
+} as const;
+
 /** An integer as decimal text, from zero on; money and tokens in answers. */
 export const UNITS = { type: 'string', pattern: '^(?:0|[1-9][0-9]*)$', examples: ['6500000'] } as const;
 /** The same, or a negative one: a change, or what is owed. */

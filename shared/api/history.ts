@@ -1,6 +1,19 @@
 /** An account's past, page by page: its orders, its trades and its activity, and what they are asked for by. */
 import { CLOSE_REASON_NAMES, ORDER_STATUS_NAMES, OUTCOME, SETTLEMENT_STATUS_NAMES } from '../base/codes.ts';
-import { COUNT, HASH, OFFSET, OUTCOME_INDEX, PRICE, SIDE_FIELD, SINCE, TEXT, TIME, UNITS, UUID } from './fields.ts';
+import {
+  COUNT,
+  FILL_TIME,
+  HASH,
+  OFFSET,
+  OUTCOME_INDEX,
+  PRICE,
+  SIDE_FIELD,
+  SINCE,
+  TEXT,
+  TIME,
+  UNITS,
+  UUID,
+} from './fields.ts';
 import { COUNT_IS_ESTIMATE } from './markets.ts';
 import { ORDER_FIELDS, ORDER_RECORD, TAGS } from './orders.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
@@ -54,7 +67,7 @@ const USER_TRADE = object({
   role: orNull({ type: 'string', enum: ['taker', 'maker'] }),
   ...PARTY_FIELDS,
   settlement_status: SETTLEMENT_STATUS,
-  matched_at: TIME,
+  matched_at: FILL_TIME,
 });
 export type UserTrade = FromSchema<typeof USER_TRADE>;
 export const USER_TRADES = object({ trades: arrayOf(USER_TRADE), ...PAGE, ...NEXT }, COUNT_IS_ESTIMATE);
@@ -80,7 +93,7 @@ const LEGACY_USER_TRADE = object({
   quantity: described(UNITS, 'Atomic tokens.'),
   side: described(SIDE_FIELD, 'The side of the taker.'),
   tx_signature: { type: 'null', examples: [null] },
-  created_at: TIME,
+  created_at: FILL_TIME,
   ...PARTY_FIELDS,
 });
 export type LegacyUserTrade = FromSchema<typeof LEGACY_USER_TRADE>;

@@ -1,5 +1,5 @@
 /** The tape, the history of prices, and how accounts are shown in public. */
-import { HANDLE, PRICE, SIDE_FIELD, SINCE, TEXT, TIME, UNITS, USD, UUID } from './fields.ts';
+import { FILL_TIME, HANDLE, PRICE, SIDE_FIELD, SINCE, TEXT, UNITS, USD, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const UNIX_SECONDS = { type: 'integer', minimum: 0, examples: [1_790_000_000] } as const;
@@ -48,7 +48,7 @@ const RECENT_FILL = object({
   price_cents: { type: 'string', pattern: '^[0-9]+$', examples: ['65'] },
   user_handle: HANDLE,
   category: TEXT,
-  filled_at: TIME,
+  filled_at: FILL_TIME,
 });
 export const RECENT_FILLS = object({
   fills: arrayOf(RECENT_FILL),

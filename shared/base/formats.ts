@@ -54,11 +54,11 @@ export const FILE_LAYOUTS = {
   /** The parts of a copy (engine/replication/giving.ts). */
   copy: 1,
   /** The log of private frames (gateway/stream/private/segment.ts). */
-  privateFrames: 2,
+  privateFrames: 3,
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
-  readDb: 26,
+  readDb: 27,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
-  snapshot: 10,
+  snapshot: 11,
 } as const;
 
 const NUMBERS_OF_FILES = [...Object.values(LOGGED).map(({ newest }) => newest), ...Object.values(FILE_LAYOUTS)];

@@ -1,4 +1,5 @@
 /** Times as clients write them (RULES.md 14.1): ISO 8601, in UTC without a zone; a day is its first moment. */
+import { MICROS_PER_MS } from './fillTimes.ts';
 
 const DAY_FORM = /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/;
 const ZONE_AT_END = /(?:Z|[+-][0-9]{2}:[0-9]{2})$/;
@@ -11,4 +12,10 @@ export function fullTime(text: string): string {
 
 export function parseTimeMs(text: string): number {
   return Date.parse(fullTime(text));
+}
+
+/** In microseconds; further digits are left out. */
+export function parseTimeMicros(text: string): number {
+  const digits = /\.([0-9]+)/.exec(text)?.[1] ?? '';
+  return parseTimeMs(text) * MICROS_PER_MS + Number(digits.padEnd(6, '0').slice(3, 6));
 }

@@ -14,4 +14,15 @@ export const READ_DB_STEPS: Readonly<Record<number, string>> = {
       WHERE market_stats.shard = exchange_shards.shard), 0)`,
   // The words of the catalogue are folded: the gateway describes all of it again.
   25: 'DELETE FROM catalog_cursor',
+  // The time of the n-th fill less n is the greatest so far of that of its record less n (shared/base/fillTimes.ts).
+  26: `
+    ALTER TABLE trades ADD COLUMN after_us INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE market_stats ADD COLUMN last_fill_us INTEGER NOT NULL DEFAULT 0;
+    UPDATE trades SET after_us = timed.filled_us - matched_ms * 1000 FROM (
+      SELECT id AS timed_id, n + max(record_us - n) OVER (PARTITION BY market ORDER BY id) AS filled_us FROM (
+        SELECT id, market, matched_ms * 1000 AS record_us, row_number() OVER (PARTITION BY market ORDER BY id) AS n
+        FROM trades)) AS timed
+      WHERE id = timed_id AND timed.filled_us <> matched_ms * 1000;
+    UPDATE market_stats SET last_fill_us = ifnull((
+      SELECT max(matched_ms * 1000 + after_us) FROM trades WHERE trades.market = market_stats.market), 0)`,
 };

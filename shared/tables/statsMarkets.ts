@@ -19,6 +19,8 @@ export const MARKET_STATS = table('market_stats', {
   /** The number of minutes, and of spans of five, that the market's price points were taken from. */
   minutes: INTEGER,
   five_minutes: INTEGER,
+  /** Time of the last fill (shared/base/fillTimes.ts), also of one from before history began; 0 before the first. */
+  last_fill_us: INTEGER,
 });
 
 const BAR = {

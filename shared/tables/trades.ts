@@ -26,7 +26,9 @@ export const TRADES = table(
     taker_side: INTEGER,
     taker_outcome: INTEGER,
     taker_fee: INTEGER,
+    /** Of the record. The fill was `after_us` later (shared/base/fillTimes.ts). */
     matched_ms: INTEGER,
+    after_us: INTEGER,
   },
   {
     withoutRowid: true,

@@ -178,6 +178,9 @@ export const EVENT = family(HEADER, {
   RAISED: member(22, 'The next public frame of every market has a number above this floor.', {
     floor: safe('floors.ts'),
   }),
+  LAST_FILL: member(23, 'The time of the last fill of a market, after a recovery.', {
+    filledMicros: safe('fillTimes.ts'),
+  }),
 });
 /** The fields that every event has. */
 export const ANY_EVENT = record('ANY_EVENT', HEADER, 'The header of every event.');

@@ -14,6 +14,7 @@ import {
   PRIVATE_FRAME,
   PRIVATE_KIND,
   type PrivateKind,
+  packRole,
   REASON_PLACED,
   type RecordView,
   ROLE,
@@ -66,19 +67,23 @@ export function writeClosed(
   writeStatus(words, word, from, order, closedStatus(reason), reason);
 }
 
-/** Writes the frame of one party of a fill: the FILL event is at `event` in `events`. */
+/**
+ * Writes the frame of one party of a fill: the FILL event is at `event` in `events`.
+ * @param afterMicros how long after its record the fill was (shared/base/fillTimes.ts)
+ */
 export function writeFill(
   { words, word }: RecordView,
   from: PrivateOrigin,
   order: PrivateOrder,
   role: Role,
+  afterMicros: number,
   events: Uint32Array,
   event: number,
 ): void {
   const status = order.remainingLots === 0 ? ORDER_STATUS.FILLED : ORDER_STATUS.PARTIALLY_FILLED;
   writeOrder(words, word, PRIVATE_KIND.FILL, from, order, amountsOf(order, status));
   const ticks = ownTicks(kindOutcome(order.kind), events[event + EVENT.FILL.yesTicks], order.ticksPerUnit);
-  words[word + FILL_FRAME.role] = role;
+  words[word + FILL_FRAME.role] = packRole(role, afterMicros);
   words[word + FILL_FRAME.ticks] = ticks;
   writeSafe(words, word + FILL_FRAME.lots, readSafe(events, event + EVENT.FILL.lots));
   writeSafe(words, word + FILL_FRAME.tradeSequence, readSafe(events, event + EVENT.FILL.tradeSequence));

@@ -33,7 +33,7 @@ export const FILL_FRAME = record(
   'FILL_FRAME',
   {
     ...BEFORE,
-    role: u32('ROLE'),
+    role: u32('ROLE in the lowest bit; above it how many microseconds after timeMs, and one; 0: not known'),
     ticks: u32("of the order's own outcome"),
     lots: safe(),
     tradeSequence: safe(),
@@ -72,6 +72,14 @@ export type PrivateKind = (typeof PRIVATE_KIND)[keyof typeof PRIVATE_KIND];
 export const ROLE = { MAKER: 0, TAKER: 1 } as const;
 export type Role = (typeof ROLE)[keyof typeof ROLE];
 export const ROLE_NAMES = ['maker', 'taker'] as const;
+
+/** Keeps the time of a fill in the word of the role. */
+export function packRole(role: Role, afterMicros: number): number {
+  return (role | ((afterMicros + 1) << 1)) >>> 0;
+}
+export const roleOf = (word: number): Role => (word & 1) as Role;
+/** Null in a frame of a version that did not have it. */
+export const afterMicrosOf = (word: number): number | null => (word >>> 1 === 0 ? null : (word >>> 1) - 1);
 
 export const REASON_PLACED = 0xff;
 export const PLACED_NAME = 'placed';

@@ -112,6 +112,7 @@ test('a mint is a trade, a delta of the maker, and a fill for each of the two (R
   assert.deepEqual([trade.market_id, trade.sequence], [market.id, 2]);
   assert.deepEqual(trade.data, {
     trade_id: fill!.trade_id,
+    filled_at: trade.data.filled_at,
     outcome_index: 1,
     taker_side: 'BUY',
     price: '0.35',
@@ -135,6 +136,7 @@ test('a mint is a trade, a delta of the maker, and a fill for each of the two (R
     order_hash: rests.order_hash,
     trade_id: fill!.trade_id,
     market_id: market.id,
+    filled_at: trade.data.filled_at,
     role: 'maker',
     party_side: 'BUY',
     party_outcome_index: 0,

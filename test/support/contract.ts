@@ -85,7 +85,8 @@ class Contract {
     this.#document = closed(document);
     for (const format of CUSTOM_FORMATS) this.#ajv.addFormat(format, true);
     this.#ajv.addFormat('uuid', UUID_FORM);
-    this.#ajv.addFormat('date-time', (text) => new Date(text).toISOString() === text);
+    // Milliseconds, or microseconds of a fill.
+    this.#ajv.addFormat('date-time', (text) => new Date(text).toISOString() === text.replace(/(\.\d{3})\d{3}Z$/, '$1Z'));
     this.#ajv.addSchema(this.#document as AnySchema, DOCUMENT_ID);
     this.#operations = operationsOf(this.#document);
   }

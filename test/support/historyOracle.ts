@@ -32,6 +32,8 @@ type OracleFill = {
   readonly maker: OracleOrder;
   readonly taker: OracleOrder;
   readonly atMs: number;
+  /** In microseconds, later than that of every fill of the market before it. */
+  readonly time: string;
 };
 /** Rows of one list, each with what the list is sorted by. */
 export type Sorted = { readonly atMs: number; readonly rank: number; readonly key: string; readonly row: Row };
@@ -93,7 +95,7 @@ export class HistoryOracle {
       const unit = this.#unit(taker);
       const tokens = String(BigInt(fill.event.lots) * unit);
       const of = { id: fill.id, market_id: this.marketId(taker.event.market) };
-      const at = new Date(fill.atMs).toISOString();
+      const at = fill.time;
       const price = digits8((this.#ticks(fill, taker.outcome) * 100_000_000n) / unit);
       const party = this.#party(fill, account);
       const first = { outcome: taker.outcome, price, quantity: tokens, side: taker.side, tx_signature: null };
@@ -129,7 +131,7 @@ export class HistoryOracle {
       const row = {
         ...{ ...of, order_id: order.id, trade_id: fill.id, side: order.side, outcome_index: order.outcome, ...amount },
         price: digits8((this.#ticks(fill, order.outcome) * 100_000_000n) / this.#unit(order)),
-        ...{ reason: null, created_at: new Date(fill.atMs).toISOString() },
+        ...{ reason: null, created_at: fill.time },
         ...this.#party(fill, account),
         party_outcome_name: labelOf(order.outcome),
       };
@@ -156,13 +158,21 @@ export class HistoryOracle {
 
   #fill(event: EventOf<'FILL'>, atMs: number): void {
     const [maker, taker] = [this.#slots.get(event.makerSlot)!, this.#slots.get(event.takerSlot)!];
-    const fill = { id: timeOrderedId(atMs, 0, ID_KIND.TRADE, event.tradeSequence), event, maker, taker, atMs };
+    const id = timeOrderedId(atMs, 0, ID_KIND.TRADE, event.tradeSequence);
+    const fill = { id, event, maker, taker, atMs, time: this.#timeOf(event.market, atMs) };
     this.fills.push(fill);
     for (const order of [maker, taker]) {
       order.left -= BigInt(event.lots);
       order.paid += BigInt(event.lots) * this.#ticks(fill, order.outcome);
       order.updatedMs = atMs;
     }
+  }
+
+  #timeOf(market: number, atMs: number): string {
+    const before = this.fills.findLast(({ event }) => event.market === market)?.time;
+    const [start, micros] = [`${new Date(atMs).toISOString().slice(0, -1)}000Z`, before?.slice(-7, -1)];
+    if (before === undefined || start > before) return start;
+    return before.replace(/[0-9]{6}Z$/, `${String(Number(micros) + 1).padStart(6, '0')}Z`);
   }
 
   #close(event: EventOf<'CLOSED'>, atMs: number): void {

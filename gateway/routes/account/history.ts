@@ -21,7 +21,7 @@ import { type AccountCall, type CallOf, type Route, route } from '../../http/rou
 import type { RouteSpec } from '../../http/spec.ts';
 import type { StoredActivity } from '../../queries/activity.ts';
 import { LIST, type List, readCursor, writeCursor } from '../../queries/cursors.ts';
-import { boundOf, type HistoryPage, MAX_OFFSET, type Position, SINCE_EVER } from '../../queries/page.ts';
+import { boundOf, FILLS_EVER, type HistoryPage, MAX_OFFSET, microsOf, type Position } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
@@ -138,7 +138,7 @@ async function listTrades(call: CallOf<typeof LIST_TRADES>, { queries }: History
   const result = await queries.userTrades(call, {
     market: marketBytes(market_id),
     takerSides: sideMask(side),
-    sinceMs: boundOf(since),
+    sinceMicros: microsOf(since),
     limit,
     ...start.from,
   });
@@ -165,7 +165,7 @@ async function listLegacyTrades(call: CallOf<typeof LIST_LEGACY_TRADES>, { queri
   const result = await queries.legacyTrades(call, {
     market: marketBytes(call.query.market_id),
     takerSides: ANY,
-    sinceMs: SINCE_EVER,
+    sinceMicros: FILLS_EVER,
     limit,
     ...start.from,
   });

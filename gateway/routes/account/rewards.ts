@@ -98,7 +98,7 @@ async function readRebates(
   }
 }
 
-function shown({ id, tradeId, marketId, bps, micro, matchedMs }: Rebate, userId: string): object {
+function shown({ id, tradeId, marketId, bps, micro, filledAt }: Rebate, userId: string): object {
   return {
     id,
     user_id: userId,
@@ -108,7 +108,7 @@ function shown({ id, tradeId, marketId, bps, micro, matchedMs }: Rebate, userId:
     rebate_amount_usdc: unitsToDecimal(micro),
     status: ACCRUED,
     credited_at: null,
-    created_at: new Date(matchedMs).toISOString(),
+    created_at: filledAt,
   };
 }
 
@@ -124,11 +124,11 @@ async function listEarnings(call: CallOf<typeof LIST_EARNINGS>, { queries, accou
     return;
   }
   const { rows, total, totalMicro } = result.value;
-  const earnings = rows.map(({ account: of, tradeId, micro, matchedMs }) => ({
+  const earnings = rows.map(({ account: of, tradeId, micro, filledAt }) => ({
     referred_user: accounts.idOf(of),
     trade_id: tradeId,
     amount_usdc: unitsToDecimal(micro),
-    created_at: new Date(matchedMs).toISOString(),
+    created_at: filledAt,
   }));
   ok(call, { earnings, total_usdc: sumToDecimal(totalMicro), total, page, per_page });
 }

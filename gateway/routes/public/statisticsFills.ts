@@ -2,6 +2,7 @@
 import { RECENT_FILLS, RECENT_FILLS_QUERY, type RecentFill } from '../../../shared/api/statistics.ts';
 import { SIDE_NAMES } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { fillTime } from '../../../shared/base/fillTimes.ts';
 import { divFloor } from '../../../shared/base/int.ts';
 import { unitsToDecimal } from '../../../shared/base/units.ts';
 import { ok, okBytes, refuse, refuseField } from '../../http/respond.ts';
@@ -9,7 +10,7 @@ import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Asker } from '../../queries/askers.ts';
-import { boundOf } from '../../queries/page.ts';
+import { microsOf } from '../../queries/page.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { Fill, FillsTask } from '../../queries/statsFills.ts';
 import type { Catalog } from '../../store/catalog.ts';
@@ -50,7 +51,7 @@ async function listFills(call: CallOf<typeof LIST_FILLS>, deps: FillDeps): Promi
   }
   const task: FillsTask = {
     before,
-    sinceMs: boundOf(since),
+    sinceMicros: microsOf(since),
     minMicro: min_size_usd === undefined ? 0 : microOf(min_size_usd),
     limit,
   };
@@ -88,7 +89,7 @@ function fillOf(fill: Fill, { catalog, profiles }: FillDeps): RecentFill {
     price_cents: String(divFloor(200 * ticks + ticksPerUnit, 2 * ticksPerUnit)),
     user_handle: profiles.shown(fill.taker_account).handle,
     category: details.category,
-    filled_at: new Date(fill.matched_ms).toISOString(),
+    filled_at: fillTime(fill.matched_ms, fill.after_us),
   };
 }
 

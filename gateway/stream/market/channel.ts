@@ -81,6 +81,7 @@ export class MarketChannel {
   trade(
     sequence: number,
     timeMs: number,
+    afterMicros: number,
     tradeSequence: number,
     takerKind: number,
     matchType: number,
@@ -105,6 +106,7 @@ export class MarketChannel {
     writeSafe(words, word + rec.MARKET_FRAME.idMs, timeMs);
     writeSafe(words, word + rec.MARKET_FRAME.idSequence, tradeSequence);
     writeSafe(words, word + rec.MARKET_FRAME.lots, lots);
+    words[word + rec.MARKET_FRAME.levelOrders] = afterMicros;
     writeSafe(words, word + rec.MARKET_FRAME.timeMs, timeMs);
     this.#publish(word, sequence);
   }

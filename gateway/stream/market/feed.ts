@@ -46,7 +46,14 @@ export class MarketFeed {
         break;
       }
       case EVENT.FILL.TYPE:
-        publishFill(channel, timeMs, orders, words, word);
+        publishFill(
+          channel,
+          timeMs,
+          this.#views.markets.afterMicros(channel.market.index, timeMs),
+          orders,
+          words,
+          word,
+        );
         break;
       default:
         unreachable('market feed: an event with a public sequence is one of these');
@@ -101,6 +108,7 @@ export class MarketFeed {
 function publishFill(
   channel: MarketChannel,
   timeMs: number,
+  afterMicros: number,
   orders: OpenOrders,
   words: Uint32Array,
   word: number,
@@ -110,6 +118,7 @@ function publishFill(
   channel.trade(
     sequence,
     timeMs,
+    afterMicros,
     readSafe(words, word + EVENT.FILL.tradeSequence),
     orders.kind[words[word + EVENT.FILL.takerSlot]],
     words[word + EVENT.FILL.matchType],

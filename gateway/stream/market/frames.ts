@@ -3,6 +3,7 @@
  * of the stream; the tests check it against the schemas of frames.ts.
  */
 import { MATCH_TYPE_NAMES, OUTCOME, type Outcome, SIDE, SIDE_NAMES } from '../../../shared/base/codes.ts';
+import { fillTime } from '../../../shared/base/fillTimes.ts';
 import { ID_KIND, timeOrderedId } from '../../../shared/base/ids.ts';
 import { mulSafe, productToString } from '../../../shared/base/int.ts';
 import { ownTicks } from '../../../shared/base/orderMath.ts';
@@ -86,8 +87,10 @@ function tradeData({ shard, ticksPerUnit }: StreamMarket, words: Uint32Array, wo
   const ticks = ownTicks(outcome, words[word + rec.MARKET_FRAME.ticks] & rec.REC_TICKS_MASK, ticksPerUnit);
   const lots = readSafe(words, word + rec.MARKET_FRAME.lots);
   const id = recordId(shard, ID_KIND.TRADE, words, word);
+  const afterMicros = words[word + rec.MARKET_FRAME.levelOrders];
+  const filledAt = fillTime(readSafe(words, word + rec.MARKET_FRAME.timeMs), afterMicros);
   return (
-    `"trade_id":"${id}","outcome_index":${outcome},"taker_side":"${SIDE_NAMES[rec.recordSide(packed)]}"` +
+    `"trade_id":"${id}","filled_at":"${filledAt}","outcome_index":${outcome},"taker_side":"${SIDE_NAMES[rec.recordSide(packed)]}"` +
     `,"price":"${tickToPrice(ticks, ticksPerUnit)}","token_quantity_atomic":"${mulSafe(lots, ticksPerUnit)}"` +
     `,"notional_usdc_micro":"${mulSafe(lots, ticks)}","match_type":"${MATCH_TYPE_NAMES[rec.recordMatchType(packed)]}"`
   );

@@ -105,10 +105,11 @@ export class PrivateFeed {
 
   /** Each of the two orders has its own frame, also when both belong to one account. */
   #writeFills(shard: number, record: RecordResult, words: Uint32Array, word: number): void {
+    const after = this.#views.markets.afterMicros(words[word + ANY_EVENT.market], record.timeMs);
     const maker = this.#append(shard, record, words[word + ANY_EVENT.slot]);
-    writeFill(maker, this.#origin, this.#order, ROLE.MAKER, words, word);
+    writeFill(maker, this.#origin, this.#order, ROLE.MAKER, after, words, word);
     const taker = this.#append(shard, record, words[word + EVENT.FILL.takerSlot]);
-    writeFill(taker, this.#origin, this.#order, ROLE.TAKER, words, word);
+    writeFill(taker, this.#origin, this.#order, ROLE.TAKER, after, words, word);
   }
 
   /** Reads the order in this slot into `#order`. @returns the record of its next frame. */

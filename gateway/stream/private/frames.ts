@@ -1,5 +1,6 @@
 /** The text of private frames (RULES.md 8.9), from their records. */
 import { CLOSE_REASON_NAMES, ORDER_STATUS_NAMES, SIDE, SIDE_NAMES } from '../../../shared/base/codes.ts';
+import { fillTime } from '../../../shared/base/fillTimes.ts';
 import { HASH_BYTES, toHex } from '../../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../../shared/base/ids.ts';
 import { mulSafe } from '../../../shared/base/int.ts';
@@ -33,9 +34,12 @@ function fillData(markets: MarketFacts, words: Uint32Array, word: number): strin
   const tradeSequence = readSafe(words, word + prv.FILL_FRAME.tradeSequence);
   const timeMs = readSafe(words, word + prv.PRIVATE_FRAME.timeMs);
   const tradeId = timeOrderedId(timeMs, words[word + prv.PRIVATE_FRAME.shard], ID_KIND.TRADE, tradeSequence);
+  const role = words[word + prv.FILL_FRAME.role];
+  const afterMicros = prv.afterMicrosOf(role);
+  const time = afterMicros === null ? '' : `,"filled_at":"${fillTime(timeMs, afterMicros)}"`;
   return (
-    `"trade_id":"${tradeId}","market_id":"${markets.id(market)}"` +
-    `,"role":"${prv.ROLE_NAMES[words[word + prv.FILL_FRAME.role]]}","party_side":"${SIDE_NAMES[kindSide(kind)]}"` +
+    `"trade_id":"${tradeId}","market_id":"${markets.id(market)}"${time}` +
+    `,"role":"${prv.ROLE_NAMES[prv.roleOf(role)]}","party_side":"${SIDE_NAMES[kindSide(kind)]}"` +
     `,"party_outcome_index":${kindOutcome(kind)},"price":"${tickToPrice(ticks, ticksPerUnit)}"` +
     `,"token_quantity_atomic":"${mulSafe(lots, ticksPerUnit)}","notional_usdc_micro":"${mulSafe(lots, ticks)}"` +
     `,"fee_amount":"${readSafe(words, word + prv.FILL_FRAME.fee)}"` +

@@ -8,7 +8,8 @@
  * Positions count the entries of all segments from 1 on; 0 means none. The checksum of an entry starts with its
  * position, so bytes of an earlier use of the file are never read as entries.
  *
- * Entries of version 1 have frames without client order id and group. They are read, but no longer written.
+ * Entries of version 1 have frames without client order id and group, those of version 2 fills without microseconds.
+ * They are read, but no longer written.
  */
 import { closeSync, fdatasyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -27,7 +28,7 @@ export const SEGMENT_HEAD = record(
     magic: u32(),
     version: u32(),
     headBytes: u32('with the records of shards and accounts after it'),
-    crc: u32('CRC-32C of the head after this word'),
+    crc: u32('CRC-32C of the head after this word, from version 3 on begun with the version'),
     first: safe('position of the first entry'),
     shards: u32(),
     accounts: u32(),
@@ -62,6 +63,7 @@ const VERSION = FILE_LAYOUTS.privateFrames;
 const LAYOUTS = [
   null,
   { entryWords: 40, frameWords: 34 },
+  { entryWords: LOG_ENTRY.WORDS, frameWords: PRIVATE_FRAME.WORDS },
   { entryWords: LOG_ENTRY.WORDS, frameWords: PRIVATE_FRAME.WORDS },
 ] as const;
 const NAME = /^private-(\d{16})\.log$/;
@@ -211,7 +213,10 @@ function headWords(shards: number, accounts: number): number {
 }
 
 function headCrc(words: Uint32Array, bytes: Uint8Array): number {
-  return crc32c({ words, bytes }, SEGMENT_HEAD.first * 4, bytes.byteLength);
+  const version = words[SEGMENT_HEAD.version];
+  // Files of versions 2 and 3 have the same layout: which of them it is must not be guessed from a damaged word.
+  const seed = version < 3 ? 0 : version;
+  return crc32c({ words, bytes }, SEGMENT_HEAD.first * 4, bytes.byteLength, seed);
 }
 
 type Head = SegmentStart & { readonly headBytes: number; readonly version: number };

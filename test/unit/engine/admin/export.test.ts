@@ -57,6 +57,7 @@ describe('admin journal export', () => {
         ...place,
         market_sequence: 2,
         trade_id: timeOrderedId(rig.nowMs, 0, ID_KIND.TRADE, 1),
+        time: time.replace('Z', '000Z'),
         match_type: 'standard',
         price: '0.30000000',
         amount: '300000',

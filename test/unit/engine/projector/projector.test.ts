@@ -320,6 +320,7 @@ describe('the projector', () => {
         taker_outcome: OUTCOME.NO,
         taker_fee: 6000,
         matched_ms: T0 + 120_000,
+        after_us: 0,
       });
     });
   });

@@ -214,7 +214,11 @@ describe('trimmed journals', () => {
       const rig = trimmed(2);
       rig.project();
       const expected = rig.contents();
-      damage(rig, 'ALTER TABLE exchange_shards DROP COLUMN counted_atomic; PRAGMA user_version = 24');
+      damage(
+        rig,
+        `ALTER TABLE exchange_shards DROP COLUMN counted_atomic; ALTER TABLE trades DROP COLUMN after_us;
+         ALTER TABLE market_stats DROP COLUMN last_fill_us; PRAGMA user_version = 24`,
+      );
       rig.project();
       assert.deepEqual(differences(expected, rig.contents()), []);
     });

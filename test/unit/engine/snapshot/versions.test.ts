@@ -1,6 +1,6 @@
 /**
  * Snapshots of earlier versions, made by their rules: 3 has unused entries among the hashes, 4 has other parts of them,
- * 5 no grants, 6 no seal that is checked, 7 nothing of markets that are being ended, 8 no stages. They are read where
+ * 5 no grants, 6 no seal that is checked, 7 nothing of markets that are being ended, 8 no stages, 10 no times of fills. They are read where
  * an operator vouches for them (`journal adopt`), for a trimmed journal cannot do without. A start uses none that has
  * no seal.
  */
@@ -12,7 +12,7 @@ import { WORD_SHIFT } from '../../../../engine/book/orders.ts';
 import type { ShardState } from '../../../../engine/core/state.ts';
 import { JournalHead } from '../../../../engine/journal/row.ts';
 import { loadSnapshot } from '../../../../engine/snapshot/snapshot.ts';
-import { SIDE } from '../../../../shared/base/codes.ts';
+import { OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { FILE_LAYOUTS } from '../../../../shared/base/formats.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { engineWith, MemoryJournal } from '../../../support/engine.ts';
@@ -40,6 +40,14 @@ function traded(grant = 0): Traded {
     const hash = rig.hashOf(order + 1);
     if (order % 4 === 0) rig.cancel(account, hash);
     return hash;
+  });
+  rig.place({
+    account: 2,
+    side: SIDE.BUY,
+    outcome: OUTCOME.NO,
+    ticks: 99,
+    lots: 10_000,
+    timeInForce: TIME_IN_FORCE.FAK,
   });
   return { rig, hashes };
 }
@@ -86,7 +94,7 @@ function saveAs(version: number, state: ShardState): { path: string; sequence: n
 }
 
 describe('a snapshot of an earlier version', () => {
-  for (const version of [3, 4, 5, 6, 7, 8, 9]) {
+  for (const version of [3, 4, 5, 6, 7, 8, 9, 10]) {
     it(`${version} is read whole, with what it lacks as it was then`, () => {
       const grant = version >= 6 ? 5 : 0;
       const { rig, hashes } = traded(grant);
@@ -94,13 +102,15 @@ describe('a snapshot of an earlier version', () => {
       const file = saveAs(version, saved);
       const { state } = engineWith(new MemoryJournal());
       assert.deepEqual(loadSnapshot(file, SHARD, state, TEST_KEY.unchecked()), { head: HEAD, nowMs: NOW_MS });
-      assert.equal(state.hashes.size, ORDERS);
+      assert.equal(state.hashes.size, ORDERS + 1);
       for (const [order, hash] of hashes.entries()) {
         const slot = state.hashes.slotOf(state.hashes.find(hash, 0));
         assert.equal(slot >= 0, order % 4 !== 0, `order ${order} is open as it was`);
         if (slot >= 0) assert.equal(state.orders.grant[slot << WORD_SHIFT], grant);
       }
       assert.equal(state.orders.openCount, saved.orders.openCount);
+      assert.ok(saved.markets.peek(0)!.lastFillMicros > 0, 'a market has fills');
+      assert.equal(state.markets.peek(0)!.lastFillMicros, 0);
     });
   }
 

@@ -5,6 +5,7 @@ import { after, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { Projector } from '../../../../engine/projector/projector.ts';
 import { CLOSE_REASON, MATCH_TYPE, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
+import { fillTime } from '../../../../shared/base/fillTimes.ts';
 import { ID_KIND, timeOrderedId } from '../../../../shared/base/ids.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -253,7 +254,7 @@ describe('the first versions of the lists', () => {
       quantity: '10000',
       side: 'BUY',
       tx_signature: null,
-      created_at: new Date(T0 + 2).toISOString(),
+      created_at: fillTime(T0 + 2, 0),
       party_order_id: timeOrderedId(T0 + 2, 0, ID_KIND.ORDER, 3),
       party_side: 'BUY',
       party_outcome_index: OUTCOME.YES,
@@ -307,6 +308,7 @@ describe('the activity of an account', () => {
         },
         {
           ...{ ...order, id: trade_id, trade_id, type: 'fill', price: '0.60000000', quantity_atomic: '4000000' },
+          created_at: fillTime(T0 + 10, 1),
           ...{ reason: null, party_order_id: order_id, party_side: 'BUY', party_outcome_index: OUTCOME.YES },
           ...{ notional_usdc_micro: '2400000', token_quantity_atomic: '4000000', party_outcome_name: 'It rains' },
         },

@@ -448,7 +448,7 @@ describe('the settlement of a trade', () => {
       settlementDbPath: join(folder, 'settlement.db'),
       progress: progressBuffer,
     });
-    const filters = { market: null, takerSides: 0xff, sinceMs: -1, limit: 2, offset: 0, after: null };
+    const filters = { market: null, takerSides: 0xff, sinceMicros: 0, limit: 2, offset: 0, after: null };
     const page = await chained.userTrades(BOB, filters);
     assert.ok(page.ok);
     assert.deepEqual(new Set(page.value.rows.map((row) => row.settlement_status)), new Set(['pending']));

@@ -4,6 +4,7 @@ import { after, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { type Rebate, RebateQueries, type RebatesSlice } from '../../../../gateway/queries/rebates.ts';
 import { ReferralQueries } from '../../../../gateway/queries/referrals.ts';
+import { fillTime } from '../../../../shared/base/fillTimes.ts';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { seededRandom } from '../../../support/random.ts';
@@ -16,7 +17,7 @@ const ACCOUNTS = [1, 2, 3, 4];
 const PARTIES = ['maker', 'taker'] as const;
 
 type Trade = Readonly<Record<string, bigint>>;
-type Share = { readonly account: number; readonly tradeId: string; readonly micro: number; readonly matchedMs: number };
+type Share = { readonly account: number; readonly tradeId: string; readonly micro: number; readonly filledAt: string };
 
 const rig = new ProjectionRig({ shards: 2, seed });
 rig.trade(600);
@@ -35,6 +36,8 @@ const trades: Trade[] = db
   .map((row) => row as Trade);
 const idOf = (trade: Trade): string => bytesToUuid(trade['id'] as unknown as Uint8Array);
 
+const timeOf = (trade: Trade): string => fillTime(Number(trade['matched_ms']), Number(trade['after_us']));
+
 /** The part of one party's fee, in the price of its own outcome. */
 function shareOf(trade: Trade, party: (typeof PARTIES)[number], bps: bigint): number {
   const unit = trade['ticks_per_unit']!;
@@ -48,7 +51,7 @@ function sharesOf(accounts: readonly number[]): Share[] {
     accounts.map((account): Share => {
       const own = PARTIES.filter((party) => trade[`${party}_account`] === BigInt(account));
       const micro = own.reduce((sum, party) => sum + shareOf(trade, party, 1000n), 0);
-      return { account, tradeId: idOf(trade), micro, matchedMs: Number(trade['matched_ms']) };
+      return { account, tradeId: idOf(trade), micro, filledAt: timeOf(trade) };
     }),
   );
   return shares.filter(({ micro }) => micro > 0);
@@ -81,8 +84,8 @@ describe(`shares of the fees of random trading (seed ${seed})`, () => {
       }
       assert.deepEqual(found.sort(byTrade), expected);
       assert.deepEqual(
-        found.map(({ matchedMs }) => matchedMs),
-        expected.map(({ matchedMs }) => matchedMs),
+        found.map(({ filledAt }) => filledAt),
+        expected.map(({ filledAt }) => filledAt),
       );
     }
   });
@@ -102,7 +105,7 @@ describe(`shares of the fees of random trading (seed ${seed})`, () => {
         const isMaker = trade['maker_account'] === BigInt(account) && trade['taker_account'] !== BigInt(account);
         const rate = rates.findLast((each) => BigInt(each.market) === market && BigInt(each.sinceMs) <= matched_ms!);
         const micro = isMaker && rate !== undefined ? shareOf(trade, 'maker', BigInt(rate.bps)) : 0;
-        return micro === 0 ? [] : [{ tradeId: idOf(trade), bps: rate!.bps, micro, matchedMs: Number(matched_ms) }];
+        return micro === 0 ? [] : [{ tradeId: idOf(trade), bps: rate!.bps, micro, filledAt: timeOf(trade) }];
       });
       const [skip, take] = [pick(10), 1 + pick(20)];
       const rebates = new RebateQueries(db, 1 + pick(30));
@@ -122,7 +125,7 @@ describe(`shares of the fees of random trading (seed ${seed})`, () => {
         micro,
         expected.reduce((sum, rebate) => sum + rebate.micro!, 0),
       );
-      const shown = rows.map(({ tradeId, bps, micro: of, matchedMs }) => ({ tradeId, bps, micro: of, matchedMs }));
+      const shown = rows.map(({ tradeId, bps, micro: of, filledAt }) => ({ tradeId, bps, micro: of, filledAt }));
       assert.deepEqual(shown, expected.slice(skip, skip + take));
       assert.ok(rows.every(({ id, tradeId }) => id !== tradeId));
     }

@@ -38,7 +38,7 @@ test('a trade has its status, every step with its time, and the transaction that
   const settlements = new ChainSettlements(path);
   const id = add(KIND.TRADE, 3, 7);
   add(KIND.SPLIT, 3, 8);
-  assert.deepEqual(settlements.of(tradeId(3, 7), T0), PENDING);
+  assert.deepEqual(settlements.of(tradeId(3, 7), at(0)), PENDING);
   nowMs += 1000;
   const job = rows.addJob('0x00', [rows.get(id)!], BATCH);
   rows.submit(id, job);
@@ -51,10 +51,10 @@ test('a trade has its status, every step with its time, and the transaction that
     { status: 'mined', at: at(2.5) },
   ];
   const inBlock = { batch_id: BATCH, transaction_hash: TRANSACTION, block_number: 9, reason: null, unwound_at: null };
-  assert.deepEqual(settlements.of(tradeId(3, 7), T0), { settlement_status: 'mined', history, ...inBlock });
+  assert.deepEqual(settlements.of(tradeId(3, 7), at(0)), { settlement_status: 'mined', history, ...inBlock });
   rows.setMined(job, null);
   rows.setStatus(id, 'failed', 'OrderExpired');
-  assert.deepEqual(settlements.of(tradeId(3, 7), T0), {
+  assert.deepEqual(settlements.of(tradeId(3, 7), at(0)), {
     settlement_status: 'failed',
     history: [...history, { status: 'failed', at: at(2.5) }],
     ...{ ...NOTHING, batch_id: BATCH, reason: 'OrderExpired' },
@@ -62,25 +62,25 @@ test('a trade has its status, every step with its time, and the transaction that
   const page = [tradeId(3, 8), tradeId(3, 7), tradeId(2, 7), tradeId(3, 7)];
   assert.deepEqual(settlements.statusesOf(page), ['pending', 'failed', 'pending', 'failed'], 'a split is no trade');
   assert.deepEqual(settlements.statusesOf([]), []);
-  assert.deepEqual(settlements.of(tradeId(2, 7), T0), PENDING, 'settlement has not reached it');
+  assert.deepEqual(settlements.of(tradeId(2, 7), at(0)), PENDING, 'settlement has not reached it');
 });
 
 test('every trade is pending before settlement has made its file and its tables', () => {
   const later = join(temporaryDirectory(), 'settlement.db');
   const settlements = new ChainSettlements(later);
-  assert.deepEqual(settlements.of(tradeId(0, 1), T0), PENDING);
+  assert.deepEqual(settlements.of(tradeId(0, 1), at(0)), PENDING);
   const empty = new Database(later);
   empty.pragma('journal_mode = WAL');
   assert.deepEqual(settlements.statusesOf([tradeId(0, 1)]), ['pending']);
   empty.close();
   openSettlementDb(later).close();
-  assert.deepEqual(settlements.of(tradeId(0, 1), T0), PENDING);
+  assert.deepEqual(settlements.of(tradeId(0, 1), at(0)), PENDING);
 });
 
 test('without a chain a trade is settled when it is made', () => {
   assert.deepEqual(LEDGER_SETTLEMENTS.statusesOf([tradeId(0, 1)]), ['settled']);
   const history = [{ status: 'settled', at: at(5) }];
-  assert.deepEqual(LEDGER_SETTLEMENTS.of(tradeId(0, 1), T0 + 5000), {
+  assert.deepEqual(LEDGER_SETTLEMENTS.of(tradeId(0, 1), at(5)), {
     settlement_status: 'settled',
     history,
     ...NOTHING,

@@ -223,7 +223,7 @@ function positionsOf(account: number): Record<string, Position> {
 }
 
 function isInOrder(entries: readonly StatementEntry[]): boolean {
-  return entries.every(({ time }, at) => at === 0 || entries[at - 1]!.time <= time);
+  return entries.every(({ time }, at) => at === 0 || Date.parse(entries[at - 1]!.time) <= Date.parse(time));
 }
 
 describe(`statements of random trading (seed ${seed})`, () => {

@@ -112,7 +112,7 @@ test('a jump shows the book instead of what is missing, and the frames before it
   assert.deepEqual([channel.log.last, channel.canReplay(2), channel.canReplay(9)], [9, false, true]);
   deltas(1);
   assert.equal(frames.at(-1)?.sequence, 10);
-  channel.trade(12, 5, 1, packKind(SIDE.BUY, OUTCOME.YES, 0, 0), 0, 50, 1);
+  channel.trade(12, 5, 0, 1, packKind(SIDE.BUY, OUTCOME.YES, 0, 0), 0, 50, 1);
   channel.flush();
   assert.deepEqual([frames.at(-1)?.channel, frames.at(-1)?.sequence, channel.log.last], ['book', 13, 13]);
   const { length } = frames;

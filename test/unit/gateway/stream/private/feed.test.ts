@@ -70,7 +70,12 @@ test('an order has a frame when it is placed, at its fills and when it ends, in 
   // The limit of 0.65 is better than what the maker asks for: the price is the maker's.
   const taken = await rig.run(rig.place(rig.record(SIDE.BUY, 65, OUTCOME.NO), TAKER));
   const third = idOf(taken.slot);
-  const trade = { trade_id: timeOrderedId(START_MS, 0, ID_KIND.TRADE, 1), token_quantity_atomic: '100000000' };
+  const filled_at = new Date(START_MS).toISOString().replace('Z', '000Z');
+  const trade = {
+    trade_id: timeOrderedId(START_MS, 0, ID_KIND.TRADE, 1),
+    filled_at,
+    token_quantity_atomic: '100000000',
+  };
   const fee = { fee_amount: '500000', fee_asset: 'TOKEN' };
   const fill = { channel: 'fill', ...trade, ...fee, party_side: 'BUY', remaining: '0', status: 'filled' };
   const [yes, no] = [

@@ -246,6 +246,7 @@ function toVersion1(path: string): void {
   const memory = { words: old, bytes: new Uint8Array(old.buffer) };
   old.set(words.subarray(0, headWords));
   old[1] = 1;
+  old[3] = crc32c(memory, 16, headWords * 4);
   for (let at = 0; at < entries; at++) {
     const from = headWords + at * LOG_ENTRY.WORDS;
     const to = headWords + at * 40;
