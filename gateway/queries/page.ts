@@ -81,7 +81,7 @@ export function boundOf(since: string | undefined): number {
   return since === undefined ? SINCE_EVER : parseTimeMs(since) - 1;
 }
 
-/** The bound of a list of fills: each has a microsecond of its own (RULES.md 13.12), and the first may be the named one. */
+/** The bound of a list of fills, the first of which is the one that `since` names (RULES.md 13.12). */
 export function microsOf(since: string | undefined): number {
   return since === undefined ? FILLS_EVER : parseTimeMicros(since);
 }

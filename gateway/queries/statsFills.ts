@@ -40,7 +40,8 @@ export class FillQueries {
     this.#fills = db.prepare(`
       SELECT ${FILL.sql}, ${UNITS.sql}, ${TAKER_TICKS} AS taker_ticks, lots * ${TAKER_TICKS} AS notional_micro
       FROM trades CROSS JOIN markets USING (market)
-      WHERE id >= ? AND id < ? AND (id >= ? OR matched_ms * 1000 + after_us >= ?) AND lots * ${TAKER_TICKS} >= ? ORDER BY id DESC LIMIT ?`);
+      WHERE id >= ? AND id < ? AND (id >= ? OR matched_ms * 1000 + after_us >= ?) AND lots * ${TAKER_TICKS} >= ?
+      ORDER BY id DESC LIMIT ?`);
     this.#spans = db
       .prepare<[number, number, number, number], number>(
         `SELECT start_ms FROM trade_maxima WHERE span_ms = ? AND start_ms >= ? AND start_ms < ? AND notional_micro >= ?

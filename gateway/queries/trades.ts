@@ -118,9 +118,9 @@ export class TradeQueries {
 
   constructor(db: Database.Database, settlements: Settlements = LEDGER_SETTLEMENTS) {
     this.#settlements = settlements;
-    this.#matched = db.prepare(
-      'SELECT matched_ms, after_us FROM trades WHERE id = @id AND (taker_account = @account OR maker_account = @account)',
-    );
+    this.#matched = db.prepare(`
+      SELECT matched_ms, after_us FROM trades
+      WHERE id = @id AND (taker_account = @account OR maker_account = @account)`);
     this.#market = marketFilter(db);
     this.#shorter = new ShorterWalk(db);
     this.#along = { account: reader(db, WALKS.account), market: reader(db, WALKS.market) };

@@ -133,7 +133,7 @@ export class MarketViews {
     view.lastFillMicros = filledMicros(recordMs, view.lastFillMicros);
   }
 
-  /** How long after its record the last fill of the market was. */
+  /** The time from its record to the last fill of the market. */
   afterMicros(market: number, recordMs: number): number {
     return this.#of(market).lastFillMicros - recordMs * MICROS_PER_MS;
   }

@@ -1,8 +1,8 @@
 /**
- * The times of fills. A record has one time, in milliseconds, and may have thousands of fills; each fill of a market has
- * a time of its own in microseconds, in the order of the fills (RULES.md 13.12): that of its record, or the microsecond
- * after the fill before it. Nothing of this is journaled. Whoever follows fills derives it from the records, and keeps
- * of each market the time of the last fill.
+ * The times of fills. A record has one time, in milliseconds, and may have thousands of fills; each fill of a market
+ * has a time of its own in microseconds, in the order of the fills (RULES.md 13.12): that of its record, or the
+ * microsecond after the fill before it. Nothing of this is journaled. A thread that follows fills derives it from the
+ * records, and keeps of each market the time of the last fill.
  *
  * Invariants:
  *   FILLTIME-1  Of two fills of a market the later one has the later time, whichever records they are part of.

@@ -90,7 +90,8 @@ function tradeData({ shard, ticksPerUnit }: StreamMarket, words: Uint32Array, wo
   const afterMicros = words[word + rec.MARKET_FRAME.levelOrders];
   const filledAt = fillTime(readSafe(words, word + rec.MARKET_FRAME.timeMs), afterMicros);
   return (
-    `"trade_id":"${id}","filled_at":"${filledAt}","outcome_index":${outcome},"taker_side":"${SIDE_NAMES[rec.recordSide(packed)]}"` +
+    `"trade_id":"${id}","filled_at":"${filledAt}"` +
+    `,"outcome_index":${outcome},"taker_side":"${SIDE_NAMES[rec.recordSide(packed)]}"` +
     `,"price":"${tickToPrice(ticks, ticksPerUnit)}","token_quantity_atomic":"${mulSafe(lots, ticksPerUnit)}"` +
     `,"notional_usdc_micro":"${mulSafe(lots, ticks)}","match_type":"${MATCH_TYPE_NAMES[rec.recordMatchType(packed)]}"`
   );

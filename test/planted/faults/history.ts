@@ -227,6 +227,27 @@ export const HISTORY_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/queries/positionOracle.test.ts',
   },
   {
+    name: 'the fills of one record have one time',
+    file: 'shared/base/fillTimes.ts',
+    search: 'Math.max(recordMs * MICROS_PER_MS, lastMicros + 1)',
+    replace: 'recordMs * MICROS_PER_MS',
+    caughtBy: 'test/unit/engine/projector/fillTimes.test.ts',
+  },
+  {
+    name: 'a gateway that starts is not told when markets had their last fill',
+    file: 'engine/core/engine.ts',
+    search: 'if (market.lastFillMicros !== 0) emit.lastFill(market);',
+    replace: '',
+    caughtBy: 'test/unit/engine/projector/fillTimes.test.ts',
+  },
+  {
+    name: 'since leaves out a fill that went on into the next millisecond',
+    file: 'gateway/queries/page.ts',
+    search: 'sinceMs - MOST_AFTER_MS - 1',
+    replace: 'sinceMs - 1',
+    caughtBy: 'test/unit/engine/projector/fillTimes.test.ts',
+  },
+  {
     name: 'losers are hidden by not claiming them',
     file: 'gateway/queries/achievements.ts',
     search: '(quantity_atomic = 0 OR decided_sequence > 0)',

@@ -10,6 +10,8 @@ import { rmSync } from 'node:fs';
 import { afterEach, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { History } from '../../../../engine/admin/history.ts';
+import { FillQueries } from '../../../../gateway/queries/statsFills.ts';
+import { TradeQueries } from '../../../../gateway/queries/trades.ts';
 import { MarketViews } from '../../../../gateway/views/markets.ts';
 import { OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { fillTime, MICROS_PER_MS } from '../../../../shared/base/fillTimes.ts';
@@ -135,6 +137,28 @@ describe(`the times of fills (SEED=${seed})`, () => {
       times,
       whole.slice(-times.length).map(({ filled_us }) => filled_us),
     );
+  });
+
+  it('begin a list with the fill that `since` names, also one that went on into the next millisecond', () => {
+    const rig = new ProjectionRig({ seed });
+    open.push(rig);
+    burst(rig);
+    rig.project();
+    const all = fills(rig);
+    const db = new Database(rig.readDbPath, { readonly: true });
+    const [tape, lists] = [new FillQueries(db), new TradeQueries(db)];
+    const filters = { market: null, takerSides: 0xff, limit: 10_000, offset: 0, after: null };
+    for (const at of [0, 1, 29, 30, 999, 1000, 1001, 1050, all.length - 1]) {
+      const sinceMicros = all[at]!.filled_us;
+      const task = { before: null, sinceMicros, minMicro: 0, limit: 10_000 };
+      const expected = all.slice(at).map(({ filled_us }) => textOf(filled_us));
+      const shown = tape.recent(task).map((fill) => fillTime(fill.matched_ms, fill.after_us));
+      assert.deepEqual(shown.toReversed(), expected);
+      assert.equal(tape.recent({ ...task, minMicro: 1 }).length, expected.length);
+      const { rows } = lists.list(2, { ...filters, sinceMicros });
+      assert.deepEqual(rows.map(({ matched_at }) => matched_at).toReversed(), expected);
+    }
+    db.close();
   });
 
   it('are made from the trades that a read.db of version 26 has', () => {

@@ -226,7 +226,11 @@ describe('trimmed journals', () => {
     it('of version 25 asks for the whole catalogue again, and keeps its history', () => {
       const rig = trimmed(2);
       rig.project();
-      damage(rig, 'INSERT OR REPLACE INTO catalog_cursor VALUES (0, 7); PRAGMA user_version = 25');
+      damage(
+        rig,
+        `INSERT OR REPLACE INTO catalog_cursor VALUES (0, 7); ALTER TABLE trades DROP COLUMN after_us;
+         ALTER TABLE market_stats DROP COLUMN last_fill_us; PRAGMA user_version = 25`,
+      );
       rig.project();
       assert.deepEqual(all(rig, 'SELECT * FROM catalog_cursor'), []);
       assert.equal(all(rig, 'SELECT * FROM history_starts').length, 0);

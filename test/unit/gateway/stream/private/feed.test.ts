@@ -11,6 +11,7 @@ import { PRIVATE_FRAME, type RecordView } from '../../../../../shared/wire/priva
 import { writeSafe } from '../../../../../shared/wire/record.ts';
 import { ClientRig, START_MS } from '../../../../support/clientRig.ts';
 
+const FIRST_MICRO = new Date(START_MS).toISOString().replace('Z', '000Z');
 const MAKER = 1;
 const TAKER = 2;
 
@@ -70,13 +71,8 @@ test('an order has a frame when it is placed, at its fills and when it ends, in 
   // The limit of 0.65 is better than what the maker asks for: the price is the maker's.
   const taken = await rig.run(rig.place(rig.record(SIDE.BUY, 65, OUTCOME.NO), TAKER));
   const third = idOf(taken.slot);
-  const filled_at = new Date(START_MS).toISOString().replace('Z', '000Z');
-  const trade = {
-    trade_id: timeOrderedId(START_MS, 0, ID_KIND.TRADE, 1),
-    filled_at,
-    token_quantity_atomic: '100000000',
-  };
-  const fee = { fee_amount: '500000', fee_asset: 'TOKEN' };
+  const trade = { trade_id: timeOrderedId(START_MS, 0, ID_KIND.TRADE, 1), filled_at: FIRST_MICRO };
+  const fee = { fee_amount: '500000', fee_asset: 'TOKEN', token_quantity_atomic: '100000000' };
   const fill = { channel: 'fill', ...trade, ...fee, party_side: 'BUY', remaining: '0', status: 'filled' };
   const [yes, no] = [
     { party_outcome_index: OUTCOME.YES, price: '0.4', notional_usdc_micro: '40000000' },
