@@ -39,7 +39,7 @@ async function tape(market: OrderMarket, count: number, since = ''): Promise<str
 const times = (rows: readonly Json[], id: string, time: string): Map<string, string> =>
   new Map(rows.map((row) => [row[id], row[time]]));
 
-test('RULES.md 13.12: five fills of one order have five times, the same on the tape, in lists, in frames', async (t) => {
+test('RULES.md 13.12: five fills of one order have five times, the same in lists and in frames', async (t) => {
   const market = await makeMarket(server);
   const makers = await Promise.all(Array.from({ length: MAKERS }, () => makeTrader(server)));
   const taker = await makeTrader(server, { scopes: [...SCOPES] });

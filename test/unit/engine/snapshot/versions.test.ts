@@ -1,8 +1,8 @@
 /**
  * Snapshots of earlier versions, made by their rules: 3 has unused entries among the hashes, 4 has other parts of them,
  * 5 no grants, 6 no seal that is checked, 7 nothing of markets that are being ended, 8 no stages, 10 no times of fills.
- * They are read where an operator vouches for them (`journal adopt`), for a trimmed journal cannot do without. A start uses none that has
- * no seal.
+ * They are read where an operator vouches for them (`journal adopt`), for a trimmed journal cannot do without. A start
+ * uses none that has no seal.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
