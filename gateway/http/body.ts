@@ -42,7 +42,7 @@ type StrictJson =
 
 /**
  * Calls `onBody` once with `call.bodyBytes` set and the row of its route, or `onTooLarge` as soon as the limit is
- * passed. A body that arrives in one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Of
+ * passed; of a body in chunks when it has been read to its end, because that answer closes the connection. A body that arrives in one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Of
  * several chunks the memory is reused after each, so they are copied, into a buffer that grows with the received bytes
  * and not with the announced ones.
  */
@@ -57,7 +57,9 @@ export function collectBody<Row extends { readonly maxBodyBytes: number }>(
   call.response.onData((chunk, isLast) => {
     if (call.answered || call.aborted) return;
     if (count + chunk.byteLength > row.maxBodyBytes) {
-      onTooLarge(call);
+      collected = null;
+      count += chunk.byteLength;
+      if (call.announcedBytes !== CHUNKED || isLast || count > MAX_DISCARDED_BYTES) onTooLarge(call);
       return;
     }
     if (collected === null && isLast) {
@@ -88,7 +90,6 @@ function withRoom(buffer: Buffer | null, count: number, more: number): Buffer {
  */
 export function refuseTooLarge(call: Call): void {
   if (call.announcedBytes > MAX_DISCARDED_BYTES) call.closesConnection = true;
-  else if (call.announcedBytes === CHUNKED) call.closesConnection = false;
   refuseCall(call, { row: ERRORS.PAYLOAD_TOO_LARGE });
 }
 

@@ -77,12 +77,26 @@ describe('transport', () => {
       assert.ok(closed);
     });
 
-    it('refuses a body that grows over the limit as it comes, and serves what follows it', async () => {
+    it('refuses a body in chunks that grows over the limit when it has come, and reads nothing behind it', async () => {
       const head = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
-      const rest = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
-      const bytes = `${head}10001\r\n${'a'.repeat(65_537)}\r\n0\r\n\r\n${rest}`;
-      const { text } = await rig.raw(bytes, (received) => received.endsWith('{"status":"ok"}'));
-      assert.match(text, /^HTTP\/1.1 413 .*HTTP\/1.1 200 OK/s);
+      const next = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n';
+      const many = `10001\r\n${'a'.repeat(65_537)}\r\n`.repeat(20);
+      for (const end of ['\r\n', 'XX']) {
+        const alone = await rig.raw(`${head}${many}4\r\n[12]${end}0\r\n\r\n`);
+        assert.match(alone.text, /^HTTP\/1.1 413 .*"code":"PAYLOAD_TOO_LARGE"/s);
+        assert.match(alone.text, /Connection: close/i);
+        const followed = await rig.raw(`${head}${many}4\r\n[12]${end}0\r\n\r\n${next}`);
+        assert.ok(!followed.text.includes('{"status":"ok"}'), JSON.stringify(end));
+        assert.ok(alone.closed && followed.closed);
+      }
+      assert.ok(await rig.isHealthy());
+    });
+
+    it('takes in 16 MiB of such a body at most', async () => {
+      const head = 'POST /v1/echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
+      const { text, closed } = await rig.raw(`${head}1000000\r\n${'a'.repeat(16_777_216)}\r\n1\r\na\r\n`);
+      assert.match(text, /^HTTP\/1.1 413 /);
+      assert.ok(closed);
       assert.ok(await rig.isHealthy());
     });
 
