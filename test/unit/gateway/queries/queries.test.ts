@@ -372,7 +372,7 @@ describe('the trades of an account', () => {
       outcome_index: OUTCOME.NO,
       token_quantity_atomic: '1200000',
       settlement_status: 'settled',
-      matched_at: iso(2),
+      matched_at: iso(2).replace('Z', '000Z'),
     };
     assert.deepEqual((await trades(BOB)).at(-1), {
       ...shared,

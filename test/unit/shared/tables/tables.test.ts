@@ -16,7 +16,7 @@ import {
 } from '../../../../shared/tables/table.ts';
 
 /** Change it together with READ_DB_VERSION: a file with the same version and another schema is used as it is. */
-const SCHEMA_OF_VERSION = { version: 26, sha256: 'fb9d1b2f09542202ff8125e8d67e0735af984ae9349afe2b9bfb71e186daddc6' };
+const SCHEMA_OF_VERSION = { version: 27, sha256: 'c505828c52f8fdcf2ff45ac966eb72e3cdc142d6ff52489f5b022ccfa999ef8c' };
 
 const PARCELS = table(
   'parcels',
