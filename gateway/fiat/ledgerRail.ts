@@ -226,7 +226,7 @@ export class LedgerRail implements Rail {
     const block = this.#blockOf(nowMs);
     rows.sweep(Math.floor(nowMs / 1000));
     let advanced = 0;
-    for (const row of inOrder(rows.open())) {
+    for (const row of inOrder(rows.nextOpen())) {
       if (advanced === ADVANCED_A_TURN) break;
       if (this.#moving.has(row.txHash)) continue;
       const isDue =

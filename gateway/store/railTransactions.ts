@@ -39,6 +39,7 @@ type RailChange = Partial<Pick<RailRow, 'state' | 'reason' | 'blockMs' | 'refere
 
 const NONE = { all: 0, endless: 0 };
 const SWEPT_A_TURN = 256;
+const WALKED_A_TURN = 512;
 
 const COLUMNS = `tx_hash AS txHash, kind, account_nonce AS accountNonce, fee, from_address AS "from",
   to_address AS "to", value_micro AS valueMicro, valid_after_sec AS validAfterSec, valid_before_sec AS validBeforeSec,
@@ -51,6 +52,7 @@ export class RailTransactions {
   readonly #cancelled = new Map<string, Cancelled>();
   /** By account. */
   readonly #counts = new Map<number, { all: number; endless: number }>();
+  #walk: Iterator<RailRow> | null = null;
   #swept: Iterator<[string, Cancelled]> | null = null;
   readonly #statements;
   #nextNonce: number;
@@ -72,6 +74,21 @@ export class RailTransactions {
   /** Those that are not over: waiting for a block, in one, or mined and not credited. */
   open(): IterableIterator<RailRow> {
     return this.#open.values();
+  }
+
+  /** All of those where they are few, else the ones after those of the last call, from the first on after the last. */
+  nextOpen(): RailRow[] {
+    this.#walk ??= this.#open.values();
+    const next: RailRow[] = [];
+    while (next.length < WALKED_A_TURN) {
+      const { done, value } = this.#walk.next();
+      if (done) {
+        this.#walk = null;
+        break;
+      }
+      next.push(value);
+    }
+    return next;
   }
 
   find(txHash: string): RailRow | undefined {

@@ -105,3 +105,24 @@ test('an honest customer cancels five authorizations a minute, for as long as it
     if (index % 5 === 4) await rig.pass(60_000, 10_000);
   }
 });
+
+test('a turn looks at so many open rows, and every one has its turn however many there are', () => {
+  const rig = new FiatRig();
+  const rows = new RailTransactions(rig.database);
+  const account = rig.customer.index;
+  const ofAccount = { fromAccount: account, toAccount: account, accountNonce: null, fee: 0 };
+  const fields = { from: CUSTOMER, to: CUSTOMER, valueMicro: 0, validAfterSec: 0, validBeforeSec: 0, signature: '0x' };
+  const later = { reason: null, blockMs: null, reference: null, creditedMs: null };
+  const row = { ...ofAccount, ...fields, ...later, kind: 'cancel', state: 'pending', receivedMs: rig.nowMs } as const;
+  const add = (index: number): void => rows.add({ ...row, txHash: `0x${index}`, nonce: nonceOf(index) });
+  for (let index = 0; index < 3; index++) add(index);
+  for (let turn = 0; turn < 2; turn++) assert.equal(rows.nextOpen().length, 3, 'all of them in every turn');
+  for (let index = 3; index < 1300; index++) add(index);
+  const seen = [0, 1, 2].map(() => rows.nextOpen().map(({ txHash }) => txHash));
+  assert.deepEqual(
+    seen.map(({ length }) => length),
+    [512, 512, 276],
+  );
+  assert.equal(new Set(seen.flat()).size, 1300);
+  assert.equal(rows.nextOpen()[0]!.txHash, '0x0');
+});
