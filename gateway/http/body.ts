@@ -42,9 +42,10 @@ type StrictJson =
 
 /**
  * Calls `onBody` once with `call.bodyBytes` set and the row of its route, or `onTooLarge` as soon as the limit is
- * passed; of a body in chunks when it has been read to its end, because that answer closes the connection. A body that arrives in one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Of
- * several chunks the memory is reused after each, so they are copied, into a buffer that grows with the received bytes
- * and not with the announced ones.
+ * passed; of a body in chunks when it has been read to its end, because that answer closes the connection. A body that
+ * arrives in one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Of several chunks the memory
+ * is reused after each, so they are copied, into a buffer that grows with the received bytes and not with the announced
+ * ones.
  */
 export function collectBody<Row extends { readonly maxBodyBytes: number }>(
   call: Call,
