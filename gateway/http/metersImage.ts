@@ -13,6 +13,7 @@ type RouteName = { readonly method: string; readonly path: string } | null;
 export type MetersImage = {
   readonly statuses: readonly (readonly [route: RouteName, status: number, count: number])[];
   readonly refusals: readonly (readonly [code: string, count: number])[];
+  readonly ofUnnamedProxies: number;
   /** Cells of the histograms: in all, then by stage. */
   readonly times: readonly (readonly [route: RouteName, cells: readonly Float64Array[]])[];
   readonly turns: Float64Array;
@@ -33,6 +34,7 @@ export function imageOf(
   return {
     statuses,
     refusals: [...counts.refusals],
+    ofUnnamedProxies: counts.ofUnnamedProxies,
     times: [...times.byRoute]
       .filter(([route]) => isTimed(route))
       .map(([route, { total, stages }]) => {
@@ -51,6 +53,7 @@ export function addImage(sum: RequestMeters, image: MetersImage, routeOf: RouteO
   const find = (name: RouteName): RouteSpec | null => (name === null ? null : routeOf(name.method, name.path));
   for (const [route, status, count] of image.statuses) sum.counts.add(find(route), status, count);
   for (const [code, count] of image.refusals) sum.counts.addRefusals(code, count);
+  sum.counts.ofUnnamedProxies += image.ofUnnamedProxies;
   for (const [route, [total, ...ofStages]] of image.times) {
     const times = sum.times.of(find(route));
     times.total.add(total!);

@@ -241,6 +241,7 @@ export class Pipeline {
       return false;
     }
     if (route.access !== 'public' || headers.offersKey) return this.#identity.admit(call, route, headers);
+    if (headers.isPassedOn && !this.#identity.isProxy(call)) this.meters.counts.ofUnnamedProxies++;
     call.addressPassage = this.#identity.countAddress(call, route);
     return true;
   }

@@ -30,6 +30,8 @@ export class RequestCounts {
 
   /** Refused requests by the code of the error. */
   readonly refusals = new Map<string, number>();
+  /** Calls without credentials that a proxy has passed on which the settings do not name. */
+  ofUnnamedProxies = 0;
   /** Requests that place: those that were carried out, and by the code of the error those that the exchange refused. */
   readonly placed = { taken: 0, turnedAway: new Map([...OWN_CAUSES].map(({ code }) => [code, 0])) };
 

@@ -89,6 +89,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_rate_limit_decisions_total: ({ limiter }, observe) => {
     for (const [decision, count] of Object.entries(limiter?.decisions ?? {})) observe({ decision }, count);
   },
+  exchange_unnamed_proxy_requests_total: single(({ requests }) => requests.counts.ofUnnamedProxies),
   exchange_limits_counted: ({ sharedCounters }, observe) => {
     if (sharedCounters !== null) observe({}, Number(sharedCounters.isAnswering));
   },

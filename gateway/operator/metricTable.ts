@@ -33,6 +33,10 @@ export const METRICS = {
   ),
   exchange_refusals_total: counter('Refused requests, by the code of the error.', ['code']),
   exchange_rate_limit_decisions_total: counter('Decisions of the rate limits.', ['decision']),
+  exchange_unnamed_proxy_requests_total: counter(
+    'Requests without credentials from a proxy that TRUST_PROXY does not name: its clients share one limit.',
+    [],
+  ),
   // With REDIS_URL.
   exchange_limits_counted: gauge('0 while Redis does not count: orders and reads are refused, cancels go on.', []),
   exchange_placed_requests_total: counter('Requests that place orders or move funds and were carried out.', []),

@@ -441,6 +441,16 @@ test('operators’ routes are open from this machine, and closed behind any head
   assert.equal((await proxied.asAdministrator('GET', '/metrics')).status, 200);
 });
 
+test('requests of a proxy that the settings do not name are counted, of one that they name are not', async (t) => {
+  const unnamed = await rig(t, { config: { host: '127.0.0.1', port: 0, tls: null, trustProxy: null } });
+  const named = await rig(t);
+  const counts = async ({ send, server }: Awaited<ReturnType<typeof rig>>) => {
+    for (const from of ['203.0.113.7', '']) await send('GET', '/open', { address: from });
+    return server.meters.counts.ofUnnamedProxies;
+  };
+  assert.deepEqual([await counts(unnamed), await counts(named)], [1, 0]);
+});
+
 test('beside a door of their own, operators’ routes are unknown at the public one, whoever asks', async (t) => {
   const { asAdministrator, server, send } = await rig(t, { adminDoor: { host: '127.0.0.1', port: 0, tls: null } });
   for (const path of ['/admin/list', '/metrics']) {

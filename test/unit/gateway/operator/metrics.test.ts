@@ -39,6 +39,7 @@ function sources() {
   const { counts, turns } = requests;
   for (const status of [200, 200, 404, 0]) counts.count(ROUTE, status);
   counts.count(null, 404, ERRORS.PATH_NOT_FOUND);
+  counts.ofUnnamedProxies = 140;
   requests.times.end(ROUTE, { arrivedUs: 1, completeUs: 0, identifiedUs: 21, handledUs: 51, answeredUs: 351 });
   turns.counts.set([1, 2, 3]);
   turns.counts[TURN_BOUNDS_MS.length] = 4;
@@ -248,6 +249,7 @@ const EXPECTED: Record<string, number> = {
   exchange_clock_clients_ahead_seconds: -1.5,
   exchange_clock_clients: 139,
   exchange_limits_counted: 0,
+  exchange_unnamed_proxy_requests_total: 140,
   exchange_placed_requests_total: 131,
   'exchange_turned_away_requests_total{code="ENGINE_BUSY"}': 132,
   exchange_certificate_end_seconds: 133.5,
