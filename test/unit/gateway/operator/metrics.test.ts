@@ -28,6 +28,12 @@ const VIEWS = {
 
 const BACKUPS = { ...NO_BACKUP, backedUpMs: 5000, failedMs: 6000, bytes: 70, newBytes: 7, tookMs: 1500 };
 
+function metersOfProxies(): RequestMeters {
+  const meters = new RequestMeters(0, createLogger('silent'));
+  meters.counts.ofUnnamedProxies = 140;
+  return meters;
+}
+
 /** Sources whose numbers all differ. */
 function sources() {
   const progress = new Progress(Progress.create(2));
@@ -35,11 +41,10 @@ function sources() {
   progress.setProjected(0, 70);
   progress.setReserveBytes(1, 4096);
   progress.setHistoryFromMs(1_790_000_000_500);
-  const requests = new RequestMeters(0, createLogger('silent'));
+  const requests = metersOfProxies();
   const { counts, turns } = requests;
   for (const status of [200, 200, 404, 0]) counts.count(ROUTE, status);
   counts.count(null, 404, ERRORS.PATH_NOT_FOUND);
-  counts.ofUnnamedProxies = 140;
   requests.times.end(ROUTE, { arrivedUs: 1, completeUs: 0, identifiedUs: 21, handledUs: 51, answeredUs: 351 });
   turns.counts.set([1, 2, 3]);
   turns.counts[TURN_BOUNDS_MS.length] = 4;
