@@ -4,10 +4,12 @@
  * exchange no state of its own.
  * Owner: the gateway thread.
  */
+
 import type { Operations } from '../../shared/api/operations.ts';
 import type { DrillName, Readiness } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
+import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
 import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { Administrator } from '../access/principal.ts';
 import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
@@ -153,7 +155,8 @@ function settlementOf({ settlement }: MetricsSources): Operations['settlement'] 
 
 function moveOf(move: MoveHealth | null): NonNullable<Operations['settlement']>['move'] {
   if (move === null) return null;
-  const { exchange: from, state, ageMs, left } = move;
+  const { exchange, state, ageMs, left } = move;
+  const from = shownAddress(exchange);
   return { from, state, seconds: Math.max(ageMs, 0) / 1000, left };
 }
 

@@ -41,7 +41,7 @@ export class ExchangeRail implements RampRail {
 
   /** @param privateKey of the provider's wallet. */
   constructor(baseUrl: string, privateKey: string) {
-    this.address = addressOf(privateKey);
+    this.address = addressOf(privateKey).toLowerCase();
     this.#baseUrl = baseUrl;
     this.#privateKey = privateKey;
   }

@@ -28,7 +28,7 @@ export function WalletsPanel(): VNode {
   const link = (): Promise<void> =>
     change(async () => {
       const wallet = await openExtension();
-      if (profile?.linked_wallets.includes(wallet.address))
+      if (profile?.linked_wallets.some((linked) => linked.toLowerCase() === wallet.address.toLowerCase()))
         throw new Error(`${wallet.address} is linked already. Show another account in the wallet.`);
       await provedAnew(() => wallets.link(wallet));
       return 'The wallet is linked.';

@@ -79,7 +79,7 @@ async function makeAccount({ stores, trading, clock }: Exchange, name: string): 
   const nowMs = clock.nowMs();
   const { accounts, keys } = stores.control;
   const user = accounts.signUp(
-    { displayName: name, email: null, role: 'market_maker', referralCode: null, wallet },
+    { displayName: name, email: null, role: 'market_maker', referralCode: null, wallet: wallet.toLowerCase() },
     nowMs,
   );
   await accounts.durable();

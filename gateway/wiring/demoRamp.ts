@@ -43,7 +43,7 @@ export function withDemoRamp(config: Config, { keys, url }: DemoRamp): Config {
     URL: url,
     API_KEY: keys.api_key,
     WEBHOOK_SECRETS: keys.webhook_secret,
-    ADDRESS: addressOf(keys.private_key),
+    ADDRESS: addressOf(keys.private_key).toLowerCase(),
   };
   return { ...config, fiat: { ...config.fiat, providers: [{ name: 'sandbox', settings }] } };
 }
@@ -52,7 +52,7 @@ export function withDemoRamp(config: Config, { keys, url }: DemoRamp): Config {
 export async function startDemoRamp(exchange: Exchange, ramp: DemoRamp, log: Logger): Promise<void> {
   try {
     keep(exchange.config.dataDir, ramp.keys);
-    await fund(exchange, addressOf(ramp.keys.private_key));
+    await fund(exchange, addressOf(ramp.keys.private_key).toLowerCase());
     const child = startProgram(exchange, ramp);
     child.on('error', (error) => log.warn({ err: error }, 'the demo has no provider'));
   } catch (error) {

@@ -3,7 +3,7 @@ import { OUTCOME, SIDE_NAMES } from '../base/codes.ts';
 import { MAX_SAFE } from '../base/int.ts';
 
 const HASH_EXAMPLE = '0x5f1c2a8be3d94e7f60a1b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f607';
-const ADDRESS_EXAMPLE = '0x90f79bf6eb2c4f870365e785982e1f101e93b906';
+const ADDRESS_EXAMPLE = '0x90F79bf6EB2c4f870365E785982E1f101E93b906';
 
 export const UUID = {
   type: 'string',

@@ -3,12 +3,14 @@
  * private key is never here.
  */
 import { toHex } from '../base/hex.ts';
+import { checksumAddress } from '../crypto/checksumAddress.ts';
 import { type Eip712Domain, hasherFor, type OrderHasher, ZERO_ADDRESS } from '../crypto/eip712.ts';
 import type { OrderDraft, SignedOrder, SigningOptions } from './order.ts';
 import {
   digestOfDraft,
   isSameDomain,
   type OrderSigning,
+  partiesOf,
   randomSalt,
   type TypedOrder,
   typedOrder,
@@ -31,7 +33,7 @@ export class AccountSigner implements OrderSigning {
   #hasher: OrderHasher;
 
   constructor(account: TypedDataAccount, domain: Eip712Domain) {
-    this.address = account.address.toLowerCase();
+    this.address = checksumAddress(account.address.toLowerCase());
     this.#sign = (data) => account.signTypedData(data);
     this.#domain = domain;
     this.#hasher = hasherFor(domain);
@@ -46,11 +48,7 @@ export class AccountSigner implements OrderSigning {
 
   /** Rejects with the error of the account, or if what it gives is no signature of a key (65 bytes). */
   async sign(draft: OrderDraft, options: SigningOptions = {}): Promise<SignedOrder> {
-    const signers = {
-      salt: options.salt ?? randomSalt(),
-      maker: options.maker ?? this.address,
-      signer: this.address,
-    };
+    const signers = { salt: options.salt ?? randomSalt(), ...partiesOf(this.address, options) };
     const unsigned = { ...draft, ...signers, taker: ZERO_ADDRESS };
     const orderHash = toHex(digestOfDraft(this.#hasher, draft, signers));
     const signature = await this.#sign(typedOrder(unsigned, this.#domain));

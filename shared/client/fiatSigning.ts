@@ -18,7 +18,7 @@ export async function signTransfer(transfer: FiatTransfer, wallet: TransferWalle
   const digest = transferDigest(typed_data.domain, transferOf(typed_data.message));
   if (digest !== authorization.digest) throw new Error('the digest is not that of the transfer: nothing is signed');
   const address = typeof wallet === 'string' ? addressOf(wallet) : wallet.address;
-  if (typed_data.message.from !== address.toLowerCase()) {
+  if (typed_data.message.from.toLowerCase() !== address.toLowerCase()) {
     throw new Error(`the transfer is from ${typed_data.message.from}, and this wallet is ${address}`);
   }
   if (typeof wallet !== 'string') return wallet.signTypedData(typed_data);

@@ -3,7 +3,7 @@ import { toHex } from '../base/hex.ts';
 import { type Eip712Domain, hasherFor, type OrderHasher, ZERO_ADDRESS } from '../crypto/eip712.ts';
 import { type Keccak256, keccak256 } from '../crypto/keccak.ts';
 import { draftOrder, type OrderDraft, type OrderIntent, type SignedOrder, type SigningOptions } from './order.ts';
-import { digestOfDraft, isSameDomain, type OrderSigning, randomSalt } from './orderSigning.ts';
+import { digestOfDraft, isSameDomain, type OrderSigning, partiesOf, randomSalt } from './orderSigning.ts';
 import { addressOf, privateKeyBytes, signDigest } from './privateKey.ts';
 
 /** Signs orders with one private key, for one signing domain at a time. One signer serves any number of orders. */
@@ -32,10 +32,10 @@ export class OrderSigner implements OrderSigning {
 
   sign(draft: OrderDraft, options: SigningOptions = {}): SignedOrder {
     const salt = options.salt ?? randomSalt();
-    const maker = options.maker ?? this.address;
-    const digest = digestOfDraft(this.#hasher, draft, { salt, maker, signer: this.address });
+    const parties = partiesOf(this.address, options);
+    const digest = digestOfDraft(this.#hasher, draft, { salt, ...parties });
     const signature = signDigest(digest, this.#privateKey);
-    const body = { ...draft, maker, signer: this.address, taker: ZERO_ADDRESS, salt, signature };
+    const body = { ...draft, ...parties, taker: ZERO_ADDRESS, salt, signature };
     return { body, orderHash: toHex(digest) };
   }
 }

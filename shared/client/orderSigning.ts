@@ -15,6 +15,11 @@ export type OrderSigning = {
 
 type Signers = { readonly salt: string; readonly maker: string; readonly signer: string };
 
+/** In lower case, as a binary record has them in text: a repeat in the other form is of the same payload (8.21). */
+export function partiesOf(address: string, { maker = address }: SigningOptions): Pick<Signers, 'maker' | 'signer'> {
+  return { maker: maker.toLowerCase(), signer: address.toLowerCase() };
+}
+
 /** Two orders that are alike in everything else differ in this, so each is meant once. */
 export function randomSalt(): string {
   return uint256ToDecimal(crypto.getRandomValues(new Uint8Array(UINT256_BYTES)));

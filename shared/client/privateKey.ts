@@ -1,6 +1,7 @@
 /** A private key of secp256k1: its address, and what it signs. Nothing here is Node's alone. */
 import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { ADDRESS_BYTES, toHex, tryParseHex, UINT256_BYTES } from '../base/hex.ts';
+import { checksumAddress } from '../crypto/checksumAddress.ts';
 import { keccak256 } from '../crypto/keccak.ts';
 
 const PRIVATE_KEY_BYTES = 32;
@@ -16,10 +17,10 @@ export function privateKeyBytes(privateKey: string): Uint8Array {
   return bytes;
 }
 
-/** The wallet address of a private key, lowercase. */
+/** The wallet address of a private key, with its check sum, as every answer shows it. */
 export function addressOf(privateKey: string): string {
   const publicKey = secp256k1.getPublicKey(privateKeyBytes(privateKey), false);
-  return toHex(keccak256(publicKey.subarray(1)), UINT256_BYTES - ADDRESS_BYTES, ADDRESS_BYTES);
+  return checksumAddress(toHex(keccak256(publicKey.subarray(1)), UINT256_BYTES - ADDRESS_BYTES, ADDRESS_BYTES));
 }
 
 /** The library puts the recovery bit first; the wire wants r | s | v with v 27 or 28. */

@@ -11,6 +11,7 @@ import { OrderSigner } from '../../shared/client/orderSigner.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import type { IssuedApiKey, Market, PlacementBody, Scope } from '../../shared/client/types.ts';
+import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
 import { type Json, sharedServer } from '../support/server.ts';
 
 const ALL_SCOPES: Scope[] = ['read:account', 'trade:orders', 'trade:bulk', 'manage:account'];
@@ -24,7 +25,7 @@ let wallets = 0;
 /** An address that is not used yet in this file. */
 function freshWallet(): string {
   wallets++;
-  return `0x${wallets.toString(16).padStart(40, 'a')}`;
+  return checksumAddress(`0x${wallets.toString(16).padStart(40, 'a')}`);
 }
 
 async function refusal(method: string, path: string, body?: unknown): Promise<[number, string, string]> {
@@ -77,12 +78,12 @@ describe('the administrator’s token', () => {
 });
 
 describe('users', () => {
-  test('a new user has a profile, with the wallet in lower case', async () => {
+  test('a new user has a profile, with the check sum of the wallet, in whatever case it was given', async () => {
     const wallet = freshWallet();
     const answer = await server.adminRequest('POST', '/admin/users', {
       display_name: 'Ann',
       email: 'ann@example.org',
-      wallet_address: wallet.replace('aaaa', 'AAAA'),
+      wallet_address: wallet.toLowerCase().replace('aaaa', 'AAAA'),
     });
     assert.equal(answer.status, 201);
     const { id, created_at, referral_code, ...profile } = answer.body;

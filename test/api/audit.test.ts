@@ -5,6 +5,7 @@ import { describe, test } from 'node:test';
 import { AuditLogCheck } from '../../engine/admin/auditLog.ts';
 import type { AuditQuery, AuditRecord } from '../../shared/client/types.ts';
 import { chainLine, deriveAuditKey, follows, NO_RECORDS, readLine } from '../../shared/crypto/auditChain.ts';
+import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
 import { runAdminHere } from '../support/adminProgram.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { startServer } from '../support/server.ts';
@@ -71,7 +72,7 @@ describe('the audit log', () => {
     assert.equal(now?.['description'], 'new');
     assert.ok(!('title' in before!), 'what stayed is left out');
     const { id } = await server.admin.createUser({});
-    const wallet = `0x${'ab'.repeat(20)}`;
+    const wallet = checksumAddress(`0x${'ab'.repeat(20)}`);
     await server.admin.addWallet(id, wallet);
     const [linked] = await lastChange();
     assert.deepEqual([linked.before?.['linked_wallets'], linked.after?.['linked_wallets']], [[], [wallet]]);

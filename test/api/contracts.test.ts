@@ -1,16 +1,18 @@
 /** A change of the signing contracts on a real server with two shards (RULES.md 5.6, 9.10). */
+
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { openControlDatabase } from '../../gateway/store/database.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
+import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
 import { sharedServer } from '../support/server.ts';
 import { assertBalanced, assertRefused, makeMarket, makeTrader, marketPerShard } from '../support/traders.ts';
 
-const NEXT = `0x${'ab'.repeat(20)}`;
-const AFTER = `0x${'cd'.repeat(20)}`;
-const LAST = `0x${'9a'.repeat(20)}`;
-const USDC = `0x${'ef'.repeat(20)}`;
+const NEXT = checksumAddress(`0x${'ab'.repeat(20)}`);
+const AFTER = checksumAddress(`0x${'cd'.repeat(20)}`);
+const LAST = checksumAddress(`0x${'9a'.repeat(20)}`);
+const USDC = checksumAddress(`0x${'ef'.repeat(20)}`);
 const ORDER = { price: '0.40', size: '10' };
 
 const server = await sharedServer();

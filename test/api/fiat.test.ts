@@ -14,7 +14,7 @@ import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
 const UNKNOWN = '0190a0b0-c0d0-7000-8000-0000000000af';
 const companyWallet = makeWallet();
-const COMPANY = companyWallet.address.toLowerCase();
+const COMPANY = companyWallet.address;
 
 const provider = await DealServer.start(fileScope, COMPANY);
 const environment = { ...provider.environment, SHARDS: '1', FIAT_BLOCK_MS: '20' };
@@ -55,7 +55,7 @@ async function balanceMicro(person: Pick<Person, 'session'>): Promise<string> {
 
 test('16.10 to 16.14: a person cashes out: provider, signature, confirmations, payout', async () => {
   const person = await enter();
-  const wallet = person.wallet.address.toLowerCase();
+  const wallet: string = person.wallet.address;
   const session = await create(person, 'offramp', { amount: '25', redirect_path: '/cash' });
   assert.equal(session.session_id, session.id);
   assert.deepEqual(
@@ -111,7 +111,7 @@ test('16.10 to 16.14: a person cashes out: provider, signature, confirmations, p
 
 test('16.15: a person cashes in: the deposit on the rail credits it, and nothing else does', async () => {
   const person = await enter('1000000');
-  const wallet = person.wallet.address.toLowerCase();
+  const wallet: string = person.wallet.address;
   const session = await create(person, 'onramp', { amount: '10', fiat_currency: 'EUR', payment_method: 'card' });
   const complete = `/v1/user/fiat/onramp/sessions/${session.id}/complete`;
   assert.equal((await ask(person, 'POST', complete, { provider_transaction_id: 'tx-1' })).status, 200);

@@ -1,6 +1,8 @@
 /** An account about itself: its profile, its referrals, its notifications and its achievements. */
+
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Json, sharedServer } from '../support/server.ts';
 import { assertRefused, makeMarket, makeTrader, type Trader } from '../support/traders.ts';
@@ -188,7 +190,7 @@ describe('reading (RULES.md 14.63 and 14.64)', () => {
 describe('the profile (RULES.md 14.73)', () => {
   test('is the one that the administrator sees, with the wallets in the order in which they were linked', async () => {
     const trader = await makeTrader(server);
-    const second = `0x${'c5'.repeat(20)}`;
+    const second = checksumAddress(`0x${'c5'.repeat(20)}`);
     await server.admin.addWallet(trader.userId, second);
     const { status, body } = await trader.send('GET', '/v1/user/profile');
     const { usdc: _, ...shown } = (await server.adminRequest('GET', `/admin/users/${trader.userId}`)).body;

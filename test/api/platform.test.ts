@@ -10,6 +10,7 @@ import type { Demo } from '../../gateway/wiring/demo.ts';
 import { demoCatalogue, readDemoFile } from '../../gateway/wiring/demoCatalogue.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
+import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { startServer } from '../support/server.ts';
 
@@ -76,7 +77,9 @@ describe('a server and its data directory, from the first start on', async () =>
         verifyingContract: exchange_address,
       },
     });
-    for (const address of [exchange_address, usdc_address, ctf_address]) assert.match(address, /^0x[0-9a-f]{40}$/);
+    for (const address of [exchange_address, usdc_address, ctf_address]) {
+      assert.equal(address, checksumAddress(address.toLowerCase()), 'EIP-55');
+    }
     const sunset = await server.request('GET', '/v1/chain/config');
     assert.deepEqual([sunset.status, sunset.body.code], [404, 'NOT_FOUND']);
   });

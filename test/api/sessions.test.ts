@@ -29,7 +29,7 @@ test('15.10: a wallet signs up with its first signature, and signs in to the sam
   assert.equal(first.status, 200, JSON.stringify(first.body));
   const { access_token, token_type, expires_in, user, is_new, refresh_token, ...rest } = first.body;
   assert.deepEqual([token_type, expires_in, is_new, rest], ['Bearer', 900, true, {}]);
-  assert.deepEqual(user.linked_wallets, [wallet.address.toLowerCase()]);
+  assert.deepEqual(user.linked_wallets, [wallet.address]);
   assert.equal(first.headers.get('set-cookie'), null, 'a token in the body needs no cookie');
   const second = await signIn(server, wallet);
   assert.deepEqual([second.body.is_new, second.body.user.id], [false, user.id]);

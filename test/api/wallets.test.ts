@@ -51,7 +51,7 @@ test('15.40, 15.42: a wallet that agrees is linked and pays for orders, until it
   assert.equal(linked.status, 200, JSON.stringify(linked.body));
   assert.deepEqual(
     linked.body.linked_wallets,
-    [first, second].map(({ address }) => address.toLowerCase()),
+    [first, second].map(({ address }) => address),
   );
   assert.equal((await link(session, second)).status, 200, 'a wallet that is linked already');
   assert.equal((await enter(second)).user.id, session.user.id, 'it signs in to the same account');
@@ -61,7 +61,7 @@ test('15.40, 15.42: a wallet that agrees is linked and pays for orders, until it
   assert.equal((await ask(session, 'POST', '/v1/orders', order)).status, 200);
   const unlinked = await ask(session, 'DELETE', `/v1/wallets/${second.address}`);
   assert.deepEqual([unlinked.status, unlinked.body.orders_cancelled], [200, 1], JSON.stringify(unlinked.body));
-  assert.deepEqual(unlinked.body.linked_wallets, [first.address.toLowerCase()]);
+  assert.deepEqual(unlinked.body.linked_wallets, [first.address]);
   assertRefused(
     await ask(session, 'DELETE', `/v1/wallets/${first.address}`),
     409,
@@ -107,8 +107,8 @@ test('15.43: a delegate signs for the wallet that let it, until the wallet takes
   const [owner, helper] = [makeWallet(), makeWallet()];
   const session = await enter(owner);
   await deposit(server, session.user.id, owner.address, 10_000_000);
-  const signer = helper.address.toLowerCase();
-  const wallet = owner.address.toLowerCase();
+  const signer: string = helper.address;
+  const wallet: string = owner.address;
   assertRefused(
     await ask(session, 'POST', '/v1/orders', await bodyFor(wallet, helper)),
     403,
@@ -149,7 +149,7 @@ test('15.44: a restart keeps what was linked; keys change wallets too', async ()
   await server.kill();
   await server.start();
   const profile = await trader.reconnected().send('GET', '/v1/user/profile');
-  assert.ok(profile.body.linked_wallets.includes(wallet.address.toLowerCase()));
+  assert.ok(profile.body.linked_wallets.includes(wallet.address));
 });
 
 test('15.45: a step-up with a linked wallet is noted with the session', async () => {

@@ -122,7 +122,7 @@ async function change(settings: Settings, old: Address, next: Address): Promise<
   await eventually('the funds may move', async () => {
     const { status, body } = await server.adminRequest('POST', contracts, ask);
     if (status === 409) assert.match(body.error, /may move from second/);
-    return status === 200 && body.exchange_address === next.toLowerCase();
+    return status === 200 && body.exchange_address.toLowerCase() === next.toLowerCase();
   });
   assert.equal((await server.adminRequest('POST', contracts, ask)).status, 200, 'a repeat changes nothing');
   assert.equal(settings['EXCHANGE_ADDRESS']!.toLowerCase(), old.toLowerCase());

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict';
 import { get } from 'node:http';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js';
+import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
 import { within } from './eventually.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is data, read at a few known places
@@ -16,7 +17,7 @@ type Operation = { readonly method: string; readonly path: string; readonly form
 type Operations = ReadonlyMap<string, readonly Operation[]>;
 
 const DOCUMENT_ID = 'openapi';
-const CUSTOM_FORMATS = ['address', 'hash', 'uint256', 'amount'];
+const CUSTOM_FORMATS = ['hash', 'uint256', 'amount'];
 const UUID_FORM = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const PLAIN_PATH = /^[A-Za-z0-9._~/-]*$/;
 /** Requests that reach no operation: an unknown path, another method, a body that is too large for any. */
@@ -87,6 +88,7 @@ class Contract {
   constructor(document: Document) {
     this.#document = closed(document);
     for (const format of CUSTOM_FORMATS) this.#ajv.addFormat(format, true);
+    this.#ajv.addFormat('address', (text) => text === checksumAddress(text.toLowerCase()));
     this.#ajv.addFormat('uuid', UUID_FORM);
     this.#ajv.addFormat('date-time', (text) => new Date(text).toISOString() === inMilliseconds(text));
     this.#ajv.addSchema(this.#document as AnySchema, DOCUMENT_ID);

@@ -12,6 +12,7 @@ const RESTORED = 'a directory that is restored beside a chain that went on: test
 const DOCUMENTS = 'what the documents say, not what the exchange does';
 
 export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
+  addresses: CONTRACTS,
   'admin-cli': SURROUNDINGS,
   admin: OPERATORS,
   adminEvents: CONTRACTS,

@@ -1,4 +1,5 @@
 /** Deposits and withdrawals of an account's own, with a chain (RULES.md 17.25 and 17.26). */
+
 import { randomBytes, randomUUID } from 'node:crypto';
 import { FUND_MOVEMENT } from '../../../shared/api/accounts.ts';
 import {
@@ -11,6 +12,7 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { MOVEMENT } from '../../../shared/base/codes.ts';
 import { ERRORS, errorRow } from '../../../shared/base/errors.ts';
 import { toHex } from '../../../shared/base/hex.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import { referenceHash } from '../../../shared/crypto/referenceHash.ts';
 import type { DepositAsk, DepositPermit } from '../../../shared/wire/chainQuestions.ts';
 import { ChainDown, type ChainLink, ChainRefused } from '../../chain/link.ts';
@@ -105,13 +107,14 @@ function messageOf(error: string): string {
 }
 
 function authorizationOf(ask: DepositAsk, chainId: number, permit: DepositPermit): DepositAuthorization {
-  const { exchange, wallet, amountMicro, nonce, deadlineSec } = ask;
+  const { amountMicro, nonce, deadlineSec } = ask;
+  const [exchange, wallet] = [shownAddress(ask.exchange), shownAddress(ask.wallet)];
   const { digest, signature, token, data } = permit;
   return {
     permit: { account: wallet, amount: amountMicro, nonce, deadline: deadlineSec },
     permit_signature: signature,
     typed_data: {
-      domain: token,
+      domain: { ...token, verifyingContract: shownAddress(token.verifyingContract) },
       types: { ReceiveWithAuthorization: AUTHORIZATION_FIELDS },
       primaryType: 'ReceiveWithAuthorization',
       message: {

@@ -1,6 +1,8 @@
 /** The administrator's routes for changes that need a second operator (RULES.md 9.17). */
+
 import { APPROVAL, APPROVALS, APPROVALS_QUERY, type Approval } from '../../../shared/api/approvals.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import type { Administrator } from '../../access/principal.ts';
 import type { Call } from '../../http/call.ts';
 import type { Refusal } from '../../http/refusal.ts';
@@ -132,7 +134,7 @@ function approvalOf(approval: ApprovalEntry, { fourEyes, operators }: ApprovalDe
     id,
     kind,
     status: fourEyes.statusOf(approval),
-    request: details,
+    request: kind === 'contracts' ? withShownAddresses(details) : details,
     requested_by: operators.nameOf(requestedBy),
     requested_at: new Date(requestedMs).toISOString(),
     expires_at: new Date(expiresMs).toISOString(),
@@ -140,4 +142,11 @@ function approvalOf(approval: ApprovalEntry, { fourEyes, operators }: ApprovalDe
     decided_at: decidedMs === null ? null : new Date(decidedMs).toISOString(),
     failure,
   };
+}
+
+function withShownAddresses(details: object): Readonly<Record<string, unknown>> {
+  const shown = Object.entries(details).map(([name, value]) => {
+    return [name, typeof value === 'string' ? shownAddress(value) : value];
+  });
+  return Object.fromEntries(shown);
 }

@@ -1,4 +1,5 @@
 /** Money between the ledger and the chain, for administrators: differences, and what waits (RULES.md 17.27, 17.28). */
+
 import {
   type ChainDifference,
   type COMPARED_CHAIN,
@@ -8,6 +9,7 @@ import {
 import type { FromSchema } from '../../../shared/api/schema.ts';
 import { FEE_ACCOUNT, OUTCOME } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import type { Difference } from '../../../shared/wire/chainQuestions.ts';
 import type { ChainHealth } from '../../chain/health.ts';
 import { ChainDown, type ChainLink } from '../../chain/link.ts';
@@ -49,7 +51,14 @@ async function list(call: CallOf<typeof WAITING>, { chainLink }: Pick<ChainMoney
     return;
   }
   const movements = found.rows.map(({ kind, wallet, amount, reference, reason, foundMs }) => {
-    return { kind, wallet, amount_atomic: amount, reference, reason, found_at: new Date(foundMs).toISOString() };
+    return {
+      kind,
+      wallet: shownAddress(wallet),
+      amount_atomic: amount,
+      reference,
+      reason,
+      found_at: new Date(foundMs).toISOString(),
+    };
   });
   ok(call, { movements, total: found.total });
 }

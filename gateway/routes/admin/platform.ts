@@ -175,7 +175,7 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
     refuse(call, refusal);
     return;
   }
-  if (!isKnown && waitsForSecond(call, deps, 'contracts', { kind: 'contracts', ...contractsOf(target) })) return;
+  if (!isKnown && waitsForSecond(call, deps, 'contracts', { kind: 'contracts', ...storedContracts(target) })) return;
   call.before = contractsOf(contracts.current);
   const code = await rotation.rotate(target);
   if (code === OK) ok(call, contractsOf(contracts.current));
@@ -193,5 +193,17 @@ function targetOf(body: NewContracts, before: Contracts): Contracts {
     usdc: body.usdc_address?.toLowerCase() ?? before.usdc,
     ctf: body.ctf_address?.toLowerCase() ?? before.ctf,
     feeSweeper: body.fee_sweeper_address?.toLowerCase() ?? before.feeSweeper,
+  };
+}
+
+/** As a request is kept, whatever an answer shows: a repeat has the same text in every version. */
+function storedContracts({ chainId, exchange, marketFactory, usdc, ctf, feeSweeper }: Contracts) {
+  return {
+    chain_id: chainId,
+    exchange_address: exchange,
+    market_factory_address: marketFactory,
+    usdc_address: usdc,
+    ctf_address: ctf,
+    fee_sweeper_address: feeSweeper,
   };
 }

@@ -1,4 +1,5 @@
 /** The administrator's routes that list what an account has, and take it away (RULES.md 9.15, 9.16). */
+
 import {
   ACCOUNT_STATE_BODY,
   API_KEYS,
@@ -13,6 +14,7 @@ import { ADDRESS } from '../../../shared/api/fields.ts';
 import type { FromSchema } from '../../../shared/api/schema.ts';
 import { ACCOUNT_STATE_NAMES, type AccountState, SELF_TRADE_NAMES } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import { toScopeNames } from '../../access/scopes.ts';
 import type { Call } from '../../http/call.ts';
 import { ok, okPage, refuse } from '../../http/respond.ts';
@@ -100,7 +102,9 @@ export function adminRestrictionRoutes(deps: AdminRestrictionDeps): Route[] {
     route(LIST_USERS, (call) => listUsers(call, deps)),
     route(SET_STATE, (call) => setState(call, deps)),
     route(LIST_WALLETS, (call) =>
-      listed(call, accounts, 'wallets', ({ wallets }) => wallets.map((wallet) => JSON.stringify(wallet))),
+      listed(call, accounts, 'wallets', ({ wallets }) =>
+        wallets.values().map((wallet) => JSON.stringify(shownAddress(wallet))),
+      ),
     ),
     route(REMOVE_WALLET, (call) =>
       removed(call, deps, call.params.address, (maker) => restrictions.removeWallet(maker)),
@@ -178,7 +182,9 @@ function answer(call: Call, user: User, { accountStates }: AdminRestrictionDeps,
 }
 
 function delegatesOf({ wallets }: User, { grants }: Accounts): object[] {
-  return wallets.flatMap((maker) => grants.delegatesOf(maker).map((signer) => ({ maker, signer })));
+  return wallets.flatMap((maker) => {
+    return grants.delegatesOf(maker).map((signer) => ({ maker: shownAddress(maker), signer: shownAddress(signer) }));
+  });
 }
 
 function knownKeyOf({ keyId, policy, expiresMs, revokedMs, createdMs }: KnownKey): FromSchema<typeof KNOWN_API_KEY> {

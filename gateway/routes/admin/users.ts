@@ -16,6 +16,7 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { SELF_TRADE, SELF_TRADE_NAMES, type SelfTrade } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { parseTimeMs } from '../../../shared/base/time.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import { toScopeMask, toScopeNames } from '../../access/scopes.ts';
 import type { ChainFacts } from '../../chain/facts.ts';
 import type { Call } from '../../http/call.ts';
@@ -214,7 +215,7 @@ async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts, chain 
   }
   accounts.addDelegate(maker, signer);
   await accounts.durable();
-  ok(call, { maker, signer }, 201);
+  ok(call, { maker: shownAddress(maker), signer: shownAddress(signer) }, 201);
 }
 
 function issueKey(call: CallOf<typeof ISSUE_KEY>, { accounts, keys, clock }: AdminUserDeps): void {

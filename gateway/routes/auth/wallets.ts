@@ -9,6 +9,7 @@ import { ADDRESS } from '../../../shared/api/fields.ts';
 import { LINK_MESSAGE, SIGNED_MESSAGE, WALLET_MESSAGE, WALLET_MESSAGE_QUERY } from '../../../shared/api/sessions.ts';
 import { DELEGATE_BODY, DELEGATE_MESSAGE_QUERY, STEP_UP, WALLET_DELEGATES } from '../../../shared/api/wallets.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import type { ChainFacts } from '../../chain/facts.ts';
 import type { Call } from '../../http/call.ts';
 import type { Refusal } from '../../http/refusal.ts';
@@ -305,7 +306,7 @@ function signerOf(call: Call, proof: string | Refusal): string | null {
 }
 
 function delegatesOf(wallet: string, { accounts }: WalletDeps): object {
-  return { address: wallet, delegates: accounts.grants.delegatesOf(wallet) };
+  return { address: shownAddress(wallet), delegates: accounts.grants.delegatesOf(wallet).map(shownAddress) };
 }
 
 function userOf(call: AccountCall, { accounts }: WalletDeps): User {

@@ -2,6 +2,7 @@
  * The ledger rail for those who send on it by themselves, such as a provider (RULES.md 16.40 to 16.44). With a chain
  * there is only the token itself, to which they send without the exchange.
  */
+
 import {
   NEW_RAIL_CANCELLATION,
   NEW_RAIL_TRANSFER,
@@ -15,6 +16,7 @@ import { ADDRESS, HASH } from '../../../shared/api/fields.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import { CONFIRMATIONS } from '../../../shared/chain/depth.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import type { LedgerRail, SendFault } from '../../fiat/ledgerRail.ts';
 import { type Rail, RailDown } from '../../fiat/rail.ts';
 import { applyLimit } from '../../http/counting.ts';
@@ -27,6 +29,7 @@ import type { Config } from '../../process/config.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import { ENDLESS } from '../../store/railTransactions.ts';
 import type { BadSignatures } from '../../trading/badSignatures.ts';
+import { shownDomain } from '../json/fiat.ts';
 
 type RailDeps = {
   readonly rail: Rail;
@@ -112,8 +115,8 @@ async function show(call: CallOf<typeof SHOW>, { rail, ledgerRail }: RailDeps): 
     const { block, finalizedBlock, finalizedSec } = await rail.head();
     ok(call, {
       rail: rail.name,
-      domain: await rail.domain(),
-      provider_addresses: ledgerRail?.providerAddresses ?? [],
+      domain: shownDomain(await rail.domain()),
+      provider_addresses: [...(ledgerRail?.providerAddresses ?? [])].map(shownAddress),
       block,
       finalized_block: finalizedBlock,
       finalized_sec: finalizedSec,
@@ -133,7 +136,8 @@ function arrivals(call: CallOf<typeof ARRIVALS>, { ledgerRail }: RailDeps): void
   const { after, limit } = call.query;
   const found = ledgerRail.arrivals(call.principal.accountIndex, after, limit);
   const transfers = found.arrivals.map(({ txHash, from, to, valueMicro, nonce, block }) => {
-    return { tx_hash: txHash, from, to, value: String(valueMicro), nonce, block };
+    const [shownFrom, shownTo] = [shownAddress(from), shownAddress(to)];
+    return { tx_hash: txHash, from: shownFrom, to: shownTo, value: String(valueMicro), nonce, block };
   });
   ok(call, { transfers, cursor: found.cursor });
 }

@@ -1,7 +1,10 @@
 /** Sessions and transfers of cashing in and out, as they are answered. Nothing in them opens the provider's page. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FiatSessionRecord, FiatTransaction, FiatTransfer } from '../../../shared/api/fiat.ts';
 import { CONFIRMATIONS } from '../../../shared/chain/depth.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
+import type { Eip712Domain } from '../../../shared/crypto/eip712.ts';
 import { transferTypedData } from '../../../shared/crypto/eip3009.ts';
 import { canSubmitIn } from '../../fiat/machine.ts';
 import { messageOf, PENDING_MESSAGE } from '../../fiat/messages.ts';
@@ -22,7 +25,7 @@ export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
     kind,
     provider: session.provider,
     status: session.status,
-    wallet_address: session.walletAddress,
+    wallet_address: shownAddress(session.walletAddress),
     asset: session.asset,
     network: session.network,
     fiat_currency: session.fiatCurrency,
@@ -30,7 +33,7 @@ export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
     sell_amount: kind === 'offramp' ? amount : null,
     buy_amount: kind === 'onramp' ? amount : null,
     provider_transaction_id: session.providerTransactionId,
-    to_address: session.toAddress,
+    to_address: session.toAddress && shownAddress(session.toAddress),
     tx_hash: session.txHash,
     failure_code: session.failureCode,
     created_at: timeOf(session.createdMs),
@@ -76,7 +79,7 @@ export function fiatTransactionOf(session: FiatSession, { transfers }: FiatViews
   return {
     session_id: id,
     status,
-    to_address: toAddress,
+    to_address: shownAddress(toAddress),
     asset: session.asset,
     network: session.network,
     sell_amount: { value: amountValue, currency: amountCurrency! },
@@ -91,6 +94,10 @@ export function fiatTransactionOf(session: FiatSession, { transfers }: FiatViews
   };
 }
 
+export function shownDomain(domain: Eip712Domain): Eip712Domain {
+  return { ...domain, verifyingContract: shownAddress(domain.verifyingContract) };
+}
+
 export function timeOf(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -98,7 +105,9 @@ export function timeOf(ms: number): string {
 /** Null while a chain has not said since the start what is signed for. */
 async function typedDataOf(intent: Intent, rail: Rail): Promise<FiatTransfer['typed_data']> {
   const domain = await inTime(rail.domain());
-  return domain === null ? null : transferTypedData(domain, intent);
+  if (domain === null) return null;
+  const [from, to] = [shownAddress(intent.from), shownAddress(intent.to)];
+  return transferTypedData(shownDomain(domain), { ...intent, from, to });
 }
 
 async function confirmationsOf(txHash: string | null, rail: Rail): Promise<number> {

@@ -3,8 +3,10 @@
  * from the read model. The description is turned into JSON once per change and the other members are appended, because
  * a list answers a hundred of them.
  */
+
 import { MARKET_STATUS_NAMES, type MarketStatus, STAGE_NAMES } from '../../../shared/base/codes.ts';
 import { sumToDecimal } from '../../../shared/base/units.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import type { MirrorPair, StatusOf } from '../../catalogue/mirrorPairs.ts';
 import type { Volumes } from '../../queries/volumes.ts';
 import type { Catalog, EventEntry, MarketEntry } from '../../store/catalog.ts';
@@ -112,7 +114,8 @@ export class MarketResponses {
   #contractField(market: MarketEntry): string {
     const isDeployed = deployStatus(market) === 'deployed';
     if (!isDeployed) return '';
-    return `,"contract_address":"${market.details.contract_address ?? this.#contracts.current.marketFactory}"`;
+    const factory = market.details.contract_address ?? this.#contracts.current.marketFactory;
+    return `,"contract_address":"${shownAddress(factory)}"`;
   }
 
   #tradingFields(market: MarketEntry): string {

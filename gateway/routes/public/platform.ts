@@ -1,4 +1,5 @@
 /** Probes, the server's clock and what a client must know of the platform before it signs anything. */
+
 import {
   CHAIN_HEALTH,
   HEALTH,
@@ -14,6 +15,7 @@ import {
 import type { Clock } from '../../../shared/base/clock.ts';
 import { FEE_ACCOUNT, STAGE_NAMES } from '../../../shared/base/codes.ts';
 import { sumToDecimal, unitsToDecimal } from '../../../shared/base/units.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from '../../../shared/crypto/eip712.ts';
 import type { ChainHealth } from '../../chain/health.ts';
 import { ok, okAs } from '../../http/respond.ts';
@@ -157,10 +159,10 @@ function platformConfig(deps: PlatformDeps): PlatformConfig {
 export function contractsOf(contracts: Contracts): PlatformContracts {
   return {
     chain_id: contracts.chainId,
-    exchange_address: contracts.exchange,
-    market_factory_address: contracts.marketFactory,
-    usdc_address: contracts.usdc,
-    ctf_address: contracts.ctf,
-    fee_sweeper_address: contracts.feeSweeper,
+    exchange_address: shownAddress(contracts.exchange),
+    market_factory_address: shownAddress(contracts.marketFactory),
+    usdc_address: shownAddress(contracts.usdc),
+    ctf_address: shownAddress(contracts.ctf),
+    fee_sweeper_address: shownAddress(contracts.feeSweeper),
   };
 }

@@ -1,7 +1,9 @@
 /** The request that a market is deployed (RULES.md 9.19), and the parameters of a split on the chain (14.43). */
+
 import { DEPLOYMENT, SPLIT_PARAMS, SPLIT_QUERY, type SplitParams } from '../../../shared/api/markets.ts';
 import { isDecided } from '../../../shared/base/codes.ts';
 import { SPLIT_FUNCTION, splitCall, splitCallPrefix } from '../../../shared/chain/splitCall.ts';
+import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -64,7 +66,8 @@ export function deployRoutes(deps: DeployDeps): Route[] {
 
 /** The condition is null until the market is deployed: there is nothing to split before. */
 function splitParams(market: MarketEntry, amount: string | undefined, { contracts }: DeployDeps): SplitParams {
-  const { exchange, chainId } = contracts.current;
+  const { chainId } = contracts.current;
+  const exchange = shownAddress(contracts.current.exchange);
   const { condition_id = null } = market.details;
   const first =
     condition_id === null

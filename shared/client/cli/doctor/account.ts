@@ -106,11 +106,12 @@ export async function checkWallet(patient: Patient): Promise<Finding> {
   }
   const address = addressIn(key);
   if (address === null) return fail('wallet', 'the private key is not one', '0x and 64 hex digits: see PRIVATE_KEY');
-  if (linked_wallets.includes(address)) return ok('wallet', `${address} is linked to the account`);
+  const isOwn = (other: string): boolean => other.toLowerCase() === address.toLowerCase();
+  if (linked_wallets.some(isOwn)) return ok('wallet', `${address} is linked to the account`);
   const client = await context.client();
   for (const wallet of linked_wallets) {
     const { delegates } = await client.wallets.delegates(wallet);
-    if (!delegates.includes(address)) continue;
+    if (!delegates.some(isOwn)) continue;
     patient.maker = wallet;
     return ok('wallet', `${address} signs as a delegate: --maker ${wallet}`);
   }

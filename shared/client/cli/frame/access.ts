@@ -175,7 +175,8 @@ export class Access {
     if (this.profile.private_key !== undefined && this.#isOfProfile()) return this.profile.private_key;
     const accounts = this.#demo?.accounts ?? [];
     const { sign_in } = this.profile;
-    const own = accounts.find(({ wallet_address }) => wallets.includes(wallet_address.toLowerCase()));
+    const linked = wallets.map((wallet) => wallet.toLowerCase());
+    const own = accounts.find(({ wallet_address }) => linked.includes(wallet_address.toLowerCase()));
     const isNew = sign_in === undefined && wallets.length === 0 && credentialsFrom(env) === null;
     return (
       (own ?? (isNew && this.#demo !== null && this.#isHere(this.#demo.base_url) ? accounts[0] : undefined))

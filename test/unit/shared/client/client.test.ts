@@ -22,7 +22,7 @@ import { keccak256 } from '../../../../shared/crypto/keccak.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const PRIVATE_KEY = '0x0000000000000000000000000000000000000000000000000000000000000001';
-const WALLET = '0x7e5f4552091a69125d5dfcb7b8c2659029395bdf';
+const WALLET = '0x7E5F4552091A69125d5DfCb7b8C2659029395Bdf';
 const CREDENTIALS = { keyId: 'key-1', secret: 'c2VjcmV0LXNlY3JldA', passphrase: 'open sesame' };
 const MARKET = {
   id: '0190a6f0-7b1c-7abc-8def-0123456789ab',

@@ -1,4 +1,5 @@
 /** Deposits and withdrawals of an account's own (RULES.md 17.25 and 17.26). */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ChainDown, ChainRefused } from '../../../../../gateway/chain/link.ts';
@@ -6,13 +7,19 @@ import { chainFundRoutes } from '../../../../../gateway/routes/account/chainFund
 import { MOVEMENT } from '../../../../../shared/base/codes.ts';
 import { E, ERRORS } from '../../../../../shared/base/errors.ts';
 import { toHex } from '../../../../../shared/base/hex.ts';
+import { checksumAddress } from '../../../../../shared/crypto/checksumAddress.ts';
 import { referenceHash } from '../../../../../shared/crypto/referenceHash.ts';
 import { TestCall } from '../../../../support/calls.ts';
 import { ManualClock } from '../../../../support/manualClock.ts';
 
-const WALLET = `0x${'a1'.repeat(20)}`;
-const EXCHANGE = `0x${'e1'.repeat(20)}`;
-const TOKEN = { name: 'USD Coin', version: '2', chainId: 137, verifyingContract: `0x${'d1'.repeat(20)}` };
+const WALLET = checksumAddress(`0x${'a1'.repeat(20)}`);
+const EXCHANGE = checksumAddress(`0x${'e1'.repeat(20)}`);
+const TOKEN = {
+  name: 'USD Coin',
+  version: '2',
+  chainId: 137,
+  verifyingContract: checksumAddress(`0x${'d1'.repeat(20)}`),
+};
 const PERMIT = { digest: '0xd1', signature: '0x51', token: TOKEN, data: { before: '0xbe', after: 'af' } };
 
 type Changes = {

@@ -1,9 +1,11 @@
 /** Money between the ledger and the chain, as administrators see it (RULES.md 17.27, 17.28). */
+
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ChainDown } from '../../../../../gateway/chain/link.ts';
 import { chainMoneyRoutes, comparedChain } from '../../../../../gateway/routes/admin/chainMoney.ts';
 import { FEE_ACCOUNT, OUTCOME } from '../../../../../shared/base/codes.ts';
+import { checksumAddress } from '../../../../../shared/crypto/checksumAddress.ts';
 import { TestCall } from '../../../../support/calls.ts';
 
 const WALLET = `0x${'ab'.repeat(20)}`;
@@ -42,7 +44,13 @@ test('RULES.md 17.28: money that waits is listed with the reason; without a chai
     return { rows: [ROW, { ...ROW, reason: 'unknown_wallet' }], total: 12 };
   });
   assert.deepEqual(asked, [['openMoney', { limit: 7, offset: 3 }]]);
-  const shown = { kind: 'deposit', wallet: WALLET, amount_atomic: '5', reference: 'chain:0x1:2', reason: null };
+  const shown = {
+    kind: 'deposit',
+    wallet: checksumAddress(WALLET),
+    amount_atomic: '5',
+    reference: 'chain:0x1:2',
+    reason: null,
+  };
   const movement = { ...shown, found_at: '1970-01-01T00:00:00.000Z' };
   assert.deepEqual(found.json, { movements: [movement, { ...movement, reason: 'unknown_wallet' }], total: 12 });
   assert.deepEqual((await list(null)).json, { movements: [], total: 0 });

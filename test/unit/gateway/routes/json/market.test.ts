@@ -1,4 +1,5 @@
 /** MarketResponse: members that come and go with the state of a market (RULES.md 12.30 and 12.31). */
+
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
 import { mirrorPair } from '../../../../../gateway/catalogue/mirrorPairs.ts';
@@ -6,6 +7,7 @@ import { MarketResponses } from '../../../../../gateway/routes/json/market.ts';
 import type { MarketDetails, MarketEntry } from '../../../../../gateway/store/catalog.ts';
 import type { ContractStore } from '../../../../../gateway/store/contracts.ts';
 import { OUTCOME, SIDE } from '../../../../../shared/base/codes.ts';
+import { checksumAddress } from '../../../../../shared/crypto/checksumAddress.ts';
 import { EntryMaker } from '../../../../support/catalogueEntries.ts';
 import { ClientRig } from '../../../../support/clientRig.ts';
 import type { Json } from '../../../../support/server.ts';
@@ -77,10 +79,10 @@ test('the factory of a deployed market is the one it was deployed by, or else th
   const own = `0x${'0b'.repeat(20)}`;
   const { markets, show } = await open(t, [{ contract_address: own }, { condition_id: CONDITION }]);
   assert.ok(!('contract_address' in show(markets[0])));
-  assert.equal(show(markets[1]).contract_address, FACTORY);
+  assert.equal(show(markets[1]).contract_address, checksumAddress(FACTORY));
   markets[0].details = { ...markets[0].details, condition_id: CONDITION };
   markets[0].updatedMs++;
-  assert.equal(show(markets[0]).contract_address, own);
+  assert.equal(show(markets[0]).contract_address, checksumAddress(own));
 });
 
 test('a trimmed market lacks what joins it with its provider, and nothing else', async (t) => {
