@@ -1,6 +1,6 @@
 /**
  * Addresses as people and other programs see them: the case of their letters is a check sum (EIP-55). Inside, they are
- * kept and compared in lower case; every answer shows them with it (RULES.md 6.16). Nothing here is Node's alone.
+ * kept and compared in lower case; every answer shows them with it (RULES.md 6.14). Nothing here is Node's alone.
  */
 import { toHex } from '../base/hex.ts';
 import { keccak256 } from './keccak.ts';

@@ -1,5 +1,5 @@
 /**
- * Addresses in answers have their check sum, and are taken in whatever case (RULES.md 6.16). Every answer of every test
+ * Addresses in answers have their check sum, and are taken in whatever case (RULES.md 6.14). Every answer of every test
  * against a server is checked against the document, whose format `address` is that of EIP-55 (test/support/contract.ts);
  * here each operation with an address in its answer is called, or says which test calls it.
  */
