@@ -62,9 +62,9 @@ export function foldToSearch(text: string): string {
 function foldLetters(text: string): string {
   return text
     .replace(UNSEEN, '')
-    .toLowerCase()
     .normalize('NFKD')
     .replace(ACCENTS, '')
+    .toLowerCase()
     .replace(FOLDED, (letter) => LETTERS[letter]!)
     .normalize('NFC');
 }

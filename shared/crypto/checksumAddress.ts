@@ -2,11 +2,11 @@
  * Addresses as people and other programs see them: the case of their letters is a check sum (EIP-55). Inside, they are
  * kept and compared in lower case; every answer shows them with it (RULES.md 6.14). Nothing here is Node's alone.
  */
-import { toHex } from '../base/hex.ts';
 import { keccak256 } from './keccak.ts';
 
 const FORM = /^0x[0-9a-f]{40}$/;
 const HALF = 8;
+const encoder = new TextEncoder();
 /** A hash costs a hundred times what a look costs, and of all addresses few are shown again and again. */
 const MOST_KEPT = 20_000;
 const kept = new Map<string, string>();
@@ -22,12 +22,14 @@ export function shownAddress(address: string): string {
   return shown;
 }
 
-/** @param address 0x and 40 lowercase hex digits. */
+/** @param address 0x and 40 lowercase hex digits. A letter is a capital where the digit of the hash is 8 or more. */
 export function checksumAddress(address: string): string {
   const digits = address.slice(2);
-  const hash = toHex(keccak256(new TextEncoder().encode(digits))).slice(2);
-  const cased = [...digits].map((digit, index) => {
-    return Number.parseInt(hash[index]!, 16) >= HALF ? digit.toUpperCase() : digit;
-  });
-  return `0x${cased.join('')}`;
+  const hash = keccak256(encoder.encode(digits));
+  let shown = '0x';
+  for (let i = 0; i < digits.length; i++) {
+    const isHigh = ((hash[i >>> 1]! >>> (i % 2 === 0 ? 4 : 0)) & HALF) !== 0;
+    shown += isHigh ? digits[i]!.toUpperCase() : digits[i];
+  }
+  return shown;
 }

@@ -53,7 +53,7 @@ describe('events', () => {
     ]) {
       assert.equal((await server.admin.createEvent({ title })).slug, slug);
     }
-    for (const title of ['Кто победит?', '東京の雨', '🎾🎾', '???']) {
+    for (const title of ['Кто победит?', '東京の雨', '🎾🎾', '???', 'Browse!']) {
       const event = await server.admin.createEvent({ title });
       assert.equal(event.slug, `event-${event.id.slice(-12)}`);
       const { status } = await server.request('GET', `/v1/events/${event.slug}`);
@@ -67,7 +67,6 @@ describe('events', () => {
     ['no title', {}, 'missing field: title'],
     ['a slug with a space', { title: 'x', slug: 'a b' }, 'invalid slug'],
     ['the path of a list as its slug', { title: 'x', slug: 'browse' }, 'invalid slug'],
-    ['a title that would make it one', { title: 'Browse!' }, 'invalid slug'],
     ['an unknown status', { title: 'x', status: 'over' }, 'invalid status'],
     ['a start that is no timestamp', { title: 'x', start_time: 'now' }, 'invalid start_time'],
     ['an unknown field', { title: 'x', colour: 'red' }, 'unknown field: colour'],

@@ -12,7 +12,7 @@ import type { RouteSpec } from '../../http/spec.ts';
 import { readMarketPatch } from '../../operator/catalogPatches.ts';
 import { completeEventDetails, toSlug } from '../../operator/marketDetails.ts';
 import type { MarketCommands } from '../../operator/markets.ts';
-import { invalidField, readNewMarket } from '../../operator/newMarket.ts';
+import { readNewMarket } from '../../operator/newMarket.ts';
 import type { ReliedTerms } from '../../operator/reliedTerms.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
@@ -97,12 +97,9 @@ export function adminCatalogRoutes(deps: AdminCatalogDeps): Route[] {
 async function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }: AdminCatalogDeps): Promise<void> {
   const { slug: givenSlug, ...details } = call.body;
   const id = randomUUID();
-  // A title in another script, or of signs alone, leaves nothing: the last digits of the id are random.
-  const slug = givenSlug ?? (toSlug(details.title) || `event-${id.slice(-12)}`);
-  if (slug === '' || slug === RESERVED_SLUG) {
-    refuse(call, invalidField('slug', slug === '' ? 'required' : `not ${RESERVED_SLUG}`));
-    return;
-  }
+  // A title in another script, of signs alone, or with the name of a path leaves none: the digits of the id are random.
+  const named = toSlug(details.title);
+  const slug = givenSlug ?? (named === '' || named === RESERVED_SLUG ? `event-${id.slice(-12)}` : named);
   if (catalog.eventBySlug(slug) !== undefined) {
     refuse(call, { row: ERRORS.CONFLICT, message: 'slug is used by another event' });
     return;

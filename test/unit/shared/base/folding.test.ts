@@ -13,7 +13,7 @@ const TEXTS: readonly (readonly [string, string, string?])[] = [
   ['Việt Nam', 'viet nam'],
   ['Йод', 'иод'],
   ['ΟΔΟΣ, οδός', 'οδοσ, οδοσ'],
-  ['ﬁve ② １２', 'five 2 12'],
+  ['ﬁve ② １２ № ℡', 'five 2 12 no tel'],
   ['U.S. election', 'us election', 'u s'],
   ['the U.S.A wins', 'the usa wins', 'u s a'],
   ['U.S', 'us', 'u s'],

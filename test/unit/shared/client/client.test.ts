@@ -170,7 +170,7 @@ describe('the typed client', () => {
     const maker = `0x${'11'.repeat(20)}`;
     const { body } = signOrder({ ...INTENT, privateKey: PRIVATE_KEY, maker }, DOMAIN);
     assert.equal(body.maker, maker);
-    assert.equal(body.signer, WALLET);
+    assert.equal(body.signer, WALLET.toLowerCase());
   });
 
   test('a malformed private key is refused', () => {
