@@ -187,7 +187,13 @@ export class Stage {
     const orders = new QuickSigner(privateKey, hasher);
     const nowMs = systemClock.nowMs();
     const user = accounts.signUp(
-      { displayName: 'rehearsal', email: null, role: 'market_maker', referralCode: null, wallet: orders.address.toLowerCase() },
+      {
+        displayName: 'rehearsal',
+        email: null,
+        role: 'market_maker',
+        referralCode: null,
+        wallet: orders.address.toLowerCase(),
+      },
       nowMs,
     );
     await accounts.durable();
