@@ -1,7 +1,7 @@
 /**
  * Addresses in answers have their check sum, and are taken in whatever case (RULES.md 6.14). Every answer of every test
- * against a server is checked against the document, whose format `address` is that of EIP-55 (test/support/contract.ts);
- * here each operation with an address in its answer is called, or says which test calls it.
+ * against a server is checked against the document, with the format of EIP-55 (test/support/contract.ts); here each
+ * operation with an address in its answer is called, or says which test calls it.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
