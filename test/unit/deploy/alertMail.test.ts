@@ -1,6 +1,6 @@
 /**
- * Alertmanager as alertmanager/start.sh sets it up, with a mail server that asks for a name and a password, and the mail
- * that says that an alert is over. The unit of systemd starts it in the same way.
+ * Alertmanager as alertmanager/start.sh sets it up, with a mail server that asks for a name and a password, and the
+ * mail that says that an alert is over. The unit of systemd starts it in the same way.
  */
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
@@ -75,10 +75,8 @@ async function startAlertmanager(t: TestContext, smtp: number, password: string)
   const directory = temporaryDirectory();
   const [config, hurried, secret] = ['alertmanager.yml', 'hurried.sh', 'password'].map((name) => join(directory, name));
   writeFileSync(secret!, `${password}\n`);
-  writeFileSync(
-    hurried!,
-    `#!/bin/sh\nsed -i -E 's/(group_wait|group_interval): .*/\\1: 1s/' "$ALERTMANAGER_CONFIG"\nexec ${ALERTMANAGER} "$@"\n`,
-  );
+  const hurry = `sed -i -E 's/(group_wait|group_interval): .*/\\1: 1s/' "$ALERTMANAGER_CONFIG"`;
+  writeFileSync(hurried!, `#!/bin/sh\n${hurry}\nexec ${ALERTMANAGER} "$@"\n`);
   chmodSync(hurried!, 0o700);
   const port = await freePort();
   const env = {
