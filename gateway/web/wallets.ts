@@ -56,12 +56,17 @@ async function showNetwork(extension: Provider, chainId: number): Promise<void> 
   await extension.request({ method: 'wallet_switchEthereumChain', params: [{ chainId: wanted }] }).catch(() => {});
 }
 
+/** Extensions, answers and what a page before this one remembered write addresses in different cases. */
+export function isSameAddress(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
 /** The wallet that the visitor has signed in with, also after a reload. */
 export async function currentWallet(): Promise<Wallet> {
   if (current !== null) return current;
   const [kind, address] = (read(REMEMBERED) ?? '').split(' ');
   const wallet = await (kind === 'demo' ? openDemoWallet() : openExtension());
-  if (address !== undefined && wallet.address !== address)
+  if (address !== undefined && !isSameAddress(wallet.address, address))
     throw new Error(`The wallet shows another account than ${address}, which you signed in with.`);
   current = wallet;
   return wallet;

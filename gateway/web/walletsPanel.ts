@@ -9,7 +9,7 @@ import { useLoaded } from './api.ts';
 import { provedAnew } from './provedAnew.ts';
 import { ask } from './session.ts';
 import type { Wallet } from './wallet.ts';
-import { currentWallet, hasExtension, openExtension } from './wallets.ts';
+import { currentWallet, hasExtension, isSameAddress, openExtension } from './wallets.ts';
 
 const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 
@@ -28,7 +28,7 @@ export function WalletsPanel(): VNode {
   const link = (): Promise<void> =>
     change(async () => {
       const wallet = await openExtension();
-      if (profile?.linked_wallets.some((linked) => linked.toLowerCase() === wallet.address.toLowerCase()))
+      if (profile?.linked_wallets.some((linked) => isSameAddress(linked, wallet.address)))
         throw new Error(`${wallet.address} is linked already. Show another account in the wallet.`);
       await provedAnew(() => wallets.link(wallet));
       return 'The wallet is linked.';
@@ -94,7 +94,8 @@ function OpenDelegates({ address, action, onChange }: DelegatesProps): VNode {
   const change = (act: (wallet: Wallet) => Promise<string>): Promise<void> =>
     onChange(async () => {
       const wallet = await currentWallet();
-      if (wallet.address !== address) throw new Error(`Only ${address} can say who signs for it. Sign in with it.`);
+      if (!isSameAddress(wallet.address, address))
+        throw new Error(`Only ${address} can say who signs for it. Sign in with it.`);
       const said = await act(wallet);
       setRound(round + 1);
       return said;
