@@ -3,8 +3,9 @@
  *
  *   alone      nothing else happens
  *   attacked   an attacker in a process of its own does one thing as fast as it is let: it holds connections, asks for
- *              all that its 2,000 open orders make long, sends orders with wrong signatures, or lets 20 sockets replay
- *              a market
+ *              all that its 2,000 open orders make long, sends orders with wrong signatures, lets 20 sockets replay a
+ *              market, cancels authorizations on the rail, or searches for words that stand in every description.
+ *              Beside searches the bystander reads lists
  *   beside     the attacker sends the same at the same moments to a sink, which answers with as many bytes
  *
  * All of them share the processors of one machine. What the attacker's own programs take from the bystander, which they
@@ -19,10 +20,19 @@ import { eventually } from '../test/support/eventually.ts';
 import { startServer, type TestServer } from '../test/support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../test/support/traders.ts';
 import type { Attack, AttackCommand, AttackReply } from './hostileLoad.ts';
+import { type PreparedRequest, railCancellations, searches, sendFrom } from './hostileRequests.ts';
 import { processSeconds, threadSeconds } from './processStat.ts';
 import { atLeast, atMost, type Goal, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
-const ATTACKS: readonly Attack[] = ['none', 'connections', 'open orders', 'bad signatures', 'replays'];
+const ATTACKS: readonly Attack[] = [
+  'none',
+  'connections',
+  'open orders',
+  'bad signatures',
+  'replays',
+  'rail cancellations',
+  'searches',
+];
 const OPEN_ORDERS = 2000;
 const BATCH = 15;
 /** The parts take turns, so that what else the machine does meets all of them. */
@@ -32,6 +42,9 @@ const WARM_UP = 30;
 const MOST_TIMES = 1.5;
 const MAX_CONNECTIONS = 2000;
 const CROWDED_SHARE = 0.5;
+const BYSTANDERS = 200;
+
+let listed = 0;
 
 type Market = Awaited<ReturnType<typeof makeMarket>>;
 type Names = 'alone' | 'attacked' | 'beside';
@@ -92,13 +105,15 @@ async function measure(attack: Attack): Promise<Measured> {
     );
     const [sinkPort] = await once(sink, 'message');
     await place(bystander, market, WARM_UP);
+    const prepared = await preparedFor(attack, server);
 
     const steal = new StealMeter();
     const parts: Record<Names, Part> = { alone: new Part(), attacked: new Part(), beside: new Part() };
     const { credentials } = hostile;
     const order = hostile.body(market, { price: '0.40', size: '1' });
-    const options = { attack, baseUrl: server.baseUrl, credentials, marketId: market.id, order };
-    const placeInto = (part: Part): Promise<void> => placeFor(server, bystander, market, part);
+    const options = { attack, baseUrl: server.baseUrl, credentials, marketId: market.id, order, prepared };
+    const act = attack === 'searches' ? () => readList(server) : () => place(bystander, market, 1);
+    const placeInto = (part: Part): Promise<void> => actFor(server, act, part);
     let requests = 0;
     let taken = Number.POSITIVE_INFINITY;
     for (let round = 0; round < ROUNDS; round++) {
@@ -208,11 +223,26 @@ async function place(trader: Trader, market: Market, count: number): Promise<num
   return timesMs;
 }
 
-async function placeFor(server: TestServer, trader: Trader, market: Market, part: Part): Promise<void> {
+/** A page of another list each time, because answers are shared, by people of whom none asks too often. */
+async function readList(server: TestServer): Promise<number[]> {
+  const startedMs = performance.now();
+  const path = `/v1/markets?limit=20&offset=${listed++ % 1000}`;
+  const from = `127.0.4.${1 + (listed % BYSTANDERS)}`;
+  const { status } = await sendFrom(from, server.baseUrl, { method: 'GET', path, headers: {}, body: '' });
+  assert(status === 200, `hostile: the bystander is served, not ${status}`);
+  return [performance.now() - startedMs];
+}
+
+async function preparedFor(attack: Attack, server: TestServer): Promise<PreparedRequest[]> {
+  if (attack === 'rail cancellations') return railCancellations(server);
+  return attack === 'searches' ? searches(server) : [];
+}
+
+async function actFor(server: TestServer, act: () => Promise<number[]>, part: Part): Promise<void> {
   const pid = server.pid!;
   const [gatewayBefore, allBefore] = [threadSeconds(pid).get(pid)!, processSeconds(pid)];
   for (const endMs = performance.now() + PART_MS; performance.now() < endMs; ) {
-    part.timesMs.push(...(await place(trader, market, 1)));
+    part.timesMs.push(...(await act()));
   }
   const gatewaySeconds = threadSeconds(pid).get(pid)! - gatewayBefore;
   part.gatewaySeconds += gatewaySeconds;

@@ -9,9 +9,17 @@ import WebSocket from 'ws';
 import type { Credentials } from '../shared/client/credentials.ts';
 import { RequestSigner } from '../shared/client/requestSigner.ts';
 import type { PlacementBody } from '../shared/client/types.ts';
+import { type PreparedRequest, sendFrom } from './hostileRequests.ts';
 import { ANSWER_BYTES_HEADER, Trace } from './hostileTrace.ts';
 
-export type Attack = 'none' | 'connections' | 'open orders' | 'bad signatures' | 'replays';
+export type Attack =
+  | 'none'
+  | 'connections'
+  | 'open orders'
+  | 'bad signatures'
+  | 'replays'
+  | 'rail cancellations'
+  | 'searches';
 type AttackOptions = {
   readonly attack: Attack;
   readonly baseUrl: string;
@@ -19,6 +27,8 @@ type AttackOptions = {
   readonly marketId: string;
   /** A signed order; with another salt its signature is wrong. */
   readonly order: PlacementBody;
+  /** Of an attack that is made of nothing else. */
+  readonly prepared: readonly PreparedRequest[];
 };
 /** `note` begins a new trace, `play` repeats the last one. */
 export type AttackCommand =
@@ -29,6 +39,8 @@ export type AttackCommand =
 /** @param requests of the trace so far. */
 export type AttackReply = { readonly done: AttackCommand['do']; readonly requests: number };
 
+/** Other addresses are bystanders. */
+const ATTACKER = '127.0.3.1';
 const LOOPS = 20;
 const BATCH = 15;
 /** A refused attacker asks again, but not so fast that the bench measures its own process. */
@@ -49,7 +61,17 @@ let streamAddress = 0;
 let running: { isOver: boolean } = { isOver: true };
 const ends = new Set<() => void>();
 
-async function send(baseUrl: string, method: string, path: string, more: Record<string, string> = {}): Promise<number> {
+async function send(
+  baseUrl: string,
+  method: string,
+  path: string,
+  more: Record<string, string> = {},
+  prepared?: PreparedRequest,
+): Promise<number> {
+  if (prepared !== undefined) {
+    const headers = { ...prepared.headers, ...more };
+    return (await sendFrom(ATTACKER, baseUrl, { ...prepared, headers })).bytes;
+  }
   const body = method === 'POST' ? wrongBatch() : '';
   const headers = { ...new RequestSigner(options.credentials).headers(method, path, body), ...more };
   const response = await fetch(baseUrl + path, { method, headers, ...(body === '' ? {} : { body }) });
@@ -75,10 +97,19 @@ async function placeWrongly(run: typeof running): Promise<void> {
   while (!run.isOver) await ask('POST', '/v1/orders/batch');
 }
 
-async function ask(method: string, path: string): Promise<void> {
+async function repeat(run: typeof running, loop: number): Promise<void> {
+  const { prepared } = options;
+  for (let turn = loop; !run.isOver; turn += LOOPS) {
+    const request = prepared[turn % prepared.length]!;
+    // An attacker is cut off at times, and comes again.
+    await ask(request.method, request.path, request).catch(() => sleep(PAUSE_MS));
+  }
+}
+
+async function ask(method: string, path: string, prepared?: PreparedRequest): Promise<void> {
   const { nowMs: atMs, asked } = trace;
-  const answerBytes = await send(options.baseUrl, method, path);
-  asked.push({ atMs, method, path, answerBytes });
+  const answerBytes = await send(options.baseUrl, method, path, {}, prepared);
+  asked.push({ atMs, method, path, answerBytes, prepared });
   await sleep(PAUSE_MS);
 }
 
@@ -145,6 +176,7 @@ function attack(run: typeof running): void {
     if (options.attack === 'open orders') void read(run, loop);
     else if (options.attack === 'bad signatures') void placeWrongly(run);
     else if (options.attack === 'replays') replay(run, loop);
+    else if (options.prepared.length > 0) void repeat(run, loop);
   }
   if (options.attack !== 'connections') return;
   for (let count = 0; count < ADDRESSES * CONNECTIONS_EACH; count++) {
@@ -157,9 +189,9 @@ async function play(run: typeof running, played: Trace, sinkUrl: string): Promis
   const sockets = options.attack === 'replays' ? Array.from({ length: LOOPS }, () => openSocket(sinkUrl)) : [];
   for (const socket of sockets) socket.on('message', () => undefined);
   const steps: { readonly atMs: number; readonly repeat: () => void }[] = [];
-  for (const { atMs, method, path, answerBytes } of played.asked) {
+  for (const { atMs, method, path, answerBytes, prepared } of played.asked) {
     const more = { [ANSWER_BYTES_HEADER]: String(answerBytes) };
-    steps.push({ atMs, repeat: () => void send(sinkUrl, method, path, more).catch(() => undefined) });
+    steps.push({ atMs, repeat: () => void send(sinkUrl, method, path, more, prepared).catch(() => undefined) });
   }
   for (const { atMs, forMs, address, isAsking } of played.held) {
     const repeat = (): void => {

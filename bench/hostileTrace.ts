@@ -4,8 +4,16 @@
  * none of the exchange.
  */
 
+import type { PreparedRequest } from './hostileRequests.ts';
+
 /** A request, and the size of its answer. */
-type Asked = { readonly atMs: number; readonly method: string; readonly path: string; readonly answerBytes: number };
+type Asked = {
+  readonly atMs: number;
+  readonly method: string;
+  readonly path: string;
+  readonly answerBytes: number;
+  readonly prepared: PreparedRequest | undefined;
+};
 
 /** A connection from its opening to its close, whichever end closed it. */
 type Held = { readonly atMs: number; readonly forMs: number; readonly address: string; readonly isAsking: boolean };
