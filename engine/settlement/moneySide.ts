@@ -69,7 +69,6 @@ export class MoneySide {
     this.#scanner = new Scanner({
       db,
       node,
-      nowMs: options.nowMs,
       onEvents: (exchange, events) => this.#take(exchange, events),
       onExitRequests: (events) => db.transaction(() => this.#request(events))(),
     });

@@ -67,6 +67,9 @@ export type PipelineOptions = StagesOptions & {
   readonly changes?: HeldChanges | null;
 };
 
+/** A balancer asks several times a second or once, or does not know of a stop before the port is closed. */
+const WATCHED_MS = 1500;
+
 export class Pipeline {
   readonly meters: RequestMeters;
   readonly nextRequestId = requestIds();
@@ -82,7 +85,9 @@ export class Pipeline {
   readonly #identity: IdentityStage;
   /** Calls whose body is still being received, each at its `receivingAt`. */
   readonly #receiving: Call[] = [];
+  #probedMs = 0;
   #inFlight = 0;
+  #isLeaving = false;
   #isDraining = false;
   #onDrained: () => void = () => {};
 
@@ -106,6 +111,11 @@ export class Pipeline {
   /** True when every call is over. */
   get isIdle(): boolean {
     return this.#inFlight === 0;
+  }
+
+  /** True while a balancer asks, often enough, if it may send requests here. */
+  get isWatched(): boolean {
+    return this.#options.clock.nowMs() - this.#probedMs < WATCHED_MS;
   }
 
   /** Runs the call through the stages. Its abort handler has been set. @param read its headers, where they are read */
@@ -139,19 +149,30 @@ export class Pipeline {
     this.meters.turns.end(call.route, call.arrivedUs);
   }
 
+  /** From now on each answer is the last of its connection. Resolves when no call is in flight, or after `limitMs`. */
+  leave(limitMs: number): Promise<void> {
+    this.#isLeaving = true;
+    return this.#over(limitMs);
+  }
+
   /** From now on new calls are refused. Resolves when those in flight are over, or after `deadlineMs`. */
-  async drain(deadlineMs: number): Promise<void> {
+  drain(deadlineMs: number): Promise<void> {
+    this.#isLeaving = true;
     this.#isDraining = true;
     // No part of these has been carried out, and the remainder of a body may never come.
     for (const call of [...this.#receiving]) {
       call.closesConnection = true;
       refuse(call, { row: ERRORS.ENGINE_BUSY });
     }
+    return this.#over(deadlineMs);
+  }
+
+  async #over(limitMs: number): Promise<void> {
+    if (this.#inFlight === 0) return;
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       this.#onDrained = resolve;
-      timer = setTimeout(resolve, deadlineMs);
-      if (this.#inFlight === 0) resolve();
+      timer = setTimeout(resolve, limitMs);
     });
     clearTimeout(timer);
   }
@@ -170,7 +191,7 @@ export class Pipeline {
     this.meters.ended(call);
     if (call.receivingAt !== NOT_RECEIVING) this.#received(call);
     this.#inFlight--;
-    if (this.#isDraining && this.#inFlight === 0) this.#onDrained();
+    if (this.#isLeaving && this.#inFlight === 0) this.#onDrained();
   };
 
   /** The stages that need the headers. */
@@ -205,7 +226,7 @@ export class Pipeline {
     const row = match?.endpoint.methods.get(call.method === 'HEAD' ? 'GET' : call.method);
     const bytes = headers.bodyBytes;
     // A body of unknown length can go on for ever after an early answer.
-    call.closesConnection = this.#isDraining || bytes === CHUNKED || bytes === MALFORMED;
+    call.closesConnection = this.#isLeaving || bytes === CHUNKED || bytes === MALFORMED;
     call.announcedBytes = bytes;
     call.isKeptAlive = headers.isKeptAlive;
     if (match !== null && this.#isPreflight(call, headers, match.endpoint)) return null;
@@ -217,6 +238,7 @@ export class Pipeline {
     else if (!row.route.probe && (this.#isDraining || !this.#options.isReady())) {
       refuse(call, { row: ERRORS.ENGINE_BUSY });
     } else {
+      if (row.route.probe && !call.isAtAdminDoor) this.#probedMs = this.#options.clock.nowMs();
       call.route = row.route;
       call.params = match.params;
       return row;
@@ -307,7 +329,7 @@ export class Pipeline {
   readonly #onBody = (call: Call, row: RouteRow): void => {
     this.#received(call);
     // Any two bytes end a chunk for uWebSockets.js: what follows such a body is not read as a request.
-    call.closesConnection = this.#isDraining || call.announcedBytes === CHUNKED;
+    call.closesConnection = this.#isLeaving || call.announcedBytes === CHUNKED;
     call.completeUs = nowUs();
     try {
       this.#pass(call, row);

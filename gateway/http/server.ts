@@ -74,6 +74,10 @@ export type Fronts = {
 
 /** About the time a message needs across an ocean. */
 const LINGER_MS = 100;
+/** A balancer that asks once in that time sends nothing more when the port closes. */
+const TOLD_MS = 1000;
+/** Longest time in which requests are carried out while the server stops; after it they are refused. */
+const LEAVE_MS = 1000;
 /** Time between two looks at a crowd. */
 const TICK_MS = 250;
 
@@ -85,6 +89,7 @@ export class HttpServer {
   readonly #silent = new SilentConnections();
   readonly #turnLimit = new TurnLimit();
   #adminPort: number | null = null;
+  #begun: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isStopping = false;
 
@@ -139,11 +144,21 @@ export class HttpServer {
     return this.#adminPort;
   }
 
-  /** Starts to listen. Resolves to the port. */
-  async listen(): Promise<number> {
+  /** Starts the front threads, and lets administrators in. */
+  begin(): Promise<void> {
+    this.#begun ??= this.#begin();
+    return this.#begun;
+  }
+
+  async #begin(): Promise<void> {
     await this.#options.fronts?.start(this.#forFronts(), this.#publicDoor);
-    const port = await this.#publicDoor.listen();
     if (this.#adminDoor !== null) this.#adminPort = await this.#adminDoor.listen();
+  }
+
+  /** Lets everybody in. Resolves to the port. */
+  async listen(): Promise<number> {
+    await this.begin();
+    const port = await this.#publicDoor.listen();
     this.#timer = setInterval(() => this.#tick(port), TICK_MS);
     return port;
   }
@@ -155,26 +170,35 @@ export class HttpServer {
     await this.#adminDoor?.reloadTls();
   }
 
-  /** Stops accepting, waits for the calls in flight and closes every connection. False: the deadline passed first. */
+  /**
+   * Stops accepting, once a balancer that asks knows of it. Requests on open connections are carried out, and each
+   * answer is the last one there: so a client that keeps its connections, such as a proxy, loses none of its requests.
+   * Then every connection is closed.
+   * False: the deadline passed first.
+   */
   async stop(deadlineMs: number): Promise<boolean> {
     clearInterval(this.#timer);
     this.#isStopping = true;
     this.#allowReads();
-    const doors = this.#adminDoor === null ? [this.#publicDoor] : [this.#publicDoor, this.#adminDoor];
-    const drained = this.#pipeline.drain(deadlineMs);
+    const endMs = performance.now() + deadlineMs;
+    if (this.#pipeline.isWatched) await new Promise((resolve) => setTimeout(resolve, Math.min(deadlineMs, TOLD_MS)));
+    const left = this.#pipeline.leave(Math.min(deadlineMs, LEAVE_MS));
     // Clients that wait to be let in would be cut off.
     await this.#allRead();
-    for (const door of doors) door.stopListening();
-    await drained;
+    this.#publicDoor.stopListening();
+    await left;
     this.#options.webSocket?.close();
-    // Requests that clients sent before they could know of the stop are still on their way; they are refused, not cut
-    // off.
+    // Requests that clients sent before they could know of the stop are still on their way.
     await new Promise((resolve) => setTimeout(resolve, LINGER_MS));
     // On a busy machine the time may pass with none of them read.
     await this.#allRead();
+    await this.#pipeline.leave(Math.min(deadlineMs, LEAVE_MS));
+    // A request that is in flight now takes long, or its body does not come.
+    await this.#pipeline.drain(Math.max(0, endMs - performance.now()));
     const isDrained = this.#pipeline.isIdle;
     await this.#options.fronts?.close();
-    for (const door of doors) door.close();
+    for (const door of [this.#publicDoor, this.#adminDoor]) door?.stopListening();
+    for (const door of [this.#publicDoor, this.#adminDoor]) door?.close();
     return isDrained;
   }
 

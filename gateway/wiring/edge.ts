@@ -158,10 +158,15 @@ export class Edge {
     this.#operations = new OperationsReport({ metrics, readiness, drills, cluster: options.cluster, clock });
   }
 
-  /** From here on probes are answered; all other requests once the exchange is ready. @returns the port. */
-  listen(): Promise<number> {
+  /** From here on the door of administrators answers probes and shows how the start goes on. */
+  async begin(): Promise<void> {
     this.#loopDelay.start();
     void this.#dataFiles.refresh();
+    await this.#server.begin().catch(explain);
+  }
+
+  /** Opens the port: requests are answered from the first on, so that those of a proxy wait. @returns the port. */
+  listen(): Promise<number> {
     return this.#server.listen().catch(explain);
   }
 
@@ -197,7 +202,7 @@ export class Edge {
     return statsOf({ link: trading.link, views, progress, clock, connections: () => this.#server.connections });
   }
 
-  /** Accepts no more requests, answers those in flight, and ends every connection. */
+  /** Accepts no more connections, answers what comes on those there are, and ends them. */
   async drain(answerWithinMs: number): Promise<void> {
     const isDrained = await this.#server.stop(answerWithinMs);
     if (!isDrained) this.#options.log.warn('stopped with requests unanswered');

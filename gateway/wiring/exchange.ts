@@ -4,7 +4,7 @@
  *   stores    what the gateway knows: control.db, views, read.db, the log of private frames
  *   trading   the link to the shards, the feeds from the views, and the senders of commands
  *   threads   shards, verifiers, projector and snapshots: they start to recover at once
- *   edge      HTTP and WebSocket: probes are answered from here on, all other requests when the start is complete
+ *   edge      HTTP and WebSocket: administrators are answered from here on, the port opens when the start is complete
  *
  *   control.db ─► this thread ─command rings─► shards ─► journals ─► projector ─► read.db ─► query pool
  *                      ▲                          │
@@ -41,7 +41,7 @@ import type { GatewayRecords } from './gatewayRecords.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { isOfCluster, journalsOf, openMember } from './membership.ts';
 import { PeriodicTasks } from './periodic.ts';
-import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts } from './readiness.ts';
+import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts, sayWaits } from './readiness.ts';
 import { Rehearsal } from './rehearsal.ts';
 import { SettlementThread } from './settlementThread.ts';
 import { Stores } from './stores.ts';
@@ -110,7 +110,7 @@ export class Exchange {
     const rehearsal = Rehearsal.prepare(options.config, stores.control.shards, options.log);
     await rehearsal?.begin();
     const exchange = new Exchange(options, { stores, member, sharedCounters, rehearsal, secrets });
-    await exchange.#recover(rehearsal);
+    await sayWaits(options.log, exchange.#threads.shards, exchange.#recover(rehearsal));
     return exchange;
   }
 
@@ -265,7 +265,7 @@ export class Exchange {
 
   /** Answers the requests in flight, lets the shards finish their commands, and ends every thread. */
   async stop(answerWithinMs: number): Promise<void> {
-    this.#lifecycle.phase = 'draining';
+    this.#lifecycle.isDraining = true;
     this.stores.keepControl();
     this.#feed.close('draining', {});
     await this.#edge.drain(answerWithinMs);
@@ -288,7 +288,7 @@ export class Exchange {
   }
 
   async #recover(rehearsal: Rehearsal | null): Promise<void> {
-    this.port = await this.#edge.listen();
+    await this.#edge.begin();
     await rehearsal?.run(() => this.#threads.shards.endRehearsal());
     const recovered = this.#threads.ready();
     this.#rehearsalEnd = rehearsal?.end(recovered);
@@ -323,6 +323,7 @@ export class Exchange {
     feeds.start();
     this.#edge.stream.start();
     this.#lifecycle.phase = 'standby';
+    this.port = await this.#edge.listen();
     this.#periodicTasks.startReading();
     void member.leading.then(() => this.#lead(member)).catch((error) => this.#onFatal(error));
   }
@@ -342,8 +343,7 @@ export class Exchange {
     this.#stallTimer = setInterval(() => {
       if (member.role.isStalled) this.trading.link.answerUnknown(UNHELD_MS);
     }, STALL_LOOK_MS);
-    const tookMs = Math.round(performance.now() - startMs);
-    this.#log.info({ epoch: member.role.epoch, took_ms: tookMs }, 'this member leads');
+    this.#log.info({ epoch: member.role.epoch, took_ms: Math.round(performance.now() - startMs) }, 'this member leads');
   }
 
   /** From here on requests are carried out. */
@@ -371,6 +371,7 @@ export class Exchange {
       this.#edge.stream.start();
     } else if (!(await trading.feeds.lead())) this.#log.warn('private frames of the last rows come later');
     this.#lifecycle.phase = 'ready';
+    if (this.#member === null) this.port = await this.#edge.listen();
     this.#member?.role.lead();
     trading.deadMansSwitch.start();
     this.#settlement?.link.acceptNews();

@@ -3,7 +3,9 @@
  * of a cluster answers reads.
  */
 export class Lifecycle {
-  phase: 'starting' | 'standby' | 'ready' | 'draining' = 'starting';
+  phase: 'starting' | 'standby' | 'ready' = 'starting';
+  /** The exchange is about to end. What comes on open connections is answered until the server closes them. */
+  isDraining = false;
 
   /** True while requests are answered. */
   get isReady(): boolean {
@@ -13,9 +15,5 @@ export class Lifecycle {
   /** True while requests are carried out. */
   get isServing(): boolean {
     return this.phase === 'ready';
-  }
-
-  get isDraining(): boolean {
-    return this.phase === 'draining';
   }
 }

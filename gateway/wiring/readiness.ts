@@ -20,6 +20,7 @@ const UNCOUNTED = 'Redis does not count: what is limited is refused, cancels and
 const UNSETTLED = 'settlement is unhealthy: orders are refused';
 /** A start waits this long for the idempotency keys of the last process; after that only requests with a key wait. */
 const KEYS_WAIT_MS = 5000;
+const SAY_EVERY_MS = 10_000;
 /** A start waits this long for the read model; after that it continues with volumes that are still growing. */
 const READ_MODEL_WAIT_MS = 1000;
 
@@ -65,13 +66,22 @@ export async function awaitReadModel(progress: Progress, catalogRevision: number
   await Promise.all(waits);
 }
 
+type Waits = { problem(): string | null };
+
+/** A start that takes long says in the log what it waits for. */
+export async function sayWaits(log: Logger, waits: Waits, start: Promise<void>): Promise<void> {
+  const say = (): void => log.info({ waits_for: waits.problem() ?? 'the read model' }, 'starting');
+  const timer = setInterval(say, SAY_EVERY_MS);
+  await start.finally(() => clearInterval(timer));
+}
+
 /** Turns a failure that an operator can remove into one line instead of a stack trace. */
 export function explain(error: Error): never {
   throw new StartError(error.message);
 }
 
 type ReadinessSources = {
-  readonly lifecycle: Pick<Lifecycle, 'isReady' | 'phase'>;
+  readonly lifecycle: Pick<Lifecycle, 'isReady' | 'isDraining' | 'phase'>;
   readonly threads: { readonly shards: { problem(): string | null }; readonly readModelProblem: string | null };
   /** Null without a cluster. */
   readonly member: Pick<MemberRole, 'fields' | 'problem'> | null;
@@ -91,6 +101,7 @@ export function readinessOf(
   clockWatch: Pick<ClockWatch, 'problem'>,
 ): Readiness {
   const role = member?.fields;
+  if (lifecycle.isDraining) return { status: 'draining', ...role };
   const problem = threads.shards.problem() ?? member?.problem ?? clockWatch.problem ?? threads.readModelProblem;
   const reason = lifecycle.isReady ? problem : null;
   if (reason !== null) return { status: 'degraded', reason, ...role };

@@ -157,7 +157,7 @@ export class Stage {
     this.#isClosed = true;
     for (const connection of this.#connections) connection.close();
     for (const socket of this.#sockets) socket.close();
-    this.#lifecycle.phase = 'draining';
+    this.#lifecycle.isDraining = true;
     await this.#edge.drain(ANSWER_WITHIN_MS);
     await this.#edge.stop();
     await this.#trading.stop();

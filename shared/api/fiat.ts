@@ -51,7 +51,7 @@ const LAUNCH_URL = { type: 'string', examples: ['https://pay.example/?token=once
 
 const NEW_SESSION = {
   provider: NAME,
-  amount: { ...DECIMAL, pattern: '^(?=.*[1-9])[0-9]{1,9}(?:\\.[0-9]{1,6})?$' },
+  amount: DECIMAL,
   fiat_currency: { ...CURRENCY, default: 'USD' },
   wallet_address: ADDRESS,
   redirect_path: REDIRECT_PATH,

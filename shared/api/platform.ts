@@ -13,7 +13,8 @@ const ROLE_FIELDS = {
   stale_ms: described(COUNT, 'It shows at least what the log held so many milliseconds before.'),
 } as const;
 export type RoleFields = { role?: 'leader' | 'standby'; stale_ms?: number };
-export const HEALTH = object({ status: { const: 'ok' } }, ROLE_FIELDS);
+/** `draining`: its port is about to close, and a balancer sends nothing there any more. */
+export const HEALTH = object({ status: { type: 'string', enum: ['ok', 'draining'] } }, ROLE_FIELDS);
 export type Health = FromSchema<typeof HEALTH>;
 /** The way to the chain. An exchange without one keeps the funds itself, and is always connected to its own ledger. */
 export const CHAIN_HEALTH = object(

@@ -48,6 +48,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/tls.test.ts': CLUSTER,
   'test/fault/backup.test.ts': FAULTS,
   'test/fault/memory.test.ts': TURNS,
+  'test/fault/proxyRestart.test.ts': FAULTS,
   'test/fault/resolution.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,
   'test/fault/witness.test.ts': FAULTS,

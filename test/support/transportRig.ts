@@ -176,6 +176,12 @@ type TestServer = {
 };
 
 export async function startTransport(changes: Partial<ServerOptions> = {}): Promise<TestServer> {
+  const made = makeTransport(changes);
+  return Object.assign(made, { port: await made.http.listen() });
+}
+
+/** It does not listen yet. */
+export function makeTransport(changes: Partial<ServerOptions> = {}): Omit<TestServer, 'port'> {
   const clock = new ManualClock(START_MS);
   const flags = { isReady: true, isPaused: false, isDiskLow: false };
   const keys = new Map([[KEY.keyId, KEY]]);
@@ -201,7 +207,7 @@ export async function startTransport(changes: Partial<ServerOptions> = {}): Prom
     timeoutEndMs: () => 0,
     ...changes,
   });
-  return Object.assign(flags, { http, clock, port: await http.listen() });
+  return Object.assign(flags, { http, clock });
 }
 
 /** A server that tests share, and what clients send to it. */

@@ -57,8 +57,8 @@ const READ = { method: 'GET', access: 'public', limit: 'unlisted' } as const;
 const CHECK_HEALTH = {
   ...PROBE,
   path: '/health',
-  summary: 'Says that the process is up.',
-  answers: { 200: HEALTH },
+  summary: 'Says that the process is up and not about to end.',
+  answers: { 200: HEALTH, 503: HEALTH },
 } as const satisfies RouteSpec;
 
 const CHECK_READINESS = {
@@ -105,7 +105,11 @@ const SHOW_CONFIG = {
 
 export function platformRoutes(deps: PlatformDeps): Route[] {
   return [
-    route(CHECK_HEALTH, (call) => ok(call, { status: 'ok', ...deps.role() })),
+    route(CHECK_HEALTH, (call) => {
+      const isDraining = deps.readiness().status === 'draining';
+      const status = isDraining ? 'draining' : 'ok';
+      ok(call, { status, ...deps.role() }, isDraining ? SERVICE_UNAVAILABLE : 200);
+    }),
     route(CHECK_READINESS, (call) => {
       const readiness = deps.readiness();
       ok(call, readiness, isReady(readiness, call.query.role === 'leader') ? 200 : SERVICE_UNAVAILABLE);

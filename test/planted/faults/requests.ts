@@ -403,6 +403,20 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/routes/public/browse.test.ts',
   },
   {
+    name: 'a balancer hears of a stop when the port is closed already',
+    file: 'gateway/http/server.ts',
+    search: 'if (this.#pipeline.isWatched) await',
+    replace: 'if (this.#pipeline.isIdle && false) await',
+    caughtBy: 'test/unit/gateway/http/server.test.ts',
+  },
+  {
+    name: 'what comes on open connections during a stop is refused',
+    file: 'gateway/http/pipeline.ts',
+    search: 'this.#isLeaving = true;\n    return',
+    replace: 'this.#isLeaving = true;\n    this.#isDraining = true;\n    return',
+    caughtBy: 'test/api/transport.test.ts',
+  },
+  {
     name: 'in a crowd only connections that opened in it end with their answer',
     file: 'gateway/http/server.ts',
     search: '(this.#silent.size > 0 || connectionLimits?.isCrowded)',

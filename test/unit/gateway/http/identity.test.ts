@@ -160,6 +160,6 @@ test('a key that opened a connection acts on it while it is in force and not exp
     assert.equal(await answer(key), ERRORS.API_KEY_REVOKED.message);
   }
   assert.equal(await answer(lasting, '/trade'), ERRORS.INSUFFICIENT_SCOPE.message);
-  void edge.server.stop(0);
+  void calls.drain(0);
   assert.equal(await answer(lasting), ERRORS.ENGINE_BUSY.message, 'nothing new begins during a stop');
 });

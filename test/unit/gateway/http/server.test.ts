@@ -19,8 +19,10 @@ import { apiKey, credentialsOf } from '../../../support/apiKeys.ts';
 import type { ClientRig } from '../../../support/clientRig.ts';
 import { startEdge } from '../../../support/edgeRig.ts';
 import { eventually } from '../../../support/eventually.ts';
+import { freePort } from '../../../support/freePort.ts';
 import { HttpRig } from '../../../support/httpRig.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
+import { makeTransport, startTransport } from '../../../support/transportRig.ts';
 
 test('a connection that was made before a stop, and not yet accepted, is answered', async (t) => {
   const rig = await HttpRig.start(t, { clock: new ManualClock(1_790_000_000_000) } as ClientRig, []);
@@ -33,6 +35,50 @@ test('a connection that was made before a stop, and not yet accepted, is answere
   assert.match(String(answer), /^HTTP\/1\.1 [45]/);
   await stopped;
   socket.destroy();
+});
+
+async function statusOf(port: number, path: string): Promise<number | 'refused'> {
+  return fetch(`http://127.0.0.1:${port}${path}`, { headers: { connection: 'close' } }).then(
+    ({ status }) => status,
+    () => 'refused',
+  );
+}
+
+test('until the port opens administrators alone are answered', async (t) => {
+  const port = await freePort();
+  const config = { host: '127.0.0.1', port, tls: null, trustProxy: null };
+  const server = makeTransport({ config, adminDoor: { host: '127.0.0.1', port: 0, tls: null } });
+  t.after(async () => void (await server.http.stop(0)));
+  server.isReady = false;
+  await server.http.begin();
+  const adminPort = server.http.adminPort!;
+  assert.equal(await statusOf(adminPort, '/health'), 200);
+  assert.equal(await statusOf(adminPort, '/v1/time'), 503, 'nothing but probes');
+  assert.equal(await statusOf(port, '/health'), 'refused');
+  server.isReady = true;
+  assert.equal(await server.http.listen(), port);
+  assert.equal(server.http.adminPort, adminPort);
+  assert.equal(await statusOf(port, '/v1/time'), 200);
+});
+
+test('a balancer that asks is told before the port closes, and nobody else is waited for', async (t) => {
+  const server = await startTransport();
+  const { http, port, clock } = server;
+  assert.equal(await statusOf(port, '/health'), 200);
+  const stopped = http.stop(60_000);
+  for (let again = 0; again < 3; again++) assert.equal(await statusOf(port, '/v1/time'), 200, 'the port is still open');
+  assert.equal(await stopped, true);
+  assert.equal(await statusOf(port, '/v1/time'), 'refused');
+  const other = await startTransport({ clock });
+  t.after(async () => void (await other.http.stop(0)));
+  assert.equal(await statusOf(other.port, '/health'), 200);
+  clock.advance(10_000);
+  const ended = other.http.stop(60_000);
+  await nextTurn();
+  await nextTurn();
+  await nextTurn();
+  assert.equal(await statusOf(other.port, '/v1/time'), 'refused');
+  await ended;
 });
 
 /** Limits in a state that the test chooses. */
