@@ -11,9 +11,12 @@
  *   one was refused, or has not answered ───────────────────► it waits, and an operator may decide
  *   the log has nothing, and was founded on another run ────► it waits for an operator
  *
- * Invariant:
+ * Invariants:
  *   MAYTAKE-1  No member leads in a database that lacks what another one has seen, unless an operator has given that
  *              one up: each of them has answered, or the servers show that nothing is missing.
+ *   MAYTAKE-2  A leader goes on on another run only where the servers show that nothing is missing: it may have had a
+ *              successor without knowing it, whose lead the database has lost. Otherwise its process ends, and begins
+ *              anew as one of those that ask.
  */
 import { LEASE_MS } from '../../shared/wire/replication.ts';
 import { NotAMemberError, type ReplicatedLog, type Runs } from './log.ts';

@@ -34,7 +34,7 @@ import type { Outboxes } from './outboxes.ts';
 import type { OwnFiles } from './ownFiles.ts';
 import { patientReads, type StartReads } from './patientReads.ts';
 import { insist, Periodic } from './periodic.ts';
-import { Shipper } from './shipper.ts';
+import { leadEnded, Shipper } from './shipper.ts';
 import { Tail } from './tail.ts';
 import type { Timing } from './timing.ts';
 
@@ -310,6 +310,7 @@ export class Member {
     });
     this.#memory.setState('leader');
     this.#periodic.every(TRIM_MS, () => this.#log.trim());
+    this.#periodic.every(TRIM_MS, () => this.#log.runs.note());
     this.#periodic.every(STALL_MS / 4, () => this.#watchStall());
     this.#outboxes.watch(() => this.#ship());
     this.#ship();
@@ -340,7 +341,7 @@ export class Member {
       throw error;
     });
     if (isRenewed) this.#memory.setRenewed(sentMs);
-    else this.#lose(`another process leads since epoch ${this.#epoch}`);
+    else this.#lose(leadEnded(this.#epoch));
   }
 
   async #postStatus(): Promise<void> {

@@ -33,7 +33,6 @@ import { type Allowed, ANY_DATABASE, type Connection, type Purpose, Servers } fr
 import { requireReadable } from './formatsOfMember.ts';
 import {
   type AskedHandOver,
-  type DatabaseRuns,
   type Lease,
   type LogHistory,
   type MemberReport,
@@ -80,7 +79,7 @@ export type PostgresLogOptions = Allowed & {
 export class PostgresLog implements ReplicatedLog {
   readonly #options: PostgresLogOptions;
   readonly #servers: Servers;
-  readonly runs: DatabaseRuns;
+  readonly runs: PostgresRuns;
   readonly #connections: Record<Purpose, Connection | null> = { write: null, read: null };
   readonly #connecting: Record<Purpose, Promise<Connection> | null> = { write: null, read: null };
   readonly #watch: NodeJS.Timeout;
@@ -149,6 +148,7 @@ export class PostgresLog implements ReplicatedLog {
     requireReplicated(hasWarning);
     this.#requireOneServer(connection);
     this.#lead = lead;
+    this.runs.lead(connection.databaseRun);
     const start = await connection.run<{ position: number }>(SQL.startLead, [cluster, lead]);
     return { epoch: rows[0].epoch, lead, end: start.rows[0]!.position };
   }
@@ -164,15 +164,15 @@ export class PostgresLog implements ReplicatedLog {
     const existing = this.#connections.write;
     const connection = await this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
-    const { cluster } = this.#options;
-    const { count, hasWarning } = await connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead, last]);
+    const of = [this.#options.cluster, epoch, LEASE_MS, this.#lead, last, await this.runs.ledOn(connection)];
+    const { count, hasWarning } = await connection.run(SQL.renew, of);
     requireReplicated(hasWarning);
     return count === 1;
   }
 
   async release(epoch: number, last = 0): Promise<void> {
     const connection = await this.#connection('write');
-    await connection.run(SQL.renew, [this.#options.cluster, epoch, 0, this.#lead, last]);
+    await connection.run(SQL.renew, [this.#options.cluster, epoch, 0, this.#lead, last, null]);
   }
 
   async fence(): Promise<void> {
@@ -223,8 +223,7 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async acceptHandOver(epoch: number): Promise<void> {
-    const { cluster, holder } = this.#options;
-    await this.#note(SQL.acceptHandOver, [cluster, holder, epoch, ACCEPTED_MS]);
+    await this.#note(SQL.acceptHandOver, [this.#options.cluster, this.#options.holder, epoch, ACCEPTED_MS]);
   }
 
   async withdrawHandOver({ epoch, to }: AskedHandOver): Promise<boolean> {
@@ -245,8 +244,9 @@ export class PostgresLog implements ReplicatedLog {
   async resolve(epoch: number, lastHeld: number): Promise<Resolved> {
     const { cluster } = this.#options;
     const connection = await this.#connection('write');
+    const run = await this.runs.ledOn(connection);
     const reading = connection.run<RowName>(SQL.namesFrom, [cluster, lastHeld]);
-    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead, lastHeld]);
+    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead, lastHeld, run]);
     const [{ rows }, { count, hasWarning }] = await Promise.all([reading, renewing]);
     requireReplicated(hasWarning);
     const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;

@@ -77,6 +77,7 @@ export class PostgresRuns implements DatabaseRuns {
   readonly #options: { readonly cluster: string; readonly holder: string };
   readonly #read: () => Connection | null;
   readonly #starts: ServerStarts;
+  #ledOn = '';
 
   constructor(
     log: Reader,
@@ -92,6 +93,26 @@ export class PostgresRuns implements DatabaseRuns {
   get now(): string {
     const read = this.#read();
     return read === null || read.isGone ? '' : read.databaseRun;
+  }
+
+  /** A lead was taken on this run. */
+  lead(run: string): void {
+    this.#ledOn = run;
+  }
+
+  /**
+   * The run on which this member leads: that of the server which it writes to, where the servers of the database show
+   * that nothing is missing there, or the one before (MAYTAKE-2).
+   */
+  async ledOn(write: Connection): Promise<string> {
+    const { databaseRun, timeline } = write;
+    if (databaseRun === this.#ledOn) return databaseRun;
+    // The standbys that a commit waits for follow by then.
+    await write.run(SQL.confirm);
+    if (!(await this.#starts.haveAll(this.#ledOn, timeline))) return this.#ledOn;
+    this.#ledOn = databaseRun;
+    void this.note().catch(() => {});
+    return databaseRun;
   }
 
   async find(known: readonly string[]): Promise<Runs> {

@@ -196,8 +196,8 @@ export class Shipper {
 
   /** SHIPPER-4. */
   #contradiction({ isLeader, hasLastHeld, rows }: Resolved): string | null {
-    if (!isLeader) return `another process leads since epoch ${this.#options.epoch}`;
     if (!hasLastHeld) return `the log has lost the row at position ${this.#heldEnd}, which it held`;
+    if (!isLeader) return leadEnded(this.#options.epoch);
     for (const [index, { position, epoch, stream, sequence }] of rows.entries()) {
       const sent = this.#waiting[index];
       const isOurs = epoch === this.#options.epoch && sent?.stream === stream && sent.sequence === sequence;
@@ -206,6 +206,11 @@ export class Shipper {
     }
     return null;
   }
+}
+
+/** The lease is gone, or nothing shows that the database which is there now has everything (MAYTAKE-2). */
+export function leadEnded(epoch: number): string {
+  return `another process leads since epoch ${epoch}, or the database may have been set back`;
 }
 
 function lengthOf(rows: readonly NewRow[]): number {

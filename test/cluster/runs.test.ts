@@ -35,13 +35,16 @@ test('the standby with the most is promoted: its servers show that it has everyt
   await a.report(1, { run: b.runs.now });
   const first = await b.runs.find([]);
   assert.deepEqual([first.ledOn, first.silent, first.refused], [first.run, [], []]);
-  await b.runs.note();
+  await Promise.all([a.runs.note(), b.runs.note()]);
   await postgres.promote();
   const run = await readAgain(b);
   const found = await b.runs.find(['a', 'c']);
   assert.deepEqual([found.run, found.ledOn, found.timeline], [run, first.run, 2]);
   assert.deepEqual(found.silent, ['a', 'c']);
   await eventually('a standby that follows the new primary', () => b.runs.haveAllOf(found));
+  const goesOn = await eventually('an answer', () => a.resolve(epoch, 1).catch(() => false as const));
+  assert.deepEqual(goesOn, { isLeader: true, hasLastHeld: true, rows: [] });
+  assert.equal((await b.runs.find([])).ledOn, run, 'the leader goes on there');
   await eventually('the end of the lease', async () => (await b.lease()).expiresInMs <= 0);
   assert.equal(await b.take(false), null, 'not without the run on which it may');
   const taken = await b.take(false, { ...(await b.lease()), run });
@@ -124,8 +127,10 @@ test('a standby that lags is promoted, and the other one is made anew: nothing s
   assert.notEqual(found.ledOn, found.run);
   assert.equal(await b.runs.haveAllOf(found), false);
   // A leader that looks there what became of its rows does not lead there.
-  const { hasLastHeld } = await eventually('an answer', () => a.resolve(epoch, 1).catch(() => false as const));
-  assert.equal(hasLastHeld, false);
+  const { hasLastHeld, isLeader } = await eventually('an answer', () =>
+    a.resolve(epoch, 1).catch(() => false as const),
+  );
+  assert.deepEqual({ hasLastHeld, isLeader }, { hasLastHeld: false, isLeader: false });
   assert.equal((await b.runs.find([])).ledOn, found.ledOn);
   await b.report(0, { run: found.run });
   await openLog(t, url, 'c')

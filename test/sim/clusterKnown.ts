@@ -25,6 +25,8 @@ export class KnownLog {
   /** By shard: the head after the last row of the log; null where the next one may be any. */
   readonly #heads: (JournalHead | null)[];
   readonly #readers = TEST_KEYS.map((key) => new RowReader('of the log', key));
+  /** The newest lead that clients have met. */
+  #lead = 0;
   /** The changes of the gateway that the log holds. */
   #heldChanges = 0;
 
@@ -34,9 +36,17 @@ export class KnownLog {
     this.#heads = this.facts.map(() => new JournalHead(0, 0, 0));
   }
 
+  /** CLUSTER-7. @returns false for a leader that has had a successor: it has to end, whatever the log says */
+  meets(lead: number): boolean {
+    if (lead <= this.#lead) return false;
+    this.#lead = lead;
+    return true;
+  }
+
   /** CLUSTER-4. The log holds a row from now on: no failover to a standby in the quorum takes it away. */
   held(row: LogRow): void {
     const { stream, sequence, bytes, epoch } = row;
+    assert.ok(row.lead >= this.#lead, `CLUSTER-7: a row of lead ${row.lead}, and ${this.#lead} has led`);
     this.#witness.held(stream < STREAM.CONTROL ? row : { ...row, bytes: Buffer.from(textOf(row)) });
     if (stream === STREAM.CONTROL) this.#heldChanges = sequence;
     if (stream >= STREAM.CONTROL) return;

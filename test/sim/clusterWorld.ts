@@ -16,6 +16,7 @@
  *   CLUSTER-5  When a server of the database takes over that lacks rows, each member that has them stops and holds
  *              nothing more, unless a leader to which they were not held adds the same rows at the same positions.
  *   CLUSTER-6  When it lacks the newest lead as well, the next one has the same epoch, and one of the two goes on.
+ *   CLUSTER-7  Once a leader serves clients no earlier one adds a row, also in a log that was set back to before it.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
@@ -441,7 +442,7 @@ export class ClusterWorld {
   /** CLUSTER-1 and CLUSTER-4. Clients go to the member that leads in the newest epoch. */
   #meetLeader(): void {
     const newest = this.#members.find(({ role, epoch }) => role === 'leader' && epoch === this.#database.epoch);
-    if (newest === undefined || newest === this.#leader) return;
+    if (newest === undefined || newest === this.#leader || !this.#known.meets(newest.log.lead)) return;
     for (const shard of this.#leader?.shards ?? []) shard.conversation = null;
     this.#leader = newest;
     this.totals.takeovers++;

@@ -190,10 +190,17 @@ export class FakeDatabase {
     return { answer: true, write };
   }
 
-  renew(backend: object, of: LeadOf, leaseMs = LEASE_MS, lastHeld = 0): Ran<boolean> | typeof BLOCKED {
+  /** @param on the run on which this leader leads, if it is known */
+  renew(
+    backend: object,
+    of: LeadOf,
+    on: string | null,
+    { leaseMs = LEASE_MS, lastHeld = 0 } = {},
+  ): Ran<boolean> | typeof BLOCKED {
     if (this.#underway.some(({ locks }) => locks === 'take' || locks === 'renew')) return BLOCKED;
     const { lease, lead, run: ledOn } = this.#lease();
-    if (!this.#isOf(of)) return { answer: false, write: null };
+    const isOn = ledOn === '' || ledOn === this.run || on === this.run;
+    if (!this.#isOf(of) || !isOn) return { answer: false, write: null };
     const write = this.#write(backend, 'renew');
     const run = lastHeld === 0 || this.#visible(lastHeld) !== null ? this.run : ledOn;
     this.#leases.push({ lease, lead, expiresAtMs: this.#nowMs() + leaseMs, write, run });
@@ -286,7 +293,7 @@ export class FakeDatabase {
     return { id: this.#id, run, ledOn: this.#lease().run, timeline, isBegun, silent, refused };
   }
 
-  hasAllOf({ ledOn }: Runs): boolean {
+  hasAllOf({ ledOn }: Pick<Runs, 'ledOn'>): boolean {
     return this.#goneOnSince === ledOn;
   }
 

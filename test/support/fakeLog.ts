@@ -117,12 +117,23 @@ export class FakeLog implements ReplicatedLog {
   /** Lost ones, whose statements may still run. */
   #late: Connection[] = [];
   #lead = 0;
+  #ledOn = '';
   #onServer: (place: WrittenPlace) => void = () => {};
 
   constructor(database: FakeDatabase, holder: string, known: KnownFormats = FORMATS) {
     this.#database = database;
     this.#holder = holder;
     this.#known = known;
+  }
+
+  /** Of the last lead that this process has taken, 0 before. */
+  get lead(): number {
+    return this.#lead;
+  }
+
+  /** The run on which that goes on. */
+  get ledOn(): string {
+    return this.#ledOn;
   }
 
   // Faults, and the steps of statements.
@@ -174,6 +185,7 @@ export class FakeLog implements ReplicatedLog {
     const taken = await connection.run(take);
     if (taken === null) return null;
     this.#lead = taken.lead;
+    this.#ledOn = connection.databaseRun;
     return { ...taken, end: await connection.run(() => ({ answer: this.#database.end, write: null })) };
   }
 
@@ -196,12 +208,14 @@ export class FakeLog implements ReplicatedLog {
     const connection = this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
     const own = { epoch, lead: this.#lead };
-    return connection.run((backend) => this.#database.renew(backend, own, undefined, last));
+    const run = await this.#runOf(connection);
+    return connection.run((backend) => this.#database.renew(backend, own, run, { lastHeld: last }));
   }
 
   async release(epoch: number, last = 0): Promise<void> {
     const own = { epoch, lead: this.#lead };
-    await this.#connection('write').run((backend) => this.#database.renew(backend, own, 0, last));
+    const of = { leaseMs: 0, lastHeld: last };
+    await this.#connection('write').run((backend) => this.#database.renew(backend, own, null, of));
   }
 
   async fence(): Promise<void> {
@@ -232,9 +246,10 @@ export class FakeLog implements ReplicatedLog {
 
   async resolve(epoch: number, lastHeld: number): Promise<Resolved> {
     const connection = this.#connection('write');
+    const run = await this.#runOf(connection);
     const reading = connection.run(() => ({ answer: this.#database.namesFrom(lastHeld), write: null }));
     const own = { epoch, lead: this.#lead };
-    const renewing = connection.run((backend) => this.#database.renew(backend, own, undefined, lastHeld));
+    const renewing = connection.run((backend) => this.#database.renew(backend, own, run, { lastHeld }));
     const [rows, isLeader] = await Promise.all([reading, renewing]);
     const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;
     return { isLeader, hasLastHeld, rows: rows.filter(({ position }) => position > lastHeld) };
@@ -297,6 +312,16 @@ export class FakeLog implements ReplicatedLog {
   async close(): Promise<void> {
     this.cut('write');
     this.cut('read');
+  }
+
+  /** The run on which this member leads (serverStarts.ts). */
+  async #runOf(connection: Connection): Promise<string> {
+    const { databaseRun } = connection;
+    if (databaseRun === this.#ledOn) return databaseRun;
+    const ledOn = this.#ledOn;
+    const hasAll = () => ({ answer: this.#database.hasAllOf({ ledOn }), write: null });
+    if (await connection.run(hasAll)) this.#ledOn = databaseRun;
+    return this.#ledOn;
   }
 
   async #read<T>(read: () => T): Promise<T> {

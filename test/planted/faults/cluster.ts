@@ -415,6 +415,20 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: `${UNIT}/mayTake.test.ts`,
   },
   {
+    name: 'a leader goes on in whatever database it finds',
+    file: 'engine/replication/serverStarts.ts',
+    search: 'if (!(await this.#starts.haveAll(this.#ledOn, timeline))) return this.#ledOn;',
+    replace: 'await this.#starts.haveAll(this.#ledOn, timeline);',
+    caughtBy: 'test/cluster/runs.test.ts',
+  },
+  {
+    name: 'a leader renews its lease on another run of the database than that of its lead',
+    file: 'engine/replication/statements.ts',
+    search: "AND lead = $4 AND (run = ''",
+    replace: "AND lead = $4 AND ($6::text IS NOT DISTINCT FROM $6::text OR run = ''",
+    caughtBy: 'test/cluster/runs.test.ts',
+  },
+  {
     name: 'a member whose rows the log has lost gives a copy of its files',
     file: 'engine/replication/tail.ts',
     search: '    await this.#last.requireThere();\n    return run',

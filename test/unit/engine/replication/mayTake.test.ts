@@ -72,6 +72,39 @@ test('MAYTAKE-1: a log that was set back to before its first row is led by no on
   assert.match(problemOf(c), /the log has no row, and the database was started.*found --new once more/);
 });
 
+test('MAYTAKE-2: a leader that was succeeded without knowing it does not go on in a database without that lead', async () => {
+  const { cluster, a, b, c } = await threeMembers();
+  a.put(newRow(0, 1));
+  await cluster.pass(200);
+  a.isConnected = false;
+  cluster.standbys = [0];
+  await cluster.pass(LEASE_MS * 2);
+  const [next] = [b, c].filter(({ memory }) => memory.state() === 'leader');
+  next!.put(newRow(0, 2));
+  await cluster.pass(200);
+  assert.equal(next!.memory.held(0), 2);
+  b.isConnected = false;
+  c.isConnected = false;
+  cluster.database.failOver('other');
+  cluster.standbys = [0, 1];
+  assert.deepEqual([cluster.database.epoch, cluster.database.end], [1, 1]);
+  a.put(newRow(0, 2));
+  a.isConnected = true;
+  await cluster.pass(PATIENCE_MS);
+  assert.deepEqual([a.memory.held(0), cluster.database.end], [1, 1]);
+  assert.match(a.lost.join(), /the database may have been set back/);
+});
+
+test('MAYTAKE-2: a leader goes on where the standby of the database with the most was promoted', async () => {
+  const { cluster, a } = await threeMembers();
+  a.put(newRow(0, 1));
+  await cluster.pass(200);
+  cluster.database.failOver();
+  a.put(newRow(0, 2));
+  await cluster.pass(LEASE_MS);
+  assert.deepEqual([a.memory.state(), a.memory.epoch(), a.memory.held(0)], ['leader', 1, 2]);
+});
+
 test('MAYTAKE-1: the lead is taken when every other member has found what it has seen', async () => {
   const { cluster, a, c } = await threeMembers();
   a.put(newRow(0, 1));
