@@ -6,6 +6,7 @@ import type Database from 'better-sqlite3';
 import { JournalUrlError, journalUrlOf } from '../../shared/base/journalUrl.ts';
 import type { DatabaseStatus } from '../../shared/wire/clusterStatus.ts';
 import { askHandOver, awaitHandOver, HandOverRefused } from '../replication/handOver.ts';
+import { MOVED_FACT } from '../replication/logFacts.ts';
 import { forgetHeads, readHeads } from '../replication/memberHeads.ts';
 import { PostgresLog } from '../replication/postgresLog.ts';
 import { SQL } from '../replication/statements.ts';
@@ -25,7 +26,8 @@ const HEAD = ['member', 'address', 'role', 'applied', 'behind', 'version', 'sile
 /** A table of the members, and lines about the log. */
 export function clusterStatus(env: Environment): Promise<string[]> {
   return withLog(env, async (log) => {
-    const [lease, { start, end, logBytes, members, database, formats }] = await Promise.all([log.lease(), log.facts()]);
+    const [lease, facts, moved] = await Promise.all([log.lease(), log.facts(), log.fact(MOVED_FACT)]);
+    const { start, end, logBytes, members, database, formats } = facts;
     const isLed = lease.holder !== '' && lease.expiresInMs > 0;
     const rows = members.map(({ holder, address, version, position, silentMs, hasRoom }) => {
       const role = isLed && holder === lease.holder ? 'leader' : 'standby';
@@ -49,6 +51,7 @@ export function clusterStatus(env: Environment): Promise<string[]> {
     return [
       ...(rows.length === 0 ? [] : table([HEAD, ...rows])),
       leads,
+      ...(moved === null ? [] : [`the cluster goes on as ${moved}: no member leads under this name any more`]),
       kept,
       ...(database === null ? [] : databaseLines(database)),
       ...members.flatMap(({ holder, filesProblem }) => {

@@ -5,6 +5,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { FORMATS, raisedFrom, unreadable } from '../../shared/base/formats.ts';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
+import { MOVED_FACT } from '../replication/logFacts.ts';
 import { logUrl } from './cluster.ts';
 import { raisable } from './clusterFormats.ts';
 import { lookAt, type SeenServer, type ServerLook } from './clusterServers.ts';
@@ -121,6 +122,10 @@ function ofCluster(looks: readonly ServerLook[], env: Environment, name: string)
       ? { level: 'wrong', text: 'no member leads' }
       : { level: 'ok', text: `${cluster.leader} leads in epoch ${cluster.epoch}` },
   ];
+  const moved = cluster.facts[MOVED_FACT];
+  if (moved !== undefined) {
+    return [{ level: 'wrong', text: `the cluster ${name} goes on as ${moved}: no member leads under this name` }];
+  }
   const shards = env['SHARDS'] ?? '';
   const known = cluster.facts['shards'];
   if (shards !== '' && known !== undefined && known !== shards) {

@@ -9,6 +9,8 @@
  *   FOUNDING-2  A log that has rows which the founder does not have is not replaced.
  *   FOUNDING-3  The log has another id from then on: each other member is refused, or joins with a copy where all of
  *               its rows are in the founder's files.
+ *   FOUNDING-4  The log that the founder's files are of has no leader under another name of the cluster in this database,
+ *               and gets none: it names the cluster that goes on.
  */
 import { randomUUID } from 'node:crypto';
 import { ANY_DATABASE, Servers } from '../replication/connection.ts';
@@ -49,6 +51,10 @@ export async function foundLog(log: PostgresLog, options: FoundOptions): Promise
     throw new AdminError(
       `the log has rows of ${streams} that ${founder} does not have: both went on without each other`,
     );
+  }
+  const [former] = await log.read<{ cluster: string; holder: string }>(SQL.formerLeader, [cluster, own.log]);
+  if (former !== undefined) {
+    throw new AdminError(`${former.holder} still leads this log as the cluster ${former.cluster}: stop it first`);
   }
   const members = (await log.facts()).members.map(({ holder }) => holder);
   const others = new Set([...(own.heads.mark?.members ?? []), ...members, ...all.map(({ holder }) => holder)]);
@@ -130,6 +136,7 @@ async function write(
     named.map(([stream]) => Number(stream)),
     named.map(([, { sequence }]) => sequence),
     named.map(([, { head }]) => head),
+    own.log,
   ]);
   const bases = named.map(([stream, { sequence }]) => `${streamName(Number(stream))} after record ${sequence}`);
   return [

@@ -7,11 +7,12 @@ import type {
   MemberStatus,
 } from '../../shared/wire/clusterStatus.ts';
 import type { Reader } from './copyTable.ts';
-import type { Base, LeadNote, LogHistory, Place } from './log.ts';
+import { type Base, type LeadNote, type LogHistory, NotAMemberError, type Place } from './log.ts';
 import { SQL } from './statements.ts';
 
-/** The fact that names the log. */
+/** The fact that names the log, and the one that names the cluster in which it goes on from what a member had. */
 export const LOG_FACT = 'log';
+export const MOVED_FACT = 'moved to';
 /** An error of PostgreSQL. */
 const UNDEFINED_TABLE = '42P01';
 
@@ -22,6 +23,14 @@ export async function requireCluster(log: Reader, cluster: string): Promise<void
     throw error;
   });
   if (found.length === 0) throw new Error(`the database has no cluster ${cluster}`);
+}
+
+/** A member that has missed the move would lead beside the others (RULES.md 18.23). */
+export async function requireNotMoved(log: Reader, cluster: string): Promise<void> {
+  const [moved] = await log.read<{ value: string }>(SQL.fact, [cluster, MOVED_FACT]);
+  if (moved === undefined) return;
+  const name = moved.value;
+  throw new NotAMemberError(`the cluster ${cluster} goes on as ${name}: this member needs CLUSTER_NAME=${name}`);
 }
 
 /** @param server the one that is read, as JOURNAL_URL names it */

@@ -46,7 +46,7 @@ import {
   type Taken,
   type WrittenPlace,
 } from './log.ts';
-import { LOG_FACT, readFacts, readHistory, requireCluster } from './logFacts.ts';
+import { LOG_FACT, readFacts, readHistory, requireCluster, requireNotMoved } from './logFacts.ts';
 import { makeTables } from './schema.ts';
 import { PostgresRuns } from './serverStarts.ts';
 import { appendValues, newLead, SQL } from './statements.ts';
@@ -125,6 +125,7 @@ export class PostgresLog implements ReplicatedLog {
     const { cluster, facts, formats } = this.#options;
     const connection = await this.#connection('write');
     await makeTables(connection);
+    await requireNotMoved(this, cluster);
     await connection.run(SQL.addCluster, [cluster, numbersText(newestOf(formats))]);
     for (const [name, value] of Object.entries(facts)) {
       await connection.run(SQL.addFact, [cluster, name, value]);

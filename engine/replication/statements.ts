@@ -67,7 +67,10 @@ export const SQL = {
          digest = excluded.digest, seen_at = excluded.seen_at`,
   ),
   forgetHead: statement('forgetHead', 'DELETE FROM exchange_head WHERE cluster = $1 AND holder = $2'),
-  /** All of it, or nothing: the log is empty, has another id, and goes on from the bases. */
+  /**
+   * All of it, or nothing: the log is empty, has another id, and goes on from the bases. Where the founder's log has
+   * another name in this database, no one leads there any more.
+   */
   foundLog: statement(
     'foundLog',
     `WITH base AS (
@@ -88,6 +91,14 @@ export const SQL = {
      ), lease AS (
        UPDATE exchange_leader SET epoch = greatest(epoch, $5::bigint) + 1, lead = $6, holder = '',
          expires_at = to_timestamp(0), run = ${RUN} WHERE cluster = $1
+     ), former AS (
+       SELECT cluster FROM exchange_fact WHERE name = 'log' AND value = $10 AND cluster <> $1
+     ), moved AS (
+       INSERT INTO exchange_fact (cluster, name, value) SELECT cluster, 'moved to', $1 FROM former
+       ON CONFLICT (cluster, name) DO UPDATE SET value = excluded.value
+     ), fenced AS (
+       UPDATE exchange_leader SET epoch = epoch + 1, lead = $6, holder = '', expires_at = to_timestamp(0)
+       WHERE cluster IN (SELECT cluster FROM former)
      )
      INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, 'log', $2), ($1, 'founded on', ${RUN})
      ON CONFLICT (cluster, name) DO UPDATE SET value = excluded.value`,
@@ -112,6 +123,12 @@ export const SQL = {
      )
      SELECT FROM founded`,
   ),
+  /** Who leads in this log under another name of the cluster. */
+  formerLeader: statement(
+    'formerLeader',
+    `SELECT cluster, holder FROM exchange_leader JOIN exchange_fact USING (cluster)
+     WHERE name = 'log' AND value = $2 AND cluster <> $1 AND holder <> '' AND expires_at > clock_timestamp()`,
+  ),
   bases: statement('bases', 'SELECT stream, sequence, head FROM exchange_base WHERE cluster = $1'),
 
   /** The condition is looked at again with the newest row, when another process has changed it meanwhile. */
@@ -122,6 +139,7 @@ export const SQL = {
        expires_at = clock_timestamp() + $4::int * interval '1 millisecond'
      WHERE cluster = $1 AND ($9::text IS NULL OR raised = $9) AND ($10::bigint IS NULL OR epoch = $10)
        AND ($2 = '' OR run = '' OR ${RUN} IN (run, $11::text))
+       AND NOT EXISTS (SELECT FROM exchange_fact WHERE cluster = $1 AND name = 'moved to')
        AND ($5::boolean OR (expires_at <= clock_timestamp() AND NOT EXISTS (
        SELECT FROM exchange_handover AS asked
        WHERE asked.cluster = $1 AND asked.epoch = exchange_leader.epoch AND asked.holder <> $2

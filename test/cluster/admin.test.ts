@@ -2,9 +2,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { clusterStatus, fenceCluster, foundEmpty, leave } from '../../engine/admin/cluster.ts';
+import { examine } from '../../engine/admin/clusterDoctor.ts';
+import { foundLog } from '../../engine/admin/clusterFound.ts';
 import { AdminError } from '../../engine/admin/directory.ts';
+import { NotAMemberError } from '../../engine/replication/log.ts';
 import { PostgresLog } from '../../engine/replication/postgresLog.ts';
 import { SQL } from '../../engine/replication/statements.ts';
+import { systemClock } from '../../shared/base/clock.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import { startMember } from '../support/clusterMember.ts';
 import { eventually } from '../support/eventually.ts';
@@ -96,6 +100,37 @@ test('cluster found --new makes a log without anything, once, and none beside fi
   const other = { ...env, CLUSTER_NAME: 'other' };
   await a.read(SQL.reportHead, ['other', 'c', '', 'refused', '{}', '', '{}']);
   await assert.rejects(foundEmpty(other), new AdminError('there are files of a log before: name the member, of c'));
+});
+
+test('a cluster that goes on under another name is led no more under the former one', {
+  skip: NO_POSTGRES,
+}, async (t) => {
+  const url = await (await sharedPostgres()).database();
+  await foundEmpty({ JOURNAL_URL: url });
+  const [a, b] = [await openLog(t, url, 'a'), await openLog(t, url, 'b')];
+  const { id } = await a.history();
+  const { epoch } = (await a.take(false))!;
+  await a.append(epoch, 0, [newRow(0, 1)]);
+  const renamed = await openLog(t, url, 'a', { cluster: 'renamed' });
+  const mark = { log: id, isLeader: true, own: null, last: null, leads: [], members: ['a'] };
+  const heads = { mark, streams: { 0: { sequence: 1, head: '1:2', known: 1 } }, lacks: [] };
+  await renamed.read(SQL.reportHead, ['renamed', 'a', id, 'refused', JSON.stringify(heads), 'digest', '{}']);
+  const found = () =>
+    foundLog(renamed, { cluster: 'renamed', founder: 'a', without: [], isRefill: false }).catch((error) => error);
+  assert.deepEqual(await found(), new AdminError('a still leads this log as the cluster exchange: stop it first'));
+  await a.release(epoch, 1);
+  assert.match((await found())[0], /the log goes on from what a has: shard 0 after record 1/);
+  assert.equal(await b.take(false), null);
+  assert.equal(await b.take(true), null, 'not by force either');
+  assert.equal(await a.append(epoch, 1, [newRow(0, 2)]), false);
+  const line = 'the cluster exchange goes on as renamed: this member needs CLUSTER_NAME=renamed';
+  await assert.rejects(openLog(t, url, 'c'), new NotAMemberError(line));
+  const status = await clusterStatus({ JOURNAL_URL: url });
+  assert.ok(status.includes('the cluster goes on as renamed: no member leads under this name any more'));
+  const { lines, isWell } = await examine({ JOURNAL_URL: url, JOURNAL_UNSYNCED: 'on' }, systemClock);
+  assert.ok(lines.includes('wrong  the cluster exchange goes on as renamed: no member leads under this name'));
+  assert.equal(isWell, false);
+  assert.equal((await renamed.take(false))?.end, 0, 'the other one is led');
 });
 
 test('a member that leaves no longer keeps rows in the log, once it is gone', { skip: NO_POSTGRES }, async (t) => {
