@@ -123,7 +123,7 @@ export const SQL = {
      )
      SELECT FROM founded`,
   ),
-  /** Who leads in this log under another name of the cluster. */
+  /** The member that leads in this log under another name of the cluster. */
   formerLeader: statement(
     'formerLeader',
     `SELECT cluster, holder FROM exchange_leader JOIN exchange_fact USING (cluster)
