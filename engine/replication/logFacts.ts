@@ -6,6 +6,7 @@ import type {
   LogFacts,
   MemberStatus,
 } from '../../shared/wire/clusterStatus.ts';
+import type { Connection } from './connection.ts';
 import type { Reader } from './copyTable.ts';
 import { type Base, type LeadNote, type LogHistory, NotAMemberError, type Place } from './log.ts';
 import { SQL } from './statements.ts';
@@ -26,10 +27,10 @@ export async function requireCluster(log: Reader, cluster: string): Promise<void
 }
 
 /** A member that has missed the move would lead beside the others (RULES.md 18.23). */
-export async function requireNotMoved(log: Reader, cluster: string): Promise<void> {
-  const [moved] = await log.read<{ value: string }>(SQL.fact, [cluster, MOVED_FACT]);
-  if (moved === undefined) return;
-  const name = moved.value;
+export async function requireNotMoved(connection: Pick<Connection, 'run'>, cluster: string): Promise<void> {
+  const { rows } = await connection.run<{ value: string }>(SQL.movedTo, [cluster]);
+  const name = rows[0]?.value;
+  if (name === undefined) return;
   throw new NotAMemberError(`the cluster ${cluster} goes on as ${name}: this member needs CLUSTER_NAME=${name}`);
 }
 

@@ -203,9 +203,8 @@ export class Member {
   }
 
   #report(): Promise<void> {
-    const [applied, { foundOn }] = [this.#tail.applied.reached, this.#mayTake];
-    const [hasRoom, filesProblem] = [this.#hasRoom, this.#filesProblem];
-    const run = filesProblem === '' ? foundOn : '';
+    const [applied, hasRoom, filesProblem] = [this.#tail.applied.reached, this.#hasRoom, this.#filesProblem];
+    const run = filesProblem === '' ? this.#mayTake.foundOn : '';
     return this.#log.report(this.#tail.durable(), { applied, hasRoom, filesProblem, run });
   }
 

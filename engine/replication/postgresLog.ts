@@ -125,14 +125,13 @@ export class PostgresLog implements ReplicatedLog {
     const { cluster, facts, formats } = this.#options;
     const connection = await this.#connection('write');
     await makeTables(connection);
-    await requireNotMoved(this, cluster);
+    await requireNotMoved(connection, cluster);
     await connection.run(SQL.addCluster, [cluster, numbersText(newestOf(formats))]);
     for (const [name, value] of Object.entries(facts)) {
       await connection.run(SQL.addFact, [cluster, name, value]);
       const { rows } = await connection.run<{ value: string }>(SQL.fact, [cluster, name]);
-      const found = rows[0]?.value;
-      if (found === value) continue;
-      throw new NotAMemberError(`the cluster ${cluster} has ${name} ${found}, and this process ${value}`);
+      if (rows[0]?.value === value) continue;
+      throw new NotAMemberError(`the cluster ${cluster} has ${name} ${rows[0]?.value}, and this process ${value}`);
     }
     const { rows } = await connection.run<Parameters<typeof requireReadable>[0]>(SQL.formats, [cluster]);
     requireReadable(rows[0]!, formats);
@@ -172,8 +171,8 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   async release(epoch: number, last = 0): Promise<void> {
-    const connection = await this.#connection('write');
-    await connection.run(SQL.renew, [this.#options.cluster, epoch, 0, this.#lead, last, null]);
+    const values = [this.#options.cluster, epoch, 0, this.#lead, last, null];
+    await (await this.#connection('write')).run(SQL.renew, values);
   }
 
   async fence(): Promise<void> {

@@ -30,6 +30,7 @@ export const SQL = {
     'UPDATE exchange_fact SET value = $4 WHERE cluster = $1 AND name = $2 AND value = $3',
   ),
   facts: statement('facts', 'SELECT name, value FROM exchange_fact WHERE cluster = $1'),
+  movedTo: statement('movedTo', "SELECT value FROM exchange_fact WHERE cluster = $1 AND name = 'moved to'"),
   fact: statement('fact', 'SELECT value FROM exchange_fact WHERE cluster = $1 AND name = $2'),
 
   formats: statement('formats', 'SELECT holder, formats, raised FROM exchange_leader WHERE cluster = $1'),
