@@ -9,8 +9,8 @@
  *   FOUNDING-2  A log that has rows which the founder does not have is not replaced.
  *   FOUNDING-3  The log has another id from then on: each other member is refused, or joins with a copy where all of
  *               its rows are in the founder's files.
- *   FOUNDING-4  The log that the founder's files are of has no leader under another name of the cluster in this database,
- *               and gets none: it names the cluster that goes on.
+ *   FOUNDING-4  The log that the founder's files are of has no leader under another name of the cluster in this
+ *               database, and gets none: it names the cluster that goes on.
  */
 import { randomUUID } from 'node:crypto';
 import { ANY_DATABASE, Servers } from '../replication/connection.ts';

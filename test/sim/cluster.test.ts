@@ -2,7 +2,8 @@
  * Short runs of a simulated cluster (clusterWorld.ts): leaders die, are cut off and are deposed without knowing it,
  * servers of the database take over, and the next leader has what was answered; and disasters (clusterDisasters.ts), of
  * which each ends whole or refused. The soak of an hour and longer runs a million commands, in which each kind of
- * disaster comes a thousand times at least; it says now and then how far it is (npm run soak -- --minutes 240 sim/cluster).
+ * disaster comes a thousand times at least; it says now and then how far it is: npm run soak -- --minutes 240
+ * sim/cluster.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

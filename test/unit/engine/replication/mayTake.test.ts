@@ -72,7 +72,7 @@ test('MAYTAKE-1: a log that was set back to before its first row is led by no on
   assert.match(problemOf(c), /the log has no row, and the database was started.*found --new once more/);
 });
 
-test('MAYTAKE-2: a leader that was succeeded without knowing it does not go on in a database without that lead', async () => {
+test('MAYTAKE-2: a leader that had a successor unknowingly does not go on in a database without it', async () => {
   const { cluster, a, b, c } = await threeMembers();
   a.put(newRow(0, 1));
   await cluster.pass(200);
