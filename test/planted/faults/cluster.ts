@@ -333,8 +333,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'a leader that looks for its rows on a server that lacks them leads there',
     file: 'engine/replication/postgresLog.ts',
-    search: '[cluster, epoch, LEASE_MS, this.#lead, lastHeld]',
-    replace: '[cluster, epoch, LEASE_MS, this.#lead, 0]',
+    search: '[cluster, epoch, LEASE_MS, this.#lead, lastHeld, run]',
+    replace: '[cluster, epoch, LEASE_MS, this.#lead, 0, run]',
     caughtBy: 'test/cluster/runs.test.ts',
   },
   {
@@ -494,8 +494,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'of two leads with one epoch both renew the lease',
     file: 'engine/replication/statements.ts',
-    search: 'AND epoch = $2 AND lead = $4`',
-    replace: 'AND epoch = $2 AND (lead = $4 OR $4::bigint <> 0)`',
+    search: 'AND epoch = $2 AND lead = $4 AND (run',
+    replace: 'AND epoch = $2 AND (lead = $4 OR $4::bigint <> 0) AND (run',
     caughtBy: LOG_FAULTS,
   },
   {
