@@ -32,6 +32,8 @@ export type Block = {
 
 type Marks = {
   readonly run: boolean;
+  /** Root runs it on the machine that all documents about production share (rootWalk.ts). */
+  readonly root: boolean;
   /** Its program is the document's server from here on. */
   readonly server: boolean;
   /** The document's server is stopped first. */
@@ -60,9 +62,9 @@ class MarkError extends Error {
 
 const HEADING = /^##? (.*)$/;
 const FENCE = /^```(\S*)[ \t]*(.*)$/;
-const HIDDEN = /^<!-- run\b(.*)$/;
+const HIDDEN = /^<!-- (run|root)\b(.*)$/;
 const MARK = /([a-z]+)(?:=(?:"([^"]*)"|(\S+)))?(?:\s+|$)/y;
-const FLAGS = ['run', 'server', 'stopped', 'output'] as const;
+const FLAGS = ['run', 'root', 'server', 'stopped', 'output'] as const;
 
 /** @returns the marked blocks in their order. Throws a MarkError that begins with the number of the line. */
 export function blocksOf(document: string): Block[] {
@@ -78,7 +80,7 @@ export function blocksOf(document: string): Block[] {
     const end = lines.indexOf(fence === null ? '-->' : '```', line);
     if (end < 0) throw new MarkError(`${line}: the block does not end`);
     index = end;
-    const [name, marks] = fence === null ? ['sh', `run${hidden![1]}`] : [fence[1]!, fence[2]!];
+    const [name, marks] = fence === null ? ['sh', `${hidden![1]}${hidden![2]}`] : [fence[1]!, fence[2]!];
     const language = (LANGUAGES as Record<string, Language>)[name] ?? null;
     const text = lines.slice(line, end).join('\n');
     const block = { line, section, language, text, marks: marksOf(marks.trim(), line) };
@@ -105,6 +107,7 @@ function marksOf(text: string, line: number): Marks {
   }
   return {
     run: found.has('run'),
+    root: found.has('root'),
     server: found.has('server'),
     stopped: found.has('stopped'),
     output: found.has('output'),
@@ -119,11 +122,11 @@ function marksOf(text: string, line: number): Marks {
 
 /** GUIDE-1. Text without a mark is an illustration. */
 function isMarked({ line, language, marks }: Block): boolean {
-  const { run, output, file, norun } = marks;
-  if (language !== null && !run && file === null && norun === null && !output) {
-    throw new MarkError(`${line}: a block of commands is marked run, file=NAME or norun="why"`);
+  const { run, root, output, file, norun } = marks;
+  if (language !== null && !run && !root && file === null && norun === null && !output) {
+    throw new MarkError(`${line}: a block of commands is marked run, root, file=NAME or norun="why"`);
   }
-  if (run && norun !== null) throw new MarkError(`${line}: run and norun exclude each other`);
+  if ((run || root) && norun !== null) throw new MarkError(`${line}: run and norun exclude each other`);
   if (run && language === null) throw new MarkError(`${line}: no program of this language can be run`);
-  return run || output || file !== null || norun !== null;
+  return run || root || output || file !== null || norun !== null;
 }

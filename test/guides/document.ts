@@ -10,7 +10,9 @@ import { Machines } from './machines.ts';
 import { differenceIn } from './printed.ts';
 import { makePlace, ROOT } from './project.ts';
 
-type Outcome = {
+export type Outcome = {
+  /** Absent: that of the document that was asked for. */
+  readonly path?: string;
   readonly line: number;
   readonly section: string;
   readonly tookMs: number;
@@ -63,7 +65,9 @@ export async function* outcomesOf(path: string): AsyncGenerator<Outcome> {
 }
 
 function runBlocksOf(path: string): Block[] {
-  return blocksOf(readFileSync(join(ROOT, path), 'utf8')).filter(({ marks }) => marks.norun === null);
+  return blocksOf(readFileSync(join(ROOT, path), 'utf8')).filter(
+    ({ marks }) => marks.norun === null && (marks.run || !marks.root),
+  );
 }
 
 class Failure extends Error {}

@@ -24,12 +24,17 @@ export type Place = { readonly directory: string; readonly environment: NodeJS.P
 export function makePlace(port: number, hasPackages = true): Place {
   const top = temporaryDirectory();
   const directory = join(top, 'open-prediction-exchange');
-  const args = ['ls-files', '-zco', '--exclude-standard'];
-  const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\0');
-  for (const path of listed) if (path !== '') cpSync(join(ROOT, path), join(directory, path));
+  for (const path of sourcesOf()) cpSync(join(ROOT, path), join(directory, path));
   if (hasPackages) copyPackages(directory);
   mkdirSync(join(top, 'home'));
   return { directory, environment: environmentOf(join(top, 'home'), directory, port) };
+}
+
+/** The files of a clone, with changes that are not committed. */
+export function sourcesOf(): string[] {
+  const args = ['ls-files', '-zco', '--exclude-standard'];
+  const listed = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\0');
+  return listed.filter((path) => path !== '' && existsSync(join(ROOT, path)));
 }
 
 /**

@@ -28,7 +28,7 @@ describe('the commands of documents', () => {
   test('are read with their line, their language and their marks', () => {
     const text = 'npm start';
     const [block] = blocksOf(fenced('sh run server stopped exit=2 needs=jq,python3:requests', text));
-    const flags = { run: true, server: true, stopped: true, output: false };
+    const flags = { run: true, root: false, server: true, stopped: true, output: false };
     const marks = { ...flags, member: null, on: null, file: null, exit: 2, norun: null };
     assert.deepEqual(block, {
       line: 3,
@@ -43,6 +43,14 @@ describe('the commands of documents', () => {
     const [block] = blocksOf('A guide\n<!-- run stopped\nrm -r data/live\n-->\n');
     assert.deepEqual([block!.line, block!.language, block!.text], [2, 'sh', 'rm -r data/live']);
     assert.ok(block!.marks.run && block!.marks.stopped);
+  });
+
+  test('of root on a machine are run there alone, or also beside the others', () => {
+    const marksOf = (text: string): object => blocksOf(text)[0]!.marks;
+    assert.partialDeepStrictEqual(marksOf(fenced('sh root', 'true')), { run: false, root: true });
+    assert.partialDeepStrictEqual(marksOf(fenced('sh run root', 'true')), { run: true, root: true });
+    assert.partialDeepStrictEqual(marksOf('A guide\n<!-- root\ntrue\n-->\n'), { run: false, root: true });
+    assert.throws(() => blocksOf(fenced('sh root norun="both"', 'true')), /run and norun exclude/);
   });
 
   test('without a mark are refused with their line', () => {
