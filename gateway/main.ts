@@ -3,6 +3,8 @@
 import { availableParallelism } from 'node:os';
 import { inspect } from 'node:util';
 import { systemClock } from '../shared/base/clock.ts';
+import { isDamaged } from '../shared/base/damagedDatabase.ts';
+import { accessProblemIn } from '../shared/base/fileAccess.ts';
 import { binaryProblem } from './process/binaries.ts';
 import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { doubtsAbout } from './process/exposure.ts';
@@ -95,7 +97,11 @@ function stopInOrder(exchange: Exchange, log: Logger): void {
 
 /** Requests in flight are answered OUTCOME_UNKNOWN; one more turn of the loop sends these answers. */
 function fail(log: Logger, error: unknown, code: number): void {
-  log.fatal({ err: error }, 'a thread failed');
+  const access = accessProblemIn(process.env['DATA_DIR'] ?? 'data/live', error);
+  const isOfFile = isDamaged(error) || (error instanceof Error && error.message.startsWith('journal '));
+  const next =
+    access ?? (isOfFile ? 'stop, and see what `npm run admin -- journal verify` says and can mend' : undefined);
+  log.fatal({ err: error, ...(next === undefined ? {} : { next }) }, 'a thread failed');
   setImmediate(() => process.exit(code));
 }
 
@@ -108,6 +114,8 @@ try {
 
 function explainAndExit(error: unknown): never {
   const isExplained = error instanceof ConfigError || error instanceof StartError;
-  err.write(`${isExplained ? `error: ${error.message}` : inspect(error)}\n`);
+  const access = accessProblemIn(process.env['DATA_DIR'] ?? 'data/live', error);
+  const text = access ?? (isExplained ? error.message : null);
+  err.write(`${text === null ? inspect(error) : `error: ${text}`}\n`);
   process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE);
 }

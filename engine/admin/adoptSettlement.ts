@@ -6,13 +6,14 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { encodeFunctionData } from 'viem';
 import { unreachable } from '../../shared/base/assert.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { FLOORS, type Floors, readFloors } from '../../shared/base/floors.ts';
 import { toHex, tryParseHex } from '../../shared/base/hex.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { RESTORED, readRestored } from '../../shared/base/restored.ts';
 import { chainTradeId, placeOfTrade } from '../../shared/chain/batch.ts';
 import { lastSettledBlock } from '../../shared/chain/depth.ts';
@@ -79,7 +80,7 @@ export async function adoptSettlement(directory: string, rpcUrl: string): Promis
 }
 
 function isOfCluster(path: string): boolean {
-  const db = new Database(path, { readonly: true });
+  const db = openDatabase(path, { readonly: true });
   try {
     return db.prepare(`SELECT 1 FROM sqlite_master WHERE name = 'record_end'`).get() !== undefined;
   } finally {

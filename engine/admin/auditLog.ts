@@ -14,12 +14,17 @@ import {
   NO_RECORDS,
   readLine,
 } from '../../shared/crypto/auditChain.ts';
+import type { DatabaseFinding } from './databases.ts';
 import { AdminError, openMasterKey, RunningError, withDirectoryToRead } from './directory.ts';
 
 type AuditLogReport = { readonly lines: readonly string[]; readonly isSound: boolean };
 
 /** The end of the log that control.db knows; `running` while a server holds the file. */
 type KnownEnd = AuditHead | null | 'running';
+
+const NEXT_STEP =
+  '`npm run admin -- audit-log` names every record; put a backup of it in its place, or keep it under another name: ' +
+  'the next start begins one behind the last record that control.db knows';
 
 /** The first problem usually causes others. */
 const SHOWN_PROBLEMS = 20;
@@ -31,6 +36,7 @@ export class AuditLogCheck {
   readonly #problems: string[] = [];
   #head = NO_RECORDS;
   #records = 0;
+  #notedCuts = 0;
   /** Records since the last one whose MAC is valid. */
   #unauthenticated = 0;
   #hasKnownEnd = false;
@@ -64,6 +70,11 @@ export class AuditLogCheck {
     this.#isRead = true;
   }
 
+  /** After `report`. */
+  get isWholeSinceCuts(): boolean {
+    return this.#problems.length === this.#notedCuts;
+  }
+
   report(): AuditLogReport {
     if (!this.#isRead) return { lines: ['the rest was not read: nothing is known of the chain'], isSound: false };
     this.#compareEnd();
@@ -89,7 +100,10 @@ export class AuditLogCheck {
       this.#problems.push(`line ${number} is not as it was written`);
       return Number.POSITIVE_INFINITY;
     }
-    if (!follows(line, this.#head)) this.#problems.push(breakBefore(line, this.#head, number));
+    if (!follows(line, this.#head)) {
+      this.#problems.push(breakBefore(line, this.#head, number));
+      if (line.event === 'gap') this.#notedCuts++;
+    }
     // A valid MAC is over the hash of the record before, and so over all before it.
     this.#unauthenticated = line.mac === 'valid' ? 0 : this.#unauthenticated + 1;
     if (this.#known !== null && this.#known !== 'running' && line.hash === this.#known.hash) this.#hasKnownEnd = true;
@@ -111,6 +125,22 @@ export class AuditLogCheck {
     if (this.#key === null) notes.push('no master key is at hand: only the hashes were checked');
     return notes;
   }
+}
+
+/** For `journal verify`: null where none was ever written. A damaged log keeps no exchange from starting. */
+export async function checkAuditLog(directory: string): Promise<DatabaseFinding | null> {
+  const name = 'audit.log';
+  if (!existsSync(join(directory, name))) {
+    if ((await knownEnd(directory)) === null) return null;
+    return { name, state: 'missing', problem: `${join(directory, name)}: it is missing: ${NEXT_STEP}` };
+  }
+  const check = await AuditLogCheck.of(directory);
+  for await (const _ of check.lines(Number.POSITIVE_INFINITY));
+  const { lines } = check.report();
+  // A cut that a start has found and noted in the log stays there for ever.
+  const isSound = check.isWholeSinceCuts;
+  const problem = isSound ? null : `${join(directory, name)}: ${lines[0]}: ${NEXT_STEP}`;
+  return { name, state: isSound ? 'ok' : 'damaged', problem };
 }
 
 function breakBefore({ sequence, event }: AuditLine, head: AuditHead, number: number): string {

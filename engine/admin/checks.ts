@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { lowerHeldMark } from '../replication/heldMark.ts';
+import { checkAuditLog } from './auditLog.ts';
 import { type Call, dataDir, integerOf, print, timeOfNames, UsageError } from './commandLine.ts';
 import { repairControl } from './controlRepair.ts';
-import { checkDatabases } from './databases.ts';
+import { checkDatabases, type DatabaseFinding } from './databases.ts';
 import {
   AdminError,
   isOfMember,
@@ -20,7 +21,8 @@ import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { type Plan, planRepair } from './plan.ts';
 import { carryOut } from './repair.ts';
-import { describeShards, howToProceed } from './verify.ts';
+import { unnamedIn } from './unnamed.ts';
+import { describeShards, howToProceed, isSound } from './verify.ts';
 
 /** Before anything is given up. */
 const OTHER_MEMBERS =
@@ -28,14 +30,32 @@ const OTHER_MEMBERS =
   'one beside a member that is whole: it gets a copy';
 
 export async function verify(call: Call): Promise<boolean> {
-  const databases = checkDatabases(dataDir(call));
+  const directory = dataDir(call);
+  const databases = checkDatabases(directory);
   // The journals say more than nothing where control.db says nothing.
-  const shards = await listShards(dataDir(call));
+  const shards = await listShards(directory);
   const isDamaged = databases.some(({ name, problem }) => name === 'control.db' && problem !== null);
   const files = isDamaged ? shards : await withKnownHeads(shards);
-  const report = describeShards(files.map(inspectShard), databases);
+  const auditLog = isDamaged ? null : await checkAuditLog(directory);
+  const all = files.map(inspectShard);
+  const lack = isDamaged || !all.every(isSound) ? null : await lackOf(directory, files);
+  const beside = databases.map((each) => (each.name === 'control.db' && lack !== null ? lack : each));
+  const report = describeShards(all, auditLog === null ? beside : [...beside, auditLog]);
   print(call, report.text);
   return report.isSound;
+}
+
+/** Of control.db, beside whole journals. */
+async function lackOf(directory: string, files: readonly ShardFile[]): Promise<DatabaseFinding | null> {
+  try {
+    const lack = await withDirectoryToRead(directory, (control) => control && unnamedIn(control, files));
+    if (lack === null) return null;
+    const next = 'put back the newest one, or see what `npm run admin -- control repair` can do';
+    return { name: 'control.db', state: 'older', problem: `${join(directory, 'control.db')}: ${lack}: ${next}` };
+  } catch (error) {
+    if (error instanceof RunningError) return null;
+    throw error;
+  }
 }
 
 export async function repair(call: Call): Promise<boolean> {
@@ -89,7 +109,8 @@ export async function repairControlDatabase(call: Call): Promise<boolean> {
   await withDirectoryToRead(directory, () => undefined).catch((error) => {
     if (error instanceof RunningError || !(error instanceof AdminError)) throw error;
   });
-  const damage = checkDatabases(directory).find(({ name }) => name === 'control.db')!;
+  const found = checkDatabases(directory).find(({ name }) => name === 'control.db')!;
+  const damage = found.problem === null ? ((await lackOf(directory, files)) ?? found) : found;
   if (damage.problem === null) {
     print(call, 'control.db is whole: nothing to repair');
     return true;

@@ -2,11 +2,14 @@
  * The databases of a data directory beside its journals, for `journal verify`: each is read as a whole by SQLite's own
  * check. It only reads. control.db is locked by a running exchange, and is checked when that is stopped.
  */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
+import { AdminError } from './directory.ts';
 
 type Kept = {
   readonly name: string;
@@ -29,11 +32,14 @@ const DATABASES: readonly Kept[] = [
 
 export type DatabaseFinding = { readonly name: string; readonly state: string; readonly problem: string | null };
 
-/** Of those that are there. */
+/** Of those that are there, or are missed beside the journals or their own write-ahead log. */
 export function checkDatabases(directory: string): DatabaseFinding[] {
-  return DATABASES.filter(({ name }) => existsSync(join(directory, name))).map((kept) => {
+  const has = (name: string): boolean => existsSync(join(directory, name));
+  return DATABASES.filter(({ name }) => {
+    return has(name) || has(`${name}-wal`) || (name === 'control.db' && has('journal-0.db'));
+  }).map((kept) => {
     const path = join(directory, kept.name);
-    const found = damageOf(path, kept.check);
+    const found = damageOf(path, kept.check) ?? lossOf(path);
     if (found === null) return { name: kept.name, state: 'ok', problem: null };
     if (found === IN_USE) return { name: kept.name, state: IN_USE, problem: null };
     return { name: kept.name, state: 'damaged', problem: `${path}: ${found}: ${kept.whenDamaged}` };
@@ -42,11 +48,23 @@ export function checkDatabases(directory: string): DatabaseFinding[] {
 
 const IN_USE = 'in use';
 
+/** Whole as SQLite reads it, and yet not all that was written. */
+function lossOf(path: string): string | null {
+  if (statSync(path).size === 0) return 'it is empty';
+  // The others are written by a running exchange.
+  const isAlone = path.endsWith('control.db') && existsSync(`${path}-wal`);
+  const commits = isAlone ? commitsBehindDamage(path) : 0;
+  return commits === 0
+    ? null
+    : `${commits} changes in ${path}-wal stand behind a damaged page, and SQLite leaves them out`;
+}
+
 /** Null for one that is whole. */
 function damageOf(path: string, check: Kept['check']): string | null {
   let db: Database.Database | undefined;
   try {
-    db = new Database(path, { readonly: true, timeout: 0 });
+    if (!existsSync(path) && !existsSync(`${path}-wal`)) return 'it is missing';
+    db = openDatabase(path, { readonly: true, timeout: 0 });
     const found = db.prepare<[], string>(`PRAGMA ${check}(1)`).pluck().get();
     if (found !== 'ok') return found ?? 'no answer';
     const orphan = db.prepare<[], { table: string; rowid: number }>('PRAGMA foreign_key_check').get();
@@ -54,7 +72,7 @@ function damageOf(path: string, check: Kept['check']): string | null {
   } catch (error) {
     if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return IN_USE;
     const access = accessProblem(path, error);
-    if (access !== null) return access;
+    if (access !== null) throw new AdminError(access);
     if (!isDamaged(error)) throw error;
     return (error as Error).message;
   } finally {

@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { hasJournalKey, JOURNAL_KEY_FILE, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { IN_FILE, MASTER_KEY_FILE, parseMasterKey, readMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ShardKey } from '../journal/shardKey.ts';
@@ -44,11 +45,13 @@ export async function listShards(directory: string, key?: JournalKey, isVouchedF
     const match = /^journal-(0|[1-9][0-9]{0,3})\.db$/.exec(name);
     return match === null ? [] : [Number(match[1])];
   });
-  if (found.length === 0) throw new AdminError(`${directory} holds no journals`);
+  if (found.length === 0)
+    throw new AdminError(`${directory} holds no journals: put back journal-0.db and all others, or give --data`);
   const shards = Math.max(...found) + 1;
   const paths = Array.from({ length: shards }, (_, shard) => join(directory, `journal-${shard}.db`));
   const missing = paths.find((_, shard) => !found.includes(shard));
-  if (missing !== undefined) throw new AdminError(`${missing} is missing: put it back`);
+  if (missing !== undefined)
+    throw new AdminError(`${missing} is missing: put it back, or restore the data directory from a backup`);
   const { keys } = await ShardKey.forAll({ journalPaths: paths, journalKey: key ?? openKey(directory) });
   return paths.map((journalPath, shard) => {
     const own = keys[shard]!;
@@ -69,7 +72,9 @@ function openKey(directory: string): JournalKey {
   } catch (error) {
     const access = accessProblem(join(directory, JOURNAL_KEY_FILE), error);
     if (access !== null) throw new AdminError(access);
-    throw new AdminError(`${directory}/journal.key is damaged, or MASTER_KEY is that of another exchange`);
+    throw new AdminError(
+      `${directory}/journal.key is damaged, or MASTER_KEY is that of another exchange: put back its own`,
+    );
   }
 }
 
@@ -78,9 +83,12 @@ export function openMasterKey(directory: string): Uint8Array {
   const given = process.env['MASTER_KEY'] ?? '';
   const text = given === IN_FILE ? '' : given;
   const path = join(directory, MASTER_KEY_FILE);
-  if (text === '' && !existsSync(path)) throw new AdminError(NO_MASTER_KEY);
+  if (text === '' && !existsSync(path)) throw new AdminError(`${NO_MASTER_KEY}, or put ${path} back`);
   const masterKey = text === '' ? readMasterKey(path) : parseMasterKey(text);
-  if (masterKey === null) throw new AdminError('MASTER_KEY: not a master key');
+  if (masterKey === null)
+    throw new AdminError(
+      `MASTER_KEY: ${text === '' ? `${path} does not hold one: put a copy of it back` : 'not a master key'}`,
+    );
   return masterKey;
 }
 
@@ -139,7 +147,7 @@ export function isOfMember(control: Database.Database): boolean {
 function lockControl(path: string, directory: string, isReading: boolean): Database.Database {
   let db: Database.Database | undefined;
   try {
-    db = new Database(path, { timeout: 0, readonly: isReading });
+    db = openDatabase(path, { timeout: 0, readonly: isReading });
     if (!isReading) db.pragma('locking_mode = EXCLUSIVE');
     db.exec(isReading ? 'BEGIN; SELECT 1 FROM sqlite_schema' : 'BEGIN EXCLUSIVE; COMMIT');
     return db;
@@ -147,7 +155,8 @@ function lockControl(path: string, directory: string, isReading: boolean): Datab
     db?.close();
     const access = accessProblem(path, error);
     if (access !== null) throw new AdminError(access);
-    if (isDamaged(error)) throw new AdminError(`${path} is damaged (${(error as Error).message})`);
+    if (isDamaged(error))
+      throw new AdminError(`${path} is damaged (${(error as Error).message}): see \`npm run admin -- journal verify\``);
     if (!(error instanceof Database.SqliteError) || !error.code.startsWith('SQLITE_BUSY')) throw error;
     throw new RunningError(`the exchange is running on ${directory}: stop it first`);
   }

@@ -55,7 +55,9 @@ function readHeads(control: Database.Database, masterKey: Uint8Array): readonly 
   try {
     return openHeads(masterKey, sealed);
   } catch {
-    throw new AdminError('control.db: what it says of the journals was changed: put a backup in its place');
+    throw new AdminError(
+      'control.db: what it says of the journals was changed, or it is of another exchange: put back its own',
+    );
   }
 }
 

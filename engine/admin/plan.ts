@@ -90,8 +90,13 @@ function planCut(findings: Findings): Plan {
     effects.push(`records ${text} are whole: ${countsIn(findings, leaving)} are written to a file first`);
   }
   const isWhole = !isSalvaged && kept.from === first && kept.to === last;
-  if (!isWhole && findings.problem?.kind === 'pages') effects.push('every record is whole: the file is written anew');
-  const needsConsent = kept.from > first || reached < acknowledgedIn(findings);
+  if (!isWhole && findings.problem?.kind === 'pages')
+    effects.push('every record that is there is whole: the file is written anew');
+  // A file that is damaged does not say where it began.
+  const mayLack = isSalvaged && first > 1;
+  if (mayLack)
+    effects.push(`records before ${first} are given up as history, unless they were trimmed before the damage`);
+  const needsConsent = mayLack || kept.from > first || reached < acknowledgedIn(findings);
   return planOf(findings, { keep: isWhole ? null : kept, rewritesMark: true, needsConsent, effects, leaving });
 }
 

@@ -5,12 +5,15 @@
  *
  * Its surroundings are those of a process (main.ts) or a test. Only the MASTER_KEY of records is always the process's.
  */
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { inspect } from 'node:util';
 import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
-import { asOwner } from '../../shared/base/fileAccess.ts';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { accessProblemIn, asOwner } from '../../shared/base/fileAccess.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { ServiceError } from '../../shared/base/serviceFile.ts';
 import { IN_FILE, parseMasterKey } from '../../shared/crypto/masterKey.ts';
@@ -106,10 +109,26 @@ export async function runAdmin(args: string[], surroundings: Surroundings): Prom
     return (await run(args, surroundings)) ? 0 : EXIT_WRONG;
   } catch (error) {
     const isUsage = error instanceof UsageError;
-    const text = isExplained(error) ? `error: ${error.message}` : inspect(error);
+    const explained = isUsage ? error.message : explanationOf(error, directoryOf(args, surroundings));
+    const text = explained === null ? inspect(error) : `error: ${explained}`;
     surroundings.err.write(isUsage ? `error: ${error.message}\n\n${USAGE}\n` : `${text}\n`);
     return isUsage ? EXIT_USAGE : EXIT_WRONG;
   }
+}
+
+/** In one line, with the next step; null for an error that is a bug. */
+function explanationOf(error: unknown, directory: string): string | null {
+  const access = accessProblemIn(directory, error);
+  if (access !== null) return access;
+  if (!isExplained(error)) return null;
+  const isOfFile = error instanceof JournalError || isDamaged(error);
+  const next = ': `npm run admin -- journal verify` says what is damaged and what helps';
+  return error.message + (isOfFile && !error.message.includes('npm run admin') ? next : '');
+}
+
+function directoryOf(args: string[], surroundings: Surroundings): string {
+  const env = { ...process.env, ...surroundings.env };
+  return dataDir({ ...surroundings, env, options: parse(args).values, argument: '' });
 }
 
 async function run(args: string[], surroundings: Surroundings): Promise<boolean> {
@@ -166,6 +185,11 @@ async function audit(call: Call): Promise<boolean> {
     print(call, text);
     return isBalanced;
   };
+  if (!existsSync(join(directory, 'control.db'))) {
+    throw new AdminError(
+      `${directory}/control.db is missing: put it back, or restore the data directory from a backup`,
+    );
+  }
   try {
     return await withDirectoryToRead(directory, report);
   } catch (error) {

@@ -11,6 +11,7 @@ import { copyFileSync, existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { READ_DB_VERSION } from '../../shared/tables/readDb.ts';
 import { Progress } from '../../shared/wire/progress.ts';
@@ -270,7 +271,7 @@ function replace(path: string, fresh: string, setAside: string | null): void {
 /** Copies the write-ahead log into its file, if that can be read. */
 function finishLog(path: string): void {
   try {
-    const db = new Database(path);
+    const db = openDatabase(path);
     db.pragma('wal_checkpoint(TRUNCATE)');
     db.close();
   } catch (error) {
@@ -300,7 +301,7 @@ function withJournal<T>({ journalPath, key }: ShardFile, work: (reader: JournalR
 }
 
 function withDatabase<T>(path: string, work: (db: Database.Database) => T): T {
-  const db = new Database(path, { readonly: true, fileMustExist: true });
+  const db = openDatabase(path, { readonly: true, fileMustExist: true });
   try {
     return work(db);
   } finally {

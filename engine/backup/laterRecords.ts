@@ -8,7 +8,8 @@
  *                   there. So none is there that rests on one that is not, of whichever shard.
  *   LATERRECORDS-2  The first record that needs another control.db, of whichever shard, is such a cut.
  */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { type Command, decodeCommand, NO_MARKET } from '../../shared/wire/commands.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalRecord } from '../journal/journalRecord.ts';
@@ -58,7 +59,7 @@ export class LaterRecords {
       readonly beforeMs: number;
     },
   ): Promise<LaterRecords> {
-    const control = new Database(controlPath, { readonly: true });
+    const control = openDatabase(controlPath, { readonly: true });
     try {
       const known = new KnownCauses(control);
       let foreign: Foreign | null = null;

@@ -17,6 +17,7 @@ import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { partsOfFile } from '../../shared/base/fileParts.ts';
 import { lastLineOf } from '../../shared/base/lastLine.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { listSnapshots } from '../snapshot/snapshot.ts';
 import type { Pace } from './pace.ts';
 import { type BackedFile, POINT_VERSION, type Point, pointName } from './point.ts';
@@ -140,7 +141,7 @@ class Making {
   async #database(name: string): Promise<void> {
     const { directory, store, pace, print } = this.#options;
     const copy = store.temporary(name);
-    const database = new Database(join(directory, name), { readonly: true, timeout: 5000 });
+    const database = openDatabase(join(directory, name), { readonly: true, timeout: 5000 });
     try {
       database.exec('BEGIN');
       // The transaction begins with its first read.

@@ -18,8 +18,9 @@
 import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { memoryOf, type ThreadMemory } from '../../shared/base/threadMemory.ts';
 import { CheckpointCell } from './checkpointCell.ts';
 import { BUSY_TIMEOUT_MS, tryCheckpoint } from './file.ts';
@@ -97,7 +98,7 @@ export function copy(db: Pick<Database.Database, 'name' | 'prepare'>): boolean {
 }
 
 function open(journalPath: string): Database.Database {
-  const db = new Database(journalPath, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  const db = openDatabase(journalPath, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
   db.pragma('synchronous = FULL');
   db.pragma('wal_autocheckpoint = 0');
   db.pragma('query_only = 1');

@@ -17,8 +17,9 @@
  *   JOURNAL-4  Only the oldest rows are trimmed, as a whole, and never the last: it says where the journal continues.
  *   JOURNAL-5  The mark is written after the commit it names and before any reply to that commit is published.
  */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
 import { CHECKPOINT, type CheckpointCell } from './checkpointCell.ts';
@@ -98,7 +99,7 @@ export class Journal implements JournalStore {
    * @param start the head of a new file: after the rows that a repair leaves out.
    */
   static open(options: JournalOptions, start = new JournalHead(0, 0, 0)): Journal {
-    const db = new Database(options.journalPath, { timeout: BUSY_TIMEOUT_MS });
+    const db = openDatabase(options.journalPath, { timeout: BUSY_TIMEOUT_MS });
     try {
       return new Journal(db, options, start);
     } catch (error) {

@@ -4,8 +4,9 @@
  *
  * Reads are limited in records and end with a whole row: the one that reaches the limit.
  */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { BUSY_TIMEOUT_MS, located, requireSqlite } from './file.ts';
 import type { RecordVisitor } from './journalRecord.ts';
@@ -44,7 +45,7 @@ class StoredRows implements RowSource {
   readonly #rows: Database.Statement<[number, number, number], Row>;
 
   constructor(path: string) {
-    this.#db = new Database(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    this.#db = openDatabase(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     try {
       requireSqlite(this.#db);
       this.#rows = this.#db.prepare(

@@ -4,8 +4,9 @@
  */
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { unusedName } from '../../shared/base/setAside.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
@@ -32,7 +33,7 @@ export function keepReplaced(db: Database.Database): void {
 
 /** @param areTrimmed the journals are not all there: a file of another version is brought up, if that is possible. */
 export function openReadDb(path: string, areTrimmed: boolean): Database.Database {
-  const db = new Database(path);
+  const db = openDatabase(path);
   const mode = db.pragma('journal_mode = WAL', { simple: true });
   assert(mode === 'wal', 'read model: queries read while the projector writes');
   // A power cut may lose the last transactions: rows and cursor alike, so they are read from the journal again.

@@ -10,7 +10,8 @@
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { preparedValue } from '../../shared/base/prepared.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { StreamEnd } from '../../shared/wire/threads.ts';
@@ -136,5 +137,5 @@ class JournalEnd {
 }
 
 function openReader(path: string): Database.Database {
-  return new Database(path, { readonly: true });
+  return openDatabase(path, { readonly: true });
 }

@@ -12,9 +12,9 @@
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
 import { partsOfFile } from '../../shared/base/fileParts.ts';
 import { lastLineOf } from '../../shared/base/lastLine.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { ByteWriter } from '../../shared/records/bytes.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { Row } from '../journal/row.ts';
@@ -122,7 +122,7 @@ export class Giving {
   async #database(name: string, stream: number | null): Promise<void> {
     const path = join(this.#options.directory, name);
     const copy = join(this.#temporary, name);
-    const database = new Database(path, { readonly: true, timeout: 5000 });
+    const database = openDatabase(path, { readonly: true, timeout: 5000 });
     try {
       const wanted = stream === null ? 0 : (this.#options.ends.get(stream) ?? 0);
       if (wanted > 0) {
@@ -153,7 +153,7 @@ export class Giving {
 
   /** GIVING-1 */
   async #journal(shard: number): Promise<void> {
-    const database = new Database(join(this.#options.directory, `journal-${shard}.db`), { readonly: true });
+    const database = openDatabase(join(this.#options.directory, `journal-${shard}.db`), { readonly: true });
     try {
       const wanted = this.#options.ends.get(shard) ?? 0;
       const select = database.prepare<[number], Row>(

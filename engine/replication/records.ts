@@ -16,6 +16,7 @@ import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import { decodeStatements } from '../../shared/records/statements.ts';
@@ -115,7 +116,7 @@ async function rejoinFile(
 
 /** Its lock is that of a server, so a second one on the same directory ends here. */
 export function openAlone(path: string): Database.Database {
-  const database = new Database(path, { timeout: CONTROL_LOCK_PATIENCE_MS });
+  const database = openDatabase(path, { timeout: CONTROL_LOCK_PATIENCE_MS });
   try {
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');

@@ -14,8 +14,9 @@
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { located, markPath } from '../journal/file.ts';
 import { Journal } from '../journal/journal.ts';
@@ -248,7 +249,7 @@ export function* rowsFromEnd(journalPath: string): Generator<Row> {
 }
 
 function withDatabase<T>(journalPath: string, use: (db: Database.Database) => T): T {
-  const db = new Database(journalPath, { fileMustExist: true });
+  const db = openDatabase(journalPath, { fileMustExist: true });
   try {
     return use(db);
   } catch (error) {

@@ -21,6 +21,7 @@ import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { addEnvelopeTables } from '../../shared/chain/envelopeRows.ts';
 import { addMoneyTables } from './moneyTables.ts';
 
@@ -34,7 +35,7 @@ const MIGRATIONS: readonly string[] = [];
 assert(FIRST + MIGRATIONS.length === VERSION, 'settlement: members of a cluster say which tables they know');
 
 export function openSettlementDb(path: string): Database.Database {
-  const db = new Database(path);
+  const db = openDatabase(path);
   db.pragma('journal_mode = WAL');
   db.pragma('synchronous = FULL');
   const version = versionOf(db);
@@ -67,7 +68,7 @@ function versionOf(db: Database.Database): number {
 
 /** For a tool, which writes nothing. Null: the file has another layout. */
 export function readSettlementDb(path: string): Database.Database | null {
-  const db = new Database(path, { readonly: true, fileMustExist: true });
+  const db = openDatabase(path, { readonly: true, fileMustExist: true });
   if (versionOf(db) === VERSION) return db;
   db.close();
   return null;

@@ -13,6 +13,7 @@ import Sqlite, { type Database } from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { setAside } from '../../shared/base/setAside.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
@@ -102,7 +103,7 @@ function openAnswerDb(path: string): Database {
 }
 
 function open(path: string): Database {
-  const db = new Sqlite(path, { timeout: BUSY_TIMEOUT_MS });
+  const db = openDatabase(path, { timeout: BUSY_TIMEOUT_MS });
   db.pragma('journal_mode = WAL');
   return db;
 }

@@ -6,7 +6,14 @@
  */
 import type { Logger } from './log.ts';
 
-export const FALLBACKS = ['snapshot', 'read_model', 'kept_answers', 'audit_log', 'private_frames'] as const;
+export const FALLBACKS = [
+  'snapshot',
+  'read_model',
+  'kept_answers',
+  'audit_log',
+  'private_frames',
+  'control_log',
+] as const;
 type Fallback = (typeof FALLBACKS)[number];
 
 class Fallbacks {
@@ -14,7 +21,7 @@ class Fallbacks {
   readonly #counts: Record<Fallback, number>;
 
   constructor() {
-    this.#counts = { snapshot: 0, read_model: 0, kept_answers: 0, audit_log: 0, private_frames: 0 };
+    this.#counts = { snapshot: 0, read_model: 0, kept_answers: 0, audit_log: 0, private_frames: 0, control_log: 0 };
     this.counts = this.#counts;
   }
 

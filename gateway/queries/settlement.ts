@@ -5,9 +5,10 @@
  * A trade that settlement has not reached is pending, and so is every trade before it has made its file: it is pending
  * since it was made, whenever settlement has read of it.
  */
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { FUND_MOVEMENT, type SettlementStatus } from '../../shared/base/codes.ts';
 import { sequenceOfId, shardOfId } from '../../shared/base/ids.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 
 export type TradeSettlementRecord = Readonly<{
   settlement_status: SettlementStatus;
@@ -106,7 +107,7 @@ export class ChainSettlements implements Settlements {
 function tryOpen(path: string): SettlementReader | null {
   let db: Database.Database | null = null;
   try {
-    db = new Database(path, { readonly: true, fileMustExist: true });
+    db = openDatabase(path, { readonly: true, fileMustExist: true });
     db.pragma('query_only = ON');
     return new SettlementReader(db);
   } catch (error) {

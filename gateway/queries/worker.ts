@@ -3,8 +3,9 @@
  * exported functions by name.
  */
 import { workerData } from 'node:worker_threads';
-import Database from 'better-sqlite3';
+import type Database from 'better-sqlite3';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
 import { isDigestSignedBy } from '../../shared/crypto/walletSignature.ts';
 import { Progress } from '../../shared/wire/progress.ts';
@@ -263,7 +264,7 @@ function queries(): Queries {
   if (opened === null || openedGeneration !== generation) {
     opened = null;
     connection?.close();
-    const db = new Database(readDbPath, { readonly: true, fileMustExist: true });
+    const db = openDatabase(readDbPath, { readonly: true, fileMustExist: true });
     connection = db;
     openedGeneration = generation;
     opened = {

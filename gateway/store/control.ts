@@ -1,5 +1,5 @@
 /** Opens control.db and every store in it, in the order in which one needs the other. */
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { JournalKey } from '../../shared/base/journalKey.ts';
@@ -21,6 +21,7 @@ import { ControlRecords } from './controlRecords.ts';
 import {
   type ControlDatabase,
   explained,
+  keepTornLog,
   lockControlDatabase,
   requireNoCluster,
   withNewestTables,
@@ -107,11 +108,18 @@ const WAL_CYCLE_BYTES = 1000 * 4096;
 
 type Cluster = { readonly isFollowing: boolean } | null;
 
-/** @param cluster null: this exchange is one process. */
-export function openControl(config: Config, cluster: Cluster = null): Control {
+/**
+ * @param cluster null: this exchange is one process.
+ * @param onTorn the write-ahead log is damaged, and changes behind the damage are left out: which, and where they are
+ */
+export function openControl(config: Config, cluster: Cluster = null, onTorn?: (text: string) => void): Control {
   const path = join(config.dataDir, 'control.db');
+  // Before one is made.
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) refuseJournals(config.dataDir);
   const raw = lockControlDatabase(path);
   try {
+    const torn = keepTornLog(path);
+    if (torn !== null) onTorn?.(torn);
     if (cluster === null) requireNoCluster(raw, path);
     const control = withNewestTables(raw, () => openStores(config, cluster, raw, path));
     control.reserve.refill();

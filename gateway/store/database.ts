@@ -4,13 +4,16 @@
  * Owner: the gateway thread, through one connection that locks the file for as long as the process lives, so a second
  * server on the same directory ends at its start.
  */
-import { readFileSync } from 'node:fs';
+import { copyFileSync, existsSync, readFileSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { unusedName } from '../../shared/base/setAside.ts';
+import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { StartError } from '../process/startError.ts';
 
@@ -81,7 +84,7 @@ export function withNewestTables<T>(database: Database, start: () => T): T {
 export function lockControlDatabase(path: string): Database {
   let database: Database | undefined;
   try {
-    database = new Sqlite(path, { timeout: CONTROL_LOCK_PATIENCE_MS });
+    database = openDatabase(path, { timeout: CONTROL_LOCK_PATIENCE_MS });
     // Exclusive mode is set before WAL: then the lock is permanent, and SQLite needs no shared-memory file.
     database.pragma('locking_mode = EXCLUSIVE');
     database.pragma('journal_mode = WAL');
@@ -95,6 +98,22 @@ export function lockControlDatabase(path: string): Database {
     database?.close();
     throw explained(path, error);
   }
+}
+
+/**
+ * Before anything is written into it: what SQLite does not read of the log would be overwritten.
+ * @returns what is left out, in a line for the operator; null where nothing is
+ */
+export function keepTornLog(path: string): string | null {
+  const log = `${path}-wal`;
+  const commits = existsSync(log) ? commitsBehindDamage(path) : 0;
+  if (commits === 0) return null;
+  const kept = unusedName(`${log}.damaged`);
+  copyFileSync(log, kept);
+  return (
+    `${commits} changes stand behind a damaged page of ${log}, and are left out; that log is kept as ${kept}. ` +
+    'Stop and compare the money with `npm run admin -- audit`, or restore the data directory from a backup'
+  );
 }
 
 /** A change without a record would be in this file only, and no record after it would follow from the others'. */

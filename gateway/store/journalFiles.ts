@@ -15,7 +15,30 @@ export function journalPath(dataDir: string, shard: number): string {
 export function refuseJournals(dataDir: string): void {
   const path = journalPath(dataDir, 0);
   if (!existsSync(path)) return;
-  throw new StartError(`${path} was written with another control.db: put that one back`);
+  throw new StartError(
+    `${join(dataDir, 'control.db')} is missing or empty, and ${path} was written with another control.db: ` +
+      'put that one back, or restore the data directory from a backup',
+  );
+}
+
+/**
+ * After the journals were read: an account or a market that only they have would be given to the next one that is made,
+ * with its money.
+ */
+export function requireNamed(
+  views: { readonly accounts: { readonly count: number }; readonly markets: { readonly count: number } },
+  control: {
+    readonly accounts: { readonly count: number };
+    readonly catalog: { readonly markets: readonly unknown[] };
+  },
+): void {
+  const accounts = views.accounts.count - 1 - control.accounts.count;
+  const markets = views.markets.count - control.catalog.markets.length;
+  if (accounts <= 0 && markets <= 0) return;
+  throw new StartError(
+    `control.db is older than the journals, which have ${Math.max(accounts, 0)} accounts and ${Math.max(markets, 0)} ` +
+      'markets more: put back the newest one, or restore the data directory from a backup (`npm run admin -- restore`)',
+  );
 }
 
 /**

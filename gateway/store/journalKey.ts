@@ -45,12 +45,12 @@ export function openJournalKey({ dataDir, masterKey, shards, areNew }: JournalKe
     } catch (error) {
       const access = accessProblem(join(dataDir, JOURNAL_KEY_FILE), error);
       if (access !== null) throw new StartError(access);
-      throw new StartError(`${dataDir}: journal.key is damaged or of another exchange: put a backup in its place`);
+      throw new StartError(`${dataDir}/journal.key is damaged or of another exchange: put a backup in its place`);
     }
   }
   if (!areNew) {
     throw new StartError(
-      `${dataDir}: journal.key is missing: put it back, or vouch for the journals of an older version with ` +
+      `${dataDir}/journal.key is missing: put it back, or vouch for the journals of an older version with ` +
         '`npm run admin -- journal adopt`',
     );
   }

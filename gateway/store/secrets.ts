@@ -33,13 +33,16 @@ export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, p
     return masterKey;
   }
   if (config.masterKey === null && !existsSync(path)) {
-    throw new ConfigError('MASTER_KEY: this data directory was made with one');
+    throw new ConfigError(`MASTER_KEY: this data directory was made with one: set it, or put ${path} back`);
   }
   const masterKey = config.masterKey ?? requireMasterKey(path);
   try {
     open(masterKey, MASTER_KEY_CHECK, check);
   } catch {
-    throw new ConfigError('MASTER_KEY: not the key this data directory was made with');
+    throw new ConfigError(
+      'MASTER_KEY: not the key this data directory was made with, or control.db is of another exchange: ' +
+        'put back its own',
+    );
   }
   return masterKey;
 }
@@ -86,7 +89,8 @@ function makeMasterKey(path: string): Buffer {
 
 function requireMasterKey(path: string): Buffer {
   const masterKey = readable(path);
-  if (masterKey === null) throw new ConfigError(`MASTER_KEY: ${path} does not hold a master key`);
+  if (masterKey === null)
+    throw new ConfigError(`MASTER_KEY: ${path} does not hold a master key: put a copy of it back`);
   return masterKey;
 }
 

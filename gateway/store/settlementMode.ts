@@ -9,7 +9,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import Database from 'better-sqlite3';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { type Config, ConfigError } from '../process/config.ts';
 import { SETTLEMENT_MARK } from './movements.ts';
 import type { Platform } from './platform.ts';
@@ -57,7 +57,7 @@ export function requireNewestSettlement(dataDir: string, platform: Platform): vo
 
 /** 0 of a file that has none. */
 function markOf(path: string): number {
-  const db = new Database(path, { readonly: true });
+  const db = openDatabase(path, { readonly: true });
   try {
     return db.prepare<[], number>('SELECT number FROM marks').pluck().get() ?? 0;
   } catch (error) {

@@ -8,6 +8,7 @@ import type { ShardReplicas } from '../cluster/member.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
 import type { ShardLink } from '../shardlink/link.ts';
+import { requireNamed } from '../store/journalFiles.ts';
 import { JournalFollowers } from './journalFollowers.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { SpotThread } from './spotThread.ts';
@@ -34,8 +35,13 @@ export class EngineThreads {
   readonly #spotThread: SpotThread;
   readonly #followers: JournalFollowers;
 
+  /** Throws where control.db lacks what the journals have. */
+  readonly #requireNamed: () => void;
+
   constructor(options: EngineThreadsOptions) {
     const { config, stores, link, replicas, log, rehearsalsOf, onReturned, onLost, onFatal } = options;
+    // In a cluster control.db follows the log.
+    this.#requireNamed = () => (replicas === null ? requireNamed(stores.views, stores.control) : undefined);
     const { control, journalPaths, readDbPath, progressMemory: progress, metersMemory: meters, spotMemory } = stores;
     const { shards, journalKey, journalHeads } = control;
     const { chainId, exchange: exchangeAddress } = control.contracts.first;
@@ -93,9 +99,10 @@ export class EngineThreads {
     return this.#followers.positionDifferences;
   }
 
-  /** Resolves when every shard is READY. */
-  ready(): Promise<void> {
-    return this.shards.ready();
+  /** Resolves when every shard is READY, with nothing that control.db does not have. */
+  async ready(): Promise<void> {
+    await this.shards.ready();
+    this.#requireNamed();
   }
 
   /** Resolves when the shards have carried out and journaled every command they were given. */

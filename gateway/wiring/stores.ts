@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { accessProblem, refusedFile } from '../../shared/base/fileAccess.ts';
 import { floorOf } from '../../shared/base/floors.ts';
 import { comesBackWith } from '../../shared/base/restored.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
@@ -18,8 +19,10 @@ import type { Member } from '../cluster/member.ts';
 import type { Answers } from '../idempotency/answers.ts';
 import { ControlCopies } from '../operator/controlCopies.ts';
 import type { Config } from '../process/config.ts';
+import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { memoryUse } from '../process/memoryUse.ts';
+import { StartError } from '../process/startError.ts';
 import { QueryPool } from '../queries/pool.ts';
 import { Volumes } from '../queries/volumes.ts';
 import { type Control, openControl } from '../store/control.ts';
@@ -66,7 +69,9 @@ export class Stores {
   constructor(config: Config, clock: Clock, log: Logger, cluster: ControlRole = null) {
     const { dataDir } = config;
     makeDataDir(dataDir);
-    this.control = openControl(config, cluster);
+    const refused = refusedFile(dataDir);
+    if (refused !== null) throw new StartError(refused);
+    this.control = openControl(config, cluster, (text) => fallbacks.note(log, 'control_log', text));
     this.#sayRestored(log);
     const { shards, accounts, catalog, orderGroups } = this.control;
     this.audit = openAudit(config, this.control, clock, log, cluster !== null);
@@ -156,7 +161,8 @@ function openAudit(
   try {
     return new AuditLog({ path, key: auditKey, clock, log, knownHead, knownShared, isFollowing });
   } catch (error) {
-    explain(error as Error);
+    const access = accessProblem(path, error);
+    explain(access === null ? (error as Error) : new Error(access));
   }
 }
 

@@ -2,19 +2,60 @@
  * The files of a data directory belong to the user that the exchange runs as. Where the system refuses one, the message
  * says which file it is, whose, and the command that mends it: nothing in it is damaged.
  */
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** Errors of the system, and of SQLite, that can be about access. */
-const ABOUT_ACCESS = /^(?:EACCES|EPERM|EROFS|SQLITE_CANTOPEN.*|SQLITE_READONLY.*|SQLITE_PERM|SQLITE_AUTH)$/;
+const ABOUT_ACCESS =
+  /^(?:EACCES|EPERM|EROFS|SQLITE_CANTOPEN.*|SQLITE_READONLY.*|SQLITE_IOERR.*|SQLITE_PERM|SQLITE_AUTH)$/;
+/** Words of such an error where it has no code: it came from another thread. */
+const SAYS_ACCESS = /\b(?:EACCES|EPERM|EROFS)\b|unable to open database file|attempt to write a readonly database/;
 
 /** Why a file cannot be used, in words; null where the error is about something else. */
 export function accessProblem(path: string, error: unknown): string | null {
-  const code = (error as { readonly code?: unknown } | null)?.code;
-  if (typeof code !== 'string' || !ABOUT_ACCESS.test(code)) return null;
+  if (!isAboutAccess(error)) return null;
   const around = [dirname(path), path, `${path}-wal`, `${path}-shm`];
   const refused = around.filter((each) => existsSync(each)).map(refusalOf);
   return refused.find((text) => text !== null) ?? null;
+}
+
+/** The same for an error that does not say which file of a directory it is about. */
+export function accessProblemIn(directory: string, error: unknown): string | null {
+  if (!isAboutAccess(error) || !existsSync(directory)) return null;
+  const refused = refusalOf(directory);
+  if (refused !== null) return refused;
+  const names = readdirSync(directory, { recursive: true, encoding: 'utf8' }).sort();
+  const paths = names.map((name) => join(directory, name)).filter((path) => existsSync(path));
+  return paths.map(refusalOf).find((text) => text !== null) ?? null;
+}
+
+/**
+ * Of a data directory: a file that an exchange writes and may not. SQLite opens such a one for reading alone, and the
+ * first order would show it. read.db has a thread of its own, without which orders go on.
+ */
+const WRITTEN =
+  /^(?:(?:control|idempotency|settlement|ramp)\.db(?:-wal)?|journal-\d+\.(?:db(?:-wal)?|mark)|audit\.log|held\.mark)$/;
+
+/** Null where every file that an exchange writes may be written. */
+export function refusedFile(directory: string): string | null {
+  const whole = refusalOf(directory);
+  if (whole !== null) return whole;
+  const folder = join(directory, 'private');
+  const names = readdirSync(directory).filter((name) => WRITTEN.test(name));
+  const paths = names.map((name) => join(directory, name));
+  if (existsSync(folder)) {
+    const refused = refusalOf(folder);
+    if (refused !== null) return refused;
+    paths.push(...readdirSync(folder).map((name) => join(folder, name)));
+  }
+  return paths.map(refusalOf).find((text) => text !== null) ?? null;
+}
+
+function isAboutAccess(error: unknown): boolean {
+  if (!(error instanceof Error)) return ABOUT_ACCESS.test(String((error as { code?: unknown } | null)?.code));
+  const { code } = error as Error & { readonly code?: unknown };
+  if (typeof code === 'string' && ABOUT_ACCESS.test(code)) return true;
+  return SAYS_ACCESS.test(error.message) || (error.cause !== undefined && isAboutAccess(error.cause));
 }
 
 /** Null for one that may be read and written. */
@@ -23,7 +64,9 @@ function refusalOf(path: string): string | null {
     accessSync(path, constants.R_OK | constants.W_OK);
     return null;
   } catch (error) {
-    if ((error as { readonly code?: unknown }).code === 'EROFS') {
+    const { code } = error as { readonly code?: unknown };
+    if (code === 'ENOENT') return null;
+    if (code === 'EROFS') {
       return `${path} is on a file system that is mounted read-only: mount it for writing, nothing in it is damaged`;
     }
     const { uid, gid, mode } = statSync(path);
@@ -39,13 +82,19 @@ function refusalOf(path: string): string | null {
  * @returns the command line before a program that makes it the owner's; null: this process is the owner's
  */
 export function asOwner(directory: string): string | null {
-  const path = [join(directory, 'control.db'), directory].find((each) => existsSync(each));
+  const path = [directory, join(directory, 'control.db')].find((each) => existsSync(each) && isOfOther(each));
   if (path === undefined) return null;
   const { uid } = statSync(path);
   const user = process.geteuid?.() ?? uid;
-  if (user === uid) return null;
+  // In the owner's directory a file of another user is refused where it is opened, with the command that mends it.
+  if (user !== 0 && path !== directory) return null;
   const name = nameOf(uid);
   return user === 0 ? `runuser -u ${name} --` : `sudo -u ${name}`;
+}
+
+function isOfOther(path: string): boolean {
+  const { uid } = statSync(path);
+  return (process.geteuid?.() ?? uid) !== uid;
 }
 
 /** The name of a user, or the number of one that has none here. */

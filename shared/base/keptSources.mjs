@@ -39,7 +39,9 @@ function load(url, context, nextLoad) {
   if (!url.startsWith('file:') || !url.endsWith('.ts')) return nextLoad(url, context);
   const path = fileURLToPath(url);
   const text = path.startsWith(ROOT) ? strippedText(path) : null;
-  return text === null ? nextLoad(url, context) : { format: 'module', source: text, shortCircuit: true };
+  // Sources that were changed since, beside results that cannot be written: Node strips each by itself.
+  if (text === null) return nextLoad(url, { ...context, format: 'module-typescript' });
+  return { format: 'module', source: text, shortCircuit: true };
 }
 
 function strippedText(path) {

@@ -6,10 +6,10 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
  * @returns the name that it has now; null where there was none
  */
 export function setAside(path: string): string | null {
-  if (!existsSync(path)) return null;
+  const parts = ['', '-wal'].filter((suffix) => existsSync(path + suffix));
+  if (parts.length === 0) return null;
   const name = unusedName(`${path}.damaged`);
-  renameSync(path, name);
-  if (existsSync(`${path}-wal`)) renameSync(`${path}-wal`, `${name}-wal`);
+  for (const suffix of parts) renameSync(path + suffix, name + suffix);
   rmSync(`${path}-shm`, { force: true });
   return name;
 }

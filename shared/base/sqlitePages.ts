@@ -266,24 +266,63 @@ function columnOf(type: number, bytes: Buffer): Column {
 /** PAGES-1. Where the newest frame of each page is, up to the last commit. */
 function framesOf(fd: number, pageBytes: number): Map<number, number> {
   const committed = new Map<number, number>();
+  const pending = new Map<number, number>();
+  for (const { page, at, isCommit, isWhole } of walFrames(fd, pageBytes)) {
+    if (!isWhole) return committed;
+    pending.set(page, at);
+    if (!isCommit) continue;
+    for (const [each, place] of pending) committed.set(each, place);
+    pending.clear();
+  }
+  return committed;
+}
+
+/**
+ * The commits in a write-ahead log that stand behind a frame whose checksum is wrong, so that SQLite does not read
+ * them. A damaged disk leaves some; a power cut that tears what was being written seldom does.
+ */
+export function commitsBehindDamage(path: string): number {
+  const fd = openSync(`${path}-wal`, 'r');
+  try {
+    const header = readAt(fd, 0, WAL_HEADER_BYTES);
+    if (header.length < WAL_HEADER_BYTES || !isPageSize(header.readUInt32BE(8))) return 0;
+    let commits = 0;
+    for (const { isCommit, isWhole } of walFrames(fd, header.readUInt32BE(8))) if (isCommit && !isWhole) commits++;
+    return commits;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** `isWhole`: its checksum and those of all before it are right. */
+type Frame = {
+  readonly page: number;
+  /** The place of the page's bytes. */
+  readonly at: number;
+  readonly isCommit: boolean;
+  readonly isWhole: boolean;
+};
+
+/** Those since the log began anew. */
+function* walFrames(fd: number, pageBytes: number): Generator<Frame> {
   const header = readAt(fd, 0, WAL_HEADER_BYTES);
-  if (header.length < WAL_HEADER_BYTES || header.readUInt32BE(8) !== pageBytes) return committed;
+  if (header.length < WAL_HEADER_BYTES || header.readUInt32BE(8) !== pageBytes) return;
   const magic = header.readUInt32BE(0);
-  if (magic !== WAL_MAGIC && magic !== WAL_MAGIC + 1) return committed;
+  if (magic !== WAL_MAGIC && magic !== WAL_MAGIC + 1) return;
   const isBig = magic === WAL_MAGIC + 1;
   let sums = checksum(header.subarray(0, 24), [0, 0], isBig);
-  if (!isSum(header, 24, sums)) return committed;
-  const pending = new Map<number, number>();
+  if (!isSum(header, 24, sums)) return;
+  let isWhole = true;
   for (let at = WAL_HEADER_BYTES; ; at += FRAME_HEADER_BYTES + pageBytes) {
     const frame = readAt(fd, at, FRAME_HEADER_BYTES + pageBytes);
-    if (frame.length < FRAME_HEADER_BYTES + pageBytes) return committed;
-    if (frame.compare(header, 16, 24, 8, 16) !== 0) return committed;
-    sums = checksum(frame.subarray(FRAME_HEADER_BYTES), checksum(frame.subarray(0, 8), sums, isBig), isBig);
-    if (!isSum(frame, 16, sums)) return committed;
-    pending.set(frame.readUInt32BE(0), at + FRAME_HEADER_BYTES);
-    if (frame.readUInt32BE(4) === 0) continue;
-    for (const [page, place] of pending) committed.set(page, place);
-    pending.clear();
+    if (frame.length < FRAME_HEADER_BYTES + pageBytes) return;
+    // SQLite reads to the first frame of an earlier log; behind a damaged page there may be others of this one.
+    const isOfThis = frame.compare(header, 16, 24, 8, 16) === 0;
+    if (isWhole)
+      sums = checksum(frame.subarray(FRAME_HEADER_BYTES), checksum(frame.subarray(0, 8), sums, isBig), isBig);
+    isWhole = isWhole && isOfThis && isSum(frame, 16, sums);
+    const [page, commit] = [frame.readUInt32BE(0), frame.readUInt32BE(4)];
+    yield { page, at: at + FRAME_HEADER_BYTES, isCommit: isOfThis && commit > 0, isWhole };
   }
 }
 

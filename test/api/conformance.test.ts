@@ -48,7 +48,9 @@ describe('a data directory that is not whole', () => {
 
   test('is refused without the control.db that knows whose money it is, however often one tries', async () => {
     const path = join(server.dataDir, 'journal-0.db');
-    const refusal = `error: ${path} was written with another control.db: put that one back`;
+    const refusal =
+      `error: ${join(server.dataDir, 'control.db')} is missing or empty, and ${path} was written with another ` +
+      'control.db: put that one back, or restore the data directory from a backup';
     await without(server, 'control.db', async () => {
       for (let attempt = 0; attempt < 2; attempt++) assert.equal(await refusedStart(server), refusal);
     });

@@ -19,13 +19,25 @@
  *                 block of BLOCK frames before its own; both have a lower position. That finds any of 10,000 frames in
  *                 a few hundred short reads without an index (private/replay.ts).
  */
-import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, readdirSync, rmSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  copyFileSync,
+  fdatasync,
+  fdatasyncSync,
+  ftruncateSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { assert } from '../../../shared/base/assert.ts';
+import { unusedName } from '../../../shared/base/setAside.ts';
 import { syncDirectory } from '../../../shared/base/syncDirectory.ts';
 import * as prv from '../../../shared/wire/privateRecord.ts';
 import { readSafe, writeSafe } from '../../../shared/wire/record.ts';
+import { StartError } from '../../process/startError.ts';
 import { grown } from '../../views/growingColumn.ts';
 import {
   type AccountEnd,
@@ -35,6 +47,7 @@ import {
   type LoggedRecord,
   Segment,
   type SegmentStart,
+  segmentPath,
 } from './segment.ts';
 
 /** Private frames of an account that a client may ask for again. */
@@ -305,7 +318,10 @@ export class PrivateLog {
       // Without an old segment there is less to replay; without the newest, numbers would be used twice.
       if (opened === null && first !== firsts.at(-1)) continue;
       if (opened === null) {
-        throw new Error(`the newest file in ${this.#directory} is damaged: put a backup of the directory in its place`);
+        throw new StartError(
+          `${segmentPath(this.#directory, first)} is damaged: put a backup of it in its place, or give the folder ` +
+            'another name, so that clients are told that their private frames are lost',
+        );
       }
       this.#segments.push(opened.segment);
       if (first === firsts.at(-1)) this.#load(opened.segment, opened.start);
@@ -349,6 +365,10 @@ export class PrivateLog {
       const entries = segment.read(memory, this.#next, SCAN_ENTRIES);
       restored = 0;
       while (restored < entries && this.#tryRestoreEntry(words, restored * LOG_ENTRY.WORDS)) restored++;
+    }
+    // Whole entries behind one that is damaged are read by nothing here, and are not destroyed either.
+    if (segment.read(memory, this.#next + 1, SCAN_ENTRIES) > 0) {
+      copyFileSync(segment.path, unusedName(`${segment.path}.damaged`));
     }
     ftruncateSync(segment.fd, segment.offset(this.#next));
     this.#batchFirst = this.#next;

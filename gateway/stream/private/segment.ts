@@ -11,7 +11,7 @@
  * Entries of version 1 have frames without client order id and group, those of version 2 fills without microseconds.
  * They are read, but no longer written.
  */
-import { closeSync, fdatasyncSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { assert } from '../../../shared/base/assert.ts';
 import { crc32c } from '../../../shared/base/crc32c.ts';
@@ -162,6 +162,10 @@ export class Segment {
   }
 }
 
+export function segmentPath(directory: string, first: number): string {
+  return join(directory, segmentName(first));
+}
+
 function segmentName(first: number): string {
   return `private-${String(first).padStart(16, '0')}.log`;
 }
@@ -226,10 +230,13 @@ function readHead(fd: number, first: number, shards: number): Head | null {
   if (readSync(fd, fixed, 0, fixed.byteLength, 0) < fixed.byteLength) return null;
   const head = decode(SEGMENT_HEAD, fixed);
   const { version, accounts } = head;
+  // A number of accounts out of damaged bytes would ask for any memory.
+  if (head.magic !== MAGIC || head.headBytes > fstatSync(fd).size) return null;
+  if (head.headBytes !== headWords(shards, accounts) * 4) return null;
   const words = new Uint32Array(headWords(shards, accounts));
   const bytes = new Uint8Array(words.buffer);
   const isOurs = head.magic === MAGIC && LAYOUTS[version] != null && head.shards === shards;
-  if (!isOurs || head.headBytes !== bytes.byteLength || head.first !== first) return null;
+  if (!isOurs || head.first !== first) return null;
   if (readSync(fd, words, 0, bytes.byteLength, 0) < bytes.byteLength || head.crc !== headCrc(words, bytes)) return null;
   const logged = Array.from({ length: shards }, (_, shard) =>
     decode(LOGGED_RECORD, words, SEGMENT_HEAD.WORDS + shard * LOGGED_RECORD.WORDS),

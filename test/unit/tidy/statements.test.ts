@@ -10,7 +10,7 @@ import { assertClean, assertNone, production, type Source } from './sources.ts';
 
 /** Tools that end, and what runs in a browser. */
 const NO_LOOP = /^(?:engine\/(?:admin|backup)|shared\/client|gateway\/web)\//;
-const MAKES = /\.(?:pragma|prepare)(?:<|\()|\bnew (?:Database|Sqlite)\(/;
+const MAKES = /\.(?:pragma|prepare)(?:<|\()|\b(?:new (?:Database|Sqlite)|(?<!function )openDatabase)\(/;
 const HAS_OWN = /^(?:open\w*|prepare|constructor)$/;
 
 /** What runs once, or once for what is rare, by the moment. */

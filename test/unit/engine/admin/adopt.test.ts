@@ -66,8 +66,8 @@ test('a journal that is not whole is not adopted, and nothing is written', async
 test('without the master key nothing is checked and nothing adopted', async () => {
   const { directory } = oldShard().file;
   rmSync(join(directory, MASTER_KEY_FILE));
-  await assert.rejects(listShards(directory), /MASTER_KEY: set it/);
-  await assert.rejects(adopt(directory), /MASTER_KEY: set it/);
+  await assert.rejects(listShards(directory), /MASTER_KEY: .*set it/);
+  await assert.rejects(adopt(directory), /MASTER_KEY: .*set it/);
 });
 
 test('control.db keeps what it knows of journals whose ends were not changed', async () => {

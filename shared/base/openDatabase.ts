@@ -1,0 +1,21 @@
+/**
+ * Opens SQLite files of a data directory. SQLite takes a file without a byte, or a name without a file, for a new
+ * database, and deletes the write-ahead log beside it, even for a reader; that log may hold all that was written.
+ */
+import { existsSync, statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+
+/** Throws, as for any other damaged file, where opening it would delete its write-ahead log. */
+export function openDatabase(path: string, options: Database.Options = {}): Database.Database {
+  const log = `${path}-wal`;
+  if (bytesOf(path) === 0 && bytesOf(log) > 0) {
+    const what = existsSync(path) ? 'empty' : 'missing';
+    const text = `database disk image is malformed: ${path} is ${what}, and ${log} has what was written to it`;
+    throw new Database.SqliteError(text, 'SQLITE_CORRUPT');
+  }
+  return new Database(path, options);
+}
+
+function bytesOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
