@@ -31,8 +31,8 @@ const PING_MS = 1000;
 const IDLE_MS = 3000;
 const RECONNECT_MS = 250;
 const PREFIX = 'exchange:limit:';
-/** No subject of a limit; counted to find out whether anything is. */
-const PROBED: Quota = { subject: 'probe', limit: { requests: 1, windowSec: 1 } };
+/** No subject of a limit; counted to find out whether anything is, and so always admitted: only that is written. */
+const PROBED: Quota = { subject: 'probe', limit: { requests: 1_000_000_000, windowSec: 1 } };
 
 type Client = ReturnType<typeof clientAt>;
 

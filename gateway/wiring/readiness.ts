@@ -92,9 +92,8 @@ type ReadinessSources = {
 };
 
 /**
- * Probes report a shard that is away; requests to the other shards are still answered. While settlement refuses orders,
- * or Redis counts nothing, the exchange is ready for cancels and heartbeats, and a balancer has to let them through:
- * the status stays, and the reason says so.
+ * Probes report a shard that is away and a Redis that counts nothing; other requests are still answered. While
+ * settlement refuses orders the exchange is ready for everything else: the status stays, and the reason says so.
  */
 export function readinessOf(
   { lifecycle, threads, member, chainHealth, sharedCounters }: ReadinessSources,
@@ -102,16 +101,10 @@ export function readinessOf(
 ): Readiness {
   const role = member?.fields;
   if (lifecycle.isDraining) return { status: 'draining', ...role };
-  const problem = threads.shards.problem() ?? member?.problem ?? clockWatch.problem ?? threads.readModelProblem;
+  const ofThreads = threads.shards.problem() ?? member?.problem ?? clockWatch.problem ?? threads.readModelProblem;
+  const problem = ofThreads ?? (sharedCounters?.isAnswering === false ? UNCOUNTED : null);
   const reason = lifecycle.isReady ? problem : null;
   if (reason !== null) return { status: 'degraded', reason, ...role };
-  return { status: lifecycle.phase, ...(lifecycle.isReady ? refusal(chainHealth, sharedCounters) : {}), ...role };
-}
-
-function refusal(
-  chainHealth: ReadinessSources['chainHealth'],
-  sharedCounters: ReadinessSources['sharedCounters'],
-): { readonly reason?: string } {
-  if (sharedCounters?.isAnswering === false) return { reason: UNCOUNTED };
-  return chainHealth !== null && chainHealth.unhealthy !== null ? { reason: UNSETTLED } : {};
+  const isUnsettled = lifecycle.isReady && chainHealth !== null && chainHealth.unhealthy !== null;
+  return { status: lifecycle.phase, ...(isUnsettled ? { reason: UNSETTLED } : {}), ...role };
 }
