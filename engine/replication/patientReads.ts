@@ -3,20 +3,29 @@
  * another one, makes a start take longer and does not end it.
  */
 import { NotAMemberError, type ReplicatedLog } from './log.ts';
+import { isWhole } from './mayTake.ts';
 import { insist } from './periodic.ts';
 import type { Timing } from './timing.ts';
 
-export type StartReads = Pick<
+type Read = Pick<
   ReplicatedLog,
   'ends' | 'rowOf' | 'nameAt' | 'firstAfter' | 'lease' | 'history' | 'found' | 'beginner'
 >;
+export type StartReads = Read & {
+  /** True where it is shown that the log lacks nothing that was held (mayTake.ts). @param known other members */
+  isWhole(known: readonly string[]): Promise<boolean>;
+};
 
 type Post = (message: { readonly unreachable: string }) => void;
 
 /** The pause before a log that cannot be read is tried again. */
 const RETRY_MS = 500;
 
-export function patientReads(log: StartReads, timing: Pick<Timing, 'sleep'>, post: Post): StartReads {
+export function patientReads(
+  log: Read & Pick<ReplicatedLog, 'runs'>,
+  timing: Pick<Timing, 'sleep'>,
+  post: Post,
+): StartReads {
   const insistently = <T>(read: () => Promise<T>): Promise<T> =>
     insist(read, async (error) => {
       if (error instanceof NotAMemberError) throw error;
@@ -32,5 +41,6 @@ export function patientReads(log: StartReads, timing: Pick<Timing, 'sleep'>, pos
     history: () => insistently(() => log.history()),
     found: (id) => insistently(() => log.found(id)),
     beginner: () => insistently(() => log.beginner()),
+    isWhole: (known) => insistently(() => isWhole(log.runs, known)),
   };
 }

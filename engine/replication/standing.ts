@@ -17,7 +17,8 @@
  *               where the next lead was taken on the run of the database to which this member sent its rows, or there
  *               is none, and that run goes on. Another run may be that of a copy which was set back, on the same
  *               timeline. All that was held before that run is in the mark (HELDMARK-4); (b) by a mark that is exact,
- *               which was written before each reply (HELDMARK-1, HELDMARK-3).
+ *               which was written before each reply (HELDMARK-1, HELDMARK-3), where the log is shown to lack nothing:
+ *               a successor may have answered on a row of this member that the log has lost since.
  */
 import { join } from 'node:path';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
@@ -47,7 +48,7 @@ type Missing = {
   readonly content: string;
 };
 
-type Reads = Pick<StartReads, 'ends' | 'firstAfter' | 'rowOf' | 'nameAt' | 'history'>;
+type Reads = Pick<StartReads, 'ends' | 'firstAfter' | 'rowOf' | 'nameAt' | 'history' | 'isWhole'>;
 type Member = Pick<DirectoryToPrepare, 'directory' | 'shards' | 'masterKey' | 'records'>;
 
 /**
@@ -63,7 +64,7 @@ export async function requireStanding(
   if (mark?.last && !(await isInHistory(mark.last, history, reads))) {
     throw new LostRowsError(refusal((await look(member, reads, mark, null)).missing, history, mark));
   }
-  const proof = mark === null ? null : proofOf(mark, history);
+  const proof = mark === null ? null : await proofOf(mark, history, reads);
   const { missing, anew } = await look(member, reads, mark, proof);
   if (missing.some(({ isKnown }) => isKnown) || (missing.length > 0 && proof === null)) {
     throw new LostRowsError(refusal(missing, history, mark));
@@ -106,15 +107,20 @@ async function isInHistory(last: RowName, history: LogHistory, reads: Pick<Reads
 }
 
 /** STANDING-3. */
-function proofOf(mark: FoundMark, { leads, run }: LogHistory): string | null {
+async function proofOf(
+  mark: FoundMark,
+  { leads, run }: LogHistory,
+  reads: Pick<Reads, 'isWhole'>,
+): Promise<string | null> {
   const { own } = mark;
   if (mark.isCopied) return COPIED;
   if (!mark.isLeader || own === null) return 'this member has not led since';
-  if (mark.isExact) return 'this member has answered no one on them';
   const at = leads.findIndex(({ lead }) => lead === own.lead);
-  if (at < 0 || mark.place === null) return null;
   // A mark of an older version has no run.
-  const isFenced = mark.place.run === (leads[at + 1]?.run ?? run);
+  const isFenced = at >= 0 && mark.place !== null && mark.place.run === (leads[at + 1]?.run ?? run);
+  if (mark.isExact && (isFenced || (await reads.isWhole(mark.members)))) {
+    return 'this member has answered no one on them';
+  }
   return isFenced ? 'the log never took them' : null;
 }
 

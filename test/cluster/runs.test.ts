@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { foundEmpty } from '../../engine/admin/cluster.ts';
+import { patientReads } from '../../engine/replication/patientReads.ts';
 import type { PostgresLog } from '../../engine/replication/postgresLog.ts';
 import { prepareDirectory } from '../../engine/replication/prepare.ts';
 import { startMember } from '../support/clusterMember.ts';
@@ -65,7 +66,13 @@ test('a database without a row of its log was started again: a member begins it 
   const begin = () =>
     prepareDirectory({
       ...{ directory, shards: 1, masterKey: new Uint8Array(32), records: [], cluster: 'exchange', holder: 'a' },
-      ...{ log: a, reads: a, decision: async () => null, onNews: () => {}, isStopped: () => true },
+      ...{
+        log: a,
+        reads: patientReads(a, { sleep: async () => {} }, () => {}),
+        decision: async () => null,
+        onNews: () => {},
+        isStopped: () => true,
+      },
     });
   const { log } = await begin();
   const { run, foundedOn } = await a.history();

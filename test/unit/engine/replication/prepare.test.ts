@@ -60,6 +60,7 @@ function readsOf(changes: Partial<Options['reads']> = {}): Options['reads'] {
     history: async () => historyOf('the log'),
     found: async () => 'the log',
     beginner: async () => 'a',
+    isWhole: async () => false,
     ...changes,
   };
 }

@@ -26,7 +26,7 @@ const NEXT = { epoch: 2, lead: 22, start: 3, run: RUN };
 const PROMOTED = { leads: [LEAD, { ...NEXT, run: OTHER }], run: OTHER };
 
 /** A log of one stream; the row at each position is that of a lead. */
-function logOf(rows: readonly Row[], history: Partial<LogHistory> = {}) {
+function logOf(rows: readonly Row[], history: Partial<LogHistory> = {}, isWhole = false) {
   const named = rows.map((row, at) => {
     const lead = at < COMMON.length ? LEAD : NEXT;
     return { ...row, stream: 0, position: at + 1, epoch: lead.epoch, lead: lead.lead };
@@ -41,6 +41,7 @@ function logOf(rows: readonly Row[], history: Partial<LogHistory> = {}) {
     firstAfter: async (stream: number, sequence: number) =>
       named.find((row) => row.stream === stream && row.sequence > sequence) ?? null,
     history: async () => all,
+    isWhole: async () => isWhole,
     all,
   };
 }
@@ -93,9 +94,9 @@ for (const [what, rows, log, mark, proof] of [
     /never took/,
   ],
   [
-    'led, and its mark is exact, although another server was promoted',
+    'led, and its mark is exact, although another server was promoted, which lacks nothing',
     OWN,
-    logOf(OTHERS, PROMOTED),
+    logOf(OTHERS, PROMOTED, true),
     markOf({ isExact: true }),
     /answered no one/,
   ],
@@ -121,6 +122,13 @@ for (const [what, rows, log, mark, reason] of [
     logOf(COMMON),
     markOf({ isLeader: false }),
     /records 7 to 13 \(held before/,
+  ],
+  [
+    'led with an exact mark, in a database that may have lost what a successor has answered',
+    OWN,
+    logOf(COMMON, { run: AGAIN }),
+    markOf({ isExact: true }),
+    /unknown whether/,
   ],
   [
     'led, with another server promoted since',
