@@ -150,6 +150,7 @@ export class FramesExchange {
       timestamp: Date.now(),
       data: {
         trade_id: randomUUID(),
+        filled_at: new Date().toISOString(),
         outcome_index: 0,
         taker_side: makerSide === 'BUY' ? 'SELL' : 'BUY',
         price,

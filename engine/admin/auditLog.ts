@@ -70,15 +70,19 @@ export class AuditLogCheck {
     this.#isRead = true;
   }
 
-  /** After `report`. */
+  /** After `report`. Records at the end that were written before the master key was rotated are whole. */
   get isWholeSinceCuts(): boolean {
-    return this.#problems.length === this.#notedCuts;
+    return this.#problems.length === this.#notedCuts + (this.#isOfFormerKey ? 1 : 0);
+  }
+
+  get #isOfFormerKey(): boolean {
+    return this.#key !== null && this.#unauthenticated > 0;
   }
 
   report(): AuditLogReport {
     if (!this.#isRead) return { lines: ['the rest was not read: nothing is known of the chain'], isSound: false };
     this.#compareEnd();
-    if (this.#key !== null && this.#unauthenticated > 0) {
+    if (this.#isOfFormerKey) {
       this.#problems.push(`the last ${this.#unauthenticated} records were not written with this master key`);
     }
     const problems = this.#problems.slice(0, SHOWN_PROBLEMS);

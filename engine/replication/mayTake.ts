@@ -86,7 +86,7 @@ export class MayTake {
   }
 }
 
-/** True where it is shown that the database has everything that was held, whatever its run. @param known other members */
+/** True where the database is shown to have everything that was held, whatever its run. @param known other members */
 export async function isWhole(runs: ReplicatedLog['runs'], known: readonly string[]): Promise<boolean> {
   const found = await runs.find(known);
   return found.ledOn === found.run || haveAllAnswered(found) || (await runs.haveAllOf(found));

@@ -203,7 +203,7 @@ test('who sends headers or a body drop by drop, or no Host, is cut off; others a
   assert.equal((await plainServer.request('GET', '/health')).status, 200);
 });
 
-test('413 reaches a client that is still sending, and its connection stays usable', async (t) => {
+test('413 reaches a client that is still sending; its connection stays usable, but after a chunked body', async (t) => {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   t.after(() => agent.destroy());
   const ports = new Set<number>();
@@ -229,9 +229,11 @@ test('413 reaches a client that is still sending, and its connection stays usabl
   const { client } = await makeTrader(plainServer);
   const signed = () => client.prepareSigned('POST', '/v1/orders', {}).headers;
   assert.equal(await send(5_000_000, { 'content-length': 5_000_000 }), tooLarge);
+  assert.equal(await send(0, {}), '200 {"status":"ok"}');
+  assert.equal(ports.size, 1, 'both on one connection');
   assert.equal(await send(5_000_000, { ...signed(), 'transfer-encoding': 'chunked' }), tooLarge);
   assert.equal(await send(0, {}), '200 {"status":"ok"}');
-  assert.equal(ports.size, 1, 'all of it on one connection');
+  assert.equal(ports.size, 2, 'the one with the chunked body is closed');
   assert.equal((await plainServer.request('GET', '/health')).status, 200);
 });
 

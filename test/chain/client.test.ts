@@ -117,7 +117,7 @@ test('trades settle by bytes that were signed before, which can be sent again an
   const signer = chainKey(toHex(0x5e77, { size: 32 }));
   const signed = await signer.sign(envelope);
   assert.deepEqual(await signer.sign(envelope), signed);
-  assert.equal(signer.address, sender.address);
+  assert.equal(signer.address, sender.address.toLowerCase());
   assert.equal(await node.call('eth_sendRawTransaction', [signed.bytes]), signed.hash);
   const { logs } = await receiptOf(rig.client, signed.hash);
   assert.deepEqual(eventsOf(logs, 'Exchange', 'MatchFailed'), []);

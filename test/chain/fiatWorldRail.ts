@@ -47,7 +47,7 @@ const DAY_SEC = 86_400;
 /** Turns without a call to the node, after which none is under way. */
 const QUIET_TURNS = 5;
 const OTHER_KEYS = CUSTOMERS.map((customer) => `0x${`e${customer}`.repeat(32)}`);
-const OTHERS = OTHER_KEYS.map(addressOf);
+const OTHERS = OTHER_KEYS.map((key) => addressOf(key).toLowerCase());
 
 /** Its chain is there before the world is. */
 export class FreshChain {

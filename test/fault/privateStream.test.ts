@@ -184,7 +184,7 @@ async function loseShard(): Promise<void> {
     // A checkpoint may let the WAL start anew, far from an old end: so this looks again.
     const end = endOfWal(wal);
     if (end !== null) execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${end}:`]);
-    return server.stdout.some((line) => line.includes('shard ended'));
+    return server.stdout.some((line) => line.includes('thread ended; it is rebuilt from its journal'));
   });
   execFileSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited:']);
   server.stdout.length = 0;

@@ -11,7 +11,7 @@ import type { Gates, Life } from './fiatGates.ts';
 
 /** Two customers and the provider. */
 export const KEYS = ['c1', 'c2', 'd3'].map((byte) => `0x${byte.repeat(32)}`);
-export const WALLETS = KEYS.map(addressOf);
+export const WALLETS = KEYS.map((key) => addressOf(key).toLowerCase());
 export const PROVIDER = WALLETS[2];
 export const CUSTOMERS = [0, 1];
 export const START_MICRO = 1_000_000_000;

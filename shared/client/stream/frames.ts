@@ -32,6 +32,8 @@ export type TradeFrame = MarketHead & {
   channel: 'trade';
   data: {
     trade_id: string;
+    /** RFC 3339 with microseconds; with `market_id` it names the fill. */
+    filled_at: string;
     outcome_index: 0 | 1;
     taker_side: SideName;
     price: string;

@@ -37,7 +37,8 @@ function delta(event: DeltaEvent, side: 'BUY' | 'SELL', price: string, tokens: n
 
 function trade(outcome_index: Outcome, taker_side: 'BUY' | 'SELL', price: string, tokens: number): MarketFrame {
   const token_quantity_atomic = String(tokens * TOKEN);
-  const rest = { trade_id: ID, notional_usdc_micro: '0', match_type: 'standard' } as const;
+  const filled_at = '2026-01-01T00:00:00.000000Z';
+  const rest = { trade_id: ID, filled_at, notional_usdc_micro: '0', match_type: 'standard' } as const;
   return { channel: 'trade', ...head(), data: { outcome_index, taker_side, price, token_quantity_atomic, ...rest } };
 }
 
