@@ -1,7 +1,7 @@
 /** Cashing in and out on a chain, over HTTP (RULES.md 16.46 to 16.48): exchange, relayer, USDC and a provider. */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { type Hex, hashMessage, toHex } from 'viem';
+import { getAddress, type Hex, hashMessage, toHex } from 'viem';
 import { DealServer } from '../support/dealServer.ts';
 import { eventually } from '../support/eventually.ts';
 import { type Answer, type Json, startServer } from '../support/server.ts';
@@ -47,7 +47,7 @@ test(
       const answer = await ask('GET', '/v1/fiat/rail');
       return answer.status === 200 && answer.body;
     });
-    assert.deepEqual([rail.rail, rail.domain.verifyingContract], ['evm', rig.contracts.usdc.toLowerCase()]);
+    assert.deepEqual([rail.rail, rail.domain.verifyingContract], ['evm', getAddress(rig.contracts.usdc)]);
     const onLedger = await ask('GET', '/v1/fiat/rail/transfers');
     assertRefused(onLedger, 409, 'CONFLICT', 'USDC is on a chain here: transfers are sent to the token itself');
 
