@@ -123,8 +123,9 @@ test('a disk of the database that is full: the lead stays where it is, and goes 
   }
   const postgres = await startPostgres(t);
   const url = await postgres.database();
-  const watch = await openLog(t, url, 'watch');
+  // Before the log is founded: one without a row is begun on the run of the server that it was founded on.
   await onSmallDisk(postgres, url, disk);
+  const watch = await openLog(t, url, 'watch');
   const a = startMember(t, url, 'a');
   await a.becomes('leader');
   const b = startMember(t, url, 'b');
