@@ -8,8 +8,10 @@
  *               what settlement or a journal knows by its number is none of them.
  *   TAKEOVER-2  What cannot be proved, or is of a wallet or market that the ledger does not have, is named and left.
  */
+
 import type Database from 'better-sqlite3';
 import { decodeEventLog, decodeFunctionData, encodeEventTopics, encodeFunctionData } from 'viem';
+import { systemClock } from '../../shared/base/clock.ts';
 import { OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { placeOfTrade } from '../../shared/chain/batch.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
@@ -58,7 +60,7 @@ export async function onlyOnChain(
   { final, head }: Blocks,
 ): Promise<OnlyOnChain> {
   const scans = db.prepare<[], { exchange: Hex; next_block: number | null }>('SELECT * FROM scans').all();
-  const logs = new ChainLogs(node);
+  const logs = new ChainLogs(node, () => systemClock.nowMs());
   const events: TakenEvent[] = [];
   const unclear: string[] = [];
   let early = 0;

@@ -1,42 +1,36 @@
 /**
- * The logs of a contract in stretches as long as the node allows, and what else the node says about them.
+ * The logs of a contract in stretches as long as the node allows (shared/chain/logStretches.ts), and what else the node
+ * says about them.
  *
  * Invariant:
  *   CHAINLOGS-1  A log counts only if the receipt of its transaction has it too, in the block that the chain has at
  *                that height: three answers of the node agree.
  */
+import { LogStretches } from '../../shared/chain/logStretches.ts';
 import type { ChainNode, Hex, Log, PlacedLog } from '../../shared/chain/node.ts';
-import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
-
-/** The most that one question asks for; nodes that allow less say so, and the stretches become shorter. */
-const MOST_BLOCKS = 2000;
+import { NodeUnreachable } from '../../shared/chain/rpc.ts';
 
 type Stretch = { readonly logs: PlacedLog[]; readonly to: number };
 
 export class ChainLogs {
   readonly #node: ChainNode;
-  #blocks = MOST_BLOCKS;
+  readonly #stretches: LogStretches;
 
-  constructor(node: ChainNode) {
+  constructor(node: ChainNode, nowMs: () => number) {
     this.#node = node;
+    this.#stretches = new LogStretches(node, nowMs);
   }
 
   /** In the order of the chain. Null where the node allows only shorter stretches: the next question is for one. */
   async read(exchange: Hex, events: readonly Hex[], fromBlock: number, last: number): Promise<Stretch | null> {
-    const toBlock = Math.min(last, fromBlock + this.#blocks - 1);
-    try {
-      const logs = await this.#node.logs({ address: exchange, topics: [events], fromBlock, toBlock });
-      const isAsked = ({ address, topics, blockNumber }: PlacedLog) =>
-        address === exchange && events.includes(topics[0]!) && blockNumber >= fromBlock && blockNumber <= toBlock;
-      if (!logs.every(isAsked)) throw new NodeUnreachable('the node gives logs that it was not asked for');
-      logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
-      this.#blocks = Math.min(MOST_BLOCKS, this.#blocks * 2);
-      return { logs, to: toBlock };
-    } catch (error) {
-      if (!(error instanceof RpcError) || toBlock === fromBlock) throw error;
-      this.#blocks = Math.max(1, Math.floor((toBlock - fromBlock + 1) / 2));
-      return null;
-    }
+    const toBlock = Math.min(last, fromBlock + this.#stretches.blocks - 1);
+    const logs = await this.#stretches.ask({ address: exchange, topics: [events] }, fromBlock, toBlock);
+    if (logs === null) return null;
+    const isAsked = ({ address, topics, blockNumber }: PlacedLog) =>
+      address === exchange && events.includes(topics[0]!) && blockNumber >= fromBlock && blockNumber <= toBlock;
+    if (!logs.every(isAsked)) throw new NodeUnreachable('the node gives logs that it was not asked for');
+    logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
+    return { logs, to: toBlock };
   }
 
   /** Those of all blocks of a range, in the order of the chain. */

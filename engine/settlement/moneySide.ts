@@ -69,6 +69,7 @@ export class MoneySide {
     this.#scanner = new Scanner({
       db,
       node,
+      nowMs: options.nowMs,
       onEvents: (exchange, events) => this.#take(exchange, events),
       onExitRequests: (events) => db.transaction(() => this.#request(events))(),
     });

@@ -11,7 +11,9 @@
  *   RELAY-4  With a node that hangs, no more than MOST_UNDER_WAY questions wait for it.
  */
 import { keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerializedEIP1559 } from 'viem';
+import { BASE_FEES, Tips } from '../../shared/chain/fees.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
+import { LogStretches } from '../../shared/chain/logStretches.ts';
 import type { Block, ChainNode, Hex, PlacedLog, Receipt } from '../../shared/chain/node.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { transferDigest } from '../../shared/crypto/eip3009.ts';
@@ -49,14 +51,11 @@ type RailHandlers = {
 };
 
 const ZERO = `0x${'0'.repeat(40)}`;
-/** The tip where a node suggests none: the least that validators of Polygon take. */
-const USUAL_TIP_WEI = 30_000_000_000n;
-const BASE_FEES = 4n;
-const SEARCH_BLOCKS = 2000;
 /** Shorter than the time between two blocks of most chains. */
 const HEADS_MS = 1000;
-/** An authorization is looked for in so many searches, which is about nine days of blocks of two seconds. */
+/** Questions of one look for an authorization, and the blocks that are searched in all: nine days of two seconds. */
 const MOST_SEARCHES = 200;
+const MOST_BLOCKS = 400_000;
 const MOST_UNDER_WAY = 256;
 /** Transactions whose authorization is known. */
 const MOST_KNOWN = 10_000;
@@ -87,6 +86,10 @@ export class Relay {
   };
   readonly #options: RelayOptions;
   readonly #token: RelayToken;
+  readonly #tips: Tips;
+  readonly #stretches: LogStretches;
+  /** By owner and nonce, the block that the search for its event goes on with. */
+  readonly #searched = new Map<string, number>();
   /** By owner and nonce, the transaction that has used or cancelled it, as it was last seen. */
   readonly #known = new Map<string, Hex>();
   #heads: Heads | null = null;
@@ -95,6 +98,8 @@ export class Relay {
 
   constructor(options: RelayOptions) {
     this.#options = options;
+    this.#tips = new Tips(options.chainId);
+    this.#stretches = new LogStretches(options.node, options.nowMs, options.searchBlocks);
     this.#token = new RelayToken(options.node, options.usdc, options.chainId);
   }
 
@@ -144,7 +149,7 @@ export class Relay {
   async #fee(): Promise<number> {
     const { node, mostFeeWei } = this.#options;
     const { baseFeeWei } = (await this.#newest()).head;
-    const fee = BASE_FEES * baseFeeWei + ((await node.priorityFeeWei()) ?? USUAL_TIP_WEI);
+    const fee = BASE_FEES * baseFeeWei + this.#tips.usual(await node.priorityFeeWei());
     return Number(fee < mostFeeWei ? fee : mostFeeWei);
   }
 
@@ -163,7 +168,7 @@ export class Relay {
 
   /** Nodes want more of both prices before they replace a transaction. */
   async #tip(replaced: TransactionSerializedEIP1559 | null): Promise<bigint> {
-    const usual = (await this.#options.node.priorityFeeWei()) ?? USUAL_TIP_WEI;
+    const usual = this.#tips.usual(await this.#options.node.priorityFeeWei());
     if (replaced === null) return usual;
     const before = parseTransaction(replaced).maxPriorityFeePerGas ?? 0n;
     const raised = (before * 9n + 7n) / 8n;
@@ -185,7 +190,8 @@ export class Relay {
         const receipt = await this.#options.node.receipt(keccak256(signed));
         return receipt === null ? 'nonce_too_low' : 'accepted';
       }
-      return UNDERPRICED.test(message) ? 'underpriced' : 'refused';
+      const isLow = this.#tips.refused(message, parseTransaction(signed).maxPriorityFeePerGas ?? 0n);
+      return isLow || UNDERPRICED.test(message) ? 'underpriced' : 'refused';
     }
   }
 
@@ -246,19 +252,24 @@ export class Relay {
     return found === undefined ? null : stateOf(found.topics[0]!);
   }
 
-  /** From the newest block back: a session is not old. */
+  /** From the newest block back: a session is not old. What one look does not find, the next one goes on with. */
   async #search(from: string, nonce: string, head: number): Promise<PlacedLog> {
-    const { node, searchBlocks = SEARCH_BLOCKS } = this.#options;
+    const { node } = this.#options;
     const { address } = this.#token;
-    let toBlock = head;
-    for (let searches = 0; searches < MOST_SEARCHES && toBlock >= 0; searches++) {
-      const fromBlock = Math.max(0, toBlock - searchBlocks + 1);
-      const [log] = await node.logs({ address, topics: topicsOf(from, nonce), fromBlock, toBlock });
+    const name = `${from}:${nonce}`;
+    let toBlock = this.#searched.get(name) ?? head;
+    this.#searched.delete(name);
+    for (let searches = 0; searches < MOST_SEARCHES && toBlock >= Math.max(0, head - MOST_BLOCKS); searches++) {
+      const fromBlock = Math.max(0, toBlock - this.#stretches.blocks + 1);
+      const logs = await this.#stretches.ask({ address, topics: topicsOf(from, nonce) }, fromBlock, toBlock);
+      if (logs === null) continue;
+      const [log] = logs;
       if (log !== undefined) {
         if ((await node.block(log.blockNumber))?.hash !== log.blockHash) throw behind();
         return log;
       }
       toBlock = fromBlock - 1;
+      if (searches === MOST_SEARCHES - 1) keep(this.#searched, name, toBlock);
     }
     throw new NodeUnreachable('the node does not find the event of a nonce that is used');
   }
@@ -293,9 +304,14 @@ export class Relay {
   }
 
   #remember(from: string, nonce: string, txHash: Hex): void {
-    this.#known.set(`${from}:${nonce}`, txHash);
-    if (this.#known.size > MOST_KNOWN) this.#known.delete(this.#known.keys().next().value!);
+    keep(this.#known, `${from}:${nonce}`, txHash);
   }
+}
+
+/** The oldest goes where there are too many. */
+function keep<V>(map: Map<string, V>, name: string, value: V): void {
+  map.set(name, value);
+  if (map.size > MOST_KNOWN) map.delete(map.keys().next().value!);
 }
 
 const EVENTS: readonly Hex[] = [AUTHORIZATION_USED, AUTHORIZATION_CANCELLED];

@@ -27,6 +27,7 @@ type Position = { readonly exchange: Hex; readonly next_block: number | null; re
 type ScannerOptions = {
   readonly db: StoreDatabase;
   readonly node: ChainNode;
+  readonly nowMs: () => number;
   /** Called inside the transaction of a stretch, in the order of the chain; a repeat changes nothing. */
   readonly onEvents: (exchange: Hex, events: readonly ChainEvent[]) => void;
   /** Requests of exits that are not final yet. */
@@ -40,7 +41,7 @@ export class Scanner {
 
   constructor(options: ScannerOptions) {
     this.#options = options;
-    this.#logs = new ChainLogs(options.node);
+    this.#logs = new ChainLogs(options.node, options.nowMs);
     this.#positions = prepared(options.db, 'SELECT * FROM scans ORDER BY exchange');
   }
 

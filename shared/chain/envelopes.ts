@@ -17,7 +17,7 @@
 import { assert } from '../base/assert.ts';
 import { type Heads, lastSettledBlock } from './depth.ts';
 import type { Attempt, Draft, Envelope, EnvelopeRows } from './envelopeRows.ts';
-import { feesFor } from './fees.ts';
+import { feesFor, Tips } from './fees.ts';
 import type { ChainKey } from './key.ts';
 import type { Block, ChainNode, Hex, Receipt } from './node.ts';
 import { RpcError } from './rpc.ts';
@@ -62,10 +62,12 @@ export class Envelopes {
   #count: number | null = null;
   /** By number; of this step, so that transactions of one block ask for it once. */
   readonly #blocks = new Map<number, Block | null>();
+  readonly #tips: Tips;
   #tipWei: bigint | null | undefined;
 
   constructor(options: EnvelopeOptions) {
     this.#options = options;
+    this.#tips = new Tips(options.chainId);
   }
 
   /** True if another job may be reserved. The first step has to be over, because it learns the nonce. */
@@ -97,6 +99,7 @@ export class Envelopes {
       else if (!areMinedThere || envelope.block_number! <= settled)
         await this.#observeMined(envelope, heads, finalCount);
     }
+    if (rows.countOpen() === 0) this.isAtMostFee = false;
     this.#fillGap();
     for (const envelope of rows.unsettled()) {
       if (envelope.state === 'open') await this.#bringOut(envelope, heads.head);
@@ -203,6 +206,9 @@ export class Envelopes {
     const isNext = envelope.nonce === this.#count;
     if (last === null) last = await this.#sign(envelope, null, head);
     else if (isNext && nowMs() - last.signed_ms >= STUCK_MS) last = (await this.#sign(envelope, last, head)) ?? last;
+    if (last === null || (await this.#broadcast(last))) return;
+    // The node does not have it, and a higher tip may be taken at once.
+    last = await this.#sign(envelope, last, head);
     if (last !== null) await this.#broadcast(last);
   }
 
@@ -210,9 +216,12 @@ export class Envelopes {
   async #sign(envelope: Envelope, before: Attempt | null, head: Block): Promise<Attempt | null> {
     const { node, key, rows, chainId, mostFeeWei, nowMs } = this.#options;
     if (this.#tipWei === undefined) this.#tipWei = await node.priorityFeeWei();
-    const fees = feesFor(head.baseFeeWei, this.#tipWei, before, mostFeeWei);
+    const fees = feesFor(head.baseFeeWei, this.#tips.usual(this.#tipWei), before, mostFeeWei);
     this.isAtMostFee = fees === null;
-    if (fees === null) return null;
+    if (fees === null) {
+      this.#tips.forget();
+      return null;
+    }
     const { nonce } = envelope;
     const { to, data, gas } = rows.draft(nonce);
     const { bytes, hash } = await key.sign({ chainId, nonce, to, data, gas: BigInt(gas), ...fees });
@@ -227,9 +236,11 @@ export class Envelopes {
     return attempt;
   }
 
-  async #broadcast({ hash }: Attempt): Promise<void> {
+  /** @returns false if its tip keeps it out. */
+  async #broadcast({ hash, priority_fee_wei }: Attempt): Promise<boolean> {
     const { node, rows, nowMs } = this.#options;
-    if (nowMs() - (this.#sentMs.get(hash) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
+    if (nowMs() - (this.#sentMs.get(hash) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return true;
+    let isTaken = true;
     try {
       await node.send(rows.bytes(hash));
       this.lastRefusal = null;
@@ -237,8 +248,10 @@ export class Envelopes {
       // Receipts decide whether it is known, mined or replaced already, never the words of a refusal.
       if (!(error instanceof RpcError)) throw error;
       if (!/already known|already imported/i.test(error.message)) this.lastRefusal = error.message;
+      isTaken = !this.#tips.refused(error.message, BigInt(priority_fee_wei));
     }
     this.#sentMs.set(hash, nowMs());
+    return isTaken;
   }
 
   #forget(nonce: number): void {

@@ -1,20 +1,65 @@
-/** Fees of a transaction: enough for two doublings of the base fee at first, and an eighth more in each replacement. */
+/**
+ * Fees of a transaction: enough for two doublings of the base fee at first, and an eighth more in each replacement. The
+ * tip is at least what the chain is known to take, because nodes suggest less and then drop the transaction.
+ */
 import type { Attempt } from './envelopeRows.ts';
 
 type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint };
 
-/** The tip where a node suggests none: the least that validators of Polygon take. */
+/** The tip where a node suggests none, and the least that nodes of Polygon and of its test network take. */
 const USUAL_TIP_WEI = 30_000_000_000n;
-const BASE_FEES = 4n;
+const LEAST_TIP_WEI: ReadonlyMap<number, bigint> = new Map([
+  [137, USUAL_TIP_WEI],
+  [80_002, USUAL_TIP_WEI],
+]);
+export const BASE_FEES = 4n;
+/** The words of nodes for a transaction whose price keeps it out. A replacement is compared with the one before. */
+const TOO_LOW =
+  /underpriced|fee ?too ?low|tip ?too ?low|below (?:the )?(?:configured )?minimum|less than (?:the )?minimum/i;
+const REPLACES = /replacement/i;
+/** Some nodes name the tip that they want. */
+const WANTED = /(?:minimum needed|tip needed|minimum(?: gas price| tip)?(?: is|:)?) ?(\d{1,20})/i;
+
+/** The least tip of a chain, as far as it is known: it is learnt from refusals. Owner: one key. */
+export class Tips {
+  #leastWei: bigint;
+  readonly #known: bigint;
+
+  constructor(chainId: number) {
+    this.#known = LEAST_TIP_WEI.get(chainId) ?? 0n;
+    this.#leastWei = this.#known;
+  }
+
+  /** @param suggestedWei by the node; null: it suggests none. */
+  usual(suggestedWei: bigint | null): bigint {
+    return most(suggestedWei ?? USUAL_TIP_WEI, this.#leastWei);
+  }
+
+  /**
+   * Learns from a refusal: the tip that the node names, or twice the one that it has refused.
+   * @returns true if a higher tip may be taken
+   */
+  refused(message: string, tipWei: bigint): boolean {
+    if (!TOO_LOW.test(message) || REPLACES.test(message)) return false;
+    const wanted = BigInt(WANTED.exec(message)?.[1] ?? 0);
+    this.#leastWei = most(this.#leastWei, wanted > tipWei ? wanted : 2n * tipWei);
+    return true;
+  }
+
+  /** Called when a tip that was learnt cannot be paid: the word of a node does not hold for ever. */
+  forget(): void {
+    this.#leastWei = this.#known;
+  }
+}
 
 /** Null: the most that may be offered is less than what is needed. */
 export function feesFor(
   baseFeeWei: bigint,
-  suggestedTipWei: bigint | null,
+  usualTipWei: bigint,
   before: Attempt | null,
   mostFeeWei: bigint,
 ): Fees | null {
-  let tip = suggestedTipWei ?? USUAL_TIP_WEI;
+  let tip = usualTipWei;
   if (before !== null) tip = most(tip, raised(before.priority_fee_wei));
   let fee = BASE_FEES * baseFeeWei + tip;
   const least = before === null ? baseFeeWei + tip : most(raised(before.max_fee_wei), baseFeeWei + tip);

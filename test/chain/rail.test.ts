@@ -9,7 +9,7 @@ import { carriesOut, RailDown } from '../../gateway/fiat/rail.ts';
 import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
-import { HttpRpc, type Rpc } from '../../shared/chain/rpc.ts';
+import { HttpRpc, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
 import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import type { RailQuestions } from '../../shared/wire/railQuestions.ts';
 import { type RailRig, testRail } from '../support/railConformance.ts';
@@ -282,6 +282,36 @@ test('a node that is behind a finalized block does not say that a nonce is unuse
   await assert.rejects(rig.rail.authorization(CUSTOMER, own.transfer.nonce), RailDown);
   isBehind = false;
   assert.equal((await rig.rail.authorization(CUSTOMER, own.transfer.nonce)).state, 'used');
+});
+
+test('a used nonce is found on a node that allows few blocks; a quota is no reason to ask again', options, async () => {
+  let isBusy = false;
+  let asked = 0;
+  const rig = await chainRail((rpc) => ({
+    call: async (method, params) => {
+      if (method !== 'eth_getLogs') return rpc.call(method, params);
+      asked++;
+      const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
+      if (isBusy) throw new RpcError('eth_getLogs: rate limit exceeded');
+      if (Number(toBlock) - Number(fromBlock) >= 10) throw new RpcError('eth_getLogs: block range is too wide');
+      return rpc.call(method, params);
+    },
+  }));
+  // Another program sends it, so no hash is known here.
+  const [early, late] = [await signed(rig), await signed(rig)];
+  for (const { transfer, signature } of [early, late]) {
+    await rig.send(transfer, signature);
+    await rig.mine(100);
+  }
+  assert.equal((await rig.rail.authorization(CUSTOMER, early.transfer.nonce)).state, 'used');
+  assert.ok(asked > 10, `${asked} questions`);
+  isBusy = true;
+  asked = 0;
+  for (let look = 0; look < 5; look++) {
+    await assert.rejects(rig.rail.authorization(CUSTOMER, late.transfer.nonce), RailDown);
+  }
+  assert.equal(asked, 1, 'the node is left alone');
+  assert.equal((await rig.rail.authorization(CUSTOMER, early.transfer.nonce)).state, 'used', 'known by its hash');
 });
 
 test('a token whose separator is not that of its name is not signed for', options, async () => {

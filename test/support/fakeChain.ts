@@ -27,6 +27,8 @@ type FakeChainOptions = {
   /** Blocks after which a block is final. */
   readonly finality?: number;
   readonly timestampSec?: (block: number) => number;
+  /** A tip below this is refused in these words. */
+  readonly leastTip?: { readonly wei: bigint; readonly words: (tipWei: bigint) => string };
 };
 type LogQuery = {
   topics: readonly (Hex | readonly Hex[] | null)[];
@@ -193,6 +195,8 @@ export class FakeChain<C extends FakeContract> implements Rpc {
   #accept(transaction: Transaction): Hex {
     const { from, nonce, hash, maxFee, tip } = transaction;
     if (nonce < this.#nextNonce(from)) throw new RpcError('nonce too low');
+    const { leastTip } = this.#options;
+    if (leastTip !== undefined && tip < leastTip.wei) throw new RpcError(leastTip.words(tip));
     const before = this.#pendingOf(from).get(nonce);
     if (before?.hash === hash) throw new RpcError('already known');
     const isRaised = (now: bigint, then: bigint) => now * 8n >= then * 9n;

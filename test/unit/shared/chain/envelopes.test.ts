@@ -38,12 +38,17 @@ class Rig {
   nowMs = 1_800_000_000_000;
   readonly crashes = new Crashes();
   envelopes!: Envelopes;
+  readonly #chainId: number;
   /** Receipts that the node gives, whatever the chain has. */
   readonly kept = new Map<unknown, unknown>();
 
-  constructor(seed: number, finality?: number) {
+  constructor(
+    seed: number,
+    options: ConstructorParameters<typeof FakeChain<Counter>>[2] & { readonly chainId?: number } = {},
+  ) {
     this.random = new Random(seed);
-    this.chain = new FakeChain(this.random, () => new Counter(), finality === undefined ? {} : { finality });
+    this.chain = new FakeChain(this.random, () => new Counter(), options);
+    this.#chainId = options.chainId ?? 137;
     this.restart();
   }
 
@@ -68,7 +73,7 @@ class Rig {
     const node = new ChainNode(this.crashes.aroundCalls({ call }));
     this.envelopes = new Envelopes({
       key: KEY,
-      chainId: 137,
+      chainId: this.#chainId,
       node,
       rows,
       mostFeeWei: 100_000n * GWEI,
@@ -203,7 +208,7 @@ test('a transaction is final once its block has 32 confirmations and is finalize
     [5, 31],
     [0, 31],
   ]) {
-    const rig = new Rig(1, finality);
+    const rig = new Rig(1, { finality });
     await rig.mined(1);
     for (let after = 1; after < blocks; after++) {
       rig.chain.mine();
@@ -247,4 +252,52 @@ test('fees leave room for the base fee to double twice, and stay under the most 
   assert.deepEqual(feesFor(10n, 3n, null, 1000n), { maxFeePerGas: 43n, maxPriorityFeePerGas: 3n });
   assert.deepEqual(feesFor(10n, 3n, null, 20n), { maxFeePerGas: 20n, maxPriorityFeePerGas: 3n });
   assert.equal(feesFor(10n, 3n, null, 12n), null);
+});
+
+/** A node suggests 1 gwei, as the fake one does, and takes 25; the chain has an id that nothing is known of. */
+const LEAST_WEI = 25n * GWEI;
+for (const [chainId, words, attempts] of [
+  [137, () => 'transaction underpriced', 1],
+  [80_002, () => 'transaction underpriced', 1],
+  [999, (tip: bigint) => `transaction underpriced: gas tip cap ${tip}, minimum needed ${LEAST_WEI}`, 2],
+  [999, (tip: bigint) => `transaction underpriced: tip needed ${LEAST_WEI}, tip permitted ${tip}`, 2],
+  [999, () => 'FeeTooLow', 6],
+  [999, () => 'Gas price below configured minimum gas price', 6],
+] as const) {
+  test(`a node that drops low tips takes attempt ${attempts} on chain ${chainId}: ${words(1n)}`, async () => {
+    const rig = new Rig(1, { chainId, leastTip: { wei: LEAST_WEI, words } });
+    const rows = new EnvelopeRows(rig.db, KEY.address);
+    await rig.step();
+    for (const job of [1, 2]) {
+      rig.reserve(job);
+      for (let steps = 0; steps < 20 && rig.states.get(job) === 'open'; steps++) {
+        await rig.step();
+        rig.chain.mine();
+      }
+      assert.equal(rig.states.get(job), 'mined');
+    }
+    assert.equal(rows.attempts(0).length, attempts);
+    assert.equal(rows.attempts(1).length, 1, 'what was learnt holds for the next transaction');
+  });
+}
+
+test('a tip that nobody would pay is forgotten: another node may say less', async () => {
+  let wei = 10n ** 18n;
+  const leastTip = {
+    get wei() {
+      return wei;
+    },
+    words: () => `transaction underpriced: tip needed ${wei}, tip permitted 1`,
+  };
+  const rig = new Rig(1, { chainId: 999, leastTip });
+  await rig.step();
+  rig.reserve(1);
+  await rig.step();
+  assert.equal(rig.envelopes.isAtMostFee, true);
+  wei = GWEI;
+  for (let steps = 0; steps < 10; steps++) {
+    await rig.step();
+    rig.chain.mine();
+  }
+  assert.deepEqual([rig.states.get(1), rig.envelopes.isAtMostFee], ['mined', false]);
 });
