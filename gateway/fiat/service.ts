@@ -26,7 +26,7 @@ import type { FiatDriver } from './driver.ts';
 import { canSubmitIn } from './machine.ts';
 import type { FiatKind, FiatProvider } from './provider.ts';
 import { type Rail, RailDown } from './rail.ts';
-import { SIGNING_SEC } from './settlement.ts';
+import { canStillSign } from './settlement.ts';
 
 type ServiceDeps = {
   readonly sessions: FiatSessions;
@@ -157,8 +157,7 @@ export class FiatService {
     const repeated = repetition(intent, signature);
     if (repeated !== 'new') return this.#repeated(repeated);
     if (session.transferState !== 'waiting_for_wallet') return conflict('the transfer does not wait for the wallet');
-    const nowSec = Math.floor(clock.nowMs() / 1000);
-    if (nowSec + SIGNING_SEC >= intent.validBeforeSec) return conflict('there is too little time left');
+    if (!canStillSign(intent, clock.nowMs())) return conflict('there is too little time left');
     const fault = await this.#faultOf(intent, signature);
     if (fault !== null) return fault;
     // While the rail was asked, the same signature may have been kept, or the session may have ended.

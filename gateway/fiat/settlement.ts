@@ -37,7 +37,12 @@ const UNKNOWN_SEC = 60;
 /** Their evidence names the block of the transfer. */
 const FINAL_CAUSES: readonly string[] = ['transfer_final', 'funding_verified'];
 /** A wallet needs so much time before the end of a transfer. */
-export const SIGNING_SEC = 60;
+const SIGNING_SEC = 60;
+
+/** True while the owner may still sign: with less time the transfer would end before it is sent. */
+export function canStillSign({ validBeforeSec }: Pick<Intent, 'validBeforeSec'>, nowMs: number): boolean {
+  return Math.floor(nowMs / 1000) + SIGNING_SEC < validBeforeSec;
+}
 
 export class Settlement {
   readonly #deps: SettlementDeps;
@@ -252,14 +257,13 @@ export class Settlement {
       return;
     }
     const isOver = head.finalizedSec >= intent.validBeforeSec || providerStatus !== 'created';
-    const isNear = Math.floor(clock.nowMs() / 1000) + SIGNING_SEC >= intent.validBeforeSec;
     if (intent.signature !== null) {
       changes.trigger(session, 'signed_not_funded', evidence);
     } else if (isOver) {
       changes.trigger(session, 'unsigned_not_funded', evidence);
       const patch = { status: 'expired', failureCode: 'not_carried_out_in_time' } as const;
       changes.trigger(session, 'ended_unsigned', evidence, { patch });
-    } else if (!isNear) changes.trigger(session, 'unsigned_not_funded', evidence);
+    } else if (canStillSign(intent, clock.nowMs())) changes.trigger(session, 'unsigned_not_funded', evidence);
   }
 
   /** A rail that takes back what it had called final. One that is behind has not come that far yet. */

@@ -197,6 +197,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   const placers = deps.chain === null ? accounts : escrowGrants(accounts);
   const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
   const authDeps = { ...deps, ...deps.userSessions, accounts, accountStates, trustProxy: config.trustProxy };
+  const needsWallet = (wallet: string): boolean => deps.fiatParts.fiat.service.needsWallet(wallet);
   const routes: Route[] = [
     ...platformRoutes({ ...deps, platform, contracts, catalog }),
     ...pageRoutes(deps.pageFiles),
@@ -219,18 +220,13 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...deployRoutes({ catalog, views, contracts, deployment: deps.deployment }),
     ...sessionRoutes(authDeps, control.sessionKeys),
     ...walletSignInRoutes(authDeps),
-    ...walletRoutes({
-      ...authDeps,
-      restrictions: deps.restrictions,
-      chain: deps.chain,
-      needsWallet: (wallet) => deps.fiatParts.fiat.service.needsWallet(wallet),
-    }),
+    ...walletRoutes({ ...authDeps, restrictions: deps.restrictions, chain: deps.chain, needsWallet }),
     ...providerRoutes(authDeps),
     ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock, chain: deps.chain }),
     ...adminSessionRoutes({ accounts, sessions: deps.userSessions.sessions, clock }),
     ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
-    ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions }),
+    ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions, needsWallet }),
     ...adminFundRoutes({
       texts,
       ...approvalDeps,
@@ -301,7 +297,7 @@ function fiatRoutes({ fiatParts, control, config, clock, limiter, badSignatures 
     ...fiatTransferRoutes(common),
     ...fiatWebhookRoutes(common),
     ...railRoutes({ rail: fiat.rail, ledgerRail, accounts, config, clock, limiter, badSignatures }),
-    ...adminFiatRoutes({ fiat, accounts }),
+    ...adminFiatRoutes({ fiat, accounts, clock }),
   ];
 }
 

@@ -349,7 +349,10 @@ export const FUND_MOVEMENT = object({
   type: { type: 'string', enum: MOVEMENT_NAMES },
   amount_usdc_micro: UNITS,
   reference: REFERENCE,
-  status: { type: 'string', enum: ['pending', 'completed', 'refused'] },
+  status: described(
+    { type: 'string', enum: ['pending', 'completed', 'refused'], examples: ['completed'] },
+    'With a chain a withdrawal is pending here: `GET /v1/user/fund-movements` says when it is paid.',
+  ),
   created_at: TIME,
 });
 export type FundMovement = FromSchema<typeof FUND_MOVEMENT>;

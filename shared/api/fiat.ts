@@ -51,7 +51,7 @@ const LAUNCH_URL = { type: 'string', examples: ['https://pay.example/?token=once
 
 const NEW_SESSION = {
   provider: NAME,
-  amount: DECIMAL,
+  amount: { ...DECIMAL, pattern: '^(?=.*[1-9])[0-9]{1,9}(?:\\.[0-9]{1,6})?$' },
   fiat_currency: { ...CURRENCY, default: 'USD' },
   wallet_address: ADDRESS,
   redirect_path: REDIRECT_PATH,

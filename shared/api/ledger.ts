@@ -18,7 +18,10 @@ const ACCOUNT_MOVEMENT = object({
     orNull({ type: 'string', examples: ['wire 2026-10-01 17'] }),
     'The reference of a deposit or a withdrawal; of all others the hash of the entry, as the answer of a claim has it.',
   ),
-  status: { const: 'completed' },
+  status: described(
+    { type: 'string', enum: ['pending', 'completed'], examples: ['completed'] },
+    'A withdrawal is pending until a block of the chain has paid it; everything else is completed.',
+  ),
   settlement_status: described(SETTLEMENT_STATUS, 'How far the chain has followed; without a chain it is settled.'),
   tx_hash: described(orNull(HASH), 'The transaction on the chain, once a block has it.'),
   created_at: TIME,

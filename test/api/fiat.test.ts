@@ -184,6 +184,8 @@ test('16.3 to 16.6: creating, repeating and launching again, and what is refused
   assert.deepEqual(Object.keys(launch.body), ['session_id', 'status', 'launch_url']);
   for (const body of [
     { amount: '-1' },
+    { amount: '0' },
+    { amount: '0.000000' },
     { amount: '1.0000001' },
     { amuont: '1' },
     { redirect_path: '//evil.example' },
@@ -293,6 +295,9 @@ test('16.45: a wallet with a cash-out under way stays linked, from its beginning
   await provider.provide(server, reference, address, {});
   await until(person, id, 'waiting_for_wallet');
   assertRefused(await unlink(), 409, 'CONFLICT', 'a cash-out of the wallet is under way');
+  const { user_id } = (await ask(person, 'GET', '/v1/user/profile')).body;
+  const busy = { status: 409, code: 'CONFLICT', message: 'a cash-out of the wallet is under way' };
+  await assert.rejects(server.admin.removeWallet(user_id, second.address), busy, 'nor by an administrator');
   assert.equal((await ask(person, 'POST', offramp(id, 'cancel'))).status, 200);
   assert.equal((await unlink()).status, 200);
 });

@@ -167,6 +167,6 @@ async function withdraw(
     return;
   }
   const result = await funding.move(account, MOVEMENT.WITHDRAWAL, amountMicro, reference);
-  if (result.movement !== null) ok(call, movementOf(result.movement), 201);
+  if (result.movement !== null) ok(call, movementOf(result.movement, true), 201);
   else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
 }

@@ -31,6 +31,6 @@ export function demoFundRoutes(deps: DemoFundDeps): Route[] {
 
 async function giveFunds(call: CallOf<typeof GIVE_FUNDS>, { funding }: DemoFundDeps): Promise<void> {
   const result = await funding.move(call.principal.accountIndex, MOVEMENT.DEPOSIT, FUNDS_MICRO, REFERENCE);
-  if (result.movement !== null) ok(call, movementOf(result.movement), 201);
+  if (result.movement !== null) ok(call, movementOf(result.movement, false), 201);
   else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
 }

@@ -5,7 +5,7 @@ import {
   FUND_MOVEMENTS,
   FUND_MOVEMENTS_QUERY,
 } from '../../../shared/api/ledger.ts';
-import { FUND_MOVEMENT } from '../../../shared/base/codes.ts';
+import { FUND_MOVEMENT, type SettlementStatus } from '../../../shared/base/codes.ts';
 import { okPage, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
@@ -41,6 +41,8 @@ const TYPES: Readonly<Record<number, AccountMovementType>> = {
 };
 const OF_CHAIN = 'chain:';
 const TRANSACTION = /^chain:(0x[0-9a-f]{64}):/;
+/** No block of the chain has paid it. */
+const WAITS: readonly SettlementStatus[] = ['pending', 'submitted'];
 /** Their type says that the account has less USDC afterwards. */
 const OUTGOING: readonly number[] = [FUND_MOVEMENT.WITHDRAWAL, FUND_MOVEMENT.SPLIT];
 
@@ -77,7 +79,7 @@ function* shown(rows: readonly StoredMovement[], movements: Pick<Movements, 'byH
       type: TYPES[kind]!,
       amount_usdc_micro: String(OUTGOING.includes(kind) ? -usdcMicro : usdcMicro),
       reference: requested?.reference ?? entryHash,
-      status: 'completed',
+      status: kind === FUND_MOVEMENT.WITHDRAWAL && WAITS.includes(settlement.status) ? 'pending' : 'completed',
       settlement_status: isOfChain ? 'settled' : settlement.status,
       tx_hash: isOfChain ? transactionOf(requested.reference) : settlement.hash,
       created_at: new Date(movedMs).toISOString(),

@@ -1,5 +1,6 @@
 /** Cashing in and out as operators see it (RULES.md 16.50): queues, alarms, and every transition with its cause. */
 import { ADMIN_FIAT_QUERY, ADMIN_FIAT_SESSION, ADMIN_FIAT_SESSIONS } from '../../../shared/api/fiat.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import type { Fiat } from '../../fiat/fiat.ts';
 import { ok, refuse } from '../../http/respond.ts';
@@ -10,7 +11,7 @@ import type { FiatSession } from '../../store/fiatSessions.ts';
 import { fiatSessionOf, fiatTransferOf, timeOf } from '../json/fiat.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 
-type AdminFiatDeps = { readonly fiat: Fiat; readonly accounts: Pick<Accounts, 'idOf'> };
+type AdminFiatDeps = { readonly fiat: Fiat; readonly accounts: Pick<Accounts, 'idOf'>; readonly clock: Clock };
 
 const READ = { method: 'GET', access: 'viewer', limit: 'unlisted' } as const;
 
@@ -70,7 +71,7 @@ async function show(call: CallOf<typeof SHOW>, deps: AdminFiatDeps): Promise<voi
   const { id, partnerReference } = session;
   ok(call, {
     session: adminSessionOf(session, deps),
-    transfer: session.kind === 'offramp' ? await fiatTransferOf(session, deps.fiat) : null,
+    transfer: session.kind === 'offramp' ? await fiatTransferOf(session, { ...deps.fiat, clock: deps.clock }) : null,
     envelopes: transfers.envelopesOf(id).map(({ accountNonce, fee, txHash, state, createdMs }) => {
       return { account_nonce: accountNonce, fee, tx_hash: txHash, state, created_at: timeOf(createdMs) };
     }),

@@ -124,13 +124,13 @@ function readMovement(call: MovementCall, { accounts }: AdminFundDeps): NewMovem
 
 async function carryOut(
   call: MovementCall,
-  { funding, views }: AdminFundDeps,
+  { funding, views, chainLink }: AdminFundDeps,
   kind: FundKind,
   { user, amountMicro, reference }: NewMovement,
 ): Promise<void> {
   call.before = { available_usdc_micro: String(views.accounts.availableMicro(user.index)) };
   const result = await funding.move(user.index, kind, amountMicro, reference);
-  if (result.movement !== null) ok(call, movementOf(result.movement), 201);
+  if (result.movement !== null) ok(call, movementOf(result.movement, chainLink !== null), 201);
   else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
 }
 

@@ -33,6 +33,7 @@ type AdminRestrictionDeps = {
   readonly accountStates: AccountStates;
   readonly keys: ApiKeys;
   readonly restrictions: Restrictions;
+  readonly needsWallet: (wallet: string) => boolean;
 };
 
 const DEFAULT_PAGE_USERS = 100;
@@ -73,6 +74,7 @@ const REMOVE_WALLET = {
   path: '/admin/users/:id/wallets/:address',
   summary: 'Takes a wallet and its delegates away from the account and cancels their open orders.',
   params: { ...ID_PARAM, address: ADDRESS },
+  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT'],
 } as const satisfies RouteSpec;
 
 const LIST_DELEGATES = {
@@ -106,9 +108,13 @@ export function adminRestrictionRoutes(deps: AdminRestrictionDeps): Route[] {
         wallets.values().map((wallet) => JSON.stringify(shownAddress(wallet))),
       ),
     ),
-    route(REMOVE_WALLET, (call) =>
-      removed(call, deps, call.params.address, (maker) => restrictions.removeWallet(maker)),
-    ),
+    route(REMOVE_WALLET, (call) => {
+      if (deps.needsWallet(call.params.address.toLowerCase())) {
+        refuse(call, { row: ERRORS.CONFLICT, message: 'a cash-out of the wallet is under way' });
+        return;
+      }
+      return removed(call, deps, call.params.address, (maker) => restrictions.removeWallet(maker));
+    }),
     route(LIST_DELEGATES, (call) => listed(call, accounts, 'delegates', (user) => delegatesOf(user, accounts))),
     route(REMOVE_DELEGATE, (call) => {
       const signer = call.params.signer.toLowerCase();

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FiatSessionRecord, FiatTransaction, FiatTransfer } from '../../../shared/api/fiat.ts';
+import type { Clock } from '../../../shared/base/clock.ts';
 import { CONFIRMATIONS } from '../../../shared/chain/depth.ts';
 import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import type { Eip712Domain } from '../../../shared/crypto/eip712.ts';
@@ -9,13 +10,14 @@ import { transferTypedData } from '../../../shared/crypto/eip3009.ts';
 import { canSubmitIn } from '../../fiat/machine.ts';
 import { messageOf, PENDING_MESSAGE } from '../../fiat/messages.ts';
 import { type Rail, RailDown } from '../../fiat/rail.ts';
+import { canStillSign } from '../../fiat/settlement.ts';
 import type { FiatSession } from '../../store/fiatSessions.ts';
 import type { FiatTransfers, Intent } from '../../store/fiatTransfers.ts';
 
 /** A person who reads does not wait longer for the rail. */
 const LOOK_MS = 2000;
 
-export type FiatViews = { readonly rail: Rail; readonly transfers: FiatTransfers };
+export type FiatViews = { readonly rail: Rail; readonly transfers: FiatTransfers; readonly clock: Clock };
 
 export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
   const { amountValue, amountCurrency, kind } = session;
@@ -43,7 +45,8 @@ export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
 }
 
 /** Of an off-ramp. Confirmations are those that the rail shows now; none while it does not answer. */
-export async function fiatTransferOf(session: FiatSession, { rail, transfers }: FiatViews): Promise<FiatTransfer> {
+export async function fiatTransferOf(session: FiatSession, views: FiatViews): Promise<FiatTransfer> {
+  const { rail, transfers } = views;
   const intent = transfers.intentOf(session.id);
   const state = session.transferState!;
   const submitted = transfers.envelopesOf(session.id).findLast((each) => each.state === 'accepted');
@@ -54,7 +57,7 @@ export async function fiatTransferOf(session: FiatSession, { rail, transfers }: 
     session_id: session.id,
     intent_id: intent?.intentId ?? null,
     transfer_state: state,
-    can_submit: canSubmitIn(state, session.errorCause),
+    can_submit: canSubmit(session, intent, views),
     message: messageOf(state, session.errorCause),
     authorization,
     tx_evidence: {
@@ -69,8 +72,8 @@ export async function fiatTransferOf(session: FiatSession, { rail, transfers }: 
 }
 
 /** The form before the provider has fixed the transfer, and the one after. */
-export function fiatTransactionOf(session: FiatSession, { transfers }: FiatViews): FiatTransaction {
-  const intent = transfers.intentOf(session.id);
+export function fiatTransactionOf(session: FiatSession, views: FiatViews): FiatTransaction {
+  const intent = views.transfers.intentOf(session.id);
   const { id, status, amountValue, amountCurrency, toAddress, transferState } = session;
   if (intent === undefined || amountValue === null || toAddress === null) {
     const message = session.errorCause === null ? PENDING_MESSAGE : messageOf(transferState!, session.errorCause);
@@ -88,7 +91,7 @@ export function fiatTransactionOf(session: FiatSession, { transfers }: FiatViews
     transfer: {
       intent_id: intent.intentId,
       transfer_state: transferState!,
-      can_submit: canSubmitIn(transferState!, session.errorCause),
+      can_submit: canSubmit(session, intent, views),
       authorization: { nonce: intent.nonce, digest: intent.digest },
     },
   };
@@ -96,6 +99,13 @@ export function fiatTransactionOf(session: FiatSession, { transfers }: FiatViews
 
 export function shownDomain(domain: Eip712Domain): Eip712Domain {
   return { ...domain, verifyingContract: shownAddress(domain.verifyingContract) };
+}
+
+/** A signature that would be refused for want of time is not asked for. */
+function canSubmit(session: FiatSession, intent: Intent | undefined, { clock }: FiatViews): boolean {
+  const isToSign = intent !== undefined && intent.signature === null;
+  if (isToSign && !canStillSign(intent, clock.nowMs())) return false;
+  return canSubmitIn(session.transferState!, session.errorCause);
 }
 
 export function timeOf(ms: number): string {

@@ -1,6 +1,7 @@
 /** An off-ramp on the ledger rail, from its creation to the payout (RULES.md 16.10 to 16.22). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { fiatTransactionOf, fiatTransferOf } from '../../../../gateway/routes/json/fiat.ts';
 import { FiatRig, PROVIDER } from '../../../support/fiatRig.ts';
 
 const AMOUNT_MICRO = 25_000_000;
@@ -139,4 +140,25 @@ test('16.15: a deposit that was final before the provider named it is credited o
   assert.equal(rig.rows.find(txHash)!.reference, `rail:${txHash}`);
   assert.equal(rig.books.availableMicro(rig.customer.index), 1_025_000_000);
   assert.ok(rig.isConserved);
+});
+
+test('16.13: a transfer can be submitted exactly as long as its signature is taken', async () => {
+  const rig = new FiatRig();
+  const session = await rig.locked();
+  const intent = rig.fiat.transfers.intentOf(session.id)!;
+  const views = { rail: rig.rail, transfers: rig.fiat.transfers, clock: rig.clock };
+  const taken = async (): Promise<boolean> => {
+    const refusal = await rig.fiat.service.authorize(session, intent.intentId, `0x${'11'.repeat(65)}`);
+    return refusal?.message !== 'there is too little time left';
+  };
+  rig.clock.advance(intent.validBeforeSec * 1000 - 62_000 - rig.nowMs);
+  const seen: boolean[] = [];
+  for (let second = 0; second < 4; second++) {
+    const transfer = await fiatTransferOf(session, views);
+    assert.equal(transfer.can_submit, await taken(), `${62 - second} s before its end`);
+    assert.equal(fiatTransactionOf(session, views).transfer?.can_submit, transfer.can_submit);
+    seen.push(transfer.can_submit);
+    rig.clock.advance(1000);
+  }
+  assert.deepEqual([seen[0], seen.at(-1)], [true, false]);
 });
