@@ -23,7 +23,9 @@ for (const name of readdirSync(kept)) {
   if (Date.now() - keptMs > FORGOTTEN_MS) rmSync(path, { force: true });
 }
 for (const folder of process.argv.slice(isPacked ? 3 : 2)) {
-  for (const path of globSync('**/*.ts', { cwd: folder })) keep(readFileSync(join(folder, path), 'utf8'));
+  // The page is bundled from its sources: no thread loads one of them.
+  for (const path of globSync('**/*.ts', { cwd: folder, exclude: ['web/**'] }))
+    keep(readFileSync(join(folder, path), 'utf8'));
 }
 
 function keep(source) {
