@@ -10,6 +10,7 @@
  *   CHAINMONEY-2  Its name in the ledger follows from the row and the account: however often it is reported, the ledger
  *                 carries it out once.
  *   CHAINMONEY-3  A withdrawal that the chain has carried out is known as such (`mirrored`) before the ledger has it.
+ *   CHAINMONEY-4  A claim of a wallet on the chain is reported while the ledger still has the tokens that it paid.
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, FUND_MOVEMENT, MOVEMENT } from '../../shared/base/codes.ts';
@@ -271,6 +272,14 @@ export class ChainMoney {
     if (market === null || account === null) return;
     this.#addClaim(account, market, 0, Number(amount));
     if (amount > 0n) this.#options.rotation.bring(exchange, { account, market: NO_MARKET });
+    if (account !== FEE_ACCOUNT && this.#hasTokens(account, market))
+      this.#options.news.add('claimed', { account, market });
+  }
+
+  /** In the ledger: mostly it has paid before the operator claims on the chain. */
+  #hasTokens(account: number, market: number): boolean {
+    const sql = 'SELECT 1 FROM ledger_tokens WHERE account = ? AND market = ? AND (yes <> 0 OR no <> 0)';
+    return this.#sql(sql).get(account, market) !== undefined;
   }
 
   #addClaim(account: number, market: number, ledgerMicro: number, chainMicro: number): void {

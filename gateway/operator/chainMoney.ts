@@ -1,6 +1,6 @@
 /**
- * Carries into the ledger what the chain has done first: deposits, full sets that a wallet has made, exits, which
- * accounts leave, and what the exchange had sent there before it was restored to an earlier time.
+ * Carries into the ledger what the chain has done first: deposits, full sets and claims that a wallet has made, exits,
+ * which accounts leave, and what the exchange had sent there before it was restored to an earlier time.
  * Owner: the gateway thread.
  *
  * Invariants:
@@ -35,7 +35,7 @@ type MoneyOptions = {
   readonly funding: Pick<Funding, 'follow'>;
   readonly movements: Pick<Movements, 'noteMark'>;
   readonly restrictions: Pick<Restrictions, 'setLeaving'>;
-  readonly engine: Pick<ShardClient, 'sweep' | 'unwind'>;
+  readonly engine: Pick<ShardClient, 'sweep' | 'unwind' | 'payClaim'>;
   readonly shards: number;
   readonly markets: Pick<Views['markets'], 'shard'>;
   readonly log: Logger;
@@ -57,6 +57,7 @@ export function followChain(options: MoneyOptions): void {
     // A wallet without an account has nothing in the ledger that could be frozen.
     if (typeof account === 'number') await restrictions.setLeaving(account, isLeaving);
   });
+  link.onNews('claimed', (facts) => payClaim(facts, options));
   link.onNews('walletMissing', async ({ account }) => {
     const wallet = accounts.escrowOf(account);
     if (wallet !== null) await link.ask('setEscrow', { account, wallet });
@@ -116,6 +117,19 @@ async function takeOver(
   const name = referenceHash(maker, FUND_MOVEMENT.UNWINDING, reference);
   const { code } = await engine.unwind(place, { market, maker, taker, changes }, name);
   return decided(code) === OK ? null : code;
+}
+
+/**
+ * The wallet was paid on the chain, so its account is paid for the same tokens here. Whatever the ledger refuses is
+ * decided: it has paid them before, or, restored to an earlier time, has not decided the market, and pays them then.
+ */
+async function payClaim(
+  { account, market }: ChainNews['claimed'],
+  { engine, markets, log }: MoneyOptions,
+): Promise<void> {
+  const { code } = await engine.payClaim(markets.shard(market), account, market);
+  if (decided(code) !== OK)
+    log.info({ account, market, reason: errorRow(code).code }, 'the chain has paid a claim alone');
 }
 
 /** GATEMONEY-4 */

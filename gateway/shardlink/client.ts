@@ -241,6 +241,11 @@ export class ShardClient {
     return word === NO_ROOM ? E.ENGINE_BUSY : this.#link.publish(shard);
   }
 
+  /** As `claim`, for what the exchange sends itself. */
+  payClaim(shard: number, account: number, market: number): Promise<CommandResult> {
+    return request(this.#link, shard, COMMAND.CLAIM.TYPE, account, market, 0, () => undefined);
+  }
+
   /**
    * Deposits or withdraws. All movements of an account go to the same shard, which remembers their references; a
    * deposit of full sets goes to the shard of their market.

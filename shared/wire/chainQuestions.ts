@@ -98,6 +98,8 @@ export type ChainNews = {
   };
   /** A wallet leaves the exchange, or stays after all. */
   readonly exit: { readonly wallet: string; readonly isLeaving: boolean };
+  /** A wallet has claimed on the chain itself, in a block that stays: the ledger pays its account as well. */
+  readonly claimed: { readonly account: number; readonly market: number };
   /** Settlement has movements of an account and does not know its wallet. */
   readonly walletMissing: { readonly account: number };
   /** The contract refuses a trade for good: an administrator has to look at it. */

@@ -280,7 +280,8 @@ test('RULES.md 14.43: split parameters name the condition once the market is dep
   assert.deepEqual(whole.call, { ...call, data: `${prefix}${(1_000_000).toString(16).padStart(64, '0')}` });
   const zero = await alice.send('GET', `/v1/markets/${market.id}/split-params?amount_usdc_micro=0`);
   assertRefused(zero, 400, 'VALIDATION_ERROR', 'invalid amount_usdc_micro');
-  assert.match(after.instructions[0]!, new RegExp(`splitFromEscrow\\(${after.condition_id}, amount\\)`));
+  assert.match(after.instructions[0]!, /withdrawals \{"amount_usdc_micro": "AMOUNT", "to": "unheld"\}/);
+  assert.match(after.instructions[2]!, new RegExp(`splitFromEscrow\\(${after.condition_id}, AMOUNT\\)`));
   const unknown = await alice.send('GET', `/v1/markets/${UNKNOWN_MARKET}/split-params`);
   assertRefused(unknown, 404, 'NOT_FOUND', 'market not found');
   const reader = await makeTrader(server, { scopes: ['read:account'], depositMicro: 0 });

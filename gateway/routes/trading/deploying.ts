@@ -69,10 +69,18 @@ function splitParams(market: MarketEntry, amount: string | undefined, { contract
   const { chainId } = contracts.current;
   const exchange = shownAddress(contracts.current.exchange);
   const { condition_id = null } = market.details;
-  const first =
+  const micro = amount ?? 'AMOUNT';
+  const steps =
     condition_id === null
-      ? `Ask for the deployment first: POST /v1/markets/${market.id}/deploy.`
-      : `Call splitFromEscrow(${condition_id}, amount) of the contract ${exchange} on chain ${chainId}.`;
+      ? [`Ask for the deployment first: POST /v1/markets/${market.id}/deploy.`]
+      : [
+          "Move USDC that no order holds to the wallet's own part of the escrow: POST /v1/user/withdrawals " +
+            `{"amount_usdc_micro": "${micro}", "to": "unheld"}.`,
+          'Wait until GET /v1/user/fund-movements shows this withdrawal as completed.',
+          `Call splitFromEscrow(${condition_id}, ${micro}) of the contract ${exchange} on chain ${chainId}, ` +
+            'from the wallet that owns the escrow and without value: call is this transaction.',
+          'The full sets are in the positions once the block of the transaction is final.',
+        ];
   return {
     condition_id,
     yes_token_id: market.yesTokenId,
@@ -80,10 +88,9 @@ function splitParams(market: MarketEntry, amount: string | undefined, { contract
     exchange_address: exchange,
     chain_id: chainId,
     instructions: [
-      first,
-      'The caller is the wallet that owns the escrow; as much of its USDC must not be held by orders.',
+      ...steps,
       'The amount is in raw USDC with 6 decimals: 1000000 is one full set.',
-      `Funds that this exchange keeps itself are split by POST /v1/markets/${market.id}/split.`,
+      `Funds that this exchange keeps itself are split by POST /v1/markets/${market.id}/split, without these steps.`,
     ],
     call: condition_id === null ? null : callOf(exchange, condition_id, amount),
   };

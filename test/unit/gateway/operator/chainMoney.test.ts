@@ -49,6 +49,10 @@ function rig(t: TestContext, codes: number[] = []) {
       done.push(`sweep ${account}`);
       return { code: OK, a: 0 };
     },
+    payClaim: async (shard: number, account: number, market: number) => {
+      done.push(`claim ${shard} ${account} ${market}`);
+      return { code: codes.shift() ?? OK };
+    },
     unwind: async (
       { shard, tradeSequence }: TradePlace,
       { market, maker, taker }: Unwinding,
@@ -164,6 +168,14 @@ test('settlement learns the wallet of an account that it does not know', async (
   await report('walletMissing', { account: 1 });
   await report('walletMissing', { account: 9 });
   assert.deepEqual(done, [`setEscrow ${JSON.stringify({ account: 1, wallet: WALLETS[0] })}`]);
+});
+
+test('a claim that a wallet has made on the chain is paid by the ledger, until it is known whether', async (t) => {
+  const { report, done } = rig(t, [E.OUTCOME_UNKNOWN, OK, E.NOTHING_TO_CLAIM]);
+  await assert.rejects(async () => report('claimed', { account: 1, market: 5 }), /asked again/);
+  await report('claimed', { account: 1, market: 5 });
+  await report('claimed', { account: 1, market: 5 });
+  assert.deepEqual(done, Array(3).fill('claim 1 1 5'));
 });
 
 const TAKEN = {
