@@ -4,7 +4,8 @@
  *
  * Invariants:
  *   PROVIDER-1  A call ends when its signal is aborted. It throws ProviderDown (gateway/http/providerCalls.ts) when
- *               the provider did not answer as providers do, and nothing else.
+ *               the provider did not answer as providers do, LaunchRefused where it refuses a launch, and nothing
+ *               else.
  *   PROVIDER-2  Amounts are decimal strings, as the provider wrote them; they are compared exactly.
  *   PROVIDER-3  Launch URLs and what they hold are secrets: no message, log line or error repeats them.
  */
@@ -30,6 +31,26 @@ export type LaunchRequest = {
   /** As the connection or a trusted proxy says, never as the client does. */
   readonly clientIp: string;
 };
+
+/** The fields of a launch that a provider may refuse, by the names that clients send. */
+export type RefusedField = 'amount' | 'fiat_currency' | 'payment_method' | 'wallet_address';
+
+/** The provider has read the request and refuses it: asked again, it refuses again. None of its words are kept. */
+export class LaunchRefused extends Error {
+  override readonly name = 'LaunchRefused';
+  /** Null: it does not say which. */
+  readonly field: RefusedField | null;
+
+  constructor(field: RefusedField | null) {
+    super('the provider refuses the launch');
+    this.field = field;
+  }
+}
+
+/** The statuses by which providers refuse what a person has asked for; others say that the exchange is refused. */
+export function isRefusedLaunch(status: number): boolean {
+  return status === 400 || status === 422;
+}
 
 export type Launch = {
   readonly launchUrl: string;

@@ -24,7 +24,7 @@ import type { FiatTransfers, Intent } from '../store/fiatTransfers.ts';
 import { type FiatChanges, isOver, transition } from './changes.ts';
 import type { FiatDriver } from './driver.ts';
 import { canSubmitIn } from './machine.ts';
-import type { FiatKind, FiatProvider } from './provider.ts';
+import { type FiatKind, type FiatProvider, LaunchRefused, type RefusedField } from './provider.ts';
 import { type Rail, RailDown } from './rail.ts';
 import { canStillSign } from './settlement.ts';
 
@@ -68,6 +68,7 @@ const LAUNCH_WAIT_MS = 3_600_000;
 const LAUNCH_TIMEOUT_MS = 8000;
 const MAX_UNDER_WAY = 20;
 const REFERENCE_BYTES = 16;
+const PROVIDER_REFUSED = 'provider_refused';
 
 export class FiatService {
   readonly #deps: ServiceDeps;
@@ -111,6 +112,7 @@ export class FiatService {
   /** Mints another way to the provider, for a session that can still use one. */
   async launch(session: FiatSession, clientIp: string): Promise<Launched | Refusal> {
     const { sessions, providers, transfers, changes, clock, driver, publicUrl } = this.#deps;
+    if (session.failureCode === PROVIDER_REFUSED) return refusedLaunch(session, null);
     if (isOver(session.status)) return conflict('the session is over');
     if (transfers.intentOf(session.id) !== undefined || session.status === 'processing') {
       return conflict('the provider has fixed the transfer already');
@@ -143,10 +145,23 @@ export class FiatService {
       driver.watched(session);
       return { session, launchUrl };
     } catch (error) {
+      if (error instanceof LaunchRefused) return this.#refused(session, error);
       if (!(error instanceof ProviderDown)) throw error;
       const details = { session_id: session.id };
       return { row: ERRORS.FIAT_UNAVAILABLE, message: 'the provider does not answer', details };
     }
+  }
+
+  /** A session ends with its first launch refused; where an earlier launch succeeded, that one stays good. */
+  async #refused(session: FiatSession, { field }: LaunchRefused): Promise<Refusal> {
+    const { sessions, changes } = this.#deps;
+    if (session.status === 'initiated') {
+      const patch = { status: 'failed', failureCode: PROVIDER_REFUSED } as const;
+      const isOffRamp = changes.trigger(session, 'ended_unsigned', { field }, { patch });
+      if (!isOffRamp) changes.status(session, 'failed', PROVIDER_REFUSED, { field }, { patch });
+      await sessions.durable();
+    }
+    return refusedLaunch(session, field);
   }
 
   /** FIAT-2: the third of the seven steps. */
@@ -284,6 +299,12 @@ export class FiatService {
 function repetition({ signature: kept }: Intent, signature: string): 'new' | Refusal | null {
   if (kept === null) return 'new';
   return kept.toLowerCase() === signature.toLowerCase() ? null : conflict('another signature is kept already');
+}
+
+function refusedLaunch({ id, kind }: FiatSession, refused: RefusedField | null): Refusal {
+  const field = refused === 'payment_method' && kind === 'offramp' ? 'cashout_method' : refused;
+  const details = { rule: 'accepted by the provider', session_id: id, ...(field === null ? {} : { field }) };
+  return { row: ERRORS.VALIDATION_ERROR, message: 'the provider refuses this request', details };
 }
 
 function conflict(message: string): Refusal {

@@ -58,15 +58,14 @@ export class PartnerApi {
   #launch(body: string): Reply {
     const { kind, reference, wallet, amount, currency, method, return_url } = tryParseObject(body) ?? {};
     const amountMicro = amount === null ? null : tryParseUnits(String(amount));
-    const isRight =
-      isKind(kind) &&
-      isLike(REFERENCE, reference) &&
-      isAddress(wallet) &&
-      (amountMicro === null || amountMicro > 0) &&
-      isLike(CURRENCY, currency) &&
-      isLike(METHOD, method) &&
-      (return_url === null || this.#isReturn(return_url));
-    if (!isRight) return jsonReply(400, { error: 'a field is not as it has to be' });
+    const refused = (field: string) => jsonReply(400, { error: 'the field is not as it has to be', field });
+    if (!isKind(kind)) return refused('kind');
+    if (!isLike(REFERENCE, reference)) return refused('reference');
+    if (!isAddress(wallet)) return refused('wallet');
+    if (amountMicro !== null && !(amountMicro > 0)) return refused('amount');
+    if (!isLike(CURRENCY, currency)) return refused('currency');
+    if (!isLike(METHOD, method)) return refused('method');
+    if (return_url !== null && !this.#isReturn(return_url)) return refused('return_url');
     // As browsers write it: no character of it means anything in a header.
     const returnUrl = return_url === null ? null : new URL(return_url as string).href;
     const wish = { kind, reference, wallet: wallet.toLowerCase(), amountMicro, currency, method, returnUrl };

@@ -1,5 +1,6 @@
 /** Cashing in and out over HTTP, with a provider whose transactions the test writes (RULES.md 16). */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -237,6 +238,42 @@ test('16.4, 16.9: restricted accounts, timeouts, and a provider that is down', a
   assert.deepEqual([failed.status, failed.body.code], [503, 'FIAT_UNAVAILABLE']);
   const launched = await ask(person, 'POST', offramp(failed.body.details.session_id, 'launch-token'), {});
   assert.equal(launched.status, 200, 'the session is there');
+});
+
+test('16.3: what the provider refuses is told with its field, and leaves no session under way', async () => {
+  const person = await enter();
+  for (const [kind, theirs, ours] of [
+    ['onramp', 'amount', 'amount'],
+    ['onramp', 'method', 'payment_method'],
+    ['offramp', 'method', 'cashout_method'],
+    ['offramp', 'currency', 'fiat_currency'],
+    ['offramp', 'return_url', undefined],
+  ] as const) {
+    provider.refusing = theirs;
+    const post = (headers: Record<string, string> = {}): Promise<Answer> =>
+      server.request('POST', `/v1/user/fiat/${kind}/sessions`, {}, { ...bearer(person.session), ...headers });
+    const key = { 'idempotency-key': randomUUID() };
+    const refused = await post(key);
+    assertRefused(refused, 400, 'VALIDATION_ERROR', 'the provider refuses this request');
+    const { session_id, field } = refused.body.details;
+    assert.equal(field, ours);
+    const { body } = await ask(person, 'GET', `/v1/user/fiat/sessions/${session_id}`);
+    assert.deepEqual([body.status, body.failure_code], ['failed', 'provider_refused']);
+    provider.refusing = null;
+    const again = await post(key);
+    assert.deepEqual([again.status, again.body.details.session_id], [400, session_id], 'a repeat is answered alike');
+    assert.equal((await post()).status, 201, 'and another request begins');
+  }
+});
+
+test('16.6: a launch that is refused later leaves the one before', async () => {
+  const person = await enter();
+  const begun = await ask(person, 'POST', '/v1/user/fiat/offramp/sessions', {});
+  provider.refusing = 'amount';
+  const again = await ask(person, 'POST', offramp(begun.body.id, 'launch-token'), {});
+  provider.refusing = null;
+  assert.deepEqual([again.status, again.body.details.field], [400, 'amount']);
+  assert.equal((await ask(person, 'GET', `/v1/user/fiat/sessions/${begun.body.id}`)).body.status, 'awaiting_quote');
 });
 
 test('16.30: an event counts with its signature, once, and names a provider that is open', async () => {

@@ -14,6 +14,8 @@ export class DealServer {
   /** Of its wallet, in lower case. */
   readonly address: string;
   isDown = false;
+  /** The field for which it refuses launches. */
+  refusing: string | null = null;
   readonly #http = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk) => chunks.push(chunk));
@@ -24,6 +26,10 @@ export class DealServer {
       }
       const url = new URL(request.url!, 'http://provider');
       const isLaunch = request.method === 'POST';
+      if (isLaunch && this.refusing !== null) {
+        response.writeHead(400).end(JSON.stringify({ error: 'its own words', field: this.refusing }));
+        return;
+      }
       response.end(JSON.stringify(isLaunch ? this.#launch(Buffer.concat(chunks)) : this.#list(url)));
     });
   });

@@ -12,15 +12,17 @@ import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { checkHook } from '../../../shared/crypto/hookSignature.ts';
 import { ProviderCalls, ProviderDown } from '../../http/providerCalls.ts';
-import type {
-  FiatKind,
-  FiatProvider,
-  Launch,
-  LaunchRequest,
-  ProviderSettings,
-  ProviderTransaction,
-  WebhookEvent,
-  WebhookHeaders,
+import {
+  type FiatKind,
+  type FiatProvider,
+  isRefusedLaunch,
+  type Launch,
+  LaunchRefused,
+  type LaunchRequest,
+  type ProviderSettings,
+  type ProviderTransaction,
+  type WebhookEvent,
+  type WebhookHeaders,
 } from '../provider.ts';
 import { CoinbaseKey } from './coinbaseKey.ts';
 import { parseCoinbasePage } from './coinbaseRows.ts';
@@ -88,7 +90,10 @@ class Coinbase implements FiatProvider {
       assets: [ASSET],
       clientIp: request.clientIp,
     };
-    const answer = await this.#ask('POST', '/v1/token', signal, body);
+    const answer = await this.#ask('POST', '/v1/token', signal, body).catch((error: ProviderDown) => {
+      // Of what a person chooses only the wallet is in this request.
+      throw error instanceof CallRefused && isRefusedLaunch(error.status) ? new LaunchRefused('wallet_address') : error;
+    });
     const { token } = (answer ?? {}) as { token?: unknown };
     if (typeof token !== 'string' || !SESSION_TOKEN.test(token)) throw new ProviderDown('it has minted no token');
     return { launchUrl: this.#launchUrl(request, token).href, expiresAtMs };
@@ -170,7 +175,7 @@ class Coinbase implements FiatProvider {
     const response = await this.#calls.send(url, sent).catch((error: ProviderDown) => {
       throw error.message === 'status 429' ? error : new CallFailed(error.message);
     });
-    if (response.status !== 200) throw new ProviderDown(`status ${response.status}`);
+    if (response.status !== 200) throw new CallRefused(response.status);
     return response.json().catch(() => {
       throw new ProviderDown('its answer is no JSON');
     });
@@ -179,6 +184,15 @@ class Coinbase implements FiatProvider {
 
 /** The provider may answer if it is asked again. */
 class CallFailed extends ProviderDown {}
+
+class CallRefused extends ProviderDown {
+  readonly status: number;
+
+  constructor(status: number) {
+    super(`status ${status}`);
+    this.status = status;
+  }
+}
 
 function referenceIn(rawBody: Uint8Array): string | null {
   try {

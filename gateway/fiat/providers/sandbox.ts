@@ -7,16 +7,19 @@
  */
 import { checkHook } from '../../../shared/crypto/hookSignature.ts';
 import { ProviderCalls, ProviderDown } from '../../http/providerCalls.ts';
-import type {
-  FiatKind,
-  FiatProvider,
-  Launch,
-  LaunchRequest,
-  ProviderSettings,
-  ProviderStatus,
-  ProviderTransaction,
-  WebhookEvent,
-  WebhookHeaders,
+import {
+  type FiatKind,
+  type FiatProvider,
+  isRefusedLaunch,
+  type Launch,
+  LaunchRefused,
+  type LaunchRequest,
+  type ProviderSettings,
+  type ProviderStatus,
+  type ProviderTransaction,
+  type RefusedField,
+  type WebhookEvent,
+  type WebhookHeaders,
 } from '../provider.ts';
 import { SettingReader, SettingRefused } from './settings.ts';
 
@@ -28,6 +31,15 @@ const STATUSES: readonly unknown[] = ['created', 'started', 'success', 'failed',
 const DECIMAL = /^(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?$/;
 const REFERENCE = /^[\w-]{1,49}$/;
 const EVENT_ID = /^[0-9a-f]{32}$/;
+/** The names that clients send, by those of the provider. */
+const FIELDS: Readonly<Record<string, RefusedField>> = {
+  amount: 'amount',
+  currency: 'fiat_currency',
+  method: 'payment_method',
+  wallet: 'wallet_address',
+};
+
+type Answer = Readonly<Record<string, unknown>>;
 
 export function openSandbox(settings: ProviderSettings, calls?: Pick<ProviderCalls, 'send'>): Sandbox | string {
   try {
@@ -56,7 +68,7 @@ class Sandbox implements FiatProvider {
   }
 
   async createLaunch(request: LaunchRequest, signal: AbortSignal): Promise<Launch> {
-    const { launch_url, expires_at_ms } = await this.#ask('/v1/launches', signal, {
+    const response = await this.#send('/v1/launches', signal, {
       kind: request.kind,
       reference: request.partnerReference,
       wallet: request.walletAddress,
@@ -65,6 +77,9 @@ class Sandbox implements FiatProvider {
       method: request.paymentMethod?.toUpperCase() ?? '',
       return_url: request.redirectUrl,
     });
+    const { launch_url, expires_at_ms, field } = await answerOf(response);
+    if (isRefusedLaunch(response.status)) throw new LaunchRefused(FIELDS[String(field)] ?? null);
+    if (!response.ok) throw new ProviderDown(`status ${response.status}`);
     const isLaunch = typeof launch_url === 'string' && URL.canParse(launch_url) && Number.isSafeInteger(expires_at_ms);
     if (!isLaunch) throw new ProviderDown('it has made no launch');
     return { launchUrl: launch_url, expiresAtMs: expires_at_ms as number };
@@ -102,15 +117,23 @@ class Sandbox implements FiatProvider {
     }
   }
 
-  async #ask(path: string, signal: AbortSignal, body?: object): Promise<Readonly<Record<string, unknown>>> {
+  async #ask(path: string, signal: AbortSignal): Promise<Answer> {
+    const response = await this.#send(path, signal);
+    if (!response.ok) throw new ProviderDown(`status ${response.status}`);
+    return answerOf(response);
+  }
+
+  #send(path: string, signal: AbortSignal, body?: object): Promise<Response> {
     const headers = { authorization: `Bearer ${this.#apiKey}`, 'content-type': 'application/json' };
     const sent = body === undefined ? { method: 'GET' } : { method: 'POST', body: JSON.stringify(body) };
-    const response = await this.#calls.send(new URL(path, this.#url), { ...sent, headers, signal });
-    if (!response.ok) throw new ProviderDown(`status ${response.status}`);
-    const answer: unknown = await response.json().catch(() => null);
-    if (typeof answer !== 'object' || answer === null) throw new ProviderDown('its answer is no JSON object');
-    return { ...answer };
+    return this.#calls.send(new URL(path, this.#url), { ...sent, headers, signal });
   }
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const answer: unknown = await response.json().catch(() => null);
+  if (typeof answer !== 'object' || answer === null) throw new ProviderDown('its answer is no JSON object');
+  return { ...answer };
 }
 
 /** SANDBOX-1 */

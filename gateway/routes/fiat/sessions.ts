@@ -54,7 +54,7 @@ const LAUNCH = {
   ...WRITE,
   params: ID_PARAM,
   answers: { 200: LAUNCH_TOKEN },
-  errors: ['RESOURCE_NOT_FOUND', 'CONFLICT', 'ACCOUNT_FROZEN', 'FIAT_UNAVAILABLE'],
+  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT', 'ACCOUNT_FROZEN', 'FIAT_UNAVAILABLE'],
 } as const;
 
 const LIST = {

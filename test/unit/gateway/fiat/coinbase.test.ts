@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, beforeEach, describe, test } from 'node:test';
-import type { LaunchRequest } from '../../../../gateway/fiat/provider.ts';
+import { LaunchRefused, type LaunchRequest } from '../../../../gateway/fiat/provider.ts';
 import { openCoinbase } from '../../../../gateway/fiat/providers/coinbase.ts';
 import { ProviderCalls, ProviderDown } from '../../../../gateway/http/providerCalls.ts';
 import { boughtRow, CoinbaseServer, coinbaseHook, KEY_ID, makeKey, soldRow } from '../../../support/coinbaseServer.ts';
@@ -271,6 +271,15 @@ describe('coinbase', () => {
     server.faults.push(failing(500));
     await assert.rejects(coinbase.createLaunch(request(), signal), ProviderDown);
     assert.equal(server.requests - before, 1);
+    for (const [status, error] of [
+      [400, LaunchRefused],
+      [422, LaunchRefused],
+      [401, ProviderDown],
+      [403, ProviderDown],
+    ] as const) {
+      server.faults.push(failing(status));
+      await assert.rejects(coinbase.createLaunch(request(), signal), error, `status ${status}`);
+    }
   });
 
   test('16.64: an answer that is no JSON, no page, no token, or far too long is no answer', async () => {

@@ -161,12 +161,14 @@ describe('the sandbox provider over HTTP', () => {
     const stranger = openSandbox({ ...settings, API_KEY: 'another' });
     assert.ok(typeof stranger !== 'string');
     await assert.rejects(stranger.createLaunch(request(), signal), /status 401/);
-    for (const changes of [
-      { walletAddress: '0x1' },
-      { redirectUrl: 'https://evil.example/' },
-      { fiatCurrency: 'usd' },
-    ]) {
-      await assert.rejects(sandbox.createLaunch(request(changes), signal), /status 400/);
+    for (const [changes, field] of [
+      [{ walletAddress: '0x1' }, 'wallet_address'],
+      [{ amount: '0' }, 'amount'],
+      [{ fiatCurrency: 'usd' }, 'fiat_currency'],
+      [{ paymentMethod: 'no method' }, 'payment_method'],
+      [{ redirectUrl: 'https://evil.example/' }, null],
+    ] as const) {
+      await assert.rejects(sandbox.createLaunch(request(changes), signal), { name: 'LaunchRefused', field });
     }
   });
 
