@@ -91,7 +91,7 @@ const refused = new RefusedTrades(db, settlement.rows, () => settlement.follow()
 const token = new RelayToken(deskNode, contracts.usdc, options.chainId);
 const permits = new Permits({ node: deskNode, key: permit, chainId: options.chainId, token });
 const isFollowing = (): boolean => file.isFollowing;
-const money = moneyHandlers(settlement.money, settlement.rows, settlement.payments, permits);
+const money = moneyHandlers(settlement.money, settlement.rows, settlement.payments, permits, () => settlement.follow());
 const desk = new Desk(
   { node: deskNode, contracts, news, relay, refused, settlement, money, checks, isFollowing },
   (reply) => post({ reply }),

@@ -9,11 +9,25 @@ import type { WorkRows } from './work.ts';
 
 type MoneyQuestion = Extract<
   ChainQuestion,
-  'moneyAccepted' | 'moneyWaits' | 'openMoney' | 'prepareRelease' | 'setEscrow' | 'depositPermit' | 'differences'
+  | 'moneyAccepted'
+  | 'moneyWaits'
+  | 'openMoney'
+  | 'prepareRelease'
+  | 'waitingPayments'
+  | 'setEscrow'
+  | 'depositPermit'
+  | 'differences'
 >;
 export type MoneyHandlers = { readonly [N in MoneyQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
-export function moneyHandlers(side: MoneySide, work: WorkRows, payments: PaymentRows, permits: Permits): MoneyHandlers {
+/** @param follow reads the next stretch of the journals; false once there is none. */
+export function moneyHandlers(
+  side: MoneySide,
+  work: WorkRows,
+  payments: PaymentRows,
+  permits: Permits,
+  follow: () => boolean,
+): MoneyHandlers {
   const { money } = side;
   return {
     moneyAccepted: ({ event, account }) => {
@@ -45,6 +59,10 @@ export function moneyHandlers(side: MoneySide, work: WorkRows, payments: Payment
       return { rows: [...rows, ...refused], total: count + refusedCount };
     },
     prepareRelease: ({ reference }) => ({ mark: side.prepareRelease(reference) }),
+    waitingPayments: ({ account }) => {
+      while (follow());
+      return { count: payments.countPending(account) };
+    },
     setEscrow: ({ account, wallet }) => {
       work.setEscrow(account, wallet);
       return null;

@@ -25,6 +25,13 @@ export class PaymentRows {
     return this.#sql(sql).all(block, exchange, limit) as Work[];
   }
 
+  /** Payments of the account that no transaction makes yet. */
+  countPending(account: number): number {
+    const sql = `SELECT count(*) AS n FROM work INDEXED BY work_payments
+                 WHERE status = 'pending' AND kind IN (${PAYMENTS}) AND account = ?`;
+    return (this.#sql(sql).get(account) as { n: number }).n;
+  }
+
   /** Payments that wait for a block. */
   countSent(): number {
     const sql = `SELECT count(*) AS n FROM work

@@ -20,6 +20,10 @@ export type ChainConfig = Readonly<{
   mostHeadAgeMs: number;
   /** Placing is refused while a trade has waited longer for its batch. */
   mostWaitMs: number;
+  /** A withdrawal, split or merge below it is refused; in micro-USDC. */
+  leastMovementMicro: number;
+  /** Withdrawals, splits and merges of one account in 24 hours. */
+  mostMovementsADay: number;
 }>;
 
 type Reader = {
@@ -67,6 +71,8 @@ export function readChain(read: Reader, others: Others): ChainConfig | string | 
     lowBalanceWei: BigInt(read.integer('LOW_BALANCE_GWEI', 5_000_000_000, 0, Number.MAX_SAFE_INTEGER)) * GWEI_WEI,
     mostHeadAgeMs: read.integer('MOST_HEAD_AGE_MS', 30_000, 1000, MOST_MS),
     mostWaitMs: read.integer('MOST_SETTLEMENT_WAIT_MS', 60_000, 1000, MOST_MS),
+    leastMovementMicro: read.integer('LEAST_CHAIN_MOVEMENT_MICRO', 1_000_000, 1, 1_000_000_000),
+    mostMovementsADay: read.integer('MOST_CHAIN_MOVEMENTS_A_DAY', 50, 1, 1_000_000_000),
   });
 }
 

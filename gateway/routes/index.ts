@@ -19,6 +19,7 @@ import type { AlertTest } from '../operator/alertTest.ts';
 import type { FourEyes } from '../operator/approvals.ts';
 import type { BackupRuns } from '../operator/backupRuns.ts';
 import type { CatalogueImport } from '../operator/catalogueImport.ts';
+import { ChainBounds } from '../operator/chainBounds.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import type { ContractRotation } from '../operator/contractRotation.ts';
 import type { MarketDeployment } from '../operator/deployment.ts';
@@ -312,8 +313,9 @@ function describingRoutes(routes: readonly Route[]): Route[] {
 
 /** The routes by which an account reads and changes what is its own, orders apart. */
 function accountRoutes(deps: RouteTableDeps): Route[] {
-  const { isDemo, control, funding, views, engine, queries, clock, isDiskLow, chain, onError } = deps;
+  const { isDemo, config, control, funding, views, engine, queries, clock, isDiskLow, chain, onError } = deps;
   const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
+  const chainBounds = config.chain && new ChainBounds(config.chain, clock);
   return [
     ...notificationRoutes({ ...control, views, queries, clock }),
     ...achievementRoutes({ ...control, queries, clock, isDiskLow }),
@@ -321,8 +323,8 @@ function accountRoutes(deps: RouteTableDeps): Route[] {
     ...publicProfileRoutes({ profiles: publicProfiles }),
     ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
     ...demoFundRoutes({ isDemo, funding }),
-    ...chainFundRoutes({ ...control, funding, clock, chainLink: deps.chainLink }),
-    ...fundRoutes({ engine, views, catalog, accountStates, queries, onError }),
+    ...chainFundRoutes({ ...control, funding, views, clock, chainLink: deps.chainLink, chainBounds }),
+    ...fundRoutes({ engine, views, catalog, accountStates, queries, chainBounds, onError }),
     ...claimRoutes({ engine, views, catalog, accountStates, claimMarks, chain }),
     ...pnlRoutes({ queries, views, engine, clock, sharedAnswers: deps.sharedAnswers, shards: control.shards }),
     ...positionRoutes({ accounts, catalog, views, queries, claimMarks, chain }),

@@ -93,6 +93,14 @@ export class AccountViews {
     return held.sort((a, b) => a.market - b.market || a.outcome - b.outcome);
   }
 
+  /** The full sets that the account could merge. */
+  availableSets(account: number, market: number): number {
+    const pair = this.pairs.find(account, market);
+    if (pair === NONE) return 0;
+    const [yes, no] = [OUTCOME.YES, OUTCOME.NO].map((outcome) => this.#tokensOf(pair, outcome).availableAtomic);
+    return Math.max(0, Math.min(yes, no));
+  }
+
   /** An ACCOUNT event carries absolute numbers, so applying it twice changes nothing. */
   applyAccount(funds: ShardFunds, shardSequence: number, words: Uint32Array, word: number): void {
     const account = words[word + ANY_EVENT.account];

@@ -46,6 +46,8 @@ type ChainQuestions = OtherQuestions & {
   };
   /** A withdrawal with this name (the hash of its reference) ends in the unheld escrow of its wallet. */
   readonly prepareRelease: { readonly ask: { readonly reference: string }; readonly answer: Marked };
+  /** The payments of the account that no transaction makes yet, of all that the journals have. */
+  readonly waitingPayments: { readonly ask: { readonly account: number }; readonly answer: { readonly count: number } };
   /** The wallet under which the chain holds the funds of the account. */
   readonly setEscrow: { readonly ask: { readonly account: number; readonly wallet: string }; readonly answer: null };
   /** A permit for a deposit. Refused where the contract would refuse. */

@@ -181,7 +181,8 @@ async function act({ traders, markets }: World, random: Random, rig: ChainRig): 
       break;
     case 'pay': {
       const to = random.chance(50) ? 'wallet' : 'unheld';
-      await one.client.ledger.withdraw({ amount_usdc_micro: String(random.between(1, 5_000_000)), to }).catch(() => {});
+      const amount_usdc_micro = String(random.between(1_000_000, 5_000_000));
+      await one.client.ledger.withdraw({ amount_usdc_micro, to }).catch(() => {});
       break;
     }
     case 'fund':

@@ -160,7 +160,9 @@ test('a wallet splits released USDC by itself, and is paid what it withdraws', o
   assert.ok(ofTrader.length === 1 && ofTrader[0]!.startsWith('equal '), lines.join('\n'));
 });
 
-/** RULES.md 17.4, 17.26: USDC refuses the wallet, and the attacker takes out one micro-USDC at a time. */
+const MINIMUM = { field: 'amount_usdc_micro', rule: 'minimum', value: '1000000' };
+
+/** RULES.md 17.4, 17.26, 17.46: USDC refuses the wallet, and the attacker takes out as little as it may at a time. */
 test('a wallet on the blacklist of USDC waits with its withdrawals, and nobody else notices', options, async () => {
   const [spiteful, alice, bob] = [await fundedTrader(0x55), await fundedTrader(0x56), await fundedTrader(0x57)];
   const market = await makeMarket(server);
@@ -170,7 +172,11 @@ test('a wallet on the blacklist of USDC waits with its withdrawals, and nobody e
   };
   await freeze(true);
   const asked = 7;
-  for (let payment = 0; payment < asked; payment++) await spiteful.client.ledger.withdraw({ amount_usdc_micro: '1' });
+  const tooSmall = { status: 400, code: 'VALIDATION_ERROR', details: MINIMUM };
+  await assert.rejects(spiteful.client.ledger.withdraw({ amount_usdc_micro: '1' }), tooSmall);
+  for (let payment = 0; payment < asked; payment++) {
+    await spiteful.client.ledger.withdraw({ amount_usdc_micro: '1000000' });
+  }
   await bob.client.ledger.withdraw({ amount_usdc_micro: '2000000' });
   const from = await rig.client.getBlockNumber();
   for (let round = 0; round < 12; round++) {
@@ -186,7 +192,7 @@ test('a wallet on the blacklist of USDC waits with its withdrawals, and nobody e
   const refused = movements.filter(({ kind }) => kind === 'payment');
   assert.deepEqual(
     refused.map(({ amount_atomic }) => amount_atomic),
-    ['1'],
+    ['1000000'],
     'one is tried, the others wait behind it',
   );
   assert.match(refused[0]!.reason!, /revert/);
@@ -194,7 +200,7 @@ test('a wallet on the blacklist of USDC waits with its withdrawals, and nobody e
   await freeze(false);
   await rig.client.mine({ blocks: FINAL_BLOCKS });
   await eventually('every micro is paid', async () => {
-    return (await rig.walletUsdc(spiteful.address as Address)) === BigInt(asked);
+    return (await rig.walletUsdc(spiteful.address as Address)) === 1_000_000n * BigInt(asked);
   });
   assert.deepEqual((await server.admin.ledger()).chain!.differences, []);
 });

@@ -101,7 +101,7 @@ export const chainBackend = {
   /** For the environment of every server on this data directory. */
   async settings(dataDir: string): Promise<Readonly<Record<string, string>>> {
     const { ADMIN_KEY: _, ...settings } = (await chainOf(dataDir)).chain.settings;
-    return settings;
+    return { ...settings, LEAST_CHAIN_MOVEMENT_MICRO: '1', MOST_CHAIN_MOVEMENTS_A_DAY: '1000000' };
   },
 
   /** Resolves once a server that listens places orders: that takes a first report of settlement. */

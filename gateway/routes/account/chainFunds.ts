@@ -10,20 +10,23 @@ import {
 } from '../../../shared/api/chainFunds.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { MOVEMENT } from '../../../shared/base/codes.ts';
-import { ERRORS, errorRow } from '../../../shared/base/errors.ts';
+import { E, ERRORS, errorRow } from '../../../shared/base/errors.ts';
 import { toHex } from '../../../shared/base/hex.ts';
 import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import { referenceHash } from '../../../shared/crypto/referenceHash.ts';
 import type { DepositAsk, DepositPermit } from '../../../shared/wire/chainQuestions.ts';
 import { ChainDown, type ChainLink, ChainRefused } from '../../chain/link.ts';
+import type { Refusal } from '../../http/refusal.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { ChainBounds } from '../../operator/chainBounds.ts';
 import type { Funding } from '../../operator/funding.ts';
 import type { AccountStates } from '../../store/accountStates.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Contracts } from '../../store/contracts.ts';
 import type { Movements } from '../../store/movements.ts';
+import type { AccountViews } from '../../views/accounts.ts';
 import { movementOf } from '../json/movement.ts';
 
 type ChainFundDeps = {
@@ -33,11 +36,18 @@ type ChainFundDeps = {
   readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
   readonly contracts: { readonly current: Pick<Contracts, 'exchange' | 'chainId'> };
   readonly movements: Pick<Movements, 'hasRoomFor' | 'noteMark'>;
-  readonly funding: Pick<Funding, 'move'>;
+  readonly funding: Pick<Funding, 'move' | 'isKnown'>;
+  readonly views: { readonly accounts: Pick<AccountViews, 'availableMicro'> };
+  /** Null without a chain. */
+  readonly chainBounds: ChainBounds | null;
   readonly clock: Clock;
 };
 
 const PERMIT_SECONDS = 1800;
+/** Of one account: later ones wait for those before them, so a wallet that cannot be paid fills nothing. */
+const MOST_WAITING_PAYMENTS = 16;
+/** The node is not asked. */
+const COUNTED_WITHIN_MS = 2000;
 
 const AUTHORIZE = {
   method: 'POST',
@@ -63,6 +73,7 @@ const WITHDRAW = {
     'CONFLICT',
     'ACCOUNT_FROZEN',
     'INSUFFICIENT_BALANCE',
+    'RATE_LIMITED',
     'FUNDING_UNAVAILABLE',
     'OUTCOME_UNKNOWN',
   ],
@@ -141,11 +152,9 @@ const AUTHORIZATION_FIELDS = [
   { name: 'nonce', type: 'bytes32' },
 ];
 
-async function withdraw(
-  call: CallOf<typeof WITHDRAW>,
-  { chainLink, funding, movements }: ChainFundDeps,
-): Promise<void> {
-  if (chainLink === null) {
+async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Promise<void> {
+  const { chainLink, chainBounds, funding, movements } = deps;
+  if (chainLink === null || chainBounds === null) {
     refuse(call, { row: ERRORS.CONFLICT, message: 'withdrawals are made by an administrator' });
     return;
   }
@@ -157,16 +166,47 @@ async function withdraw(
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid amount_usdc_micro', details });
     return;
   }
+  const isRepeat = funding.isKnown(account, MOVEMENT.WITHDRAWAL, reference);
+  const bound = isRepeat ? null : await boundOf(account, amountMicro, chainLink, chainBounds, deps);
+  if (bound !== null) {
+    refuse(call, bound);
+    return;
+  }
   try {
     // Settlement has to know where it ends before the ledger has it.
     const hash = toHex(referenceHash(account, MOVEMENT.WITHDRAWAL, reference));
     if (to === 'unheld') movements.noteMark((await chainLink.ask('prepareRelease', { reference: hash })).mark);
   } catch (error) {
     if (!(error instanceof ChainDown)) throw error;
+    if (!isRepeat) chainBounds.giveBack(account, amountMicro);
     refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE, message: 'settlement does not answer' });
     return;
   }
   const result = await funding.move(account, MOVEMENT.WITHDRAWAL, amountMicro, reference);
-  if (result.movement !== null) ok(call, movementOf(result.movement, true), 201);
-  else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
+  if (result.movement !== null) {
+    ok(call, movementOf(result.movement, true), 201);
+    return;
+  }
+  if (!isRepeat && result.code !== E.OUTCOME_UNKNOWN) chainBounds.giveBack(account, amountMicro);
+  refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
 }
+
+/** Why the account may not have this paid now (RULES.md 17.46); null if it may, and then it is counted. */
+async function boundOf(
+  account: number,
+  amountMicro: number,
+  chainLink: Pick<ChainLink, 'ask'>,
+  chainBounds: ChainBounds,
+  { views }: ChainFundDeps,
+): Promise<Refusal | null> {
+  try {
+    const { count } = await chainLink.ask('waitingPayments', { account }, COUNTED_WITHIN_MS);
+    if (count >= MOST_WAITING_PAYMENTS) return { row: ERRORS.CONFLICT, message: TOO_MANY_WAIT };
+  } catch (error) {
+    // Withdrawals go on while settlement does not (RULES.md 17.4): the count of a day bounds them.
+    if (!(error instanceof ChainDown)) throw error;
+  }
+  return chainBounds.take(account, 'amount_usdc_micro', amountMicro, views.accounts.availableMicro(account));
+}
+
+const TOO_MANY_WAIT = `${MOST_WAITING_PAYMENTS} payments of the account wait for the chain`;

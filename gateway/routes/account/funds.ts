@@ -1,12 +1,13 @@
 /** Balances of an account, and the conversion of USDC into full sets of tokens and back (RULES.md 3). */
 import { BALANCES, CONVERSION, FULL_SETS } from '../../../shared/api/accounts.ts';
 import { MOVEMENT } from '../../../shared/base/codes.ts';
-import { ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
+import { E, ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
 import { EXT_ROUTE } from '../../../shared/wire/commands.ts';
 import type { Call } from '../../http/call.ts';
 import { ok, okInRows, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { ChainBounds } from '../../operator/chainBounds.ts';
 import type { QueryPool } from '../../queries/pool.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import { refusalOf } from '../../shardlink/refusal.ts';
@@ -19,6 +20,8 @@ type FundDeps = MarketDeps & {
   readonly engine: ShardClient;
   readonly accountStates: AccountStates;
   readonly queries: Pick<QueryPool, 'convertedWithKey'>;
+  /** Null without a chain. */
+  readonly chainBounds: ChainBounds | null;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
 };
@@ -36,7 +39,13 @@ const CONVERT = {
   answers: { 200: FULL_SETS },
 } as const;
 
-const CONVERT_ERRORS = ['MARKET_NOT_ACTIVE', 'INSUFFICIENT_BALANCE', 'OUTCOME_UNKNOWN'] as const;
+const CONVERT_ERRORS = [
+  'VALIDATION_ERROR',
+  'MARKET_NOT_ACTIVE',
+  'INSUFFICIENT_BALANCE',
+  'RATE_LIMITED',
+  'OUTCOME_UNKNOWN',
+] as const;
 
 const SPLIT = {
   ...CONVERT,
@@ -77,9 +86,17 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
   const converted = (call: CallOf<ConvertSpec>): void => {
     ok(call, { message, market_id: call.params.id.toLowerCase(), amount: call.body.amount });
   };
+  const { accounts } = deps.views;
+  const giveBack = (call: CallOf<ConvertSpec>): void => {
+    deps.chainBounds?.giveBack(call.principal.accountIndex, Number(call.body.amount));
+  };
   const onReply: ReplyHandler<CallOf<ConvertSpec>> = (reply, call) => {
-    if (reply.code === OK) converted(call);
-    else refuse(call, refusalOf(reply, asset));
+    if (reply.code === OK) {
+      converted(call);
+      return;
+    }
+    if (reply.code !== E.OUTCOME_UNKNOWN) giveBack(call);
+    refuse(call, refusalOf(reply, asset));
   };
   const convert = (call: CallOf<ConvertSpec>, { shard, index }: MarketEntry): void => {
     const account = call.principal.accountIndex;
@@ -90,9 +107,19 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
       refuse(call, { row: restricted });
       return;
     }
+    const amount = Number(call.body.amount);
+    const isSplit = movement === MOVEMENT.SPLIT;
+    const whole = isSplit ? accounts.availableMicro(account) : accounts.availableSets(account, index);
+    const bound = deps.chainBounds?.take(account, 'amount', amount, whole) ?? null;
+    if (bound !== null) {
+      refuse(call, bound);
+      return;
+    }
     const key = call.idempotencyHold?.words;
-    const code = engine.convert(shard, account, index, movement, Number(call.body.amount), onReply, call, key);
-    if (code !== OK) refuse(call, { row: errorRow(code) });
+    const code = engine.convert(shard, account, index, movement, amount, onReply, call, key);
+    if (code === OK) return;
+    giveBack(call);
+    refuse(call, { row: errorRow(code) });
   };
   return (call) => {
     const market = requireMarket(call, deps, call.params.id);

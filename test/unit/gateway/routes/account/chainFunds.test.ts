@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ChainDown, ChainRefused } from '../../../../../gateway/chain/link.ts';
+import { ChainBounds } from '../../../../../gateway/operator/chainBounds.ts';
 import { chainFundRoutes } from '../../../../../gateway/routes/account/chainFunds.ts';
 import { MOVEMENT } from '../../../../../shared/base/codes.ts';
 import { E, ERRORS } from '../../../../../shared/base/errors.ts';
@@ -20,6 +21,7 @@ const TOKEN = {
   chainId: 137,
   verifyingContract: checksumAddress(`0x${'d1'.repeat(20)}`),
 };
+const BOUNDS = { leastMovementMicro: 1_000_000, mostMovementsADay: 2 };
 const PERMIT = { digest: '0xd1', signature: '0x51', token: TOKEN, data: { before: '0xbe', after: 'af' } };
 
 type Changes = {
@@ -28,10 +30,14 @@ type Changes = {
   wallet?: string | null;
   isFrozen?: boolean;
   room?: boolean;
+  isKnown?: boolean;
+  available?: number;
+  bounds?: ChainBounds;
 };
 
 async function ask(path: string, body: object, changes: Changes = {}) {
   const { answer = () => PERMIT, hasChain = true, wallet = WALLET, isFrozen = false, room = true } = changes;
+  const { isKnown = false, available = 50_000_000, bounds = new ChainBounds(BOUNDS, new ManualClock(0)) } = changes;
   const asked: unknown[] = [];
   const link = {
     ask: async (...question: unknown[]) => {
@@ -47,7 +53,10 @@ async function ask(path: string, body: object, changes: Changes = {}) {
     accountStates: { reducingRefusal: () => (isFrozen ? ERRORS.ACCOUNT_FROZEN : null) },
     contracts: { current: { exchange: EXCHANGE, chainId: 137 } },
     movements: { hasRoomFor: () => room, noteMark: (mark) => void marks.push(mark) },
+    views: { accounts: { availableMicro: () => available } },
+    chainBounds: bounds,
     funding: {
+      isKnown: () => isKnown,
       move: async (...movement: unknown[]) => {
         moved.push(movement);
         return { movement: null, code: E.INSUFFICIENT_BALANCE, details: { required: '5' } } as never;
@@ -59,7 +68,7 @@ async function ask(path: string, body: object, changes: Changes = {}) {
   const sent = new TestCall({ method: 'POST', path, account: 7 });
   sent.call.body = body as never;
   await route.handler(sent.call);
-  return { status: sent.status, json: sent.json as Record<string, never>, asked, moved, marks };
+  return { status: sent.status, json: sent.json as Record<string, never>, asked, moved, marks, headers: sent.headers };
 }
 
 const AUTHORIZE = '/v1/user/deposit-authorizations';
@@ -105,12 +114,12 @@ test('where a deposit would fail there is no permit', async () => {
 
 test('settlement knows where a withdrawal ends before the ledger has it', async () => {
   const withdrawal = { ...BODY, reference: 'mine' };
-  const plain = await ask(WITHDRAW, withdrawal);
-  assert.deepEqual([plain.asked, plain.moved], [[], [[7, MOVEMENT.WITHDRAWAL, 5_000_000, 'mine']]]);
+  const plain = await ask(WITHDRAW, withdrawal, { answer: () => ({ count: 0 }) });
+  assert.deepEqual(plain.moved, [[7, MOVEMENT.WITHDRAWAL, 5_000_000, 'mine']]);
   assert.deepEqual([plain.status, plain.json['code']], [400, 'INSUFFICIENT_BALANCE']);
-  const unheld = await ask(WITHDRAW, { ...withdrawal, to: 'unheld' }, { answer: () => ({ mark: 4 }) });
+  const unheld = await ask(WITHDRAW, { ...withdrawal, to: 'unheld' }, { answer: () => ({ mark: 4, count: 0 }) });
   const reference = toHex(referenceHash(7, MOVEMENT.WITHDRAWAL, 'mine'));
-  assert.deepEqual(unheld.asked, [['prepareRelease', { reference }]]);
+  assert.deepEqual(unheld.asked.at(-1), ['prepareRelease', { reference }]);
   assert.equal(unheld.moved.length, 1);
   assert.deepEqual(unheld.marks, [4], 'an older settlement.db would pay it to the wallet (RULES.md 17.2)');
   const away = await ask(
@@ -127,4 +136,29 @@ test('settlement knows where a withdrawal ends before the ledger has it', async 
   assert.deepEqual([none.status, none.json['code'], none.moved], [409, 'CONFLICT', []]);
   const huge = await ask(WITHDRAW, { amount_usdc_micro: '9999999999999999' });
   assert.deepEqual([huge.status, huge.json['code']], [400, 'VALIDATION_ERROR']);
+});
+
+/** RULES.md 17.46 */
+test('a withdrawal that is too small, one too many in a day or behind too many moves nothing', async () => {
+  const counted = (count: number) => ({ answer: () => ({ count }) });
+  const small = { amount_usdc_micro: '999999' };
+  const tooSmall = await ask(WITHDRAW, small, counted(0));
+  assert.deepEqual([tooSmall.status, tooSmall.moved], [400, []]);
+  assert.deepEqual(tooSmall.json['details'], { field: 'amount_usdc_micro', rule: 'minimum', value: '1000000' });
+  const rest = await ask(WITHDRAW, small, { ...counted(0), available: 999_999 });
+  assert.equal(rest.moved.length, 1, 'all there is');
+  const behind = await ask(WITHDRAW, BODY, counted(16));
+  assert.deepEqual([behind.status, behind.json['code'], behind.moved], [409, 'CONFLICT', []]);
+  const away = () => {
+    throw new ChainDown('away');
+  };
+  assert.equal((await ask(WITHDRAW, BODY, { answer: away })).moved.length, 1, 'withdrawals go on without settlement');
+
+  const bounds = new ChainBounds(BOUNDS, new ManualClock(0));
+  for (let i = 0; i < 2; i++) assert.equal(bounds.take(7, 'amount_usdc_micro', 1_000_000, 5_000_000), null);
+  const over = await ask(WITHDRAW, BODY, { ...counted(0), bounds });
+  assert.deepEqual([over.status, over.json['code'], over.moved], [429, 'RATE_LIMITED', []]);
+  assert.equal(over.headers.get('Retry-After'), '43200');
+  const repeat = await ask(WITHDRAW, { ...BODY, reference: 'mine' }, { ...counted(16), bounds, isKnown: true });
+  assert.equal(repeat.moved.length, 1, 'a repeat makes no work');
 });

@@ -43,6 +43,7 @@ async function deskOf(t: TestContext) {
         return world.found;
       },
     },
+    chainBounds: null,
     onError: (error) => {
       throw error;
     },
