@@ -11,7 +11,7 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Refusal } from '../http/refusal.ts';
 
-export type ChainBoundsConfig = {
+type ChainBoundsConfig = {
   /** Of a withdrawal, split or merge, in micro-USDC. */
   readonly leastMovementMicro: number;
   readonly mostMovementsADay: number;
