@@ -139,6 +139,7 @@ export class Accounting {
       case 'CANCEL':
       case 'CANCEL_MANY':
       case 'SWEEP':
+      case 'NONCE_FLOOR':
       case 'MARKET_PATCH':
       case 'TICK':
       case 'GROUP_SET':

@@ -81,7 +81,7 @@ export class History {
           ID_KIND.ORDER,
           orders.sequence[slot << DOUBLE_SHIFT],
         ),
-        hash: toHex(bytesOf(orders.hash, orders.hashOffset(slot), HASH_BYTES / 4)),
+        hash: toHex(bytesOf(orders.signed.words, orders.signed.hashOffset(slot), HASH_BYTES / 4)),
         side: kindSide(kind),
         outcome: kindOutcome(kind),
       });

@@ -15,6 +15,8 @@
  *        16 quantityLots   18 filledNotionalMicro   20 sequence   22 makerAmount   24 takerAmount   26 expirationSec
  *        28 createdMs   30 hashEntry   31 grant
  *
+ * What else is signed, the hash among it, is in lines of its own (signedLines.ts).
+ *
  * Invariants (walked by core/invariants.ts):
  *   ORDERS-1  A row is free, or it is in exactly one of: a level's queue, its market's dormant list. (The incoming
  *             order is in neither while its command runs.)
@@ -26,6 +28,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { extend } from '../base/columns.ts';
 import type { SnapshotIo } from '../base/snapshotIo.ts';
+import { SignedLines } from './signedLines.ts';
 import { NO_TAG, Tags } from './tags.ts';
 
 export const NONE = -1;
@@ -71,7 +74,6 @@ export const DOUBLE_AT = {
   EXPIRATION_SEC: 13,
   CREATED_MS: 14,
 } as const;
-const HASH_WORDS = 8;
 /** The first version of snapshots that has the grants of orders. */
 const VERSION_WITH_GRANTS = 6;
 
@@ -88,7 +90,7 @@ export class Orders {
   capacity: number;
   openCount = 0;
 
-  hash: Uint32Array;
+  readonly signed: SignedLines;
   /** All rows, as words (WORD_AT) and as doubles (DOUBLE_AT). */
   words!: Int32Array;
   doubles!: Float64Array;
@@ -134,7 +136,7 @@ export class Orders {
 
   constructor(initialCapacity = 64) {
     this.capacity = initialCapacity;
-    this.hash = new Uint32Array(initialCapacity * HASH_WORDS);
+    this.signed = new SignedLines(initialCapacity);
     this.#useRows(new Uint8Array(initialCapacity * ROW_BYTES));
     this.accountHead = new Int32Array(64).fill(NONE);
     this.accountTail = new Int32Array(64).fill(NONE);
@@ -210,25 +212,11 @@ export class Orders {
     return account < this.accountHead.length ? this.accountHead[account] : NONE;
   }
 
-  setHash(slot: number, words: Uint32Array, word: number): void {
-    const at = slot * HASH_WORDS;
-    for (let i = 0; i < HASH_WORDS; i++) this.hash[at + i] = words[word + i];
-  }
-
-  copyHash(slot: number, words: Uint32Array, word: number): void {
-    const at = slot * HASH_WORDS;
-    for (let i = 0; i < HASH_WORDS; i++) words[word + i] = this.hash[at + i];
-  }
-
-  hashOffset(slot: number): number {
-    return slot * HASH_WORDS;
-  }
-
   persist(io: SnapshotIo): void {
     this.capacity = io.number(this.capacity);
     this.openCount = io.number(this.openCount);
     this.#freeHead = io.number(this.#freeHead);
-    this.hash = io.u32(this.hash);
+    this.signed.persist(io);
     if (this.#rows.length !== this.capacity * ROW_BYTES) this.#useRows(new Uint8Array(this.capacity * ROW_BYTES));
     const n = this.capacity;
     const u8 = (field: Field) => spread(io.u8(gather(field, new Uint8Array(n))), field);
@@ -287,7 +275,7 @@ export class Orders {
   #grow(): void {
     const from = this.capacity;
     const n = from * 2;
-    this.hash = extend(this.hash, new Uint32Array(n * HASH_WORDS));
+    this.signed.grow(n);
     this.#useRows(extend(this.#rows, new Uint8Array(n * ROW_BYTES)));
     this.capacity = n;
     this.#linkFree(from, n);

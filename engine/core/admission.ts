@@ -13,16 +13,17 @@ import { bpsFloor, MAX_SAFE } from '../../shared/base/int.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { MOST_HASHES, NO_ENTRY } from '../book/hashIndex.ts';
-import { type Market, mayDecide, mayMove, maySettle } from '../book/market.ts';
+import type { Market } from '../book/market.ts';
 import * as rows from '../book/orders.ts';
 import type { OrderChecks } from '../verify/orderChecks.ts';
 import { type Admitted, entryToCancel, fillTerms, refuseShort } from './admitted.ts';
 import { ORDER_WEIGHT, SPLIT_WEIGHT } from './exactBound.ts';
+import { refuseFloor, refuseNonce } from './floorRaising.ts';
 import { refuseGroupCommand } from './groupLimits.ts';
 import { freedBy, leftOf, sellsAllLots } from './holdings.ts';
 import { LookAhead } from './lookAhead.ts';
+import { refuseMarketEnd, refuseMarketPatch } from './marketRefusals.ts';
 import { groupIn, isBidInYes } from './orderCommand.ts';
-import { claimableMicro } from './resolution.ts';
 import { onlyShrinks, refuseStage } from './stages.ts';
 import type { ShardState } from './state.ts';
 import { refuseUnwinding } from './unwinding.ts';
@@ -35,6 +36,7 @@ const {
   EXTENDED_PLACE,
   NO_GROUP,
   NO_MARKET,
+  ORDER_NONCE_KEPT,
   PLACE_BIT_AUTHORIZED,
   PLACE_BIT_CLIENT_ID_TAKEN,
   PLACE_BIT_EXTENDED,
@@ -42,7 +44,6 @@ const {
   PLACE_BIT_TOO_MANY_OPEN,
   REPLACE_ELSEWHERE,
   REPLACE_MODE,
-  UNCHANGED,
   kindBits,
   kindOutcome,
   kindSide,
@@ -59,6 +60,7 @@ const {
   GROUP_SET,
   GROUP_TRIP,
   MARKET_PATCH,
+  NONCE_FLOOR,
   PLACE,
   REPLACE,
   RESOLVE,
@@ -79,6 +81,8 @@ export class Admission {
   postOnlyUntilMs = 0;
   /** Order hashes that the shard may keep (RULES.md 2.12). */
   mostOrders = MOST_HASHES;
+  /** Every member of the cluster keeps the nonces of open orders (shared/base/formats.ts). */
+  keepsNonces = true;
   readonly #state: ShardState;
   readonly #checks: OrderChecks;
   readonly #lookAhead: LookAhead;
@@ -104,11 +108,11 @@ export class Admission {
       case FUNDS.TYPE:
         return this.#funds(words, word, admitted);
       case MARKET_PATCH.TYPE:
-        return this.#marketPatch(words, word);
+        return refuseMarketPatch(this.#state, words, word);
       case RESOLVE.TYPE:
       case CLAIM.TYPE:
       case SETTLE.TYPE:
-        return this.#marketEnd(type, words, word);
+        return refuseMarketEnd(this.#state, type, words, word);
       case GROUP_SET.TYPE:
       case GROUP_RESET.TYPE:
       case GROUP_TRIP.TYPE:
@@ -117,6 +121,8 @@ export class Admission {
         return this.#contracts(words, bytes, word);
       case COMMAND.STAGE.TYPE:
         return refuseStage(this.#state, words, word);
+      case NONCE_FLOOR.TYPE:
+        return refuseFloor(words, word);
       case UNWIND.TYPE:
         return refuseUnwinding(this.#state, words, word, admitted);
       default:
@@ -127,6 +133,7 @@ export class Admission {
   #place(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
     const refusal = this.#checkOrder(words, bytes, word, admitted) || this.#checkLimits(words, word);
     if (refusal !== OK) return refusal;
+    if (this.keepsNonces) words[word + ANY_COMMAND.flags] |= ORDER_NONCE_KEPT;
     const market = this.#marketOf(words, word);
     const short = this.#checkBalance(market, words, word, admitted);
     return short !== OK ? short : this.#checkMatching(market, words, word, admitted);
@@ -141,6 +148,7 @@ export class Admission {
       (expected === null ? OK : this.#refuseOther(expected, admitted)) ||
       this.#checkLimits(words, word);
     if (refusal !== OK) return refusal;
+    if (this.keepsNonces) words[word + ANY_COMMAND.flags] |= ORDER_NONCE_KEPT;
     const { orders } = this.#state;
     const market = this.#marketOf(words, word);
     const short = this.#checkBalance(market, words, word, admitted);
@@ -219,6 +227,8 @@ export class Admission {
 
     if (!this.#checks.isSigned(words, bytes, word)) return E.INVALID_SIGNATURE;
     if ((bits & PLACE_BIT_AUTHORIZED) === 0) return E.FORBIDDEN;
+    const below = refuseNonce(this.#state, words, word, admitted);
+    if (below !== OK) return below;
     if (feeBps === market.feeBps) return OK;
     admitted.detailA = market.feeBps;
     return E.FEE_RATE_MISMATCH;
@@ -360,32 +370,6 @@ export class Admission {
     if (available < amount) return refuseShort(amount, available, ledger.reservedOf(account), admitted);
     if (totals.withdrawnMicro + amount > MAX_SAFE) return E.VALIDATION_ERROR;
     return this.#checkExactBound(amount, ledger.reservedOf(account), admitted);
-  }
-
-  #marketPatch(words: Uint32Array, word: number): number {
-    const market = this.#state.markets.get(words[word + ANY_COMMAND.market]);
-    if (market === undefined) return E.MARKET_NOT_FOUND;
-    const status = words[word + MARKET_PATCH.status];
-    if (status !== UNCHANGED && !mayMove(market.status, status)) return E.INVALID_TRANSITION;
-    // A market past its end would be closed again by the next command, or never if it was closed before.
-    const isOver = readSafe(words, word + MARKET_PATCH.endMs) <= readSafe(words, word + ANY_COMMAND.timeMs);
-    if (status !== MARKET_STATUS.ACTIVE) return OK;
-    if (isOver) return E.INVALID_TRANSITION;
-    return market.isClosing ? E.ENGINE_BUSY : OK; // a moment later its orders are closed
-  }
-
-  #marketEnd(type: number, words: Uint32Array, word: number): number {
-    const market = this.#state.markets.get(words[word + ANY_COMMAND.market]);
-    if (market === undefined) return E.MARKET_NOT_FOUND;
-    switch (type) {
-      case RESOLVE.TYPE:
-        return mayDecide(market, words[word + RESOLVE.status]) ? OK : E.INVALID_TRANSITION;
-      case SETTLE.TYPE:
-        return maySettle(market) ? OK : E.INVALID_TRANSITION;
-      default:
-        if (!isDecided(market.status)) return E.INVALID_TRANSITION;
-        return claimableMicro(this.#state, market, words[word + ANY_COMMAND.account]) > 0 ? OK : E.NOTHING_TO_CLAIM;
-    }
   }
 
   #contracts(words: Uint32Array, bytes: Uint8Array, word: number): number {

@@ -17,6 +17,7 @@ import * as rows from '../book/orders.ts';
 import { NONE, SLOT_STATE } from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import { moveFee } from './dormancy.ts';
+import { raiseFloor } from './floorRaising.ts';
 import { Placing } from './placing.ts';
 import { raise } from './raising.ts';
 import * as resolution from './resolution.ts';
@@ -122,6 +123,9 @@ export class Apply {
         return OK;
       case COMMAND.RAISE.TYPE:
         raise(this.#state, words, word);
+        return OK;
+      case COMMAND.NONCE_FLOOR.TYPE:
+        admitted.detailA = raiseFloor(this.#state, words, word);
         return OK;
       case UNWIND.TYPE:
         return unwind(this.#state, this.#market(words, word), words, word);

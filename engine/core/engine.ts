@@ -231,11 +231,13 @@ export class Engine {
    * commit.
    * @param postOnlyUntilMs until then orders may only rest (RULES.md 7.13).
    * @param mostOrders that the shard accepts in its life (RULES.md 2.12). A replay knows no bound.
+   * @param keepsNonces false while a member of the cluster does not keep those of open orders.
    */
-  goLive(postOnlyUntilMs = 0, mostOrders = MOST_HASHES): void {
+  goLive(postOnlyUntilMs = 0, mostOrders = MOST_HASHES, keepsNonces = true): void {
     assert(mostOrders <= MOST_HASHES, 'HASHES-3: an index is told to hold what it can');
     this.#admission.postOnlyUntilMs = postOnlyUntilMs;
     this.#admission.mostOrders = mostOrders;
+    this.#admission.keepsNonces = keepsNonces;
     this.state.ledger.goLive();
     this.#useContracts();
   }
@@ -252,10 +254,14 @@ export class Engine {
    * @param out another output, where what is in that of the engine waits for others.
    */
   describe(flush: () => void, out = this.out): void {
-    const { contracts, groups, markets, ledger, orders, stages, totals } = this.state;
+    const { contracts, groups, markets, ledger, nonceFloors, orders, stages, totals } = this.state;
     const emit = out === this.out ? this.state.emit : new EventWriter(out, orders, ledger);
     if (contracts.haveChanged) emit.contracts(contracts);
     if (stages.ofShard !== STAGE.OPEN) emit.stage(stages.ofShard, stages.ofShard);
+    for (const floor of nonceFloors.all()) {
+      emit.nonceFloor(floor);
+      if (out.lengthBytes > 1 << 19) flush();
+    }
     for (const market of markets.all()) {
       emit.market(market);
       if (market.lastFillMicros !== 0) emit.lastFill(market);

@@ -28,6 +28,7 @@ export function checkInvariants(state: ShardState): void {
   ledger.validate();
   markets.validate();
   tombstones.validate();
+  state.nonceFloors.validate();
   assert(
     hashes.validate() === orders.openCount,
     'ORDERS-2: every open order, and no other, has a slot in the hash index',
@@ -82,7 +83,7 @@ function checkOrders(state: ShardState): void {
   assert(tagged === orders.tags.count, 'TAGS-1: every row that is not free belongs to an open order');
 }
 
-function checkOrder({ hashes, markets, orders, orderSequence }: ShardState, slot: number): void {
+function checkOrder({ hashes, markets, nonceFloors, orders, orderSequence }: ShardState, slot: number): void {
   const market = markets.peek(orders.market[slot << WORD_SHIFT]);
   assert(market !== undefined, 'ORDERS-1: an open order has a market');
   const isResting = orders.state[slot << WORD_SHIFT] === SLOT_STATE.RESTING;
@@ -92,11 +93,14 @@ function checkOrder({ hashes, markets, orders, orderSequence }: ShardState, slot
   assert(remaining > 0, 'ORDERS-3: an open order has something left');
   assert(remaining <= orders.quantityLots[slot << DOUBLE_SHIFT], 'ORDERS-3: no more is left than was ordered');
   assert(orders.sequence[slot << DOUBLE_SHIFT] <= orderSequence, 'ORDERS-2: no order is newer than the last');
-  const entry = hashes.find(orders.hash, orders.hashOffset(slot));
+  const entry = hashes.find(orders.signed.words, orders.signed.hashOffset(slot));
   assert(entry !== NO_ENTRY, 'ORDERS-2: an open order is in the hash index');
   assert(hashes.slotOf(entry) === slot, 'ORDERS-2: the hash index leads to the slot');
   assert(hashes.accountOf(entry) === orders.account[slot << WORD_SHIFT], 'ORDERS-2: an entry has the account');
   assert(entry === orders.hashEntry[slot << WORD_SHIFT], 'ORDERS-2: the slot leads to its entry in the hash index');
+  const { signed } = orders;
+  const floor = nonceFloors.of(orders.account[slot << WORD_SHIFT], signed.words, signed.makerOffset(slot));
+  assert(signed.nonceOf(slot) >= floor, 'NONCEFLOORS-3: an open order is not below the floor of its maker');
   const expires = orders.expirationSec[slot << DOUBLE_SHIFT] !== 0;
   assert(expires === (orders.heapIndex[slot << WORD_SHIFT] !== NONE), 'EXPIRY-1: an order that expires is in the heap');
 }
@@ -237,6 +241,7 @@ function checkDigest(state: ShardState): void {
   for (const market of state.markets.all()) fresh.market(market);
   for (const group of state.groups.all()) fresh.group(group);
   state.tombstones.visit((account, hash, untilMs) => fresh.tombstone(account, hash, untilMs, 1));
+  for (const { account, wallet, floor } of state.nonceFloors.all()) fresh.nonceFloor(account, wallet, 0, floor, 1);
   state.writeDigest(new Uint32Array(2), 0);
   assert(state.digest.low === fresh.low, 'DIGEST-1: the low lane of the running sum is exact');
   assert(state.digest.high === fresh.high, 'DIGEST-1: the high lane of the running sum is exact');

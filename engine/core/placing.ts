@@ -20,6 +20,7 @@ const {
   COMMAND,
   EXTENDED_PLACE,
   NO_GROUP,
+  ORDER_NONCE_KEPT,
   PLACE_BIT_EXTENDED,
   REPLACE_MODE,
   kindBits,
@@ -111,7 +112,10 @@ export class Placing {
     assert(quantityLots > 0, 'ORDERS-3: an order is for at least one lot');
     assert(words[word + PLACE.feeBps] === market.feeBps, 'BOOK-2: an accepted order has the canonical fee');
     const slot = orders.allocate(account);
-    orders.setHash(slot, words, word + PLACE.hash);
+    orders.signed.setHash(slot, words, word + PLACE.hash);
+    if ((words[word + ANY_COMMAND.flags] & ORDER_NONCE_KEPT) !== 0)
+      orders.signed.setNonce(slot, words, word + PLACE.nonce, word + PLACE.makerAddress);
+    else orders.signed.setNoNonce(slot);
     const isYes = kindOutcome(kind) === OUTCOME.YES;
     const row = slot << WORD_SHIFT;
     const fields = orders.words;

@@ -11,6 +11,7 @@ import type { SnapshotIo } from '../base/snapshotIo.ts';
 import { Contracts } from '../book/contracts.ts';
 import { HashIndex, NO_ENTRY } from '../book/hashIndex.ts';
 import { Markets, STAGES_VERSION } from '../book/markets.ts';
+import { NonceFloors } from '../book/nonceFloors.ts';
 import { Groups } from '../book/orderGroups.ts';
 import { DOUBLE_SHIFT, NONE, Orders, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
 import { Ledger } from '../money/ledger.ts';
@@ -25,6 +26,8 @@ import { Tombstones } from './tombstones.ts';
 
 /** The first version of snapshots with a floor. */
 const FLOOR_VERSION = 10;
+/** The first one with the floors of nonces. */
+const NONCE_FLOORS_VERSION = 12;
 /** The counters that go into every digest. */
 const COUNTERS = 6;
 const NO_FACTS: readonly number[] = [];
@@ -37,6 +40,7 @@ export class ShardState {
   readonly markets = new Markets();
   readonly groups = new Groups();
   readonly contracts = new Contracts();
+  readonly nonceFloors = new NonceFloors();
   /** The stage in which new markets of the shard begin: that of the last step of all of them. */
   readonly stages = { ofShard: STAGE.OPEN as number };
   readonly totals = { depositedMicro: 0, withdrawnMicro: 0 };
@@ -113,6 +117,7 @@ export class ShardState {
     this.tombstones.persist(io);
     if (io.version >= STAGES_VERSION) this.stages.ofShard = io.number(this.stages.ofShard);
     if (io.version >= FLOOR_VERSION) this.floor = io.number(this.floor);
+    if (io.version >= NONCE_FLOORS_VERSION) this.nonceFloors.persist(io);
   }
 
   /** Derives queues, expiry heap, entries of the hash index and digest from what was read. Orders keep their slots. */
@@ -133,7 +138,7 @@ export class ShardState {
       else market.book.rest(slot);
       orders.heapIndex[slot << WORD_SHIFT] = NONE;
       if (orders.expirationSec[slot << DOUBLE_SHIFT] !== 0) expiry.add(slot);
-      const entry = hashes.find(orders.hash, orders.hashOffset(slot));
+      const entry = hashes.find(orders.signed.words, orders.signed.hashOffset(slot));
       assert(entry !== NO_ENTRY, 'ORDERS-2: an open order is in the hash index');
       assert(hashes.slotOf(entry) === slot, 'ORDERS-2: the hash index leads to the slot');
       orders.hashEntry[slot << WORD_SHIFT] = entry;
@@ -145,5 +150,6 @@ export class ShardState {
     for (const index of [this.hashes, this.references]) {
       index.visit((words, word, account) => digest.hashAccepted(words, word, account));
     }
+    for (const { account, wallet, floor } of this.nonceFloors.all()) digest.nonceFloor(account, wallet, 0, floor, 1);
   }
 }

@@ -1,7 +1,8 @@
 /**
  * A 64-bit digest of everything a shard knows, kept up to date as the state changes: the sum (two 32-bit lanes) of one
- * mix per open order, account, position, market and tombstone, and of every hash ever accepted. A sum does not care in
- * which rows or tables things lie, so it is the same for any implementation, after a replay and after a snapshot.
+ * mix per open order, account, position, market, tombstone and floor of nonces, and of every hash ever accepted. A sum
+ * does not care in which rows or tables things lie, so it is the same for any implementation, after a replay and after
+ * a snapshot.
  * Owner: the shard thread.
  *
  * A command only marks the orders, accounts and positions that it changed; their parts of the sum are computed again
@@ -20,6 +21,7 @@ import { STAGE, UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { larger } from '../base/columns.ts';
 import { DirtyRows } from '../base/dirtyRows.ts';
 import type { Market } from '../book/market.ts';
+import { ADDRESS_WORDS } from '../book/nonceFloors.ts';
 import type { Group } from '../book/orderGroups.ts';
 import type { Orders } from '../book/orders.ts';
 import * as rows from '../book/orders.ts';
@@ -42,7 +44,8 @@ const HASH = 0x165667b1;
 const COUNTERS = 0x5bd1e995;
 const GROUP = 0x1b873593;
 const TOMBSTONE = 0x2545f491;
-const KINDS = [ORDER, ACCOUNT, POSITION, MARKET, HASH, COUNTERS, GROUP, TOMBSTONE];
+const NONCE_FLOOR = 0x6c62272e;
+const KINDS = [ORDER, ACCOUNT, POSITION, MARKET, HASH, COUNTERS, GROUP, TOMBSTONE, NONCE_FLOOR];
 assert(new Set(KINDS).size === KINDS.length, 'DIGEST-1: every kind starts from a number of its own');
 
 const MARKET_FACTS = 15;
@@ -104,12 +107,13 @@ export class Digest {
       this.#replace(this.#orderLanes, slot, 0, 0);
       return;
     }
-    const at = o.hashOffset(slot);
+    const hash = o.signed.words;
+    const at = o.signed.hashOffset(slot);
     const remaining = fold(o.remainingLots[slot << DOUBLE_SHIFT]);
     const filled = fold(o.filledNotionalMicro[slot << DOUBLE_SHIFT]);
     const sequenceAndState = o.sequence[slot << DOUBLE_SHIFT] * 4 + o.state[slot << WORD_SHIFT];
-    let a = mixA(mixA(mixA(mixA(ORDER, o.hash[at]), remaining), filled), sequenceAndState);
-    let b = mixB(mixB(mixB(mixB(ORDER, o.hash[at + 1]), remaining), filled), sequenceAndState);
+    let a = mixA(mixA(mixA(mixA(ORDER, hash[at]), remaining), filled), sequenceAndState);
+    let b = mixB(mixB(mixB(mixB(ORDER, hash[at + 1]), remaining), filled), sequenceAndState);
     const grant = o.grant[slot << WORD_SHIFT];
     if (grant !== UNKNOWN_GRANT) {
       a = mixA(a, grant);
@@ -135,6 +139,18 @@ export class Digest {
   tombstone(account: number, hash: Uint32Array, untilMs: number, sign: 1 | -1): void {
     const a = mixA(mixA(mixA(mixA(TOMBSTONE, hash[0]), hash[1]), account), fold(untilMs));
     const b = mixB(mixB(mixB(mixB(TOMBSTONE, hash[2]), hash[3]), account), fold(untilMs));
+    this.low = (this.low + sign * a) | 0;
+    this.high = (this.high + sign * b) | 0;
+  }
+
+  /** @param sign 1 for a floor that is in force now, -1 for the one before it. */
+  nonceFloor(account: number, words: Uint32Array, wallet: number, floor: number, sign: 1 | -1): void {
+    let a = mixA(mixA(NONCE_FLOOR, account), fold(floor));
+    let b = mixB(mixB(NONCE_FLOOR, account), fold(floor));
+    for (let i = 0; i < ADDRESS_WORDS; i++) {
+      a = mixA(a, words[wallet + i]);
+      b = mixB(b, words[wallet + i]);
+    }
     this.low = (this.low + sign * a) | 0;
     this.high = (this.high + sign * b) | 0;
   }

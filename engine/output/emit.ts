@@ -10,6 +10,7 @@ import type { RecordBuffer } from '../../shared/wire/record.ts';
 import * as record from '../../shared/wire/record.ts';
 import type { Contracts } from '../book/contracts.ts';
 import type { Market } from '../book/market.ts';
+import type { NonceFloor } from '../book/nonceFloors.ts';
 import type { Group } from '../book/orderGroups.ts';
 import type { Orders } from '../book/orders.ts';
 import * as rows from '../book/orders.ts';
@@ -114,7 +115,7 @@ export class EventWriter {
       o.kind[slot << WORD_SHIFT],
     );
     const words = this.out.words;
-    o.copyHash(slot, words, word + ORDER.hash);
+    o.signed.copyHash(slot, words, word + ORDER.hash);
     writeSafe(words, word + ORDER.makerAmount, o.makerAmount[slot << DOUBLE_SHIFT]);
     writeSafe(words, word + ORDER.takerAmount, o.takerAmount[slot << DOUBLE_SHIFT]);
     writeSafe(words, word + ORDER.quantityLots, o.quantityLots[slot << DOUBLE_SHIFT]);
@@ -274,6 +275,15 @@ export class EventWriter {
     const word = this.#start(EVENT.STAGE.TYPE, 0, FEE_ACCOUNT, 0, NO_MARKET, stage);
     this.out.words[word + EVENT.STAGE.from] = from;
     this.out.words[word + EVENT.STAGE.unused] = 0;
+  }
+
+  /** The floor of a wallet, in absolute terms. */
+  nonceFloor({ account, wallet, floor }: NonceFloor): void {
+    const word = this.#start(EVENT.NONCE_FLOOR.TYPE, 0, account, 0, NO_MARKET, 0);
+    const { words } = this.out;
+    writeSafe(words, word + EVENT.NONCE_FLOOR.floor, floor);
+    words.set(wallet, word + EVENT.NONCE_FLOOR.wallet);
+    words[word + EVENT.NONCE_FLOOR.unused] = 0;
   }
 
   raised(floor: number): void {

@@ -15,6 +15,7 @@ import '../base/inlining.ts';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
 import { systemClock } from '../../shared/base/clock.ts';
+import { knowsNonceFloors } from '../../shared/base/nonceFloor.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain, hasherFor } from '../../shared/crypto/eip712.ts';
 import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
@@ -87,7 +88,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   const clock = systemClock;
   const goLive = (): void => {
     const postOnlyUntilMs = options.postOnlyMs === 0 ? 0 : clock.nowMs() + options.postOnlyMs;
-    engine.goLive(postOnlyUntilMs, options.maxOrdersEver);
+    engine.goLive(postOnlyUntilMs, options.maxOrdersEver, keepsNonces(options));
   };
   const isFollowing = options.replication?.mode === 'follow';
   if (!isFollowing) goLive();
@@ -175,6 +176,13 @@ function recovered(options: ShardOptions, { keccak, verifier }: Tools, key: Shar
   const verifierProblem = verifier instanceof Kernel ? FUSED_PROBLEM : null;
   const recovery = { verifier: verifier.name, verifierProblem, recovered: engine.sequence, fromSequence, damaged };
   return { checks, engine, journal, meters, recovery };
+}
+
+/** The same on every member, since the formats of a lead stay as they are. */
+function keepsNonces({ replication }: ShardOptions): boolean {
+  if (replication === undefined) return true;
+  const memory = new Replication(replication.memory);
+  return knowsNonceFloors((layout) => memory.format(layout));
 }
 
 type Committed = { readonly store: JournalStore; readonly memory: Replication | null };

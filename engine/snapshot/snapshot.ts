@@ -26,6 +26,7 @@ import type { ShardKey } from '../journal/shardKey.ts';
 const MAGIC = 0x5358504f;
 const SNAPSHOT_VERSION = FILE_LAYOUTS.snapshot;
 /**
+ * Version 11 lacks the floors of nonces: there were none; and the nonces of open orders (book/orders.ts).
  * Version 10 lacks the times of last fills: the next fill has that of its record, and digests are without them
  * (book/markets.ts). Version 9 lacks the floor of numbers: there was none (core/raising.ts). Version 8 lacks stages:
  * every market was open (core/stages.ts). Version 7 lacks what is left to do for markets that are being ended: there

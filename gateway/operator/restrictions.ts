@@ -1,8 +1,11 @@
 /**
- * Takes away from an account what the administrator says, by a state (RULES.md 9.15), and grants of its signers (9.16).
+ * Takes away from an account what the administrator says, by a state (RULES.md 9.15), and grants of its signers (9.16);
+ * and from a wallet what its owner has ever signed, by a floor under the nonces of its orders (5.12).
  * Owner: the gateway thread.
  *
  *   store, durable ──same turn──► no forbidden command is written any more ──► sweep to every shard ──► swept, durable
+ *
+ * Orders below a floor are refused by the shards themselves, each from when it has the floor.
  *
  * Invariants:
  *   RESTRICT-1  The sweep of a shard is written into its ring after every order that was accepted before the change,
@@ -18,17 +21,24 @@ import { ANY_GRANT, BOTH_SIDES } from '../../shared/wire/commands.ts';
 import type { AccountStates } from '../store/accountStates.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { Grant } from '../store/grants.ts';
+import type { NonceFloors } from '../store/nonceFloors.ts';
+import type { NonceFloorViews } from '../views/nonceFloors.ts';
 
 /** The part of the shard client that is used here. */
 type SweepingEngine = {
-  sweep(shard: number, account: number, side: number, grant: number): Promise<{ code: number; a: number }>;
+  sweep(shard: number, account: number, side: number, grant: number): Promise<SweptShard>;
+  raiseNonceFloor(shard: number, account: number, wallet: string, floor: number): Promise<SweptShard>;
 };
+
+type SweptShard = { readonly code: number; readonly a: number };
 
 type RestrictionsOptions = {
   readonly shards: number;
   readonly engine: SweepingEngine;
   readonly states: AccountStates;
   readonly accounts: Accounts;
+  readonly nonceFloors: NonceFloors;
+  readonly views: { readonly nonceFloors: NonceFloorViews };
   readonly clock: Clock;
 };
 
@@ -37,9 +47,7 @@ export type Swept = { readonly cancelled: number; readonly isComplete: boolean }
 
 /** Orders to cancel, in the shards that have not answered yet. */
 type Sweep = {
-  readonly account: number;
-  readonly side: number;
-  readonly grant: number;
+  readonly send: (shard: number) => Promise<SweptShard>;
   readonly waiting: Set<number>;
   /** Shards whose answer is under way. */
   readonly asked: Set<number>;
@@ -57,6 +65,7 @@ export class Restrictions {
     this.#options = options;
     for (const account of options.states.unswept()) this.#addState(account);
     for (const grant of options.accounts.grants.unswept()) this.#addGrant(grant);
+    for (const { wallet, floor } of options.nonceFloors.uncarried()) this.#addFloor(wallet, floor);
   }
 
   setState(account: number, state: AccountState): Promise<Swept> {
@@ -96,8 +105,23 @@ export class Restrictions {
     return removed;
   }
 
+  /** Raises the floor of a wallet that belongs to an account; one that is not above it changes nothing. */
+  raiseNonceFloor(wallet: string, floor: number): Promise<Swept> {
+    const { nonceFloors } = this.#options;
+    const isComplete = nonceFloors.isCarried(wallet);
+    if (floor <= nonceFloors.of(wallet)) return Promise.resolve({ ...NOTHING, isComplete });
+    nonceFloors.raise(wallet, floor);
+    return this.#run([this.#addFloor(wallet, floor)]);
+  }
+
   /** A shard is READY: it is sent what it has missed. Resolves when it has answered. */
   async shardReady(shard: number): Promise<void> {
+    const { accounts, nonceFloors, views } = this.#options;
+    for (const [wallet, floor] of views.nonceFloors.all()) {
+      if (floor <= nonceFloors.of(wallet) || accounts.ownerOf(wallet) === 0) continue;
+      nonceFloors.raise(wallet, floor);
+      this.#addFloor(wallet, floor);
+    }
     await Promise.all([...this.#sweeps].map((sweep) => this.#ask(sweep, shard)));
   }
 
@@ -124,10 +148,10 @@ export class Restrictions {
 
   /** The command is in the ring when this returns, unless the shard is away or its ring is full. */
   async #ask(sweep: Sweep, shard: number): Promise<void> {
-    const { account, side, grant, waiting, asked } = sweep;
+    const { send, waiting, asked } = sweep;
     if (!waiting.has(shard) || asked.has(shard)) return;
     asked.add(shard);
-    const { code, a } = await this.#options.engine.sweep(shard, account, side, grant);
+    const { code, a } = await send(shard);
     asked.delete(shard);
     if (code !== OK) return;
     sweep.cancelled += a;
@@ -138,22 +162,36 @@ export class Restrictions {
   #addState(account: number): Sweep {
     const { states } = this.#options;
     const side = states.of(account) === ACCOUNT_STATE.CLOSE_ONLY ? SIDE.BUY : BOTH_SIDES;
-    const sweep = this.#add(account, side, ANY_GRANT, () => {
-      this.#ofState.delete(account);
-      states.swept(account);
-    });
+    const { engine } = this.#options;
+    const sweep = this.#add(
+      (shard) => engine.sweep(shard, account, side, ANY_GRANT),
+      () => {
+        this.#ofState.delete(account);
+        states.swept(account);
+      },
+    );
     this.#ofState.set(account, sweep);
     return sweep;
   }
 
   #addGrant({ number, maker }: Grant): Sweep {
-    const { grants } = this.#options.accounts;
-    return this.#add(this.#options.accounts.ownerOf(maker), BOTH_SIDES, number, () => grants.swept(number));
+    const { accounts, engine } = this.#options;
+    const account = accounts.ownerOf(maker);
+    const send = (shard: number) => engine.sweep(shard, account, BOTH_SIDES, number);
+    return this.#add(send, () => accounts.grants.swept(number));
   }
 
-  #add(account: number, side: number, grant: number, onDone: () => void): Sweep {
+  /** A higher floor may be under way when this one is carried: it has a sweep of its own. */
+  #addFloor(wallet: string, floor: number): Sweep {
+    const { accounts, engine, nonceFloors } = this.#options;
+    const account = accounts.ownerOf(wallet);
+    const send = (shard: number) => engine.raiseNonceFloor(shard, account, wallet, floor);
+    return this.#add(send, () => nonceFloors.carried(wallet, floor));
+  }
+
+  #add(send: Sweep['send'], onDone: () => void): Sweep {
     const waiting = new Set(Array.from({ length: this.#options.shards }, (_, shard) => shard));
-    const sweep = { account, side, grant, waiting, asked: new Set<number>(), onDone, cancelled: 0 };
+    const sweep = { send, waiting, asked: new Set<number>(), onDone, cancelled: 0 };
     this.#sweeps.add(sweep);
     return sweep;
   }

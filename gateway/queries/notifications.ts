@@ -198,7 +198,7 @@ export function newestFirst(a: NotificationPlace, b: NotificationPlace): number 
 }
 
 function isNotified({ reason }: OrderRow): boolean {
-  return reason !== null && reason !== CLOSE_REASON.USER;
+  return reason !== null && reason !== CLOSE_REASON.USER && reason !== CLOSE_REASON.NONCE_FLOOR;
 }
 
 function ofOrder(order: OrderRow): EndedOrder {

@@ -91,6 +91,7 @@ import { adminSessionRoutes } from './admin/sessions.ts';
 import { adminStageRoutes } from './admin/stages.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import type { AuthDeps } from './auth/deps.ts';
+import { nonceFloorRoutes } from './auth/nonceFloors.ts';
 import { oauthRoutes } from './auth/oauth.ts';
 import { privyRoutes } from './auth/privy.ts';
 import { sessionRoutes } from './auth/sessions.ts';
@@ -134,6 +135,7 @@ type RouteTableDeps = {
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
+  readonly areFloorsKnownEverywhere: () => boolean;
   readonly groups: GroupCommands;
   readonly views: Views;
   readonly engine: ShardClient;
@@ -222,6 +224,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...sessionRoutes(authDeps, control.sessionKeys),
     ...walletSignInRoutes(authDeps),
     ...walletRoutes({ ...authDeps, restrictions: deps.restrictions, chain: deps.chain, needsWallet }),
+    ...nonceFloorRoutes({ ...deps, accounts, nonceFloors: control.nonceFloors }),
     ...providerRoutes(authDeps),
     ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
     ...adminUserRoutes({ accounts, accountStates, keys, views, clock, chain: deps.chain }),

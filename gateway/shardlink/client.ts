@@ -16,7 +16,7 @@ import {
   type Stage,
 } from '../../shared/base/codes.ts';
 import { E } from '../../shared/base/errors.ts';
-import { ADDRESS_BYTES, HASH_BYTES, UUID_BYTES } from '../../shared/base/hex.ts';
+import { ADDRESS_BYTES, HASH_BYTES, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import {
   ANY_COMMAND,
   ANY_STAGE,
@@ -209,6 +209,16 @@ export class ShardClient {
     return request(this.#link, shard, COMMAND.SWEEP.TYPE, account, NO_MARKET, ADMIN, ({ words }, word) => {
       words[word + COMMAND.SWEEP.side] = side;
       words[word + COMMAND.SWEEP.grant] = grant;
+    });
+  }
+
+  /** Orders of the wallet with a lower nonce are refused, and cancelled where they are open: `a` is how many. */
+  raiseNonceFloor(shard: number, account: number, wallet: string, floor: number): Promise<CommandResult> {
+    const { NONCE_FLOOR } = COMMAND;
+    return request(this.#link, shard, NONCE_FLOOR.TYPE, account, NO_MARKET, 0, ({ words, bytes }, word) => {
+      writeSafe(words, word + NONCE_FLOOR.floor, floor);
+      const isAddress = tryParseHex(wallet, ADDRESS_BYTES, bytes, (word + NONCE_FLOOR.wallet) * 4);
+      assert(isAddress, 'shard client: a wallet is an address');
     });
   }
 

@@ -12,6 +12,8 @@ export function refusalOf(reply: ShardReply, asset: ReservedAsset): Refusal {
   switch (reply.code) {
     case E.FEE_RATE_MISMATCH:
       return { row, message: `${row.message}: expected ${reply.a}`, isOfShard: true };
+    case E.NONCE_BELOW_FLOOR:
+      return { row, details: { nonce_floor: reply.a }, isOfShard: true };
     case E.INSUFFICIENT_BALANCE: {
       const details = { asset, required: String(reply.a), available: String(reply.b), reserved: String(reply.c) };
       return { row, details, isOfShard: true };

@@ -39,6 +39,7 @@ import { LaterSync } from './laterSync.ts';
 import { LiveScores } from './liveScores.ts';
 import { chainTokens, LEDGER_TOKENS, requireTokens, type TokenSource } from './marketTokens.ts';
 import { Movements } from './movements.ts';
+import { NonceFloors } from './nonceFloors.ts';
 import { Notices } from './notices.ts';
 import { OnlineAccounts } from './onlineAccounts.ts';
 import { OpenOrderBoundsStore } from './openOrderBounds.ts';
@@ -77,6 +78,7 @@ export type Control = {
   readonly approvals: Approvals;
   readonly accounts: Accounts;
   readonly accountStates: AccountStates;
+  readonly nonceFloors: NonceFloors;
   readonly keys: ApiKeys;
   readonly identities: Identities;
   readonly sessionKeys: SessionKeys;
@@ -168,6 +170,7 @@ function openStores(config: Config, cluster: Cluster, raw: Database, path: strin
     approvals: new Approvals(database),
     accounts,
     accountStates: new AccountStates(database),
+    nonceFloors: new NonceFloors(database, changes),
     identities: new Identities(database),
     keys: new ApiKeys(database, masterKey, idOf),
     sessionKeys: new SessionKeys(database, masterKey, Date.now()),

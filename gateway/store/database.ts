@@ -45,6 +45,7 @@ const MIGRATIONS = [
   'control-022.sql',
   'control-023.sql',
   'control-024.sql',
+  'control-025.sql',
 ] as const;
 
 assert(MIGRATIONS.length === FORMATS.control.newest, 'database: members of a cluster say which tables they know');

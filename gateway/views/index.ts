@@ -21,6 +21,7 @@ import { GroupViews } from './groups.ts';
 import { NONE } from './growingColumn.ts';
 import { LedgerCopy } from './ledger.ts';
 import { MarketViews } from './markets.ts';
+import { NonceFloorViews } from './nonceFloors.ts';
 import { OpenOrders, ORDER_STATE } from './orders.ts';
 import { PairIndex } from './pairIndex.ts';
 import { RecordResult } from './recordResult.ts';
@@ -48,6 +49,7 @@ export class Views {
   readonly books = new Books();
   readonly markets: MarketViews;
   readonly groups = new GroupViews();
+  readonly nonceFloors = new NonceFloorViews();
   /** By shard: the contracts that orders are signed for; null while they are those of the start. */
   readonly contracts: (ContractsView | null)[];
   readonly accounts: AccountViews;
@@ -153,12 +155,13 @@ export class Views {
       case EVENT.CONTRACTS.TYPE:
         this.contracts[shard] = readContracts(words, word);
         break;
-      case EVENT.TOMBSTONE.TYPE:
-        break; // the reply carries it
-      case EVENT.UNWOUND.TYPE:
-        break; // the balances come with it
-      case EVENT.DIGEST.TYPE:
-        break; // for replays only
+      case EVENT.NONCE_FLOOR.TYPE:
+        this.nonceFloors.apply(words, word);
+        break;
+      case EVENT.TOMBSTONE.TYPE: // the reply carries it
+      case EVENT.UNWOUND.TYPE: // the balances come with it
+      case EVENT.DIGEST.TYPE: // for replays only
+        break;
       case EVENT.PUBLISHED.TYPE:
         this.#shownSequences[shard] = readSafe(words, word + EVENT.PUBLISHED.shardSequence);
         break;

@@ -34,6 +34,7 @@ const REASONS: Readonly<Record<string, string>> = {
   admin: 'by the exchange',
   fak_remainder: 'the rest of an order at once',
   group_limit: 'limit of its group',
+  nonce_floor: 'below the floor of its wallet',
 };
 
 export function ActivityPage(): VNode {

@@ -338,6 +338,7 @@ export class Edge {
       ...{ terms: trading.terms, catalogueImport: trading.catalogueImport },
       funding,
       restrictions,
+      areFloorsKnownEverywhere: trading.areFloorsKnownEverywhere,
       groups,
       views,
       engine,

@@ -5,6 +5,7 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import { knowsNonceFloors } from '../../shared/base/nonceFloor.ts';
 import type { Replication } from '../../shared/wire/replication.ts';
 import { ChainFacts } from '../chain/facts.ts';
 import type { ChainLink } from '../chain/link.ts';
@@ -68,6 +69,8 @@ export class Trading {
   readonly catalogueImport: CatalogueImport;
   readonly funding: Funding;
   readonly restrictions: Restrictions;
+  /** False while a member of the cluster may not know the floors of nonces. */
+  readonly areFloorsKnownEverywhere: () => boolean;
   readonly groups: GroupCommands;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
@@ -108,11 +111,15 @@ export class Trading {
       },
     };
     this.funding = new Funding(control.movements, fundsEngine, control.accountStates, clock, chainLink !== null);
+    const { formats } = options;
+    this.areFloorsKnownEverywhere = () => formats === null || knowsNonceFloors((layout) => formats.format(layout));
     this.restrictions = new Restrictions({
       shards,
       engine: this.engine,
       states: control.accountStates,
       accounts: control.accounts,
+      nonceFloors: control.nonceFloors,
+      views,
       clock,
     });
     if (chainLink !== null) {

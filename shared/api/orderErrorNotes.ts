@@ -64,6 +64,11 @@ export const ORDER_ERROR_NOTES = {
     '`maker` is no wallet of the account, or `signer` may not sign for it.',
     'Use a linked wallet, or add the delegate.',
   ),
+  NONCE_BELOW_FLOOR: note(
+    'changed',
+    'The order is signed with a nonce below the floor of its maker: whoever owns the wallet has raised that.',
+    'Sign it again with the `nonce_floor` of the details as `nonce`, or a higher one. See [Nonces](signing.md#nonces).',
+  ),
   FEE_RATE_MISMATCH: note(
     'changed',
     'The order is signed with another fee than that of the market.',

@@ -1,5 +1,6 @@
 /** Schemas of the wallets of an account, as their person changes them (RULES.md 15.40 to 15.45). */
-import { ADDRESS, TIME } from './fields.ts';
+import { MAX_SAFE } from '../base/int.ts';
+import { ADDRESS, COUNT, FLAG, TIME } from './fields.ts';
 import { arrayOf, described, type FromSchema, object } from './schema.ts';
 import { SIGNED_MESSAGE } from './sessions.ts';
 
@@ -21,6 +22,26 @@ export const DELEGATE_BODY = {
 export const WALLET_DELEGATES = object({
   address: ADDRESS,
   delegates: described(arrayOf(ADDRESS), 'Who else may sign orders that the wallet pays for.'),
+});
+
+const FLOOR = {
+  type: 'integer',
+  minimum: 0,
+  maximum: MAX_SAFE,
+  description: 'Orders of the wallet that are signed with a lower nonce are refused.',
+  examples: [1],
+} as const;
+export const NONCE_FLOOR = object({ address: ADDRESS, nonce_floor: FLOOR });
+export const NONCE_FLOOR_BODY = {
+  type: 'object',
+  required: ['nonce_floor'],
+  properties: { nonce_floor: { ...FLOOR, description: 'At most 4294967296 above the floor of now.' } },
+} as const;
+export const RAISED_NONCE_FLOOR = object({
+  address: ADDRESS,
+  nonce_floor: FLOOR,
+  orders_cancelled: COUNT,
+  is_complete: described(FLAG, 'False while a shard is away: it gets the floor before any other request.'),
 });
 
 export const STEP_UP = object({ authenticated_at: TIME });

@@ -35,6 +35,7 @@ export const CLOSE_REASON = {
   ADMIN: 6,
   FAK_REMAINDER: 7,
   GROUP_LIMIT: 8,
+  NONCE_FLOOR: 9,
 } as const;
 export type CloseReason = (typeof CLOSE_REASON)[keyof typeof CLOSE_REASON];
 export const CLOSE_REASON_NAMES = [
@@ -47,6 +48,7 @@ export const CLOSE_REASON_NAMES = [
   'admin',
   'fak_remainder',
   'group_limit',
+  'nonce_floor',
 ] as const;
 
 /** The status of an order that was closed for this reason. */

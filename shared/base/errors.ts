@@ -137,6 +137,7 @@ export const ERRORS = {
   BELOW_MIN_SIZE: row(505, 'BELOW_MIN_SIZE', 400, 'order below minimum size'),
   INVALID_SIGNATURE: row(506, 'INVALID_SIGNATURE', 400, 'invalid order signature'),
   FORBIDDEN: row(507, 'FORBIDDEN', 403, 'maker is not a wallet of this account'),
+  NONCE_BELOW_FLOOR: row(515, 'NONCE_BELOW_FLOOR', 400, 'nonce is below the floor of the wallet'),
   FEE_RATE_MISMATCH: row(508, 'FEE_RATE_MISMATCH', 422, 'fee_rate_bps mismatch'),
   REPLACES_ANOTHER_MARKET: row(513, 'VALIDATION_ERROR', 400, 'new_order is for another market, outcome or side'),
 

@@ -31,13 +31,13 @@ const LOGGED = {
    * it starts, whatever is written: a migration that only adds tables and columns keeps `oldest` for one release, and
    * the changes that need them are refused until the cluster is raised (CONTROLRECORDS-3).
    */
-  control: { newest: 24, oldest: 24 },
+  control: { newest: 25, oldest: 24 },
   /**
    * Commands and their events, and what a command does in a given state: a member that runs it again gets the same
    * events, byte for byte, in every later version. Other events are those of another command, or of one with another
    * field.
    */
-  engine: { newest: 2, oldest: 1 },
+  engine: { newest: 3, oldest: 1 },
   /** Rows of the journals of shards (engine/journal/row.ts). */
   journal: { newest: 3, oldest: 3 },
   /** Records of statements (shared/records/statements.ts). */
@@ -58,7 +58,7 @@ export const FILE_LAYOUTS = {
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
   readDb: 27,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
-  snapshot: 11,
+  snapshot: 12,
 } as const;
 
 const NUMBERS_OF_FILES = [...Object.values(LOGGED).map(({ newest }) => newest), ...Object.values(FILE_LAYOUTS)];

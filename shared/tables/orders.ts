@@ -57,8 +57,10 @@ export const ORDERS = table(
   },
 );
 
+/** A floor under nonces is raised by the owner of the wallet, so what it closes is asked for too. */
 function cancelledUnasked(): CloseReason[] {
+  const asked: readonly CloseReason[] = [CLOSE_REASON.USER, CLOSE_REASON.NONCE_FLOOR];
   return Object.values(CLOSE_REASON).filter(
-    (reason) => closedStatus(reason) === ORDER_STATUS.CANCELLED && reason !== CLOSE_REASON.USER,
+    (reason) => closedStatus(reason) === ORDER_STATUS.CANCELLED && !asked.includes(reason),
   );
 }

@@ -81,7 +81,7 @@ const GROUP = { group: u32() };
 const ROWS = alias('flags', u32('orders and holders handled in this record; 0, in older journals: all of them'));
 
 export const COMMAND = family(HEADER, {
-  PLACE: member(1, 'Place an order.', ORDER),
+  PLACE: member(1, 'Place an order.', { flags: u32('ORDER_NONCE_KEPT'), ...ORDER }),
   CANCEL: member(2, 'Cancel one order.', {
     flags: u32('close reason; CANCEL_TOMBSTONE refuses the order for a while if it has not arrived yet'),
     hash: bytes(32),
@@ -126,7 +126,7 @@ export const COMMAND = family(HEADER, {
   CLAIM: member(10, 'Pay an account for its tokens of a decided market.'),
   SETTLE: member(11, 'Pay every account for its tokens of a decided market.', { rows: ROWS }),
   REPLACE: member(12, 'Place an order instead of another: an extended PLACE and the order that gives way.', {
-    flags: u32('REPLACE_MODE | REPLACE_ELSEWHERE | REPLACE_EXPECTS with its high bits'),
+    flags: u32('REPLACE_MODE | REPLACE_ELSEWHERE | REPLACE_EXPECTS with its high bits; ORDER_NONCE_KEPT'),
     ...ORDER,
     ...EXTENSION,
     oldHash: bytes(32),
@@ -169,13 +169,18 @@ export const COMMAND = family(HEADER, {
   RAISE: member(21, 'Written by a restore: numbers of orders, trades and public frames go on above a floor.', {
     floor: safe('floors.ts'),
   }),
+  NONCE_FLOOR: member(22, 'Refuse the orders of a wallet that are signed with a nonce below this, for ever.', {
+    floor: safe(),
+    wallet: bytes(20, 'the maker of the orders'),
+    unused: unused(1),
+  }),
 });
 /** The fields that every command has. */
 export const ANY_COMMAND = record('ANY_COMMAND', HEADER, 'The header of every command.');
 /** The long form of a PLACE: its kind has PLACE_BIT_EXTENDED. */
 export const EXTENDED_PLACE = record(
   'EXTENDED_PLACE',
-  { ...HEADER, ...ORDER, ...EXTENSION },
+  { ...COMMAND.PLACE.DECLARATION.fields, ...EXTENSION },
   'A PLACE with PLACE_BIT_EXTENDED: the same, followed by what only some orders carry.',
   COMMAND.PLACE.TYPE,
 );
@@ -256,6 +261,12 @@ export const REPLACE_ELSEWHERE = 1 << 8;
  */
 const REPLACE_EXPECTS = 1 << 9;
 const EXPECTED_SHIFT = 10;
+/**
+ * In the flags of a PLACE or REPLACE, written by the shard before it journals the command: it keeps the nonce and the
+ * maker of the order while that is open. Orders without it, in older journals, count as signed with the nonce 0 by any
+ * wallet of their account when a floor is raised.
+ */
+export const ORDER_NONCE_KEPT = 1 << 10;
 const TWO_32 = 2 ** 32;
 
 /** The flags of a REPLACE that expects this amount; its low word goes into `expectedLow`. */

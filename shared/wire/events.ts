@@ -63,7 +63,8 @@ const ORDER = {
 /** The meaning of the last fields depends on the command. */
 const REPLY_NOTE =
   'The reply to a command. The meaning of a, b and c depends on both. INSUFFICIENT_BALANCE: required, available, ' +
-  'reserved. FEE_RATE_MISMATCH: the canonical fee. CANCEL_MANY, SWEEP and CONTRACTS: how many orders were cancelled. ' +
+  'reserved. FEE_RATE_MISMATCH: the canonical fee. NONCE_BELOW_FLOOR: the floor. ' +
+  'CANCEL_MANY, SWEEP, CONTRACTS and NONCE_FLOOR: how many orders were cancelled. ' +
   'REPLACE: whether the queue position was kept and whether the price changed, 0 or 1 each, and the lots that were ' +
   'left of the old order. REMAINING_CHANGED: what remains. A CANCEL that left a tombstone: its untilMs.';
 
@@ -180,6 +181,11 @@ export const EVENT = family(HEADER, {
   }),
   LAST_FILL: member(23, 'The time of the last fill of a market, after a recovery.', {
     filledMicros: safe('fillTimes.ts'),
+  }),
+  NONCE_FLOOR: member(24, 'The floor under the nonces of the orders of a wallet.', {
+    floor: safe(),
+    wallet: bytes(20),
+    unused: unused(1),
   }),
 });
 /** The fields that every event has. */

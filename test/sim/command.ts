@@ -64,6 +64,7 @@ export type Command =
     }
   | { readonly kind: 'cancelMany'; readonly account: number; readonly market?: number; readonly outcome?: number }
   | { readonly kind: 'sweep'; readonly account: number; readonly side?: number; readonly grant?: number }
+  | { readonly kind: 'nonceFloor'; readonly account: number; readonly wallet: number; readonly floor: number }
   | {
       readonly kind: 'convert';
       readonly account: number;
@@ -177,6 +178,8 @@ function headOf(command: Command): Head {
       return { type: COMMAND.CANCEL_MANY.TYPE, market: command.market, flags: CLOSE_REASON.USER };
     case 'sweep':
       return { type: COMMAND.SWEEP.TYPE, flags: CLOSE_REASON.ADMIN };
+    case 'nonceFloor':
+      return { type: COMMAND.NONCE_FLOOR.TYPE };
     case 'convert': {
       const flags = command.isSplit ? MOVEMENT.SPLIT : MOVEMENT.MERGE;
       return { type: COMMAND.CONVERT.TYPE, market: command.market, flags };
@@ -234,6 +237,10 @@ function writeBody(ring: RingProducer, word: number, command: Command, marketInd
     case 'sweep':
       words[word + COMMAND.SWEEP.side] = command.side ?? BOTH_SIDES;
       words[word + COMMAND.SWEEP.grant] = command.grant ?? ANY_GRANT;
+      break;
+    case 'nonceFloor':
+      words[word + COMMAND.NONCE_FLOOR.wallet] = command.wallet;
+      writeSafe(words, word + COMMAND.NONCE_FLOOR.floor, command.floor);
       break;
     case 'convert':
       writeSafe(words, word + COMMAND.CONVERT.amountAtomic, command.amount);
@@ -296,6 +303,8 @@ export function ask(oracle: Oracle, command: Command): number {
     case 'sweep':
       oracle.sweep(command.account, command.side, command.grant);
       return OK;
+    case 'nonceFloor':
+      return oracle.raiseNonceFloor(command.account, command.wallet, command.floor);
     case 'convert':
       return oracle.convert(command.account, command.market, BigInt(command.amount), command.isSplit);
     case 'funds':

@@ -112,6 +112,7 @@ class Pair {
       const swept = events.filter((event) => event.kind === 'closed' && event.reason === CLOSE_REASON.ADMIN);
       assert.equal(outcome.reply.a, swept.length);
     }
+    if (command.kind === 'nonceFloor' && code === OK) assert.equal(outcome.reply.a, events.filter(isBelowFloor).length);
     if (command.kind === 'cancelMany') assert.equal(outcome.reply.a, events.filter(isUserClose).length);
     this.#countFrames(outcome.frames, what);
     this.fillCount += events.filter((event) => event.kind === 'fill').length;
@@ -132,6 +133,9 @@ class Pair {
 }
 
 const isUserClose = (event: OrderEvent): boolean => event.kind === 'closed' && event.reason === CLOSE_REASON.USER;
+
+const isBelowFloor = (event: OrderEvent): boolean =>
+  event.kind === 'closed' && event.reason === CLOSE_REASON.NONCE_FLOOR;
 
 function run(seed: number): void {
   const collateralCheck = seed % REHEARSAL_EVERY !== 0;
@@ -160,6 +164,7 @@ for (let seed = FIRST_SEED; seed < FIRST_SEED + SEEDS; seed++) {
 const REFUSALS = [
   ...['DUPLICATE_ORDER', 'ORDER_TOMBSTONED', 'DEADLINE_PASSED', 'MARKET_NOT_ACTIVE', 'MARKET_NOT_FOUND'],
   ...['ORDER_EXPIRED', 'INVALID_TICK', 'INVALID_LOT', 'BELOW_MIN_SIZE', 'INVALID_SIGNATURE', 'FEE_RATE_MISMATCH'],
+  'NONCE_BELOW_FLOOR',
   ...['REPLACES_ANOTHER_MARKET', 'ORDER_NOT_FOUND', 'ORDER_NOT_CANCELLABLE', 'ORDER_GROUP_TRIGGERED'],
   ...[
     'REMAINING_CHANGED',
@@ -181,7 +186,17 @@ const REFUSALS = [
 ];
 
 after(() => {
-  for (const what of ['replace', 'turn kept', 'bury', 'groupSet', 'contracts', 'stage', 'step', ...REFUSALS]) {
+  for (const what of [
+    'replace',
+    'turn kept',
+    'bury',
+    'groupSet',
+    'contracts',
+    'nonceFloor',
+    'stage',
+    'step',
+    ...REFUSALS,
+  ]) {
     assert.ok(seen.has(what), `the flows have ${what}`);
   }
 });

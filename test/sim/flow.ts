@@ -31,6 +31,8 @@ const SETS_AT_START = 60;
 const RECENT = 25;
 /** Numbers of grants that orders have; a few orders have none. */
 const GRANTS = 3;
+/** Wallets of an account. */
+const WALLETS = 2;
 const { FAK, FOK, GTC, GTD } = TIME_IN_FORCE;
 
 type Amounts = { readonly usdc: number; readonly tokens: number };
@@ -103,13 +105,14 @@ export class Flow {
     if (dice < 580) return this.#place(nowMs);
     if (dice < 605) return this.#group();
     if (dice < 606) return { kind: 'contracts', domain: random.below(DOMAINS.length) };
-    if (dice < 608 || (this.#isHalted && random.chance(10))) return this.#stage();
+    if (dice < 609 || (this.#isHalted && random.chance(6))) return this.#stage();
     if (dice < 634) return this.#again(nowMs);
     if (dice < 740 && this.placed.length > 0) return this.#replace(nowMs);
     if (dice < 755) return this.#bury(nowMs);
     if (dice < 840 && this.placed.length > 0) return this.#cancel();
     if (dice < 856) return this.#cancelMany();
-    if (dice < 860) return this.#sweep();
+    if (dice < 859) return this.#sweep();
+    if (dice < 861) return this.#nonceFloor();
     if (dice < 925) return this.#convert();
     if (dice < 960) return this.#funds();
     if (dice < 985) return this.#patch(nowMs);
@@ -171,6 +174,7 @@ export class Flow {
       salt: this.#nextSalt(),
       isForged: random.chance(2),
       grant: random.below(GRANTS + 1),
+      ...this.#nonce(account),
     };
   }
 
@@ -290,7 +294,7 @@ export class Flow {
   /** Mostly an active one, hardly ever one that is over or does not exist. */
   #market(): number {
     const random = this.#random;
-    if (random.chance(1)) return random.below(this.#terms.length + 1);
+    if (random.chance(2)) return random.below(this.#terms.length + 1);
     const market = random.pick(this.#current);
     const isActive = this.oracle.markets[market]?.status === MARKET_STATUS.ACTIVE;
     return isActive || random.chance(20) ? market : random.pick(this.#current);
@@ -350,6 +354,23 @@ export class Flow {
     const market = random.chance(70) ? random.pick(this.#current) : undefined;
     const outcome = random.chance(50) ? random.below(2) : undefined;
     return { kind: 'cancelMany', account, market, outcome };
+  }
+
+  /** Mostly the floor as a client knows it, sometimes one of before, or counted upwards. */
+  #nonce(account: number): { nonce: number; wallet: number } {
+    const random = this.#random;
+    const wallet = 1 + random.below(WALLETS);
+    const floor = this.oracle.nonceFloorOf(account, wallet);
+    const nonce = random.chance(90) ? floor : Math.max(0, floor + random.between(-2, 6));
+    return { nonce, wallet };
+  }
+
+  #nonceFloor(): Command {
+    const random = this.#random;
+    const account = random.pick(ACCOUNTS);
+    const wallet = 1 + random.below(WALLETS);
+    const floor = Math.max(0, this.oracle.nonceFloorOf(account, wallet) + random.between(-1, 4));
+    return { kind: 'nonceFloor', account, wallet, floor };
   }
 
   #sweep(): Command {

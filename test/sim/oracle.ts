@@ -57,6 +57,8 @@ type OracleOrder = {
   group: number;
   /** 0: not known. */
   grant: number;
+  nonce: number;
+  wallet: number;
 };
 
 type OracleGroup = {
@@ -90,6 +92,9 @@ export type Placement = {
   group: number;
   /** 0: not known. */
   grant: number;
+  nonce: number;
+  /** Of the account: who pays for it. */
+  wallet: number;
 };
 
 type Funds = {
@@ -145,6 +150,8 @@ export class Oracle {
   readonly #references = new Set<number>();
   /** Until when an order is refused that was cancelled before it came, by account and what is signed. */
   readonly #buried = new Map<string, number>();
+  /** By account and wallet. */
+  readonly #nonceFloors = new Map<string, number>();
   #deposited = 0n;
   #withdrawn = 0n;
   /** Of decided markets: what a Yes token pays, in millionths, and whether everybody was paid. */
@@ -456,6 +463,7 @@ export class Oracle {
     const tokens = p.side === SIDE.BUY ? p.takerAmount : p.makerAmount;
     if (tokens < market.minOrderAtomic && !this.#sellsAll(p, lots, old)) return E.BELOW_MIN_SIZE;
     if (p.isForged) return E.INVALID_SIGNATURE;
+    if (p.nonce < this.nonceFloorOf(p.account, p.wallet)) return E.NONCE_BELOW_FLOOR;
     return p.feeBps === market.feeBps ? OK : E.FEE_RATE_MISMATCH;
   }
 
@@ -485,7 +493,8 @@ export class Oracle {
     const id = this.#accepted.size + 1;
     const fresh = { id, account, market: p.market, side, outcome, feeBps, expirationSec, isDormant: false };
     const named = { ...fresh, turn: turn ?? id, clientId: p.clientId ?? '', group: p.group, grant: p.grant };
-    const order: OracleOrder = { ...named, limitTicks, lots, remaining: lots, filledNotional: 0n };
+    const signed = { nonce: p.nonce, wallet: p.wallet };
+    const order: OracleOrder = { ...named, ...signed, limitTicks, lots, remaining: lots, filledNotional: 0n };
     const purse = this.#pays(order);
     const reserve = this.#reserves(order);
     const spendable = side === SIDE.BUY ? purse.available + this.elsewhere : purse.available;
@@ -612,6 +621,22 @@ export class Oracle {
       if (grant !== undefined && order.grant !== 0 && order.grant !== grant) continue;
       this.#close(order, CLOSE_REASON.ADMIN);
     }
+  }
+
+  nonceFloorOf(account: number, wallet: number): number {
+    return this.#nonceFloors.get(`${account}/${wallet}`) ?? 0;
+  }
+
+  /** RULES.md 5.12. */
+  raiseNonceFloor(account: number, wallet: number, floor: number): number {
+    if (floor === 0) return E.VALIDATION_ERROR;
+    if (floor <= this.nonceFloorOf(account, wallet)) return OK;
+    this.#nonceFloors.set(`${account}/${wallet}`, floor);
+    for (const order of [...this.open]) {
+      const isOwn = order.account === account && order.wallet === wallet;
+      if (isOwn && order.nonce < floor) this.#close(order, CLOSE_REASON.NONCE_FLOOR);
+    }
+    return OK;
   }
 
   /** RULES.md 3.2: what accounts have and owe, with so much more of it, would pass the bound of a rehearsal. */
@@ -877,5 +902,6 @@ function purse<K>(purses: Map<K, Purse>, key: K): Purse {
 
 /** The signed fields that vary here: two orders with the same ones are the same order. */
 function signedText(p: Placement, domain: number): string {
-  return [domain, p.salt, p.side, p.makerAmount, p.takerAmount, p.expirationSec, p.feeBps, p.minTakerNet].join();
+  const amounts = [p.makerAmount, p.takerAmount, p.expirationSec, p.feeBps, p.minTakerNet];
+  return [domain, p.salt, p.side, ...amounts, p.nonce, p.wallet].join();
 }

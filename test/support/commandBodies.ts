@@ -48,6 +48,9 @@ export type PlacementFields = Extension & {
   /** Default: true. */
   authorized?: boolean;
   grant?: number;
+  nonce?: number;
+  /** The first word of the maker's address. */
+  wallet?: number;
 };
 
 const { PLACE, MARKET_OPEN, MARKET_PATCH } = COMMAND;
@@ -97,6 +100,8 @@ export function writePlacement(words: Uint32Array, word: number, fields: Placeme
   writeSafe(words, word + PLACE.expirationSec, fields.expirationSec ?? 0);
   words[word + PLACE.feeBps] = fields.feeBps;
   words[word + PLACE.grant] = fields.grant ?? UNKNOWN_GRANT;
+  writeSafe(words, word + PLACE.nonce, fields.nonce ?? 0);
+  words[word + PLACE.makerAddress] = fields.wallet ?? 0;
   writeSafe(words, word + PLACE.minTakerNet, fields.minTakerNet ?? 0);
   if (isExtended) writeExtension(words, word, fields);
 }

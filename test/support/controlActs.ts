@@ -47,6 +47,14 @@ const ACCOUNTS: Act[] = [
     const grant = pick(random, accounts.grants.unswept());
     if (grant !== undefined) accounts.grants.swept(grant.number);
   },
+  (control, random) => {
+    const wallet = pick(random, userOf(control, random).wallets);
+    if (wallet !== undefined) control.nonceFloors.raise(wallet, control.nonceFloors.of(wallet) + 1 + random.below(9));
+  },
+  ({ nonceFloors }, random) => {
+    const raised = pick(random, nonceFloors.uncarried());
+    if (raised !== undefined) nonceFloors.carried(raised.wallet, raised.floor);
+  },
   (control, random, nowMs) => {
     const state = pick(random, Object.values(ACCOUNT_STATE))!;
     control.accountStates.set(userOf(control, random).index, state, nowMs);
@@ -341,6 +349,8 @@ function answersOfAccounts(control: Control, each: Each): Answers {
         wallets.map((wallet) => grants.delegatesOf(wallet).map((signer) => [signer, grants.numberOf(wallet, signer)])),
       ]),
     unswept: unordered(grants.unswept()),
+    floors: accounts.list(0, 1e6).map(({ wallets }) => wallets.map((wallet) => control.nonceFloors.of(wallet))),
+    uncarried: unordered(control.nonceFloors.uncarried()),
     states: each((account) => [accountStates.of(account), accountStates.isLeaving(account)]),
     unsweptStates: unordered(accountStates.unswept()),
     keys: each((account) => keys.listOf(account).map((key) => [key, keys.find(key.keyId)])),

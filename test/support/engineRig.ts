@@ -265,6 +265,14 @@ export class EngineRig {
     return this.#run();
   }
 
+  /** Raises the floor under the nonces of a wallet. */
+  nonceFloor(account: number, wallet: number, floor: number): CommandResult {
+    const word = this.#begin(COMMAND.NONCE_FLOOR.TYPE, account, NO_MARKET, 0);
+    this.#producer.words[word + COMMAND.NONCE_FLOOR.wallet] = wallet;
+    writeSafe(this.#producer.words, word + COMMAND.NONCE_FLOOR.floor, floor);
+    return this.#run();
+  }
+
   resolve(index: number, payoutYesPpm: number, status: number = MARKET_STATUS.RESOLVED): CommandResult {
     const word = this.#begin(COMMAND.RESOLVE.TYPE, 0, index, 0);
     this.#producer.words[word + COMMAND.RESOLVE.status] = status;
@@ -340,7 +348,8 @@ export class EngineRig {
     const { orders } = this.engine.state;
     for (const [slot, sequence] of this.#orderEvents.orders()) {
       if (sequence !== order || orders.state[slot << WORD_SHIFT] === SLOT_STATE.FREE) continue;
-      return orders.hash.slice(orders.hashOffset(slot), orders.hashOffset(slot) + 8);
+      const at = orders.signed.hashOffset(slot);
+      return orders.signed.words.slice(at, at + 8);
     }
     throw new Error(`order ${order} is not open`);
   }

@@ -262,9 +262,37 @@ export const MATCHING_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a market trades while its orders are closed',
-    file: 'engine/core/admission.ts',
+    file: 'engine/core/marketRefusals.ts',
     search: 'return market.isClosing ? E.ENGINE_BUSY : OK;',
     replace: 'return OK;',
     caughtBy: 'test/unit/engine/core/steps.test.ts',
+  },
+  {
+    name: 'an order below the floor of its wallet is accepted',
+    file: 'engine/core/floorRaising.ts',
+    search: 'if (nonce >= floor) return OK;',
+    replace: 'if (nonce >= 0) return OK;',
+    caughtBy: 'test/unit/book/nonceFloors.test.ts',
+  },
+  {
+    name: 'a raised floor leaves the open orders below it',
+    file: 'engine/core/floorRaising.ts',
+    search: 'orders.signed.nonceOf(slot) < floor',
+    replace: 'orders.signed.nonceOf(slot) < before',
+    caughtBy: 'test/sim/equivalence.test.ts',
+  },
+  {
+    name: 'a raised floor closes the orders of other wallets of the account',
+    file: 'engine/book/signedLines.ts',
+    search: 'return isSame || !isKnown;',
+    replace: 'return true;',
+    caughtBy: 'test/unit/book/nonceFloors.test.ts',
+  },
+  {
+    name: 'a floor that a crash cut off never reaches the shards',
+    file: 'gateway/operator/restrictions.ts',
+    search: 'for (const { wallet, floor } of options.nonceFloors.uncarried()) this.#addFloor(wallet, floor);',
+    replace: '',
+    caughtBy: 'test/unit/gateway/operator/restrictions.test.ts',
   },
 ];

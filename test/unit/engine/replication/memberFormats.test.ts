@@ -58,7 +58,8 @@ test('FORMATS-1: a leader of the next version writes what the other reads, until
   const upgraded = cluster.add('a', [{ stream: 0, sequence: 1 }], NEXT);
   await cluster.pass(1500);
   assert.deepEqual(await raised(cluster), [
-    `the next lead writes engine 1 to 2, files ${FORMATS.files.oldest} to ${FORMATS.files.newest}, journal 3 to 4`,
+    'the next lead writes control 24 to 25, engine 1 to 3, ' +
+      `files ${FORMATS.files.oldest} to ${FORMATS.files.newest}, journal 3 to 4`,
     'a member of a version that does not know it is refused from now on',
   ]);
   await cluster.pass(500);

@@ -10,6 +10,8 @@ import { AccountStates } from '../../../../gateway/store/accountStates.ts';
 import { Accounts } from '../../../../gateway/store/accounts.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import { Movements } from '../../../../gateway/store/movements.ts';
+import { NonceFloors } from '../../../../gateway/store/nonceFloors.ts';
+import { NonceFloorViews } from '../../../../gateway/views/nonceFloors.ts';
 import { ACCOUNT_STATE, FUND_MOVEMENT, MOVEMENT } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
@@ -53,6 +55,7 @@ function rig(t: TestContext, codes: number[] = []) {
       done.push(`claim ${shard} ${account} ${market}`);
       return { code: codes.shift() ?? OK };
     },
+    raiseNonceFloor: async () => ({ code: OK, a: 0 }),
     unwind: async (
       { shard, tradeSequence }: TradePlace,
       { market, maker, taker }: Unwinding,
@@ -65,7 +68,11 @@ function rig(t: TestContext, codes: number[] = []) {
   const states = new AccountStates(database);
   const movements = new Movements(database);
   const funding = new Funding(movements, engine, states, clock, true);
-  const restrictions = new Restrictions({ shards: 1, engine, states, accounts, clock });
+  const restrictions = new Restrictions({
+    ...{ shards: 1, engine, states, accounts, clock },
+    nonceFloors: new NonceFloors(database),
+    views: { nonceFloors: new NonceFloorViews() },
+  });
   const leaving = { is: false };
   const handlers = new Map<NewsKind, (facts: never, number: number) => void | Promise<void>>();
   const link = {

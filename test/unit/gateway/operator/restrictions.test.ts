@@ -6,9 +6,13 @@ import { Restrictions } from '../../../../gateway/operator/restrictions.ts';
 import { AccountStates } from '../../../../gateway/store/accountStates.ts';
 import { Accounts } from '../../../../gateway/store/accounts.ts';
 import { type ControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
+import { NonceFloors } from '../../../../gateway/store/nonceFloors.ts';
+import { NonceFloorViews } from '../../../../gateway/views/nonceFloors.ts';
 import { ACCOUNT_STATE, SIDE, UNKNOWN_GRANT } from '../../../../shared/base/codes.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
 import { BOTH_SIDES } from '../../../../shared/wire/commands.ts';
+import { EVENT } from '../../../../shared/wire/events.ts';
+import { writeSafe } from '../../../../shared/wire/record.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
@@ -24,15 +28,22 @@ function boot(database: ControlDatabase, codes: number[][] = [[], []]) {
   const accounts = new Accounts(database);
   const states = new AccountStates(database);
   const sent: number[][] = [];
+  const raised: (number | string)[][] = [];
+  const nonceFloors = new NonceFloors(database);
+  const views = { nonceFloors: new NonceFloorViews() };
   const engine = {
     sweep: async (shard: number, account: number, side: number, grant: number) => {
       sent.push([shard, account, side, grant]);
       return { code: codes[shard].shift() ?? OK, a: 3 };
     },
+    raiseNonceFloor: async (shard: number, account: number, wallet: string, floor: number) => {
+      raised.push([shard, account, wallet, floor]);
+      return { code: codes[shard].shift() ?? OK, a: 2 };
+    },
   };
   const clock = new ManualClock(NOW_MS);
-  const restrictions = new Restrictions({ shards: SHARDS, engine, states, accounts, clock });
-  return { accounts, states, sent, restrictions };
+  const restrictions = new Restrictions({ shards: SHARDS, engine, states, accounts, nonceFloors, views, clock });
+  return { accounts, states, sent, raised, nonceFloors, views, restrictions };
 }
 
 function openDatabase(t: TestContext): ControlDatabase {
@@ -175,5 +186,53 @@ describe('a grant', () => {
     assert.deepEqual(again.wallets, [OTHER, WALLET], 'linked again it comes last');
     assert.equal(later.accounts.grantOf(1, WALLET, DELEGATE), UNKNOWN_GRANT, 'without its delegates');
     assert.deepEqual(new Accounts(database).list(0, 1)[0].wallets, [OTHER, WALLET], 'after a restart too');
+  });
+});
+
+describe('a floor under nonces', () => {
+  test('is stored before any shard is asked, and goes to every shard', async (t) => {
+    const { nonceFloors, raised, restrictions } = boot(openDatabase(t));
+    const swept = restrictions.raiseNonceFloor(WALLET, 5);
+    assert.deepEqual([nonceFloors.of(WALLET), nonceFloors.isCarried(WALLET)], [5, false]);
+    assert.deepEqual(
+      raised,
+      [0, 1].map((shard) => [shard, 1, WALLET, 5]),
+    );
+    assert.deepEqual(await swept, { cancelled: 4, isComplete: true });
+    assert.equal(nonceFloors.isCarried(WALLET), true);
+    for (const floor of [5, 2])
+      assert.deepEqual(await restrictions.raiseNonceFloor(WALLET, floor), { cancelled: 0, isComplete: true });
+    assert.equal(raised.length, 2, 'one that is in force is not sent again');
+    assert.equal(nonceFloors.of(OTHER), 0);
+  });
+
+  test('that a shard has not taken is sent again, over a restart, also when a higher one came later', async (t) => {
+    const database = openDatabase(t);
+    const away = E.OUTCOME_UNKNOWN;
+    const { nonceFloors, restrictions } = boot(database, [[], [away, away, away]]);
+    assert.equal((await restrictions.raiseNonceFloor(WALLET, 5)).isComplete, false);
+    assert.equal((await restrictions.raiseNonceFloor(WALLET, 7)).isComplete, false);
+    assert.equal((await restrictions.raiseNonceFloor(WALLET, 6)).isComplete, false, 'the higher one is under way');
+    assert.deepEqual(nonceFloors.uncarried(), [{ wallet: WALLET, floor: 7 }]);
+    const later = boot(database);
+    await later.restrictions.shardReady(1);
+    assert.deepEqual(later.raised, [[1, 1, WALLET, 7]]);
+    await later.restrictions.shardReady(0);
+    assert.equal(later.nonceFloors.isCarried(WALLET), true);
+    assert.deepEqual(new NonceFloors(database).uncarried(), []);
+  });
+
+  test('that a shard has and control.db lacks is given to the others', async (t) => {
+    const { nonceFloors, raised, restrictions, views } = boot(openDatabase(t));
+    const words = new Uint32Array(EVENT.NONCE_FLOOR.WORDS);
+    writeSafe(words, EVENT.NONCE_FLOOR.floor, 9);
+    new Uint8Array(words.buffer).fill(0xa2, EVENT.NONCE_FLOOR.wallet * 4, EVENT.NONCE_FLOOR.wallet * 4 + 20);
+    views.nonceFloors.apply(words, 0);
+    await Promise.all([0, 1].map((shard) => restrictions.shardReady(shard)));
+    assert.equal(nonceFloors.of(OTHER), 9);
+    assert.deepEqual(
+      raised,
+      [0, 1].map((shard) => [shard, 1, OTHER, 9]),
+    );
   });
 });
