@@ -33,6 +33,8 @@ type AnvilOptions = {
   readonly timestampSec?: number;
   /** Twenty blocks a second, and one for each transaction besides: everything is final within two seconds. */
   readonly isQuick?: boolean;
+  /** A block is final with twice as many behind it: 32 unless it is given. */
+  readonly slotsInAnEpoch?: number;
 };
 
 const QUICK = ['--block-time', '0.05', '--mixed-mining', '--slots-in-an-epoch', '1', '--prune-history', '300'];
@@ -47,12 +49,14 @@ export class Anvil {
   }
 
   /** Resolves once it listens. Without `blockSeconds` each transaction makes a block. Every address may send. */
-  static async start({ chainId, port = 0, blockSeconds, isQuick = false, timestampSec }: AnvilOptions): Promise<Anvil> {
+  static async start(options: AnvilOptions): Promise<Anvil> {
+    const { chainId, port = 0, blockSeconds, isQuick = false, timestampSec, slotsInAnEpoch } = options;
     if (PATH === null) throw new Error(String(NO_ANVIL));
     const args = ['--port', String(port), '--chain-id', String(chainId), '--auto-impersonate', '--base-fee', '0'];
     args.push('--gas-price', '0', '--gas-limit', '100000000', '--hardfork', 'cancun', '--order', 'fifo');
     if (blockSeconds !== undefined) args.push('--block-time', String(blockSeconds));
     if (isQuick) args.push(...QUICK);
+    if (slotsInAnEpoch !== undefined) args.push('--slots-in-an-epoch', String(slotsInAnEpoch));
     if (timestampSec !== undefined) args.push('--timestamp', String(timestampSec));
     const child = spawn(PATH, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     // A process that ends by an error leaves no chain behind, which would keep the port.

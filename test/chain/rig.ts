@@ -85,8 +85,8 @@ export class ChainRig {
     this.contracts = contracts;
   }
 
-  static async start(): Promise<ChainRig> {
-    const anvil = await Anvil.start({ chainId: CHAIN_ID });
+  static async start(slotsInAnEpoch?: number): Promise<ChainRig> {
+    const anvil = await Anvil.start({ chainId: CHAIN_ID, slotsInAnEpoch });
     const client = chainClient(anvil.url, CHAIN_ID);
     const contracts = await deployAll(client, ROLES, { exitDelay: EXIT_DELAY, settlementGrace: SETTLEMENT_GRACE });
     return new ChainRig(anvil, client, contracts);

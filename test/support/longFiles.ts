@@ -28,6 +28,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/demo.test.ts': CHAIN,
   'test/chain/engine.test.ts': CHAIN,
   'test/chain/fiat.test.ts': CHAIN,
+  'test/chain/fiatRows.test.ts': CHAIN,
   'test/chain/fiatWorlds.test.ts': CHAIN,
   'test/chain/follower.test.ts': CHAIN,
   'test/chain/gas.test.ts': CHAIN,

@@ -15,6 +15,8 @@ type Call = { readonly method: string; readonly params: readonly unknown[] };
 export class RpcGate {
   /** The bytes of every transaction that was sent through it, in order. */
   readonly sent: string[] = [];
+  /** Methods whose calls are neither passed on nor answered. */
+  readonly unanswered = new Set<string>();
   readonly #url: string;
   readonly #server: Server;
   #moment: Moment | null = null;
@@ -60,6 +62,7 @@ export class RpcGate {
   async #answer(body: string): Promise<string | null> {
     const parsed = JSON.parse(body) as Call | Call[];
     const calls = Array.isArray(parsed) ? parsed : [parsed];
+    if (calls.some(({ method }) => this.unanswered.has(method))) return null;
     const moment = this.#moment;
     const found = calls.find(({ method }) => method === moment?.method);
     if (found !== undefined) {
