@@ -1,6 +1,6 @@
 /**
- * Every row of the transfer machine (RULES.md 16.10), reached from outside: by requests, by what a provider says, and by
- * what a real EVM and its node do. Each says how the session stands then, and what an operator has to do.
+ * Every row of the transfer machine (RULES.md 16.10), reached from outside: by requests, by what a provider says, and
+ * by what a real EVM and its node do. Each test says how the session stands then, for its customer and for an operator.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

@@ -200,7 +200,7 @@ export class CashOutRig {
     await client.setAutomine(false);
   }
 
-  /** What the provider has, which is what the sales have moved. */
+  /** Of the provider's wallet: the sum of all sales that were carried out. */
   async received(): Promise<number> {
     return Number(await this.chain.walletUsdc(PROVIDER as Hex));
   }
