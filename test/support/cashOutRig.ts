@@ -20,7 +20,7 @@ import { RpcGate } from './rpcGate.ts';
 import { type Json, type Scope, startServer, type TestServer } from './server.ts';
 import { makeTrader, type Trader } from './traders.ts';
 
-export const USDC = 1_000_000;
+const USDC = 1_000_000;
 /** Of a sale, by default. */
 export const SOLD_MICRO = 25 * USDC;
 const PROVIDER = addressOf(`0x${'d2'.repeat(32)}`);
@@ -30,7 +30,7 @@ const WAIT_SEC = 1800;
 /** Looks without the state that is waited for, after which the provider sends its event again. */
 const LOOKS_A_HINT = 12;
 
-export type Sale = { readonly id: string; readonly reference: string };
+type Sale = { readonly id: string; readonly reference: string };
 type Steps = OperatedFiatSession['transitions'];
 
 export class CashOutRig {
@@ -148,7 +148,7 @@ export class CashOutRig {
     return { transfer, signature: authorization!.signature! };
   }
 
-  /** Somebody else sends the signed transfer. @returns the transaction, which is in no block yet */
+  /** Somebody else sends the signed transfer. The transaction is in no block yet. */
   async sendAsStranger(sale: Sale): Promise<Hex> {
     const { transfer, signature } = await this.authorization(sale);
     return this.send(STRANGER, usdcCall('transfer', transfer, signature));
@@ -163,7 +163,7 @@ export class CashOutRig {
     await this.send(STRANGER, usdcCall('cancel', transfer, signature));
   }
 
-  /** A transfer of USDC as any wallet makes it. @returns the transaction, which is in no block yet */
+  /** A transfer of USDC as any wallet makes it. The transaction is in no block yet. */
   pay(from: Hex, to: string, micro: number): Promise<Hex> {
     const args = [to, BigInt(micro)];
     return this.send(from, encodeFunctionData({ abi: abiOf('DemoUsdc'), functionName: 'transfer', args }));
