@@ -163,7 +163,7 @@ export class CashOutRig {
     await this.send(STRANGER, usdcCall('cancel', transfer, signature));
   }
 
-  /** A transfer of USDC as any wallet makes it. The transaction is in no block yet. */
+  /** A usual transfer of USDC. The transaction is in no block yet. */
   pay(from: Hex, to: string, micro: number): Promise<Hex> {
     const args = [to, BigInt(micro)];
     return this.send(from, encodeFunctionData({ abi: abiOf('DemoUsdc'), functionName: 'transfer', args }));
