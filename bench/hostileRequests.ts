@@ -4,7 +4,7 @@
  * searches for the words that stand in every description.
  */
 import { once } from 'node:events';
-import { type IncomingMessage, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { assert } from '../shared/base/assert.ts';
 import { cancelDigest } from '../shared/crypto/eip3009.ts';
 import { eventually } from '../test/support/eventually.ts';
@@ -28,17 +28,25 @@ const SEARCHES = 100;
 /** As long as the text of a market may be, and one word of three letters finds each of its words. */
 const DESCRIPTION = Array.from({ length: 2500 }, (_, index) => `res${index}`).join(' ');
 
+/** Connections stay open: one who opens a new one for each request is cut off for that alone. */
+const AGENTS = new Map<string, Agent>();
+
 /** Sends a request from an address of this machine. @returns status and length of the answer */
 export async function sendFrom(
   localAddress: string,
   baseUrl: string,
   { method, path, headers, body }: PreparedRequest,
 ): Promise<{ readonly status: number; readonly bytes: number }> {
-  const sent = request(baseUrl + path, { method, headers, localAddress, agent: false });
+  let agent = AGENTS.get(localAddress);
+  if (agent === undefined) {
+    agent = new Agent({ keepAlive: true });
+    AGENTS.set(localAddress, agent);
+  }
+  const sent = request(baseUrl + path, { method, headers, localAddress, agent });
   sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
   // A connection that is closed behind its answer is no fault.
   sent.on('error', () => undefined);
-  const [response] = (await once(sent, 'response')) as [IncomingMessage];
   let bytes = 0;
   for await (const piece of response) bytes += (piece as Buffer).length;
   return { status: response.statusCode!, bytes };

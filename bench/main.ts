@@ -1,7 +1,8 @@
 /**
  * Runs the benches one after the other and prints a table each, or compares this checkout with another one:
  *
- *   npm run bench -- [--only NAME]... [--full] [--trades COUNT] [--json FILE] [--html FILE]
+ *   npm run bench -- [--only NAME]... [--full] [--trades COUNT] [--attack NAME]... [--read PATH]...
+ *                    [--json FILE] [--html FILE]
  *   npm run bench -- --beside DIRECTORY [--only NAME]... [--rounds COUNT]
  *
  * A goal that is not reached is reported and does not fail the run: on a shared machine a figure needs a reader. A
@@ -39,6 +40,7 @@ const BENCHES = [
   'scaling',
   'memory',
   'hostile',
+  'hostileReads',
   'logReader',
   'backup',
   'sessions',
@@ -48,14 +50,23 @@ const BENCHES = [
 /** The hot paths: the benches to compare before and after a change that should not cost anything. */
 const COMPARED = ['matching', 'ring', 'gateway'];
 
-/** `--full` and `--trades` are for the benches that are small otherwise. */
-type Bench = { run(options: { readonly isFull: boolean; readonly trades?: number | undefined }): Promise<Report> };
+/** `--full` and `--trades` are for benches that are small otherwise, `--attack` and `--read` leave out the others. */
+type Bench = {
+  run(options: {
+    readonly isFull: boolean;
+    readonly trades?: number | undefined;
+    readonly attacks?: readonly string[] | undefined;
+    readonly reads?: readonly string[] | undefined;
+  }): Promise<Report>;
+};
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     full: { type: 'boolean', default: false },
     trades: { type: 'string' },
+    attack: { type: 'string', multiple: true },
+    read: { type: 'string', multiple: true },
     json: { type: 'string' },
     html: { type: 'string' },
     beside: { type: 'string' },
@@ -100,6 +111,8 @@ async function runOne(name: string): Promise<Finished> {
   const report = await bench.run({
     isFull: values.full,
     trades: values.trades === undefined ? undefined : Number(values.trades),
+    attacks: values.attack,
+    reads: values.read,
   });
   const seconds = (performance.now() - start) / 1000;
   const stolen = steal.percent();

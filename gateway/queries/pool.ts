@@ -43,6 +43,8 @@ type QueryPoolOptions = {
   readonly inGroup: <R extends object>(record: R, group: number) => R;
   /** The longest wait of a query for the projector. */
   readonly waitMs?: number;
+  /** False: no account or address rests that has read much (fairQueue.ts), as where nothing else is limited. */
+  readonly paces?: boolean;
 };
 
 /** Queries of public data. */
@@ -104,7 +106,7 @@ export class QueryPool {
   readonly #lastMarketChange: QueryPoolOptions['lastMarketChange'];
   readonly #inGroup: QueryPoolOptions['inGroup'];
   readonly #waitMs: number;
-  readonly #queue = new FairQueue(MAX_THREADS);
+  readonly #queue: FairQueue;
   readonly #pool: Piscina;
   /** Those that have started, by id. */
   readonly #readyThreads = new Set<number>();
@@ -117,6 +119,7 @@ export class QueryPool {
     this.#lastMarketChange = options.lastMarketChange;
     this.#inGroup = options.inGroup;
     this.#waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
+    this.#queue = new FairQueue(MAX_THREADS, undefined, options.paces);
     const { readDbPath, settlementDbPath, progress } = options;
     const workerData: worker.QueryWorkerData = { readDbPath, settlementDbPath, progress };
     this.#pool = new Piscina({
@@ -330,7 +333,7 @@ export class QueryPool {
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
     const asking = typeof asker === 'number' ? { lane: asker, isGone: false } : asker;
-    const turn = this.#queue.run<ReturnType<F>>(asking, () => this.#run(name, task));
+    const turn = this.#queue.run<ReturnType<F>>(asking, () => this.#run(name, task), !OF_CHANGES.has(name));
     return turn === null ? BUSY : answered(turn);
   }
 
@@ -367,6 +370,15 @@ export class QueryPool {
     return (await Promise.all(waits)).every(Boolean);
   }
 }
+
+/** Parts of changes and of cancels, which do not wait for reads of the same account. */
+const OF_CHANGES: ReadonlySet<string> = new Set<keyof typeof worker>([
+  'cancelledWithKey',
+  'convertedWithKey',
+  'isSigned',
+  'orderByHash',
+  'placedWithKey',
+]);
 
 export function accountOf(asker: OfAccount): number {
   const lane = typeof asker === 'number' ? asker : asker.lane;

@@ -95,6 +95,7 @@ export class Stores {
       lastAcknowledged: (account, shard) => this.views.lastAcknowledged(account, shard),
       lastMarketChange: (shard) => this.views.lastMarketChange(shard),
       inGroup: (record, group) => orderGroups.withGroupName(record, group),
+      paces: config.rateLimits,
     });
     this.catalogFeed = new CatalogFeed(catalog, this.progress);
     this.volumes = new Volumes(this.queries, clock);

@@ -10,6 +10,13 @@ export const HISTORY_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/queries/fairQueue.test.ts',
   },
   {
+    name: 'an account that has read for long does not rest',
+    file: 'gateway/queries/fairQueue.ts',
+    search: 'return this.#restMs(lane) > 0;',
+    replace: 'return false;',
+    caughtBy: 'test/unit/gateway/queries/fairQueue.test.ts',
+  },
+  {
     name: 'a query is run for clients that have gone',
     file: 'gateway/queries/fairQueue.ts',
     search: 'if (next.askers.isGone) next.drop();',

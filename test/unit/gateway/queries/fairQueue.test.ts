@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Asker, Askers, type Lane } from '../../../../gateway/queries/askers.ts';
 import { FairQueue, NOT_RUN } from '../../../../gateway/queries/fairQueue.ts';
+import { eventually } from '../../../support/eventually.ts';
 
 const [ALICE, BOB, CAROL, DAVE] = [1, 2, 3, 4];
 const THREADS = 2;
@@ -10,8 +11,12 @@ const THREADS = 2;
 class Rig {
   nowMs = 0;
   readonly started: string[] = [];
-  readonly queue = new FairQueue(THREADS, () => this.nowMs);
+  readonly queue: FairQueue;
   readonly #ends = new Map<string, { resolve: (value: string) => void; reject: (error: Error) => void }>();
+
+  constructor(paces = true) {
+    this.queue = new FairQueue(THREADS, () => this.nowMs, paces);
+  }
 
   ask(by: Lane | Asker, name: string): Promise<string | typeof NOT_RUN> {
     const asker = typeof by === 'object' ? by : { lane: by, isGone: false };
@@ -94,6 +99,59 @@ describe('queries of accounts', () => {
     while (ask(ALICE)) accepted++;
     assert.equal(accepted, 256 + 1);
     assert.ok(ask(BOB));
+  });
+});
+
+describe('an account that has read for long', () => {
+  /** Alice's reads have taken eleven seconds. */
+  async function restingRig(paces = true): Promise<Rig> {
+    const rig = new Rig(paces);
+    void rig.ask(ALICE, 'a1');
+    rig.nowMs += 11_000;
+    await rig.end('a1');
+    return rig;
+  }
+
+  it('rests until its reads are a twentieth of the time, beside the first ten seconds', async () => {
+    const rig = await restingRig();
+    void rig.ask(ALICE, 'a2');
+    void rig.ask(BOB, 'b1');
+    assert.deepEqual(rig.started, ['a1', 'b1'], 'others go on');
+    rig.nowMs += 19_999;
+    await rig.end('b1');
+    assert.deepEqual(rig.started, ['a1', 'b1']);
+    rig.nowMs += 1;
+    void rig.ask(CAROL, 'c1');
+    assert.deepEqual(rig.started, ['a1', 'b1', 'a2', 'c1']);
+  });
+
+  it('is looked at again by itself', async () => {
+    const rig = await restingRig();
+    void rig.ask(ALICE, 'a2');
+    rig.nowMs += 20_000;
+    await eventually('its next read', async () => rig.started.includes('a2'));
+  });
+
+  it('has only so many reads that wait, and what its cancels rest on is not held up', async () => {
+    const rig = await restingRig();
+    let waiting = 0;
+    const ask = (isRead: boolean): boolean => {
+      const query = (): Promise<unknown> => {
+        rig.started.push('cancel');
+        return new Promise(() => undefined);
+      };
+      return rig.queue.run({ lane: ALICE, isGone: false }, query, isRead) !== null;
+    };
+    while (ask(true)) waiting++;
+    assert.equal(waiting, 16);
+    assert.ok(ask(false));
+    assert.deepEqual(rig.started, ['a1', 'cancel']);
+  });
+
+  it('goes on where nothing is limited', async () => {
+    const rig = await restingRig(false);
+    void rig.ask(ALICE, 'a2');
+    assert.deepEqual(rig.started, ['a1', 'a2']);
   });
 });
 
