@@ -30,9 +30,10 @@ export async function run({ reads = [] }: { readonly reads?: readonly string[] }
     const { server, known } = await startReadExchange({ after: (end) => cleanUps.push(end) }, temporaryDirectory());
     const search = new ReadSearch(server, known);
     cleanUps.push(() => search.close());
-    await search.start();
+    const routes = readRoutes();
+    await search.start(routes[0]!);
     const measured: Measured[] = [];
-    for (const route of readRoutes().filter(({ path }) => reads.length === 0 || reads.includes(path))) {
+    for (const route of routes.filter(({ path }) => reads.length === 0 || reads.includes(path))) {
       const steal = new StealMeter();
       const worst = await search.worstOf(route);
       const perSecond = perSecondOf(route);

@@ -100,7 +100,7 @@ export class LedgerRail implements Rail {
   async head(): Promise<RailHead> {
     const { clock, blockMs } = this.#options;
     const nowMs = clock.nowMs();
-    const finalizedMs = Math.min(nowMs, this.#oldestUndecidedMs() - blockMs);
+    const finalizedMs = Math.min(nowMs, this.#options.rows.oldestUndecidedMs - blockMs);
     return {
       block: this.#blockOf(nowMs),
       finalizedBlock: this.#blockOf(finalizedMs),
@@ -203,7 +203,7 @@ export class LedgerRail implements Rail {
    */
   arrivals(account: number, after: string, limit: number): { arrivals: Arrival[]; cursor: string } {
     const [blockMs = '0', txHash = ''] = after === '' ? [] : after.split('-');
-    const before = { blockMs: Math.min(this.#options.clock.nowMs(), this.#oldestUndecidedMs()), limit };
+    const before = { blockMs: Math.min(this.#options.clock.nowMs(), this.#options.rows.oldestUndecidedMs), limit };
     const rows = this.#options.rows.arrivals(account, { blockMs: Number(blockMs), txHash }, before);
     const last = rows.at(-1);
     const arrivals = rows.map((row) => ({ ...row, block: this.#blockOf(row.blockMs!) }));
@@ -360,15 +360,6 @@ export class LedgerRail implements Rail {
       reference: null,
       creditedMs: null,
     };
-  }
-
-  /** The time of the first block with a transaction that the books have not answered; infinite for none. */
-  #oldestUndecidedMs(): number {
-    let oldestMs = Number.POSITIVE_INFINITY;
-    for (const { state, blockMs } of this.#options.rows.open()) {
-      if (state === 'included') oldestMs = Math.min(oldestMs, blockMs!);
-    }
-    return oldestMs;
   }
 
   /** Whatever the setting was when a transaction came, its block follows from its time. */

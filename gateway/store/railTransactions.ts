@@ -49,6 +49,8 @@ const COLUMNS = `tx_hash AS txHash, kind, account_nonce AS accountNonce, fee, fr
 export class RailTransactions {
   readonly #changes: Changes;
   readonly #open = new Map<string, RailRow>();
+  /** The times of the blocks of those whose effect is not decided: a few. */
+  readonly #included = new Map<string, number>();
   readonly #cancelled = new Map<string, Cancelled>();
   /** By account. */
   readonly #counts = new Map<number, { all: number; endless: number }>();
@@ -74,6 +76,13 @@ export class RailTransactions {
   /** Those that are not over: waiting for a block, in one, or mined and not credited. */
   open(): IterableIterator<RailRow> {
     return this.#open.values();
+  }
+
+  /** The time of the first block with a transaction that the books have not answered; infinite for none. */
+  get oldestUndecidedMs(): number {
+    let oldestMs = Number.POSITIVE_INFINITY;
+    for (const blockMs of this.#included.values()) oldestMs = Math.min(oldestMs, blockMs);
+    return oldestMs;
   }
 
   /** All of those where they are few, else the ones after those of the last call, from the first on after the last. */
@@ -163,6 +172,8 @@ export class RailTransactions {
   #keep(txHash: string, row: RailRow | undefined): void {
     if (row !== undefined && isOpen(row)) this.#open.set(txHash, row);
     else this.#open.delete(txHash);
+    if (row?.state === 'included') this.#included.set(txHash, row.blockMs!);
+    else this.#included.delete(txHash);
     const before = this.#cancelled.get(txHash);
     const isCounted = row?.kind === 'cancel' && row.creditedMs === null;
     if (isCounted === (before !== undefined)) return;
