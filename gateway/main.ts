@@ -5,12 +5,13 @@ import { inspect } from 'node:util';
 import { systemClock } from '../shared/base/clock.ts';
 import { isDamaged } from '../shared/base/damagedDatabase.ts';
 import { accessProblemIn } from '../shared/base/fileAccess.ts';
+import { takeRoomsBack } from '../shared/base/keptRoom.ts';
 import { binaryProblem } from './process/binaries.ts';
 import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { doubtsAbout } from './process/exposure.ts';
 import { createLogger, type Logger, openOutputs } from './process/log.ts';
 import { setScavenges } from './process/scavenges.ts';
-import { StartError } from './process/startError.ts';
+import { fullDiskAt, StartError } from './process/startError.ts';
 import { banner, startingLine } from './wiring/banner.ts';
 import type { Exchange } from './wiring/exchange.ts';
 
@@ -25,6 +26,8 @@ const STOP_WITHIN_MS = 9500;
 
 const { out, err } = openOutputs();
 let isStopping = false;
+/** Known once the settings are read. */
+let dataDir: string | null = null;
 
 async function main(): Promise<void> {
   // Files of the exchange are for its own user only.
@@ -32,6 +35,7 @@ async function main(): Promise<void> {
   const processors = availableParallelism();
   setScavenges(processors);
   const settings = parseConfig(process.env, processors);
+  dataDir = settings.dataDir;
   const problem = binaryProblem();
   if (problem !== null) throw new ConfigError(problem);
   const log = createLogger(settings.logLevel, out);
@@ -44,6 +48,7 @@ async function main(): Promise<void> {
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
   const config = ramp === null ? settings : withDemoRamp(settings, ramp);
   const { Exchange } = await import('./wiring/exchange.ts');
+  takeRoomsBack(config.dataDir);
   const onFatal = (error: unknown): void => fail(log, error, config.cluster === null ? EXIT_SOFTWARE : EXIT_AGAIN);
   const exchange = await Exchange.start({ config, clock: systemClock, log, lines: out, onFatal });
   stopInOrder(exchange, log);
@@ -102,6 +107,8 @@ function fail(log: Logger, error: unknown, code: number): void {
   const next =
     access ?? (isOfFile ? 'stop, and see what `npm run admin -- journal verify` says and can mend' : undefined);
   log.fatal({ err: error, ...(next === undefined ? {} : { next }) }, 'a thread failed');
+  const isFull = fullDiskAt(dataDir);
+  if (isFull !== null) log.fatal(isFull);
   setImmediate(() => process.exit(code));
 }
 
@@ -117,5 +124,7 @@ function explainAndExit(error: unknown): never {
   const access = accessProblemIn(process.env['DATA_DIR'] ?? 'data/live', error);
   const text = access ?? (isExplained ? error.message : null);
   err.write(`${text === null ? inspect(error) : `error: ${text}`}\n`);
+  const isFull = fullDiskAt(dataDir);
+  if (isFull !== null) err.write(`error: ${isFull}\n`);
   process.exit(error instanceof ConfigError ? EXIT_CONFIG : EXIT_FAILURE);
 }

@@ -20,7 +20,7 @@ import { givenUpPath, writeGivenUp } from './givenUp.ts';
 import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { type Plan, planRepair } from './plan.ts';
-import { carryOut } from './repair.ts';
+import { carryOut, endOf, finishNames } from './repair.ts';
 import { unnamedIn } from './unnamed.ts';
 import { describeShards, howToProceed, isSound } from './verify.ts';
 
@@ -60,6 +60,8 @@ async function lackOf(directory: string, files: readonly ShardFile[]): Promise<D
 
 export async function repair(call: Call): Promise<boolean> {
   const directory = dataDir(call);
+  const finished = await withExclusiveDirectory(directory, () => finishNames(directory));
+  for (const path of finished) print(call, `${path}: an interrupted repair is finished`);
   const files = await withKnownHeads(await listShards(directory));
   const chosen = chooseShards(files, call.options.shard);
   const time = timeOfNames();
@@ -78,16 +80,20 @@ export async function repair(call: Call): Promise<boolean> {
       return false;
     }
     const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
-    const marked: LocalEnd[] = [];
+    // Before the journals are cut: the next run would not know any more that a loss was accepted.
+    const ends = plans
+      .filter(({ needsConsent }) => needsConsent)
+      .map((plan): LocalEnd => {
+        return { stream: plan.findings.file.shard, sequence: endOf(plan) };
+      });
+    if (isMember) lowerHeldMark(directory, ends);
     if (control !== null && shortened.length > 0) forgetHeads(control, files, shortened);
     for (const plan of plans) {
       const { shard } = plan.findings.file;
       for (const effect of plan.effects) print(call, `shard ${shard}: ${effect}`);
-      const { last } = carryOut(plan, time);
+      carryOut(plan, time);
       if (plan.leaving.length > 0) print(call, `shard ${shard}: written: ${givenUpPath(plan.findings.file, time)}`);
-      if (plan.needsConsent) marked.push({ stream: shard, sequence: last });
     }
-    if (isMember) lowerHeldMark(directory, marked);
     if (control !== null && shortened.length > 0) saveHeads(control, files, shortened);
     if (plans.length === 0) print(call, 'nothing to repair');
     else print(call, `what was replaced has the end .damaged-${time}`);

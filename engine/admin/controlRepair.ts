@@ -10,22 +10,29 @@
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { bytesToUuid } from '../../shared/base/hex.ts';
+import { makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { type Column, SqlitePages, type TreeRow } from '../../shared/base/sqlitePages.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { MASTER_KEY_CHECK } from '../../shared/crypto/masterKey.ts';
+import { HELD_MARK_FILE } from '../replication/heldMark.ts';
 import { legible } from '../replication/records.ts';
+import { type Entry, findTables } from './controlTables.ts';
 import { AdminError, type ShardFile } from './directory.ts';
 import { currentState } from './replica.ts';
 
-/** A line of the schema: the statement that makes it, and the first page of a table. */
-type Entry = { readonly type: string; readonly name: string; readonly root: number; readonly sql: string };
 /** Rows that have no place in the new file, as lines. */
 type Aside = (table: string, row: object, why: string) => void;
 /** Of a table: its rows in the new file, and the pages that could not be read. */
-type Count = { readonly table: string; readonly rows: number; readonly lostPages: number };
+type TableCount = { readonly entry: Entry; readonly table: string; rows: number; readonly lostPages: number };
+
+const SUMS = 'row_sums';
+const NONE = 'no damaged table takes it';
+const INDEX = 'it may be of an index';
+const SEVERAL = 'several damaged tables take it';
+const DELETED = 'the list of free pages is lost: it may have been deleted';
 
 type Repaired = {
   readonly lines: readonly string[];
@@ -81,17 +88,25 @@ function recover(path: string, fresh: string, files: readonly ShardFile[], aside
   try {
     db.pragma('journal_mode = MEMORY');
     db.pragma('foreign_keys = OFF');
-    const counts = db.transaction(() => copyAll(pages, db, aside))();
-    db.pragma(`user_version = ${pages.userVersion}`);
+    const isOfMember = existsSync(join(dirname(path), HELD_MARK_FILE));
+    const { counts, version, isRead } = db.transaction(() => copyAll(pages, db, isOfMember, aside))();
+    db.pragma(`user_version = ${version}`);
+    const hasSums = counts.every(({ table, lostPages }) => table !== SUMS || lostPages === 0);
+    const differing = hasSums ? rowsThatDiffer(db) : ['the checksums of rows are damaged: none was compared'];
     const { lines, mayServe } = compare(db, files);
+    lines.unshift(...differing);
+    const schema = isRead
+      ? []
+      : [`the pages that name the tables are damaged: those of version ${version} are made anew`];
     const lost = counts.filter(({ lostPages }) => lostPages > 0);
     const homeless = removeHomeless(db, aside);
     const rows = counts.map(({ table, rows: count, lostPages }) => {
       return `${table}: ${count} rows${lostPages > 0 ? `, ${lostPages} pages of them cannot be read` : ''}`;
     });
+    makeRowSums(db, version);
     if (homeless > 0) lines.push(`${homeless} rows name one that is lost: they have no place`);
     const isWhole = lost.length === 0 && homeless === 0 && lines.length === 0;
-    return { lines: [...rows, ...lines], isWhole, mayServe };
+    return { lines: [...schema, ...rows, ...lines], isWhole, mayServe };
   } finally {
     db.close();
     pages.close();
@@ -99,43 +114,74 @@ function recover(path: string, fresh: string, files: readonly ShardFile[], aside
 }
 
 /** Tables and rows first: indexes are made of whole tables. */
-function copyAll(pages: SqlitePages, db: Database.Database, aside: Aside): Count[] {
+function copyAll(pages: SqlitePages, db: Database.Database, isOfMember: boolean, aside: Aside) {
   const seen = new Set<number>();
-  const schema = pages.tree(1, seen);
-  const entries = schema.rows.flatMap(({ columns }) => entryOf(columns));
-  if (schema.lostPages > 0 || entries.length === 0) {
-    throw new AdminError(
-      'the pages that name the tables of control.db are damaged: restore the directory from a backup',
-    );
-  }
-  if (entries.some(({ name }) => name === 'record_end')) {
+  const { entries, version, indexRoots, isRead } = findTables(pages, seen);
+  if (isOfMember || entries.some(({ name }) => name === 'record_end')) {
     throw new AdminError(
       'control.db is of a member of a cluster: start it with an empty directory beside another member',
     );
   }
   const tables = entries.filter(({ type }) => type === 'table');
   for (const { sql } of tables) db.exec(sql);
-  const counts = tables.map((entry) => {
-    const { rows, lostPages } = pages.tree(entry.root, seen);
-    return { entry, lostPages, kept: rows.filter((row) => insert(db, entry, row, aside)).length };
-  });
+  const counts = tables.map((entry) => copyTree(pages, db, entry, seen, aside));
+  const indexes = indexRoots.map((root) => pages.tree(root, seen));
+  const areIndexesKnown = isRead && indexes.every(({ lostPages }) => lostPages === 0);
   const damaged = counts.filter(({ lostPages }) => lostPages > 0);
-  const found = new Map<Entry, number>();
-  for (const row of damaged.length === 0 ? [] : pages.orphans(seen)) {
-    const home = damaged.find(({ entry }) => insert(db, entry, row, null));
-    if (home === undefined) aside('unknown', { columns: row.columns }, 'no damaged table takes it');
-    else found.set(home.entry, (found.get(home.entry) ?? 0) + 1);
-  }
+  if (damaged.length > 0) copyOrphans({ pages, db, seen, damaged, areIndexesKnown, aside });
   for (const { type, sql } of entries) if (type !== 'table') db.exec(sql);
-  return counts.map(({ entry, kept, lostPages }) => {
-    return { table: entry.name, rows: kept + (found.get(entry) ?? 0), lostPages };
-  });
+  return { counts, version, isRead };
 }
 
-/** Tables and indexes that SQLite makes by itself have no statement. */
-function entryOf([type, name, , root, sql]: readonly Column[]): Entry[] {
-  const isMade = typeof type === 'string' && typeof name === 'string' && typeof sql === 'string';
-  return isMade && !name.startsWith('sqlite_') ? [{ type, name, root: Number(root), sql }] : [];
+/** The rows of a table as far as pages lead to them; of a place that is a guess only if all of them fit. */
+function copyTree(
+  pages: SqlitePages,
+  db: Database.Database,
+  entry: Entry,
+  seen: Set<number>,
+  aside: Aside,
+): TableCount {
+  const own = new Set(seen);
+  const { rows, lostPages } = pages.tree(entry.root, own);
+  const isOwn = !entry.isGuess || (!seen.has(entry.root) && takesAll(db, entry, rows));
+  if (!isOwn) return { entry, table: entry.name, rows: 0, lostPages: 1 };
+  for (const page of own) seen.add(page);
+  return { entry, table: entry.name, lostPages, rows: rows.filter((row) => insert(db, entry, row, aside)).length };
+}
+
+type OrphanOptions = {
+  readonly pages: SqlitePages;
+  readonly db: Database.Database;
+  readonly seen: ReadonlySet<number>;
+  readonly damaged: readonly TableCount[];
+  /** False: rows without a rowid may be of an index. */
+  readonly areIndexesKnown: boolean;
+  readonly aside: Aside;
+};
+
+/** Rows of pages that nothing leads to. Without the list of free pages they may be rows that were deleted. */
+function copyOrphans({ pages, db, seen, damaged, areIndexesKnown, aside }: OrphanOptions): void {
+  for (const { rows } of pages.orphans(seen)) {
+    const takers = damaged.filter(({ entry }) => takesAll(db, entry, rows));
+    const homes = takers.length > 0 ? takers : damaged;
+    const isOfIndex = !areIndexesKnown && rows.some(({ rowid }) => rowid === null);
+    const doubt = !pages.hasHeader ? DELETED : isOfIndex ? INDEX : takers.length > 1 ? SEVERAL : null;
+    for (const row of rows) {
+      const home = doubt === null ? homes.find(({ entry }) => insert(db, entry, row, null)) : undefined;
+      if (home === undefined) aside('unknown', { columns: row.columns }, doubt ?? NONE);
+      else home.rows++;
+    }
+  }
+}
+
+/** Changes nothing. */
+function takesAll(db: Database.Database, entry: Entry, rows: readonly TreeRow[]): boolean {
+  db.exec('SAVEPOINT fits');
+  try {
+    return rows.every((row) => insert(db, entry, row, null));
+  } finally {
+    db.exec('ROLLBACK TO fits; RELEASE fits');
+  }
 }
 
 /** @param aside null: a row that does not fit is of another table */
@@ -147,12 +193,14 @@ function insert(
 ): boolean {
   const names = columnsOf(db, name, rowid === null);
   const hasRowid = !/WITHOUT ROWID/i.test(sql);
-  if (columns.length > names.length || hasRowid !== (rowid !== null)) {
+  const used = names.slice(0, columns.length);
+  const values = columns.map((value, index) => (value === null && used[index]?.isRowid ? rowid : value));
+  // SQLite would make a text of a number.
+  const isOfTypes = used.every(({ type }, index) => isOfType(values[index]!, type));
+  if (columns.length > names.length || hasRowid !== (rowid !== null) || !isOfTypes) {
     aside?.(name, { columns }, 'it is of another form than its table');
     return false;
   }
-  const used = names.slice(0, columns.length);
-  const values = columns.map((value, index) => (value === null && used[index]!.isRowid ? rowid : value));
   try {
     const list = used.map((column) => `"${column.name}"`).join(', ');
     db.prepare(`INSERT INTO "${name}" (${list}) VALUES (${used.map(() => '?').join(', ')})`).run(values.map(bound));
@@ -163,6 +211,14 @@ function insert(
     aside?.(name, row, error.message);
     return false;
   }
+}
+
+function isOfType(value: Column, type: string): boolean {
+  if (value === null) return true;
+  if (type === 'TEXT') return typeof value === 'string';
+  if (type === 'BLOB') return value instanceof Uint8Array;
+  if (type === 'INTEGER') return typeof value === 'bigint' || Number.isInteger(value);
+  return true;
 }
 
 /** A number of JavaScript would be bound as a real. */
@@ -177,7 +233,7 @@ function columnsOf(db: Database.Database, table: string, isKeyFirst: boolean) {
   const keys = infos.filter(({ pk }) => pk > 0).sort((a, b) => a.pk - b.pk);
   const ordered = isKeyFirst ? [...keys, ...infos.filter(({ pk }) => pk === 0)] : infos;
   const isRowid = (info: Info): boolean => !isKeyFirst && keys.length === 1 && info.pk === 1 && info.type === 'INTEGER';
-  return ordered.map((info) => ({ name: info.name, isRowid: isRowid(info) }));
+  return ordered.map((info) => ({ name: info.name, type: info.type, isRowid: isRowid(info) }));
 }
 
 /** CONTROLREPAIR-2. */

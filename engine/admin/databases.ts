@@ -8,6 +8,7 @@ import Database from 'better-sqlite3';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
 import { AdminError } from './directory.ts';
 
@@ -39,7 +40,7 @@ export function checkDatabases(directory: string): DatabaseFinding[] {
     return has(name) || has(`${name}-wal`) || (name === 'control.db' && has('journal-0.db'));
   }).map((kept) => {
     const path = join(directory, kept.name);
-    const found = damageOf(path, kept.check) ?? lossOf(path);
+    const found = damageOf(path, kept) ?? lossOf(path);
     if (found === null) return { name: kept.name, state: 'ok', problem: null };
     if (found === IN_USE) return { name: kept.name, state: IN_USE, problem: null };
     return { name: kept.name, state: 'damaged', problem: `${path}: ${found}: ${kept.whenDamaged}` };
@@ -60,7 +61,7 @@ function lossOf(path: string): string | null {
 }
 
 /** Null for one that is whole. */
-function damageOf(path: string, check: Kept['check']): string | null {
+function damageOf(path: string, { name, check }: Kept): string | null {
   let db: Database.Database | undefined;
   try {
     if (!existsSync(path) && !existsSync(`${path}-wal`)) return 'it is missing';
@@ -68,7 +69,9 @@ function damageOf(path: string, check: Kept['check']): string | null {
     const found = db.prepare<[], string>(`PRAGMA ${check}(1)`).pluck().get();
     if (found !== 'ok') return found ?? 'no answer';
     const orphan = db.prepare<[], { table: string; rowid: number }>('PRAGMA foreign_key_check').get();
-    return orphan === undefined ? null : `a row of ${orphan.table} names one that is not there`;
+    if (orphan !== undefined) return `a row of ${orphan.table} names one that is not there`;
+    const differing = name === 'control.db' ? rowsThatDiffer(db) : [];
+    return differing.length > 0 ? differing.join('; ') : null;
   } catch (error) {
     if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return IN_USE;
     const access = accessProblem(path, error);

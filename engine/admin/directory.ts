@@ -9,6 +9,7 @@ import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import type { JournalKey, KnownHead } from '../../shared/base/journalKey.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { keepRowSums } from '../../shared/base/rowSums.ts';
 import { hasJournalKey, JOURNAL_KEY_FILE, readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { IN_FILE, MASTER_KEY_FILE, parseMasterKey, readMasterKey } from '../../shared/crypto/masterKey.ts';
 import { ShardKey } from '../journal/shardKey.ts';
@@ -150,6 +151,7 @@ function lockControl(path: string, directory: string, isReading: boolean): Datab
     db = openDatabase(path, { timeout: 0, readonly: isReading });
     if (!isReading) db.pragma('locking_mode = EXCLUSIVE');
     db.exec(isReading ? 'BEGIN; SELECT 1 FROM sqlite_schema' : 'BEGIN EXCLUSIVE; COMMIT');
+    if (!isReading) keepRowSums(db);
     return db;
   } catch (error) {
     db?.close();

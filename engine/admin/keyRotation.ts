@@ -18,6 +18,7 @@ import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { dropRoom } from '../../shared/base/keptRoom.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { JOURNAL_HEADS } from '../../shared/crypto/journalHeads.ts';
 import {
@@ -121,6 +122,8 @@ function reseal(control: Database.Database, old: Uint8Array, fresh: Uint8Array):
     return resealRows(control, old, fresh) + resealKeys(control, old, fresh) + replaceSessionKey(control, fresh);
   })();
   control.pragma('wal_checkpoint(TRUNCATE)');
+  // The log of the last run, which a stop has kept for its room.
+  dropRoom(control.name);
   return count;
 }
 

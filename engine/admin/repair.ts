@@ -6,10 +6,11 @@
  *             is renamed to end in `.damaged-<time>` and stays in its folder.
  *   REPAIR-2  A new journal is written beside the old one and takes its name when it is whole and durable. A repair
  *             that is interrupted leaves a missing name, which refuses to start, and never a journal that only looks
- *             good.
+ *             good. The next repair gives the names that were left to give.
  *   REPAIR-3  Whole records that leave the journal are in a file of lines before anything is changed.
  */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { markPath } from '../journal/file.ts';
 import { Journal } from '../journal/journal.ts';
@@ -52,6 +53,38 @@ export function carryOut(plan: Plan, time: string): Findings {
   syncDirectory(file.directory);
   // A journal that was cut is not compared with what control.db knew of it before.
   return inspectShard(plan.needsConsent ? { ...file, known: undefined } : file);
+}
+
+/** The record with which the journal ends afterwards, or one before it. */
+export function endOf({ findings, keep }: Plan): number {
+  if (keep === null) return findings.last;
+  return Math.max(keep.to, keep.from - 1);
+}
+
+/**
+ * Gives the names that an interrupted repair had left to give (REPAIR-2).
+ * @returns the journals that have theirs now
+ */
+export function finishNames(directory: string): string[] {
+  const names = readdirSync(directory);
+  return names.flatMap((name) => {
+    const journal = /^(journal-\d+\.db)\.part\.mark$/.exec(name)?.[1];
+    if (journal === undefined) return [];
+    const [journalPath, fresh] = [join(directory, journal), join(directory, `${journal}.part`)];
+    // Only a repair takes the name of a journal away, and it does so when the new one is whole.
+    const old = names.filter((other) => other.startsWith(`${journal}.damaged-`) && !other.endsWith('-wal')).sort();
+    const isNamed = existsSync(journalPath) || !existsSync(fresh) || old.length === 0;
+    if (isNamed && (existsSync(fresh) || existsSync(markPath(journalPath)))) return [];
+    if (!isNamed) {
+      const wal = `${journalPath}-wal`;
+      if (existsSync(wal)) renameSync(wal, `${join(directory, old.at(-1)!)}-wal`);
+      rmSync(`${journalPath}-shm`, { force: true });
+      renameSync(fresh, journalPath);
+    }
+    renameSync(join(directory, name), markPath(journalPath));
+    syncDirectory(directory);
+    return [journalPath];
+  });
 }
 
 /** Writes the same rows again, byte for byte: snapshots and read.db go on with them. */

@@ -14,6 +14,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
 import { PAUSED, RESTORED, type Restored } from '../../shared/base/restored.ts';
+import { keepRowSums } from '../../shared/base/rowSums.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { JOURNAL_HEADS, sealHeads } from '../../shared/crypto/journalHeads.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
@@ -129,6 +130,7 @@ export function noteRestored(folder: string, restored: Omit<Restored, 'isChainAh
 function writeText(path: string, key: string, value: string): void {
   const control = new Database(path, { fileMustExist: true });
   try {
+    keepRowSums(control);
     control
       .prepare('INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value')
       .run(key, value);

@@ -306,7 +306,7 @@ export class Journal implements JournalStore {
   /** Records that are not committed are dropped. */
   close(): void {
     try {
-      if (!this.isStaged && !this.#isPoisoned) this.#db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      if (!this.isStaged && !this.#isPoisoned) tryCheckpoint(this.#db);
     } catch (error) {
       throw located(error, this.#path);
     } finally {

@@ -1,8 +1,9 @@
 /**
  * Entry point of the projector thread. It may end at any moment: a batch is in read.db with its cursor or not at all.
  */
-import { existsSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { existsSync, statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
@@ -29,6 +30,12 @@ const LINGER_MS = 400;
  * them.
  */
 const LOOK_MS = 50;
+/**
+ * The last bytes of a disk are for the journals: with less free, read.db waits. It is not written until its transaction
+ * fails, because what such a one has taken of the disk stays taken.
+ */
+const LAST_BYTES = 4 << 20;
+const ROOM_LOOK_MS = 250;
 
 stepBack(NICE_FOLLOWER);
 const options = workerData as ProjectorOptions & ProjectorPort;
@@ -59,16 +66,23 @@ async function follow(projector: Projector): Promise<never> {
   const { progress } = projector;
   for (;;) {
     const bell = progress.commitBell();
-    projector.step(progress.isAwaited());
+    const mayWrite = hasRoom();
+    projector.step(progress.isAwaited(), mayWrite);
     if (projector.isDoubted) throw new Error('database disk image is malformed: a query has found it');
-    if (projector.behind() === 0) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
-    for (let passedMs = 0; passedMs < LINGER_MS; passedMs += LOOK_MS) {
+    if (!mayWrite) await sleep(ROOM_LOOK_MS);
+    else if (projector.behind() === 0) progress.waitForCommit(bell, LONGEST_SLEEP_MS);
+    for (let passedMs = 0; mayWrite && passedMs < LINGER_MS; passedMs += LOOK_MS) {
       if (progress.isAwaited() || projector.isReadingCatalog || projector.behind() >= BATCH_RECORDS) break;
       progress.lingerUnlessAwaited(LOOK_MS);
     }
     // For the finalizers of native objects, and V8's own tasks.
     await nextTurn();
   }
+}
+
+function hasRoom(): boolean {
+  const { bavail, bsize } = statfsSync(dirname(options.readDbPath));
+  return bavail * bsize >= LAST_BYTES;
 }
 
 /** A journal that is trimmed later is one that read.db continues. */

@@ -135,10 +135,11 @@ export class Projector {
    * Follows every journal that has grown by one batch, up to its last record if `isAwaited`. Otherwise the newest
    * records are left to the next step, unless they are too many: by then their private frames may be durable in the
    * gateway's log and need not be written here (TAIL-2).
+   * @param mayWrite false: the disk is nearly full, and nothing is followed
    * @returns whether any record was followed.
    */
-  step(isAwaited: boolean): boolean {
-    let hasMoved = this.#followCatalog();
+  step(isAwaited: boolean, mayWrite = true): boolean {
+    let hasMoved = mayWrite && this.#followCatalog();
     for (let shard = 0; shard < this.#readers.length; shard++) {
       const committed = this.progress.committed(shard);
       if (committed === NOT_KNOWN) continue;
@@ -146,7 +147,7 @@ export class Projector {
       const due = Math.max(this.progress.logged(shard), this.#committedBefore[shard], committed - BATCH_RECORDS);
       this.#committedBefore[shard] = committed;
       const records = (isAwaited ? committed : Math.min(due, committed)) - this.#state.heads[shard].sequence;
-      if (records <= 0) continue;
+      if (records <= 0 || !mayWrite) continue;
       this.#follow(shard, reader, Math.min(records, isAwaited ? MOST_RECORDS_AWAITED : MOST_RECORDS));
       assert(this.#state.heads[shard].sequence <= committed, 'PROJECTOR-3: only committed records are followed');
       this.progress.setProjected(shard, this.#state.heads[shard].sequence);
@@ -154,7 +155,7 @@ export class Projector {
     }
     this.progress.setBeingMade(this.#state.heads.some(({ sequence }, shard) => sequence < this.#madeUpTo[shard]));
     this.#keepWhatIsTrimmed();
-    return this.#listVolumes(!hasMoved) || hasMoved;
+    return (mayWrite && this.#listVolumes(!hasMoved)) || hasMoved;
   }
 
   /** The catalogue's volumes follow the markets' when there is time. @returns whether there are more to follow. */

@@ -37,7 +37,7 @@ import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
 import type { Place, RowName, WrittenPlace } from './log.ts';
 
-const MARK_FILE = 'held.mark';
+export const HELD_MARK_FILE = 'held.mark';
 const SLOT_BYTES = 16 << 10;
 const HEADER_BYTES = 8;
 /** Of the leads and the members that a mark names. */
@@ -104,7 +104,7 @@ export function lowerHeldMark(directory: string, ends: readonly LocalEnd[]): voi
 
 /** The newer of the copies that are whole; null where there is none. */
 export function readHeldMark(directory: string): FoundMark | null {
-  const path = join(directory, MARK_FILE);
+  const path = join(directory, HELD_MARK_FILE);
   if (!existsSync(path)) return null;
   const fd = openSync(path, 'r');
   try {
@@ -133,7 +133,11 @@ export class HeldMark {
   /** Of this log: a mark of another one has to have been looked at before. */
   constructor(directory: string, log: string) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    this.#fd = openSync(join(directory, MARK_FILE), existsSync(join(directory, MARK_FILE)) ? 'r+' : 'w+', 0o600);
+    this.#fd = openSync(
+      join(directory, HELD_MARK_FILE),
+      existsSync(join(directory, HELD_MARK_FILE)) ? 'r+' : 'w+',
+      0o600,
+    );
     this.#now = originOf(this.#fd);
     const found = newestCopy(this.#fd);
     this.#number = found?.number ?? 0;

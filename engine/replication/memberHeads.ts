@@ -12,6 +12,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { lastLineOf } from '../../shared/base/lastLine.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
@@ -151,7 +152,7 @@ function recordsHead(path: string): Head | null {
     const head = Buffer.from(end.link).toString('hex');
     return { sequence: end.sequence, head, known: first == null ? end.sequence : first - 1 };
   } finally {
-    database.close();
+    closeKeepingRoom(database);
   }
 }
 
@@ -178,7 +179,7 @@ export function becomeFounder(files: Files): void {
       );
       note.run(String(auditEnd(files.directory)));
     } finally {
-      database.close();
+      closeKeepingRoom(database);
     }
   }
 }

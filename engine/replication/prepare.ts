@@ -10,9 +10,11 @@
  *              of that one is held, gets a copy of its files; so all have the same key of the journals. Where none
  *              leads by then, that one is taken to be gone.
  */
+
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { MASTER_KEY_CHECK, opensMasterKeyCheck } from '../../shared/crypto/masterKey.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
@@ -173,7 +175,7 @@ function otherKeyIn({ directory, masterKey }: PrepareOptions): string | null {
     if (check === undefined || opensMasterKeyCheck(masterKey, check)) return null;
     return 'its files are sealed under another MASTER_KEY than those of the cluster';
   } finally {
-    database.close();
+    closeKeepingRoom(database);
   }
 }
 

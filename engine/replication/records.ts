@@ -12,11 +12,14 @@
  *   RECORDSREJOIN-3  A log that has nothing of the stream takes nothing back: it is the file of a first member.
  *   RECORDSREJOIN-4  A record is taken back only where it is proved that no one was answered on it.
  */
+
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
+import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { keepRowSums } from '../../shared/base/rowSums.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import { decodeStatements } from '../../shared/records/statements.ts';
@@ -110,7 +113,7 @@ async function rejoinFile(
     if (error instanceof RecordError) throw new RecordError(`${path}: ${error.message}`);
     throw error;
   } finally {
-    database.close();
+    closeKeepingRoom(database);
   }
 }
 
@@ -122,6 +125,7 @@ export function openAlone(path: string): Database.Database {
     database.pragma('journal_mode = WAL');
     database.pragma('synchronous = FULL');
     database.exec('BEGIN EXCLUSIVE; COMMIT');
+    keepRowSums(database);
     return database;
   } catch (error) {
     database.close();

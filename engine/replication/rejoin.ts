@@ -16,6 +16,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { located, markPath } from '../journal/file.ts';
@@ -255,6 +256,6 @@ function withDatabase<T>(journalPath: string, use: (db: Database.Database) => T)
   } catch (error) {
     throw located(error, journalPath);
   } finally {
-    db.close();
+    closeKeepingRoom(db);
   }
 }

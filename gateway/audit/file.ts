@@ -5,7 +5,8 @@
  *
  * A write that a crash or a full disk broke off leaves bytes without a line break at the end; no answer was sent over
  * them, so the next start clears them. To go on when the disk is full, the file is ahead of its records by up to
- * RESERVE_BYTES of spaces, which no other file can take and readers of JSON lines ignore. A stop cuts them off.
+ * RESERVE_BYTES of spaces, which no other file can take and readers of JSON lines ignore. They stay over a stop, for a
+ * start on a full disk.
  */
 import {
   appendFileSync,
@@ -118,7 +119,6 @@ class RealAuditFile implements AuditFile {
   }
 
   async close(): Promise<void> {
-    tryTo(() => ftruncateSync(this.#fd, this.#lengthBytes));
     closeSync(this.#fd);
   }
 

@@ -58,6 +58,9 @@ export type RouteRow = Validation & {
   readonly changes: boolean;
 };
 
+/** RULES.md 10.8. */
+const DISK_LOW = { row: ERRORS.ENGINE_BUSY, details: { reason: 'disk_low' } };
+
 export function toRow(route: Route, isRehearsed: boolean): RouteRow {
   return {
     ...compileRoute(route, isRehearsed),
@@ -135,7 +138,7 @@ export class Stages {
     else if (timeoutEndMs > 0) {
       const retryAfterSec = Math.ceil((timeoutEndMs - call.startedMs) / 1000);
       refuse(call, { row: ERRORS.TRADING_TIMEOUT_ACTIVE, retryAfterSec });
-    } else if ((placing || storing) && isDiskLow()) refuse(call, { row: ERRORS.ENGINE_BUSY });
+    } else if ((placing || storing) && isDiskLow()) refuse(call, DISK_LOW);
     else return true;
     return false;
   }

@@ -138,6 +138,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_fallbacks_total: (_, observe) => {
     for (const kind of FALLBACKS) observe({ kind }, fallbacks.counts[kind]);
   },
+  exchange_control_rows_damaged: single(({ damagedRows }) => damagedRows),
   exchange_query_seconds: single(({ queries }) => queries.runSec),
   exchange_queries_waiting: single(({ queries }) => queries.waiting),
   exchange_memory_bytes: ({ memory }, observe) => {
@@ -223,6 +224,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_journal_reserve_bytes: ofShard(({ progress }, shard) => progress.reserveBytes(shard)),
   exchange_control_reserve_bytes: single(({ controlReserveBytes }) => controlReserveBytes()),
+  exchange_reserve_wanted_bytes: single(({ wantedReserveBytes }) => wantedReserveBytes),
   exchange_settlement_healthy: ({ settlement }, observe) => {
     if (settlement !== null) observe({}, Number(settlement.unhealthy === null));
   },

@@ -87,6 +87,10 @@ export type MetricsSources = {
   readonly isReady: () => boolean;
   readonly isPaused: () => boolean;
   readonly pendingApprovals: () => number;
+  /** Rows of control.db that were not as they were written. */
+  readonly damagedRows: number;
+  /** The room that each journal and control.db have to have for a full disk. */
+  readonly wantedReserveBytes: number;
   /** Bytes that control.db can write when the disk is full. */
   readonly controlReserveBytes: () => number;
   /** The answers of idempotency keys that are stored. */

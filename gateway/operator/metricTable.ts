@@ -72,6 +72,7 @@ export const METRICS = {
     'What was found damaged, cut or lost, and what the exchange goes on without, by kind.',
     ['kind'],
   ),
+  exchange_control_rows_damaged: gauge('Rows of control.db that were not as they were written at the start.', []),
   exchange_query_seconds: histogram('How long queries of the past ran, without their wait for a thread.', []),
   exchange_queries_waiting: gauge('Queries of the past that wait for a thread.', []),
   exchange_kept_answers: gauge('Answers kept for idempotency keys, of all accounts.', []),
@@ -163,6 +164,7 @@ export const METRICS = {
   exchange_file_bytes: gauge('Sizes of the files of the data directory; those in folders by folder.', ['file']),
   exchange_journal_reserve_bytes: gauge('Bytes that the journal can write when the disk is full.', SHARD),
   exchange_control_reserve_bytes: gauge('Bytes that control.db can write when the disk is full.', []),
+  exchange_reserve_wanted_bytes: gauge('What each of them has to have at least: JOURNAL_RESERVE_MB.', []),
   // Backups: what the administrator's program has noted in the data directory.
   exchange_backup_time_seconds: gauge('When the last whole backup ended, in seconds since 1970; 0: there is none.', []),
   exchange_backup_failed: gauge('1 while the last backup has failed.', []),

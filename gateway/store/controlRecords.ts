@@ -18,6 +18,7 @@
 import Sqlite from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
+import { keepRowSums } from '../../shared/base/rowSums.ts';
 import { ChangedRows, type TakenRows } from '../../shared/records/changedRows.ts';
 import type { HeldLog } from '../../shared/records/heldLog.ts';
 import { OlderTables } from '../../shared/records/olderTables.ts';
@@ -94,6 +95,7 @@ export class ControlRecords {
     await copyControl(this.#raw, path);
     const copy = new Sqlite(path);
     try {
+      keepRowSums(copy);
       const keys = copy.prepare<[], string>('SELECT key FROM platform').pluck().all();
       const forget = copy.prepare('DELETE FROM platform WHERE key = ?');
       for (const key of keys) if (key !== AUDIT_SHARED && isLocalRow('platform', key)) forget.run(key);

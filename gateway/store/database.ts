@@ -4,51 +4,20 @@
  * Owner: the gateway thread, through one connection that locks the file for as long as the process lives, so a second
  * server on the same directory ends at its start.
  */
-import { copyFileSync, existsSync, readFileSync } from 'node:fs';
+import { copyFileSync, existsSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
-import { assert } from '../../shared/base/assert.ts';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
+import { CONTROL_VERSION, controlMigrations } from '../../shared/base/controlSchema.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
-import { FORMATS } from '../../shared/base/formats.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { keepRowSums, makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { unusedName } from '../../shared/base/setAside.ts';
 import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { StartError } from '../process/startError.ts';
 
 export type ControlDatabase = StoreDatabase;
-
-/** Migration n brings the file from version n to n + 1. A released migration is never edited. */
-const MIGRATIONS = [
-  'control-001.sql',
-  'control-002.sql',
-  'control-003.sql',
-  'control-004.sql',
-  'control-005.sql',
-  'control-006.sql',
-  'control-007.sql',
-  'control-008.sql',
-  'control-009.sql',
-  'control-010.sql',
-  'control-011.sql',
-  'control-012.sql',
-  'control-013.sql',
-  'control-014.sql',
-  'control-015.sql',
-  'control-016.sql',
-  'control-017.sql',
-  'control-018.sql',
-  'control-019.sql',
-  'control-020.sql',
-  'control-021.sql',
-  'control-022.sql',
-  'control-023.sql',
-  'control-024.sql',
-  'control-025.sql',
-] as const;
-
-assert(MIGRATIONS.length === FORMATS.control.newest, 'database: members of a cluster say which tables they know');
 
 const NEXT_STEP =
   'restore the data directory from a backup (`npm run admin -- restore`), or see what `control repair` can read of it';
@@ -64,7 +33,7 @@ export function emptyControlDatabase(version: number): Database {
 export function openControlDatabase(path: string): Database {
   const database = lockControlDatabase(path);
   // All in one transaction: it is synced once, where a new file would be synced for each of dozens.
-  database.transaction(() => bring(database, MIGRATIONS.length))();
+  database.transaction(() => bring(database, CONTROL_VERSION))();
   return database;
 }
 
@@ -74,9 +43,12 @@ export function openControlDatabase(path: string): Database {
  */
 export function withNewestTables<T>(database: Database, start: () => T): T {
   const version = database.pragma('user_version', { simple: true }) as number;
-  if (version === MIGRATIONS.length) return start();
+  if (version === CONTROL_VERSION) {
+    keepRowSums(database);
+    return start();
+  }
   return database.transaction(() => {
-    bring(database, MIGRATIONS.length);
+    bring(database, CONTROL_VERSION);
     return start();
   })();
 }
@@ -93,7 +65,7 @@ export function lockControlDatabase(path: string): Database {
     database.pragma('foreign_keys = ON');
     database.exec('BEGIN EXCLUSIVE; COMMIT');
     const version = database.pragma('user_version', { simple: true }) as number;
-    if (version > MIGRATIONS.length) throw new StartError(`${path} was written by a newer version`);
+    if (version > CONTROL_VERSION) throw new StartError(`${path} was written by a newer version`);
     return database;
   } catch (error) {
     database?.close();
@@ -136,8 +108,12 @@ export function explained(path: string, error: unknown): unknown {
 
 function bring(database: Database, to: number): void {
   const version = database.pragma('user_version', { simple: true }) as number;
-  for (const name of MIGRATIONS.slice(version, to)) {
-    database.exec(readFileSync(new URL(`../../data/schema/${name}`, import.meta.url), 'utf8'));
+  if (version !== to) {
+    const differing = rowsThatDiffer(database);
+    if (differing.length > 0) throw new StartError(`${database.name}: ${differing.join('; ')}: ${NEXT_STEP}`);
+    for (const statements of controlMigrations(version, to)) database.exec(statements);
+    database.pragma(`user_version = ${to}`);
+    makeRowSums(database, to);
   }
-  database.pragma(`user_version = ${to}`);
+  keepRowSums(database);
 }

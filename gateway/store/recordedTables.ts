@@ -44,6 +44,7 @@ export const CONTROL_TABLES: { readonly [table: string]: Table | typeof LOCAL } 
   record_end: LOCAL,
   record_queue: LOCAL,
   record_undo: LOCAL,
+  row_sums: LOCAL,
   platform: { key: ['key'], stores: ['platform', 'contracts'] },
   users: { key: ['account_index'], stores: ['accounts'] },
   wallets: { key: ['address'], stores: ['accounts'] },

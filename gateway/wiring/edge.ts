@@ -4,7 +4,6 @@
  * Owner: the gateway thread.
  */
 
-import { join } from 'node:path';
 import type { Readiness } from '../../shared/api/platform.ts';
 import { Administrators } from '../access/administrators.ts';
 import { AdminToken } from '../access/adminToken.ts';
@@ -97,7 +96,7 @@ export class Edge {
     this.#adminToken = new AdminToken(stores.control.adminToken.token);
     this.answers = new Answers({
       ...{ clock, log, inFlight: this.#keysInFlight, sync: config.journalSync },
-      path: join(config.dataDir, 'idempotency.db'),
+      path: stores.answersPath,
       ...(options.onRefused === undefined ? {} : { onRefused: options.onRefused }),
     });
     const onDisk = (isLow: boolean): void => feed.publish(isLow ? 'disk_low' : 'disk_recovered', {});
@@ -310,6 +309,8 @@ export class Edge {
       isReady: () => isReady(this.#readiness()),
       isPaused: () => stores.control.platform.paused,
       pendingApprovals: () => stores.control.approvals.countOpen(clock.nowMs()),
+      damagedRows: stores.control.damagedRows.length,
+      wantedReserveBytes: this.#options.config.journalReserveBytes,
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
       ...{ member, settlement: chainHealth },

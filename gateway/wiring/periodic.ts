@@ -32,7 +32,7 @@ const VOLUMES_MS = 400;
 const STATS_MS = 1000;
 /** Time between two deletions of old answers. It also bounds how much is looked up in the read model after a crash. */
 const ANSWERS_MS = 10_000;
-/** Time between two looks at the write-ahead log of control.db. */
+/** Time between two looks at the write-ahead log of control.db, and at the room that is kept for a full disk. */
 const CONTROL_MS = 5000;
 /** Time between two notes in control.db of how far the journals go, which shards say every ten seconds. */
 const HEADS_MS = 30_000;
@@ -49,32 +49,35 @@ export class PeriodicTasks {
     this.#options = options;
   }
 
-  /** The tasks of a standby, which change no file. */
+  /** The tasks of a standby, which change nothing that clients see. */
   startReading(): void {
     const { feed, stats } = this.#options;
     this.#timers = [
       setInterval(() => this.refreshVolumes(), VOLUMES_MS),
       setInterval(() => this.refreshVolumes24h(), VOLUMES_24H_MS),
       setInterval(() => feed.report('stats', stats), STATS_MS),
+      setInterval(() => this.#keepRoom(), CONTROL_MS),
     ];
   }
 
   start(): void {
     this.stop();
     this.startReading();
-    const { ticking, answers, control } = this.#options;
+    const { ticking, answers } = this.#options;
     this.#timers.push(
       setInterval(() => {
         for (const each of ticking) each.tick();
       }, TICK_MS),
       setInterval(() => answers.tick(), ANSWERS_MS),
-      setInterval(() => {
-        control.changes.checkpoint();
-        control.reserve.refill();
-      }, CONTROL_MS),
       setInterval(() => this.saveHeads(), HEADS_MS),
       setInterval(() => this.noteOnline(), ONLINE_MS),
     );
+  }
+
+  #keepRoom(): void {
+    const { control } = this.#options;
+    control.changes.checkpoint();
+    control.reserve.refill();
   }
 
   stop(): void {

@@ -9,6 +9,7 @@ import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { accessProblem, refusedFile } from '../../shared/base/fileAccess.ts';
 import { floorOf } from '../../shared/base/floors.ts';
+import { keepRoom } from '../../shared/base/keptRoom.ts';
 import { comesBackWith } from '../../shared/base/restored.ts';
 import type { AuditHead } from '../../shared/crypto/auditChain.ts';
 import { Progress } from '../../shared/wire/progress.ts';
@@ -33,6 +34,8 @@ import { Views } from '../views/index.ts';
 import { CatalogFeed } from './catalogFeed.ts';
 import { GatewayRecords, type SettlementStream } from './gatewayRecords.ts';
 import { explain } from './readiness.ts';
+
+const CONTROL_FILE = 'control.db';
 
 type ControlRole = Parameters<typeof openControl>[1];
 
@@ -59,6 +62,7 @@ export class Stores {
   /** By shard. */
   readonly journalPaths: readonly string[];
   readonly readDbPath: string;
+  readonly answersPath: string;
   /** Only with a chain. */
   readonly settlementDbPath: string;
 
@@ -73,6 +77,7 @@ export class Stores {
     if (refused !== null) throw new StartError(refused);
     this.control = openControl(config, cluster, (text) => fallbacks.note(log, 'control_log', text));
     this.#sayRestored(log);
+    this.#sayDamaged(log);
     const { shards, accounts, catalog, orderGroups } = this.control;
     this.audit = openAudit(config, this.control, clock, log, cluster !== null);
     this.isNew = accounts.count === 0 && catalog.markets.length === 0;
@@ -88,6 +93,7 @@ export class Stores {
     this.journalPaths = Array.from({ length: shards }, (_, shard) => journalPath(dataDir, shard));
     this.readDbPath = join(dataDir, 'read.db');
     this.settlementDbPath = join(dataDir, SETTLEMENT_FILE);
+    this.answersPath = join(dataDir, 'idempotency.db');
     this.queries = new QueryPool({
       readDbPath: this.readDbPath,
       progress: this.progressMemory,
@@ -119,6 +125,16 @@ export class Stores {
     if (restored !== null) for (const line of comesBackWith(restored)) log.warn(line);
   }
 
+  /** The exchange goes on with them: most concern one account, and a stop would concern all. */
+  #sayDamaged(log: Logger): void {
+    for (const row of this.control.damagedRows) {
+      log.error(
+        { row },
+        'a row of control.db is not as it was written: see "Rows are not as they were written" in incidents.md',
+      );
+    }
+  }
+
   /** From now on backups can be made beside this process. @param member null without a cluster */
   giveControl(clock: Clock, log: Logger, member: Pick<Member, 'role' | 'handedOn'> | null): void {
     const ends = (): readonly number[] => {
@@ -130,9 +146,16 @@ export class Stores {
     this.#copies.start();
   }
 
-  /** No copy is given any more. */
+  /** A stop begins: no copy is given any more, and the next start has the room of this one, on a full disk too. */
   keepControl(): void {
     this.#copies?.stop();
+    this.#keepRooms();
+  }
+
+  #keepRooms(): void {
+    const control = join(dirname(this.readDbPath), CONTROL_FILE);
+    const others = [this.answersPath, this.readDbPath, this.settlementDbPath];
+    for (const path of [control, ...this.journalPaths, ...others]) keepRoom(path);
   }
 
   async close(): Promise<void> {

@@ -33,6 +33,8 @@ export type Column = null | number | bigint | string | Uint8Array;
 
 /** The rows of one tree of pages, and the pages of it that cannot be read. */
 type Tree = { readonly rows: readonly TreeRow[]; readonly lostPages: number };
+/** A leaf page by itself. */
+type OrphanPage = { readonly page: number; readonly rows: readonly TreeRow[] };
 /** `rowid` is null in a table WITHOUT ROWID, whose columns begin with those of the primary key. */
 export type TreeRow = { readonly rowid: number | null; readonly columns: readonly Column[] };
 
@@ -111,21 +113,28 @@ export class SqlitePages {
     return { rows, lostPages };
   }
 
-  /** The rows on leaf pages that no tree has led to. */
-  orphans(seen: ReadonlySet<number>): TreeRow[] {
-    const rows: TreeRow[] = [];
+  /** The leaf pages that no tree has led to, and are not free as far as that is known, with their rows. */
+  orphans(seen: ReadonlySet<number>): OrphanPage[] {
+    const found: OrphanPage[] = [];
     for (let page = 2; page <= this.#pages; page++) {
       if (seen.has(page) || this.#free.has(page)) continue;
       const bytes = this.#page(page);
       const kind = bytes.length < this.#usable ? 0 : bytes[0]!;
       if (kind !== TABLE_LEAF && kind !== INDEX_LEAF) continue;
       const count = Math.min(bytes.readUInt16BE(3), this.#usable / 4);
+      const rows: TreeRow[] = [];
       for (let index = 0; index < count; index++) {
         const row = this.#rowAt(bytes, kind, bytes.readUInt16BE(LEAF_HEADER_BYTES + index * 2));
         if (row !== null) rows.push(row);
       }
+      found.push({ page, rows });
     }
-    return rows;
+    return found;
+  }
+
+  /** Without its first page a file has neither a version nor a list of its free pages. */
+  get hasHeader(): boolean {
+    return this.#page(1).toString('latin1', 0, 16) === MAGIC;
   }
 
   /** The version that the application gave the file. */

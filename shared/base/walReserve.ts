@@ -9,6 +9,7 @@
  * A transaction that is larger than its cache writes pages into the WAL before it commits. Rolled back they count for
  * nothing, but the WAL keeps its length, and so does the file that indexes its frames (-shm), which could not grow on a
  * full disk either. A checkpoint that copies the WAL to its end lets it start again from the front of the same file.
+ * Over a stop keptRoom.ts keeps the file.
  *
  * Invariant:
  *   WALRESERVE-1  Taking room changes nothing that is committed, and a disk without room for it is no error.
@@ -70,11 +71,11 @@ export class WalReserve {
   refill(): void {
     const { reserveBytes, cycleBytes } = this.#options;
     if (reserveBytes === 0) return;
-    const usedBytes = this.#usedFrames() * PAGE_BYTES;
-    const wantedBytes = Math.max(cycleBytes - usedBytes, 0) + reserveBytes;
+    const usedFrames = this.#usedFrames();
+    const wantedBytes = Math.max(cycleBytes - usedFrames * PAGE_BYTES, 0) + reserveBytes;
     if (this.leftBytes() * 2 >= wantedBytes) return;
     const { bavail, bsize } = statfsSync(dirname(this.#path));
-    if (bavail * bsize >= 2 * wantedBytes) this.#take(wantedBytes);
+    if (bavail * bsize >= 2 * this.#missingBytes(usedFrames + wantedBytes / PAGE_BYTES)) this.#take(wantedBytes);
   }
 
   /** WALRESERVE-1 */
@@ -97,6 +98,14 @@ export class WalReserve {
     } finally {
       closeSync(fd);
     }
+  }
+
+  /** Bytes by which WAL and index have to grow; after a kill or a stop only the index is short. */
+  #missingBytes(frames: number): number {
+    const wal = sizeOf(`${this.#path}-wal`) ?? 0;
+    const index = sizeOf(`${this.#path}-shm`) ?? Number.POSITIVE_INFINITY;
+    const indexBytes = Math.ceil((frames + INDEX_HEAD_FRAMES) / INDEX_BLOCK_FRAMES) * INDEX_BLOCK_BYTES;
+    return Math.max(HEAD_BYTES + frames * FRAME_BYTES - wal, 0) + Math.max(indexBytes - index, 0);
   }
 
   #usedFrames(): number {

@@ -53,4 +53,5 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/resolution.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,
   'test/fault/witness.test.ts': FAULTS,
+  'test/hostile/fullDiskStart.test.ts': FAULTS,
 };

@@ -1,7 +1,7 @@
-/** A disk that can be full: a small file system in memory. Mounting one needs the rights of root. */
+/** A disk that can be full: a small file system, in memory or in a file. Mounting one needs the rights of root. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { closeSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, statfsSync, truncateSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from './directory.ts';
 import type { Scope } from './server.ts';
@@ -19,6 +19,18 @@ export class SmallDisk {
     if (status !== 0) return null;
     // Lazily: the server that still writes there is ended by a clean-up of its own.
     scope.after(() => void spawnSync('umount', ['--lazy', path]));
+    return new SmallDisk(path);
+  }
+
+  /** One of ext4, as servers have it. */
+  static mountExt4(scope: Scope, megabytes: number): SmallDisk | null {
+    const [image, path] = [join(temporaryDirectory(), 'image'), temporaryDirectory()];
+    writeFileSync(image, '');
+    truncateSync(image, megabytes * MB);
+    const run = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
+    // Without blocks that only root may use: the tests run as root.
+    if (!run('mkfs.ext4', '-q', '-m', '0', image) || !run('mount', '-o', 'loop', image, path)) return null;
+    scope.after(() => void run('umount', '--lazy', path));
     return new SmallDisk(path);
   }
 

@@ -134,9 +134,23 @@ export const SHARD_FAULTS: readonly Fault[] = [
   {
     name: 'the room for a full disk is not taken',
     file: 'shared/base/walReserve.ts',
-    search: 'if (bavail * bsize >= 2 * wantedBytes) this.#take(wantedBytes);',
-    replace: 'if (bavail * bsize < 2 * wantedBytes) this.#take(wantedBytes);',
+    search: 'if (bavail * bsize >= 2 * this.#missingBytes(',
+    replace: 'if (bavail * bsize < 2 * this.#missingBytes(',
     caughtBy: 'test/unit/shared/base/walReserve.test.ts',
+  },
+  {
+    name: 'the room of a stop is taken back with its frames',
+    file: 'shared/base/keptRoom.ts',
+    search: '    clearHead(room);\n',
+    replace: '',
+    caughtBy: 'test/unit/shared/base/keptRoom.test.ts',
+  },
+  {
+    name: 'the row that a REPLACE removes keeps its sum',
+    file: 'shared/base/rowSums.ts',
+    search: "  db.pragma('recursive_triggers = ON');\n",
+    replace: '',
+    caughtBy: 'test/unit/shared/base/rowSums.test.ts',
   },
   {
     name: 'one account may fill the queue of a shard',

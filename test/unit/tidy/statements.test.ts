@@ -60,6 +60,9 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   ],
   'gateway/store/controlRecords.ts': ['copyTo'],
   'shared/records/olderTables.ts': ['requireStatement'],
+  // Before a start, and where control.db is opened, made or checked.
+  'shared/base/keptRoom.ts': ['closeLast'],
+  'shared/base/rowSums.ts': ['keepRowSums', 'makeRowSums', 'rowsThatDiffer', 'summedTables'],
   'shared/records/undo.ts': ['#watch', 'takeBack', 'takeBackAll'],
   // Kept by their text, up to a bound of their own.
   'gateway/queries/catalogLists.ts': ['#statement'],

@@ -1,6 +1,15 @@
 /** Findings of `journal verify` in a data directory, and the repairs of `journal repair`. */
 import assert from 'node:assert/strict';
-import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
@@ -380,6 +389,53 @@ describe('journal repair', () => {
       [],
     );
   });
+});
+
+describe('a repair that ended between two names', () => {
+  /** A repaired directory, and what the repair has replaced. */
+  async function interrupted(): Promise<{
+    shard: JournaledShard;
+    give: (from: string, to: string) => void;
+    last: number;
+  }> {
+    const shard = shardOf(20);
+    shard.close();
+    const control = new Database(join(shard.file.directory, 'control.db'));
+    control.exec('CREATE TABLE platform (key TEXT PRIMARY KEY, value TEXT)');
+    control.close();
+    shard.damageRecord(12);
+    writeFileSync(`${shard.file.journalPath}-wal`, 'of the old file');
+    const { last } = carryOut(planFor(shard), TIME);
+    const give = (from: string, to: string): void => {
+      renameSync(`${shard.file.journalPath}${from}`, `${shard.file.journalPath}${to}`);
+    };
+    return { shard, give, last };
+  }
+
+  const ENDS: Readonly<Record<string, (give: (from: string, to: string) => void, markPath: string) => void>> = {
+    'before the new mark has its name': () => undefined,
+    'before the new journal has its name': (give) => give('', '.part'),
+    'before the log of the old journal is beside it': (give) => {
+      give('', '.part');
+      give(`.damaged-${TIME}-wal`, '-wal');
+    },
+  };
+
+  for (const [name, undo] of Object.entries(ENDS)) {
+    it(`is finished by the next one: ${name}`, async () => {
+      const { shard, give, last } = await interrupted();
+      const { directory, journalPath } = shard.file;
+      renameSync(shard.markPath, `${journalPath}.part.mark`);
+      undo(give, shard.markPath);
+      const ran = await runAdminHere(['journal', 'repair', '--data', directory], {});
+      assert.equal(ran.status, 0, ran.stdout + ran.stderr);
+      assert.match(ran.stdout, /journal-0\.db: an interrupted repair is finished\nnothing to repair\n/);
+      assert.equal(starts(shard), last);
+      assert.ok(existsSync(`${journalPath}.damaged-${TIME}`) && existsSync(`${journalPath}.damaged-${TIME}-wal`));
+      const left = readdirSync(directory).filter((one) => one.includes('.part'));
+      assert.deepEqual(left, []);
+    });
+  }
 });
 
 describe('a data directory', () => {

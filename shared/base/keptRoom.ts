@@ -1,0 +1,107 @@
+/**
+ * The room that a SQLite file in WAL mode has beside itself, over a stop. SQLite deletes the write-ahead log (WAL) and
+ * its index (-shm) with the last connection, and on a full disk another program could take the blocks before the next
+ * start. So a stop gives both a second name, and the next start gives the blocks back to whom they are for.
+ *
+ *   stop    file.db-wal ──link──► file.db-room        SQLite copies the frames into file.db and deletes the first name
+ *           file.db-shm ──link──► file.db-room-shm
+ *   start   file.db-room ──head cleared──► file.db-wal
+ *           file.db-room-shm is deleted, and SQLite makes an index in its place
+ *
+ * Owner: the gateway thread, before it opens the files and at the beginning of a stop.
+ *
+ * Invariant:
+ *   KEPTROOM-1  Frames under the second name count for nothing once the first name is gone: then they are in the file.
+ *               While both are there they are one file, or the second one is of no use. So an end at any moment, of the
+ *               process or of the machine, loses nothing.
+ */
+import {
+  closeSync,
+  existsSync,
+  fdatasyncSync,
+  linkSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+
+const WAL_HEAD_BYTES = 32;
+/** A shorter WAL is no room for anything. */
+const LEAST_BYTES = 1 << 20;
+const KEPT = /^(.+\.db)-room(?:-shm)?$/;
+
+/** Called while the file is open. A file system without links keeps nothing: the next start takes what there is. */
+export function keepRoom(path: string): void {
+  dropRoom(path);
+  for (const [first, second] of namesOf(path)) {
+    try {
+      linkSync(first, second);
+    } catch {
+      // There is none of it, or no links.
+    }
+  }
+}
+
+/** Called before any file of the directory is opened. */
+export function takeRoomsBack(directory: string): void {
+  const paths = new Set(existsSync(directory) ? readdirSync(directory).map((name) => KEPT.exec(name)?.[1]) : []);
+  for (const name of paths) if (name !== undefined) takeRoomBack(join(directory, name));
+}
+
+/** Closes a connection that writes, before the file is opened again for good: its room stays where it is. */
+export function closeKeepingRoom(db: Pick<Database.Database, 'name' | 'close'>): void {
+  const hasRoom = (statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) >= LEAST_BYTES;
+  if (hasRoom) keepRoom(db.name);
+  db.close();
+  if (hasRoom) takeRoomBack(db.name);
+}
+
+function takeRoomBack(path: string): void {
+  const [[wal, room], [, index]] = namesOf(path);
+  rmSync(index, { force: true });
+  if (!existsSync(room)) return;
+  if (statSync(wal, { throwIfNoEntry: false })?.size === 0) closeLast(path);
+  if (!existsSync(wal)) {
+    clearHead(room);
+    linkSync(room, wal);
+  }
+  rmSync(room);
+}
+
+/** A program that only reads has left an empty WAL: SQLite deletes it with its last connection, and with no other. */
+function closeLast(path: string): void {
+  try {
+    const db = new Database(path, { fileMustExist: true });
+    db.pragma('user_version');
+    db.close();
+  } catch {
+    // The store that opens the file says what is wrong with it.
+  }
+}
+
+/** The second names are gone, with what was in them. */
+export function dropRoom(path: string): void {
+  for (const [, second] of namesOf(path)) rmSync(second, { force: true });
+}
+
+function namesOf(path: string): readonly [readonly [string, string], readonly [string, string]] {
+  return [
+    [`${path}-wal`, `${path}-room`],
+    [`${path}-shm`, `${path}-room-shm`],
+  ];
+}
+
+/** A WAL without its head has no frames: KEPTROOM-1. */
+function clearHead(path: string): void {
+  const fd = openSync(path, 'r+');
+  try {
+    writeSync(fd, new Uint8Array(WAL_HEAD_BYTES), 0, WAL_HEAD_BYTES, 0);
+    fdatasyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
