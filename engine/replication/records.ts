@@ -54,7 +54,7 @@ export async function compareRecords(log: Log, { path, stream }: RecordsToRejoin
     const unshared = queue.length === 0 ? end + 1 : await firstUnshared(log, stream, queue, logged);
     return { known, unshared, end };
   } finally {
-    database.close();
+    closeKeepingRoom(database);
   }
 }
 
@@ -151,7 +151,7 @@ export function queuedAfter(
     const left = queueOf(database).filter(({ sequence }) => sequence > after);
     return left.map(({ sequence, bytes }) => ({ sequence, ...contentsOf(bytes) }));
   } finally {
-    database.close();
+    closeKeepingRoom(database);
   }
 }
 

@@ -119,7 +119,7 @@ function endOf(file: JournalFile): number {
   try {
     return journal.lastSequence;
   } finally {
-    journal.close();
+    closeKeepingRoom({ name: file.journalPath, close: () => journal.close() });
   }
 }
 

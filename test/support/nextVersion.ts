@@ -53,8 +53,6 @@ export function nextVersion(): string {
   copy.change('engine/settlement/settlementDb.ts', migrations, `${migrations}'${NEXT.settlementMigration}'`);
   copy.change('engine/settlement/recordedTables.ts', "  news: 'derived',", "  news: 'derived',\n  notes: 'recorded',");
   writeFileSync(join(copy.root, 'data/schema', NEXT.settlementMigration), SETTLEMENT_MIGRATION);
-  const last = `control-0${newest}.sql`;
-  copy.change('gateway/store/database.ts', `'${last}',`, `'${last}',\n  '${NEXT.migration}',`);
   writeFileSync(join(copy.root, 'data/schema', NEXT.migration), MIGRATION);
   const insert = 'INSERT INTO api_keys VALUES ($key_id, $account_index, $sealed_secret, $passphrase_hash, $policy';
   const columns =
