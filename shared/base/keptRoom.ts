@@ -53,7 +53,7 @@ export function takeRoomsBack(directory: string): void {
 }
 
 /** Closes a connection that writes, before the file is opened again for good: its room stays where it is. */
-export function closeKeepingRoom(db: Pick<Database.Database, 'name' | 'close'>): void {
+export function closeKeepingRoom(db: { readonly name: string; close(): unknown }): void {
   const hasRoom = (statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) >= LEAST_BYTES;
   if (hasRoom) keepRoom(db.name);
   db.close();
