@@ -15,8 +15,8 @@ import type { Database } from 'better-sqlite3';
 const SUMMED = [
   ...['platform', 'users', 'wallets', 'grants', 'operators', 'approvals', 'account_states', 'account_exits'],
   ...['identities', 'api_keys', 'session_keys', 'events', 'markets', 'deployments', 'movements', 'order_groups'],
-  ...['rebate_rates', 'nonce_floors', 'gaming_preferences', 'trading_timeouts', 'open_order_bounds', 'fiat_sessions', 'fiat_intents'],
-  ...['fiat_envelopes', 'fiat_claims', 'fiat_transitions', 'rail_transactions'],
+  ...['rebate_rates', 'nonce_floors', 'gaming_preferences', 'trading_timeouts', 'open_order_bounds', 'fiat_sessions'],
+  ...['fiat_intents', 'fiat_envelopes', 'fiat_claims', 'fiat_transitions', 'rail_transactions'],
 ] as const;
 
 /** Rows of one table that are named. */
