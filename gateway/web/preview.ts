@@ -128,9 +128,11 @@ type Limited = { readonly limitTicks: number; readonly sizeAtomic: bigint };
 
 function limitOrder({ cents, size }: Ticket, { ticksPerUnit }: Grid): Limited | Problem {
   const limitTicks = ticksOf(cents, ticksPerUnit);
-  const step = 100 / ticksPerUnit;
-  if (limitTicks === NOT_A_NUMBER)
-    return { field: 'price', text: `The price is a step of ${step}¢ from ${step}¢ to ${100 - step}¢.` };
+  const step = centsOf(1, ticksPerUnit);
+  if (limitTicks === NOT_A_NUMBER) {
+    const last = centsOf(ticksPerUnit - 1, ticksPerUnit);
+    return { field: 'price', text: `The price is a step of ${step}¢ from ${step}¢ to ${last}¢.` };
+  }
   const sizeAtomic = sizeOf(size, ticksPerUnit);
   return typeof sizeAtomic === 'bigint' ? { limitTicks, sizeAtomic } : sizeAtomic;
 }

@@ -1,7 +1,7 @@
 /** The fields of the order ticket: those that the chosen kind of order has, each with its problem beside it. */
 import { html } from 'htm/preact';
 import type { ComponentChildren, VNode } from 'preact';
-import { type Kind, type Problem, stepCents, type Ticket } from './preview.ts';
+import { centsOf, type Kind, type Problem, stepCents, type Ticket } from './preview.ts';
 
 const KINDS: readonly (readonly [Kind, string])[] = [
   ['GTC', 'Limit, until cancelled'],
@@ -109,7 +109,7 @@ function Shares({ onShare }: Pick<FieldsProps, 'onShare'>): VNode {
 }
 
 function SlippageField({ ticket, ticksPerUnit, onChange }: FieldsProps): VNode {
-  const cents = (ticks: number): string => `${(ticks * 100) / ticksPerUnit}¢ worse`;
+  const cents = (ticks: number): string => `${centsOf(ticks, ticksPerUnit)}¢ worse`;
   return html`<${Field} label="If the book moves"><select value=${ticket.slippageTicks}
     onChange=${(event: Event) => onChange({ slippageTicks: Number(typedIn(event)) })}>
     ${SLIPPAGES.map(

@@ -131,8 +131,13 @@ export const ACCOUNT_STATE = { ACTIVE: 0, CLOSE_ONLY: 1, FROZEN: 2 } as const;
 export type AccountState = (typeof ACCOUNT_STATE)[keyof typeof ACCOUNT_STATE];
 export const ACCOUNT_STATE_NAMES = ['active', 'close_only', 'frozen'] as const;
 
-/** Price steps per USDC that a market may choose; the lot is as many atomic tokens. */
-export const TICKS_PER_UNIT = [10, 100, 1000, 10_000] as const;
+/**
+ * Price steps per USDC that a market may choose: the divisors of 10,000 from 10 up, so a price has four decimals at
+ * most. The lot is as many atomic tokens.
+ */
+export const TICKS_PER_UNIT = [
+  10, 16, 20, 25, 40, 50, 80, 100, 125, 200, 250, 400, 500, 625, 1000, 1250, 2000, 2500, 5000, 10_000,
+] as const;
 
 /**
  * Largest maker_amount or taker_amount of one order: a billion units, so every product in matching stays a safe

@@ -2,7 +2,7 @@
  * Decimals of the API: prices, tokens and dollars as text, and back to integers. The exchange itself uses ticks, lots
  * and atomic units only; every conversion here is exact, or says in its name how it rounds.
  *
- * `ticksPerUnit` (D) is 10, 100, 1000 or 10,000. Tokens and USDC both have 6 decimals, so one pair of functions
+ * `ticksPerUnit` (D) is a divisor of 10,000 from 10 up. Tokens and USDC both have 6 decimals, so one pair of functions
  * serves both.
  */
 import { assert } from './assert.ts';
@@ -14,6 +14,9 @@ const ATOMIC_PER_UNIT = 1_000_000;
 const PRICE_DECIMALS = 8;
 const PRICE_SCALE = 100_000_000n;
 const BPS = 10_000;
+/** A tick has four decimals at most, and half a tick one more. */
+const HALF_TICK_DECIMALS = 5;
+const HALF_TICKS_SCALE = 100_000;
 const ATTO_PER_DIGIT = 10_000_000_000n;
 const MICRO_PER_CENT = 10_000n;
 
@@ -134,17 +137,16 @@ function priceTable(ticksPerUnit: number): PriceTable {
 function makeTable(ticksPerUnit: number): PriceTable {
   assert(
     (TICKS_PER_UNIT as readonly number[]).includes(ticksPerUnit),
-    'units: ticks per unit is 10, 100, 1000 or 10000',
+    'units: ticks per unit is a divisor of 10,000 from 10 up',
   );
-  const decimals = String(ticksPerUnit).length - 1;
-  // A half tick is five of the next decimal place.
+  const halfTick = HALF_TICKS_SCALE / (2 * ticksPerUnit);
   const halves = Array.from({ length: 2 * ticksPerUnit + 1 }, (_, half) =>
-    scaledToDecimal(half * 5, ticksPerUnit * 10, decimals + 1),
+    scaledToDecimal(half * halfTick, HALF_TICKS_SCALE, HALF_TICK_DECIMALS),
   );
   const shortest = halves.filter((_, half) => half % 2 === 0);
-  const eightDigits = shortest.map((_, ticks) => {
-    const fraction = String(ticks % ticksPerUnit).padStart(decimals, '0');
-    return `${divFloor(ticks, ticksPerUnit)}.${fraction.padEnd(PRICE_DECIMALS, '0')}`;
+  const eightDigits = shortest.map((text) => {
+    const [whole, fraction = ''] = text.split('.');
+    return `${whole}.${fraction.padEnd(PRICE_DECIMALS, '0')}`;
   });
   const table = { shortest, eightDigits, halves };
   tables.set(ticksPerUnit, table);

@@ -41,7 +41,7 @@ fileScope.after(() => stream.close());
 async function recordDay(): Promise<string> {
   const book = stream.openBook(rig.marketId(), { verify: 'every' });
   let text = '';
-  const recording = record(book, rig.baseUrl, rig.clock, (line) => {
+  const recording = record(book, { url: rig.baseUrl, ticksPerUnit: 100 }, rig.clock, (line) => {
     text += line;
   });
   await book.ready();

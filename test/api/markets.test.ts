@@ -111,7 +111,7 @@ describe('a new market', () => {
     ['a start after the end', { trading_starts_at: '2099-01-02T00:00:00Z' }, 'invalid trading_ends_at'],
     ['active before its start', { status: 'active', trading_starts_at: '2098-01-01T00:00:00Z' }, 'invalid status'],
     ['a status of later life', { status: 'resolved' }, 'invalid status'],
-    ['another grid', { ticks_per_unit: 50 }, 'invalid ticks_per_unit'],
+    ['another grid', { ticks_per_unit: 60 }, 'invalid ticks_per_unit'],
     ['a minimum below one lot', { min_order_size_atomic: '99' }, 'invalid min_order_size_atomic'],
     ['a minimum that is a number', { min_order_size_atomic: 100 }, 'invalid min_order_size_atomic'],
     ['a fee above everything', { fee_bps: 10_001 }, 'invalid fee_bps'],

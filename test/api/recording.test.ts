@@ -22,7 +22,7 @@ async function makeRecording(scope: Scope): Promise<{ text: string; shown: Json 
   scope.after(() => stream.close());
   const book = stream.openBook(rig.marketId(), { verify: 'every' });
   let text = '';
-  const recording = record(book, proxy.baseUrl, rig.clock, (line) => {
+  const recording = record(book, { url: proxy.baseUrl, ticksPerUnit: 100 }, rig.clock, (line) => {
     text += line;
   });
   await book.ready();

@@ -27,9 +27,10 @@ const FUNDS_MICRO = new Map([
 const ACCOUNTS = [...FUNDS_MICRO.keys()];
 const MARKETS = [
   { ticksPerUnit: 100, feeBps: 50, minOrderAtomic: 100 },
-  { ticksPerUnit: 10, feeBps: 0, minOrderAtomic: 10 },
-  { ticksPerUnit: 1000, feeBps: 10_000, minOrderAtomic: 1000 },
+  { ticksPerUnit: 16, feeBps: 0, minOrderAtomic: 16 },
+  { ticksPerUnit: 625, feeBps: 10_000, minOrderAtomic: 625 },
   { ticksPerUnit: 10_000, feeBps: 333, minOrderAtomic: 1_000_000 },
+  { ticksPerUnit: 2500, feeBps: 50, minOrderAtomic: 2500 },
 ];
 const SETS = 1_000_000_000_000_000;
 const { scripts: SCRIPTS, steps: STEPS } = timesOf({

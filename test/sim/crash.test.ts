@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { TICKS_PER_UNIT } from '../../shared/base/codes.ts';
+import { SIZES } from './flow.ts';
 import { simulate, type Totals } from './simulate.ts';
 
 const STEPS = 1500;
@@ -43,8 +43,12 @@ after(() => {
   for (const what of ['in place of another', 'with a minimum net']) {
     assert.ok((audited.get(`off the grid ${what}`) ?? 0) > 0, `the audit meets orders off the grid ${what}`);
   }
-  for (const what of TICKS_PER_UNIT.flatMap((ticks) => [`D ${ticks} for Yes`, `D ${ticks} for No`])) {
-    assert.ok((audited.get(`off the grid at ${what}`) ?? 0) > 0, `the audit meets orders off the grid at ${what}`);
+  for (const [outcome, sizes] of ['Yes', 'No'].flatMap((each) => SIZES.map((of) => [each, of] as const))) {
+    const count = sizes.reduce(
+      (sum, ticks) => sum + (audited.get(`off the grid at D ${ticks} for ${outcome}`) ?? 0),
+      0,
+    );
+    assert.ok(count > 0, `the audit meets orders off the grid at D ${sizes.join(', ')} for ${outcome}`);
   }
   assert.ok(overtook > seeds.length * 10, `cancels overtake: ${overtook} did`);
   assert.ok(batches > seeds.length * 10 && undecided > 0, `batches: ${batches}, ${undecided} with a wrong signature`);

@@ -24,7 +24,7 @@ import { inRuleOrder } from './shardEvents.ts';
 import { ROWS_OF_RECORD } from './simShard.ts';
 
 const STEPS = 1500;
-const FIRST_SEED = seedOr(1);
+const FIRST_SEED = seedOr(2);
 const SEEDS = timesOf({ suite: 3, soak: 40 });
 const STATE_EVERY = 20;
 /** One seed in so many is a rehearsal without collateral. */

@@ -25,6 +25,8 @@ export const ACCOUNTS = [1, 2, 3, 4, 5] as const;
 const POOR = 5;
 /** Three, so that orders of different fees sleep together. */
 const FEES_BPS = [50, 35, 20];
+/** A market for each row, of one of its grids, so that a world has coarse and fine ones and worlds have them all. */
+export const SIZES = [0, 5, 10, 15].map((from) => TICKS_PER_UNIT.slice(from, from + 5));
 /** Lots below this are refused as too small. */
 const MIN_LOTS = 3;
 const SETS_AT_START = 60;
@@ -66,8 +68,8 @@ export class Flow {
   readonly #shards: number;
   readonly #isRehearsal: boolean;
   readonly #terms: MarketTerms[] = [];
-  /** The markets that are traded, one for each size of a tick; a decided one makes room for another. */
-  readonly #current: number[] = TICKS_PER_UNIT.map((_, market) => market);
+  /** The markets that are traded, one for each of SIZES; a decided one makes room for another. */
+  readonly #current: number[] = SIZES.map((_, market) => market);
   #salt = 0;
   #reference = 0;
 
@@ -304,7 +306,7 @@ export class Flow {
   #ticks(ticksPerUnit: number): number {
     const random = this.#random;
     if (random.chance(3)) return random.pick([0, 1, ticksPerUnit - 1, ticksPerUnit]);
-    const ticks = ticksPerUnit / 2 + random.between(-4, 4);
+    const ticks = Math.floor(ticksPerUnit / 2) + random.between(-4, 4);
     return Math.min(Math.max(ticks, 1), ticksPerUnit - 1);
   }
 
@@ -469,7 +471,7 @@ export class Flow {
   }
 
   #opened(market: number, size: number, nowMs: number): void {
-    const ticksPerUnit = TICKS_PER_UNIT[size];
+    const ticksPerUnit = this.#random.pick(SIZES[size]);
     this.#terms[market] = {
       ticksPerUnit,
       minOrderAtomic: MIN_LOTS * ticksPerUnit,

@@ -7,7 +7,7 @@
  *   RECORDED-2  Two runs over the same recordings with the same settings give the same fills.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { OUTCOME, type Outcome, TICKS_PER_UNIT } from '../../base/codes.ts';
+import { OUTCOME, type Outcome } from '../../base/codes.ts';
 import { bpsFloor, divFloor, mulDivFloor } from '../../base/int.ts';
 import { NOT_A_NUMBER, tickToPrice, tryParsePriceTicks } from '../../base/units.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain, ZERO_ADDRESS } from '../../crypto/eip712.ts';
@@ -55,8 +55,8 @@ export class RecordedExchange implements MakerExchange {
     this.#settings = settings;
     this.#cashMicro = settings.cashMicro;
     this.#tally = new Tally(settings.cashMicro);
-    for (const { marketId, frames } of recordings) {
-      const market = new RecordedMarket(marketId, gridOf(frames), (bid, quantity) => this.#filled(bid, quantity));
+    for (const { marketId, ticksPerUnit, frames } of recordings) {
+      const market = new RecordedMarket(marketId, ticksPerUnit ?? gridOf(frames), (bid, quantity) => this.#filled(bid, quantity));
       this.#markets.set(marketId, market);
       this.#holdings.set(marketId, [{ atomic: 0 }, { atomic: 0 }]);
     }
@@ -279,11 +279,14 @@ export class RecordedExchange implements MakerExchange {
   }
 }
 
+/** Recordings without their grid are of a time that had these. */
+const OLD_GRIDS = [10, 100, 1000, 10_000];
+
 /** The coarsest grid that has every price of the recording. */
 function gridOf(frames: readonly RecordedFrame[]): number {
   const prices = new Set(frames.flatMap(({ frame }) => pricesOf(frame)));
   const isOn = (grid: number) => [...prices].every((price) => tryParsePriceTicks(price, grid) !== NOT_A_NUMBER);
-  const grid = TICKS_PER_UNIT.find(isOn);
+  const grid = OLD_GRIDS.find(isOn);
   if (grid === undefined) throw new Error('the recording has prices that are on no grid');
   return grid;
 }

@@ -1,7 +1,7 @@
 /**
  * A market's stream as a file: one JSON object on each line, in the order of arrival.
  *
- *     {"received_at":…,"event":"start","format":1,"market_id":"…","url":"…"}
+ *     {"received_at":…,"event":"start","format":1,"market_id":"…","ticks_per_unit":100,"url":"…"}
  *     {"received_at":…,"frame":{"channel":"book",…}}             frames as the server sent them
  *     {"received_at":…,"event":"stale","cause":"connection","sequence":71}
  *     {"received_at":…,"event":"live","sequence":80}
@@ -17,17 +17,25 @@ import type { MarketFrame } from './frames.ts';
 const RECORDING_FORMAT = 1;
 
 export type RecordedFrame = { readonly receivedMs: number; readonly frame: MarketFrame };
-export type Recording = { readonly marketId: string; readonly frames: readonly RecordedFrame[] };
+export type Recording = {
+  readonly marketId: string;
+  /** Null in recordings of before they had it. */
+  readonly ticksPerUnit: number | null;
+  readonly frames: readonly RecordedFrame[];
+};
+
+/** The address of the recorded exchange, and the grid of the market. */
+type RecordedSource = { readonly url: string; readonly ticksPerUnit: number };
 
 /** Records the book until it is closed or fails. @param write gets whole lines and is awaited. */
 export async function record(
   book: BookStream,
-  url: string,
+  { url, ticksPerUnit }: RecordedSource,
   clock: Clock,
   write: (line: string) => Promise<void> | void,
 ): Promise<void> {
   const put = (content: object) => write(`${JSON.stringify({ received_at: clock.nowMs(), ...content })}\n`);
-  await put({ event: 'start', format: RECORDING_FORMAT, market_id: book.marketId, url });
+  await put({ event: 'start', format: RECORDING_FORMAT, market_id: book.marketId, ticks_per_unit: ticksPerUnit, url });
   for await (const event of book) {
     // This book contains the frames that the writer was too slow for.
     if (event.type === 'book' && event.cause === 'slow_reader') await put({ event: 'stale', cause: 'slow_reader' });
@@ -54,10 +62,17 @@ export function parseRecording(text: string): Recording {
   const frames = rest.flatMap(({ received_at, frame }) =>
     frame === undefined ? [] : [{ receivedMs: received_at, frame }],
   );
-  return { marketId: head.market_id, frames };
+  return { marketId: head.market_id, ticksPerUnit: head.ticks_per_unit ?? null, frames };
 }
 
-type Line = { received_at: number; event?: string; format?: number; market_id?: string; frame?: MarketFrame };
+type Line = {
+  received_at: number;
+  event?: string;
+  format?: number;
+  market_id?: string;
+  ticks_per_unit?: number;
+  frame?: MarketFrame;
+};
 
 function parseLine(text: string, index: number): Line {
   let line: Line | null;

@@ -1,4 +1,5 @@
 /** Operators' commands for the catalogue: events and markets, their start, pause and end. */
+import { TICKS_PER_UNIT } from '../../../base/codes.ts';
 import type { Market, MarketPatch, NewEvent, NewMarket, Payouts } from '../../types.ts';
 import { countsText, exportFile, importFile } from '../frame/catalogueFiles.ts';
 import { command, type OptionSpecs, type Result } from '../frame/command.ts';
@@ -29,7 +30,7 @@ export const ADMIN_MARKETS = [
       'ends-at': { value: 'time', description: 'the end of trading: 2026-12-31T00:00:00Z' },
       event: { value: 'id', description: 'the event it belongs to' },
       'fee-bps': { value: 'number', description: 'the fee in hundredths of a percent' },
-      ticks: { value: 'number', description: 'steps of the price in a USDC', choices: ['10', '100', '1000', '10000'] },
+      ticks: { value: 'number', description: 'steps of the price in a USDC', choices: TICKS_PER_UNIT.map(String) },
       'min-size': { value: 'tokens', description: 'the smallest order' },
       status: { value: 'name', description: 'the first status', choices: ['draft', 'pending', 'active'] },
       ...FILE,

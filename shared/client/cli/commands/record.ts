@@ -17,6 +17,7 @@ const record = command({
   examples: ['record MARKET day.ndjson'],
   json: '`{file, lines}` at the end',
   run: async (context, { market, file }) => {
+    const { ticks_per_unit: ticksPerUnit } = await (await context.client()).tickSize(market);
     const out = createWriteStream(file, { flags: 'wx' });
     await once(out, 'open');
     const stream = await context.stream({ isPrivate: false });
@@ -24,7 +25,7 @@ const record = command({
     void untilInterrupted(context.terminal).then(() => book.close());
     let lines = 0;
     try {
-      await recordBook(book, context.baseUrl, context.terminal.clock, async (line) => {
+      await recordBook(book, { url: context.baseUrl, ticksPerUnit }, context.terminal.clock, async (line) => {
         lines++;
         if (!out.write(line)) await once(out, 'drain');
       });

@@ -38,7 +38,7 @@ describe('an order on the grid', () => {
     it(`has any tick from 1 to D-1 and any number of lots, D = ${ticksPerUnit}`, () => {
       for (const timeInForce of [GTC, GTD, FOK, FAK]) {
         for (const side of [BUY, SELL]) {
-          for (const ticks of [1, 2, ticksPerUnit / 2, ticksPerUnit - 2, ticksPerUnit - 1]) {
+          for (const ticks of [1, 2, Math.floor(ticksPerUnit / 2), ticksPerUnit - 2, ticksPerUnit - 1]) {
             for (const lots of [1, 2, 99_999, MAX_ORDER_AMOUNT / ticksPerUnit]) {
               const told = grid(side, timeInForce, lots * ticks, lots * ticksPerUnit, ticksPerUnit);
               assert.equal(told, `${ticks} x ${lots}`);

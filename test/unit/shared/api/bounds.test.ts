@@ -81,7 +81,7 @@ const BOUNDS = `
     NEW_MARKET.open_interest: minimum 0, maximum 9007199254740991
     NEW_MARKET.volume_24h: minimum 0, maximum 9007199254740991
     NEW_MARKET.fee_bps: minimum 0, maximum 10000
-    NEW_MARKET.ticks_per_unit: enum 10 100 1000 10000
+    NEW_MARKET.ticks_per_unit: enum 10 16 20 25 40 50 80 100 125 200 250 400 500 625 1000 1250 2000 2500 5000 10000
     RESOLUTION: minProperties 1, maxProperties 1
     RESOLUTION.outcome_index: enum 0 1
     RESOLUTION.payouts: minItems 2, maxItems 2

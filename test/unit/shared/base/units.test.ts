@@ -43,7 +43,33 @@ test('every tick of every grid survives its shortest and its 8-digit form', () =
   }
 });
 
+test('the grids are the divisors of 10,000 from 10 up', () => {
+  const divisors = Array.from({ length: 10_001 }, (_, each) => each).filter(
+    (each) => each >= 10 && 10_000 % each === 0,
+  );
+  assert.deepEqual([...TICKS_PER_UNIT], divisors);
+});
+
+test('a midpoint of any grid is exact, and a spread is a price', () => {
+  for (const ticksPerUnit of TICKS_PER_UNIT) {
+    for (const [bid, ask] of [
+      [1, 2],
+      [1, ticksPerUnit - 1],
+      [Math.floor(ticksPerUnit / 2), ticksPerUnit - 1],
+    ] as const) {
+      const midpoint = midpointToDecimal(bid, ask, ticksPerUnit);
+      assert.match(midpoint, /^0\.\d{0,4}[1-9]$/);
+      assert.equal(midpoint, String((bid + ask) / (2 * ticksPerUnit)));
+      assert.equal(spreadToDecimal(bid, ask, ticksPerUnit), String((ask - bid) / ticksPerUnit));
+    }
+  }
+});
+
 test('prices read as people write them', () => {
+  assert.equal(tickToPrice(3, 16), '0.1875');
+  assert.equal(tickToPrice(1, 400), '0.0025');
+  assert.equal(tickToPrice8(1, 625), '0.00160000');
+  assert.equal(midpointToDecimal(1, 2, 16), '0.09375');
   assert.equal(tickToPrice(65, 100), '0.65');
   assert.equal(tickToPrice(50, 100), '0.5');
   assert.equal(tickToPrice(1, 10_000), '0.0001');

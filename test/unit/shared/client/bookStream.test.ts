@@ -244,14 +244,15 @@ test('a recording has each event with the time of its arrival, and says where it
   const host = new Host();
   const clock = new ManualClock(5000);
   const lines: string[] = [];
-  const done = record(host.book, 'ws://x', clock, (line) => void lines.push(line));
+  const done = record(host.book, { url: 'ws://x', ticksPerUnit: 400 }, clock, (line) => void lines.push(line));
   await new Promise(setImmediate);
   host.begin();
   host.book.received(trade(8));
   host.book.connectionLost();
   host.book.close();
   await done;
-  const head = `{"received_at":5000,"event":"start","format":1,"market_id":"${MARKET}","url":"ws://x"}\n`;
+  const start = { received_at: 5000, event: 'start', format: 1, market_id: MARKET, ticks_per_unit: 400, url: 'ws://x' };
+  const head = `${JSON.stringify(start)}\n`;
   assert.equal(lines[0], head);
   assert.deepEqual(
     lines.slice(1).map((line) => {
@@ -278,7 +279,7 @@ test('a recording says where its writer was too slow', async () => {
     lines.push(line);
     if (lines.length === 1) return new Promise((resolve) => (release = resolve));
   };
-  const done = record(host.book, 'ws://x', new ManualClock(1), write);
+  const done = record(host.book, { url: 'ws://x', ticksPerUnit: 400 }, new ManualClock(1), write);
   host.begin();
   release();
   await new Promise(setImmediate);

@@ -242,8 +242,10 @@ test('a recording is read up to its last whole line, and a bad line is named', (
   const frame = '{"received_at":6,"frame":{"channel":"trade","sequence":7}}\n';
   const frames = [{ receivedMs: 6, frame: { channel: 'trade', sequence: 7 } }];
   for (const end of ['', '{"received_at":9,"event":"end"}\n', '{"received_at":9,"fra', '{"received_at":9}']) {
-    assert.deepEqual(parseRecording(start + frame + end), { marketId: 'm', frames }, end);
+    assert.deepEqual(parseRecording(start + frame + end), { marketId: 'm', ticksPerUnit: null, frames }, end);
   }
+  const withGrid = start.replace('"url"', '"ticks_per_unit":400,"url"');
+  assert.equal(parseRecording(withGrid).ticksPerUnit, 400);
   assert.throws(() => parseRecording(''), /line 1: not the start/);
   assert.throws(() => parseRecording(frame), /line 1: not the start/);
   assert.throws(() => parseRecording(start.replace('"m"', '7')), /line 1: not the start/);
