@@ -56,7 +56,9 @@ export class RecordedExchange implements MakerExchange {
     this.#cashMicro = settings.cashMicro;
     this.#tally = new Tally(settings.cashMicro);
     for (const { marketId, ticksPerUnit, frames } of recordings) {
-      const market = new RecordedMarket(marketId, ticksPerUnit ?? gridOf(frames), (bid, quantity) => this.#filled(bid, quantity));
+      const market = new RecordedMarket(marketId, ticksPerUnit ?? gridOf(frames), (bid, quantity) =>
+        this.#filled(bid, quantity),
+      );
       this.#markets.set(marketId, market);
       this.#holdings.set(marketId, [{ atomic: 0 }, { atomic: 0 }]);
     }
