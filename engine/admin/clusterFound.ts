@@ -21,6 +21,8 @@ import { newLead, SQL } from '../replication/statements.ts';
 import { requireStopped } from './clusterKeys.ts';
 import { AdminError } from './directory.ts';
 
+type Log = Pick<PostgresLog, 'history' | 'lease' | 'facts' | 'read' | 'write'>;
+
 type FoundOptions = {
   readonly cluster: string;
   readonly founder: string;
@@ -31,7 +33,7 @@ type FoundOptions = {
 };
 
 /** @returns what was done, a line each */
-export async function foundLog(log: PostgresLog, options: FoundOptions): Promise<string[]> {
+export async function foundLog(log: Log, options: FoundOptions): Promise<string[]> {
   const { cluster, founder, isRefill } = options;
   if (founder === '') throw new AdminError('name the member from whose files the log is to go on, or --new');
   const { id, leads } = await log.history();
@@ -117,7 +119,7 @@ function problemOf(name: string, own: ReportedHeads, other: ReportedHeads | unde
 
 /** FOUNDING-3. */
 async function write(
-  log: PostgresLog,
+  log: Pick<Log, 'write'>,
   { cluster, founder }: FoundOptions,
   own: ReportedHeads,
   contained: readonly string[],

@@ -5,13 +5,13 @@
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
+import { freeName } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { recordFilesOf } from '../../shared/wire/joining.ts';
 import { setStateAside } from '../replication/joiningFiles.ts';
 import { loggedRows } from '../replication/journals.ts';
-import { JoinAnewError } from '../replication/log.ts';
+import { JoinAnewError, type ReplicatedLog } from '../replication/log.ts';
 import { streamName } from '../replication/memberHeads.ts';
-import type { PostgresLog } from '../replication/postgresLog.ts';
 import { compareRecords, legible, queuedAfter, timeOfNames } from '../replication/records.ts';
 import { compare, lastIn } from '../replication/rejoin.ts';
 import { visitAfter } from '../replication/rowContents.ts';
@@ -24,12 +24,14 @@ type LossOptions = {
   readonly count: number | null;
 };
 
+type Log = Pick<ReplicatedLog, 'history' | 'ends' | 'firstAfter' | 'rowOf'>;
+
 /** The directory is that of a member that is stopped. @returns what was found and done, a line each */
-export async function acceptLoss(log: PostgresLog, options: LossOptions): Promise<string[]> {
+export async function acceptLoss(log: Log, options: LossOptions): Promise<string[]> {
   const { directory, count } = options;
   const { id } = await log.history();
   if (id === null) throw new AdminError('there is no log yet: cluster found');
-  const path = join(directory, `accepted-loss-${timeOfNames()}.jsonl`);
+  const path = freeName(join(directory, `accepted-loss-${timeOfNames()}`), '.jsonl');
   const { lines, texts } = await lossOf(log, directory);
   write(path, lines);
   const found = [...texts, `${lines.length} in all are in ${path}`];
@@ -44,7 +46,7 @@ export async function acceptLoss(log: PostgresLog, options: LossOptions): Promis
 type Loss = { readonly lines: readonly string[]; readonly texts: readonly string[] };
 
 /** All that this member has and the log has not. */
-async function lossOf(log: PostgresLog, directory: string): Promise<Loss> {
+async function lossOf(log: Log, directory: string): Promise<Loss> {
   const lines: string[] = [];
   const texts: string[] = [];
   for (const file of await listShards(directory)) {

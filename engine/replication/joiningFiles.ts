@@ -22,6 +22,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { freeName } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import { ByteReader } from '../../shared/records/bytes.ts';
@@ -66,7 +67,7 @@ export function leaveReason(directory: string, reason: string): void {
 /** JOININGFILES-2. @returns the folder, or null where there was nothing. */
 export function setStateAside(directory: string, time: string): string | null {
   const names = stateIn(directory);
-  const aside = join(directory, `left-${time}`);
+  const aside = freeName(join(directory, `left-${time}`));
   if (names.length > 0) {
     mkdirSync(aside, { mode: 0o700 });
     for (const name of names) renameSync(join(directory, name), join(aside, name));

@@ -129,13 +129,10 @@ export type ReplicatedLog = {
    */
   take(isForced: boolean, lead?: NextLead): Promise<Taken | null>;
   lease(): Promise<Lease>;
-  /**
-   * The log is led on the run of the database that has the row at `last`, which this leader has seen.
-   * @returns false when another has taken over. Rejects where a connection was lost, although there is another one.
-   */
-  renew(epoch: number, last?: number): Promise<boolean>;
+  /** @returns false when another has taken over. Rejects where a connection was lost, although there is another one. */
+  renew(epoch: number): Promise<boolean>;
   /** Ends the lease of this epoch now. */
-  release(epoch: number, last?: number): Promise<void>;
+  release(epoch: number): Promise<void>;
   /** Ends the lease and the epoch of any leader, without a new one. */
   fence(): Promise<void>;
   /** Later leads write these formats at least. @returns false where it was raised since `from`. */

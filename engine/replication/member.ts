@@ -156,11 +156,7 @@ export class Member {
     }
     const isLeader = this.#epoch > 0 && !this.#isEnded && this.#leader?.holder === this.#options.holder;
     if (!this.#isEnded) this.#end();
-    if (isLeader)
-      await Promise.race([
-        this.#log.release(this.#epoch, this.#tail.position).catch(() => {}),
-        this.#timing.sleep(STOP_MS),
-      ]);
+    if (isLeader) await Promise.race([this.#log.release(this.#epoch).catch(() => {}), this.#timing.sleep(STOP_MS)]);
     await this.#log.close();
     await filesStopped;
     this.#files?.mark?.close();
@@ -335,7 +331,7 @@ export class Member {
 
   async #renew(): Promise<void> {
     const sentMs = this.#ages.nowMs();
-    const isRenewed = await this.#log.renew(this.#epoch, this.#tail.position).catch((error: Error) => {
+    const isRenewed = await this.#log.renew(this.#epoch).catch((error: Error) => {
       this.#shipper?.doubt();
       throw error;
     });

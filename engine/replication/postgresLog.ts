@@ -160,18 +160,18 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   /** On a new connection it rejects: its server may lack rows that are held, and `resolve` finds out. */
-  async renew(epoch: number, last = 0): Promise<boolean> {
+  async renew(epoch: number): Promise<boolean> {
     const existing = this.#connections.write;
     const connection = await this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
-    const of = [this.#options.cluster, epoch, LEASE_MS, this.#lead, last, await this.runs.ledOn(connection)];
+    const of = [this.#options.cluster, epoch, LEASE_MS, this.#lead, await this.runs.ledOn(connection)];
     const { count, hasWarning } = await connection.run(SQL.renew, of);
     requireReplicated(hasWarning);
     return count === 1;
   }
 
-  async release(epoch: number, last = 0): Promise<void> {
-    const values = [this.#options.cluster, epoch, 0, this.#lead, last, null];
+  async release(epoch: number): Promise<void> {
+    const values = [this.#options.cluster, epoch, 0, this.#lead, null];
     await (await this.#connection('write')).run(SQL.renew, values);
   }
 
@@ -246,7 +246,7 @@ export class PostgresLog implements ReplicatedLog {
     const connection = await this.#connection('write');
     const run = await this.runs.ledOn(connection);
     const reading = connection.run<RowName>(SQL.namesFrom, [cluster, lastHeld]);
-    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead, lastHeld, run]);
+    const renewing = connection.run(SQL.renew, [cluster, epoch, LEASE_MS, this.#lead, run]);
     const [{ rows }, { count, hasWarning }] = await Promise.all([reading, renewing]);
     requireReplicated(hasWarning);
     const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;

@@ -17,6 +17,7 @@ import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
+import { freeName } from '../../shared/base/freeName.ts';
 import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { keepRowSums } from '../../shared/base/rowSums.ts';
@@ -101,7 +102,7 @@ async function rejoinFile(
     // RECORDSREJOIN-4: the start has looked at all streams before; the log has lost records since.
     if (proof === null) throw new LostRowsError(`${path}: records ${unshared} to ${last} may have been held`);
     const left = queue.filter(({ sequence }) => sequence >= unshared);
-    const aside = path.replace(/\.db$/, `.unshared-${time}.jsonl`);
+    const aside = freeName(path.replace(/\.db$/, `.unshared-${time}`), '.jsonl');
     setAside(aside, left);
     takeBack(database, unshared);
     const records = unshared === last ? `record ${last} was` : `records ${unshared} to ${last} were`;

@@ -16,6 +16,7 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { freeName } from '../../shared/base/freeName.ts';
 import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
@@ -64,12 +65,15 @@ type Rejoined = {
   } | null;
 };
 
-/** Rows that are compared between two reads of the journal. */
+/** Rows that are compared between two reads of the journal; the last ones are mostly those of the log. */
+const FIRST_ROWS = 4;
 const SLICE_ROWS = 100;
 
-/** Changes nothing. Throws a JoinAnewError where the log does not reach back to what the journal has. */
-export async function compare(file: JournalFile, log: LoggedRows): Promise<Compared> {
-  const end = lastIn(file.journalPath);
+/**
+ * Changes nothing. Throws a JoinAnewError where the log does not reach back to what the journal has.
+ * @param end the last record of the journal
+ */
+export async function compare(file: JournalFile, log: LoggedRows, end = lastIn(file.journalPath)): Promise<Compared> {
   return { end, common: await commonHead(file, log, end, await log.range()) };
 }
 
@@ -85,7 +89,7 @@ export async function rejoin(
 ): Promise<Rejoined> {
   const { shard } = file;
   const last = endOf(file);
-  const { common } = await compare(file, log);
+  const { common } = await compare(file, log, last);
   if (common.sequence === last) return { shard, sequence: last, setAside: null };
   // REJOIN-3: the start has looked at all streams before; the log has lost rows since.
   if (proof === null) {
@@ -94,7 +98,7 @@ export async function rejoin(
         'may have been held',
     );
   }
-  const path = file.journalPath.replace(/(\.db)?$/, `.unshared-${time}.db`);
+  const path = freeName(file.journalPath.replace(/(\.db)?$/, `.unshared-${time}`), '.db');
   copyTail(file, common, path);
   setBackMark(file, common);
   removeTail(file, common.sequence);
@@ -210,43 +214,42 @@ export function headText({ chainLow, chainHigh }: JournalHead): string {
 
 /** The last record, of a file that may not be there. */
 export function lastIn(journalPath: string): number {
-  if (!hasRows(journalPath)) return 0;
-  return withDatabase(journalPath, (db) => {
+  return withRows(journalPath, 0, (db) => {
     return db.prepare<[], number | null>('SELECT max(sequence) FROM journal').pluck().get() ?? 0;
   });
 }
 
 /** The row that ends with this record. */
 export function rowAt(journalPath: string, sequence: number): Row | undefined {
-  if (!hasRows(journalPath)) return undefined;
-  return withDatabase(journalPath, (db) => {
+  return withRows<Row | undefined>(journalPath, undefined, (db) => {
     return db.prepare<[number], Row>('SELECT sequence, bytes FROM journal WHERE sequence = ?').get(sequence);
-  });
-}
-
-/** False for a file that is not there, or was not made to its end. */
-function hasRows(journalPath: string): boolean {
-  if (!existsSync(journalPath)) return false;
-  return withDatabase(journalPath, (db) => {
-    return db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'journal'").get() !== undefined;
   });
 }
 
 /** All rows, the last one first. */
 export function* rowsFromEnd(journalPath: string): Generator<Row> {
-  if (!hasRows(journalPath)) return;
-  for (let before = Number.MAX_SAFE_INTEGER; ; ) {
-    const rows = withDatabase(journalPath, (db) => {
+  let before = Number.MAX_SAFE_INTEGER;
+  for (let count = FIRST_ROWS; ; count = SLICE_ROWS) {
+    const rows = withRows<Row[]>(journalPath, [], (db) => {
       const slice = db.prepare<[number, number], Row>(
         'SELECT sequence, bytes FROM journal WHERE sequence < ? ORDER BY sequence DESC LIMIT ?',
       );
-      return slice.all(before, SLICE_ROWS);
+      return slice.all(before, count);
     });
     yield* rows;
     const oldest = rows.at(-1);
     if (oldest === undefined) return;
     before = oldest.sequence;
   }
+}
+
+/** @returns `none` for a file that is not there, or was not made to its end. */
+function withRows<T>(journalPath: string, none: T, use: (db: Database.Database) => T): T {
+  if (!existsSync(journalPath)) return none;
+  return withDatabase(journalPath, (db) => {
+    const table = db.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'journal'").get();
+    return table === undefined ? none : use(db);
+  });
 }
 
 function withDatabase<T>(journalPath: string, use: (db: Database.Database) => T): T {

@@ -124,6 +124,8 @@ async function proofOf(
   return isFenced ? 'the log never took them' : null;
 }
 
+/** With its last record. */
+type FoundJournal = JournalFile & { readonly end: number };
 type Found = { readonly missing: readonly Missing[]; readonly anew: JoinAnewError | null };
 
 /** STANDING-1. What the log lacks, of each stream; and why this member has to join anew where it lacks nothing. */
@@ -178,13 +180,12 @@ function missingRecords(
 }
 
 async function lookAtJournal(
-  file: JournalFile,
+  file: FoundJournal,
   reads: Reads,
   mark: FoundMark | null,
   proof: string | null,
 ): Promise<Found> {
-  const { shard: stream } = file;
-  const end = lastIn(file.journalPath);
+  const { shard: stream, end } = file;
   // All that a standby has came out of the log.
   const isOfLog = mark !== null && !mark.isLeader && !mark.isCopied;
   const known = isOfLog ? end : Math.min(end, mark?.held[stream] ?? 0);
@@ -192,7 +193,7 @@ async function lookAtJournal(
   let common = 0;
   let anew: JoinAnewError | null = null;
   try {
-    common = (await compare(file, log)).common.sequence;
+    common = (await compare(file, log, end)).common.sequence;
   } catch (error) {
     if (!(error instanceof JoinAnewError)) throw error;
     const { after, last } = await log.range();
@@ -223,7 +224,8 @@ export async function lackedBy(member: Member, reads: Reads): Promise<readonly n
       if (logged > common) lacked.push(stream);
     } else if (stream < member.shards) {
       const journal = await journalOf(member, stream);
-      const compared = journal === null ? null : await compare(journal, loggedRows(reads, stream)).catch(() => null);
+      const rows = loggedRows(reads, stream);
+      const compared = journal === null ? null : await compare(journal, rows, journal.end).catch(() => null);
       if (logged > (compared?.common.sequence ?? 0)) lacked.push(stream);
     }
   }
@@ -231,11 +233,12 @@ export async function lackedBy(member: Member, reads: Reads): Promise<readonly n
 }
 
 /** Null where there is none. */
-async function journalOf({ directory, shards, masterKey }: Member, shard: number): Promise<JournalFile | null> {
+async function journalOf({ directory, shards, masterKey }: Member, shard: number): Promise<FoundJournal | null> {
   const journalPath = join(directory, `journal-${shard}.db`);
-  if (lastIn(journalPath) === 0) return null;
+  const end = lastIn(journalPath);
+  if (end === 0) return null;
   const key = await ShardKey.create(readJournalKey(directory, masterKey), shard);
-  return { shard, shards, journalPath, key };
+  return { shard, shards, journalPath, key, end };
 }
 
 /** One line for the operator (data/docs/cluster.md, "The log has lost rows"). */

@@ -163,17 +163,11 @@ export const SQL = {
     `DELETE FROM exchange_lead WHERE cluster = $1
        AND epoch < (SELECT epoch FROM exchange_leader WHERE cluster = $1) - ${LEADS_KEPT}`,
   ),
-  /**
-   * It is led on this run of the database where that has the last row that was held. On another run than that of the
-   * lead nothing is renewed, unless it was shown that the lead goes on there.
-   */
+  /** On another run of the database than that of the lead nothing is renewed, unless $5: the lead goes on there. */
   renew: statement(
     'renew',
-    `UPDATE exchange_leader SET expires_at = clock_timestamp() + $3::int * interval '1 millisecond',
-       run = CASE
-         WHEN $5::bigint = 0 OR EXISTS (SELECT FROM exchange_log WHERE cluster = $1 AND position = $5) THEN ${RUN}
-         ELSE run END
-     WHERE cluster = $1 AND epoch = $2 AND lead = $4 AND (run = '' OR ${RUN} IN (run, $6::text))`,
+    `UPDATE exchange_leader SET expires_at = clock_timestamp() + $3::int * interval '1 millisecond', run = ${RUN}
+     WHERE cluster = $1 AND epoch = $2 AND lead = $4 AND (run = '' OR ${RUN} IN (run, $5::text))`,
   ),
   runs: statement(
     'runs',

@@ -81,6 +81,8 @@ export class Tail {
     // The log has them, and they are not read again.
     this.#parts.onHeld(ends);
     this.#parts.onHeld(logged, logged);
+    // Rows may have come since this process has opened the log, and its files may have them.
+    this.see(logged);
     this.#appliedBefore = applied;
     this.position = position;
     await this.#last.requireThere();

@@ -94,7 +94,7 @@ test('cluster found --new makes a log without anything, once, and none beside fi
   await assert.rejects(foundEmpty(env), new AdminError('there is a log already'));
   const { epoch } = (await a.take(false))!;
   await a.append(epoch, 0, [newRow(0, 1)]);
-  await a.release(epoch, 1);
+  await a.release(epoch);
   await a.replaceFact('founded on', (await a.history()).foundedOn, 'another run');
   await assert.rejects(foundEmpty(env), new AdminError('there is a log already'), 'someone has begun it');
   const other = { ...env, CLUSTER_NAME: 'other' };
@@ -118,7 +118,7 @@ test('a cluster that goes on under another name is led no more under the former 
   const found = () =>
     foundLog(renamed, { cluster: 'renamed', founder: 'a', without: [], isRefill: false }).catch((error) => error);
   assert.deepEqual(await found(), new AdminError('a still leads this log as the cluster exchange: stop it first'));
-  await a.release(epoch, 1);
+  await a.release(epoch);
   assert.match((await found())[0], /the log goes on from what a has: shard 0 after record 1/);
   assert.equal(await b.take(false), null);
   assert.equal(await b.take(true), null, 'not by force either');

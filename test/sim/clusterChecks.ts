@@ -32,6 +32,7 @@ export function compareAll(leader: SimMember, members: readonly SimMember[], tal
     }
   }
   for (const member of members) {
+    assert.equal(member.filesProblem, null, `FILEENDS-1: the files of ${member.name} agree with the log`);
     assert.deepEqual(member.gatewayRows(), leader.gatewayRows(), `CLUSTER-3: the stores of ${member.name}`);
   }
   for (const [index, account] of HOLDERS.entries()) {

@@ -32,6 +32,10 @@ export type DisasterTotals = Record<Kind, number> & {
   byThemselves: number;
   /** Members whose files an operator gave up: they had rows on another branch, or nobody knows what they are. */
   filesGivenUp: number;
+  /** Records in the list that an operator has seen before, by their count. */
+  recordsGivenUp: number;
+  /** Members whose files were of an older version, which had no mark of what was held. */
+  withoutMarks: number;
   /** Logs that lack what no one who is left has ever seen. */
   unseen: number;
 };
@@ -74,7 +78,16 @@ const PATIENCE_TURNS = 1500;
 
 export function noDisasters(): DisasterTotals {
   const counts = { totalLosses: 0, restores: 0, laggingPromotions: 0, renames: 0 };
-  return { ...counts, whole: 0, refused: 0, byThemselves: 0, filesGivenUp: 0, unseen: 0 };
+  return {
+    ...counts,
+    whole: 0,
+    refused: 0,
+    byThemselves: 0,
+    filesGivenUp: 0,
+    recordsGivenUp: 0,
+    withoutMarks: 0,
+    unseen: 0,
+  };
 }
 
 export class Disasters {
@@ -151,14 +164,20 @@ export class Disasters {
 
   /** None, some or all members die, and of those some lose their disks; one of those with files keeps its own. */
   async #killSome(): Promise<void> {
-    const { random, members } = this.#parts;
+    const { random, members, totals } = this.#parts;
     const percent = random.pick([0, 50, 100, 100]);
     const keeps = random.pick(members.filter(({ isEmpty }) => !isEmpty));
     for (const member of members) {
       if (member.isUp && random.chance(percent)) await this.#stage.kill(member, random.chance(40));
-      if (member.isUp || member === keeps || !random.chance(20)) continue;
-      member.loseDisk();
-      this.#stage.note(`${member.name} has lost its disk`);
+      if (member.isUp) continue;
+      if (member !== keeps && random.chance(20)) {
+        member.loseDisk();
+        this.#stage.note(`${member.name} has lost its disk`);
+      } else if (random.chance(5)) {
+        member.forgetMark();
+        totals.withoutMarks++;
+        this.#stage.note(`${member.name} has the files of a version without marks`);
+      }
     }
   }
 
@@ -187,7 +206,9 @@ export class Disasters {
       assert.ok(refused !== undefined, `DISASTER-1: members lead: ${this.#stage.where()}`);
       this.#stage.note(`an operator gives up the files of ${refused.name}`);
       this.#parts.totals.filesGivenUp++;
-      this.#operator.acceptLoss(refused);
+      this.#parts.totals.recordsGivenUp += await this.#operator.acceptLoss(refused, (shard, sequence) =>
+        this.#isInLog(shard, sequence),
+      );
     }
     this.#founder = '';
   }
@@ -201,7 +222,7 @@ export class Disasters {
     const lost = this.#lostWith(founder);
     const isWhole = having.length === 0 || lost.length === 0;
     assert.ok(isWhole, `DISASTER-1: ${founder.name} founds, and ${having} has everything: ${JSON.stringify(lost)}`);
-    this.#operator.found(founder);
+    await this.#operator.found(founder);
     this.#founder = founder.name;
     this.#stage.note(`${founder.name} founds the log anew`);
     this.#stage.relearn();
@@ -209,6 +230,15 @@ export class Disasters {
     else totals.whole++;
     for (const each of lost) witness.giveUp(each);
     if (lost.length > 0) this.#stage.goBack();
+  }
+
+  /** A record that was acknowledged is in a row of the log, or before the first one. */
+  #isInLog(shard: number, sequence: number): boolean {
+    const { database, witness } = this.#parts;
+    const first = database.firstAfter(shard, 0);
+    if (first === null) return sequence <= (database.ends().find(({ stream }) => stream === shard)?.sequence ?? 0);
+    if (first.sequence >= sequence) return true;
+    return sequence <= witness.commonEnd(shard, (_, last) => database.rowOf(shard, last)?.bytes ?? null);
   }
 
   #lostWith(founder: SimMember): GivenUp[] {

@@ -13,18 +13,21 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { HeldMark } from '../../engine/replication/heldMark.ts';
+import { FileEnds } from '../../engine/replication/fileEnds.ts';
+import { HeldMark, readHeldMark } from '../../engine/replication/heldMark.ts';
 import { leaveReason } from '../../engine/replication/joiningFiles.ts';
 import { rejoinJournals } from '../../engine/replication/journals.ts';
 import { LostRowsError, NotAMemberError, type WrittenPlace } from '../../engine/replication/log.ts';
-import type { Decision } from '../../engine/replication/memberHeads.ts';
+import { decisionOf, forgetHeads, headsOf, reportHeads } from '../../engine/replication/memberHeads.ts';
 import type { OwnFiles } from '../../engine/replication/ownFiles.ts';
 import type { StartReads } from '../../engine/replication/patientReads.ts';
 import { prepareDirectory } from '../../engine/replication/prepare.ts';
 import { rejoinRecords } from '../../engine/replication/records.ts';
+import { lackedBy } from '../../engine/replication/standing.ts';
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
+import type { FakeDatabase } from '../support/fakeDatabase.ts';
 import type { FakeLog } from '../support/fakeLog.ts';
 import { writeTestKey } from '../support/journalKey.ts';
 import type { SimGateway } from './clusterGateway.ts';
@@ -38,10 +41,7 @@ type Options = {
   readonly name: string;
   readonly gateway: SimGateway;
   readonly log: FakeLog;
-  /** Of the operator, about these files and the log with this id. */
-  readonly decision: (log: string) => Decision;
-  /** The database has what this member has reported when its start was refused, or forgets it. */
-  readonly onRefused: (isRefused: boolean) => void;
+  readonly database: FakeDatabase;
   /** A member that gives a copy of its files, or none. */
   readonly giver: () => { readonly directory: string; readonly gateway: SimGateway } | undefined;
 };
@@ -98,7 +98,7 @@ class SimMark extends HeldMark {
 
 export class SimFiles implements Files {
   mark: SimMark | null = null;
-  readonly ends = null;
+  ends: FileEnds | null = null;
   /** Copies of another member's files. */
   copies = 0;
   readonly #options: Options;
@@ -109,15 +109,22 @@ export class SimFiles implements Files {
   }
 
   async prepare(prepared: DirectoryToPrepare, reads: StartReads): Promise<readonly string[]> {
-    const { directory, log, name, onRefused } = this.#options;
+    const { directory, log, name, database } = this.#options;
+    const { heads } = database;
+    const of = { cluster: '', holder: name };
     // The copy comes without the way through the database: as if the process had been asked to stop before.
     const copying = { cluster: '', holder: name, onNews: () => {}, isStopped: () => true, log: log as never };
-    const decision = async (id: string): Promise<Decision> => this.#options.decision(id);
-    const found = await prepareDirectory({ ...prepared, reads, decision, ...copying }).catch((error) => {
-      if (error instanceof LostRowsError) onRefused(true);
+    const decision = async (id: string) => decisionOf(heads, of, id, await this.#heads(prepared, []));
+    const found = await prepareDirectory({ ...prepared, reads, decision, ...copying }).catch(async (error) => {
+      if (error instanceof LostRowsError) {
+        const own = await this.#heads(prepared, await lackedBy(prepared, reads));
+        await reportHeads(heads, { ...of, reason: error.message }, prepared, own);
+        database.refuse(name, true);
+      }
       throw error;
     });
-    onRefused(false);
+    await forgetHeads(heads, of);
+    database.refuse(name, false);
     this.#proof = found.proof;
     const isCopied = !existsSync(join(directory, 'control.db')) && (await hasControl(reads));
     if (isCopied) {
@@ -126,6 +133,7 @@ export class SimFiles implements Files {
     }
     const mark = new SimMark(directory, found.log);
     this.mark = mark;
+    this.ends = new FileEnds({ ...prepared, log });
     log.watchServer((place) => mark.sendTo(place));
     return found.lines;
   }
@@ -142,11 +150,28 @@ export class SimFiles implements Files {
     leaveReason(this.#options.directory, reason);
   }
 
+  /** An operator compares these; the answers too, which are a file of records in earnest. */
+  async #heads(prepared: DirectoryToPrepare, lacks: readonly number[]): ReturnType<typeof headsOf> {
+    const { directory, gateway } = this.#options;
+    const mark = readHeldMark(directory);
+    const heads = await headsOf(prepared, mark, lacks);
+    const sequence = gateway.endOf(STREAM.ANSWERS);
+    const known = mark?.isLeader === false ? sequence : Math.min(sequence, mark?.held[STREAM.ANSWERS] ?? 0);
+    const answers = { sequence, head: gateway.digest(STREAM.ANSWERS), known };
+    return { ...heads, streams: { ...heads.streams, [STREAM.ANSWERS]: answers } };
+  }
+
   async stop(): Promise<void> {
-    this.mark?.close();
+    this.die(false);
+  }
+
+  /** Before anything of the directory is replaced. */
+  closeReaders(): void {
+    this.ends?.close();
   }
 
   die(isPowerCut: boolean): void {
+    this.closeReaders();
     if (isPowerCut) this.mark?.losePower();
     else this.mark?.close();
   }

@@ -54,6 +54,8 @@ type MemberOptions = {
   readonly witness: Witness;
   /** The members that could give a copy of their files. */
   readonly givers: () => readonly SimMember[];
+  /** All members. */
+  readonly others: () => readonly SimMember[];
 };
 
 /** `lost`: another leads; the process only has to end. */
@@ -67,8 +69,6 @@ export class SimMember {
   setAside = 0;
   /** Starts that were refused, and copies of another member's files. */
   refusals = 0;
-  /** By the id of a log: the word of an operator about the files that this member has. */
-  readonly decisions = new Map<string, 'founder' | 'contained'>();
   copies = 0;
   /** Why the last process or the last start ended. */
   reason = '';
@@ -87,6 +87,8 @@ export class SimMember {
   #files!: SimFiles;
   #follower!: LogFollower;
   #reported = -1;
+  /** After a start that was refused. */
+  #refused: { readonly ends: Map<number, number>; readonly version: number } | null = null;
   #syncedMs = 0;
   /** Messages of the replication thread that the gateway has not read. */
   #mail: ReplicationMessage[] = [];
@@ -141,6 +143,11 @@ export class SimMember {
     return streams.reduce((sum, stream) => sum + this.#replication.held(stream), 0);
   }
 
+  /** Why its files do not agree with the log, as it sees that while it runs (FILEENDS-1). */
+  get filesProblem(): string | null {
+    return this.#files.ends?.problem ?? null;
+  }
+
   get balances(): Balances {
     return new Balances(this.#memory.balances);
   }
@@ -151,16 +158,29 @@ export class SimMember {
 
   /** WITNESS-2. @returns false when the process ends at once: `reason` says why. */
   async start(): Promise<boolean> {
-    const before = this.sharedEnds();
-    const isContained = this.decisions.get(this.#options.database.history().id ?? '') === 'contained';
+    const before = this.#endsWhenRefused();
+    const { database, name } = this.#options;
+    const isContained = database.heads.of(name)?.contained === database.history().id;
     const hasStarted = await this.#tryToStart();
     // The founder of the log has all of it, and the files are set aside before a copy comes.
     if (isContained) return hasStarted;
     const after = this.sharedEnds();
+    // A member that joins anew has set its files aside, where others have all that was acknowledged (STANDING-3).
+    const others = this.isEmpty ? this.#options.others().filter((member) => member !== this) : [];
+    const elsewhere = others.map((member) => member.sharedEnds());
     for (const [stream, end] of before) {
-      assert.ok(after.get(stream)! >= end, `WITNESS-2: ${this.name} had ${end} of stream ${stream}: ${this.reason}`);
+      const isThere = [after, ...elsewhere].some((ends) => ends.get(stream)! >= end);
+      assert.ok(isThere, `WITNESS-2: ${this.name} had ${end} of stream ${stream}: ${this.reason}`);
     }
+    this.#refused = hasStarted ? null : { ends: after, version: this.#options.witness.version };
     return hasStarted;
+  }
+
+  /** Between two starts that are refused nothing writes to the files: they are not read twice. */
+  #endsWhenRefused(): Map<number, number> {
+    const refused = this.#refused;
+    this.#refused = null;
+    return refused?.version === this.#options.witness.version ? refused.ends : this.sharedEnds();
   }
 
   async #tryToStart(): Promise<boolean> {
@@ -182,8 +202,6 @@ export class SimMember {
     const ofShards = this.shards.map(({ shard, engine }) => ({ stream: shard, sequence: engine.sequence }));
     this.#member.receive({ follow: [...ofShards, ...this.gateway.ends()] });
     this.role = 'standby';
-    // HEADS-2: it was about the files as they were.
-    this.decisions.clear();
     return true;
   }
 
@@ -230,8 +248,7 @@ export class SimMember {
       name,
       gateway: this.gateway,
       log: this.log,
-      decision: (log) => this.decisions.get(log) ?? null,
-      onRefused: (isRefused) => database.refuse(name, isRefused),
+      database,
       giver: () => this.#giver(),
     });
     this.#timing = new ManualTiming(this.#options.nowMs());
@@ -269,8 +286,8 @@ export class SimMember {
   /** The disk of its machine is lost: it comes back with an empty one. */
   loseDisk(): void {
     assert.ok(!this.isUp, 'a machine without its disk is down');
+    this.#refused = null;
     makeDirectory(this.#options.directory);
-    this.decisions.clear();
     this.gateway = new SimGateway(this.#options.directory);
   }
 
@@ -321,9 +338,17 @@ export class SimMember {
     }
   }
 
+  /** Its files were set aside. */
   removeMark(): void {
-    rmSync(join(this.directory, 'held.mark'), { force: true });
+    this.forgetMark();
     this.gateway.clear();
+  }
+
+  /** Its files are those of a version that had no marks. */
+  forgetMark(): void {
+    assert.ok(!this.isUp, 'a process has its mark');
+    this.#refused = null;
+    rmSync(join(this.directory, 'held.mark'), { force: true });
   }
 
   /** There is nothing of an exchange on its disk. */
@@ -389,6 +414,7 @@ export class SimMember {
   /** The process is killed, or the power goes. What it has sent to the log may arrive. */
   async kill(isPowerCut: boolean): Promise<void> {
     assert.ok(this.isUp, 'a process that runs is killed');
+    this.#files.closeReaders();
     for (const shard of this.shards) shard.die(isPowerCut);
     if (this.role === 'leader' && this.#random.chance(50)) {
       this.#onRows();
@@ -404,6 +430,7 @@ export class SimMember {
   }
 
   stop(): void {
+    this.#files.closeReaders();
     for (const shard of this.shards) shard.stop();
     this.gateway.stop();
     this.#files.die(false);

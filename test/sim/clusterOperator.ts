@@ -1,16 +1,16 @@
 /**
- * The operator of a simulated cluster, who knows what members say of themselves and nothing else. What is written here
- * into the log stands for `cluster found`, `cluster refill` and `cluster accept-loss` of the administrator: the files
- * of all members are compared, and the log begins anew with what the founder has. What each start makes of the
- * operator's word is the real start.
+ * The operator of a simulated cluster, who knows what members say of themselves and nothing else, and has the real
+ * `cluster found`, `cluster refill` and `cluster accept-loss`: over the table in which refused members have written
+ * down what they have, and over their files.
  */
-import { randomUUID } from 'node:crypto';
-import { RowReader } from '../../engine/journal/rowReader.ts';
-import { setStateAside } from '../../engine/replication/joiningFiles.ts';
-import { headText } from '../../engine/replication/rejoin.ts';
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { foundLog } from '../../engine/admin/clusterFound.ts';
+import { acceptLoss } from '../../engine/admin/clusterLoss.ts';
+import { AdminError } from '../../engine/admin/directory.ts';
+import type { Statement } from '../../engine/replication/command.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { FakeDatabase } from '../support/fakeDatabase.ts';
-import { TEST_KEYS } from '../support/journalKey.ts';
 import type { SimMember } from './clusterMember.ts';
 
 type Members = readonly SimMember[];
@@ -18,7 +18,6 @@ type Members = readonly SimMember[];
 export class Operator {
   readonly #database: FakeDatabase;
   readonly #members: readonly SimMember[];
-  #times = 0;
 
   constructor(database: FakeDatabase, members: Members) {
     this.#database = database;
@@ -42,33 +41,112 @@ export class Operator {
     return furthest.sort((a, b) => lacked(a) - lacked(b) || most(a, b))[0]!;
   }
 
-  /** All members are stopped. The log begins anew with what this one has. */
-  found(founder: SimMember): void {
-    const id = randomUUID();
-    const bases = [...founder.ends()].map(([stream, sequence]) => {
-      const row = stream < STREAM.CONTROL ? founder.readRows((rowOf) => rowOf(stream, sequence)) : null;
-      const head =
-        row === null ? '' : headText(new RowReader('', TEST_KEYS[stream]!).headAfter({ sequence, bytes: row }));
-      return { stream, sequence, head };
-    });
-    this.#database.refound(
-      id,
-      bases.filter(({ sequence }) => sequence > 0),
-    );
-    for (const member of this.#members) {
-      if (member === founder) member.decisions.set(id, 'founder');
-      else if (!member.isEmpty && contains(founder, member)) member.decisions.set(id, 'contained');
+  /**
+   * `cluster refill` where there is a log, or `cluster found`: the members write down what they have with a refused
+   * start, each compares it with what the others have, and the command refuses to found without one of them unless the
+   * operator names it.
+   */
+  async found(founder: SimMember): Promise<void> {
+    const database = this.#database;
+    await this.#report(founder);
+    if (database.history().id !== null) {
+      const refused = await this.#tryToFound(founder, true);
+      if (refused === null) return;
+      // There is a log which this member cannot refill: another one begins under another name of the cluster.
+      database.rename(null);
+      await this.#report(founder);
+    }
+    assert.equal(await this.#tryToFound(founder, false), null, `${founder.name} founds a log`);
+  }
+
+  /** Each is started once; the founder, once more, compares its files with all of them. */
+  async #report(founder: SimMember): Promise<void> {
+    const others = this.#members.filter((member) => member !== founder && !member.isEmpty);
+    for (const member of [...others, founder]) {
+      if (await member.start()) await member.kill(false);
     }
   }
 
-  /** The files of a member are given up: it joins with a copy. */
-  acceptLoss(member: SimMember): void {
-    this.#setAside(member);
+  /** @returns null where it was founded, or why it was not, although each member that is in the way was given up */
+  async #tryToFound(founder: SimMember, isRefill: boolean): Promise<string | null> {
+    const others = this.#members.filter((member) => member !== founder);
+    const without = new Set<string>();
+    for (;;) {
+      const given = { cluster: '', founder: founder.name, without: [...without], isRefill };
+      const problem = await foundLog(this.#log(founder), given).then(
+        () => null,
+        (error: Error) => {
+          if (!(error instanceof AdminError)) throw error;
+          return error.message;
+        },
+      );
+      if (problem === null) return null;
+      const named = others.filter(({ name }) => !without.has(name) && problem.includes(`--without ${name}`));
+      if (named.length === 0) return problem;
+      for (const { name } of named) without.add(name);
+    }
   }
 
-  #setAside(member: SimMember): void {
-    setStateAside(member.directory, `operator-${++this.#times}`);
+  /** The commands of an operator read and write this: all members are stopped. */
+  #log(founder: SimMember | null) {
+    const database = this.#database;
+    return {
+      history: async () => database.history(),
+      lease: async () => ({ ...database.lease(), expiresInMs: 0 }),
+      facts: async () => {
+        const { members, ...facts } = database.facts();
+        return { ...facts, members: members.map((each) => ({ ...each, silentMs: Number.POSITIVE_INFINITY })) };
+      },
+      ends: async () => database.ends(),
+      firstAfter: async (stream: number, sequence: number) => database.firstAfter(stream, sequence),
+      rowOf: async (stream: number, sequence: number) => database.rowOf(stream, sequence),
+      read: <Row>(statement: Statement, values: readonly unknown[]) => database.heads.read<Row>(statement, values),
+      write: async (_: Statement, values: readonly unknown[]) => {
+        const [, id, , contained] = values as [string, string, string, string[]];
+        const [streams, sequences, heads] = values.slice(6, 9) as [number[], number[], string[]];
+        const bases = streams.map((stream, at) => ({ stream, sequence: sequences[at]!, head: heads[at]! }));
+        for (const name of contained) {
+          const member = this.#members.find((each) => each.name === name)!;
+          assert.ok(contains(founder!, member), `HEADS-1: all that ${name} has is in the files of ${founder!.name}`);
+        }
+        database.refound(
+          id,
+          bases.filter(({ sequence }) => sequence > 0),
+        );
+        database.heads.decide(id, founder!.name, contained);
+        return 1;
+      },
+    };
+  }
+
+  /**
+   * `cluster accept-loss`: the files of a member are given up, and it joins with a copy. It says what goes first, does
+   * nothing without their number, and what of it was acknowledged is in the list, or in the log.
+   * @returns how many records went
+   */
+  async acceptLoss(member: SimMember, isInLog: (shard: number, sequence: number) => boolean): Promise<number> {
+    const { directory } = member;
+    const log = this.#log(null);
+    const before = [...member.ends()];
+    const shared = member.sharedEnds();
+    const said = await acceptLoss(log, { directory, count: null });
+    const count = Number(/--count (\d+)/.exec(said.at(-1)!)![1]);
+    await assert.rejects(acceptLoss(log, { directory, count: count + 1 }), /nothing was given up/);
+    assert.deepEqual([...member.ends()], before, 'no file is given up without the number');
+    const [, path] = / in all are in (.*)$/.exec(said.at(-2)!)!;
+    const lines = readFileSync(path!, 'utf8').split('\n').filter(Boolean);
+    assert.equal(lines.length, count);
+    const listed = new Set(lines.map((line) => JSON.parse(line)).map(({ shard, sequence }) => `${shard}/${sequence}`));
+    for (const [shard, end] of shared) {
+      if (shard >= STREAM.CONTROL) continue;
+      for (let sequence = 1; sequence <= end; sequence++) {
+        const isSaid = listed.has(`${shard}/${sequence}`) || isInLog(shard, sequence);
+        assert.ok(isSaid, `the word of the operator is about record ${sequence} of shard ${shard} of ${member.name}`);
+      }
+    }
+    await acceptLoss(log, { directory, count });
     member.removeMark();
+    return count;
   }
 }
 

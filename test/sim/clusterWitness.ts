@@ -17,6 +17,8 @@ export type RowsOf = (stream: number, sequence: number) => Uint8Array | null;
 export type GivenUp = { readonly stream: number; readonly from: number; readonly to: number };
 
 export class Witness {
+  /** It grows with everything that changes. */
+  version = 0;
   /** By stream: the last record that a client knows of. */
   readonly #acknowledged = new Map<number, number>();
   /** By stream: the rows that the log held, in order. */
@@ -46,11 +48,14 @@ export class Witness {
       rows.length = at;
     }
     rows.splice(at, 0, { sequence, bytes });
+    this.version++;
   }
 
   /** Clients were told of everything up to this record. */
   acknowledge(stream: number, sequence: number): void {
-    if (sequence > this.acknowledged(stream)) this.#acknowledged.set(stream, sequence);
+    if (sequence <= this.acknowledged(stream)) return;
+    this.#acknowledged.set(stream, sequence);
+    this.version++;
   }
 
   /** The streams of which something acknowledged is missing there. */
@@ -84,6 +89,7 @@ export class Witness {
   giveUp({ stream, from }: GivenUp): void {
     const acknowledged = this.acknowledged(stream);
     if (from > acknowledged) return;
+    this.version++;
     this.#acknowledged.set(stream, from - 1);
     const rows = this.#rows.get(stream) ?? [];
     const at = rows.findIndex(({ sequence }) => sequence >= from);

@@ -45,7 +45,7 @@ const START_MS = 1_800_000_000_000;
 /** Commands after which all is answered, followed and compared. */
 const COMPARE_EVERY = 500;
 /** Commands between two disasters, about. */
-const STRIKE_EVERY = 150;
+const STRIKE_EVERY = 110;
 const LOG_LINES = 60;
 /** Commands that clients send at a time. */
 const MOST_SENT = 16;
@@ -65,6 +65,8 @@ const LEADERLESS_STEPS = 2000;
 const SETTLE_TURNS = 10_000;
 /** A supervisor waits before it starts a process again. */
 const RESTART_PERCENT = 4;
+/** The status of a member that may not lead says so (mayTake.ts). */
+const WAITS = /waits with the lead/;
 /** References of deposits that only a deposed leader gets, and the numbers of their requests. */
 const FIRST_LOST_REFERENCE = 1_000_000;
 
@@ -174,6 +176,7 @@ export class ClusterWorld {
         onRunInVain: () => this.totals.lost++,
         witness: this.#witness,
         givers: () => this.#members.filter(({ gives }) => gives),
+        others: () => this.#members,
       });
     });
     this.#disasters = new Disasters(
@@ -553,8 +556,11 @@ export class ClusterWorld {
   async #settleWithin(mostTurns: number): Promise<boolean> {
     const random = this.#random;
     const refusals = this.#members.map((member) => member.refusals);
+    let whileQuiet = refusals;
     for (let turns = 0; !this.#isQuiet; turns++) {
-      if (turns === mostTurns || this.#isRefused(refusals)) return false;
+      const isSettled = this.#isQuietBut((member) => !member.isUp) || this.#areWaiting;
+      if (!isSettled) whileQuiet = this.#members.map((member) => member.refusals);
+      if (turns === mostTurns || this.#isRefused(refusals) || (isSettled && this.#hasRefused(whileQuiet))) return false;
       this.#step++;
       this.#clockMs += MOST_STEP_MS;
       this.#stuck.clear();
@@ -573,6 +579,17 @@ export class ClusterWorld {
   /** Whoever has files was refused again and again, and nobody leads or follows. */
   #isRefused(before: readonly number[]): boolean {
     return this.#members.every(({ isUp, isEmpty, refusals }, at) => !isUp && (isEmpty || refusals >= before[at]! + 2));
+  }
+
+  /** All that are up wait with the lead for those that are not (MAYTAKE-1). */
+  get #areWaiting(): boolean {
+    const up = this.#members.filter(({ isUp }) => isUp);
+    return up.length > 0 && up.every(({ role, problem }) => role === 'standby' && WAITS.test(problem));
+  }
+
+  /** Those that are up stay as they are, and each that is down was refused again and again meanwhile. */
+  #hasRefused(before: readonly number[]): boolean {
+    return this.#members.every(({ isUp, refusals }, at) => isUp || refusals >= before[at]! + 2);
   }
 
   /** A member of a cluster in which nothing fails. */
@@ -596,9 +613,14 @@ export class ClusterWorld {
   }
 
   get #isQuiet(): boolean {
+    return this.#isQuietBut(() => false);
+  }
+
+  #isQuietBut(isLeftOut: (member: SimMember) => boolean): boolean {
     const leader = this.#leader;
     if (leader === null || !leader.isUp || leader.epoch !== this.#database.epoch) return false;
     return this.#members.every((member) => {
+      if (isLeftOut(member)) return true;
       return member.isUp && member.isQuiet && (member === leader || member.role === 'standby');
     });
   }

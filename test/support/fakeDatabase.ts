@@ -26,6 +26,7 @@ import {
 } from '../../engine/replication/log.ts';
 import type { LeadFormats, LogFacts, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import type { LogRow, NewRow } from '../../shared/wire/replication.ts';
+import { FakeHeads } from './fakeHeads.ts';
 
 const LEASE_MS = 2000;
 const NO_FORMATS: LeadFormats = { formats: '', raised: '' };
@@ -67,6 +68,7 @@ export type Backup = {
   readonly id: string | null;
   readonly foundedOn: string;
   readonly bases: readonly Base[];
+  readonly heads: FakeHeads;
 };
 
 /** The outcome of a statement that ran; with a write, its answer leaves when that is visible. */
@@ -81,6 +83,8 @@ export class FakeDatabase {
   generation = 1;
   /** Of the database: a new one has another, and one that is restored has that of its backup. */
   system = 1;
+  /** The table of refused members. */
+  heads = new FakeHeads();
   /** It grows with each start and promotion of a server. */
   starts = 1;
   /** The servers that follow this one have gone on since that run, or are the same. */
@@ -191,19 +195,13 @@ export class FakeDatabase {
   }
 
   /** @param on the run on which this leader leads, if it is known */
-  renew(
-    backend: object,
-    of: LeadOf,
-    on: string | null,
-    { leaseMs = LEASE_MS, lastHeld = 0 } = {},
-  ): Ran<boolean> | typeof BLOCKED {
+  renew(backend: object, of: LeadOf, on: string | null, leaseMs = LEASE_MS): Ran<boolean> | typeof BLOCKED {
     if (this.#underway.some(({ locks }) => locks === 'take' || locks === 'renew')) return BLOCKED;
     const { lease, lead, run: ledOn } = this.#lease();
     const isOn = ledOn === '' || ledOn === this.run || on === this.run;
     if (!this.#isOf(of) || !isOn) return { answer: false, write: null };
     const write = this.#write(backend, 'renew');
-    const run = lastHeld === 0 || this.#visible(lastHeld) !== null ? this.run : ledOn;
-    this.#leases.push({ lease, lead, expiresAtMs: this.#nowMs() + leaseMs, write, run });
+    this.#leases.push({ lease, lead, expiresAtMs: this.#nowMs() + leaseMs, write, run: this.run });
     return { answer: true, write };
   }
 
@@ -336,9 +334,10 @@ export class FakeDatabase {
 
   /** The log begins anew, with what its founder has. */
   refound(id: string, bases: readonly Base[]): void {
-    const { system, timeline } = this;
+    const { system, timeline, heads } = this;
     this.generation++;
-    this.#fill({ ...this.#nothing(), system, timeline, writes: this.#writes, id, foundedOn: this.run, bases });
+    const known = { id, foundedOn: this.run, bases, heads };
+    this.#fill({ ...this.#nothing(), system, timeline, writes: this.#writes, ...known });
   }
 
   /** The last row of each stream stays. */
@@ -414,7 +413,7 @@ export class FakeDatabase {
     const rows = this.#rows.map((stored) => stored?.row ?? null);
     const notes = this.#notes.map(({ note }) => note);
     const log = { id: this.#id, foundedOn: this.#foundedOn, bases: this.#bases };
-    const known = { members: new Map(this.#members), notes, ...log };
+    const known = { members: new Map(this.#members), notes, heads: this.heads.copy(), ...log };
     return { system, timeline, writes: this.#writes, rows, lease, lead, ledOn, ...known };
   }
 
@@ -436,12 +435,12 @@ export class FakeDatabase {
 
   #nothing(): Backup {
     const lease = { epoch: 0, holder: '', address: '', ...NO_FORMATS };
-    const known = { members: new Map(), notes: [], id: null, foundedOn: '', bases: [] };
+    const known = { members: new Map(), notes: [], id: null, foundedOn: '', bases: [], heads: new FakeHeads() };
     return { system: this.system, timeline: 1, writes: 0, rows: [], lease, lead: 0, ledOn: null, ...known };
   }
 
   #fill({ system, timeline, writes, rows, lease, lead, ledOn, ...of }: Backup): void {
-    const { members, notes, id, foundedOn, bases } = of;
+    const { members, notes, id, foundedOn, bases, heads } = of;
     Object.assign(this, { system, timeline });
     const write = { number: writes, backend: this, locks: 'nothing', isVisible: true } as const;
     this.#rows = rows.map((row) => (row === null ? null : { row, write }));
@@ -452,6 +451,7 @@ export class FakeDatabase {
     this.#members.clear();
     for (const [holder, reported] of members) this.#members.set(holder, reported);
     this.#refused.clear();
+    this.heads = heads.copy();
     this.#beginner = null;
     this.#leases = [{ lease, lead, expiresAtMs: 0, write, run: ledOn ?? this.run }];
     this.#notes = notes.map((note) => ({ note, write }));

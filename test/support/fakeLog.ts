@@ -203,19 +203,18 @@ export class FakeLog implements ReplicatedLog {
     return this.#read(() => this.#database.lease());
   }
 
-  async renew(epoch: number, last = 0): Promise<boolean> {
+  async renew(epoch: number): Promise<boolean> {
     const existing = this.#connections.write;
     const connection = this.#connection('write');
     if (connection !== existing) throw new Error('the connection to the log was lost, and there is another one');
     const own = { epoch, lead: this.#lead };
     const run = await this.#runOf(connection);
-    return connection.run((backend) => this.#database.renew(backend, own, run, { lastHeld: last }));
+    return connection.run((backend) => this.#database.renew(backend, own, run));
   }
 
-  async release(epoch: number, last = 0): Promise<void> {
+  async release(epoch: number): Promise<void> {
     const own = { epoch, lead: this.#lead };
-    const of = { leaseMs: 0, lastHeld: last };
-    await this.#connection('write').run((backend) => this.#database.renew(backend, own, null, of));
+    await this.#connection('write').run((backend) => this.#database.renew(backend, own, null, 0));
   }
 
   async fence(): Promise<void> {
@@ -249,7 +248,7 @@ export class FakeLog implements ReplicatedLog {
     const run = await this.#runOf(connection);
     const reading = connection.run(() => ({ answer: this.#database.namesFrom(lastHeld), write: null }));
     const own = { epoch, lead: this.#lead };
-    const renewing = connection.run((backend) => this.#database.renew(backend, own, run, { lastHeld }));
+    const renewing = connection.run((backend) => this.#database.renew(backend, own, run));
     const [rows, isLeader] = await Promise.all([reading, renewing]);
     const hasLastHeld = lastHeld === 0 || rows[0]?.position === lastHeld;
     return { isLeader, hasLastHeld, rows: rows.filter(({ position }) => position > lastHeld) };

@@ -52,7 +52,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'engine/replication/rejoin.ts': [
     'lastIn',
     'rowAt',
-    'hasRows',
+    'withRows',
     'copyTail',
     'removeTail',
     'rowsFromEnd',

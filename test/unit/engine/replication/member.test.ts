@@ -301,6 +301,25 @@ test('LASTROW-1: a member that starts stops when the log has less than its files
   assert.match(c.lost.join(), /the log has lost the rows of stream 0 from 3 to 3/);
 });
 
+test('LASTROW-1: a member stops where a row is lost that its files got after it had opened the log', async () => {
+  const { cluster, a } = await leaderAndStandby();
+  a.put(newRow(0, 1));
+  await cluster.pass(100);
+  const c = cluster.add('c');
+  c.isReady = false;
+  await cluster.pass(100);
+  // Its files come meanwhile, with that row.
+  cluster.standbys = [0];
+  a.put(newRow(0, 2));
+  await cluster.pass(100);
+  c.member.receive({ follow: [{ stream: 0, sequence: 2 }] });
+  await cluster.pass(300);
+  assert.deepEqual(c.lost, []);
+  cluster.database.failOver('other');
+  await cluster.pass(1000);
+  assert.match(c.lost.join(), /has lost the row at position 2, which this member has applied/);
+});
+
 test('rows that come while a member starts are read, also the first ones of a stream', async () => {
   const { cluster, a } = await leaderAndStandby();
   a.put(newRow(0, 1));

@@ -1,6 +1,6 @@
 /** A member that comes back goes on where its journal agrees with the log (REJOIN-1 to REJOIN-3). */
 import assert from 'node:assert/strict';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { crcOf, JournalHead, type Row } from '../../../../engine/journal/row.ts';
@@ -70,6 +70,16 @@ for (const [what, log] of [
     assert.equal(again.setAside, null, 'the next start has nothing to set aside');
   });
 }
+
+test('rows that are set aside at the same time as others take nothing from the file of those', async () => {
+  const file = journalWith(OWN);
+  const path = join(dirname(file.journalPath), 'journal-0.unshared-now.db');
+  writeFileSync(path, 'set aside before');
+  const { setAside } = await rejoin(file, logWith(COMMON), 'now', PROOF);
+  assert.equal(basename(setAside!.path), 'journal-0.unshared-now-2.db');
+  assert.deepEqual(plain(rowsIn(file, setAside!.path)), plain(OWN.slice(3)));
+  assert.equal(readFileSync(path, 'utf8'), 'set aside before');
+});
 
 for (const [what, file, log, reason] of [
   [
