@@ -5,6 +5,7 @@
 import { decodeErrorResult, type Hex } from 'viem';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
+import type { Relay } from '../../shared/chain/relay.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import type { AnswerOf, AskOf, ChainAsk, ChainQuestion, ChainReply } from '../../shared/wire/chainQuestions.ts';
 import type { ChainChecks } from './checks.ts';
@@ -13,7 +14,6 @@ import { marketHandlers } from './marketDesk.ts';
 import type { MoneyHandlers } from './moneyDesk.ts';
 import type { News } from './news.ts';
 import type { RefusedTrades } from './refusedTrades.ts';
-import type { Relay } from './relay.ts';
 import type { Settlement } from './settlement.ts';
 
 type DeskOptions = {

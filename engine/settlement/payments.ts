@@ -10,10 +10,10 @@
  */
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import type { ChainNode, Hex } from '../../shared/chain/node.ts';
+import { isRevert } from '../../shared/chain/relayToken.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Drafts } from './drafts.ts';
 import type { PaymentRows } from './paymentRows.ts';
-import { isRevert } from './relayToken.ts';
 import type { Work, WorkRows } from './work.ts';
 
 /** Half of what may wait for a block. */

@@ -17,10 +17,10 @@ import {
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
+import type { RelayToken } from '../../shared/chain/relayToken.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION } from '../../shared/crypto/eip712.ts';
 import type { DepositAsk, DepositPermit } from '../../shared/wire/chainQuestions.ts';
-import type { RelayToken } from './relayToken.ts';
 
 const PERMIT_ROLE = keccak256(stringToBytes('PERMIT_ROLE'));
 const TYPES = {

@@ -1,6 +1,6 @@
 /**
  * The rail on a chain: USDC as it is there. All that is known of the chain the settlement thread answers
- * (engine/settlement/relay.ts), which also has the key of the relayer; account nonces and bytes are rows of
+ * (shared/chain/relay.ts), which also has the key of the relayer; account nonces and bytes are rows of
  * relayer.ts here.
  * Owner: the gateway thread.
  *

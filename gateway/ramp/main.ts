@@ -3,8 +3,11 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemClock } from '../../shared/base/clock.ts';
+import { HttpRpc } from '../../shared/chain/rpc.ts';
+import { ChainRail } from './chainRail.ts';
 import { ExchangeRail } from './exchangeRail.ts';
 import type { SendHook } from './hooks.ts';
+import type { RampRail } from './rail.ts';
 import { Ramp } from './ramp.ts';
 import { type RampSettings, readRampSettings } from './settings.ts';
 import { RampStore } from './store.ts';
@@ -17,9 +20,9 @@ const FAILURES_OF_OUTAGE = 8;
 const OUTAGE_MS = 10_000;
 
 async function run(settings: RampSettings): Promise<void> {
-  const { url, apiKey, webhookSecret, exchangeUrl, privateKey, file, returnOrigins, hasControl } = settings;
+  const { url, apiKey, webhookSecret, exchangeUrl, file, returnOrigins, hasControl } = settings;
   mkdirSync(dirname(file), { recursive: true });
-  const rail = new ExchangeRail(exchangeUrl.origin, privateKey);
+  const rail = railOf(settings);
   const ramp = new Ramp({
     store: new RampStore(file),
     rail,
@@ -38,6 +41,12 @@ async function run(settings: RampSettings): Promise<void> {
   process.once('disconnect', () => process.exit(0));
   await ramp.listen(url.hostname.replace(/^\[|\]$/g, ''), Number(url.port || 80));
   console.log(`sandbox provider  ${url.origin}\nits wallet        ${rail.address}`);
+}
+
+function railOf({ chain, exchangeUrl, privateKey }: RampSettings): RampRail {
+  if (chain === null) return new ExchangeRail(exchangeUrl.origin, privateKey);
+  const { rpcUrl, ...terms } = chain;
+  return new ChainRail({ rpc: new HttpRpc(rpcUrl), ...terms, privateKey, nowMs: () => systemClock.nowMs() });
 }
 
 /** Sends events to the exchange. */

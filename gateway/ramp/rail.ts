@@ -19,6 +19,8 @@ export type Arrival = {
   readonly from: string;
   readonly valueMicro: number;
   readonly block: number;
+  /** Where a transaction has more than one: what sets this one apart. */
+  readonly name?: string;
 };
 
 export type OwnTransferState =

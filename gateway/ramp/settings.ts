@@ -2,11 +2,22 @@
  * The environment of the sandbox provider. What it shares with the exchange has the exchange's names (RULES.md 16.2);
  * its own settings begin with RAMP_.
  */
-import { tryParseHex } from '../../shared/base/hex.ts';
+import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 
 const PRIVATE_KEY_BYTES = 32;
 const DEFAULT_URL = 'http://127.0.0.1:8090';
 const DEFAULT_EXCHANGE = 'http://127.0.0.1:8080';
+const GWEI_WEI = 1_000_000_000n;
+/** As the exchange's MOST_FEE_GWEI. */
+const DEFAULT_FEE_GWEI = '1000';
+
+/** The chain on which it moves USDC. */
+export type RampChain = {
+  readonly rpcUrl: string;
+  readonly chainId: number;
+  readonly usdc: `0x${string}`;
+  readonly mostFeeWei: bigint;
+};
 
 export type RampSettings = {
   /** Where it listens, and where others reach it. */
@@ -19,6 +30,8 @@ export type RampSettings = {
   readonly file: string;
   readonly returnOrigins: readonly string[];
   readonly hasControl: boolean;
+  /** Null: its USDC is in the books of the exchange. */
+  readonly chain: RampChain | null;
 };
 
 /** @returns the reason why the settings are refused, without a value of them. */
@@ -44,7 +57,26 @@ export function readRampSettings(env: Readonly<Record<string, string | undefined
   const control = text('RAMP_CONTROL') || 'on';
   if (control !== 'on' && control !== 'off') return 'RAMP_CONTROL: expected on or off';
   const file = text('RAMP_FILE') || 'data/live/ramp.db';
-  return { url, apiKey, webhookSecret, exchangeUrl, privateKey, file, returnOrigins, hasControl: control === 'on' };
+  const chain = readChain(text);
+  if (typeof chain === 'string') return chain;
+  const hasControl = control === 'on';
+  return { url, apiKey, webhookSecret, exchangeUrl, privateKey, file, returnOrigins, hasControl, chain };
+}
+
+/** With RPC_URL the exchange is on that chain, and so is the wallet. */
+function readChain(text: (name: string) => string): RampChain | string | null {
+  const rpcUrl = text('RPC_URL');
+  if (rpcUrl === '') return null;
+  if (!URL.canParse(rpcUrl) || !/^https?:$/.test(new URL(rpcUrl).protocol)) return 'RPC_URL: expected http or https';
+  const chainId = Number(text('CHAIN_ID'));
+  if (!Number.isSafeInteger(chainId) || chainId <= 0) return 'CHAIN_ID: expected the number of the chain of RPC_URL';
+  const usdc = text('USDC_ADDRESS').toLowerCase();
+  if (!tryParseHex(usdc, ADDRESS_BYTES, new Uint8Array(ADDRESS_BYTES), 0)) {
+    return 'USDC_ADDRESS: expected the token on the chain of RPC_URL';
+  }
+  const feeGwei = text('MOST_FEE_GWEI') || DEFAULT_FEE_GWEI;
+  if (!/^[1-9][0-9]{0,8}$/.test(feeGwei)) return 'MOST_FEE_GWEI: expected a count of gwei';
+  return { rpcUrl, chainId, usdc: usdc as `0x${string}`, mostFeeWei: BigInt(feeGwei) * GWEI_WEI };
 }
 
 function loopback(text: string): URL | null {

@@ -50,8 +50,12 @@ export class Settling {
   /** @returns false while one has arrived that is not final. */
   async #seeArrivals(moment: RailMoment): Promise<boolean> {
     for (;;) {
-      const { arrivals, cursor } = await this.#desk.rail.arrivals(this.#store.setting('arrivals') ?? '');
-      if (arrivals.length === 0) return true;
+      const before = this.#store.setting('arrivals') ?? '';
+      const { arrivals, cursor } = await this.#desk.rail.arrivals(before);
+      if (arrivals.length === 0) {
+        if (cursor !== before) this.#store.setSetting('arrivals', cursor);
+        return true;
+      }
       // Blocks that are not final may be taken back: they are looked at again.
       if (!arrivals.every(({ block }) => isFinal(block, moment))) {
         for (const arrival of arrivals) if (isFinal(arrival.block, moment)) this.#accept(arrival);
@@ -65,17 +69,17 @@ export class Settling {
   }
 
   /** SETTLING-3, SETTLING-4 */
-  #accept({ txHash: tx_hash, from: from_address, valueMicro: value_micro }: Arrival): void {
+  #accept({ txHash, from: from_address, valueMicro: value_micro, name = txHash }: Arrival): void {
     this.#store.together(() => {
-      if (this.#store.arrival(tx_hash) !== undefined) return;
+      if (this.#store.arrival(name) !== undefined) return;
       const deal = this.#store.dealAwaiting(from_address, value_micro);
       const isKept = deal?.is_open === 1;
       const state = isKept ? 'kept' : 'to_return';
-      this.#store.addArrival({ tx_hash, from_address, value_micro, deal_id: deal?.id ?? null, state });
+      this.#store.addArrival({ tx_hash: name, from_address, value_micro, deal_id: deal?.id ?? null, state });
       if (deal === undefined) return;
       const funded_ms = this.#desk.clock.nowMs();
-      if (isKept) this.#desk.change(deal, 'started', { tx_hash, funded_ms });
-      else this.#store.changeDeal(deal.id, { tx_hash, funded_ms });
+      if (isKept) this.#desk.change(deal, 'started', { tx_hash: txHash, funded_ms });
+      else this.#store.changeDeal(deal.id, { tx_hash: txHash, funded_ms });
     });
   }
 

@@ -1,69 +1,33 @@
 /** The sandbox provider as the process that it is, with a running exchange (RULES.md 16.70 to 16.76). */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { addressOf, privateKeyBytes, signDigest } from '../../shared/client/privateKey.ts';
-import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
-import { freePort } from '../support/freePort.ts';
+import { RAMP_PROGRAM, RampProcess } from '../support/rampProcess.ts';
 import { startServer } from '../support/server.ts';
 import { makeTrader } from '../support/traders.ts';
 
-const MAIN = fileURLToPath(new URL('../../gateway/ramp/main.ts', import.meta.url));
 const [RAMP_KEY, CUSTOMER_KEY] = [`0x${'e7'.repeat(32)}`, `0x${'e8'.repeat(32)}`];
 const USDC = 1_000_000;
 
-const url = `http://127.0.0.1:${await freePort()}`;
-const shared = {
-  FIAT_SANDBOX_URL: url,
-  FIAT_SANDBOX_API_KEY: 'the-key-of-the-exchange',
-  FIAT_SANDBOX_WEBHOOK_SECRETS: 'the-secret-of-events',
-};
+const ramp = await RampProcess.on(fileScope, RAMP_KEY);
 const server = await startServer(fileScope, {
-  ...shared,
+  ...ramp.environment,
   SHARDS: '1',
-  FIAT_PROVIDERS: 'sandbox',
-  FIAT_SANDBOX_ADDRESS: addressOf(RAMP_KEY),
   FIAT_BLOCK_MS: '20',
 });
-const file = join(temporaryDirectory(), 'ramp.db');
-let child = await startRamp();
-fileScope.after(() => void child.kill('SIGKILL'));
-
+await ramp.start(server.baseUrl);
 const company = await server.admin.createUser({ wallet_address: addressOf(RAMP_KEY) });
 await server.admin.deposit(company.id, { amount_usdc_micro: String(1000 * USDC) });
 const { client } = await makeTrader(server, { privateKey: CUSTOMER_KEY });
 
-async function startRamp(): Promise<ChildProcess> {
-  const env = {
-    ...shared,
-    RAMP_EXCHANGE_URL: server.baseUrl,
-    RAMP_PRIVATE_KEY: RAMP_KEY,
-    RAMP_FILE: file,
-    RAMP_RETURN_ORIGINS: server.baseUrl,
-  };
-  const started = spawn(process.execPath, [...STRIPPED_BEFORE, MAIN], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  await once(createInterface({ input: started.stdout! }), 'line');
-  return started;
-}
-
 async function restartRamp(): Promise<void> {
-  const ended = once(child, 'exit');
-  child.kill('SIGKILL');
-  await ended;
-  child = await startRamp();
-}
-
-async function control(method: string, path: string, body?: object): Promise<Record<string, unknown>> {
-  const headers = { authorization: `Bearer ${shared.FIAT_SANDBOX_API_KEY}` };
-  const response = await fetch(`${url}/control/${path}`, { method, headers, body: body && JSON.stringify(body) });
-  return (await response.json()) as Record<string, unknown>;
+  await ramp.kill();
+  await ramp.start(server.baseUrl);
 }
 
 async function balanceMicro(): Promise<number> {
@@ -73,7 +37,7 @@ async function balanceMicro(): Promise<number> {
 test('16.71: a person cashes in at the provider, and the account gets what the rail shows', async () => {
   const before = await balanceMicro();
   const session = await client.fiat.createOnramp({ amount: '25' });
-  const deal = await control('POST', 'customer', { launch_url: session.launch_url });
+  const deal = await ramp.control('POST', 'customer', { launch_url: session.launch_url });
   assert.equal(deal['status'], 'created', JSON.stringify(deal));
   await restartRamp();
   const done = await eventually('the cash-in is completed', async () => {
@@ -82,14 +46,14 @@ test('16.71: a person cashes in at the provider, and the account gets what the r
   });
   assert.match(done.tx_hash!, /^0x[0-9a-f]{64}$/);
   assert.equal(await balanceMicro(), before + 25 * USDC);
-  await eventually('the provider has sold', async () => (await control('GET', 'books'))['promised_micro'] === 0);
+  await eventually('the provider has sold', async () => (await ramp.control('GET', 'books'))['promised_micro'] === 0);
 });
 
 test('16.72: a person cashes out, signs once, and the bank is paid once, over a kill of the provider', async () => {
-  await control('PUT', 'switches', { listDelayMs: 0, payoutDelayMs: 0, hookCopies: 2 });
+  await ramp.control('PUT', 'switches', { listDelayMs: 0, payoutDelayMs: 0, hookCopies: 2 });
   const before = await balanceMicro();
   const session = await client.fiat.createOfframp({ amount: '10.5' });
-  await control('POST', 'customer', { launch_url: session.launch_url });
+  await ramp.control('POST', 'customer', { launch_url: session.launch_url });
   await client.fiat.transaction(session.id);
   const waiting = await eventually('the wallet is asked', async () => {
     const transfer = await client.fiat.transfer(session.id);
@@ -105,17 +69,24 @@ test('16.72: a person cashes out, signs once, and the bank is paid once, over a 
   });
   assert.ok(done.tx_evidence.confirmations >= 32);
   assert.equal(await balanceMicro(), before - 10.5 * USDC);
-  const books = await control('GET', 'books');
+  const books = await ramp.control('GET', 'books');
   assert.deepEqual([books['paid_out_micro'], books['taken_micro']], [10.5 * USDC, 25 * USDC]);
   assert.equal(books['usdc_micro'], (1000 - 25 + 10.5) * USDC);
 });
 
 test('16.70: settings that are wrong end the start with a line that repeats no secret', async () => {
+  const { shared } = ramp;
+  const right = { ...shared, RAMP_PRIVATE_KEY: RAMP_KEY };
+  const onChain = { ...right, RPC_URL: 'http://127.0.0.1:1', CHAIN_ID: '137', USDC_ADDRESS: `0x${'12'.repeat(20)}` };
   for (const [wrong, name] of [
     [{ ...shared, RAMP_PRIVATE_KEY: 'a-secret-that-is-no-key' }, 'RAMP_PRIVATE_KEY'],
-    [{ ...shared, RAMP_PRIVATE_KEY: RAMP_KEY, FIAT_SANDBOX_URL: 'http://example.com' }, 'FIAT_SANDBOX_URL'],
+    [{ ...right, FIAT_SANDBOX_URL: 'http://example.com' }, 'FIAT_SANDBOX_URL'],
+    [{ ...onChain, RPC_URL: 'a-secret-node' }, 'RPC_URL'],
+    [{ ...onChain, CHAIN_ID: '' }, 'CHAIN_ID'],
+    [{ ...onChain, USDC_ADDRESS: '0x12' }, 'USDC_ADDRESS'],
+    [{ ...onChain, MOST_FEE_GWEI: '-1' }, 'MOST_FEE_GWEI'],
   ] as const) {
-    const started = spawn(process.execPath, [...STRIPPED_BEFORE, MAIN], { env: { ...wrong } });
+    const started = spawn(process.execPath, [...STRIPPED_BEFORE, RAMP_PROGRAM], { env: { ...wrong } });
     const said: string[] = [];
     started.stderr.on('data', (bytes) => said.push(String(bytes)));
     const [code] = await once(started, 'close');

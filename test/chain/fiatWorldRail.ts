@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Address, type Hex, type Log, parseEther, toHex } from 'viem';
-import { Relay } from '../../engine/settlement/relay.ts';
 import { EvmRail } from '../../gateway/fiat/evmRail.ts';
 import { isFinal, type OwnTransferState, type RailMoment } from '../../gateway/ramp/rail.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
+import { Relay } from '../../shared/chain/relay.ts';
 import { HttpRpc } from '../../shared/chain/rpc.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import { type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';

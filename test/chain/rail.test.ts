@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeFunctionData, type Hex, toHex } from 'viem';
-import { Relay } from '../../engine/settlement/relay.ts';
 import { EvmRail } from '../../gateway/fiat/evmRail.ts';
 import { carriesOut, RailDown } from '../../gateway/fiat/rail.ts';
 import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
+import { Relay } from '../../shared/chain/relay.ts';
 import { HttpRpc, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
 import { cancelDigest, type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import type { RailQuestions } from '../../shared/wire/railQuestions.ts';

@@ -2,11 +2,11 @@
 import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { type Hex, recoverAddress, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
-import { Relay } from '../../engine/settlement/relay.ts';
 import { EvmRail } from '../../gateway/fiat/evmRail.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
+import { Relay } from '../../shared/chain/relay.ts';
 import type { RailQuestions } from '../../shared/wire/railQuestions.ts';
 import { FakeChain } from './fakeChain.ts';
 import { FakeUsdc, USDC } from './fakeUsdc.ts';

@@ -11,12 +11,7 @@
  *   RELAY-4  With a node that hangs, no more than MOST_UNDER_WAY questions wait for it.
  */
 import { keccak256, parseTransaction, recoverTransactionAddress, type TransactionSerializedEIP1559 } from 'viem';
-import { BASE_FEES, Tips } from '../../shared/chain/fees.ts';
-import type { ChainKey } from '../../shared/chain/key.ts';
-import { LogStretches } from '../../shared/chain/logStretches.ts';
-import type { Block, ChainNode, Hex, PlacedLog, Receipt } from '../../shared/chain/node.ts';
-import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
-import { transferDigest } from '../../shared/crypto/eip3009.ts';
+import { transferDigest } from '../crypto/eip3009.ts';
 import type {
   AuthorizationState,
   BroadcastResult,
@@ -27,8 +22,13 @@ import type {
   RailQuestions,
   RailTransaction,
   SignedTransfer,
-} from '../../shared/wire/railQuestions.ts';
+} from '../wire/railQuestions.ts';
+import { BASE_FEES, Tips } from './fees.ts';
+import type { ChainKey } from './key.ts';
+import { LogStretches } from './logStretches.ts';
+import type { Block, ChainNode, Hex, PlacedLog, Receipt } from './node.ts';
 import { AUTHORIZATION_CANCELLED, AUTHORIZATION_USED, isRevert, type RelayCall, RelayToken } from './relayToken.ts';
+import { NodeUnreachable, RpcError } from './rpc.ts';
 
 type RelayOptions = {
   readonly node: ChainNode;

@@ -13,11 +13,11 @@ import {
   recoverAddress,
   toEventSelector,
 } from 'viem';
-import type { ChainNode, Hex, Log } from '../../shared/chain/node.ts';
-import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
-import { domainSeparator } from '../../shared/crypto/eip712.ts';
-import { NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from '../../shared/crypto/signature.ts';
-import type { RailQuestions, RailTransfer, SignedTransfer } from '../../shared/wire/railQuestions.ts';
+import { domainSeparator } from '../crypto/eip712.ts';
+import { NOT_CANONICAL, recoveryBit, SIGNATURE_BYTES } from '../crypto/signature.ts';
+import type { RailQuestions, RailTransfer, SignedTransfer } from '../wire/railQuestions.ts';
+import type { ChainNode, Hex, Log } from './node.ts';
+import { NodeUnreachable, RpcError } from './rpc.ts';
 
 const TRANSFER = 'address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce';
 const TOKEN_ABI = parseAbi([
@@ -38,6 +38,7 @@ const WALLET_ABI = parseAbi(['function isValidSignature(bytes32, bytes) view ret
 
 /** EIP-1271: the answer of a contract that has signed. */
 const IS_SIGNED = '0x1626ba7e';
+export const TRANSFERRED = toEventSelector('Transfer(address,address,uint256)');
 export const AUTHORIZATION_USED = toEventSelector('AuthorizationUsed(address,bytes32)');
 export const AUTHORIZATION_CANCELLED = toEventSelector('AuthorizationCanceled(address,bytes32)');
 /** Gas of a transfer; a wallet that is a contract may take some for its own checks. */
