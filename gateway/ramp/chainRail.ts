@@ -45,7 +45,7 @@ type ChainRailOptions = {
 const REPLACE_MS = 60_000;
 /** A transfer that was not asked for so long is under way no more. */
 const FORGET_MS = 30_000;
-const NOBODY = `0x${'0'.repeat(40)}`;
+const NO_SENDER = `0x${'0'.repeat(40)}`;
 /** Questions for logs of one look; the next one goes on. */
 const MOST_STRETCHES = 50;
 
@@ -160,14 +160,14 @@ export class ChainRail implements RampRail {
 }
 
 /**
- * All that one wallet has sent in one transaction is one arrival. Those of further wallets have a number behind the hash. New
- * USDC that the token has made for the provider is nobody's.
+ * All that one wallet has sent in one transaction is one arrival. Those of further wallets have a number behind the
+ * hash. New USDC that the token has made for the provider is no arrival.
  */
 function arrivalsIn(logs: readonly PlacedLog[]): Arrival[] {
   const found = new Map<string, Map<string, Arrival>>();
   for (const { transactionHash: txHash, blockNumber: block, topics, data } of logs) {
     const from = `0x${topics[1]!.slice(-40)}`;
-    if (from === NOBODY) continue;
+    if (from === NO_SENDER) continue;
     const ofTransaction = found.get(txHash) ?? new Map<string, Arrival>();
     found.set(txHash, ofTransaction);
     const name = `${txHash}#${ofTransaction.size}`;

@@ -12,7 +12,7 @@ const GWEI_WEI = 1_000_000_000n;
 const DEFAULT_FEE_GWEI = '1000';
 
 /** The chain on which it moves USDC. */
-export type RampChain = {
+type RampChain = {
   readonly rpcUrl: string;
   readonly chainId: number;
   readonly usdc: `0x${string}`;
