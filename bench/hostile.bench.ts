@@ -16,13 +16,15 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { assert } from '../shared/base/assert.ts';
 import type { Credentials } from '../shared/client/credentials.ts';
+import { temporaryDirectory } from '../test/support/directory.ts';
 import { eventually } from '../test/support/eventually.ts';
-import { startServer, type TestServer } from '../test/support/server.ts';
+import { type Scope, startServer, type TestServer } from '../test/support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../test/support/traders.ts';
 import type { Attack, AttackCommand, AttackReply } from './hostileLoad.ts';
 import { type PreparedRequest, railCancellations, searches, sendFrom } from './hostileRequests.ts';
 import { quantile } from './oneAfterAnother.ts';
 import { processSeconds, threadSeconds } from './processStat.ts';
+import { startReadExchange } from './readExchange.ts';
 import { atLeast, atMost, type Goal, type Report, type Row, STOLEN, StealMeter } from './report.ts';
 
 const ATTACKS: readonly Attack[] = [
@@ -44,6 +46,8 @@ const MOST_TIMES = 1.5;
 const MAX_CONNECTIONS = 2000;
 const CROWDED_SHARE = 0.5;
 const BYSTANDERS = 200;
+/** An exchange that is kept has accounts already. */
+const KEYS = [`0x${'a7'.repeat(32)}`, `0x${'a8'.repeat(32)}`] as const;
 
 let listed = 0;
 
@@ -95,9 +99,12 @@ async function measure(attack: Attack): Promise<Measured> {
       MAX_CONNECTIONS: String(MAX_CONNECTIONS),
       ...(attack === 'bad signatures' ? { VERIFIER: 'noble' } : {}),
     };
-    const server = await startServer({ after: (cleanUp) => cleanUps.push(cleanUp) }, env);
+    const scope: Scope = { after: (cleanUp) => void cleanUps.push(cleanUp) };
+    const server = await start(attack, scope, env);
     const market = await makeMarket(server);
-    const [hostile, bystander] = [await makeTrader(server), await withWideKey(server, await makeTrader(server))];
+    const [privateKey, other] = KEYS;
+    const hostile = await makeTrader(server, { privateKey });
+    const bystander = await withWideKey(server, await makeTrader(server, { privateKey: other }));
     if (attack === 'open orders' || attack === 'replays') await fill(server, market, hostile);
     const attacker = new Attacker();
     const sink = fork(fileURLToPath(new URL('./hostileSink.ts', import.meta.url)));
@@ -152,6 +159,12 @@ async function measure(attack: Attack): Promise<Measured> {
   } finally {
     for (const cleanUp of cleanUps) await cleanUp();
   }
+}
+
+/** Searches are of a catalogue of 100,000 markets, and those that the attack is about. */
+async function start(attack: Attack, scope: Scope, env: Record<string, string>): Promise<TestServer> {
+  if (attack !== 'searches') return startServer(scope, env);
+  return (await startReadExchange(scope, temporaryDirectory(), env)).server;
 }
 
 function latencies(parts: Record<Names, Part>): Row {

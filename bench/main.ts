@@ -27,6 +27,7 @@ const BENCHES = [
   'journal',
   'replication',
   'cluster',
+  'marks',
   'projector',
   'history',
   'account',

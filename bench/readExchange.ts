@@ -54,16 +54,18 @@ const DEPOSIT = 10_000_000_000_000;
 /** Catalogue and history as they are kept; another number makes them anew. */
 const MADE_AS = 1;
 
+/** @param env settings, beside the usual ones */
 export async function startReadExchange(
   scope: Scope,
   directory: string,
+  env: Record<string, string> = {},
 ): Promise<{ server: TestServer; known: Known }> {
   const kept = join(tmpdir(), `exchange-bench-reads-${READ_DB_VERSION}-${MADE_AS}-${SIZES.markets}`);
   if (!existsSync(join(kept, 'known.json'))) await make(scope, kept);
   cpSync(join(kept, 'data'), directory, { recursive: true });
   const server = new TestServer(directory, SHARDS);
   scope.after(() => server.kill());
-  await server.start();
+  await server.start(env);
   await whenIdle(server.pid!);
   const known = JSON.parse(readFileSync(join(kept, 'known.json'), 'utf8')) as Kept;
   return { server, known: { ...known, files: await filesOf(server) } };
