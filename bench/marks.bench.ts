@@ -1,7 +1,7 @@
 /**
  * What do the marks of held rows cost an order (engine/replication/heldMark.ts)? Two leaders, each with a log of its
- * own in one PostgreSQL with two standbys that sync: one as it is, and one that notes nothing (withoutMarks.mjs). A trader
- * places one order after the other on them by turns. Then the syncs that each makes for an order are counted.
+ * own in one PostgreSQL with two standbys that sync: one as it is, and one that notes nothing (withoutMarks.mjs). A
+ * trader places one order after the other on them by turns. Then the syncs that each makes for an order are counted.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
