@@ -5,6 +5,7 @@ import { ApiError } from '../../shared/client/http.ts';
 import type {
   AmendResponse,
   Market,
+  NonceFloor,
   PlacementBody,
   PlacementResponse,
   PlatformConfig,
@@ -15,6 +16,7 @@ import type {
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import { get } from './api.ts';
 import { sendOnce } from './sending.ts';
+import { ask } from './session.ts';
 import type { Side } from './sweep.ts';
 import { currentWallet } from './wallets.ts';
 
@@ -59,12 +61,26 @@ function forgetDomain(): void {
   domain = null;
 }
 
-/** A signature that is refused may be one for contracts that have been replaced. */
+let floor: { readonly wallet: string; readonly nonce: Promise<NonceFloor> } | null = null;
+
+/** The least nonce that the exchange takes from the wallet (RULES.md 5.12). */
+async function nonceOf(wallet: string): Promise<number> {
+  if (floor?.wallet !== wallet) floor = { wallet, nonce: ask('GET', `/v1/wallets/${wallet}/nonce-floor`) };
+  floor.nonce.catch(forgetFloor);
+  return (await floor.nonce).nonce_floor;
+}
+
+function forgetFloor(): void {
+  floor = null;
+}
+
+/** A signature that is refused may be one for contracts that have been replaced, or below a floor that was raised. */
 async function checked<T>(answer: Promise<T>): Promise<T> {
   try {
     return await answer;
   } catch (error) {
     if (error instanceof ApiError && error.code === 'INVALID_SIGNATURE') forgetDomain();
+    if (error instanceof ApiError && error.code === 'NONCE_BELOW_FLOOR') forgetFloor();
     throw error;
   }
 }
@@ -84,6 +100,7 @@ async function signed(choice: Choice): Promise<PlacementBody> {
     price,
     size: sumToDecimal(sizeAtomic),
     feeRateBps: market.fee_bps,
+    nonce: await nonceOf(wallet.address),
     timeInForce,
     expirationSec,
     postOnly: choice.isPostOnly,

@@ -63,7 +63,15 @@ function LinkedWallet({ address, isOnly, action, onChange }: LinkedWalletProps):
       const { orders_cancelled: cancelled } = await provedAnew(() => wallets.unlink(address));
       return `The wallet is unlinked, and ${cancelled} of its orders were cancelled.`;
     });
+  const cancelSigned = (): Promise<void> =>
+    onChange(async () => {
+      const { orders_cancelled: cancelled } = await wallets.cancelEverSigned(address);
+      return `Nothing counts any more that the wallet has signed so far; ${cancelled} open orders were cancelled.`;
+    });
   return html`<div class="wallet"><code>${address}</code>
+    <button type="button" class="small" disabled=${action.isBusy}
+      aria-label=${`Cancel everything ${address} ever signed`}
+      onClick=${cancelSigned}>Cancel everything it ever signed</button>
     ${
       !isOnly &&
       (isAsked

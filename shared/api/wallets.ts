@@ -46,4 +46,6 @@ export const RAISED_NONCE_FLOOR = object({
 
 export const STEP_UP = object({ authenticated_at: TIME });
 export type WalletDelegates = FromSchema<typeof WALLET_DELEGATES>;
+export type NonceFloor = FromSchema<typeof NONCE_FLOOR>;
+export type RaisedNonceFloor = FromSchema<typeof RAISED_NONCE_FLOOR>;
 export type StepUp = FromSchema<typeof STEP_UP>;

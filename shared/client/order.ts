@@ -14,6 +14,7 @@ type OrderTerms = {
   outcomeIndex: Outcome;
   side: SideName;
   feeRateBps: number;
+  /** At least the floor of the maker (RULES.md 5.12): what `place` signs; 0 where a draft is made without a client. */
   nonce?: number;
   expirationSec?: number;
   timeInForce?: TimeInForceName;

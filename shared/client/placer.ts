@@ -1,6 +1,6 @@
 /**
- * Turns what is to be traded into a signed order: reads the market's grid, its fee and the signing domain once and
- * keeps them, and signs anew what is refused because one of them has changed since.
+ * Turns what is to be traded into a signed order: reads the market's grid, its fee, the signing domain and the floor of
+ * the maker's nonces once and keeps them, and signs anew what is refused because one of them has changed since.
  */
 import type { Eip712Domain } from '../crypto/eip712.ts';
 import type { TypedDataAccount } from './accountSigner.ts';
@@ -15,7 +15,7 @@ import {
   type SigningOptions,
 } from './order.ts';
 import type { OrderSigning } from './orderSigning.ts';
-import type { FeeRate } from './types.ts';
+import type { FeeRate, NonceFloor } from './types.ts';
 
 /** A private key, an account of viem or another one that signs typed data, or a signer that is made already. */
 export type OrderWallet = string | TypedDataAccount | OrderSigning;
@@ -34,6 +34,7 @@ type Reads = {
   feeRate(marketId: string): Promise<FeeRate>;
   signingDomain(): Promise<Eip712Domain>;
   refreshConfig(): Promise<unknown>;
+  readonly wallets: { nonceFloor(address: string): Promise<NonceFloor> };
 };
 
 /** The grid of a market never changes, its fee may. */
@@ -43,6 +44,8 @@ type KeptMarket = { readonly market: OrderMarket; feeRateBps: number };
 export class Placer {
   readonly #wallet: OrderWallet | undefined;
   readonly #markets = new Map<string, Promise<KeptMarket>>();
+  /** By maker, in lower case. */
+  readonly #floors = new Map<string, Promise<number>>();
   #signer: Promise<OrderSigning> | undefined;
 
   constructor(wallet: OrderWallet | undefined) {
@@ -51,7 +54,8 @@ export class Placer {
 
   async sign(reads: Reads, intent: PlaceIntent, options?: SigningOptions): Promise<SignedOrder> {
     const [signer, draft] = await Promise.all([this.#signerOf(reads), this.#draft(reads, intent)]);
-    return signer.sign(draft, options);
+    const nonce = intent.nonce ?? (await this.#floor(reads, options?.maker ?? signer.address));
+    return signer.sign({ ...draft, nonce }, options);
   }
 
   /** Signs and calls `send`; once more if the fee or the contracts have changed since they were read. */
@@ -65,7 +69,7 @@ export class Placer {
     try {
       return await send(order);
     } catch (error) {
-      if (!(await this.#isRefreshed(reads, intent, error))) throw error;
+      if (!(await this.#isRefreshed(reads, intent, options, error))) throw error;
       return send(await this.sign(reads, intent, options));
     }
   }
@@ -75,13 +79,24 @@ export class Placer {
     return draftOrder({ feeRateBps, ...withoutUndefined(terms), market } as OrderIntent | ExactIntent);
   }
 
-  async #isRefreshed(reads: Reads, { marketId, feeRateBps }: PlaceIntent, error: unknown): Promise<boolean> {
+  async #isRefreshed(
+    reads: Reads,
+    { marketId, feeRateBps, nonce }: PlaceIntent,
+    { maker }: SigningOptions,
+    error: unknown,
+  ): Promise<boolean> {
     if (!(error instanceof ApiError)) return false;
     if (error.code === 'FEE_RATE_MISMATCH' && feeRateBps === undefined) {
       const kept = await this.#market(reads, marketId);
       const before = kept.feeRateBps;
       kept.feeRateBps = (await reads.feeRate(marketId)).maker_fee_bps;
       return kept.feeRateBps !== before;
+    }
+    if (error.code === 'NONCE_BELOW_FLOOR' && nonce === undefined) {
+      const { nonce_floor } = error.details as Pick<NonceFloor, 'nonce_floor'>;
+      const of = (maker ?? (await this.#signerOf(reads)).address).toLowerCase();
+      this.#floors.set(of, Promise.resolve(nonce_floor));
+      return true;
     }
     if (error.code !== 'INVALID_SIGNATURE') return false;
     await reads.refreshConfig();
@@ -92,6 +107,18 @@ export class Placer {
     return kept(this.#markets, marketId.toLowerCase(), async () => {
       const [market, fee] = await Promise.all([reads.orderMarket(marketId), reads.feeRate(marketId)]);
       return { market, feeRateBps: fee.maker_fee_bps };
+    });
+  }
+
+  /** 0 for a client that may not ask, and for a wallet of another account: the exchange says what is wrong with it. */
+  #floor(reads: Reads, maker: string): Promise<number> {
+    return kept(this.#floors, maker.toLowerCase(), async () => {
+      try {
+        return (await reads.wallets.nonceFloor(maker)).nonce_floor;
+      } catch (error) {
+        if (error instanceof ApiError && (error.status === 401 || error.status === 404)) return 0;
+        throw error;
+      }
     });
   }
 

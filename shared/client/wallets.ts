@@ -2,7 +2,15 @@
 import type { AccountRequests } from './accountRequests.ts';
 import { withQuery } from './request.ts';
 import { checkMessage, expectedDomains, type SignInWallet, type TextWallet, textWalletOf } from './signInWallet.ts';
-import type { Profile, Restricted, StepUp, WalletDelegates, WalletMessage } from './types.ts';
+import type {
+  NonceFloor,
+  Profile,
+  RaisedNonceFloor,
+  Restricted,
+  StepUp,
+  WalletDelegates,
+  WalletMessage,
+} from './types.ts';
 
 type Requests = Pick<AccountRequests, 'origin' | 'send'>;
 type Signed = { readonly message: string; readonly signature: string };
@@ -44,6 +52,22 @@ export class WalletsClient {
     return this.#requests.send('DELETE', delegatesPath(address), { signer, ...signed });
   }
 
+  /** The least nonce that an order of the wallet may have; `place` signs it unless another is given. */
+  nonceFloor(address: string): Promise<NonceFloor> {
+    return this.#requests.send('GET', floorPath(address));
+  }
+
+  /** Makes every order worthless that the wallet and its delegates have signed with a lower nonce, for ever. */
+  raiseNonceFloor(address: string, floor: number): Promise<RaisedNonceFloor> {
+    return this.#requests.send('POST', floorPath(address), { nonce_floor: floor });
+  }
+
+  /** Cancels what the wallet has signed with the floor of now as nonce, sent or not: without counting, everything. */
+  async cancelEverSigned(address: string): Promise<RaisedNonceFloor> {
+    const { nonce_floor } = await this.nonceFloor(address);
+    return this.raiseNonceFloor(address, nonce_floor + 1);
+  }
+
   /** Proves that the person of the session is there, with a wallet of the account. */
   async stepUp(wallet: SignInWallet): Promise<StepUp> {
     const signer = await textWalletOf(wallet);
@@ -62,6 +86,10 @@ export class WalletsClient {
     checkMessage(message, wallet.address, this.#domains);
     return { message, signature: await wallet.signMessage(message) };
   }
+}
+
+function floorPath(address: string): string {
+  return `/v1/wallets/${encodeURIComponent(address)}/nonce-floor`;
 }
 
 function delegatesPath(address: string): string {

@@ -99,7 +99,13 @@ test('wallets are linked, delegates named, and a delegate signs for the wallet t
   assert.equal((await pmx.run([...place, '--maker', wallet.address], { env })).code, 0);
   const refused = await pmx.run(place, { env });
   assert.equal(JSON.parse(refused.err).hint, 'link the wallet: `pmx wallet link`');
+  const raised = await pmx.json('wallet', 'cancel-signed', wallet.address);
+  assert.deepEqual([raised.nonce_floor, raised.orders_cancelled], [1, 1]);
+  assert.equal((await pmx.run([...place, '--maker', wallet.address], { env })).code, 0, 'it signs the floor');
+  const below = await pmx.run([...place, '--maker', wallet.address, '--nonce', '0'], { env });
+  assert.equal(JSON.parse(below.err).code, 'NONCE_BELOW_FLOOR', below.err);
   assert.equal((await pmx.json('wallet', 'undelegate', delegate.address)).orders_cancelled, 1);
+  assert.equal((await pmx.json('wallet', 'cancel-signed', wallet.address, '--floor', '9')).nonce_floor, 9);
   await pmx.json('wallet', 'unlink', second.address);
   assert.equal((await pmx.json('wallet', 'list')).length, 1);
   assert.equal((await pmx.failure(4, 'wallet', 'link')).error, 'no wallet to link');

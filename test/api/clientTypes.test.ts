@@ -38,7 +38,15 @@ const COMPOSED = [
 /** Bytes as they come, and lines that are no JSON document. */
 const RAW = ['openStatement', 'exportCatalogue', 'importCatalogue', 'metrics'];
 /** The path has other answers, which other methods have. */
-const NARROWER = ['book', 'bothBooks', 'bookOrders', 'cancelOrder', 'cancelByClientId', 'statement'];
+const NARROWER = [
+  'book',
+  'bothBooks',
+  'bookOrders',
+  'cancelOrder',
+  'cancelByClientId',
+  'statement',
+  'cancelEverSigned',
+];
 
 type Method = { readonly type: string; readonly name: string; readonly request: string };
 

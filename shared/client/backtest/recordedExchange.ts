@@ -38,6 +38,7 @@ type Group = {
 type Holding = readonly [yes: { atomic: number }, no: { atomic: number }];
 
 export class RecordedExchange implements MakerExchange {
+  readonly wallets = { nonceFloor: async () => ({ nonce_floor: 0 }) };
   readonly #settings: BacktestSettings;
   readonly #markets = new Map<string, RecordedMarket>();
   readonly #frames: readonly RecordedFrame[];

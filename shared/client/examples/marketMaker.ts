@@ -34,6 +34,7 @@ export type MakerExchange = {
   setOrderGroup(name: string, settings: OrderGroupSettings): Promise<unknown>;
   resetOrderGroup(name: string): Promise<unknown>;
   balances(): Promise<Balances>;
+  readonly wallets: { nonceFloor(address: string): Promise<{ readonly nonce_floor: number }> };
   openOrders(marketId: string): Promise<readonly { readonly order_hash: string }[]>;
   placeOrder(body: PlacementBody): Promise<{ readonly order_hash: string }>;
   cancelReplace(hash: string, body: PlacementBody): Promise<{ readonly order: { readonly order_hash: string } }>;
@@ -76,6 +77,8 @@ export class MarketMaker {
   readonly #settings: MakerSettings;
   readonly #pause: (ms: number) => Promise<unknown>;
   readonly #quoted: Quoted[] = [];
+  /** The floor of the wallet: its owner cancels every quote that was ever signed by raising it. */
+  #nonce = 0;
   #signer: OrderSigner | null = null;
   #isRunning = true;
   /** False after a request without an answer: an order may stand that is not among the quotes. */
@@ -121,6 +124,7 @@ export class MarketMaker {
     const { maxFilled } = this.#settings;
     this.#quoted.length = 0;
     this.#signer = new OrderSigner(this.#privateKey, await this.#client.signingDomain());
+    this.#nonce = (await this.#client.wallets.nonceFloor(this.#signer.address)).nonce_floor;
     await this.#withdraw(marketIds);
     const most = String(maxFilled * ATOMIC_PER_TOKEN);
     await this.#client.setOrderGroup(GROUP, { window_seconds: 1, max_token_quantity_atomic: most });
@@ -226,7 +230,7 @@ export class MarketMaker {
     const price = tickToPrice(ticks, market.ticks_per_unit);
     const size = unitsToDecimal(this.#settings.size * ATOMIC_PER_TOKEN);
     const quote = { outcomeIndex, side: 'BUY', price, size, postOnly: true, orderGroup: GROUP } as const;
-    return this.#signer!.sign(draftOrder({ market, feeRateBps, ...quote })).body;
+    return this.#signer!.sign(draftOrder({ market, feeRateBps, nonce: this.#nonce, ...quote })).body;
   }
 
   /** Repeats what a failure of a moment has interrupted, from a state that is known again. */
@@ -255,6 +259,10 @@ export class MarketMaker {
       for (const quoted of this.#quoted) {
         quoted.feeRateBps = (await this.#client.feeRate(quoted.market.id)).maker_fee_bps;
       }
+      return 0;
+    }
+    if (isRefusal(error, 'NONCE_BELOW_FLOOR')) {
+      this.#nonce = (error.details as { nonce_floor: number }).nonce_floor;
       return 0;
     }
     if (isRefusal(error, 'INVALID_SIGNATURE')) {
@@ -287,6 +295,6 @@ function unlessGone(error: unknown): void {
   if (!isOfExchange(error) || (error.status !== 404 && error.status !== 409)) throw error;
 }
 
-function isRefusal(error: unknown, code: string): boolean {
+function isRefusal(error: unknown, code: string): error is ApiError {
   return error instanceof ApiError && error.code === code;
 }

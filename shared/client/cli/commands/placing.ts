@@ -184,8 +184,9 @@ async function signChanged(
     clientOrderId: given['client-id'] ?? old.client_order_id,
     orderGroup: given.group ?? old.order_group,
   };
-  const draft = draftFrom(intent, await termsOf(client, old.market_id));
-  const order = await (await context.signer(client)).sign(draft, { maker: given.maker, salt: given.salt });
+  const signer = await context.signer(client);
+  const draft = draftFrom(intent, await termsOf(client, old.market_id, given.maker ?? signer.address));
+  const order = signer.sign(draft, { maker: given.maker, salt: given.salt });
   return { order, remaining: old.remaining };
 }
 

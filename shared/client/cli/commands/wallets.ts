@@ -5,6 +5,7 @@ import { addressOf } from '../../privateKey.ts';
 import { command } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { NeedsError } from '../frame/errors.ts';
+import { numberOf } from '../frame/orderForm.ts';
 import { askHidden, readInput } from '../frame/prompt.ts';
 import { columns } from '../frame/text.ts';
 
@@ -79,6 +80,27 @@ export const WALLETS = [
     run: async (context, { signer }) => {
       const answer = await (await context.client()).wallets.removeDelegate(await context.privateKey(), signer);
       return { value: answer, lines: [`${signer} may not sign any more; ${answer.orders_cancelled} orders cancelled`] };
+    },
+  }),
+  command({
+    name: 'wallet cancel-signed',
+    summary: 'Make worthless what a wallet has ever signed, sent or not, and cancel its open orders',
+    details:
+      'Raises the floor under the nonces of its orders by one, or to --floor: orders that are signed with a lower ' +
+      'nonce are refused for ever, also those of its delegates. Orders of this program have the floor as nonce.',
+    access: 'account',
+    arguments: ADDRESS,
+    options: { floor: { value: 'nonce', description: 'the least nonce that still counts' } },
+    examples: ['wallet cancel-signed 0x…', 'wallet cancel-signed 0x… --floor 1000'],
+    json: 'the answer of POST /v1/wallets/{address}/nonce-floor',
+    run: async (context, { address, floor }) => {
+      const { wallets } = await context.client();
+      const answer = await (floor === undefined
+        ? wallets.cancelEverSigned(address)
+        : wallets.raiseNonceFloor(address, numberOf('floor', floor)));
+      const { nonce_floor, orders_cancelled } = answer;
+      const lines = [`orders of ${address} below nonce ${nonce_floor} are worthless; ${orders_cancelled} cancelled`];
+      return { value: answer, lines };
     },
   }),
   command({

@@ -5,6 +5,7 @@
 import { OUTCOME, type Outcome, SELF_TRADE_NAMES, SIDE_NAMES, TIME_IN_FORCE_NAMES } from '../../../base/codes.ts';
 import { NOT_A_NUMBER, tryParseUnits } from '../../../base/units.ts';
 import type { ExchangeClient } from '../../client.ts';
+import { ApiError } from '../../http.ts';
 import { draftOrder, type OrderDraft, type OrderIntent, type OrderMarket } from '../../order.ts';
 import type { SelfTradeName, SideName, TimeInForceName } from '../../types.ts';
 import type { OptionSpecs } from './command.ts';
@@ -28,7 +29,7 @@ export const ORDER_OPTIONS = {
   'self-trade': { value: 'how', description: 'when it meets an own order', choices: SELF_TRADE_NAMES },
   'client-id': { value: 'name', description: 'your own name for it (client_order_id)' },
   group: { value: 'name', description: 'the order group it belongs to' },
-  nonce: { value: 'number', description: 'part of what is signed; 0 unless it is given' },
+  nonce: { value: 'number', description: 'part of what is signed; the floor of the wallet unless it is given' },
   salt: { value: 'number', description: 'part of what is signed; random unless it is given' },
   maker: { value: 'wallet', description: 'the wallet that pays, where yours is its delegate' },
 } as const satisfies OptionSpecs;
@@ -52,8 +53,8 @@ export type OrderGiven = {
 /** An order before its market is looked up. */
 export type OrderForm = { readonly marketId: string; readonly draft: (market: MarketTerms) => OrderDraft };
 
-/** The parts of a market that an order depends on. */
-export type MarketTerms = { readonly market: OrderMarket; readonly feeRateBps: number };
+/** The parts of a market that an order depends on, and the floor under the nonces of its maker. */
+export type MarketTerms = { readonly market: OrderMarket; readonly feeRateBps: number; readonly nonceFloor: number };
 
 const SAFE_INTEGER = /^(?:0|[1-9]\d{0,15})$/;
 
@@ -155,7 +156,7 @@ function fileDraft(row: Record<string, unknown>, outcomeIndex: Outcome, terms: M
     timeInForce: String(row['time_in_force'] ?? 'GTC').toUpperCase() as TimeInForceName,
     expirationSec: Number(row['expiration'] ?? 0),
     postOnly: row['post_only'] === true,
-    nonce: Number(row['nonce'] ?? 0),
+    nonce: Number(row['nonce'] ?? terms.nonceFloor),
     minTakerNet: row['min_taker_net'] as string | undefined,
     selfTradePrevention: row['self_trade_prevention'] as SelfTradeName | undefined,
     clientOrderId: row['client_order_id'] as string | undefined,
@@ -168,12 +169,12 @@ function fileDraft(row: Record<string, unknown>, outcomeIndex: Outcome, terms: M
 function exactDraft(
   row: Record<string, unknown>,
   outcomeIndex: Outcome,
-  { market, feeRateBps }: MarketTerms,
+  { market, feeRateBps, nonceFloor }: MarketTerms,
 ): OrderDraft {
   const { maker: _m, signer: _s, taker: _t, salt: _x, signature: _y, outcome: _o, ...kept } = row;
   return {
     time_in_force: 'GTC',
-    nonce: 0,
+    nonce: nonceFloor,
     fee_rate_bps: feeRateBps,
     token_id: outcomeIndex === OUTCOME.YES ? market.yes_token_id : market.no_token_id,
     ...kept,
@@ -185,19 +186,33 @@ function exactDraft(
 /** The price and the size of a person may be off the grid: that is a mistake of the command line. */
 export function draftFrom(
   intent: Omit<OrderIntent, 'market' | 'feeRateBps'>,
-  { market, feeRateBps }: MarketTerms,
+  { market, feeRateBps, nonceFloor }: MarketTerms,
 ): OrderDraft {
   try {
-    return draftOrder({ ...intent, market, feeRateBps });
+    return draftOrder({ ...intent, nonce: intent.nonce ?? nonceFloor, market, feeRateBps });
   } catch (error) {
     if (error instanceof RangeError) throw new UsageError(error.message);
     throw error;
   }
 }
 
-export async function termsOf(client: ExchangeClient, marketId: string): Promise<MarketTerms> {
-  const [market, { fee_bps }] = await Promise.all([client.orderMarket(marketId), client.market(marketId)]);
-  return { market, feeRateBps: fee_bps };
+/** @param maker a wallet of the account, or one of which the exchange will say that it is none. */
+export async function termsOf(client: ExchangeClient, marketId: string, maker: string): Promise<MarketTerms> {
+  const [market, { fee_bps }, nonceFloor] = await Promise.all([
+    client.orderMarket(marketId),
+    client.market(marketId),
+    floorOf(client, maker),
+  ]);
+  return { market, feeRateBps: fee_bps, nonceFloor };
+}
+
+async function floorOf(client: ExchangeClient, maker: string): Promise<number> {
+  try {
+    return (await client.wallets.nonceFloor(maker)).nonce_floor;
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) return 0;
+    throw error;
+  }
 }
 
 export function outcomeOf(name: string): Outcome {

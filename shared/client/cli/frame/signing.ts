@@ -19,10 +19,11 @@ export async function signGiven(context: Context, client: ExchangeClient, given:
   if (forms.length > 1 && given.salt !== undefined) throw new UsageError('--salt is for one order');
   const markets = [...new Set(forms.map(({ marketId }) => marketId))];
   const terms = new Map<string, MarketTerms>();
-  for (const id of markets) terms.set(id, await termsOf(client, id));
+  const signer = await context.signer(client);
+  const maker = given.maker ?? signer.address;
+  for (const id of markets) terms.set(id, await termsOf(client, id, maker));
   const drafts = forms.map(({ marketId, draft }) => draft(terms.get(marketId)!));
   const domain = await client.signingDomain();
-  const signer = await context.signer(client);
   return {
     signer,
     domain,

@@ -42,6 +42,7 @@ class Exchange {
   readonly reads: string[] = [];
   feeBps = 50;
   contract = CONTRACTS[0];
+  floor: () => Response = () => answer(200, { address: WALLET, nonce_floor: 3 });
   placed: (count: number) => Outcome = () => answer(200, { status: 'open', order_id: 'o' });
   order: () => Response = () => refusal(404, 'NOT_FOUND');
   cancelled: () => Response = () => answer(200, { message: 'done' });
@@ -57,6 +58,7 @@ class Exchange {
     }
     this.reads.push(`${method} ${pathname}${search}`);
     if (method === 'DELETE') return this.cancelled();
+    if (pathname.endsWith('/nonce-floor')) return this.floor();
     if (pathname.startsWith('/v1/orders/')) return this.order();
     if (pathname.endsWith('tick-size')) return answer(200, { ticks_per_unit: 100 });
     if (pathname.endsWith('fee-rate')) return answer(200, { maker_fee_bps: this.feeBps });
@@ -101,7 +103,8 @@ test('a private key, an account of viem and a signer sign the same order, and ea
   const [one, other] = [await client.place(INTENT), await client.place(INTENT)];
   assert.notEqual(one.hash, other.hash);
   assert.equal(new Set(exchange.headers.map((headers) => headers.get('idempotency-key'))).size, 2);
-  assert.equal(exchange.reads.length, 4, 'the grid, the fee and the domain are read once');
+  assert.equal(exchange.reads.length, 5, 'the grid, the fee, the domain and the floor are read once');
+  assert.equal(exchange.bodies[0].nonce, 3);
 });
 
 test('a wallet that gives no signature of a key is not believed, and a client without a wallet says so', async () => {
@@ -318,4 +321,34 @@ test('an address that cannot be opened is named without its ticket', async () =>
     },
   });
   await assert.rejects(stream.openUser().ready(), { message: "The URL 'ws://exchange/v1/ws?ticket=…' is invalid" });
+});
+
+test('the floor of the maker is signed as nonce; a higher one that the exchange names is signed at once', async () => {
+  const exchange = new Exchange();
+  const below = () => answer(400, { error: 'below', code: 'NONCE_BELOW_FLOOR', details: { nonce_floor: 8 } });
+  exchange.placed = (count) => (count === 1 ? below() : answer(200, { status: 'open' }));
+  const client = exchange.client();
+  await client.place(INTENT);
+  await client.place(INTENT);
+  assert.deepEqual(
+    exchange.bodies.map(({ nonce }) => nonce),
+    [3, 8, 8],
+  );
+  exchange.placed = () => below();
+  await assert.rejects(client.place({ ...INTENT, nonce: 5 }), { code: 'NONCE_BELOW_FLOOR' });
+  assert.equal(exchange.bodies.length, 4, 'a nonce that the caller names is never another one');
+});
+
+test('a wallet of another account is signed for with 0, and the exchange says what is wrong with it', async () => {
+  const exchange = new Exchange();
+  exchange.floor = () => refusal(404, 'NOT_FOUND');
+  await exchange.client().place(INTENT, { maker: `0x${'ab'.repeat(20)}` });
+  assert.equal(exchange.bodies[0].nonce, 0);
+});
+
+test('one call cancels everything that a wallet has ever signed: the floor and one more', async () => {
+  const exchange = new Exchange();
+  exchange.placed = () => answer(200, { address: WALLET, nonce_floor: 4, orders_cancelled: 2, is_complete: true });
+  const raised = await exchange.client().wallets.cancelEverSigned(WALLET);
+  assert.deepEqual([raised.orders_cancelled, exchange.bodies], [2, [{ nonce_floor: 4 }]]);
 });
