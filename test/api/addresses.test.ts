@@ -68,6 +68,9 @@ const CALLS: Readonly<Record<string, string | (() => Promise<Answer>)>> = {
   'get /v1/wallets/{address}/delegates': () => own('GET', `/v1/wallets/${wallet.address}/delegates`),
   'post /v1/wallets/{address}/delegates': () => delegating('POST'),
   'delete /v1/wallets/{address}/delegates': () => delegating('DELETE'),
+  'get /v1/wallets/{address}/nonce-floor': () => own('GET', `/v1/wallets/${wallet.address}/nonce-floor`),
+  'post /v1/wallets/{address}/nonce-floor': () =>
+    own('POST', `/v1/wallets/${wallet.address}/nonce-floor`, { nonce_floor: 1 }),
   'delete /v1/wallets/{address}': () => own('DELETE', `/v1/wallets/${linked.address}`),
   'post /admin/users': () => admin('POST', '/admin/users', { wallet_address: makeWallet().address }),
   'get /admin/users': () => admin('GET', '/admin/users'),

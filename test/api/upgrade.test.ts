@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
 import { cpSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, describe, test } from 'node:test';
@@ -115,17 +116,19 @@ for (const release of readdirSync(RELEASES)) {
       const control = new Database(join(newer, 'control.db'));
       control.pragma(`user_version = ${Number(control.pragma('user_version', { simple: true })) + 1}`);
       control.close();
-      const sizes = () =>
+      // The room beside a file (a WAL without frames) goes back to its first name before anything is opened.
+      const hashes = () =>
         readdirSync(newer)
-          .filter((name) => /^(?:journal|read|snapshot)/.test(name))
-          .sort();
-      const before = sizes();
+          .filter((name) => /^(?:journal|read|snapshot).*(?<!-room|-shm|-wal)$/.test(name))
+          .sort()
+          .map((name) => `${name} ${hash('sha256', readFileSync(join(newer, name)))}`);
+      const before = hashes();
       const args = [...STRIPPED_BEFORE, join(ROOT, 'gateway/main.ts')];
       const env = { PATH: process.env['PATH'], DATA_DIR: newer, PORT: '0', MASTER_KEY: masterKey, DEMO: 'off' };
       const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8', env });
       assert.equal(status, 1);
       assert.match(stderr, /^error: \S+control\.db was written by a newer version\n$/);
-      assert.deepEqual(sizes(), before);
+      assert.deepEqual(hashes(), before);
     });
   });
 }
