@@ -12,12 +12,18 @@ import { kindOutcome, kindSide } from '../../shared/wire/commands.ts';
 import { DOUBLE_SHIFT, SLOT_STATE, WORD_SHIFT } from '../book/orders.ts';
 import type { Engine } from '../core/engine.ts';
 import { brokenInvariant } from '../core/invariants.ts';
+import { located, markPath } from '../journal/file.ts';
+import { readMark } from '../journal/mark.ts';
 import { JournalReader } from '../journal/reader.ts';
 import { Accounting, type Purse } from './accounting.ts';
 import type { ShardFile } from './directory.ts';
 import { reconcile } from './reconcile.ts';
 import { earliestState, readBatch } from './replica.ts';
 import { table } from './table.ts';
+
+const NEXT_STEP =
+  'next: `npm run admin -- journal verify` says whether a journal or control.db is damaged, or older than the other; ' +
+  'put back the newest one, or restore the data directory from a backup';
 
 /** Differences shown for each shard: the first one usually causes many others. */
 const SHOWN_DIFFERENCES = 20;
@@ -47,7 +53,14 @@ export function auditDirectory(
   files: readonly ShardFile[],
   control: Database.Database | null,
 ): { readonly text: string; readonly isBalanced: boolean } {
-  const audits = files.map(auditShard);
+  const audits = files.map((file) => {
+    try {
+      return auditShard(file);
+    } catch (error) {
+      // One of SQLite does not say which file it is about.
+      throw located(error, file.journalPath);
+    }
+  });
   const lines = audits.flatMap(({ shard, from, to }) => [
     `shard ${shard}: records ${from + 1} to ${to}`,
     ...(from === 0
@@ -66,15 +79,22 @@ export function auditDirectory(
     const all = audits.map(({ accounting }) => accounting);
     differences.push(...reconcile(control, all, isComplete));
   }
-  lines.push(...(differences.length === 0 ? ['balanced'] : differences));
+  lines.push(...(differences.length === 0 ? ['balanced'] : [...differences, '', NEXT_STEP]));
   return { text: lines.join('\n'), isBalanced: differences.length === 0 };
 }
 
 export function auditShard(file: ShardFile): ShardAudit {
+  // First, because a running exchange goes on.
+  const marked = readMark(markPath(file.journalPath), file.shard)?.sequence ?? 0;
   const reader = new JournalReader(file.journalPath, file.key);
   try {
     const { firstSequence, lastSequence } = reader.facts();
     const differences: string[] = [];
+    if (marked > lastSequence) {
+      differences.push(
+        `${file.journalPath} ends with record ${lastSequence}, and its mark says that ${marked} was written`,
+      );
+    }
     let hidden = 0;
     const accounting = new Accounting((difference) => {
       if (differences.length < SHOWN_DIFFERENCES) differences.push(difference);

@@ -6,7 +6,8 @@
  *   CONTROLREPAIR-1  The damaged file stays beside the new one, and a row that has no place in the new one is in a file
  *                    of lines: whatever could be read before can be read afterwards.
  *   CONTROLREPAIR-2  The new file takes the name only when it has every market that the journals have, and a row for
- *                    every account that they have money or tokens of: no index is given to a second one.
+ *                    every account that there was, as far as a row, a sum or the journals name it or a later one: no
+ *                    index is given to a second one, and none is left out.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -14,7 +15,7 @@ import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { bytesToUuid } from '../../shared/base/hex.ts';
 import { makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
-import { type Column, SqlitePages, type TreeRow } from '../../shared/base/sqlitePages.ts';
+import { type Column, commitsBehindDamage, SqlitePages, type TreeRow } from '../../shared/base/sqlitePages.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { MASTER_KEY_CHECK } from '../../shared/crypto/masterKey.ts';
 import { HELD_MARK_FILE } from '../replication/heldMark.ts';
@@ -95,6 +96,8 @@ function recover(path: string, fresh: string, files: readonly ShardFile[], aside
     const differing = hasSums ? rowsThatDiffer(db) : ['the checksums of rows are damaged: none was compared'];
     const { lines, mayServe } = compare(db, files);
     lines.unshift(...differing);
+    const behind = existsSync(`${path}-wal`) ? commitsBehindDamage(path) : 0;
+    if (behind > 0) lines.unshift(`${behind} changes stand behind a damaged page of ${path}-wal, and are left out`);
     const schema = isRead
       ? []
       : [`the pages that name the tables are damaged: those of version ${version} are made anew`];
@@ -265,6 +268,11 @@ function compare(db: Database.Database, files: readonly ShardFile[]): { lines: s
     const { accounts } = ledger.positions.pairs;
     for (const account of accounts.subarray(0, ledger.positions.count)) if (!users.has(account)) lost.add(account);
   }
+  const hole = mayServe ? missingMarket(db) : null;
+  if (hole !== null) {
+    lines.push(hole);
+    mayServe = false;
+  }
   const has = db.prepare<[string], number>('SELECT 1 FROM platform WHERE key = ?').pluck();
   if (has.get(MASTER_KEY_CHECK) === undefined) {
     lines.push('the facts of the platform are lost');
@@ -273,14 +281,31 @@ function compare(db: Database.Database, files: readonly ShardFile[]): { lines: s
   const add = db.prepare(
     'INSERT INTO users (account_index, id, role, referral_code, created_ms) VALUES (?, ?, ?, ?, 0)',
   );
-  // The exchange's own account has no row.
-  lost.delete(0);
-  for (const account of lost) {
+  for (const account of lostBetween(db, users, lost)) {
     const id = randomUUID();
     add.run(account, id, 'user', randomBytes(8).toString('hex').toUpperCase());
     lines.push(`account ${account} has lost its name, its id and its e-mail address: its id is ${id} now`);
   }
   return { lines, mayServe };
+}
+
+/** Numbers of accounts without a row, up to the last one that anything names. */
+function lostBetween(db: Database.Database, users: ReadonlySet<number>, lost: ReadonlySet<number>): number[] {
+  const hasSums = db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(SUMS) !== undefined;
+  const summed = hasSums
+    ? db.prepare<[], number>(`SELECT ifnull(max(CAST(key AS INTEGER)), 0) FROM ${SUMS} WHERE table_name = 'users'`)
+    : null;
+  let last = summed?.pluck().get() ?? 0;
+  for (const account of [...users, ...lost]) last = Math.max(last, account);
+  // The exchange's own account, 0, has no row.
+  return Array.from({ length: last }, (_, index) => index + 1).filter((account) => !users.has(account));
+}
+
+/** Null where every market is there up to the last one. */
+function missingMarket(db: Database.Database): string | null {
+  const indexes = db.prepare<[], number>('SELECT market_index FROM markets ORDER BY market_index').pluck().all();
+  const hole = indexes.findIndex((index, place) => index !== place);
+  return hole < 0 ? null : `market ${hole} is lost, which no journal has`;
 }
 
 type Key = { readonly table: string; readonly from: string; readonly to: string };

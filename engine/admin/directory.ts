@@ -74,15 +74,24 @@ function openKey(directory: string): JournalKey {
     const access = accessProblem(join(directory, JOURNAL_KEY_FILE), error);
     if (access !== null) throw new AdminError(access);
     throw new AdminError(
-      `${directory}/journal.key is damaged, or MASTER_KEY is that of another exchange: put back its own`,
+      `${directory}/journal.key is damaged, or ${nameOfKey(directory)} is that of another exchange: put back its own`,
     );
   }
 }
 
+/** The setting, or the file that has the key in its place. */
+function nameOfKey(directory: string): string {
+  return givenKey() === '' ? join(directory, MASTER_KEY_FILE) : 'MASTER_KEY';
+}
+
+function givenKey(): string {
+  const given = process.env['MASTER_KEY'] ?? '';
+  return given === IN_FILE ? '' : given;
+}
+
 /** From MASTER_KEY or the file of the data directory, as for the exchange itself. */
 export function openMasterKey(directory: string): Uint8Array {
-  const given = process.env['MASTER_KEY'] ?? '';
-  const text = given === IN_FILE ? '' : given;
+  const text = givenKey();
   const path = join(directory, MASTER_KEY_FILE);
   if (text === '' && !existsSync(path)) throw new AdminError(`${NO_MASTER_KEY}, or put ${path} back`);
   const masterKey = text === '' ? readMasterKey(path) : parseMasterKey(text);

@@ -1,10 +1,14 @@
 /** The SQLite file around a journal's rows: its schema and its shard, the required library, and its error messages. */
+import { existsSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { isDiskFull } from '../../shared/base/diskFull.ts';
 import type { KnownHead } from '../../shared/base/journalKey.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { prepared } from '../../shared/base/prepared.ts';
+import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
-import { JournalError } from './row.ts';
+import { readMark } from './mark.ts';
+import { JournalError, type JournalHead } from './row.ts';
 import type { ShardKey } from './shardKey.ts';
 
 export type JournalOptions = Pick<ShardOptions, 'shard' | 'shards' | 'journalPath' | 'journalSync'> & {
@@ -51,6 +55,34 @@ export function tryCheckpoint(db: Pick<Database.Database, 'name' | 'prepare'>): 
     if (isDiskFull(error, db.name)) return null;
     throw error;
   }
+}
+
+/**
+ * Refuses a journal that lacks records because of a damaged page of its WAL, before anything may write to it. SQLite
+ * reads a WAL up to that page, and with the last connection copies what it has read over the file, which may be newer
+ * there: records that can still be read would be overwritten.
+ */
+export function requireWholeLog({ journalPath: path, shard }: JournalOptions): void {
+  if (!existsSync(`${path}-wal`) || commitsBehindDamage(path) === 0) return;
+  const marked = readMark(markPath(path), shard);
+  if (marked === null) throw new JournalError(`journal ${path}: its high-water mark is missing or damaged`);
+  try {
+    const db = openDatabase(path, { readonly: true, timeout: BUSY_TIMEOUT_MS });
+    try {
+      const last = db.prepare<[], number | null>('SELECT max(sequence) FROM journal').pluck().get() ?? 0;
+      if (marked.sequence > last) throw missingAfter(path, last, marked);
+    } finally {
+      db.close();
+    }
+  } catch (error) {
+    throw located(error, path);
+  }
+}
+
+export function missingAfter(path: string, last: number, marked: JournalHead): JournalError {
+  return new JournalError(
+    `journal ${path}: sequence ${last + 1}: missing, the mark says that ${marked.sequence} was written`,
+  );
 }
 
 /** Adds the place to an error of SQLite, whose message names only the fault. */

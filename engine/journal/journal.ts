@@ -28,8 +28,10 @@ import {
   type JournalOptions,
   located,
   markPath,
+  missingAfter,
   requireShard,
   requireSqlite,
+  requireWholeLog,
   tryCheckpoint,
 } from './file.ts';
 import type { JournalRecord, RecordVisitor } from './journalRecord.ts';
@@ -99,6 +101,7 @@ export class Journal implements JournalStore {
    * @param start the head of a new file: after the rows that a repair leaves out.
    */
   static open(options: JournalOptions, start = new JournalHead(0, 0, 0)): Journal {
+    requireWholeLog(options);
     const db = openDatabase(options.journalPath, { timeout: BUSY_TIMEOUT_MS });
     try {
       return new Journal(db, options, start);
@@ -374,9 +377,7 @@ export class Journal implements JournalStore {
       return this.head;
     }
     if (marked.sequence > sequence) {
-      throw new JournalError(
-        `journal ${this.#path}: sequence ${sequence + 1}: missing, the mark says that ${marked.sequence} was written`,
-      );
+      throw missingAfter(this.#path, sequence, marked);
     }
     if (marked.sequence === sequence && !marked.equals(this.#head)) {
       throw new JournalError(`journal ${this.#path}: sequence ${sequence}: not what its mark says was written`);

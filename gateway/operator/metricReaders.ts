@@ -296,6 +296,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     for (const { holder, version } of answeringMembers(member?.status ?? null)) observe({ member: holder, version }, 1);
   },
   exchange_ready: single(({ isReady }) => Number(isReady())),
+  exchange_starting_seconds: single(({ startingSeconds }) => startingSeconds()),
   exchange_paused: single(({ isPaused }) => Number(isPaused())),
   exchange_stage: single(({ views }) => platformStage(views.markets)),
   exchange_markets_in_stage: ({ views }, observe) => {

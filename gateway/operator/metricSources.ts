@@ -85,6 +85,8 @@ export type MetricsSources = {
   readonly streamConnections: () => number;
   /** True where a probe of `/ready` is answered 200. */
   readonly isReady: () => boolean;
+  /** 0 once requests are answered. */
+  readonly startingSeconds: () => number;
   readonly isPaused: () => boolean;
   readonly pendingApprovals: () => number;
   /** Rows of control.db that were not as they were written. */

@@ -211,6 +211,7 @@ export const METRICS = {
   exchange_settlement_key_low: gauge('1 while that is less than LOW_BALANCE_GWEI.', ['key']),
   // The exchange.
   exchange_ready: gauge('1 while `/ready` is 200.', []),
+  exchange_starting_seconds: gauge('How long a start has gone on; 0 once requests are answered.', []),
   exchange_paused: gauge('1 while placing is paused.', []),
   exchange_stage: gauge('The stage of the platform: 0 open, 1 post-only, 2 cancel-only.', []),
   exchange_markets_in_stage: gauge('Markets that are not decided, by stage.', ['stage']),

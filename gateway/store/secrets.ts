@@ -40,8 +40,8 @@ export function openMasterKey(config: Pick<Config, 'masterKey'>, path: string, p
     open(masterKey, MASTER_KEY_CHECK, check);
   } catch {
     throw new ConfigError(
-      'MASTER_KEY: not the key this data directory was made with, or control.db is of another exchange: ' +
-        'put back its own',
+      `${config.masterKey === null ? path : 'MASTER_KEY'}: not the key this data directory was made with, or ` +
+        'control.db is of another exchange: put back its own',
     );
   }
   return masterKey;

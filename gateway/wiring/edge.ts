@@ -40,7 +40,7 @@ import { PageFiles } from '../page/files.ts';
 import { LoopDelay } from '../process/loopDelay.ts';
 import { MOST_WAITING } from '../queries/fairQueue.ts';
 import { routeTable } from '../routes/index.ts';
-import { isReady } from '../routes/public/platform.ts';
+import { isReady, startingSeconds } from '../routes/public/platform.ts';
 import { STREAM_PATH } from '../stream/socket/limits.ts';
 import { Stream } from '../stream/socket/stream.ts';
 import { BadSignatures } from '../trading/badSignatures.ts';
@@ -307,6 +307,7 @@ export class Edge {
       streamConnections: () => this.stream.connectionCount,
       refusedConnections: () => this.#connectionLimits.refused,
       isReady: () => isReady(this.#readiness()),
+      startingSeconds: () => startingSeconds(this.#readiness()),
       isPaused: () => stores.control.platform.paused,
       pendingApprovals: () => stores.control.approvals.countOpen(clock.nowMs()),
       damagedRows: stores.control.damagedRows.length,

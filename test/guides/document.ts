@@ -17,7 +17,7 @@ export type Outcome = {
   readonly section: string;
   readonly tookMs: number;
   readonly kind: 'passed' | 'failed' | 'skipped';
-  /** Why it failed or was skipped. */
+  /** Why it failed or was skipped; of one that passed the figure that it measured, if any. */
   readonly reason: string;
 };
 

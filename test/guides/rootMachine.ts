@@ -15,6 +15,8 @@ const CLONE = '/root/open-prediction-exchange';
 const STATE = '/root/.guide-state';
 /** Services that the packages of Debian start when they are installed. */
 const STARTED = ['caddy.service'];
+/** Of Debian's packages: documents use them. */
+const NEEDED = ['caddy', 'nginx', 'haproxy', 'prometheus', 'prometheus-alertmanager'];
 const BOOT_LIMIT_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 const BLOCK_LIMIT_MS = 300_000;
@@ -30,7 +32,7 @@ export class RootMachine {
   /** Why there is none here; null: `start` may be tried. */
   static missing(): string | null {
     if (process.geteuid?.() !== 0) return 'not root';
-    for (const command of ['systemd-nspawn', 'nsenter', 'caddy']) {
+    for (const command of ['systemd-nspawn', 'nsenter', ...NEEDED]) {
       try {
         execFileSync('which', [command], { stdio: 'ignore' });
       } catch {

@@ -13,6 +13,9 @@ import { RootMachine } from './rootMachine.ts';
 const DOCUMENTS = ['deploy', 'operating', 'backup', 'upgrade', 'keys', 'incidents', 'metrics'];
 const SHOWN_LINES = 40;
 
+/** A line of a block with a figure, which the walk passes on. */
+const MEASURED = /^measured: .*$/m;
+
 /** Its name in place of a document's. */
 export const ON_MACHINE = 'machine';
 
@@ -31,10 +34,9 @@ export async function* rootOutcomes(): AsyncGenerator<Outcome> {
   try {
     for (const { path, block } of steps) {
       const startMs = performance.now();
-      const reason = await failureOf(machine, block);
-      const kind = reason === null ? 'passed' : 'failed';
-      yield { path, ...placeOf(block), tookMs: performance.now() - startMs, kind, reason: reason ?? '' };
-      if (reason !== null) return;
+      const outcome = await outcomeOf(machine, block);
+      yield { path, ...placeOf(block), tookMs: performance.now() - startMs, ...outcome };
+      if (outcome.kind === 'failed') return;
     }
   } finally {
     machine.end();
@@ -45,17 +47,23 @@ function placeOf({ line, section }: Block): Pick<Outcome, 'line' | 'section'> {
   return { line, section: `${section} (as root)` };
 }
 
-/** Null where it did what it says. */
-async function failureOf(machine: RootMachine, { language, text, marks }: Block): Promise<string | null> {
+/** Of a block that did what it says the reason is a figure that it has measured. */
+async function outcomeOf(
+  machine: RootMachine,
+  { language, text, marks }: Block,
+): Promise<Pick<Outcome, 'kind' | 'reason'>> {
+  const failed = (reason: string) => ({ kind: 'failed', reason }) as const;
+  let measured = '';
   const parts = language === 'console' ? text.split(/^(?=\$ )/m) : [text];
   for (const part of parts) {
     const [, command, shown = ''] =
       language === 'console' ? (/^\$ ((?:.*\\\n)*.*)\n?([\s\S]*)$/.exec(part) ?? []) : ['', part];
     const { code, all } = await machine.run(command!);
     const last = all.trimEnd().split('\n').slice(-SHOWN_LINES).join('\n');
-    if (code !== marks.exit) return `${command}\nended with ${code} instead of ${marks.exit}:\n${last}`;
+    if (code !== marks.exit) return failed(`${command}\nended with ${code} instead of ${marks.exit}:\n${last}`);
     const line = shown === '' ? null : differenceIn(all, shown);
-    if (line !== null) return `this line was not printed: ${line}\nprinted were:\n${last}`;
+    if (line !== null) return failed(`this line was not printed: ${line}\nprinted were:\n${last}`);
+    measured = MEASURED.exec(all)?.[0] ?? measured;
   }
-  return null;
+  return { kind: 'passed', reason: measured };
 }

@@ -21,7 +21,7 @@ const STEP_SEC = 15;
 /** Steps before the cause, and steps of it. */
 const BEFORE = 20;
 const DURING = 40;
-const INSTANCE = 'instance="exchange:8080"';
+const INSTANCE = 'exchange:8080';
 const COUNTER = /_(total|count|sum|bucket)$/;
 /** A clock goes on as time does. */
 const CLOCK = 'exchange_clock_seconds';
@@ -31,6 +31,7 @@ export type Scrape = { readonly atSec: number; readonly samples: ReadonlyMap<str
 
 /** Both jobs of prometheus.yml at once. */
 export async function scrape(server: TestServer, token = server.adminToken): Promise<Scrape> {
+  const instance = `instance="${INSTANCE}"`;
   const atSec = Date.now() / 1000;
   const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': '192.0.2.1' };
   const samples = new Map<string, number>();
@@ -39,11 +40,11 @@ export async function scrape(server: TestServer, token = server.adminToken): Pro
     ['exchange-ready', '/ready/metrics'],
   ] as const) {
     const answer = await fetch(`${server.adminUrl}${path}`, { headers }).catch(() => null);
-    samples.set(`up{job="${job}",${INSTANCE}}`, Number(answer?.status === 200));
+    samples.set(`up{job="${job}",${instance}}`, Number(answer?.status === 200));
     for (const line of answer?.status === 200 ? (await answer.text()).split('\n') : []) {
-      const [, name, labels, value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
-      if (name === undefined) continue;
-      samples.set(`${name}{${labels === undefined ? '' : `${labels},`}job="${job}",${INSTANCE}}`, Number(value));
+      const [, metric, labels, value] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
+      if (metric === undefined) continue;
+      samples.set(`${metric}{${labels === undefined ? '' : `${labels},`}job="${job}",${instance}}`, Number(value));
     }
   }
   return { atSec, samples };
@@ -81,7 +82,13 @@ ${tests.join('')}    promql_expr_test:
   return [...got.matchAll(/alertname=\\?"(\w+)/g)].map(([, name]) => name!).sort();
 }
 
-/** A value that is missing is none. */
+/** The pages among those that fire: on a busy machine a ticket for slowness fires as well. */
+export function firingPages(before: Scrape, during: readonly [Scrape, Scrape], afterSec: number): string[] {
+  const pages = new Set(alertRules().flatMap(({ name, severity }) => (severity === 'page' ? [name] : [])));
+  return firing(before, during, afterSec).filter((name) => pages.has(name));
+}
+
+/** A value that is missing is none; a series that ends is marked as Prometheus marks it after a scrape without it. */
 function valuesOf(name: string, before: Scrape, [first, second]: readonly [Scrape, Scrape]): string[] {
   const isClock = name.startsWith(CLOCK);
   const isCounter = COUNTER.test(name.slice(0, name.indexOf('{')));
@@ -96,5 +103,9 @@ function valuesOf(name: string, before: Scrape, [first, second]: readonly [Scrap
     const grown = (last ?? 0) - (first.samples.get(name) ?? 0);
     values.push(isCounter && last !== undefined ? last + grown * (step - BEFORE) : last);
   }
-  return values.map((value) => (value === undefined || Number.isNaN(value) ? '_' : String(value)));
+  const isThere = (value: number | undefined): boolean => value !== undefined && !Number.isNaN(value);
+  return values.map((value, step) => {
+    if (isThere(value)) return String(value);
+    return isThere(values[step - 1]) ? 'stale' : '_';
+  });
 }

@@ -76,7 +76,9 @@ const CHECK_READINESS = {
 const MEASURE_READINESS = {
   ...PROBE,
   path: '/ready/metrics',
-  summary: 'The same without role in the text format of Prometheus: `exchange_ready` alone, always with 200.',
+  summary:
+    'The same without role in the text format of Prometheus, always with 200: `exchange_ready`, and how long a start ' +
+    'has gone on.',
   answers: { 200: { type: 'string' } },
   contentType: 'text/plain',
 } as const satisfies RouteSpec;
@@ -114,7 +116,7 @@ export function platformRoutes(deps: PlatformDeps): Route[] {
       const readiness = deps.readiness();
       ok(call, readiness, isReady(readiness, call.query.role === 'leader') ? 200 : SERVICE_UNAVAILABLE);
     }),
-    route(MEASURE_READINESS, (call) => okAs(call, METRICS_TYPE, readinessMetric(isReady(deps.readiness())))),
+    route(MEASURE_READINESS, (call) => okAs(call, METRICS_TYPE, readinessMetrics(deps.readiness()))),
     route(CHECK_CHAIN, (call) => {
       const { chainHealth } = deps;
       if (chainHealth === null) ok(call, { status: 'connected', mode: 'ledger' });
@@ -131,9 +133,17 @@ export function isReady({ status }: Readiness, mustLead = false): boolean {
   return status === 'ready' || (status === 'standby' && !mustLead);
 }
 
-function readinessMetric(isOk: boolean): string {
-  const name = 'exchange_ready';
-  return `# HELP ${name} ${METRICS[name].help}\n# TYPE ${name} gauge\n${name} ${Number(isOk)}\n`;
+/** The time for which a start has gone on is 0 once it has ended. */
+export function startingSeconds({ status }: Readiness): number {
+  return status === 'starting' ? Math.floor(process.uptime()) : 0;
+}
+
+function readinessMetrics(readiness: Readiness): string {
+  const values = { exchange_ready: Number(isReady(readiness)), exchange_starting_seconds: startingSeconds(readiness) };
+  const names = Object.keys(values) as (keyof typeof values)[];
+  return names
+    .map((name) => `# HELP ${name} ${METRICS[name].help}\n# TYPE ${name} gauge\n${name} ${values[name]}\n`)
+    .join('');
 }
 
 function platformConfig(deps: PlatformDeps): PlatformConfig {

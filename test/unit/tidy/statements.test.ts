@@ -16,7 +16,7 @@ const HAS_OWN = /^(?:open\w*|prepare|constructor)$/;
 /** What runs once, or once for what is rare, by the moment. */
 const ONCE: Readonly<Record<string, readonly string[]>> = {
   // When a shard, the projector or a store opens its file, each called by its constructor.
-  'engine/journal/file.ts': ['requireSqlite', 'requireShard'],
+  'engine/journal/file.ts': ['requireSqlite', 'requireShard', 'requireWholeLog'],
   'engine/journal/journal.ts': ['replay'],
   'engine/projector/orders.ts': ['#restore'],
   'engine/projector/readDb.ts': ['clearReadDb', 'dropAll'],

@@ -224,3 +224,39 @@ test('an account that is lost and has money keeps its index, its keys and its wa
   copyFileSync(path, `${path}.seen`);
   assert.ok(readFileSync(`${path}.damaged-${TIME}`).equals(copy));
 });
+
+test('accounts of which nothing is left keep their numbers, so that the next start takes every index as it was', () => {
+  const shard = directoryOf();
+  const { directory } = shard.file;
+  const path = join(directory, 'control.db');
+  const db = new Database(path);
+  db.pragma('foreign_keys = OFF');
+  const gone = [30, 31, ACCOUNTS - 1, ACCOUNTS];
+  for (const table of ['users', 'wallets', 'api_keys'])
+    db.exec(`DELETE FROM ${table} WHERE account_index IN (${gone})`);
+  db.close();
+  const { lines, isInPlace } = repairControl({ directory, files: [shard.file], acceptsLoss: true, time: TIME });
+  assert.equal(isInPlace, true, lines.join('\n'));
+  for (const account of gone) assert.match(lines.join('\n'), new RegExp(`account ${account} has lost its name`));
+  const repaired = new Database(path, { readonly: true });
+  const indexes = repaired.prepare<[], number>('SELECT account_index FROM users ORDER BY 1').pluck().all();
+  repaired.close();
+  assert.deepEqual(
+    indexes,
+    Array.from({ length: ACCOUNTS }, (_, index) => index + 1),
+  );
+});
+
+test('a market that is lost before its first command is named too, and nothing is put in place', () => {
+  const shard = directoryOf();
+  const { directory } = shard.file;
+  const db = new Database(join(directory, 'control.db'));
+  db.pragma('foreign_keys = OFF');
+  db.exec(
+    'UPDATE markets SET market_index = market_index + 1 WHERE market_index = (SELECT max(market_index) FROM markets)',
+  );
+  db.close();
+  const { lines, isInPlace } = repairControl({ directory, files: [shard.file], acceptsLoss: true, time: TIME });
+  assert.equal(isInPlace, false);
+  assert.match(lines.join('\n'), /market \d+ is lost, which no journal has/);
+});

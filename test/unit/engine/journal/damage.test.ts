@@ -1,6 +1,6 @@
 /** Damage to a journal, a bit or a row at a time: it is named by its record, and no replay goes past it. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import Database from 'better-sqlite3';
 import { type JournalOptions, markPath } from '../../../../engine/journal/file.ts';
@@ -143,5 +143,29 @@ describe('damage to a journal', () => {
        UPDATE journal SET bytes = (SELECT bytes FROM other.journal WHERE sequence = 2) WHERE sequence = 2`,
     );
     assertReplayFails(opened, /sequence 3: does not follow the row before it/);
+  });
+
+  it('of a page of the log whose records are in the file already changes nothing in the file', () => {
+    const opened = journalOf(2);
+    const journal = Journal.open(opened);
+    for (let sequence = 3; sequence <= 60; sequence++) {
+      appendRecord(journal, sequence);
+      journal.commit();
+    }
+    const writer = new Database(opened.journalPath);
+    writer.pragma('wal_checkpoint(PASSIVE)');
+    // As a machine leaves them that goes down: no connection is closed.
+    const copy = journalOptions();
+    for (const suffix of ['', '-wal']) copyFileSync(opened.journalPath + suffix, copy.journalPath + suffix);
+    copyFileSync(markPath(opened.journalPath), markPath(copy.journalPath));
+    for (const each of [writer, journal]) each.close();
+    const log = readFileSync(`${copy.journalPath}-wal`);
+    const middle = Math.floor(log.length / 2);
+    log[middle] = log[middle]! ^ 1;
+    writeFileSync(`${copy.journalPath}-wal`, log);
+    const before = readFileSync(copy.journalPath);
+    assert.throws(() => Journal.open(copy), /sequence \d+: missing, the mark says that 60 was written/);
+    assert.ok(readFileSync(copy.journalPath).equals(before), 'the file is as it was');
+    assert.ok(readFileSync(`${copy.journalPath}-wal`).equals(log), 'and so is the log');
   });
 });

@@ -163,6 +163,7 @@ const CLOCK = {
 
 const WATCHED = {
   isReady: () => true,
+  startingSeconds: () => 0,
   clock: CLOCK,
   sharedCounters: { isAnswering: false },
   placed: { taken: 131, turnedAway: new Map([['ENGINE_BUSY', 132]]) },

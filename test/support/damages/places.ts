@@ -1,0 +1,72 @@
+/**
+ * The places at which files are damaged, so that every run says the same. Of `control.db` that is a page with accounts
+ * that is not in the write-ahead log too, of a write-ahead log the frame in its middle (of control.db's the first one
+ * after an account with money was made), of any other file the middle of what is written in it.
+ */
+import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { temporaryDirectory } from '../directory.ts';
+
+export const PAGE_BYTES = 4096;
+const WAL_HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
+/** Those of both salts, in the header of the log and in each frame of it. */
+const SALTS = { header: 16, frame: 8, bytes: 8 } as const;
+
+/** `at` is the byte to flip, `page` where the page begins that is zeroed, `end` where the file is cut. */
+type Place = { readonly at: number; readonly page: number; readonly end: number };
+
+/** @param framesBefore of a write-ahead log of control.db, how many frames stay whole */
+export function placeIn(path: string, framesBefore: number): Place {
+  if (path.endsWith('-wal')) return inLog(path, path.endsWith('control.db-wal') ? framesBefore : null);
+  if (path.endsWith('control.db')) {
+    const page = (accountsPage(path) - 1) * PAGE_BYTES;
+    const bytes = readFileSync(path).subarray(page, page + PAGE_BYTES);
+    // The first cell of a leaf page has the end of the page; a byte near its end is of its last columns.
+    return { at: page + bytes.length - 40, page, end: Math.floor(statSync(path).size / 2) };
+  }
+  const at = Math.floor(usedBytes(path) / 2);
+  return { at, page: Math.floor(at / PAGE_BYTES) * PAGE_BYTES, end: at };
+}
+
+/** Frames of a write-ahead log since it began anew. */
+export function framesOf(path: string): number {
+  const bytes = existsSync(path) ? readFileSync(path) : Buffer.alloc(0);
+  let frames = 0;
+  for (let at = WAL_HEADER_BYTES; at + FRAME_BYTES <= bytes.length; at += FRAME_BYTES) {
+    const salts = bytes.subarray(at + SALTS.frame, at + SALTS.frame + SALTS.bytes);
+    if (salts.compare(bytes, SALTS.header, SALTS.header + SALTS.bytes) !== 0) break;
+    frames++;
+  }
+  return frames;
+}
+
+function inLog(path: string, framesBefore: number | null): Place {
+  const frame = framesBefore ?? Math.floor(framesOf(path) / 2);
+  const end = WAL_HEADER_BYTES + frame * FRAME_BYTES;
+  const page = end + FRAME_HEADER_BYTES;
+  return { at: page + PAGE_BYTES / 2, page, end };
+}
+
+/** The first page of the oldest accounts, by the file alone; the log beside it has the newest accounts. */
+function accountsPage(path: string): number {
+  const alone = join(temporaryDirectory(), 'control.db');
+  copyFileSync(path, alone);
+  const db = new Database(alone);
+  try {
+    const pages = "SELECT pageno FROM dbstat WHERE name = 'users' AND pagetype = 'leaf' ORDER BY path";
+    return db.prepare<[], number>(pages).pluck().get()!;
+  } finally {
+    db.close();
+  }
+}
+
+/** Room at the end of a file, which is zeroes or spaces, is not part of anything. */
+function usedBytes(path: string): number {
+  const bytes = readFileSync(path);
+  let used = bytes.length;
+  while (used > 0 && (bytes[used - 1] === 0 || bytes[used - 1] === 0x20)) used--;
+  return used;
+}

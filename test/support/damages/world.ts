@@ -1,0 +1,146 @@
+/**
+ * Directories for the battery of damages: one of an exchange that was killed after trades, cancels, withdrawals, keys
+ * and restarts, so that something is in every file and in every write-ahead log; the same at an earlier time; and one
+ * of another exchange. All belong to a user without rights, as in production.
+ */
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { OrderMarket } from '../../../shared/client/order.ts';
+import { temporaryDirectory } from '../directory.ts';
+import { type Scope, TestServer } from '../server.ts';
+import { makeMarket, makeTrader, type Trader } from '../traders.ts';
+import { framesOf } from './places.ts';
+import { readable } from './readable.ts';
+
+/** The user that the exchange runs as; another one has nothing in its directory. */
+export const NOBODY = 65_534;
+/** A command that takes the server's as its last arguments. */
+const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
+const ENVIRONMENT = { SNAPSHOT_EVERY: '30' };
+const ROUNDS = 60;
+/** So many that the oldest ones have a page of their own. */
+const ACCOUNTS = 80;
+
+export type World = {
+  readonly whole: string;
+  readonly earlier: string;
+  readonly other: string;
+  /** Balances and orders as its accounts are told them when nothing is damaged. */
+  readonly told: string;
+  readonly traders: readonly Trader[];
+  readonly market: OrderMarket;
+  /** Frames of the write-ahead log of control.db when its last account was made: no account comes behind them. */
+  readonly framesBefore: number;
+  /** Rows that any start writes anew. */
+  readonly changing: ReadonlySet<string>;
+};
+
+export function startAsNobody(server: TestServer): Promise<void> {
+  return server.start(ENVIRONMENT, AS_NOBODY);
+}
+
+/** The files of a directory as they are, with their owner. @returns the new directory */
+export function copyOf(directory: string): string {
+  const copy = join(temporaryDirectory(), 'live');
+  execFileSync('cp', ['-a', directory, copy]);
+  execFileSync('chown', [`${NOBODY}:${NOBODY}`, join(copy, '..')]);
+  return copy;
+}
+
+/** Balances and open orders of the accounts, as they are told. */
+export async function toldBy(
+  server: TestServer,
+  { traders, market }: Pick<World, 'traders' | 'market'>,
+): Promise<string> {
+  const told: unknown[] = [];
+  for (const trader of traders) {
+    const { client } = trader.on(server);
+    told.push(await client.balances(), await client.openOrders(market.id));
+  }
+  return JSON.stringify(told);
+}
+
+async function trade(market: OrderMarket, [alice, bob]: readonly Trader[], rounds: number): Promise<void> {
+  for (let round = 0; round < rounds; round++) {
+    await alice!.place(market, { price: '0.55', size: '3' });
+    await bob!.place(market, { price: '0.46', size: '2', outcomeIndex: 1 });
+  }
+  const { order_hash } = await alice!.place(market, { price: '0.21', size: '4' });
+  await alice!.client.cancelOrder(order_hash);
+  const body = alice!.body(market, { price: '0.22', size: '4' });
+  await alice!.client.placeOrder(body, { idempotencyKey: randomUUID() });
+  await bob!.client.split(market.id, 3_000_000);
+  await bob!.place(market, { side: 'SELL', price: '0.93', size: '2' });
+}
+
+/** Everything goes into the files themselves: damage to a page that is in the log as well would hurt nothing. */
+function emptyLogs(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    if (!name.endsWith('.db-wal')) continue;
+    const db = new Database(join(directory, name.slice(0, -'-wal'.length)));
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    db.close();
+  }
+}
+
+async function newExchange(): Promise<TestServer> {
+  const directory = join(temporaryDirectory(), 'live');
+  execFileSync('install', ['-d', '-o', String(NOBODY), '-g', String(NOBODY), '-m', '700', directory]);
+  execFileSync('chown', [`${NOBODY}:${NOBODY}`, join(directory, '..')]);
+  const server = new TestServer(directory, '1');
+  await startAsNobody(server);
+  return server;
+}
+
+async function makeOther(): Promise<string> {
+  const server = await newExchange();
+  const market = await makeMarket(server);
+  await trade(market, [await makeTrader(server), await makeTrader(server)], 20);
+  await server.stop();
+  await startAsNobody(server);
+  await server.kill();
+  return copyOf(server.dataDir);
+}
+
+export async function makeWorld(scope: Scope): Promise<World> {
+  // Its sources without types are kept by this start: the other user may not write them.
+  const first = new TestServer(temporaryDirectory(), '1');
+  await first.start();
+  await first.kill();
+  const server = await newExchange();
+  scope.after(() => server.kill());
+  const market = await makeMarket(server);
+  const traders = [await makeTrader(server), await makeTrader(server)];
+  for (let account = 0; account < ACCOUNTS; account++) await server.admin.createUser({});
+  await trade(market, traders, ROUNDS);
+  await server.admin.withdraw(traders[0]!.userId, { amount_usdc_micro: '2000000' });
+  await server.kill();
+  await startAsNobody(server);
+  await server.stop();
+  emptyLogs(server.dataDir);
+  const earlier = copyOf(server.dataDir);
+  // The files themselves go on, too, and not only their write-ahead logs.
+  for (const round of [1, 2]) {
+    await startAsNobody(server);
+    const later = traders.map((trader) => trader.on(server));
+    await trade(market, later, ROUNDS / 3);
+    await makeTrader(server);
+    if (round === 1) {
+      await server.stop();
+      emptyLogs(server.dataDir);
+    }
+  }
+  const framesBefore = framesOf(join(server.dataDir, 'control.db-wal'));
+  await server.admin.withdraw(traders[1]!.userId, { amount_usdc_micro: '1000000' });
+  const told = await toldBy(server, { traders, market });
+  await server.kill();
+  const whole = copyOf(server.dataDir);
+  await startAsNobody(server);
+  await server.kill();
+  const later = readable(server.dataDir);
+  const changing = new Set([...readable(whole)].filter((row) => !later.has(row)));
+  return { whole, earlier, other: await makeOther(), told, traders, market, framesBefore, changing };
+}
