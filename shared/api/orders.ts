@@ -77,7 +77,7 @@ export const PLACEMENT = {
         { type: 'integer', minimum: 0, maximum: MAX_SAFE },
         { type: 'string', pattern: '^(?:0|[1-9][0-9]{0,15})$' },
       ],
-      description: 'Any number, as it is signed.',
+      description: 'As it is signed: the nonce floor of the maker or a higher number.',
       examples: [0],
     },
     expiration: {
