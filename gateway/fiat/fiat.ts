@@ -2,6 +2,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ProviderDown } from '../http/providerCalls.ts';
 import type { FiatSessions } from '../store/fiatSessions.ts';
+import type { FiatStatements } from '../store/fiatStatements.ts';
 import type { FiatTransfers } from '../store/fiatTransfers.ts';
 import type { FiatWebhooks } from '../store/fiatWebhooks.ts';
 import { FiatChanges } from './changes.ts';
@@ -13,11 +14,13 @@ import { type Rail, RailDown } from './rail.ts';
 import { Relayer } from './relayer.ts';
 import { FiatService } from './service.ts';
 import { Settlement } from './settlement.ts';
+import { Statements } from './statements.ts';
 
 type FiatOptions = {
   readonly sessions: FiatSessions;
   readonly transfers: FiatTransfers;
   readonly webhooks: FiatWebhooks;
+  readonly statementRows: FiatStatements;
   readonly providers: ReadonlyMap<string, FiatProvider>;
   readonly rail: Rail;
   readonly clock: Clock;
@@ -35,6 +38,8 @@ export class Fiat {
   readonly sessions: FiatSessions;
   readonly transfers: FiatTransfers;
   readonly webhooks: FiatWebhooks;
+  readonly statementRows: FiatStatements;
+  readonly statements: Statements;
   readonly providers: ReadonlyMap<string, FiatProvider>;
   readonly service: FiatService;
   readonly driver: FiatDriver;
@@ -52,6 +57,8 @@ export class Fiat {
     this.webhooks = options.webhooks;
     this.providers = options.providers;
     const changes = new FiatChanges(sessions, clock);
+    this.statementRows = options.statementRows;
+    this.statements = new Statements({ ...options, statements: options.statementRows, changes });
     const offRamps = new OffRamps({ ...options, changes });
     const onRamps = new OnRamps({ sessions, transfers, changes, rail });
     this.relayer = new Relayer({

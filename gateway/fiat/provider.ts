@@ -9,6 +9,19 @@
  *   PROVIDER-2  Amounts are decimal strings, as the provider wrote them; they are compared exactly.
  *   PROVIDER-3  Launch URLs and what they hold are secrets: no message, log line or error repeats them.
  */
+import type { StatedStatus } from '../../shared/api/fiatStatements.ts';
+
+/** One transaction of a statement: USDC that the provider has sold or bought, and its money. */
+export type StatedRow = {
+  readonly transactionId: string;
+  /** '' where the provider names no session. */
+  readonly reference: string;
+  readonly kind: FiatKind;
+  readonly status: StatedStatus;
+  /** As the provider wrote it. */
+  readonly amount: string;
+  readonly currency: string;
+};
 
 export type FiatKind = 'onramp' | 'offramp';
 
@@ -108,6 +121,11 @@ export type FiatProvider = {
     kind: FiatKind,
     signal: AbortSignal,
   ): Promise<readonly ProviderTransaction[]>;
+  /**
+   * The whole statement of the day in UTC that begins then. Absent where the provider has none to ask for: operators
+   * send a file of it.
+   */
+  statement?(startMs: number, signal: AbortSignal): Promise<readonly StatedRow[]>;
   /** The event, if the provider has signed these bytes, at most five minutes ago. Never throws. */
   verifyWebhook(headers: WebhookHeaders, rawBody: Uint8Array, nowMs: number): WebhookEvent | null;
 };

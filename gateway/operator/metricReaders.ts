@@ -22,6 +22,7 @@ import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
 import { platformStage } from './stages.ts';
 
 const WEI_PER_COIN = 1e18;
+const MICRO_PER_USDC = 1e6;
 
 type ValueOf<N extends MetricName> = (typeof METRICS)[N]['type'] extends 'histogram' ? HistogramValue : number;
 type Reader<N extends MetricName> = (
@@ -225,6 +226,9 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_journal_reserve_bytes: ofShard(({ progress }, shard) => progress.reserveBytes(shard)),
   exchange_control_reserve_bytes: single(({ controlReserveBytes }) => controlReserveBytes()),
   exchange_reserve_wanted_bytes: single(({ wantedReserveBytes }) => wantedReserveBytes),
+  exchange_fiat_alarmed_sessions: single(({ fiat }) => fiat.sessions.alarmedCount),
+  exchange_fiat_differences: single(({ fiat }) => fiat.statementRows.openCount),
+  exchange_fiat_claims_dollars: single(({ fiat }) => fiat.statementRows.claimMicro / MICRO_PER_USDC),
   exchange_settlement_healthy: ({ settlement }, observe) => {
     if (settlement !== null) observe({}, Number(settlement.unhealthy === null));
   },

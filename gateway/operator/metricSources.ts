@@ -95,6 +95,10 @@ export type MetricsSources = {
   readonly wantedReserveBytes: number;
   /** Bytes that control.db can write when the disk is full. */
   readonly controlReserveBytes: () => number;
+  readonly fiat: {
+    readonly sessions: { readonly alarmedCount: number };
+    readonly statementRows: { readonly openCount: number; readonly claimMicro: number };
+  };
   /** The answers of idempotency keys that are stored. */
   readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
   /** Null without a cluster. */

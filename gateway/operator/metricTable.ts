@@ -180,6 +180,9 @@ export const METRICS = {
   exchange_bound_used: gauge('Rows of a table whose end stops something.', ['bound']),
   exchange_bound_most: gauge('The number at which it ends.', ['bound']),
   // The chain: only with RPC_URL.
+  exchange_fiat_alarmed_sessions: gauge('Sessions of cashing in and out that someone has to look at.', []),
+  exchange_fiat_differences: gauge('Open differences between statements of providers and our sessions.', []),
+  exchange_fiat_claims_dollars: gauge('Dollars that accounts owe by them: money that came back after a success.', []),
   exchange_settlement_healthy: gauge('1 while orders are placed, as far as settlement is concerned.', []),
   exchange_settlement_node_connected: gauge('1 while the node answers and has the chain of the settings.', []),
   exchange_settlement_waits_for_log: gauge(

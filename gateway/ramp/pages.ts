@@ -138,10 +138,12 @@ const LABELS: Readonly<Record<keyof Switches, string>> = {
   paymentsDeclined: 'Payments are declined',
   payoutsFail: 'Sales fail after the USDC has arrived',
   returnsUsdc: 'USDC of failed sales goes back',
+  statements: 'Statements are',
   answers: 'The interface for partners answers',
 };
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   listedStatus: ['', ...STATUSES],
+  statements: ['right', 'omitting', 'inventing', 'altering', 'refunding', 'charging_back'],
   answers: ['right', 'errors', 'hanging', 'garbage', 'empty'],
 };
 

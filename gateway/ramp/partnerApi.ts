@@ -11,6 +11,7 @@ import type { DealRow, RampKind } from './store.ts';
 import type { Switches } from './switches.ts';
 
 const MAX_PAGE = 100;
+const DAY_MS = 86_400_000;
 const REFERENCE = /^[\w-]{1,49}$/;
 const CURRENCY = /^[A-Z]{3}$/;
 const METHOD = /^[A-Z_]{0,40}$/;
@@ -52,6 +53,7 @@ export class PartnerApi {
     if (answers === 'garbage') return { status: 200, headers: { 'content-type': 'application/json' }, body: '{"x":' };
     if (asked.method === 'POST' && asked.path === '/v1/launches') return this.#launch(asked.body);
     if (asked.method === 'GET' && asked.path === '/v1/deals') return this.#list(asked.query, answers === 'empty');
+    if (asked.method === 'GET' && asked.path === '/v1/statements') return this.#statement(asked.query);
     return jsonReply(404, { error: 'there is no such route' });
   }
 
@@ -88,6 +90,23 @@ export class PartnerApi {
     return jsonReply(200, { deals: deals.map((deal) => listedAs(deal, switches, rail.address)), next_before });
   }
 
+  /** A page of a day in UTC, oldest first: `after` is the number that the page before names. */
+  #statement(query: URLSearchParams): Reply {
+    const startMs = Date.parse(`${query.get('day')}T00:00:00.000Z`);
+    const [after, limit] = [Number(query.get('after') ?? 0), Number(query.get('limit') ?? MAX_PAGE)];
+    const isRight = Number.isSafeInteger(startMs) && Number.isSafeInteger(after);
+    if (!isRight || !(Number.isInteger(limit) && limit >= 1 && limit <= MAX_PAGE)) {
+      return jsonReply(400, { error: 'a parameter is not as it has to be' });
+    }
+    const { store, switches } = this.#desk;
+    const deals = store.dealsSettled(startMs, startMs + DAY_MS, after, limit);
+    const next_after = deals.length === limit ? deals.at(-1)!.sequence : null;
+    const rows = deals.map((deal) => statedAs(deal, switches));
+    if (after === 0 && switches.statements === 'omitting') rows.shift();
+    if (after === 0 && switches.statements === 'inventing') rows.push(INVENTED);
+    return jsonReply(200, { rows, next_after });
+  }
+
   #isReturn(value: unknown): boolean {
     if (typeof value !== 'string' || value.length > 2000 || !URL.canParse(value)) return false;
     return this.#returnOrigins.includes(new URL(value).origin);
@@ -111,6 +130,20 @@ function listedAs(deal: DealRow, { listedStatus, listedHash, listedNetwork }: Sw
     deadline_at_ms: deal.deadline_ms,
   };
 }
+
+function statedAs(deal: DealRow, { statements }: Switches) {
+  const { id, reference, kind, amount_micro } = deal;
+  const isBack = kind === 'onramp' && (statements === 'refunding' || statements === 'charging_back');
+  const back = statements === 'refunding' ? 'refunded' : 'charged_back';
+  const settled = deal.status === 'success' ? 'settled' : 'refunded';
+  const amount = unitsToDecimal(statements === 'altering' ? amount_micro + 1 : amount_micro);
+  return { id, reference, kind, status: isBack ? back : settled, amount, currency: 'USDC' };
+}
+
+const INVENTED: ReturnType<typeof statedAs> = {
+  ...{ id: 'a-deal-that-nobody-knows', reference: 'nobody', kind: 'onramp', status: 'settled' },
+  ...{ amount: '12', currency: 'USDC' },
+};
 
 function isKind(value: unknown): value is RampKind {
   return value === 'onramp' || value === 'offramp';

@@ -140,6 +140,14 @@ export class RampStore {
     return this.#prepared(sql).all(reference, kind, beforeSequence, nowMs, limit) as DealRow[];
   }
 
+  /** Those that succeeded or gave back between two moments, after the sequence, oldest first. */
+  dealsSettled(fromMs: number, beforeMs: number, afterSequence: number, limit: number): DealRow[] {
+    const sql =
+      "SELECT * FROM deals WHERE status IN ('success', 'refunded') AND updated_ms >= ? AND updated_ms < ? " +
+      'AND sequence > ? ORDER BY sequence LIMIT ?';
+    return this.#prepared(sql).all(fromMs, beforeMs, afterSequence, limit) as DealRow[];
+  }
+
   /** The sale that such an arrival pays for: the oldest that waits, else the oldest that has waited too long. */
   dealAwaiting(wallet: string, amountMicro: number): DealRow | undefined {
     const sql =

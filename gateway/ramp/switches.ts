@@ -25,6 +25,11 @@ export type Switches = {
   readonly payoutsFail: boolean;
   /** USDC of sales that failed goes back to its sender. */
   readonly returnsUsdc: boolean;
+  /**
+   * Statements leave out the first deal, have one that was never made, name another amount, or say that the money of
+   * purchases was given back or charged back.
+   */
+  readonly statements: 'right' | 'omitting' | 'inventing' | 'altering' | 'refunding' | 'charging_back';
   /** The interface for partners answers like this. */
   readonly answers: 'right' | 'errors' | 'hanging' | 'garbage' | 'empty';
 };
@@ -42,12 +47,15 @@ export const USUAL: Switches = {
   paymentsDeclined: false,
   payoutsFail: false,
   returnsUsdc: true,
+  statements: 'right',
   answers: 'right',
 };
 
 const MAX_DELAY_MS = 86_400_000;
 const MAX_COPIES = 10;
 const ANSWERS: readonly unknown[] = ['right', 'errors', 'hanging', 'garbage', 'empty'];
+
+const STATEMENTS: readonly unknown[] = ['right', 'omitting', 'inventing', 'altering', 'refunding', 'charging_back'];
 
 /** @returns null where a name or a value is none of these. */
 export function trySwitched(switches: Switches, changes: unknown): Switches | null {
@@ -58,6 +66,7 @@ export function trySwitched(switches: Switches, changes: unknown): Switches | nu
 
 function isValue(name: string, value: unknown): boolean {
   if (name === 'answers') return ANSWERS.includes(value);
+  if (name === 'statements') return STATEMENTS.includes(value);
   if (name === 'listedStatus') return value === '' || STATUSES.some((status) => status === value);
   if (name === 'listedHash') return value === '' || (typeof value === 'string' && /^0x[0-9a-f]{64}$/.test(value));
   if (name === 'listedNetwork') return typeof value === 'string' && /^[a-z]{1,20}$/.test(value);

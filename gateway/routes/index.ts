@@ -78,6 +78,7 @@ import { adminClusterRoutes } from './admin/cluster.ts';
 import { failedTradeRoutes } from './admin/failedTrades.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFiatRoutes } from './admin/fiat.ts';
+import { fiatStatementRoutes } from './admin/fiatStatements.ts';
 import { adminFundRoutes } from './admin/funds.ts';
 import { adminOpenOrderRoutes } from './admin/openOrders.ts';
 import { adminOperationsRoutes } from './admin/operations.ts';
@@ -302,6 +303,7 @@ function fiatRoutes({ fiatParts, control, config, clock, limiter, badSignatures 
     ...fiatWebhookRoutes(common),
     ...railRoutes({ rail: fiat.rail, ledgerRail, accounts, config, clock, limiter, badSignatures }),
     ...adminFiatRoutes({ fiat, accounts, clock }),
+    ...fiatStatementRoutes({ fiat, accounts, clock }),
   ];
 }
 

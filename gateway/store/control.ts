@@ -28,6 +28,7 @@ import {
   withNewestTables,
 } from './database.ts';
 import { FiatSessions } from './fiatSessions.ts';
+import { FiatStatements } from './fiatStatements.ts';
 import { FiatTransfers } from './fiatTransfers.ts';
 import { FiatWebhooks } from './fiatWebhooks.ts';
 import { Identities } from './identities.ts';
@@ -103,6 +104,7 @@ export type Control = {
   readonly achievements: Achievements;
   readonly onlineAccounts: OnlineAccounts;
   readonly fiatSessions: FiatSessions;
+  readonly fiatStatements: FiatStatements;
   readonly fiatTransfers: FiatTransfers;
   readonly fiatWebhooks: FiatWebhooks;
   readonly railTransactions: RailTransactions;
@@ -199,6 +201,7 @@ function openStores(config: Config, cluster: Cluster, raw: Database, path: strin
     achievements: new Achievements(database, changes),
     onlineAccounts: new OnlineAccounts(database, changes),
     fiatSessions: new FiatSessions(database, changes),
+    fiatStatements: new FiatStatements(database, changes),
     fiatTransfers: new FiatTransfers(database),
     fiatWebhooks: new FiatWebhooks(database, changes),
     railTransactions: new RailTransactions(database, changes),

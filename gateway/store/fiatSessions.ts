@@ -143,6 +143,11 @@ export class FiatSessions {
     return this.#statements.recent.all(limit, offset);
   }
 
+  /** Those of a provider that were begun between two moments and are completed. */
+  completedOf(provider: string, fromMs: number, beforeMs: number): FiatSession[] {
+    return this.#statements.completedOf.all(fromMs, beforeMs, provider);
+  }
+
   /** Those that an operator has to look at, the one changed last first. */
   alarmed(limit: number): FiatSession[] {
     return this.#statements.alarmed.all(limit);
@@ -234,6 +239,10 @@ function prepare(database: ControlDatabase) {
     countAll: database.prepare<[number], number>('SELECT COUNT(*) FROM fiat_sessions WHERE account_index = ?').pluck(),
     recent: database.prepare<[number, number], FiatSession>(
       `SELECT ${COLUMNS} FROM fiat_sessions ORDER BY created_ms DESC, id DESC LIMIT ? OFFSET ?`,
+    ),
+    completedOf: database.prepare<[number, number, string], FiatSession>(
+      `SELECT ${COLUMNS} FROM fiat_sessions WHERE created_ms >= ? AND created_ms < ? AND provider = ?
+       AND status = 'completed' ORDER BY created_ms, id`,
     ),
     alarmed: database.prepare<[number], FiatSession>(
       `SELECT ${COLUMNS} FROM fiat_sessions WHERE alarm IS NOT NULL ORDER BY updated_ms DESC LIMIT ?`,

@@ -87,6 +87,9 @@ export const CONTROL_TABLES: { readonly [table: string]: Table | typeof LOCAL } 
   fiat_claims: { key: ['tx_hash'], stores: [] },
   fiat_transitions: { key: ['sequence'], stores: [] },
   fiat_webhooks: { key: ['provider'], stores: ['fiatWebhooks'] },
+  fiat_statements: { key: ['provider', 'day'], stores: [] },
+  fiat_stated: { key: ['session_id'], stores: [] },
+  fiat_differences: { key: ['sequence'], stores: [] },
   rail_transactions: { key: ['tx_hash'], stores: ['railTransactions'] },
 };
 

@@ -312,6 +312,7 @@ export class Edge {
       pendingApprovals: () => stores.control.approvals.countOpen(clock.nowMs()),
       damagedRows: stores.control.damagedRows.length,
       wantedReserveBytes: this.#options.config.journalReserveBytes,
+      fiat: this.fiatParts.fiat,
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
       ...{ member, settlement: chainHealth },

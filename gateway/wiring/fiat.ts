@@ -45,6 +45,7 @@ export function openFiat(options: FiatPartOptions): FiatParts {
     sessions: control.fiatSessions,
     transfers: control.fiatTransfers,
     webhooks: control.fiatWebhooks,
+    statementRows: control.fiatStatements,
     providers,
     rail: ledgerRail ?? evmRailOf(options, chainLink!),
     clock,

@@ -31,7 +31,7 @@ const LOGGED = {
    * it starts, whatever is written: a migration that only adds tables and columns keeps `oldest` for one release, and
    * the changes that need them are refused until the cluster is raised (CONTROLRECORDS-3).
    */
-  control: { newest: 26, oldest: 24 },
+  control: { newest: 27, oldest: 24 },
   /**
    * Commands and their events, and what a command does in a given state: a member that runs it again gets the same
    * events, byte for byte, in every later version. Other events are those of another command, or of one with another

@@ -23,6 +23,8 @@ import type {
   EventStages,
   FailedTrades,
   FailedTradesQuery,
+  FiatDifference,
+  FiatDifferences,
   FundMovement,
   HandedOver,
   Indication,
@@ -62,6 +64,8 @@ import type {
   RevokedSessions,
   RotatedApiKey,
   StageStep,
+  StatementBody,
+  StatementReport,
   UserPage,
   WaitingMoney,
   WaitingMoneyQuery,
@@ -273,6 +277,20 @@ export class AdminClient {
   /** One session with everything that happened to it, and why. */
   fiatSession(id: string): Promise<OperatedFiatSession> {
     return this.#send('GET', `/admin/fiat/sessions/${encodeURIComponent(id)}`);
+  }
+
+  /** Compares a provider's statement of a day with our sessions; without rows the provider is asked. */
+  compareFiatStatement(statement: StatementBody): Promise<StatementReport> {
+    return this.#send('POST', '/admin/fiat/statements', statement);
+  }
+
+  /** Statements and sessions that do not agree, and the claims against accounts. */
+  fiatDifferences(page: { all?: boolean; limit?: number; offset?: number } = {}): Promise<FiatDifferences> {
+    return this.#send('GET', withQuery('/admin/fiat/differences', page));
+  }
+
+  closeFiatDifference(id: number, note: string): Promise<FiatDifference> {
+    return this.#send('POST', `/admin/fiat/differences/${id}/close`, { note });
   }
 
   /** Orders signed for the contracts before are cancelled; new ones are signed for these once the answer is there. */

@@ -63,6 +63,7 @@ export type {
   OperatedFiatSession,
   OperatedFiatSessions,
 } from '../api/fiat.ts';
+export type { FiatDifference, FiatDifferences, StatementBody, StatementReport } from '../api/fiatStatements.ts';
 export type {
   Activity,
   LegacyUserOrders,

@@ -10,6 +10,7 @@ import type { FiatProvider } from '../../gateway/fiat/provider.ts';
 import { Accounts } from '../../gateway/store/accounts.ts';
 import { openControlDatabase } from '../../gateway/store/database.ts';
 import { FiatSessions } from '../../gateway/store/fiatSessions.ts';
+import { FiatStatements } from '../../gateway/store/fiatStatements.ts';
 import { FiatTransfers } from '../../gateway/store/fiatTransfers.ts';
 import { FiatWebhooks } from '../../gateway/store/fiatWebhooks.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -86,6 +87,7 @@ export class ModelExchange {
       sessions: new FiatSessions(database, changes),
       transfers: new FiatTransfers(database),
       webhooks: this.webhooks,
+      statementRows: new FiatStatements(database, changes),
       providers: new Map([[called.name, called]]),
       rail: rail.open({ life, database, changes }),
       clock,

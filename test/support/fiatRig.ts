@@ -11,6 +11,7 @@ import type { NewFiatSession } from '../../gateway/fiat/service.ts';
 import { Accounts, type User } from '../../gateway/store/accounts.ts';
 import { type ControlDatabase, openControlDatabase } from '../../gateway/store/database.ts';
 import { type FiatSession, FiatSessions } from '../../gateway/store/fiatSessions.ts';
+import { FiatStatements } from '../../gateway/store/fiatStatements.ts';
 import { FiatTransfers, type Intent } from '../../gateway/store/fiatTransfers.ts';
 import { FiatWebhooks } from '../../gateway/store/fiatWebhooks.ts';
 import { RailTransactions } from '../../gateway/store/railTransactions.ts';
@@ -179,6 +180,7 @@ export class FiatRig {
       sessions: new FiatSessions(database),
       transfers: new FiatTransfers(database),
       webhooks: new FiatWebhooks(database),
+      statementRows: new FiatStatements(database),
       providers: new Map(providers.map((each) => [each.name, each])),
       rail: this.#options.rail?.(this.rail) ?? this.rail,
       clock,

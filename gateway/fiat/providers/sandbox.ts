@@ -5,6 +5,7 @@
  * Invariant:
  *   SANDBOX-1  A list is read to its end, as with COINBASE-2, and a deal that is not in its form makes it worthless.
  */
+import { STATED_STATUSES } from '../../../shared/api/fiatStatements.ts';
 import { checkHook } from '../../../shared/crypto/hookSignature.ts';
 import { ProviderCalls, ProviderDown } from '../../http/providerCalls.ts';
 import {
@@ -18,6 +19,7 @@ import {
   type ProviderStatus,
   type ProviderTransaction,
   type RefusedField,
+  type StatedRow,
   type WebhookEvent,
   type WebhookHeaders,
 } from '../provider.ts';
@@ -27,6 +29,8 @@ const SETTINGS = ['URL', 'API_KEY', 'WEBHOOK_SECRETS', 'ADDRESS'];
 const URL_OF_PROCESS = 'http://127.0.0.1:8090';
 const PAGE_SIZE = 100;
 const MAX_PAGES = 20;
+/** Pages of a statement. */
+const MAX_STATED = 100;
 const STATUSES: readonly unknown[] = ['created', 'started', 'success', 'failed', 'expired', 'refunded'];
 const DECIMAL = /^(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?$/;
 const REFERENCE = /^[\w-]{1,49}$/;
@@ -105,6 +109,22 @@ class Sandbox implements FiatProvider {
     return transactions;
   }
 
+  async statement(startMs: number, signal: AbortSignal): Promise<readonly StatedRow[]> {
+    const rows: StatedRow[] = [];
+    let after: unknown = 0;
+    for (let page = 0; after !== null; page++) {
+      const day = new Date(startMs).toISOString().slice(0, 10);
+      const answer = await this.#ask(`/v1/statements?day=${day}&after=${after}&limit=${PAGE_SIZE}`, signal);
+      if (!Array.isArray(answer['rows'])) throw new ProviderDown('its statement is not in its form');
+      rows.push(...answer['rows'].map(statedOf));
+      const next: unknown = answer['next_after'];
+      const goesOn = next === null || (typeof next === 'number' && next > (after as number) && page + 1 < MAX_STATED);
+      if (!goesOn) throw new ProviderDown('its statement has no end');
+      after = next;
+    }
+    return rows;
+  }
+
   verifyWebhook(headers: WebhookHeaders, rawBody: Uint8Array, nowMs: number): WebhookEvent | null {
     if (checkHook(this.#webhookSecrets, headers, rawBody, nowMs) === null) return null;
     try {
@@ -163,6 +183,17 @@ function transactionOf(deal: unknown, partnerReference: string): ProviderTransac
     updatedAtMs: fields['updated_at_ms'] as number,
     deadlineMs: deadline as number | null,
   };
+}
+
+/** SANDBOX-1 */
+function statedOf(row: unknown): StatedRow {
+  const { id, reference, kind, status, amount, currency } = { ...(row as Readonly<Record<string, unknown>>) };
+  const areTexts = [id, amount, currency].every(isText) && typeof reference === 'string' && reference.length <= 49;
+  const isKind = kind === 'onramp' || kind === 'offramp';
+  const known = STATED_STATUSES.find((each) => each === status);
+  if (!areTexts || !isKind || known === undefined) throw new ProviderDown('a row of its statement is not in its form');
+  const texts = { transactionId: id as string, amount: amount as string, currency: currency as string };
+  return { ...texts, reference, kind, status: known };
 }
 
 function isText(value: unknown): boolean {

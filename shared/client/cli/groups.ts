@@ -2,6 +2,7 @@
 import { aboutProgram } from './commands/about.ts';
 import { ACCOUNT, NOTIFICATIONS } from './commands/account.ts';
 import { ADMIN_ACCOUNTS } from './commands/adminAccounts.ts';
+import { ADMIN_FIAT } from './commands/adminFiat.ts';
 import { ADMIN_MARKETS } from './commands/adminMarkets.ts';
 import { ADMIN_PLATFORM } from './commands/adminPlatform.ts';
 import { ADMIN_SETTLEMENT } from './commands/adminSettlement.ts';
@@ -41,7 +42,7 @@ export const GROUPS: readonly CommandGroup[] = [
     note:
       'These go over HTTP to a running exchange. For the files of one there is `npm run admin`, in an installed ' +
       'package `open-prediction-exchange admin`.',
-    commands: [...ADMIN_PLATFORM, ...ADMIN_SETTLEMENT, ...ADMIN_MARKETS, ...ADMIN_ACCOUNTS],
+    commands: [...ADMIN_PLATFORM, ...ADMIN_SETTLEMENT, ...ADMIN_FIAT, ...ADMIN_MARKETS, ...ADMIN_ACCOUNTS],
   },
   { word: null, title: 'This program', commands: aboutProgram(() => GROUPS) },
 ];

@@ -95,6 +95,7 @@ function sources() {
     ...WATCHED,
     isPaused: () => false,
     ...{ controlReserveBytes: () => 81, wantedReserveBytes: 16_000_000, damagedRows: 3 },
+    fiat: { sessions: { alarmedCount: 91 }, statementRows: { openCount: 92, claimMicro: 93_500_000 } },
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
     member: null,
     positionDifferences: () => 93,

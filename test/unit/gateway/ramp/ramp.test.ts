@@ -192,7 +192,8 @@ describe('the sandbox provider over HTTP', () => {
     assert.equal(status, 200);
     assert.match(text, /<label for="hookCopies">/);
     const numbers = { listDelayMs: '0', payoutDelayMs: '5', hookDelayMs: '7', hookCopies: '2' };
-    const rest = { listedStatus: '', listedHash: '', listedNetwork: 'polygon', answers: 'right', payoutsFail: 'on' };
+    const choices = { listedStatus: '', listedHash: '', listedNetwork: 'polygon', answers: 'right' };
+    const rest = { ...choices, statements: 'right', payoutsFail: 'on' };
     assert.equal((await visit('/switches', { ...numbers, ...rest })).status, 200);
     const set = await jsonOf(control('GET', 'switches'));
     assert.deepEqual([set['hookCopies'], set['payoutsFail'], set['returnsUsdc']], [2, true, false]);
