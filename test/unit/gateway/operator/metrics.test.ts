@@ -97,8 +97,7 @@ function sources() {
     ...{ controlReserveBytes: () => 81, wantedReserveBytes: 16_000_000, damagedRows: 3 },
     fiat: { sessions: { alarmedCount: 91 }, statementRows: { openCount: 92, claimMicro: 93_500_000 } },
     keptAnswers: () => ({ rows: 91, bytes: 92 }),
-    member: null,
-    positionDifferences: () => 93,
+    ...{ member: null, positionDifferences: () => 93 },
     ...{ droppedLogLines: () => 94, isAlertTested: () => true },
     settlement: { latest: SETTLEMENT, unhealthy: 'old', isConnected: true, lowKeys: ['DEPLOYER'] },
     spotCounts: {
