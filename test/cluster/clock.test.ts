@@ -106,9 +106,12 @@ for (const [way, seconds] of Object.entries(JUMPS)) {
     });
     await isWrong(member, seconds);
     await cluster.awaitStandby(member);
-    await witness.check();
     assert.equal((await log.lease()).epoch, epoch, 'the same one leads');
+    // Its own clients are refused, as by any clock that is wrong: an operator sets it and starts the member again.
+    await member.kill();
     clock.set('+0');
+    await cluster.rejoin(member);
+    await witness.check();
     await witness.trade({ commands: COMMANDS });
     await cluster.leader.kill();
     await cluster.awaitLeader([member]);
@@ -129,6 +132,7 @@ for (const [way, seconds] of Object.entries(JUMPS)) {
     for (let looks = 0; looks < 4; looks++) await eventually('a lease that is renewed', renewed(log));
     assert.equal((await log.lease()).epoch, epoch, 'no clock of a member ends a lease');
     await member.kill();
+    clock.set('+0');
     await cluster.awaitLeader([other]);
     await witness.check();
     await witness.trade({ commands: COMMANDS });

@@ -177,6 +177,8 @@ export class Conversation {
     try {
       const known = this.oracleSequence;
       if (engine.sequence > known) {
+        // Refused commands of another leader, which may have moved the clock of the oracle, are not in this journal.
+        this.#oracle.nowMs = this.#done.at(-1)?.timeMs ?? this.#oracle.nowMs;
         const head = reader.headBefore(reader.startOfRow(known + 1));
         reader.readFrom(head, engine.sequence - head.sequence, (record) => {
           if (record.sequence <= known) return; // published before the death, in a row with others
