@@ -19,7 +19,8 @@ import { chainTradeId, placeOfTrade } from '../../shared/chain/batch.ts';
 import { lastSettledBlock } from '../../shared/chain/depth.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { ChainNode, type Hex } from '../../shared/chain/node.ts';
-import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import { nodeUrls, openNodes } from '../../shared/chain/nodes.ts';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { JournalReader } from '../journal/reader.ts';
@@ -63,13 +64,14 @@ export async function adoptSettlement(directory: string, rpcUrl: string): Promis
   const path = join(directory, 'settlement.db');
   if (!existsSync(path)) throw new AdminError(`${path} does not exist: an empty one cannot be brought up to journals`);
   if (isOfCluster(path)) throw new AdminError(`${path}: a member of a cluster gets what it lacks from the log`);
-  if (!URL.canParse(rpcUrl)) throw new AdminError('RPC_URL: set it, the chain is asked there');
+  if (!nodeUrls(rpcUrl).every((url) => URL.canParse(url)))
+    throw new AdminError('RPC_URL: set it, the chain is asked there');
   return withExclusiveDirectory(directory, async (control) => {
     if (control === null) throw new AdminError(`${directory}: control.db is missing: put it back`);
     const db = openSettlementDb(path);
     try {
       addMoneyTables(db);
-      return await adopt(db, control, await listShards(directory), new ChainNode(new HttpRpc(rpcUrl)));
+      return await adopt(db, control, await listShards(directory), new ChainNode(openNodes(rpcUrl)));
     } catch (error) {
       if (!(error instanceof NodeUnreachable || error instanceof RpcError)) throw error;
       throw new AdminError(`the node of RPC_URL: ${error.message}`);

@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { OUTCOME } from '../../shared/base/codes.ts';
+import { nodeUrls } from '../../shared/chain/nodes.ts';
 import { CannotCompare, type ComparedBalance, compareWhole } from '../settlement/wholeComparison.ts';
 import { AdminError } from './directory.ts';
 import { table } from './table.ts';
@@ -18,7 +19,7 @@ export async function reconcileChain(directory: string, rpcUrl: string, isWhole:
   const path = join(directory, 'settlement.db');
   if (!existsSync(path)) throw new AdminError(`${path} does not exist: this exchange does not settle on a chain`);
   if (rpcUrl === '') throw new AdminError('RPC_URL: set it, the chain is asked there');
-  if (!URL.canParse(rpcUrl)) throw new AdminError('RPC_URL: not a URL');
+  if (!nodeUrls(rpcUrl).every((url) => URL.canParse(url))) throw new AdminError('RPC_URL: not a URL');
   const { block, balances } = await compared(path, rpcUrl);
   const different = balances.filter(({ isDifferent }) => isDifferent);
   const shown = isWhole ? [...different, ...balances.filter(({ isDifferent }) => !isDifferent)] : different;

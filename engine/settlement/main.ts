@@ -9,9 +9,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { NICE_FOLLOWER, stepBack } from '../../shared/base/background.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode, type Hex } from '../../shared/chain/node.ts';
+import { openNodes } from '../../shared/chain/nodes.ts';
 import { Relay } from '../../shared/chain/relay.ts';
 import { RelayToken } from '../../shared/chain/relayToken.ts';
-import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
 import type { ChainAsk } from '../../shared/wire/chainQuestions.ts';
 import { Progress } from '../../shared/wire/progress.ts';
@@ -56,7 +57,8 @@ const contracts = {
   conditionalTokens: lower(options.ctfAddress),
 };
 const progress = new Progress(options.progress);
-const node = new ChainNode(new HttpRpc(options.rpcUrl));
+const nodes = openNodes(options.rpcUrl);
+const node = new ChainNode(nodes);
 const { cluster } = options;
 const file = new SettlementFile({
   db: openSettlementDb(options.settlementDbPath),
@@ -84,7 +86,7 @@ const setup = {
   },
 };
 /** Its calls wait for each other, so that what people ask for does not hold up settlement. */
-const deskNode = new ChainNode(new HttpRpc(options.rpcUrl));
+const deskNode = new ChainNode(openNodes(options.rpcUrl));
 const relay = new Relay({ ...options, node: deskNode, key: relayer, usdc: contracts.usdc, nowMs });
 const checks = new ChainChecks(node, setup, nowMs);
 const refused = new RefusedTrades(db, settlement.rows, () => settlement.follow());
@@ -219,7 +221,7 @@ function noteFollowed(): void {
 function report(): void {
   if (!settlement.rotation.isKnown) return;
   const { balances } = checks;
-  latest = settlement.health({ problem, balances });
+  latest = settlement.health({ problem, balances, nodes: nodes.health });
   reportedMs = Date.now();
   post({ health: latest });
   sendNews();

@@ -64,7 +64,7 @@ type SettlementOptions = {
 };
 
 /** The facts that the thread has beside those of settlement itself. */
-type Surroundings = Pick<SettlementHealth, 'problem' | 'balances'>;
+type Surroundings = Pick<SettlementHealth, 'problem' | 'balances' | 'nodes'>;
 
 export class Settlement {
   readonly rows: WorkRows;
@@ -153,14 +153,15 @@ export class Settlement {
     const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
     if (head === null || finalized === null) return;
     this.#seen(head, finalized);
-    await this.#deploys.step({ head, finalized });
+    // Sending does not depend on what can be read, nor on the key of another job.
+    const [deployed] = await Promise.allSettled([this.#deploys.step({ head, finalized })]);
     this.#send(head);
-    // Sending does not depend on what can be read.
     const [read, paid] = await Promise.allSettled([
       this.money.read({ head, finalized }),
       this.#payments.step(head.number, this.rotation.active.number),
     ]);
     await this.#envelopes.step({ head, finalized });
+    if (deployed.status === 'rejected') throw deployed.reason;
     if (paid.status === 'rejected') throw paid.reason;
     if (read.status === 'rejected') throw read.reason;
     if (read.value === null) return;

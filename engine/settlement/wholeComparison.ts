@@ -8,7 +8,8 @@ import { bytesToUuid, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import { preparedValue } from '../../shared/base/prepared.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { ChainNode, type Hex } from '../../shared/chain/node.ts';
-import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
+import { openNodes } from '../../shared/chain/nodes.ts';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { Markets } from './chainMarkets.ts';
 import { type Balance, differenceOf, isDifferent, isSettledAfter, Reconciliation } from './reconciliation.ts';
 import { Scanner } from './scanner.ts';
@@ -37,7 +38,7 @@ export async function compareWhole(path: string, rpcUrl: string): Promise<Compar
   try {
     // One moment of the file, however long the node takes.
     db.exec('BEGIN');
-    return await compare(db, new ChainNode(new HttpRpc(rpcUrl)));
+    return await compare(db, new ChainNode(openNodes(rpcUrl)));
   } catch (error) {
     if (!(error instanceof NodeUnreachable || error instanceof RpcError)) throw error;
     throw new CannotCompare(`the node of RPC_URL: ${error.message}`);

@@ -64,6 +64,11 @@ export class ChainHealth {
       if (health.problem === null) log.info('the node of the chain answers as it should');
       else log.warn({ problem: health.problem }, 'settlement cannot use its node');
     }
+    for (const { node, state, reason } of health.nodes) {
+      if (state === (before?.nodes.find((other) => other.node === node)?.state ?? 'well')) continue;
+      if (state === 'well') log.info({ node }, 'a node of RPC_URL is as the others again');
+      else log.warn({ node, state, reason }, 'a node of RPC_URL is not as the others');
+    }
     if (health.isWaitingForLog && before?.isWaitingForLog !== true) {
       log.warn('settlement stands still until the log of the cluster takes its record');
     }

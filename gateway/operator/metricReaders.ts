@@ -235,6 +235,12 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   exchange_settlement_node_connected: ({ settlement }, observe) => {
     if (settlement !== null) observe({}, Number(settlement.isConnected));
   },
+  exchange_settlement_node_well: ({ settlement }, observe) => {
+    for (const { node, state } of settlement?.latest?.nodes ?? []) observe({ node }, Number(state === 'well'));
+  },
+  exchange_settlement_node_differences_total: ({ settlement }, observe) => {
+    for (const { node, differences } of settlement?.latest?.nodes ?? []) observe({ node }, differences);
+  },
   exchange_settlement_waits_for_log: ofChain(({ isWaitingForLog }) => Number(isWaitingForLog)),
   exchange_settlement_head_age_seconds: ({ settlement }, observe) => {
     const ageMs = settlement?.latest?.headAgeMs ?? null;

@@ -185,6 +185,11 @@ export const METRICS = {
   exchange_fiat_claims_dollars: gauge('Dollars that accounts owe by them: money that came back after a success.', []),
   exchange_settlement_healthy: gauge('1 while orders are placed, as far as settlement is concerned.', []),
   exchange_settlement_node_connected: gauge('1 while the node answers and has the chain of the settings.', []),
+  exchange_settlement_node_well: gauge(
+    '1 for a node of RPC_URL that answers, is not behind, and says what the others say; only where there are several.',
+    ['node'],
+  ),
+  exchange_settlement_node_differences_total: counter('Its answers that were not those of the others.', ['node']),
   exchange_settlement_waits_for_log: gauge(
     '1 while settlement stands still until the log of the cluster takes its record; the other figures are of before.',
     [],

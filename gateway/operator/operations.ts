@@ -150,6 +150,7 @@ function settlementOf({ settlement }: MetricsSources): Operations['settlement'] 
     differences: latest.differences,
     at_most_fee: latest.isAtMostFee,
     low_keys: settlement.lowKeys,
+    nodes: latest.nodes,
   };
 }
 

@@ -3,12 +3,17 @@
  * meaning beside it. Keys and the address of the node are secrets: no message repeats them.
  */
 
+import type { SignerAt } from '../../shared/base/chainFacts.ts';
+
 /** A key signs for one job: batches and movements, new markets, transfers for customers, permits of deposits. */
 export const CHAIN_JOBS = ['OPERATOR', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 export type ChainJob = (typeof CHAIN_JOBS)[number];
-export type KeySource = Readonly<{ secret: string } | { keystore: string; passwordFile: string }>;
+export type KeySource = Readonly<
+  { secret: string } | { keystore: string; passwordFile: string } | { signer: SignerAt }
+>;
 
 export type ChainConfig = Readonly<{
+  /** Of one node or, with commas between them, several. */
   rpcUrl: string;
   /** Null: nothing needs it. */
   keys: Readonly<Record<ChainJob, KeySource | null>>;
@@ -31,6 +36,7 @@ type Reader = {
   text(name: string, fallback: string): string;
   integer(name: string, fallback: number, min: number, max: number): number;
   url(name: string, protocols: readonly string[]): string | null;
+  urls(name: string, protocols: readonly string[]): readonly string[];
 };
 /** Settings of the exchange that cannot be what they are without a chain. */
 type Others = Readonly<{
@@ -48,8 +54,8 @@ const MOST_MS = 3_600_000;
 
 /** @returns null without RPC_URL, and the reason why the settings are refused, as a text. */
 export function readChain(read: Reader, others: Others): ChainConfig | string | null {
-  const rpcUrl = read.url('RPC_URL', ['http:', 'https:']);
-  if (rpcUrl === null) return null;
+  const rpcUrl = read.urls('RPC_URL', ['http:', 'https:']).join();
+  if (rpcUrl === '') return null;
   const missing = CONTRACTS.find((name) => !read.has(name));
   if (missing !== undefined) return `${missing}: needed with RPC_URL, as are the addresses of the other contracts`;
   if (!others.collateralCheck) return 'COLLATERAL_CHECK: off makes trades that cannot settle, and RPC_URL is set';
@@ -58,11 +64,12 @@ export function readChain(read: Reader, others: Others): ChainConfig | string | 
   for (const job of CHAIN_JOBS) {
     const source = readKey(read, job);
     if (typeof source === 'string') return source;
-    if (source === null && NEEDED.includes(job)) return `${job}_KEY, or ${job}_KEYSTORE: needed with RPC_URL`;
+    if (source === null && NEEDED.includes(job))
+      return `${job}_KEY, ${job}_KEYSTORE or ${job}_SIGNER: needed with RPC_URL`;
     keys[job] = source;
   }
   if (keys.RELAYER === null && others.fiat.providers.length > 0) {
-    return 'RELAYER_KEY, or RELAYER_KEYSTORE: needed where RPC_URL and FIAT_PROVIDERS are set';
+    return 'RELAYER_KEY, RELAYER_KEYSTORE or RELAYER_SIGNER: needed where RPC_URL and FIAT_PROVIDERS are set';
   }
   return Object.freeze({
     rpcUrl,
@@ -85,6 +92,8 @@ export function isSecretKey(text: string): boolean {
 
 function readKey(read: Reader, job: ChainJob): KeySource | string | null {
   const [key, keystore, passwordFile] = [`${job}_KEY`, `${job}_KEYSTORE`, `${job}_KEYSTORE_PASSWORD_FILE`];
+  const signer = read.url(`${job}_SIGNER`, ['http:', 'https:', 'unix:']);
+  if (signer !== null) return readSigner(read, job, signer);
   if (read.has(key) && read.has(keystore)) return `${key} and ${keystore}: set one of them`;
   if (read.has(key)) {
     const secret = read.text(key, '');
@@ -93,4 +102,14 @@ function readKey(read: Reader, job: ChainJob): KeySource | string | null {
   if (read.has(keystore) !== read.has(passwordFile)) return `${keystore} and ${passwordFile}: set both or neither`;
   if (!read.has(keystore)) return null;
   return Object.freeze({ keystore: read.text(keystore, ''), passwordFile: read.text(passwordFile, '') });
+}
+
+function readSigner(read: Reader, job: ChainJob, url: string): KeySource | string {
+  const other = [`${job}_KEY`, `${job}_KEYSTORE`].find((name) => read.has(name));
+  if (other !== undefined) return `${other} and ${job}_SIGNER: set one of them`;
+  const name = `${job}_SIGNER_ADDRESS`;
+  const address = read.text(name, '');
+  if (!/^0x[0-9a-fA-F]{40}$/.test(address))
+    return `${name}: expected 0x and 40 hex digits, the address of the signer's key`;
+  return Object.freeze({ signer: Object.freeze({ url, address: address.toLowerCase() as `0x${string}` }) });
 }

@@ -1,29 +1,33 @@
-/** Opens the keys of a chain's settings: those that are given as they are, and those in encrypted keystores. */
+/** Opens the keys of a chain's settings: given as they are, in encrypted keystores, or kept by a signer elsewhere. */
 import { readFileSync } from 'node:fs';
+import type { KeyOrigin } from '../../shared/base/chainFacts.ts';
+import { addressOf } from '../../shared/client/privateKey.ts';
 import { openKeystore } from '../../shared/crypto/keystore.ts';
 import { CHAIN_JOBS, type ChainConfig, type ChainJob, isSecretKey, type KeySource } from './chain.ts';
 import { ConfigError } from './config.ts';
 
-export type ChainSecrets = Readonly<Record<ChainJob, string | null>>;
+export type ChainSecrets = Readonly<Record<ChainJob, KeyOrigin | null>>;
 
 /** Throws ConfigError, which names the setting and nothing that it contains. */
 export function openChainKeys({ keys }: Pick<ChainConfig, 'keys'>): ChainSecrets {
-  const secrets: Partial<Record<ChainJob, string | null>> = {};
+  const secrets: Partial<Record<ChainJob, KeyOrigin | null>> = {};
   const jobs = new Map<string, ChainJob>();
   for (const job of CHAIN_JOBS) {
     const source = keys[job];
-    const secret = source === null ? null : secretOf(job, source);
+    const secret = source === null ? null : originOf(job, source);
     secrets[job] = secret;
     if (secret === null) continue;
-    const other = jobs.get(secret.toLowerCase());
+    const address = typeof secret === 'string' ? addressOf(secret).toLowerCase() : secret.address;
+    const other = jobs.get(address);
     // Two streams of transactions with one nonce would replace each other's.
     if (other !== undefined) throw new ConfigError(`${other}_KEY and ${job}_KEY: each job needs a key of its own`);
-    jobs.set(secret.toLowerCase(), job);
+    jobs.set(address, job);
   }
   return secrets as ChainSecrets;
 }
 
-function secretOf(job: ChainJob, source: KeySource): string {
+function originOf(job: ChainJob, source: KeySource): KeyOrigin {
+  if ('signer' in source) return source.signer;
   if ('secret' in source) return source.secret;
   const keystore = readText(`${job}_KEYSTORE`, source.keystore);
   const password = readText(`${job}_KEYSTORE_PASSWORD_FILE`, source.passwordFile).replace(/\r?\n$/, '');

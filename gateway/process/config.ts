@@ -287,15 +287,16 @@ class EnvironmentReader {
     return value;
   }
 
-  /** The value may hold a password, so the message never repeats it. */
   url(name: string, protocols?: readonly string[]): string | null {
     const value = this.#value(name);
-    if (value === '') return null;
-    if (!URL.canParse(value)) throw new ConfigError(`${name}: expected a URL`);
-    if (protocols !== undefined && !protocols.includes(new URL(value).protocol)) {
-      throw new ConfigError(`${name}: expected a URL that begins with ${protocols.join('// or ')}//`);
-    }
-    return value;
+    return value === '' ? null : requireUrl(name, value, protocols);
+  }
+
+  /** Several with commas between them, each once; none for a variable that is not set. */
+  urls(name: string, protocols: readonly string[]): readonly string[] {
+    const values = this.list(name).map((value) => requireUrl(name, value, protocols));
+    if (new Set(values.map((value) => new URL(value).href)).size === values.length) return values;
+    throw new ConfigError(`${name}: it has an address twice`);
   }
 
   /** A bearer token has to survive being a header: printable ASCII without spaces. */
@@ -359,6 +360,13 @@ class EnvironmentReader {
   #value(name: string): string {
     return (this.#env[name] ?? '').trim();
   }
+}
+
+/** The value may hold a password, so the message never repeats it. */
+function requireUrl(name: string, value: string, protocols?: readonly string[]): string {
+  if (!URL.canParse(value)) throw new ConfigError(`${name}: expected a URL`);
+  if (protocols === undefined || protocols.includes(new URL(value).protocol)) return value;
+  throw new ConfigError(`${name}: expected a URL that begins with ${protocols.join('// or ')}//`);
 }
 
 /** @param settings a text is the reason why they are refused. */

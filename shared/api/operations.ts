@@ -55,6 +55,17 @@ const SETTLEMENT_STATE = object({
   differences: described(COUNT, 'Balances in which ledger and chain differ.'),
   at_most_fee: FLAG,
   low_keys: arrayOf({ type: 'string', examples: ['OPERATOR'] }),
+  nodes: described(
+    arrayOf(
+      object({
+        node: { type: 'integer', examples: [2] },
+        state: { enum: ['well', 'away', 'behind', 'differs'], examples: ['differs'] },
+        reason: orNull({ type: 'string', examples: ['eth_getLogs: another answer than the others'] }),
+        differences: COUNT,
+      }),
+    ),
+    'Where RPC_URL has several, in its order.',
+  ),
 });
 
 const PLACING = object({

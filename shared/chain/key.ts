@@ -1,7 +1,12 @@
-/** A key that signs transactions. The secret stays inside the object and is in no error. */
-import { keccak256 as keccakOf } from 'viem';
+/**
+ * A key that signs transactions: a secret of this process, which stays inside the object and is in no error, or the key
+ * of a signer elsewhere (signer.ts).
+ */
+import { keccak256 as keccakOf, parseSignature, serializeTransaction } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
+import type { KeyOrigin, SignerAt } from '../base/chainFacts.ts';
 import type { Hex } from './node.ts';
+import { signBy } from './signer.ts';
 
 /** A transaction of EIP-1559. */
 type Unsigned = {
@@ -22,15 +27,26 @@ export type ChainKey = {
   signHash(hash: Hex): Promise<Hex>;
 };
 
-export function chainKey(secret: string): ChainKey {
-  if (!/^0x[0-9a-fA-F]{64}$/.test(secret)) throw new Error('a key is 0x and 64 hex digits');
-  const account = privateKeyToAccount(secret as Hex);
+export function chainKey(origin: KeyOrigin): ChainKey {
+  const { address, signHash } = typeof origin === 'string' ? ownKey(origin) : keyElsewhere(origin);
   return {
-    address: account.address.toLowerCase() as Hex,
-    sign: async (transaction) => {
-      const bytes = await account.signTransaction({ type: 'eip1559', value: 0n, ...transaction });
+    address,
+    signHash,
+    sign: async (fields) => {
+      const transaction = { type: 'eip1559', value: 0n, ...fields } as const;
+      const signature = parseSignature(await signHash(keccakOf(serializeTransaction(transaction))));
+      const bytes = serializeTransaction(transaction, signature);
       return { bytes, hash: keccakOf(bytes) };
     },
-    signHash: (hash) => account.sign({ hash }),
   };
+}
+
+function ownKey(secret: string): Pick<ChainKey, 'address' | 'signHash'> {
+  if (!/^0x[0-9a-fA-F]{64}$/.test(secret)) throw new Error('a key is 0x and 64 hex digits');
+  const account = privateKeyToAccount(secret as Hex);
+  return { address: account.address.toLowerCase() as Hex, signHash: (hash) => account.sign({ hash }) };
+}
+
+function keyElsewhere(at: SignerAt): Pick<ChainKey, 'address' | 'signHash'> {
+  return { address: at.address.toLowerCase() as Hex, signHash: (hash) => signBy(at, hash) };
 }

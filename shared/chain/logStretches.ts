@@ -4,13 +4,12 @@
  * double. A node that refuses for a quota says nothing of stretches: it is left alone for a while that doubles.
  */
 import type { ChainNode, Hex, PlacedLog } from './node.ts';
-import { NodeUnreachable, RpcError } from './rpc.ts';
+import { NodeUnreachable, QUOTA, RpcError } from './rpc.ts';
 
 /** Few nodes allow more. */
 const MOST_BLOCKS = 2000;
 const FIRST_PAUSE_MS = 2000;
 const LONGEST_PAUSE_MS = 60_000;
-const QUOTA = /rate.?limit|too many requests|quota|throttl|capacity|(?:per|in the last) (?:second|minute|day)|\b429\b/i;
 
 type Query = { readonly address: Hex; readonly topics: readonly (Hex | readonly Hex[] | null)[] };
 

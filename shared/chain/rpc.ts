@@ -17,6 +17,10 @@ const SHORTEST_KEY = 8;
 /** The receipt of a full batch has a few hundred kilobytes. */
 const MOST_ANSWER_BYTES = 16 * 2 ** 20;
 
+/** The words of nodes that refuse for what was asked before, not for the question. */
+export const QUOTA =
+  /rate.?limit|too many requests|quota|throttl|capacity|(?:per|in the last) (?:second|minute|day)|\b429\b/i;
+
 /** The node answered, and refused. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';

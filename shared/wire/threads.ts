@@ -1,5 +1,6 @@
 /** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
 import type { MessagePort } from 'node:worker_threads';
+import type { KeyOrigin, NodeHealth } from '../base/chainFacts.ts';
 import type { Floors } from '../base/floors.ts';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
@@ -147,7 +148,7 @@ export type SettlementOptions = {
   readonly journalKey: JournalKey;
   readonly progress: SharedArrayBuffer;
   readonly settlementDbPath: string;
-  /** It may contain a secret. */
+  /** Of one node or, with commas between them, several. It may contain secrets. */
   readonly rpcUrl: string;
   readonly chainId: number;
   /** The contract that the first orders of the data directory are signed for. */
@@ -155,11 +156,11 @@ export type SettlementOptions = {
   readonly marketFactoryAddress: string;
   readonly usdcAddress: string;
   readonly ctfAddress: string;
-  /** The secrets of the keys: for batches and movements, markets, transfers of customers (null: none), and permits. */
-  readonly operatorKey: string;
-  readonly deployerKey: string;
-  readonly relayerKey: string | null;
-  readonly permitKey: string;
+  /** For batches and movements, new markets, transfers of customers (null: none), and permits. */
+  readonly operatorKey: KeyOrigin;
+  readonly deployerKey: KeyOrigin;
+  readonly relayerKey: KeyOrigin | null;
+  readonly permitKey: KeyOrigin;
   /** No transaction offers more for a unit of gas. */
   readonly mostFeeWei: bigint;
   readonly limits: SettlementLimits;
@@ -226,6 +227,8 @@ export type SettlementHealth = {
   readonly compared: number;
   /** By job, in wei; null until the node was asked. */
   readonly balances: readonly KeyBalance[];
+  /** Where there are several. */
+  readonly nodes: readonly NodeHealth[];
 };
 export type MoveHealth = {
   /** The contract that is left. */

@@ -35,6 +35,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/gas.test.ts': CHAIN,
   'test/chain/invariant.test.ts': CHAIN,
   'test/chain/markets.test.ts': CHAIN,
+  'test/chain/nodes.test.ts': CHAIN,
   'test/chain/older.test.ts': CHAIN,
   'test/chain/ramp.test.ts': CHAIN,
   'test/chain/restored.test.ts': CHAIN,

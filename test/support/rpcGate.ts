@@ -17,6 +17,8 @@ export class RpcGate {
   readonly sent: string[] = [];
   /** Methods whose calls are neither passed on nor answered. */
   readonly unanswered = new Set<string>();
+  /** Makes another answer of each one of the node; null: none, the connection is closed. */
+  changes: ((method: string, answer: unknown) => unknown) | null = null;
   readonly #url: string;
   readonly #server: Server;
   #moment: Moment | null = null;
@@ -71,7 +73,11 @@ export class RpcGate {
       moment!.act(found.params);
       return null;
     }
-    return this.#passOn(calls, body);
+    const answer = await this.#passOn(calls, body);
+    if (this.changes === null) return answer;
+    const { result, ...rest } = JSON.parse(answer) as { result?: unknown };
+    const changed = this.changes(calls[0]!.method, result);
+    return changed === null ? null : JSON.stringify(changed === undefined ? rest : { ...rest, result: changed });
   }
 
   async #passOn(calls: readonly Call[], body: string): Promise<string> {

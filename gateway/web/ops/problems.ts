@@ -141,10 +141,14 @@ function clusterProblems({ cluster }: Operations): Problem[] {
 function settlementProblems({ settlement }: Operations): Problem[] {
   if (settlement === null) return [];
   const { reason, problem, differences, failed_trades: failed, at_most_fee: isAtMostFee, low_keys: low } = settlement;
-  const { move } = settlement;
+  const { move, nodes } = settlement;
   const found: Problem[] = [];
   if (reason !== null) found.push({ level: 'bad', text: `Settlement refuses orders: ${reason}.` });
   if (problem !== null && problem !== reason) found.push({ level: 'bad', text: `The chain is not used: ${problem}.` });
+  for (const { node, state, reason: cause } of nodes) {
+    if (state === 'well') continue;
+    found.push({ level: 'warn', text: `Node ${node} of RPC_URL is not as the others (${state}): ${cause}.` });
+  }
   if (differences > 0) found.push({ level: 'bad', text: `Ledger and chain differ in ${differences} balances.` });
   if (failed > 0)
     found.push({ level: 'bad', text: `Trades that the contract refuses: ${failed}. They have to be undone.` });

@@ -34,7 +34,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/page', own: '', shared: 'base' },
   { room: 'gateway/docs', own: 'page', shared: 'api base' },
   { room: 'gateway/web', own: '', shared: 'base client crypto' },
-  { room: 'gateway/process', own: '', shared: 'base crypto wire' },
+  { room: 'gateway/process', own: '', shared: 'base client crypto wire' },
   { room: 'gateway/chain', own: 'process', shared: 'base wire' },
   { room: 'gateway/queries', own: '', shared: 'base crypto tables wire' },
   { room: 'gateway/views', own: '', shared: 'base wire' },

@@ -301,7 +301,10 @@ test('USDC that the ledger has and the chain has not is a difference, once it st
     await rig.steps(4);
     const [difference] = rig.settlement.money.differences();
     assert.deepEqual(difference, { account: 1, asset: -1, ledger: 10_000_001n, underWay: 0n, held: 10_000_000n });
-    assert.equal(rig.settlement.health({ problem: null, balances: [] }).unhealthy, 'the ledger and the chain differ');
+    assert.equal(
+      rig.settlement.health({ problem: null, balances: [], nodes: [] }).unhealthy,
+      'the ledger and the chain differ',
+    );
   }));
 
 test('a wallet that USDC refuses waits with its own payments, and holds up nobody', () =>
@@ -322,7 +325,7 @@ test('a wallet that USDC refuses waits with its own payments, and holds up nobod
       payments.refused(10, 0).map(({ account, wallet, reason }) => [account, wallet, reason]),
       [[1, spiteful, 'eth_call: execution reverted: Blacklisted']],
     );
-    const health = rig.settlement.health({ problem: null, balances: [] });
+    const health = rig.settlement.health({ problem: null, balances: [], nodes: [] });
     assert.deepEqual([health.unhealthy, health.failedInRow, health.refusedPayments], [null, 0, 1]);
     assert.equal(health.oldestWorkMs, 0, 'what is refused is no work that settlement is behind with');
     assert.deepEqual(await rig.differences(), []);
@@ -361,7 +364,7 @@ test('payments that are refused in a block, against what the node said before, a
       transactions.filter(({ receipt }) => receipt['status'] === '0x0'),
     );
     assert.ok(reverted.length > 5, `${reverted.length} transactions were reverted`);
-    assert.equal(rig.settlement.health({ problem: null, balances: [] }).failedInRow, 0);
+    assert.equal(rig.settlement.health({ problem: null, balances: [], nodes: [] }).failedInRow, 0);
   }));
 
 test('a payment waits for the older work of its account, and for nobody else', () =>

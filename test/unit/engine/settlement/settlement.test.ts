@@ -115,7 +115,7 @@ class Rig {
   }
 }
 
-const CALM = { problem: null, balances: [], differences: 0 };
+const CALM = { problem: null, balances: [], nodes: [], differences: 0 };
 /** 150 rounds take half a minute. */
 const SEEDS = timesOf({ suite: 1, soak: isLongSoak ? 40 : 10 });
 const ROUNDS = timesOf({ suite: 5, soak: isLongSoak ? 150 : 30 });

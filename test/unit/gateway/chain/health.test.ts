@@ -32,6 +32,7 @@ const GOOD: SettlementHealth = {
   reconciledBlock: 3,
   compared: 0,
   balances: [],
+  nodes: [],
 };
 
 function rig() {
@@ -51,6 +52,21 @@ test('no order is placed before settlement has said that it is healthy', () => {
   health.note(GOOD);
   assert.deepEqual([health.refusal, health.isConnected], [null, true]);
   assert.deepEqual(changes, [null]);
+});
+
+test('a node that is not as the others is named in the log, once, and once more when it is well again', () => {
+  const { health, lines } = rig();
+  const well = { node: 1, state: 'well', reason: null, differences: 0 } as const;
+  const reason = 'eth_getLogs: another answer than the others';
+  const wrong = { node: 2, state: 'differs', reason, differences: 1 } as const;
+  health.note({ ...GOOD, nodes: [well, { ...well, node: 2 }] });
+  const before = lines.length;
+  for (let i = 0; i < 3; i++) health.note({ ...GOOD, nodes: [well, wrong] });
+  health.note({ ...GOOD, nodes: [well, { ...wrong, state: 'well', reason: null }] });
+  const said = lines.slice(before).map(({ level, msg, ...facts }) => [level, msg, facts]);
+  assert.equal(said.length, 2);
+  assert.match(JSON.stringify(said[0]), /"a node of RPC_URL is not as the others".*"node":2,"state":"differs"/);
+  assert.match(JSON.stringify(said[1]), /"a node of RPC_URL is as the others again".*"node":2/);
 });
 
 test('each change is logged once, however often it is reported', () => {

@@ -137,6 +137,10 @@ const SETTLEMENT: SettlementHealth = {
     { job: 'DEPLOYER', address: '0x02', wei: 500_000_000_000_000_000n },
     { job: 'RELAYER', address: '0x03', wei: null },
   ],
+  nodes: [
+    { node: 1, state: 'well', reason: null, differences: 0 },
+    { node: 2, state: 'behind', reason: 'old', differences: 219 },
+  ],
 };
 
 /** The samples of the exchange, by name and labels. */
@@ -189,6 +193,10 @@ const EXPECTED: Record<string, number> = {
   exchange_front_failures_total: 85,
   exchange_settlement_healthy: 0,
   exchange_settlement_node_connected: 1,
+  'exchange_settlement_node_well{node="1"}': 1,
+  'exchange_settlement_node_well{node="2"}': 0,
+  'exchange_settlement_node_differences_total{node="1"}': 0,
+  'exchange_settlement_node_differences_total{node="2"}': 219,
   exchange_settlement_waits_for_log: 1,
   exchange_settlement_head_age_seconds: 2.5,
   'exchange_settlement_block{block="newest"}': 201,

@@ -59,12 +59,22 @@ test('what is missing or contradicts a chain stops the start, in one line', () =
   const cases: [Environment, RegExp][] = [
     [{ RPC_URL: 'ws://secret@node.example' }, /^RPC_URL: expected a URL that begins with http:\/\/ or https:\/\/$/],
     [{ RPC_URL: 'no address' }, /^RPC_URL: expected a URL$/],
+    [{ RPC_URL: 'http://a.example,' }, /^RPC_URL: expected a URL$/],
+    [{ RPC_URL: 'http://a.example,ws://b.example' }, /^RPC_URL: expected a URL that begins with/],
+    [{ RPC_URL: 'http://a.example, http://A.example/' }, /^RPC_URL: it has an address twice$/],
+    [{ OPERATOR_SIGNER: 'http://kms.example' }, /^OPERATOR_KEY and OPERATOR_SIGNER: set one of them$/],
+    [{ OPERATOR_KEY: '', OPERATOR_SIGNER: 'kms' }, /^OPERATOR_SIGNER: expected a URL$/],
+    [{ OPERATOR_KEY: '', OPERATOR_SIGNER: 'ftp://kms' }, /^OPERATOR_SIGNER: expected a URL that begins with/],
+    [{ OPERATOR_KEY: '', OPERATOR_SIGNER: 'http://kms.example' }, /^OPERATOR_SIGNER_ADDRESS: expected 0x and 40 hex/],
     [{ EXCHANGE_ADDRESS: '' }, /^EXCHANGE_ADDRESS: needed with RPC_URL/],
     [{ MARKET_FACTORY_ADDRESS: '' }, /^MARKET_FACTORY_ADDRESS: needed with RPC_URL/],
-    [{ OPERATOR_KEY: '' }, /^OPERATOR_KEY, or OPERATOR_KEYSTORE: needed with RPC_URL$/],
-    [{ DEPLOYER_KEY: '' }, /^DEPLOYER_KEY, or DEPLOYER_KEYSTORE: needed/],
-    [{ PERMIT_KEY: '' }, /^PERMIT_KEY, or PERMIT_KEYSTORE: needed/],
-    [{ FIAT_PROVIDERS: 'coinbase' }, /^RELAYER_KEY, or RELAYER_KEYSTORE: needed where RPC_URL and FIAT_PROVIDERS/],
+    [{ OPERATOR_KEY: '' }, /^OPERATOR_KEY, OPERATOR_KEYSTORE or OPERATOR_SIGNER: needed with RPC_URL$/],
+    [{ DEPLOYER_KEY: '' }, /^DEPLOYER_KEY, DEPLOYER_KEYSTORE or DEPLOYER_SIGNER: needed/],
+    [{ PERMIT_KEY: '' }, /^PERMIT_KEY, PERMIT_KEYSTORE or PERMIT_SIGNER: needed/],
+    [
+      { FIAT_PROVIDERS: 'coinbase' },
+      /^RELAYER_KEY, RELAYER_KEYSTORE or RELAYER_SIGNER: needed where RPC_URL and FIAT_PROVIDERS/,
+    ],
     [{ OPERATOR_KEY: keyOf(0) }, /^OPERATOR_KEY: expected 0x and 64 hex digits of a secret key$/],
     [{ OPERATOR_KEY: `0x${'f'.repeat(64)}` }, /^OPERATOR_KEY: expected/],
     [{ OPERATOR_KEY: keyOf(1).slice(2) }, /^OPERATOR_KEY: expected/],
@@ -78,6 +88,16 @@ test('what is missing or contradicts a chain stops the start, in one line', () =
     [{ MOST_FEE_GWEI: '0' }, /^MOST_FEE_GWEI: expected an integer/],
   ];
   for (const [changes, message] of cases) refused(() => parse(changes), message);
+});
+
+test('several nodes and a signer of a key are taken as they are, and its key is of one job alone', () => {
+  const { chain } = parse({ RPC_URL: 'http://a.example , https://b.example/x' });
+  assert.equal(chain!.rpcUrl, 'http://a.example,https://b.example/x');
+  const at = { OPERATOR_KEY: '', OPERATOR_SIGNER: 'unix:/run/signer.sock?key=one', OPERATOR_SIGNER_ADDRESS: ADDRESS };
+  const signer = { url: at.OPERATOR_SIGNER, address: ADDRESS };
+  assert.deepEqual(openChainKeys(parse(at).chain!).OPERATOR, signer);
+  const twice = { ...at, DEPLOYER_KEY: '', DEPLOYER_SIGNER: 'http://kms.example', DEPLOYER_SIGNER_ADDRESS: ADDRESS };
+  refused(() => openChainKeys(parse(twice).chain!), /^OPERATOR_KEY and DEPLOYER_KEY: each job needs a key of its own$/);
 });
 
 test('keys are given as they are or in keystores, and each job has one of its own', () => {

@@ -227,6 +227,7 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     differences: 0,
     at_most_fee: false,
     low_keys: [],
+    nodes: [{ node: 1, state: 'well' as const, reason: null, differences: 0 }],
   };
   assert.deepEqual(textsOf({ settlement }), []);
   const bad = { ...settlement, reason: 'ledger and chain differ', differences: 2, failed_trades: 1, at_most_fee: true };

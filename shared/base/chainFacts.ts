@@ -1,0 +1,21 @@
+/** Nodes and keys of a chain, as the gateway and the thread that settles tell each other of them. */
+
+/** A key that stays elsewhere (shared/chain/signer.ts). */
+export type SignerAt = {
+  /** `http:`, `https:`, or `unix:` with the path of a socket; `key` of its query is the KeyId. It may hold secrets. */
+  readonly url: string;
+  readonly address: `0x${string}`;
+};
+
+/** A secret, or where it is. */
+export type KeyOrigin = string | SignerAt;
+
+/** `node` counts from 1, in the order of RPC_URL: its address may be a secret. */
+export type NodeHealth = {
+  readonly node: number;
+  readonly state: 'well' | 'away' | 'behind' | 'differs';
+  /** Its last failing, or its last answer that was another one; null of one that is well. */
+  readonly reason: string | null;
+  /** Answers that were not those of the others, since the start. */
+  readonly differences: number;
+};

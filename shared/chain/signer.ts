@@ -1,0 +1,86 @@
+/**
+ * A key that stays in another process or machine: a signer is asked for one signature of 32 bytes at a time, by the
+ * `Sign` call of AWS KMS, which others speak as well (RULES.md 17.48). Its answer is a signature in DER, of either s
+ * and without a recovery id: s is made low, and the id is the one of the two that leads to the address of the settings.
+ *
+ * Invariants:
+ *   SIGNER-1  A signature is used only if it is that of the address in the settings, over exactly what was asked for.
+ *   SIGNER-2  A call ends within its time, and fails as a call of a node does: the round ends, and the next one asks
+ *             again. Nothing was sent, because only bytes with a signature are.
+ */
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { type Hex, recoverAddress } from 'viem';
+import type { SignerAt } from '../base/chainFacts.ts';
+import { NodeUnreachable } from './rpc.ts';
+
+const TIMEOUT_MS = 5000;
+const MOST_ANSWER_BYTES = 16_384;
+const HEADERS = { 'content-type': 'application/x-amz-json-1.1', 'x-amz-target': 'TrentService.Sign' };
+
+/** 65 bytes: r, s and v. Throws NodeUnreachable. */
+export async function signBy(at: SignerAt, digest: Hex, timeoutMs = TIMEOUT_MS): Promise<Hex> {
+  const Message = Buffer.from(digest.slice(2), 'hex').toString('base64');
+  const KeyId = new URL(at.url).searchParams.get('key') ?? at.address;
+  const question = { KeyId, Message, MessageType: 'DIGEST', SigningAlgorithm: 'ECDSA_SHA_256' };
+  const der = signatureIn(await post(at.url, JSON.stringify(question), timeoutMs));
+  for (const recovery of ['1b', '1c']) {
+    const signature: Hex = `0x${der}${recovery}`;
+    // An r that is no point of the curve has no address.
+    const address = await recoverAddress({ hash: digest, signature }).catch(() => null);
+    if (address?.toLowerCase() === at.address.toLowerCase()) return signature;
+  }
+  throw failure(`its signature is not that of ${at.address}`);
+}
+
+/** r and s, in hex, s in its lower half: chains refuse the other one. */
+function signatureIn(answer: string): string {
+  try {
+    const { Signature } = JSON.parse(answer) as { Signature: string };
+    const { r, s } = secp256k1.Signature.fromBytes(Buffer.from(Signature, 'base64'), 'der');
+    const low = s > secp256k1.Point.Fn.ORDER / 2n ? secp256k1.Point.Fn.ORDER - s : s;
+    return [r, low].map((part) => part.toString(16).padStart(64, '0')).join('');
+  } catch {
+    throw failure('its answer is no signature in DER');
+  }
+}
+
+function post(url: string, body: string, timeoutMs: number): Promise<string> {
+  const { protocol, pathname, search, username, password } = new URL(url);
+  const isSocket = protocol === 'unix:';
+  const path = isSocket ? '/' : `${pathname}${search}`;
+  const auth = username === '' ? {} : { auth: `${decodeURIComponent(username)}:${decodeURIComponent(password)}` };
+  const headers = { ...HEADERS, 'content-length': Buffer.byteLength(body) };
+  const options = { method: 'POST', path, headers, signal: AbortSignal.timeout(timeoutMs), ...auth };
+  const to = isSocket ? { ...options, socketPath: decodeURIComponent(pathname) } : options;
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void => reject(failure(`it does not answer (${reasonOf(error)})`));
+    const send = protocol === 'https:' ? httpsRequest : httpRequest;
+    const call = isSocket ? send(to) : send(url, to);
+    call.on('error', fail).on('response', (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('error', fail).on('data', (part: string) => {
+        text += part;
+        if (text.length <= MOST_ANSWER_BYTES) return;
+        reject(failure('its answer is too long'));
+        call.destroy();
+      });
+      response.on('end', () => {
+        if (response.statusCode === 200) resolve(text);
+        else reject(failure(`it answers ${response.statusCode}`));
+      });
+    });
+    call.end(body);
+  });
+}
+
+/** Errors of a connection may hold the address. */
+function reasonOf(error: Error): string {
+  return (error as NodeJS.ErrnoException).code ?? error.name;
+}
+
+function failure(what: string): NodeUnreachable {
+  return new NodeUnreachable(`the signer of a key: ${what}`);
+}
