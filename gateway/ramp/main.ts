@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { systemClock } from '../../shared/base/clock.ts';
-import { HttpRpc } from '../../shared/chain/rpc.ts';
+import { openNodes } from '../../shared/chain/nodes.ts';
 import { ChainRail } from './chainRail.ts';
 import { ExchangeRail } from './exchangeRail.ts';
 import type { SendHook } from './hooks.ts';
@@ -46,7 +46,7 @@ async function run(settings: RampSettings): Promise<void> {
 function railOf({ chain, exchangeUrl, privateKey }: RampSettings): RampRail {
   if (chain === null) return new ExchangeRail(exchangeUrl.origin, privateKey);
   const { rpcUrl, ...terms } = chain;
-  return new ChainRail({ rpc: new HttpRpc(rpcUrl), ...terms, privateKey, nowMs: () => systemClock.nowMs() });
+  return new ChainRail({ rpc: openNodes(rpcUrl), ...terms, privateKey, nowMs: () => systemClock.nowMs() });
 }
 
 /** Sends events to the exchange. */
