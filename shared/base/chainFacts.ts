@@ -1,4 +1,4 @@
-/** Nodes and keys of a chain, as the gateway and the thread that settles tell each other of them. */
+/** Nodes and keys of a chain, as the gateway and settlement pass them to each other. */
 
 /** A key that stays elsewhere (shared/chain/signer.ts). */
 export type SignerAt = {
