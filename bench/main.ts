@@ -45,6 +45,7 @@ const BENCHES = [
   'logReader',
   'backup',
   'sessions',
+  'control',
   'frames',
 ] as const;
 

@@ -13,7 +13,6 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { bytesToUuid } from '../../shared/base/hex.ts';
 import { makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { type Column, commitsBehindDamage, SqlitePages, type TreeRow } from '../../shared/base/sqlitePages.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
@@ -22,7 +21,8 @@ import { HELD_MARK_FILE } from '../replication/heldMark.ts';
 import { legible } from '../replication/records.ts';
 import { type Entry, findTables } from './controlTables.ts';
 import { AdminError, type ShardFile } from './directory.ts';
-import { currentState } from './replica.ts';
+import { remakeMovements } from './remadeMovements.ts';
+import { findUnnamed } from './unnamed.ts';
 
 /** Rows that have no place in the new file, as lines. */
 type Aside = (table: string, row: object, why: string) => void;
@@ -242,7 +242,6 @@ function columnsOf(db: Database.Database, table: string, isKeyFirst: boolean) {
 /** CONTROLREPAIR-2. */
 function compare(db: Database.Database, files: readonly ShardFile[]): { lines: string[]; mayServe: boolean } {
   const lines: string[] = [];
-  const markets = new Set(db.prepare<[], string>('SELECT id FROM markets').pluck().all());
   const users = new Set(db.prepare<[], number>('SELECT account_index FROM users').pluck().all());
   const named = db.prepare<[], { table: string; parent: string }>('PRAGMA foreign_key_check').all();
   const lost = new Set<number>();
@@ -252,22 +251,10 @@ function compare(db: Database.Database, files: readonly ShardFile[]): { lines: s
       for (const value of values) if (value !== null && !users.has(value)) lost.add(value);
     }
   }
-  let mayServe = true;
-  for (const file of files) {
-    const { state } = currentState(file).engine;
-    for (const { uuid } of state.markets.all()) {
-      const id = bytesToUuid(new Uint8Array(new Uint32Array(uuid.subarray(0, 4)).buffer));
-      if (markets.has(id)) continue;
-      lines.push(`market ${id} of journal ${file.shard} is lost`);
-      mayServe = false;
-    }
-    const { ledger } = state;
-    for (let account = 0; account < ledger.accountCapacity; account++) {
-      if (ledger.netMicro[account] !== 0 && !users.has(account)) lost.add(account);
-    }
-    const { accounts } = ledger.positions.pairs;
-    for (const account of accounts.subarray(0, ledger.positions.count)) if (!users.has(account)) lost.add(account);
-  }
+  const { accounts, markets, movements } = findUnnamed(db, files);
+  for (const { shard, id } of markets) lines.push(`market ${id} of journal ${shard} is lost`);
+  for (const account of accounts) lost.add(account);
+  let mayServe = markets.length === 0;
   const hole = mayServe ? missingMarket(db) : null;
   if (hole !== null) {
     lines.push(hole);
@@ -286,7 +273,7 @@ function compare(db: Database.Database, files: readonly ShardFile[]): { lines: s
     add.run(account, id, 'user', randomBytes(8).toString('hex').toUpperCase());
     lines.push(`account ${account} has lost its name, its id and its e-mail address: its id is ${id} now`);
   }
-  return { lines, mayServe };
+  return { lines: [...lines, ...remakeMovements(db, files[0]?.directory ?? '', movements)], mayServe };
 }
 
 /** Numbers of accounts without a row, up to the last one that anything names. */

@@ -38,19 +38,24 @@ export function reconcile(control: Database.Database, all: readonly Accounting[]
   return differences;
 }
 
-/** By the name that a movement has in its shard. */
-function orderedMovements(control: Database.Database): Map<string, OrderedMovement> {
-  const rows = control
-    .prepare<[], Omit<OrderedMovement, 'account' | 'movement'> & { account: bigint; movement: bigint }>(
-      `SELECT account_index AS account, kind AS movement, amount_micro AS amountMicro, reference, status
-       FROM movements`,
-    )
-    .safeIntegers()
-    .all();
+type MovementRow = {
+  readonly account_index: bigint;
+  readonly kind: bigint;
+  readonly amount_micro: bigint;
+  readonly reference: string;
+  readonly status: string;
+  /** Absent or null in a file of an older version. */
+  readonly reference_hash?: Uint8Array | null;
+};
+
+/** By the name that a movement has in its shard: one that `control repair` has made anew has lost its reference. */
+export function orderedMovements(control: Database.Database): Map<string, OrderedMovement> {
+  const rows = control.prepare<[], MovementRow>('SELECT * FROM movements').safeIntegers().all();
   return new Map(
-    rows.map((row) => {
-      const order = { ...row, account: Number(row.account), movement: Number(row.movement) };
-      return [toHex(referenceHash(order.account, order.movement, order.reference)), order];
+    rows.map(({ account_index, kind, amount_micro: amountMicro, reference, status, reference_hash }) => {
+      const [account, movement] = [Number(account_index), Number(kind)];
+      const hash = reference_hash ?? referenceHash(account, movement, reference);
+      return [toHex(hash), { account, movement, amountMicro, reference, status }];
     }),
   );
 }

@@ -20,9 +20,9 @@ export function earliestState(file: ShardFile, firstSequence: number, journal?: 
   throw new JournalError(`journal ${file.journalPath}: starts at ${firstSequence}, and no snapshot can be used`);
 }
 
-/** The state at the end of a whole journal, after a replay of all that it has. */
-export function currentState(file: ShardFile): Replica {
-  return replayed(file, null, (firstSequence) => earliestState(file, firstSequence));
+/** The state at the end of a whole journal, after a replay of all that it has, which is visited. */
+export function currentState(file: ShardFile, visit: RecordVisitor = () => undefined): Replica {
+  return replayed(file, null, (firstSequence) => earliestState(file, firstSequence), visit);
 }
 
 /**
@@ -38,14 +38,24 @@ export function stateAfter(file: ShardFile, record: number, journal?: RecordSink
 }
 
 /** @param record null: the last one. */
-function replayed(file: ShardFile, record: number | null, start: (firstSequence: number) => Replica): Replica {
+function replayed(
+  file: ShardFile,
+  record: number | null,
+  start: (firstSequence: number) => Replica,
+  visit: RecordVisitor = () => undefined,
+): Replica {
   const reader = new JournalReader(file.journalPath, file.key);
   try {
     const { firstSequence, lastSequence } = reader.facts();
     const replica = start(firstSequence);
     const { engine, head } = replica;
     const last = record ?? lastSequence;
-    while (head.sequence < last) readBatch(reader, head, last, (row) => engine.replay(row));
+    while (head.sequence < last) {
+      readBatch(reader, head, last, (row) => {
+        engine.replay(row);
+        visit(row);
+      });
+    }
     if (head.sequence > last) {
       throw new JournalError(`journal ${file.journalPath}: no snapshot up to record ${last} can be used`);
     }

@@ -1,22 +1,67 @@
-/** Accounts and markets of the journals that control.db does not have: it is older than they are, or has lost rows. */
+/** Accounts, markets and movements of money that the journals have and control.db has not: it is older, or lost rows. */
 import type Database from 'better-sqlite3';
+import { bytesToUuid, toHex } from '../../shared/base/hex.ts';
+import { ANY_COMMAND, COMMAND, type CommandOf, decodeCommand } from '../../shared/wire/commands.ts';
 import type { ShardFile } from './directory.ts';
+import { orderedMovements } from './reconcile.ts';
 import { currentState } from './replica.ts';
+
+type NamedMarket = { readonly shard: number; readonly id: string };
+/** A deposit or a withdrawal of the administrator, and the record that has carried it out. */
+export type UnnamedMovement = Pick<CommandOf<'FUNDS'>, 'account' | 'market' | 'movement' | 'amountMicro'> & {
+  readonly shard: number;
+  readonly sequence: number;
+  readonly timeMs: number;
+  readonly hash: Uint8Array;
+};
+
+export type Unnamed = {
+  /** Those with money, tokens or a movement of money. */
+  readonly accounts: ReadonlySet<number>;
+  readonly markets: readonly NamedMarket[];
+  /** Those of records that the journals still have. */
+  readonly movements: readonly UnnamedMovement[];
+};
+
+/** @param files whole journals */
+export function findUnnamed(control: Database.Database, files: readonly ShardFile[]): Unnamed {
+  const users = new Set(control.prepare<[], number>('SELECT account_index FROM users').pluck().all());
+  const ids = new Set(control.prepare<[], string>('SELECT id FROM markets').pluck().all());
+  const ordered = orderedMovements(control);
+  const accounts = new Set<number>();
+  const markets: NamedMarket[] = [];
+  const movements: UnnamedMovement[] = [];
+  for (const file of files) {
+    const { shard } = file;
+    const { state } = currentState(file, ({ sequence, timeMs, command: { words, word } }) => {
+      if ((words[word + ANY_COMMAND.type] & 0xffff) !== COMMAND.FUNDS.TYPE) return;
+      const { account, market, movement, amountMicro, reference } = decodeCommand(words, word) as CommandOf<'FUNDS'>;
+      if (ordered.has(toHex(reference))) return;
+      accounts.add(account);
+      movements.push({ shard, sequence, timeMs, account, market, movement, amountMicro, hash: reference.slice() });
+    }).engine;
+    for (const { uuid } of state.markets.all()) {
+      const id = bytesToUuid(new Uint8Array(new Uint32Array(uuid.subarray(0, 4)).buffer));
+      if (!ids.has(id)) markets.push({ shard, id });
+    }
+    const { ledger } = state;
+    for (let account = 0; account < ledger.accountCapacity; account++) {
+      if (ledger.netMicro[account] !== 0) accounts.add(account);
+    }
+    for (const account of ledger.positions.pairs.accounts.subarray(0, ledger.positions.count)) accounts.add(account);
+  }
+  // The exchange's own account has no row.
+  accounts.delete(0);
+  for (const account of users) accounts.delete(account);
+  return { accounts, markets, movements };
+}
 
 /** @param files whole journals. @returns a line for the operator, null where nothing is missing */
 export function unnamedIn(control: Database.Database, files: readonly ShardFile[]): string | null {
-  const tables = control.prepare<[], number>("SELECT count(*) FROM sqlite_schema WHERE name IN ('users', 'markets')");
-  if (tables.pluck().get() !== 2) return null;
-  const highest = (table: string, column: string): number =>
-    control.prepare<[], number>(`SELECT ifnull(max(${column}), -1) FROM ${table}`).pluck().get() ?? -1;
-  const [account, market] = [Math.max(0, highest('users', 'account_index')), highest('markets', 'market_index')];
-  let [accounts, markets] = [0, 0];
-  for (const file of files) {
-    const { ledger, markets: made } = currentState(file).engine.state;
-    for (let each = account + 1; each < ledger.accountCapacity; each++) if (ledger.netMicro[each] !== 0) accounts++;
-    for (const { index } of made.all()) if (index > market) markets++;
-  }
-  if (accounts === 0 && markets === 0) return null;
-  const lacking = `${accounts} accounts with money and ${markets} markets`;
-  return `it is older than the journals: ${lacking} of theirs are not in it`;
+  const tables = "SELECT count(*) FROM sqlite_schema WHERE name IN ('users', 'markets', 'movements')";
+  if (control.prepare<[], number>(tables).pluck().get() !== 3) return null;
+  const { accounts, markets, movements } = findUnnamed(control, files);
+  if (accounts.size === 0 && markets.length === 0 && movements.length === 0) return null;
+  const counts = `${accounts.size} accounts, ${markets.length} markets and ${movements.length} movements of money`;
+  return `it is older than the journals: ${counts} of theirs are not in it`;
 }

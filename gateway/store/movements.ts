@@ -6,7 +6,8 @@
  *   MOVEMENTS-1  (account, kind, reference) names one movement; its amount changes only while it is refused.
  *   MOVEMENTS-2  A movement is pending from before its command is sent until the shard's reply is known, so a crash in
  *                between leaves it to be sent again; the shard recognises the reference it has already carried out.
- *   MOVEMENTS-3  A movement is found by the hash of its reference, by which journals and read model know it.
+ *   MOVEMENTS-3  A movement is found by the hash of its reference, by which journals and read model know it. So is one
+ *                that has lost its reference and was made anew out of the journals (`control repair`).
  *   MOVEMENTS-4  issuedMicro is all deposits that are not refused less all completed withdrawals: never less than the
  *                USDC that exists, and never above 2^53 - 1.
  *   MOVEMENTS-5  The mark of settlement.db is durable before any movement that was started after it is sent.
@@ -50,7 +51,6 @@ export class Movements {
   /** MOVEMENTS-4. Null: not summed since a record of another member changed the rows. */
   #summedMicro: number | null;
   readonly #insert;
-  readonly #find;
   readonly #byHash;
   readonly #reopen;
   readonly #setStatus;
@@ -66,11 +66,8 @@ export class Movements {
          market_index)
        VALUES ($id, $account, $kind, $amountMicro, $reference, $status, $createdMs, $referenceHash, $market)`,
     );
-    this.#find = database.prepare<[number, FundKind, string], FundMovement>(
-      `SELECT ${COLUMNS} FROM movements WHERE account_index = ? AND kind = ? AND reference = ?`,
-    );
-    this.#byHash = database.prepare<[Uint8Array], Pick<FundMovement, 'id' | 'reference'>>(
-      'SELECT id, reference FROM movements WHERE reference_hash = ?',
+    this.#byHash = database.prepare<[Uint8Array], FundMovement>(
+      `SELECT ${COLUMNS} FROM movements WHERE reference_hash = ?`,
     );
     this.#reopen = database.prepare<FundMovement>(
       `UPDATE movements SET amount_micro = $amountMicro, status = $status, created_ms = $createdMs,
@@ -95,7 +92,7 @@ export class Movements {
   }
 
   find(account: number, kind: FundKind, reference: string): FundMovement | undefined {
-    return this.#find.get(account, kind, reference);
+    return this.#byHash.get(referenceHash(account, kind, reference));
   }
 
   /** Finds a movement that is in the journals; undefined if this file is older than they are. */

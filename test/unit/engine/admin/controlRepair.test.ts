@@ -4,21 +4,33 @@ import { copyFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
+import { auditDirectory } from '../../../../engine/admin/audit.ts';
 import { repairControl } from '../../../../engine/admin/controlRepair.ts';
 import { checkDatabases } from '../../../../engine/admin/databases.ts';
+import { findUnnamed, unnamedIn } from '../../../../engine/admin/unnamed.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
+import { Movements } from '../../../../gateway/store/movements.ts';
+import { MOVEMENT } from '../../../../shared/base/codes.ts';
 import { CONTROL_VERSION, controlMigrations } from '../../../../shared/base/controlSchema.ts';
 import { bytesToUuid } from '../../../../shared/base/hex.ts';
+import { referenceHash } from '../../../../shared/crypto/referenceHash.ts';
 import { JournaledShard } from '../../../support/journaledShard.ts';
 
 const TIME = '20270115T080000Z';
 const PAGE_BYTES = 4096;
 const ACCOUNTS = 250;
+/** Rows of them follow from the journals. */
+const MADE_ANEW: readonly string[] = ['users', 'movements'];
+const { DEPOSIT } = MOVEMENT;
+/** The reference of a deposit of five micro-USDC. */
+const ON_PAPER = 'paper of a bank';
 
 /** A journal, and a control.db with its markets and accounts, and many others. */
 function directoryOf(): JournaledShard {
   const shard = new JournaledShard();
   shard.trade(40);
+  shard.rig.move(1, DEPOSIT, 5, referenceHash(1, DEPOSIT, ON_PAPER));
+  shard.commit();
   shard.close();
   const db = openControlDatabase(join(shard.file.directory, 'control.db'));
   const user = db.prepare("INSERT INTO users VALUES (?, ?, ?, NULL, 'user', ?, NULL, 5)");
@@ -46,6 +58,11 @@ function directoryOf(): JournaledShard {
       db.prepare(`INSERT INTO markets VALUES (${values.map(() => '?').join(', ')})`).run(values);
     }
   })();
+  const movement = db.prepare("INSERT INTO movements VALUES (?, ?, ?, ?, ?, 'completed', ?, ?, NULL)");
+  for (const { sequence, account, movement: kind, amountMicro, timeMs, hash } of findUnnamed(db, [shard.file])
+    .movements) {
+    movement.run(`movement ${sequence}`, account, kind, amountMicro, `paper ${sequence}`, timeMs, hash);
+  }
   db.pragma('wal_checkpoint(TRUNCATE)');
   db.close();
   return shard;
@@ -174,7 +191,7 @@ test('in a file that was brought up by versions no row comes into a table of ano
     const { content } = repairedWithout(shard, whole, pages);
     for (const [table, rows] of content) {
       const known = new Set(before.get(table));
-      const foreign = table === 'users' ? [] : rows.filter((row) => !known.has(row));
+      const foreign = MADE_ANEW.includes(table) ? [] : rows.filter((row) => !known.has(row));
       assert.deepEqual(foreign, [], `${table} without ${pages}`);
     }
   }
@@ -204,6 +221,39 @@ test('a row that another program has changed is named, and kept as it is once th
     true,
     'nothing is lost now',
   );
+});
+
+test('movements of money that are lost are made anew out of the journals, under the name that they have there', () => {
+  const shard = directoryOf();
+  const { directory } = shard.file;
+  const path = join(directory, 'control.db');
+  const db = new Database(path);
+  type Movement = { readonly account_index: number; readonly kind: number; readonly reference_hash: Buffer };
+  const all = db.prepare<[], Movement>('SELECT * FROM movements ORDER BY reference_hash');
+  const before = all.all();
+  assert.ok(before.length > 4);
+  assert.equal(unnamedIn(db, [shard.file]), null);
+  db.exec("DELETE FROM movements WHERE reference IN ('paper 4', 'paper 8') OR amount_micro = 5");
+  const lack = 'it is older than the journals: 0 accounts, 0 markets and 3 movements of money of theirs are not in it';
+  assert.equal(unnamedIn(db, [shard.file]), lack);
+  assert.match(auditDirectory([shard.file], db).text, /record 4: a deposit .*, which was not ordered/);
+  db.close();
+  const options = { directory, files: [shard.file], time: TIME };
+  const lines = repairControl({ ...options, acceptsLoss: false }).lines.join('\n');
+  const line =
+    /^a deposit of 1000000000 micro-USDC of account \d has lost its id and its reference: they are \S+ and "record 0:4" now, compare it with your books$/m;
+  assert.match(lines, line);
+  assert.equal(repairControl({ ...options, acceptsLoss: true }).isInPlace, true);
+  const again = openControlDatabase(path);
+  const now = again.prepare<[], Movement>('SELECT * FROM movements ORDER BY reference_hash').all();
+  const named = ({ account_index, kind, reference_hash }: Movement) => [account_index, kind, reference_hash];
+  assert.deepEqual(now.map(named), before.map(named));
+  assert.equal(unnamedIn(again, [shard.file]), null);
+  const found = new Movements(again).find(1, DEPOSIT, ON_PAPER);
+  assert.deepEqual([found?.amountMicro, found?.status], [5, 'completed'], 'a repeat finds it');
+  const { text, isBalanced } = auditDirectory([shard.file], again);
+  assert.ok(isBalanced, text);
+  again.close();
 });
 
 test('an account that is lost and has money keeps its index, its keys and its wallets, under a new id', () => {
