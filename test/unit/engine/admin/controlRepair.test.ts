@@ -8,11 +8,13 @@ import { auditDirectory } from '../../../../engine/admin/audit.ts';
 import { repairControl } from '../../../../engine/admin/controlRepair.ts';
 import { checkDatabases } from '../../../../engine/admin/databases.ts';
 import { findUnnamed, unnamedIn } from '../../../../engine/admin/unnamed.ts';
+import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
+import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
 import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import { Movements } from '../../../../gateway/store/movements.ts';
 import { MOVEMENT } from '../../../../shared/base/codes.ts';
 import { CONTROL_VERSION, controlMigrations } from '../../../../shared/base/controlSchema.ts';
-import { bytesToUuid } from '../../../../shared/base/hex.ts';
+import { bytesToUuid, toHex } from '../../../../shared/base/hex.ts';
 import { referenceHash } from '../../../../shared/crypto/referenceHash.ts';
 import { JournaledShard } from '../../../support/journaledShard.ts';
 
@@ -238,10 +240,19 @@ test('movements of money that are lost are made anew out of the journals, under 
   assert.equal(unnamedIn(db, [shard.file]), lack);
   assert.match(auditDirectory([shard.file], db).text, /record 4: a deposit .*, which was not ordered/);
   db.close();
+  const chain = openSettlementDb(join(directory, 'settlement.db'));
+  addMoneyTables(chain);
+  chain
+    .prepare(
+      `INSERT INTO chain_money (kind, block, tx_hash, log_index, wallet, amount, account, reference, found_ms)
+       VALUES ('deposit', 1, '0xab', 7, '0xcd', '5', 1, ?, 0)`,
+    )
+    .run(toHex(referenceHash(1, DEPOSIT, ON_PAPER)));
+  chain.close();
   const options = { directory, files: [shard.file], time: TIME };
   const lines = repairControl({ ...options, acceptsLoss: false }).lines.join('\n');
   const line =
-    /^a deposit of 1000000000 micro-USDC of account \d has lost its id and its reference: they are \S+ and "record 0:4" now, compare it with your books$/m;
+    /^a deposit of 1000000000 micro-USDC of account \d has lost its id and its reference: its id is \S+ and its reference "record 0:4" now, compare it with your books$/m;
   assert.match(lines, line);
   assert.equal(repairControl({ ...options, acceptsLoss: true }).isInPlace, true);
   const again = openControlDatabase(path);
@@ -251,6 +262,7 @@ test('movements of money that are lost are made anew out of the journals, under 
   assert.equal(unnamedIn(again, [shard.file]), null);
   const found = new Movements(again).find(1, DEPOSIT, ON_PAPER);
   assert.deepEqual([found?.amountMicro, found?.status], [5, 'completed'], 'a repeat finds it');
+  assert.equal(found?.reference, 'chain:0xab:7', 'the chain has done it first');
   const { text, isBalanced } = auditDirectory([shard.file], again);
   assert.ok(isBalanced, text);
   again.close();
