@@ -5,7 +5,6 @@ import { inspect } from 'node:util';
 import { systemClock } from '../shared/base/clock.ts';
 import { isDamaged } from '../shared/base/damagedDatabase.ts';
 import { accessProblemIn } from '../shared/base/fileAccess.ts';
-import { takeRoomsBack } from '../shared/base/keptRoom.ts';
 import { binaryProblem } from './process/binaries.ts';
 import { ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
 import { doubtsAbout } from './process/exposure.ts';
@@ -48,7 +47,6 @@ async function main(): Promise<void> {
   const ramp = settings.demo ? await openDemoRamp(settings) : null;
   const config = ramp === null ? settings : withDemoRamp(settings, ramp);
   const { Exchange } = await import('./wiring/exchange.ts');
-  takeRoomsBack(config.dataDir);
   const onFatal = (error: unknown): void => fail(log, error, config.cluster === null ? EXIT_SOFTWARE : EXIT_AGAIN);
   const exchange = await Exchange.start({ config, clock: systemClock, log, lines: out, onFatal });
   stopInOrder(exchange, log);

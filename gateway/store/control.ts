@@ -3,6 +3,7 @@ import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Database } from 'better-sqlite3';
 import type { JournalKey } from '../../shared/base/journalKey.ts';
+import { takeRoomBack, takeRoomsBack } from '../../shared/base/keptRoom.ts';
 import { rowsThatDiffer } from '../../shared/base/rowSums.ts';
 import { WalReserve } from '../../shared/base/walReserve.ts';
 import { type AuditKey, deriveAuditKey } from '../../shared/crypto/auditChain.ts';
@@ -126,8 +127,10 @@ export function openControl(config: Config, cluster: Cluster = null, onTorn?: (t
   const path = join(config.dataDir, 'control.db');
   // Before one is made.
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) refuseJournals(config.dataDir);
+  takeRoomBack(path);
   const raw = lockControlDatabase(path);
   try {
+    takeRoomsBack(config.dataDir);
     const torn = keepTornLog(path);
     if (torn !== null) onTorn?.(torn);
     if (cluster === null) requireNoCluster(raw, path);

@@ -7,6 +7,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { takeRoomsBack } from '../../shared/base/keptRoom.ts';
 import { type DirectoryToPrepare, recordFilesOf } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
@@ -32,6 +33,7 @@ export async function openMember({ config, clock, log, onFatal }: MembershipOpti
   const shards = shardsOf(config);
   const commandRingBytes = COMMAND_RING_BYTES;
   const member = await Member.open({ config, cluster, shards, commandRingBytes, clock, log, onLost });
+  takeRoomsBack(config.dataDir);
   await member.prepare(directoryOf(config, shards));
   return member;
 }

@@ -8,7 +8,8 @@
  *   start   file.db-room ──head cleared──► file.db-wal
  *           file.db-room-shm is deleted, and SQLite makes an index in its place
  *
- * Owner: the gateway thread, before it opens the files and at the beginning of a stop.
+ * Owner: the gateway thread, before it opens the files and at the beginning of a stop. A start that is refused because a
+ * newer version has written control.db gives back the room of that file alone.
  *
  * Invariant:
  *   KEPTROOM-1  Frames under the second name count for nothing once the first name is gone: then they are in the file.
@@ -46,7 +47,7 @@ export function keepRoom(path: string): void {
   }
 }
 
-/** Called before any file of the directory is opened. */
+/** Called before any of the files is opened, by a start that goes on with them. */
 export function takeRoomsBack(directory: string): void {
   const paths = new Set(existsSync(directory) ? readdirSync(directory).map((name) => KEPT.exec(name)?.[1]) : []);
   for (const name of paths) if (name !== undefined) takeRoomBack(join(directory, name));
@@ -60,7 +61,8 @@ export function closeKeepingRoom(db: { readonly name: string; close(): unknown }
   if (hasRoom) takeRoomBack(db.name);
 }
 
-function takeRoomBack(path: string): void {
+/** Of one file, before it is opened. */
+export function takeRoomBack(path: string): void {
   const [[wal, room], [, index]] = namesOf(path);
   rmSync(index, { force: true });
   if (!existsSync(room)) return;
