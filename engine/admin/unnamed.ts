@@ -1,4 +1,4 @@
-/** Accounts, markets and movements of money that the journals have and control.db has not: it is older, or lost rows. */
+/** Accounts, markets and movements of money that the journals have and control.db has not. */
 import type Database from 'better-sqlite3';
 import { bytesToUuid, toHex } from '../../shared/base/hex.ts';
 import { ANY_COMMAND, COMMAND, type CommandOf, decodeCommand } from '../../shared/wire/commands.ts';

@@ -8,8 +8,8 @@
  *   start   file.db-room ──head cleared──► file.db-wal
  *           file.db-room-shm is deleted, and SQLite makes an index in its place
  *
- * Owner: the gateway thread, before it opens the files and at the beginning of a stop. A start that is refused because a
- * newer version has written control.db gives back the room of that file alone.
+ * Owner: the gateway thread, before it opens the files and at the beginning of a stop. A start that is refused because
+ * a newer version has written control.db gives back the room of that file alone.
  *
  * Invariant:
  *   KEPTROOM-1  Frames under the second name count for nothing once the first name is gone: then they are in the file.

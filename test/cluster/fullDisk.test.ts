@@ -1,7 +1,7 @@
 /**
  * The full disk of a standby (RULES.md 10.11, 18.19): with the room that it keeps it begins and follows, after a stop
- * and a kill; without any it ends with the cause and a code after which its unit starts it again, and follows when there
- * is room.
+ * and a kill; without any it ends with the cause and a code after which its unit starts it again, and follows when
+ * there is room.
  */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';

@@ -251,9 +251,8 @@ test('movements of money that are lost are made anew out of the journals, under 
   chain.close();
   const options = { directory, files: [shard.file], time: TIME };
   const lines = repairControl({ ...options, acceptsLoss: false }).lines.join('\n');
-  const line =
-    /^a deposit of 1000000000 micro-USDC of account \d has lost its id and its reference: its id is \S+ and its reference "record 0:4" now, compare it with your books$/m;
-  assert.match(lines, line);
+  assert.match(lines, /^a deposit of 1000000000 micro-USDC of account \d has lost its id and its reference: /m);
+  assert.match(lines, /its id is \S+ and its reference "record 0:4" now, compare it with your books$/m);
   assert.equal(repairControl({ ...options, acceptsLoss: true }).isInPlace, true);
   const again = openControlDatabase(path);
   const now = again.prepare<[], Movement>('SELECT * FROM movements ORDER BY reference_hash').all();
