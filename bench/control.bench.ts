@@ -1,8 +1,8 @@
 /**
  * What do the checksums of rows add to a change of control.db? The same changes by the same stores, in a file that
- * keeps the sums and in one whose connection has no triggers for them, by turns. An account is a row of users, one of wallets
- * and one of grants; a deposit is two changes of its row. The processor time of the thread counts, as requests have it,
- * without the sync; and the time that a client waits with it.
+ * keeps the sums and in one whose connection has no triggers for them, by turns. An account is a row of users, one of
+ * wallets and one of grants; a deposit is two changes of its row. The processor time of the thread counts, as requests
+ * have it, without the sync; and the time that a client waits with it.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
