@@ -32,10 +32,7 @@ test('a lost deposit is counted and made anew, and a repeat by its old reference
   assert.match(verified.stdout, /movements '[^']+': gone/);
   const audited = await admin('audit');
   assert.match(audited.stdout, /a deposit of 5000000 micro-USDC of account 1, which was not ordered\n/);
-  assert.match(
-    audited.stdout,
   assert.match(audited.stdout, /^next: `npm run admin -- journal verify` says/m);
-  );
   const repaired = await admin('control', 'repair', '--accept-loss');
   assert.equal(repaired.status, 0, repaired.stdout + repaired.stderr);
   const made = /^a deposit of 5000000 micro-USDC of account 1 has lost its id and its reference: its id is (\S+) /gm;
