@@ -15,7 +15,7 @@ export type UnnamedMovement = Pick<CommandOf<'FUNDS'>, 'account' | 'market' | 'm
   readonly hash: Uint8Array;
 };
 
-export type Unnamed = {
+type Unnamed = {
   /** Those with money, tokens or a movement of money. */
   readonly accounts: ReadonlySet<number>;
   readonly markets: readonly NamedMarket[];
