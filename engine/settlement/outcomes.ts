@@ -156,7 +156,7 @@ export class Outcomes {
     );
   }
 
-  /** What a transaction did besides trades: a payment that failed in it is made again, all else is done. */
+  /** All that is no trade is done by a transaction that was not reverted, but payments that have failed in it. */
   #movementsOf(work: readonly Work[], logs: readonly Log[]): Result[] {
     const failed = new Map(logs.flatMap((log) => (log.address === this.#payments ? failedPayment(log) : [])));
     return work.map((each): Result => {

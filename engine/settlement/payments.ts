@@ -6,8 +6,8 @@
  *   PAYMENTS-1  A payment is sent once all older work of its account is in a block: what that leaves is paid from.
  *   PAYMENTS-2  A payment is sent only if the chain would carry it out now. One that it refuses costs no gas. It is
  *               tried again after pauses that double, and only the later payments of its own account wait for it.
- *   PAYMENTS-3  With a key of their own payments are one transaction at a time, in which each fails alone: while it waits
- *               for a block the next ones gather. Without one at most MOST_SENT of the operator's wait for a block.
+ *   PAYMENTS-3  With a key of their own payments are one transaction at a time, in which each fails alone: while it
+ *               waits for a block the next ones gather. Without one at most MOST_SENT of the operator's wait for one.
  *   PAYMENTS-4  Every due payment has its turn to be looked at, however many before it have to wait.
  */
 import type { Draft } from '../../shared/chain/envelopeRows.ts';

@@ -21,12 +21,12 @@ struct Payment {
 /// @title Payments of USDC out of the escrow, many in one transaction, by a key that can do nothing else.
 /// @dev PAY-1  A payment that fails changes nothing, and does not keep the others of its transaction from being made.
 ///      PAY-2  The key pays an account of an exchange to the account itself, as that exchange does it: it can
-///                  neither trade nor split, merge, claim or migrate.
+///         neither trade nor split, merge, claim or migrate.
 contract Payments is AccessControl {
     bytes32 public constant PAYER_ROLE = keccak256("PAYER_ROLE");
     uint256 private constant USDC = 0;
-    /// @dev The most that one payment can take, twice what it does with the USDC of today. With less than this and a bit
-    /// left the transaction reverts as a whole: one that runs out of gas must not be taken for one that failed.
+    /// @dev The most that one payment can take, three times what it does with the USDC of today. With less than this
+    /// and a bit left the transaction reverts as a whole: one that runs out of gas must not be taken for one that failed.
     uint256 private constant PAYMENT_GAS = 300_000;
 
     /// @notice `reason` is the error with its arguments, as a revert would have it.
