@@ -159,6 +159,7 @@ export class Outcomes {
   /** All that is no trade is done by a transaction that was not reverted, but payments that have failed in it. */
   #movementsOf(work: readonly Work[], logs: readonly Log[]): Result[] {
     const failed = new Map(logs.flatMap((log) => (log.address === this.#payments ? failedPayment(log) : [])));
+    if (failed.size === 0) return work.map((each) => ({ work: each, is: 'mined', reason: MINED }));
     return work.map((each): Result => {
       const reason = failed.get(operationId(each, this.#floors));
       return reason === undefined

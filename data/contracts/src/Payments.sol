@@ -26,7 +26,7 @@ contract Payments is AccessControl {
     bytes32 public constant PAYER_ROLE = keccak256("PAYER_ROLE");
     uint256 private constant USDC = 0;
     /// @dev The most that one payment can take, three times what it does with the USDC of today. With less than this
-    /// and a bit left the transaction reverts as a whole: one that runs out of gas must not be taken for one that failed.
+    /// and a bit left the transaction reverts as a whole: running out of gas must not be taken for a failure.
     uint256 private constant PAYMENT_GAS = 300_000;
 
     /// @notice `reason` is the error with its arguments, as a revert would have it.
