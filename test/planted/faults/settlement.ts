@@ -210,7 +210,7 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     name: 'a payment that has failed in its transaction counts as made',
     file: 'engine/settlement/outcomes.ts',
     search: 'const reason = failed.get(operationId(each, this.#floors));',
-    replace: 'const reason = failed.get(`${operationId(each, this.#floors)}0`);',
+    replace: "const reason = failed.get(operationId(each, this.#floors) + '0');",
     caughtBy: PAYMENTS,
   },
   {
