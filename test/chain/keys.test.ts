@@ -33,7 +33,7 @@ const grant = async (contract: 'exchange' | 'marketFactory', role: string, to: A
 };
 
 /**
- * The victim has signed to buy 1,000 No at 0.90, and has cancelled that off the chain, which the contract does not know.
+ * The victim has signed to buy 1,000 No at 0.90, and has cancelled that off the chain: the contract does not know it.
  * The thief has 100 USDC and buys the Yes.
  */
 async function cancelledOrder(): Promise<{ market: ChainMarket; orders: SignedChainOrder[] }> {
