@@ -9,11 +9,9 @@ import {
   encodeFunctionData,
   type Hex,
   http,
-  keccak256,
   publicActions,
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
-  toBytes,
   walletActions,
   zeroAddress,
 } from 'viem';
@@ -40,7 +38,6 @@ export type Roles = {
   readonly deployer: Address;
   readonly resolver: Address;
   readonly permitSigner: Address;
-  readonly payer: Address;
   readonly feeRecipient: Address;
 };
 
@@ -49,8 +46,6 @@ export type Deployed = {
   readonly conditionalTokens: Address;
   readonly marketFactory: Address;
   readonly exchange: Address;
-  /** The contract by which the payer pays. */
-  readonly payments: Address;
 };
 
 export type Delays = { readonly exitDelay: bigint; readonly settlementGrace: bigint };
@@ -69,15 +64,13 @@ export async function deployAll(client: ChainClient, roles: Roles, delays: Delay
   const marketFactory = await deployOwn(client, admin, 'MarketFactory', [
     ...[conditionalTokens, usdc, admin, deployer, resolver],
   ]);
-  const payments = await deployOwn(client, admin, 'Payments', [admin, roles.payer]);
-  const contracts = { usdc, conditionalTokens, marketFactory, payments };
+  const contracts = { usdc, conditionalTokens, marketFactory };
   const exchange = await deployExchange(client, roles, delays, contracts);
   await send(client, admin, marketFactory, 'MarketFactory', 'setExchange', [exchange]);
   return { ...contracts, exchange };
 }
 
-/** With the right of the contract of payments. */
-export async function deployExchange(
+export function deployExchange(
   client: ChainClient,
   { admin, operator, permitSigner, feeRecipient }: Roles,
   delays: Delays,
@@ -85,10 +78,7 @@ export async function deployExchange(
   predecessor: Address = zeroAddress,
 ): Promise<Address> {
   const settings = { ...contracts, ...delays, admin, operator, permitSigner, feeRecipient, predecessor };
-  const exchange = await deployOwn(client, admin, 'Exchange', [settings]);
-  const role = keccak256(toBytes('OPERATOR_ROLE'));
-  await send(client, admin, exchange, 'Exchange', 'grantRole', [role, contracts.payments]);
-  return exchange;
+  return deployOwn(client, admin, 'Exchange', [settings]);
 }
 
 /** Sends a transaction of any address, without gas costs; throws the error that the contract names if it reverts. */
