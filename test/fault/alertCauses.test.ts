@@ -7,12 +7,14 @@ import { truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
 import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import type { NewApiKey } from '../../shared/client/types.ts';
 import { makeCertificate } from '../support/certificate.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { firing, NO_PROMTOOL, type Scrape, scrape } from '../support/firingAlerts.ts';
+import { freePort } from '../support/freePort.ts';
 import { NO_REDIS, startRedis } from '../support/redis.ts';
 import { type Scope, startServer, type TestServer } from '../support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
@@ -70,6 +72,21 @@ describe('what rings', { skip: NO_PROMTOOL }, () => {
     });
     assert.deepEqual(found, []);
     assert.equal((await order()).status, 200);
+  });
+
+  test('that orders are refused for rate limits, where more are refused than taken', async (t) => {
+    const { server, market, order } = await scene(t, { RATE_LIMITS: 'on' });
+    const narrow = { scopes: WIDE.scopes, rate_limit_override: { requests: 1, window_seconds: 3600 } };
+    const trader = await makeTrader(server);
+    const key = await server.admin.createApiKey(trader.userId, narrow);
+    const limited = trader.withKey({ keyId: key.key_id, secret: key.secret, passphrase: key.passphrase });
+    const tooMany = () => limited.post(limited.body(market, BID));
+    await tooMany();
+    const before = await scrape(server);
+    const fewer = await rings(server, before, () => Promise.all([tooMany(), repeat(3, order)]), 550);
+    assert.deepEqual(fewer, []);
+    const calm = await scrape(server);
+    assert.deepEqual(await rings(server, calm, () => repeat(5, tooMany), 550), ['OrdersLimited']);
   });
 
   test('nothing, while an operator has paused', async (t) => {
@@ -194,6 +211,43 @@ describe('what rings after a start', { skip: NO_PROMTOOL }, () => {
     writeFileSync(join(server.dataDir, 'idempotency.db'), Buffer.alloc(65_536, 7));
     await server.start();
     assert.deepEqual(await rings(server, before, async () => {}), ['Damaged']);
+  });
+
+  test('that a row of control.db is not as it was written, and not one that an operator has changed', async (t) => {
+    const { server, alice } = await scene(t);
+    const before = await scrape(server);
+    await server.admin.setAccountState(alice.userId, 'close_only');
+    await server.stop();
+    await server.start();
+    assert.deepEqual(await rings(server, before, async () => {}), []);
+    await server.stop();
+    const db = new Database(join(server.dataDir, 'control.db'));
+    db.exec("UPDATE users SET role = 'admin' WHERE account_index = 1");
+    db.close();
+    await server.start();
+    assert.deepEqual(await rings(server, before, async () => {}), ['ControlRowsDamaged']);
+  });
+
+  test('nothing while a start goes on, which says for how long, though the exchange is not ready', async (t) => {
+    const { server } = await scene(t);
+    const before = await scrape(server);
+    await server.stop();
+    const port = await freePort();
+    const starting = server.start({ ADMIN_PORT: String(port) });
+    const during = await eventually('metrics of a start', async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/ready/metrics`).catch(() => null);
+      return answer?.status === 200 && (await answer.text());
+    });
+    await starting;
+    assert.match(during, /^exchange_starting_seconds \d+$/m);
+    const began = { atSec: before.atSec, samples: new Map(before.samples) };
+    for (const job of ['exchange', 'exchange-ready']) {
+      const labels = `{job="${job}",instance="exchange:8080"}`;
+      // The metrics are those of a start, whatever it has come to meanwhile.
+      began.samples.set(`exchange_ready${labels}`, 0).set(`exchange_starting_seconds${labels}`, 60);
+    }
+    assert.deepEqual(firing(before, [began, began], 400), []);
+    assert.deepEqual(await rings(server, before, async () => {}), []);
   });
 
   test('that the disk is nearly full, and then that trading has stopped', async (t) => {

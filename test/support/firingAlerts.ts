@@ -29,9 +29,9 @@ const CLOCK = 'exchange_clock_seconds';
 /** Values by name and labels, as they are written. */
 export type Scrape = { readonly atSec: number; readonly samples: ReadonlyMap<string, number> };
 
-/** Both jobs of prometheus.yml at once. */
-export async function scrape(server: TestServer, token = server.adminToken): Promise<Scrape> {
-  const instance = `instance="${INSTANCE}"`;
+/** Both jobs of prometheus.yml at once. @param instanceName members of a cluster have one each */
+export async function scrape(server: TestServer, token = server.adminToken, instanceName = INSTANCE): Promise<Scrape> {
+  const instance = `instance="${instanceName}"`;
   const atSec = Date.now() / 1000;
   const headers = { authorization: `Bearer ${token}`, 'x-forwarded-for': '192.0.2.1' };
   const samples = new Map<string, number>();
@@ -48,6 +48,12 @@ export async function scrape(server: TestServer, token = server.adminToken): Pro
     }
   }
   return { atSec, samples };
+}
+
+/** Every member of a cluster, as one Prometheus sees them. */
+export async function scrapeAll(members: readonly (TestServer & { readonly name: string })[]): Promise<Scrape> {
+  const scrapes = await Promise.all(members.map((member) => scrape(member, member.adminToken, member.name)));
+  return { atSec: scrapes[0]!.atSec, samples: new Map(scrapes.flatMap(({ samples }) => [...samples])) };
 }
 
 /** @param afterSec how long the cause has lasted. @returns names of the alerts for a person, in their order. */
