@@ -90,7 +90,8 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
     }
     if (decision === 'contained')
       standing.anew = `the log ${log} goes on from another member, which has all of this one's`;
-    else if (mark !== null) throw notOf(mark, log, history.bases);
+    // Files without a mark are of an older version, which founds no log from the files of a member.
+    else if (mark !== null || history.bases.length > 0) throw notOf(mark, log, history.bases);
   }
   if (isMember && standing.anew === null) standing = await standingOf(options, history, mark);
   if (isMember && standing.anew === null) {

@@ -127,6 +127,15 @@ test('PREPARE-1: a log without a row is begun only on the run of the database on
   assert.deepEqual(readdirSync(directory), []);
 });
 
+test('files without a mark join no log that was founded from the files of another member', async () => {
+  const directory = temporaryDirectory();
+  makeControl(directory);
+  const bases = [{ stream: STREAM.CONTROL, sequence: 7, head: '' }];
+  const history = async () => ({ ...historyOf('the log'), bases });
+  await assert.rejects(prepare(directory, { reads: readsOf({ history }) }), { name: 'LostRowsError' });
+  assert.deepEqual(readdirSync(directory), ['control.db'], 'nothing of it is set aside');
+});
+
 test('what a member was giving when it ended is removed, and a directory that is not there is not made', async () => {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, 'giving'));
