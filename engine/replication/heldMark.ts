@@ -43,11 +43,8 @@ const HEADER_BYTES = 8;
 /** Of the leads and the members that a mark names. */
 const MOST_LEADS = 64;
 const MOST_MEMBERS = 32;
-/**
- * Time between two syncs while rows are held: an order whose own sync meets one waits longer, and these are far fewer
- * than one in a hundred so.
- */
-export const SYNC_MS = 2000;
+/** Time between two syncs while rows are held. */
+export const SYNC_MS = 500;
 /** The number of this start of the system. */
 const BOOT_PATH = '/proc/sys/kernel/random/boot_id';
 
