@@ -17,8 +17,10 @@ type ChainSetup = {
   readonly marketFactory: Hex;
   readonly usdc: Hex;
   readonly conditionalTokens: Hex;
-  /** By job, the address of each key; only those of OPERATOR, DEPLOYER and RELAYER pay for transactions. */
-  readonly keys: Readonly<Record<'OPERATOR' | 'DEPLOYER' | 'PERMIT', Hex>> & { readonly RELAYER: Hex | null };
+  /** The contract by which PAYER pays; null without such a key. */
+  readonly payments: Hex | null;
+  /** By job, the address of each key; that of PERMIT pays for no transaction. */
+  readonly keys: Readonly<Record<'OPERATOR' | 'DEPLOYER' | 'PERMIT', Hex> & Record<'PAYER' | 'RELAYER', Hex | null>>;
 };
 
 export class ChainChecks {
@@ -35,8 +37,8 @@ export class ChainChecks {
     this.#node = node;
     this.#setup = setup;
     this.#nowMs = nowMs;
-    const { OPERATOR, DEPLOYER, RELAYER } = setup.keys;
-    this.balances = Object.entries({ OPERATOR, DEPLOYER, RELAYER }).flatMap(([job, address]) =>
+    const { PERMIT: _, ...sending } = setup.keys;
+    this.balances = Object.entries(sending).flatMap(([job, address]) =>
       address === null ? [] : [{ job, address, wei: null }],
     );
   }
@@ -128,19 +130,31 @@ export class ChainChecks {
   }
 
   async #missingRight(exchange: Hex): Promise<string | null> {
-    const { keys, marketFactory } = this.#setup;
+    const { keys, marketFactory, payments } = this.#setup;
     const rights: [key: keyof ChainSetup['keys'], role: string, of: string, at: Hex][] = [
       ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
       ['PERMIT', 'PERMIT_ROLE', 'exchange', exchange],
       ['DEPLOYER', 'DEPLOYER_ROLE', 'market factory', marketFactory],
       ['OPERATOR', 'RESOLVER_ROLE', 'market factory', marketFactory],
     ];
+    if (keys.PAYER !== null && payments !== null) {
+      rights.push(['PAYER', 'PAYER_ROLE', 'contract of payments', payments]);
+      if (!(await this.#hasRole(exchange, 'OPERATOR_ROLE', payments))) {
+        return `PAYMENTS_ADDRESS: ${payments} does not have OPERATOR_ROLE of the exchange`;
+      }
+    }
     for (const [key, role, of, at] of rights) {
-      const args = [keccak256(toBytes(role)), keys[key]!] as const;
-      const word = await this.#word(at, encodeFunctionData({ abi: FACTORY_ABI, functionName: 'hasRole', args }));
-      if (word === null || BigInt(word) !== 1n) return `${key}_KEY: ${keys[key]} does not have ${role} of the ${of}`;
+      if (!(await this.#hasRole(at, role, keys[key]!))) {
+        return `${key}_KEY: ${keys[key]} does not have ${role} of the ${of}`;
+      }
     }
     return null;
+  }
+
+  async #hasRole(at: Hex, role: string, account: Hex): Promise<boolean> {
+    const args = [keccak256(toBytes(role)), account] as const;
+    const word = await this.#word(at, encodeFunctionData({ abi: FACTORY_ABI, functionName: 'hasRole', args }));
+    return word !== null && BigInt(word) === 1n;
   }
 
   /** The answer of a view; null where there is no such contract. */

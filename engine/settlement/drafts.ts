@@ -7,7 +7,7 @@ import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { type Floors, floorOfRecord } from '../../shared/base/floors.ts';
 import { type ChainTrade, encodeBatch } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
-import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { EXCHANGE_ABI, FACTORY_ABI, PAYMENTS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { Rotation } from './rotation.ts';
@@ -19,6 +19,9 @@ const TRADE_GAS = 135_000;
 /** The first match of a market that mints or merges full sets pays for a split or a merge. */
 const SETS_GAS = 180_000;
 const MOVEMENT_GAS = 700_000;
+/** The contract keeps this for the last payment, and no payment takes as much as the second. */
+const PAYMENTS_GAS = 450_000;
+const PAYMENT_GAS = 110_000;
 /** The most that a transaction may use since EIP-7825, and a share of a block that leaves room for others. */
 const MOST_GAS = 16_000_000;
 const SHARE_OF_BLOCK = 0.8;
@@ -129,6 +132,17 @@ export class Drafts {
     const account = this.#escrow(work);
     if (account === null) return null;
     return { to: this.#rotation.exchange(work.exchange), data: this.#movementData(work, account), gas: MOVEMENT_GAS };
+  }
+
+  /** Payments at one exchange contract, whose accounts are known: one that fails does so alone. */
+  payments(contract: Hex, work: readonly Work[]): Draft {
+    const payments = work.map((each) => {
+      const [operation, isRelease] = [operationId(each, this.#floors), each.kind === KIND.RELEASE];
+      return { operationId: operation, account: this.#escrow(each)!, amount: BigInt(each.amount), isRelease };
+    });
+    const args = [this.#rotation.exchange(work[0].exchange), payments] as const;
+    const data = encodeFunctionData({ abi: PAYMENTS_ABI, functionName: 'pay', args });
+    return { to: contract, data, gas: PAYMENTS_GAS + work.length * PAYMENT_GAS };
   }
 
   /** All that an account holds of these assets goes to the successor: a repeat moves nothing. */

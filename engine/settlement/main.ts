@@ -50,6 +50,8 @@ const { keys, ...options } = await ShardKey.forAll(workerData as SettlementOptio
 const lower = (address: string): Hex => address.toLowerCase() as Hex;
 const [operator, deployer, permit] = [options.operatorKey, options.deployerKey, options.permitKey].map(chainKey);
 const relayer = options.relayerKey === null ? null : chainKey(options.relayerKey);
+const payer =
+  options.payerKey === null ? null : { key: chainKey(options.payerKey), contract: lower(options.paymentsAddress!) };
 const contracts = {
   exchange: lower(options.exchangeAddress),
   marketFactory: lower(options.marketFactoryAddress),
@@ -72,14 +74,17 @@ const settlement = new Settlement({
   ...{ ...options, db, node, contracts, news, progress, keys, nowMs },
   key: operator,
   deployerKey: deployer,
+  payer,
   follow: (shard, sequence) => file.follow(shard, sequence),
 });
 file.attach((shard, sequence) => settlement.derive(shard, sequence));
 const setup = {
   ...contracts,
   chainId: options.chainId,
+  payments: payer?.contract ?? null,
   keys: {
     OPERATOR: operator.address,
+    PAYER: payer?.key.address ?? null,
     DEPLOYER: deployer.address,
     PERMIT: permit.address,
     RELAYER: relayer?.address ?? null,

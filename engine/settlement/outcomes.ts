@@ -6,13 +6,15 @@
  *   OUTCOMES-2  A trade is taken for settled only by the contract's word: an event, or its answer when it is asked.
  */
 import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex, hexToBytes } from 'viem';
+import type { Floors } from '../../shared/base/floors.ts';
 import { chainTradeId } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
-import { EXCHANGE_ABI, TOKENS_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { JobListener } from '../../shared/chain/envelopes.ts';
+import { EXCHANGE_ABI, PAYMENTS_ABI, TOKENS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode, Log, Receipt } from '../../shared/chain/node.ts';
 import { marketIds } from '../../shared/chain/outcomeTokens.ts';
 import { NodeUnreachable } from '../../shared/chain/rpc.ts';
-import type { Contracts } from './drafts.ts';
+import { type Contracts, operationId } from './drafts.ts';
 import type { News } from './news.ts';
 import { KIND, type Work, type WorkRows } from './work.ts';
 
@@ -36,6 +38,9 @@ type OutcomesOptions = {
   readonly reserve: (job: number, draft: Draft) => void;
   /** A late move is final. Called in the transaction that says so. */
   readonly onMovedLate: (work: Work) => void;
+  /** The contract that pays; null: the operator does, and a payment has a transaction of its own. */
+  readonly payments: Hex | null;
+  readonly floors?: Floors;
 };
 
 export class Outcomes {
@@ -47,8 +52,12 @@ export class Outcomes {
   readonly #contracts: Contracts;
   readonly #reserve: (job: number, draft: Draft) => void;
   readonly #onMovedLate: (work: Work) => void;
+  readonly #payments: Hex | null;
+  readonly #floors: Floors;
 
-  constructor({ rows, node, contracts, news, reserve, onMovedLate }: OutcomesOptions) {
+  constructor({ rows, node, contracts, news, reserve, onMovedLate, payments, floors = [] }: OutcomesOptions) {
+    this.#payments = payments;
+    this.#floors = floors;
     this.#rows = rows;
     this.#node = node;
     this.#contracts = contracts;
@@ -96,6 +105,16 @@ export class Outcomes {
     this.#reserve(job, draft);
   }
 
+  /** For the jobs of another key. @param lost gives the same transaction another nonce of that key */
+  withReserve(lost: (job: number, draft: Draft) => void): JobListener {
+    return {
+      read: (job, receipt) => this.read(job, receipt),
+      unmined: (job) => this.unmined(job),
+      final: (job) => this.final(job),
+      lost,
+    };
+  }
+
   /** A market that was decided before, which nothing can change, needs no resolution any more. */
   async #reverted(work: Work): Promise<Result> {
     const payout = work.kind === KIND.RESOLUTION ? await this.#payoutOf(work.market) : null;
@@ -119,7 +138,7 @@ export class Outcomes {
   }
 
   async #resultsOf(work: readonly Work[], exchange: Hex, { logs }: Receipt): Promise<Result[]> {
-    if (work[0].kind !== KIND.TRADE) return work.map((each): Result => ({ work: each, is: 'mined', reason: MINED }));
+    if (work[0].kind !== KIND.TRADE) return this.#movementsOf(work, logs);
     const own = logs.filter(({ address }) => address === exchange).map(decodeLog);
     const settled = new Set(own.flatMap((log) => (log?.eventName === 'MatchSettled' ? [log.args.tradeId] : [])));
     const failed = new Map(
@@ -135,6 +154,18 @@ export class Outcomes {
         return isDone ? { work: each, is: 'mined', reason: MINED } : { work: each, is: 'again', reason: 'no event' };
       }),
     );
+  }
+
+  /** All that is no trade is done by a transaction that was not reverted, but payments that have failed in it. */
+  #movementsOf(work: readonly Work[], logs: readonly Log[]): Result[] {
+    const failed = new Map(logs.flatMap((log) => (log.address === this.#payments ? failedPayment(log) : [])));
+    if (failed.size === 0) return work.map((each) => ({ work: each, is: 'mined', reason: MINED }));
+    return work.map((each): Result => {
+      const reason = failed.get(operationId(each, this.#floors));
+      return reason === undefined
+        ? { work: each, is: 'mined', reason: MINED }
+        : { work: each, is: 'again', reason: errorName(reason) };
+    });
   }
 
   #failure(work: Work, reason: string): Result {
@@ -187,6 +218,16 @@ function decodeLog({ topics, data }: Log) {
   } catch {
     // An event that settlement does not read.
     return null;
+  }
+}
+
+function failedPayment({ topics, data }: Log): (readonly [Hex, Hex])[] {
+  try {
+    const { args } = decodeEventLog({ abi: PAYMENTS_ABI, topics: topics as [Hex, ...Hex[]], data });
+    return [[args.operationId, args.reason]];
+  } catch {
+    // Another event of the contract, such as that of a role.
+    return [];
   }
 }
 

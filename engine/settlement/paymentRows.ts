@@ -15,14 +15,17 @@ export class PaymentRows {
     this.#db = db;
   }
 
-  /** The oldest pending payment of each account, as far as it may be tried at this block; the oldest first. */
-  due(block: number, exchange: number, limit: number): Work[] {
+  /**
+   * The oldest pending payment of each account, as far as it may be tried at this block; the oldest first.
+   * @param after the row behind which they begin
+   */
+  due(block: number, exchange: number, limit: number, after = 0): Work[] {
     const sql = `SELECT * FROM work INDEXED BY work_payments
                  WHERE status = 'pending' AND kind IN (${PAYMENTS}) AND not_before <= ? AND exchange <= ?
-                   AND NOT EXISTS (SELECT 1 FROM work AS older WHERE older.status = 'pending'
+                   AND +id > ? AND NOT EXISTS (SELECT 1 FROM work AS older WHERE older.status = 'pending'
                      AND older.kind IN (${PAYMENTS}) AND older.account = work.account AND older.id < work.id)
                  ORDER BY id LIMIT ?`;
-    return this.#sql(sql).all(block, exchange, limit) as Work[];
+    return this.#sql(sql).all(block, exchange, after, limit) as Work[];
   }
 
   /** Payments of the account that no transaction makes yet. */

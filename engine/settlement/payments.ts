@@ -6,9 +6,12 @@
  *   PAYMENTS-1  A payment is sent once all older work of its account is in a block: what that leaves is paid from.
  *   PAYMENTS-2  A payment is sent only if the chain would carry it out now. One that it refuses costs no gas. It is
  *               tried again after pauses that double, and only the later payments of its own account wait for it.
- *   PAYMENTS-3  At most MOST_SENT payments wait for a block at a time, so trades find room whatever is paid.
+ *   PAYMENTS-3  With a key of their own payments are one transaction at a time, in which each fails alone: while it
+ *               waits for a block the next ones gather. Without one at most MOST_SENT of the operator's wait for one.
+ *   PAYMENTS-4  Every due payment has its turn to be looked at, however many before it have to wait.
  */
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
+import type { ChainKey } from '../../shared/chain/key.ts';
 import type { ChainNode, Hex } from '../../shared/chain/node.ts';
 import { isRevert } from '../../shared/chain/relayToken.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
@@ -16,12 +19,17 @@ import type { Drafts } from './drafts.ts';
 import type { PaymentRows } from './paymentRows.ts';
 import type { Work, WorkRows } from './work.ts';
 
-/** Half of what may wait for a block. */
+/** Without a key of their own: half of what may wait for a block. */
 const MOST_SENT = 8;
+/** Of one transaction. */
+const MOST_TOGETHER = 32;
 /** Of one round: each costs the node a call. */
-const MOST_LOOKED_AT = 16;
+const MOST_LOOKED_AT = 32;
 /** About an hour of blocks of two seconds. */
 const LONGEST_PAUSE_BLOCKS = 1800;
+
+/** A key of their own, and the contract by which it pays. */
+export type Payer = { readonly key: ChainKey; readonly contract: Hex };
 
 type PaymentsOptions = {
   readonly db: StoreDatabase;
@@ -29,15 +37,19 @@ type PaymentsOptions = {
   readonly work: WorkRows;
   readonly rows: PaymentRows;
   readonly drafts: Drafts;
-  /** The sender. */
-  readonly operator: Hex;
+  /** The contract of a key of their own; null: the operator pays. */
+  readonly contract: Hex | null;
+  /** The exchange contract is called by this address. */
+  readonly caller: Hex;
   readonly hasRoom: () => boolean;
   /** Called in a transaction. */
-  readonly send: (work: Work, draft: Draft) => void;
+  readonly send: (work: readonly Work[], draft: Draft) => void;
 };
 
 export class Payments {
   readonly #options: PaymentsOptions;
+  /** PAYMENTS-4. The next round goes on behind this row. */
+  #lookedAt = 0;
 
   constructor(options: PaymentsOptions) {
     this.#options = options;
@@ -45,28 +57,53 @@ export class Payments {
 
   /** One round, which asks the node nothing while no payment is due. An error of the node ends it; the next goes on. */
   async step(block: number, exchange: number): Promise<void> {
-    const { db, rows, work: all, drafts, hasRoom, send } = this.#options;
-    let sent = rows.countSent();
-    for (const work of rows.due(block, exchange, MOST_LOOKED_AT)) {
-      if (sent >= MOST_SENT || !hasRoom()) return;
+    const { rows, contract, hasRoom } = this.#options;
+    const sent = rows.countSent();
+    const most = contract === null ? MOST_SENT - sent : MOST_TOGETHER;
+    if (most <= 0 || !hasRoom() || (contract !== null && sent > 0)) return;
+    const ready: Work[] = [];
+    try {
+      await this.#look(ready, most, block, exchange);
+    } finally {
+      this.#send(ready);
+    }
+  }
+
+  /** Adds those that can be paid now to `ready`. */
+  async #look(ready: Work[], most: number, block: number, exchange: number): Promise<void> {
+    const { db, rows, work: all, drafts } = this.#options;
+    const due = rows.due(block, exchange, MOST_LOOKED_AT, this.#lookedAt);
+    if (due.length < MOST_LOOKED_AT) this.#lookedAt = 0;
+    for (const work of due) {
+      if (ready.length === most) return;
+      if (due.length === MOST_LOOKED_AT) this.#lookedAt = work.id;
+      if (ready.length > 0 && ready[0].exchange !== work.exchange) continue;
       if (rows.hasOlderWork(work)) continue;
       const draft = drafts.movement(work);
       if (draft === null) continue;
       const refusal = await this.#refusalOf(draft);
-      const change = (): void => {
-        if (refusal === null) send(work, draft);
-        else all.retry(work, block, refusal, LONGEST_PAUSE_BLOCKS);
-      };
-      db.transaction(change)();
-      if (refusal === null) sent++;
+      if (refusal === null) ready.push(work);
+      else db.transaction(() => all.retry(work, block, refusal, LONGEST_PAUSE_BLOCKS))();
+    }
+  }
+
+  #send(ready: readonly Work[]): void {
+    const { db, contract, drafts, hasRoom, send } = this.#options;
+    if (ready.length === 0) return;
+    if (contract !== null) {
+      db.transaction(() => send(ready, drafts.payments(contract, ready)))();
+      return;
+    }
+    for (const work of ready) {
+      if (hasRoom()) db.transaction(() => send([work], drafts.movement(work)!))();
     }
   }
 
   /** Keeps PAYMENTS-2. A node that is out of order, or that has a quota, refuses no payment. */
   async #refusalOf(draft: Draft): Promise<string | null> {
-    const { node, operator } = this.#options;
+    const { node, caller } = this.#options;
     try {
-      await node.simulate({ ...draft, from: operator });
+      await node.simulate({ ...draft, from: caller });
       return null;
     } catch (error) {
       if (isRevert(error)) return (error as Error).message;

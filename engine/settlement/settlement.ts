@@ -29,7 +29,7 @@ import { MoneySide } from './moneySide.ts';
 import type { News } from './news.ts';
 import { Outcomes } from './outcomes.ts';
 import { PaymentRows } from './paymentRows.ts';
-import { Payments } from './payments.ts';
+import { type Payer, Payments } from './payments.ts';
 import { Rotation } from './rotation.ts';
 import { KIND, type Work, WorkRows } from './work.ts';
 
@@ -47,6 +47,8 @@ type SettlementOptions = {
   readonly node: ChainNode;
   readonly key: ChainKey;
   readonly deployerKey: ChainKey;
+  /** Null: the operator pays, one payment a transaction. */
+  readonly payer?: Payer | null;
   readonly chainId: number;
   readonly contracts: Contracts & { readonly usdc: Hex };
   readonly mostFeeWei: bigint;
@@ -78,6 +80,9 @@ export class Settlement {
   readonly #outcomes: Outcomes;
   readonly #drafts: Drafts;
   readonly #payments: Payments;
+  /** Of the payer; null without one. */
+  readonly #payerRows: EnvelopeRows | null;
+  readonly #payerEnvelopes: Envelopes | null;
   readonly #deployRows: DeployRows;
   readonly #deploys: Deploys;
   #head: Block | null = null;
@@ -85,7 +90,7 @@ export class Settlement {
 
   constructor(options: SettlementOptions) {
     this.#options = options;
-    const { db, node, key, chainId, mostFeeWei, nowMs, contracts, news } = options;
+    const { db, node, key, chainId, mostFeeWei, nowMs, contracts, news, payer = null } = options;
     this.rows = new WorkRows(db, nowMs);
     this.payments = new PaymentRows(db);
     this.#deployRows = new DeployRows(db, nowMs, news);
@@ -97,7 +102,7 @@ export class Settlement {
       ...{ work: this.rows, money: this.money, deploys: this.#deployRows, rotation: this.rotation },
     });
     this.#outcomes = new Outcomes({
-      ...{ rows: this.rows, node, contracts, news },
+      ...{ rows: this.rows, node, contracts, news, floors: options.floors, payments: payer?.contract ?? null },
       reserve: (job, draft) => this.#envelopes.reserve(job, draft),
       onMovedLate: (work) => this.rotation.brought(work),
     });
@@ -115,11 +120,21 @@ export class Settlement {
       mostFeeWei,
       nowMs,
     });
+    this.#payerRows = payer && new EnvelopeRows(db, payer.key.address);
+    this.#payerEnvelopes =
+      payer &&
+      new Envelopes({
+        ...{ key: payer.key, chainId, node, rows: this.#payerRows!, mostFeeWei, nowMs },
+        jobs: this.#outcomes.withReserve((job, draft) => this.#payerEnvelopes!.reserve(job, draft)),
+      });
+    const envelopes = this.#payerEnvelopes ?? this.#envelopes;
     this.#payments = new Payments({
-      ...{ db, node, work: this.rows, rows: this.payments, drafts: this.#drafts, operator: key.address },
-      hasRoom: () => this.#envelopes.hasRoom,
+      ...{ db, node, work: this.rows, rows: this.payments, drafts: this.#drafts },
+      ...{ contract: payer?.contract ?? null, caller: payer?.contract ?? key.address },
+      hasRoom: () => envelopes.hasRoom,
       send: (work, draft) => {
-        this.#reserve({ work: [work], exchange: this.rotation.exchange(work.exchange), batch: null, draft });
+        const exchange = this.rotation.exchange(work[0].exchange);
+        this.#reserve({ work, exchange, batch: null, draft }, envelopes);
       },
     });
     if (db.isFollowing !== true) this.#takeOver();
@@ -161,11 +176,13 @@ export class Settlement {
       this.#payments.step(head.number, this.rotation.active.number),
     ]);
     await this.#envelopes.step({ head, finalized });
+    await this.#payerEnvelopes?.step({ head, finalized });
     if (deployed.status === 'rejected') throw deployed.reason;
     if (paid.status === 'rejected') throw paid.reason;
     if (read.status === 'rejected') throw read.reason;
     if (read.value === null) return;
-    this.rotation.step(this.#follower.exchangeNumbers, this.#envelopeRows.unsettled().length === 0);
+    const unsettled = this.#envelopeRows.unsettled().length + (this.#payerRows?.unsettled().length ?? 0);
+    this.rotation.step(this.#follower.exchangeNumbers, unsettled === 0);
     await this.money.reconcile(read.value);
   }
 
@@ -227,6 +244,7 @@ export class Settlement {
     const nowMs = this.#options.nowMs();
     const oldest = this.rows.oldestPendingMs(this.rotation.active.number);
     const deploys = this.#deploys.health();
+    const payer = this.#payerEnvelopes;
     const facts = {
       ...surroundings,
       isWaitingForLog: false,
@@ -234,7 +252,7 @@ export class Settlement {
       failed: this.rows.countFailed(),
       failedInRow: this.#outcomes.failedInRow,
       refusedPayments: this.payments.countRefused(),
-      foreign: this.#envelopes.foreign + deploys.foreign,
+      foreign: this.#envelopes.foreign + (payer?.foreign ?? 0) + deploys.foreign,
       oldestTradeMs: oldest.trade === null ? 0 : nowMs - oldest.trade,
       oldestWorkMs: oldest.any === null ? 0 : nowMs - oldest.any,
       unsettled: this.rows.countUnsettled(),
@@ -243,8 +261,8 @@ export class Settlement {
       finalizedNumber: this.#finalizedNumber,
       behind: this.#follower.behind,
       move: this.rotation.health(nowMs),
-      isAtMostFee: this.#envelopes.isAtMostFee || deploys.isAtMostFee,
-      lastRefusal: this.#envelopes.lastRefusal ?? deploys.lastRefusal,
+      isAtMostFee: this.#envelopes.isAtMostFee || payer?.isAtMostFee === true || deploys.isAtMostFee,
+      lastRefusal: this.#envelopes.lastRefusal ?? payer?.lastRefusal ?? deploys.lastRefusal,
     };
     return { unhealthy: whyUnhealthy(facts, this.#options.limits), ...facts };
   }
@@ -256,7 +274,8 @@ export class Settlement {
   /** Work of a key that is not the one of the settings any more is sent again (ONCHAIN-2). */
   #takeOver(): void {
     const rows = this.#envelopeRows;
-    const own = new Set(rows.unsettled().map(({ job }) => job));
+    const under = [...rows.unsettled(), ...(this.#payerRows?.unsettled() ?? [])];
+    const own = new Set(under.map(({ job }) => job));
     const others = this.rows.jobsUnderWay().filter((job) => !own.has(job));
     if (others.length === 0) return;
     rows.commit(() => {
@@ -281,14 +300,14 @@ export class Settlement {
       if (isWorthWaiting(pending) && nowMs() - pending[0].created_ms < lingerMs) return;
       const chosen = this.#drafts.next(pending, head.gasLimit);
       if (chosen === null) return;
-      db.transaction(() => this.#reserve(chosen))();
+      db.transaction(() => this.#reserve(chosen, this.#envelopes))();
     }
   }
 
-  #reserve({ exchange, work, batch, draft }: Chosen): void {
+  #reserve({ exchange, work, batch, draft }: Chosen, envelopes: Envelopes): void {
     const job = this.rows.addJob(exchange, work, batch);
     for (const { id } of work) this.rows.submit(id, job);
-    this.#envelopes.reserve(job, draft);
+    envelopes.reserve(job, draft);
   }
 }
 

@@ -5,8 +5,8 @@
 
 import type { SignerAt } from '../../shared/base/chainFacts.ts';
 
-/** A key signs for one job: batches and movements, new markets, transfers for customers, permits of deposits. */
-export const CHAIN_JOBS = ['OPERATOR', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
+/** A key signs for one job: batches, payments, new markets, transfers for customers, permits of deposits. */
+export const CHAIN_JOBS = ['OPERATOR', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 export type ChainJob = (typeof CHAIN_JOBS)[number];
 export type KeySource = Readonly<
   { secret: string } | { keystore: string; passwordFile: string } | { signer: SignerAt }
@@ -17,6 +17,8 @@ export type ChainConfig = Readonly<{
   rpcUrl: string;
   /** Null: nothing needs it. */
   keys: Readonly<Record<ChainJob, KeySource | null>>;
+  /** The contract by which PAYER_KEY pays; null: OPERATOR_KEY pays at the exchange contract. */
+  paymentsAddress: string | null;
   /** No transaction offers more for a unit of gas. */
   mostFeeWei: bigint;
   /** A key with less is an alarm. */
@@ -35,6 +37,7 @@ type Reader = {
   has(name: string): boolean;
   text(name: string, fallback: string): string;
   integer(name: string, fallback: number, min: number, max: number): number;
+  address(name: string, fallback: string): string;
   url(name: string, protocols: readonly string[]): string | null;
   urls(name: string, protocols: readonly string[]): readonly string[];
 };
@@ -68,18 +71,22 @@ export function readChain(read: Reader, others: Others): ChainConfig | string | 
       return `${job}_KEY, ${job}_KEYSTORE or ${job}_SIGNER: needed with RPC_URL`;
     keys[job] = source;
   }
+  if ((keys.PAYER === null) === read.has('PAYMENTS_ADDRESS')) {
+    return 'PAYMENTS_ADDRESS and PAYER_KEY, PAYER_KEYSTORE or PAYER_SIGNER: set both or neither';
+  }
   if (keys.RELAYER === null && others.fiat.providers.length > 0) {
     return 'RELAYER_KEY, RELAYER_KEYSTORE or RELAYER_SIGNER: needed where RPC_URL and FIAT_PROVIDERS are set';
   }
   return Object.freeze({
     rpcUrl,
     keys: Object.freeze(keys as Record<ChainJob, KeySource | null>),
+    paymentsAddress: keys.PAYER === null ? null : read.address('PAYMENTS_ADDRESS', ''),
     mostFeeWei: BigInt(read.integer('MOST_FEE_GWEI', 1000, 1, 1_000_000_000)) * GWEI_WEI,
     lowBalanceWei: BigInt(read.integer('LOW_BALANCE_GWEI', 5_000_000_000, 0, Number.MAX_SAFE_INTEGER)) * GWEI_WEI,
     mostHeadAgeMs: read.integer('MOST_HEAD_AGE_MS', 30_000, 1000, MOST_MS),
     mostWaitMs: read.integer('MOST_SETTLEMENT_WAIT_MS', 60_000, 1000, MOST_MS),
     leastMovementMicro: read.integer('LEAST_CHAIN_MOVEMENT_MICRO', 1_000_000, 1, 1_000_000_000),
-    mostMovementsADay: read.integer('MOST_CHAIN_MOVEMENTS_A_DAY', 50, 1, 1_000_000_000),
+    mostMovementsADay: read.integer('MOST_CHAIN_MOVEMENTS_A_DAY', 20, 1, 1_000_000_000),
   });
 }
 

@@ -185,6 +185,8 @@ function optionsOf({ config, secrets, stores }: SettlementThreadOptions): Omit<S
     usdcAddress: current.usdc,
     ctfAddress: current.ctf,
     operatorKey: secrets.OPERATOR!,
+    payerKey: secrets.PAYER,
+    paymentsAddress: chain.paymentsAddress,
     deployerKey: secrets.DEPLOYER!,
     relayerKey: secrets.RELAYER,
     permitKey: secrets.PERMIT!,

@@ -30,7 +30,7 @@ const STUCK_MS = 30_000;
 const REPEAT_MS = 5000;
 
 /** The owner follows its jobs with this. Each is called inside the transaction that changes the envelope. */
-type JobListener = {
+export type JobListener = {
   /** Reads what a receipt means. It may ask the chain; the result is carried out once the envelope is mined. */
   read(job: number, receipt: Receipt): Promise<() => void>;
   unmined(job: number): void;

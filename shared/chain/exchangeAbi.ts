@@ -82,6 +82,13 @@ export const FACTORY_ABI = parseAbi([
   'function hasRole(bytes32 role, address account) view returns (bool)',
 ]);
 
+/** The contract that makes payments, many in one transaction. */
+export const PAYMENTS_ABI = parseAbi([
+  'struct Payment { bytes32 operationId; address account; uint256 amount; bool isRelease }',
+  'function pay(address exchange, Payment[] payments)',
+  'event PaymentFailed(bytes32 indexed operationId, bytes reason)',
+]);
+
 /** The part of the conditional tokens that settlement reads. */
 export const TOKENS_ABI = parseAbi([
   'function payoutDenominator(bytes32 conditionId) view returns (uint256)',

@@ -158,6 +158,9 @@ export type SettlementOptions = {
   readonly ctfAddress: string;
   /** For batches and movements, new markets, transfers of customers (null: none), and permits. */
   readonly operatorKey: KeyOrigin;
+  /** Of payments, and the contract by which it pays; null: the operator pays. */
+  readonly payerKey: KeyOrigin | null;
+  readonly paymentsAddress: string | null;
   readonly deployerKey: KeyOrigin;
   readonly relayerKey: KeyOrigin | null;
   readonly permitKey: KeyOrigin;

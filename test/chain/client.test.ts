@@ -14,7 +14,7 @@ import {
 import { ChainChecks } from '../../engine/settlement/checks.ts';
 import { MATCH_TYPE, OUTCOME } from '../../shared/base/codes.ts';
 import { type ChainTrade, chainTradeId, encodeBatch } from '../../shared/chain/batch.ts';
-import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { EXCHANGE_ABI, PAYMENTS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
@@ -40,9 +40,13 @@ const TEN = 10_000_000n;
 test('what is called and read of the contract is what the contract has', () => {
   const has = new Set(abiOf('Exchange').map((item) => JSON.stringify(selectorsOf(item))));
   for (const item of EXCHANGE_ABI) assert.ok(has.has(JSON.stringify(selectorsOf(item))), item.name);
+  const pays = new Set(abiOf('Payments').map((item) => JSON.stringify(selectorsOf(item))));
+  for (const item of PAYMENTS_ABI) assert.ok(pays.has(JSON.stringify(selectorsOf(item))), item.name);
 });
 
-function selectorsOf(item: (typeof EXCHANGE_ABI)[number] | ReturnType<typeof abiOf>[number]): unknown {
+function selectorsOf(
+  item: (typeof EXCHANGE_ABI | typeof PAYMENTS_ABI)[number] | ReturnType<typeof abiOf>[number],
+): unknown {
   if (item.type === 'function') return [item.type, toFunctionSelector(item)];
   if (item.type === 'event') {
     return [item.type, toEventSelector(item), item.inputs.map((input) => 'indexed' in input && input.indexed === true)];
@@ -168,11 +172,12 @@ test('a chain that is not the one of the settings is named in words, by what is 
   const node = new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0]));
   const keys = {
     ...{ OPERATOR: lower(ROLES.operator), DEPLOYER: lower(ROLES.deployer), PERMIT: lower(ROLES.permitSigner) },
-    RELAYER: null,
+    ...{ RELAYER: null, PAYER: lower(ROLES.payer) },
   };
   const setup = {
     ...{ chainId: CHAIN_ID, keys, usdc: lower(contracts.usdc) },
     ...{ marketFactory: lower(contracts.marketFactory), conditionalTokens: lower(contracts.conditionalTokens) },
+    payments: lower(contracts.payments),
   };
   const exchange = lower(contracts.exchange);
   const problem = (changes: Partial<typeof setup>, at = [exchange]): Promise<string | null> =>
@@ -193,7 +198,9 @@ test('a chain that is not the one of the settings is named in words, by what is 
   assert.match((await problem({ usdc: nowhere }))!, /^USDC_ADDRESS: the contract at EXCHANGE_ADDRESS belongs to 0x/);
   assert.match((await problem({ conditionalTokens: nowhere }))!, /^CTF_ADDRESS: the contract at EXCHANGE_ADDRESS/);
   assert.match((await problem({ marketFactory: nowhere }))!, /^MARKET_FACTORY_ADDRESS: the contract at EXCHANGE_ADD/);
-  for (const job of ['OPERATOR', 'DEPLOYER', 'PERMIT'] as const) {
+  const notPaying = `PAYMENTS_ADDRESS: ${nowhere} does not have OPERATOR_ROLE of the exchange`;
+  assert.equal(await problem({ payments: nowhere }), notPaying);
+  for (const job of ['OPERATOR', 'PAYER', 'DEPLOYER', 'PERMIT'] as const) {
     const found = await problem({ keys: { ...keys, [job]: nowhere } });
     assert.match(found!, new RegExp(`^${job}_KEY: ${nowhere} does not have ${job}_ROLE of the`));
   }

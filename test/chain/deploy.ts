@@ -9,9 +9,11 @@ import {
   encodeFunctionData,
   type Hex,
   http,
+  keccak256,
   publicActions,
   type TransactionReceipt,
   TransactionReceiptNotFoundError,
+  toBytes,
   walletActions,
   zeroAddress,
 } from 'viem';
@@ -38,6 +40,7 @@ export type Roles = {
   readonly deployer: Address;
   readonly resolver: Address;
   readonly permitSigner: Address;
+  readonly payer: Address;
   readonly feeRecipient: Address;
 };
 
@@ -46,6 +49,8 @@ export type Deployed = {
   readonly conditionalTokens: Address;
   readonly marketFactory: Address;
   readonly exchange: Address;
+  /** The contract by which the payer pays. */
+  readonly payments: Address;
 };
 
 export type Delays = { readonly exitDelay: bigint; readonly settlementGrace: bigint };
@@ -64,13 +69,15 @@ export async function deployAll(client: ChainClient, roles: Roles, delays: Delay
   const marketFactory = await deployOwn(client, admin, 'MarketFactory', [
     ...[conditionalTokens, usdc, admin, deployer, resolver],
   ]);
-  const contracts = { usdc, conditionalTokens, marketFactory };
+  const payments = await deployOwn(client, admin, 'Payments', [admin, roles.payer]);
+  const contracts = { usdc, conditionalTokens, marketFactory, payments };
   const exchange = await deployExchange(client, roles, delays, contracts);
   await send(client, admin, marketFactory, 'MarketFactory', 'setExchange', [exchange]);
   return { ...contracts, exchange };
 }
 
-export function deployExchange(
+/** With the right of the contract of payments. */
+export async function deployExchange(
   client: ChainClient,
   { admin, operator, permitSigner, feeRecipient }: Roles,
   delays: Delays,
@@ -78,7 +85,10 @@ export function deployExchange(
   predecessor: Address = zeroAddress,
 ): Promise<Address> {
   const settings = { ...contracts, ...delays, admin, operator, permitSigner, feeRecipient, predecessor };
-  return deployOwn(client, admin, 'Exchange', [settings]);
+  const exchange = await deployOwn(client, admin, 'Exchange', [settings]);
+  const role = keccak256(toBytes('OPERATOR_ROLE'));
+  await send(client, admin, exchange, 'Exchange', 'grantRole', [role, contracts.payments]);
+  return exchange;
 }
 
 /** Sends a transaction of any address, without gas costs; throws the error that the contract names if it reverts. */

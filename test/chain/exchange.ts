@@ -2,14 +2,15 @@
 import { type Hex, parseEther, toHex } from 'viem';
 import { privateKeyToAddress } from 'viem/accounts';
 import { send } from './deploy.ts';
-import { CHAIN_ID, type ChainRig, ROLES } from './rig.ts';
+import { CHAIN_ID, type ChainRig, CONTRACT_OF, ROLES } from './rig.ts';
 
-const KEYS = { OPERATOR: 0x0b1, DEPLOYER: 0x0b2, RELAYER: 0x0b3, PERMIT: 0x0b4 } as const;
+const KEYS = { OPERATOR: 0x0b1, DEPLOYER: 0x0b2, RELAYER: 0x0b3, PERMIT: 0x0b4, PAYER: 0x0b5 } as const;
 const RIGHTS = [
   ['OPERATOR', 'exchange', 'OPERATOR_ROLE'],
   ['PERMIT', 'exchange', 'PERMIT_ROLE'],
   ['DEPLOYER', 'marketFactory', 'DEPLOYER_ROLE'],
   ['OPERATOR', 'marketFactory', 'RESOLVER_ROLE'],
+  ['PAYER', 'payments', 'PAYER_ROLE'],
 ] as const;
 
 const keyOf = (job: keyof typeof KEYS): Hex => toHex(KEYS[job], { size: 32 });
@@ -25,8 +26,7 @@ export async function chainSettings(rig: ChainRig): Promise<Record<string, strin
   }
   for (const [job, contract, role] of RIGHTS) {
     const grant = [await rig.call(contract, role, []), addressOf(job)];
-    const name = contract === 'exchange' ? 'Exchange' : 'MarketFactory';
-    await send(client, ROLES.admin, contracts[contract], name, 'grantRole', grant);
+    await send(client, ROLES.admin, contracts[contract], CONTRACT_OF[contract], 'grantRole', grant);
   }
   return {
     RPC_URL: client.chain.rpcUrls.default.http[0],
@@ -40,5 +40,7 @@ export async function chainSettings(rig: ChainRig): Promise<Record<string, strin
     DEPLOYER_KEY: keyOf('DEPLOYER'),
     RELAYER_KEY: keyOf('RELAYER'),
     PERMIT_KEY: keyOf('PERMIT'),
+    PAYER_KEY: keyOf('PAYER'),
+    PAYMENTS_ADDRESS: contracts.payments,
   };
 }

@@ -37,10 +37,11 @@ import { type CommandResult, EngineRig } from '../support/engineRig.ts';
 import { TEST_KEY, TEST_SECRET } from '../support/journalKey.ts';
 import { MoneyGateway } from '../support/moneyGateway.ts';
 import { send } from './deploy.ts';
-import { CHAIN_ID, type ChainMarket, type ChainOrder, type ChainRig, key, ROLES, USDC } from './rig.ts';
+import { CHAIN_ID, type ChainMarket, type ChainOrder, type ChainRig, CONTRACT_OF, key, ROLES, USDC } from './rig.ts';
 
 export const OPERATOR = toHex(0x5e77, { size: 32 });
 export const DEPLOYER = toHex(0xdeb1, { size: 32 });
+export const PAYER = toHex(0x9a1e, { size: 32 });
 export const FINAL_BLOCKS = 70;
 export const FEE_BPS = 50;
 const YEAR_MS = 365 * 86_400_000;
@@ -89,6 +90,7 @@ export class FollowedExchange {
   readonly journalPaths: readonly string[];
   readonly operator = chainKey(OPERATOR);
   readonly deployer = chainKey(DEPLOYER);
+  readonly payer = chainKey(PAYER);
   readonly gateway: MoneyGateway;
   settlement: Settlement;
   compared = 0;
@@ -127,7 +129,7 @@ export class FollowedExchange {
 
   #start(): Settlement {
     const { chain, engines, journalPaths, progress } = this;
-    const { exchange, marketFactory, usdc, conditionalTokens } = chain.contracts;
+    const { exchange, marketFactory, usdc, conditionalTokens, payments } = chain.contracts;
     const { around = (rpc) => rpc } = this.#options;
     const rpc = around(new HttpRpc(chain.client.chain.rpcUrls.default.http[0]));
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
@@ -135,6 +137,7 @@ export class FollowedExchange {
     this.#news = new News(db, () => this.nowMs);
     return new Settlement({
       ...{ db, news: this.#news, progress, journalPaths, key: this.operator, deployerKey: this.deployer },
+      payer: { key: this.payer, contract: payments.toLowerCase() as Hex },
       limits: { headAgeMs: 30_000, waitMs: 60_000 },
       node: new ChainNode(this.crashes.aroundCalls(rpc)),
       chainId: CHAIN_ID,
@@ -159,16 +162,17 @@ export class FollowedExchange {
 
   /** The keys of settlement may do their work. Once on a chain, whose snapshots keep it. */
   static async grantRights(chain: ChainRig): Promise<void> {
-    const [operator, deployer] = [chainKey(OPERATOR).address, chainKey(DEPLOYER).address];
-    for (const address of [operator, deployer]) await chain.client.setBalance({ address, value: parseEther('1000') });
+    const [operator, deployer, payer] = [OPERATOR, DEPLOYER, PAYER].map((secret) => chainKey(secret).address);
+    for (const address of [operator, deployer, payer])
+      await chain.client.setBalance({ address, value: parseEther('1000') });
     for (const [contract, role, address] of [
       ['exchange', 'OPERATOR_ROLE', operator],
       ['marketFactory', 'RESOLVER_ROLE', operator],
       ['marketFactory', 'DEPLOYER_ROLE', deployer],
+      ['payments', 'PAYER_ROLE', payer],
     ] as const) {
-      const name = contract === 'exchange' ? 'Exchange' : 'MarketFactory';
       const grant = [await chain.call(contract, role, []), address];
-      await send(chain.client, ROLES.admin, chain.contracts[contract], name, 'grantRole', grant);
+      await send(chain.client, ROLES.admin, chain.contracts[contract], CONTRACT_OF[contract], 'grantRole', grant);
     }
   }
 

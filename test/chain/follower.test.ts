@@ -26,7 +26,7 @@ import { Random } from '../support/random.ts';
 import { seedOr } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { deployExchange, send } from './deploy.ts';
-import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR } from './followedExchange.ts';
+import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR, PAYER } from './followedExchange.ts';
 import { BUY, CHAIN_ID, chainRig, EXIT_DELAY, key, ROLES, SETTLEMENT_GRACE, USDC } from './rig.ts';
 
 const chain = await chainRig();
@@ -92,7 +92,8 @@ class RandomExchange extends FollowedExchange {
   get #checks(): ChainChecks {
     const { client, contracts } = chain;
     const [operator, deployer] = [this.operator.address, this.deployer.address];
-    const keys = { OPERATOR: operator, DEPLOYER: deployer, PERMIT: ROLES.permitSigner, RELAYER: null };
+    const unused = { RELAYER: null, PAYER: this.payer.address };
+    const keys = { OPERATOR: operator, DEPLOYER: deployer, PERMIT: ROLES.permitSigner, ...unused };
     const node = new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0]));
     return new ChainChecks(node, { ...contracts, chainId: CHAIN_ID, keys }, () => this.nowMs);
   }
@@ -313,6 +314,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     deployerKey: DEPLOYER,
     relayerKey: null,
     permitKey: toHex(0xabcdef, { size: 32 }),
+    ...{ payerKey: PAYER, paymentsAddress: contracts.payments },
     mostFeeWei: 10n ** 15n,
     cluster: null,
     // The blocks of this chain come when they are asked for.

@@ -10,6 +10,7 @@ const GAS_FILE = fileURLToPath(new URL('../../data/contracts/gas.json', import.m
 const TEN = 10_000_000n;
 const TRADERS = 100;
 const BATCHES = [1, 10, 50];
+const PAID = [1, 10, 30];
 
 type GasTable = Readonly<Record<string, number>>;
 
@@ -42,7 +43,21 @@ export async function measureGas(rig: ChainRig): Promise<GasTable> {
   }
   note('settleBatch, each of 50 makers of one taker', await sweep(rig, market, traders), 50);
   await noteOthers(rig, market, traders[0], note);
+  for (const count of PAID) note(`pay, each of ${count}`, await payments(rig, traders.slice(0, count)), count);
   return table;
+}
+
+/** To wallets that had USDC before; the chain is as it was afterwards. */
+async function payments(rig: ChainRig, traders: PrivateKeyAccount[]): Promise<TransactionReceipt> {
+  const snapshot = await rig.client.snapshot();
+  for (const { address } of traders) await rig.mint(address, 1n);
+  const made = traders.map(({ address: account }) => {
+    return { operationId: rig.freshHash(), account, amount: 1_000_000n, isRelease: false };
+  });
+  const { exchange, payments: contract } = rig.contracts;
+  const receipt = await send(rig.client, ROLES.payer, contract, 'Payments', 'pay', [exchange, made]);
+  await rig.client.revert({ id: snapshot });
+  return receipt;
 }
 
 type Kind = 'standard' | 'mint' | 'merge';

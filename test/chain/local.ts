@@ -29,7 +29,7 @@ import {
 } from './deploy.ts';
 import { depositArgs } from './deposit.ts';
 
-const JOBS = ['ADMIN', 'OPERATOR', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
+const JOBS = ['ADMIN', 'OPERATOR', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 const HOUR_SECONDS = 3600n;
 const DELAYS = { exitDelay: HOUR_SECONDS, settlementGrace: 7n * 24n * HOUR_SECONDS } as const;
 const BASE_FEE = parseGwei('30');
@@ -104,6 +104,7 @@ export class LocalChain {
       MARKET_FACTORY_ADDRESS: this.contracts.marketFactory,
       USDC_ADDRESS: this.contracts.usdc,
       CTF_ADDRESS: this.contracts.conditionalTokens,
+      PAYMENTS_ADDRESS: this.contracts.payments,
       FEE_SWEEPER_ADDRESS: this.#keyOf('fees').address,
       ...Object.fromEntries(JOBS.map((job) => [`${job}_KEY`, secretOf(this.#name + job)])),
     };
@@ -157,6 +158,7 @@ function rolesOf(name: string): Roles {
     deployer: addressOf('DEPLOYER'),
     resolver: addressOf('OPERATOR'),
     permitSigner: addressOf('PERMIT'),
+    payer: addressOf('PAYER'),
     feeRecipient: addressOf('fees'),
   };
 }

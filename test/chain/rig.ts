@@ -70,6 +70,7 @@ export const ROLES: Roles = {
   deployer: address(0xa3),
   resolver: address(0xa4),
   permitSigner: permitKey.address,
+  payer: address(0xa5),
   feeRecipient: address(0xa6),
 };
 
@@ -251,11 +252,12 @@ type DepositChanges = {
   authorizationNonce: Hex;
 };
 
-const CONTRACT_OF: Readonly<Record<keyof Deployed, ContractName>> = {
+export const CONTRACT_OF: Readonly<Record<keyof Deployed, ContractName>> = {
   exchange: 'Exchange',
   marketFactory: 'MarketFactory',
   usdc: 'DemoUsdc',
   conditionalTokens: 'IConditionalTokens',
+  payments: 'Payments',
 };
 
 /** The rig of a test file. Without anvil there is none, and every test of the file is skipped. */

@@ -9,6 +9,7 @@ const ENVELOPES = 'test/unit/shared/chain/envelopes.test.ts';
 const ROTATION = 'test/unit/engine/settlement/rotation.test.ts';
 const FOLLOWER = 'test/chain/follower.test.ts';
 const DAY = 'test/chain/day.test.ts';
+const PAYMENTS = 'test/chain/payments.test.ts';
 const REFUSALS = 'test/chain/refusals.test.ts';
 const SETTLEMENT_FILE = 'test/unit/engine/settlement/settlementFile.test.ts';
 
@@ -204,6 +205,20 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     search: 'if (rows.hasOlderWork(work)) continue;',
     replace: 'if (rows.hasOlderWork(work)) rows.countSent();',
     caughtBy: MONEY,
+  },
+  {
+    name: 'a payment that has failed in its transaction counts as made',
+    file: 'engine/settlement/outcomes.ts',
+    search: 'const reason = failed.get(operationId(each, this.#floors));',
+    replace: "const reason = failed.get(operationId(each, this.#floors) + '0');",
+    caughtBy: PAYMENTS,
+  },
+  {
+    name: 'a payment that fails takes the others of its transaction with it',
+    file: `${CONTRACTS}/Payments.sol`,
+    search: 'if (!isMade) emit PaymentFailed(each.operationId, reason);',
+    replace: 'require(isMade, string(reason));',
+    caughtBy: PAYMENTS,
   },
   {
     name: 'every payment of a refused account is tried',

@@ -44,6 +44,8 @@ test('a chain has its limits, and no demo unless it is asked for', () => {
   assert.equal(chain.mostFeeWei, 1_000_000_000_000n);
   assert.equal(chain.lowBalanceWei, 5_000_000_000_000_000_000n);
   assert.deepEqual([chain.mostHeadAgeMs, chain.mostWaitMs], [30_000, 60_000]);
+  assert.deepEqual([chain.leastMovementMicro, chain.mostMovementsADay, chain.paymentsAddress], [1_000_000, 20, null]);
+  assert.equal(parse({ PAYER_KEY: keyOf(5), PAYMENTS_ADDRESS: ADDRESS }).chain!.paymentsAddress, ADDRESS);
   const limits = {
     MOST_FEE_GWEI: '7',
     LOW_BALANCE_GWEI: '0',
@@ -78,6 +80,8 @@ test('what is missing or contradicts a chain stops the start, in one line', () =
     [{ OPERATOR_KEY: keyOf(0) }, /^OPERATOR_KEY: expected 0x and 64 hex digits of a secret key$/],
     [{ OPERATOR_KEY: `0x${'f'.repeat(64)}` }, /^OPERATOR_KEY: expected/],
     [{ OPERATOR_KEY: keyOf(1).slice(2) }, /^OPERATOR_KEY: expected/],
+    [{ PAYER_KEY: keyOf(5) }, /^PAYMENTS_ADDRESS and PAYER_KEY, or PAYER_KEYSTORE: set both or neither$/],
+    [{ PAYMENTS_ADDRESS: ADDRESS }, /^PAYMENTS_ADDRESS and PAYER_KEY/],
     [{ OPERATOR_KEYSTORE: 'file' }, /^OPERATOR_KEY and OPERATOR_KEYSTORE: set one of them$/],
     [
       { PERMIT_KEY: '', PERMIT_KEYSTORE: 'f' },
@@ -113,7 +117,7 @@ test('keys are given as they are or in keystores, and each job has one of its ow
     OPERATOR_KEYSTORE_PASSWORD_FILE: file('password', 'correct horse\n'),
   });
   const open = (changes: Environment) => openChainKeys(parse(changes).chain!);
-  const keys = { OPERATOR: keyOf(9), DEPLOYER: keyOf(2), RELAYER: null, PERMIT: keyOf(3) };
+  const keys = { OPERATOR: keyOf(9), PAYER: null, DEPLOYER: keyOf(2), RELAYER: null, PERMIT: keyOf(3) };
   assert.deepEqual(open(stored(9)), keys);
   const wrong = file('wrong', 'battery staple');
   refused(

@@ -1,0 +1,129 @@
+/** The keys of an exchange in the hands of a thief, each alone (THREATS.md says the same in words). */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Address } from 'viem';
+import { NO_ANVIL } from './anvil.ts';
+import { send } from './deploy.ts';
+import {
+  BUY,
+  type ChainMarket,
+  chainRig,
+  EXIT_DELAY,
+  key,
+  ROLES,
+  refused,
+  type SignedChainOrder,
+  USDC,
+} from './rig.ts';
+
+const rig = await chainRig();
+const options = { skip: NO_ANVIL };
+const [victim, thief] = [key(1), key(2)];
+const UNIT = 1_000_000n;
+const THOUSAND = 1000n * UNIT;
+const DENIED = 'AccessControlUnauthorizedAccount';
+const ALL_YES = [1_000_000n, 0n] as const;
+
+const resolveAs = (from: Address, { marketId }: ChainMarket, [yes, no]: readonly [bigint, bigint]) =>
+  send(rig.client, from, rig.contracts.marketFactory, 'MarketFactory', 'resolve', [marketId, yes, no]);
+
+const grant = async (contract: 'exchange' | 'marketFactory', role: string, to: Address, from = ROLES.admin) => {
+  const name = contract === 'exchange' ? 'Exchange' : 'MarketFactory';
+  await send(rig.client, from, rig.contracts[contract], name, 'grantRole', [await rig.call(contract, role, []), to]);
+};
+
+/**
+ * The victim has signed to buy 1,000 No at 0.90, and has cancelled that off the chain: the contract does not know it.
+ * The thief has 100 USDC and buys the Yes.
+ */
+async function cancelledOrder(): Promise<{ market: ChainMarket; orders: SignedChainOrder[] }> {
+  const market = await rig.createMarket();
+  await rig.fund(victim, THOUSAND);
+  await rig.fund(thief, THOUSAND / 10n);
+  const free = { feeRateBps: 0n };
+  const orders = [
+    await rig.order(thief, BUY, market.yes, THOUSAND, THOUSAND / 10n, free),
+    await rig.order(victim, BUY, market.no, THOUSAND, (THOUSAND * 9n) / 10n, free),
+  ];
+  return { market, orders };
+}
+
+test(
+  'OPERATOR_KEY with RESOLVER_ROLE takes what signed orders cover, in four transactions at once',
+  options,
+  async () => {
+    const { market, orders } = await cancelledOrder();
+    await grant('marketFactory', 'RESOLVER_ROLE', ROLES.operator);
+    await rig.settleAll(orders, [rig.match(THOUSAND, (THOUSAND * 9n) / 10n)]);
+    await resolveAs(ROLES.operator, market, ALL_YES);
+    await rig.operator('claim', [thief.address, market.conditionId]);
+    await rig.operator('withdrawFor', [rig.freshHash(), thief.address, USDC, THOUSAND]);
+    assert.equal(await rig.walletUsdc(thief.address), THOUSAND, '100 USDC have become 1,000');
+    assert.equal(await rig.held(victim, USDC), THOUSAND / 10n);
+  },
+);
+
+test('OPERATOR_KEY without that role fills the order, at its price, and decides nothing', options, async () => {
+  const { market, orders } = await cancelledOrder();
+  await rig.settleAll(orders, [rig.match(THOUSAND, (THOUSAND * 9n) / 10n)]);
+  await refused(resolveAs(ROLES.operator, market, ALL_YES), DENIED);
+  await refused(rig.operator('claim', [thief.address, market.conditionId]), 'MarketNotDecided');
+  const again = await rig.settle(orders, [rig.match(THOUSAND, (THOUSAND * 9n) / 10n)]);
+  assert.deepEqual(again.failed, [{ index: 0, error: 'Overfilled' }]);
+  await rig.operator('withdrawFor', [rig.freshHash(), victim.address, USDC, THOUSAND / 10n]);
+  assert.equal(await rig.walletUsdc(victim.address), THOUSAND / 10n, 'an account is paid to itself');
+});
+
+test('RESOLVER_ROLE alone decides a market at once, and settles and pays nothing', options, async () => {
+  const { market, orders } = await cancelledOrder();
+  await rig.fundSets(victim, market, THOUSAND);
+  await resolveAs(ROLES.resolver, market, ALL_YES);
+  const asResolver = (name: string, args: readonly unknown[]) => rig.exchange(ROLES.resolver, name, args);
+  await refused(asResolver('settleBatch', [rig.freshHash(), orders, []]), DENIED);
+  await refused(asResolver('claim', [victim.address, market.conditionId]), 'NotTheAccount');
+  await refused(asResolver('withdrawFor', [rig.freshHash(), victim.address, USDC, 1n]), DENIED);
+  await assert.rejects(resolveAs(ROLES.resolver, market, [0n, 1_000_000n]), /payout denominator already set/);
+});
+
+test('PAYER_KEY pays a victim to the victim: trades of that account fail, and nobody gains', options, async () => {
+  const { orders } = await cancelledOrder();
+  const { payments, exchange } = rig.contracts;
+  const each = { operationId: rig.freshHash(), account: victim.address, amount: THOUSAND, isRelease: false };
+  await send(rig.client, ROLES.payer, payments, 'Payments', 'pay', [exchange, [each]]);
+  assert.equal(await rig.walletUsdc(victim.address), THOUSAND);
+  const { failed } = await rig.settle(orders, [rig.match(THOUSAND, (THOUSAND * 9n) / 10n)]);
+  assert.deepEqual(failed, [{ index: 0, error: 'InsufficientHeld' }]);
+});
+
+test('DEPLOYER_KEY makes markets and nothing else; PERMIT_KEY moves nobody’s USDC', options, async () => {
+  const { market, orders } = await cancelledOrder();
+  await refused(resolveAs(ROLES.deployer, market, ALL_YES), DENIED);
+  for (const from of [ROLES.deployer, ROLES.permitSigner]) {
+    await refused(rig.exchange(from, 'settleBatch', [rig.freshHash(), orders, []]), DENIED);
+    await refused(rig.exchange(from, 'withdrawFor', [rig.freshHash(), victim.address, USDC, 1n]), DENIED);
+    await refused(rig.exchange(from, 'pause', []), DENIED);
+  }
+  // A permit for the thief's account, with an authorization that the victim never signed.
+  await rig.mint(victim.address, UNIT);
+  const [permit, signature, authorization] = (await rig.depositArgs(thief, UNIT)) as [object, string, object];
+  const forged = [permit, signature, { ...authorization, from: victim.address }];
+  await assert.rejects(rig.exchange(ROLES.permitSigner, 'depositWithAuthorization', forged));
+  assert.equal(await rig.walletUsdc(victim.address), UNIT);
+});
+
+test('the administrator can become every other key at once, and gets no unheld funds', options, async () => {
+  const { market } = await cancelledOrder();
+  await rig.operator('release', [rig.freshHash(), victim.address, USDC, THOUSAND / 2n]);
+  await refused(rig.exchange(ROLES.admin, 'withdrawFor', [rig.freshHash(), thief.address, USDC, 1n]), DENIED);
+  await grant('exchange', 'OPERATOR_ROLE', ROLES.admin);
+  await grant('marketFactory', 'RESOLVER_ROLE', ROLES.admin);
+  await resolveAs(ROLES.admin, market, ALL_YES);
+  await rig.exchange(ROLES.admin, 'announceSuccessor', [thief.address]);
+  const migration = [[victim.address], [USDC]];
+  await refused(rig.exchange(ROLES.admin, 'migrate', migration), 'SuccessorNotDue');
+  await rig.pass(2n * EXIT_DELAY - 10n);
+  await refused(rig.exchange(ROLES.admin, 'migrate', migration), 'SuccessorNotDue');
+  await rig.exchange(ROLES.admin, 'pause', []);
+  await rig.exchange(victim.address, 'withdraw', [USDC, THOUSAND / 2n, victim.address]);
+  assert.equal(await rig.walletUsdc(victim.address), THOUSAND / 2n, 'also while it is paused');
+});
