@@ -36,6 +36,7 @@ export const NONCE_FLOOR_BODY = {
   type: 'object',
   required: ['nonce_floor'],
   properties: { nonce_floor: { ...FLOOR, description: 'At most 4294967296 above the floor of now.' } },
+  additionalProperties: false,
 } as const;
 export const RAISED_NONCE_FLOOR = object({
   address: ADDRESS,

@@ -9,7 +9,9 @@ const TABLE = '| metric | type | labels | meaning |\n|---|---|---|---|\n';
 
 const ALERTS = '| alert | severity | brought about by | tried with | section |\n|---|---|---|---|---|\n';
 /** The files whose tests have real programs bring alerts about. */
-const REAL = ['fault/alertCauses.test.ts', 'api/alerts.test.ts'].map((path) => new URL(`../${path}`, import.meta.url));
+const REAL = ['fault/alertCauses', 'cluster/alertCauses', 'chain/alertCauses', 'api/alerts'].map(
+  (path) => new URL(`../${path}.test.ts`, import.meta.url),
+);
 
 /** Everything but the tables stays. */
 export function metricsPage(): string {

@@ -17,7 +17,7 @@ const record = command({
   examples: ['record MARKET day.ndjson'],
   json: '`{file, lines}` at the end',
   run: async (context, { market, file }) => {
-    const { ticks_per_unit: ticksPerUnit } = await (await context.client()).tickSize(market);
+    const { ticks_per_unit: ticksPerUnit } = await (await context.reader()).tickSize(market);
     const out = createWriteStream(file, { flags: 'wx' });
     await once(out, 'open');
     const stream = await context.stream({ isPrivate: false });

@@ -35,12 +35,12 @@ describe('config', () => {
     parseConfig(observed(example), CORES);
     // The settings of a chain are read only where there is one.
     const keystores = Object.keys(example).filter((name) => name.includes('_KEYSTORE'));
-    const onChain = {
-      RPC_URL: 'http://node',
-      DEMO: 'off',
-      ...Object.fromEntries(keystores.map((name) => [name, '/k'])),
-    };
-    parseConfig(observed({ ...example, ...onChain }), CORES);
+    const signers = Object.keys(example).filter((name) => name.includes('_SIGNER'));
+    const address = `0x${'5'.repeat(40)}`;
+    const onChain = { RPC_URL: 'http://node', DEMO: 'off', PAYMENTS_ADDRESS: address };
+    const kept = Object.fromEntries(keystores.map((name) => [name, '/k']));
+    const asked = Object.fromEntries(signers.map((name) => [name, name.endsWith('_ADDRESS') ? address : 'http://kms']));
+    for (const keys of [kept, asked]) parseConfig(observed({ ...example, ...onChain, ...keys }), CORES);
     read.delete('NODE_ENV');
     assert.deepEqual([...read].sort(), Object.keys(example).sort());
     // These two depend on the number of cores.
