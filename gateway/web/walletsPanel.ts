@@ -70,7 +70,7 @@ function LinkedWallet({ address, isOnly, action, onChange }: LinkedWalletProps):
     });
   return html`<div class="wallet"><code>${address}</code>
     <button type="button" class="small" disabled=${action.isBusy}
-      aria-label=${`Cancel everything ${address} ever signed`}
+      aria-label=${`Cancel everything it ever signed: ${address}`}
       onClick=${cancelSigned}>Cancel everything it ever signed</button>
     ${
       !isOnly &&
