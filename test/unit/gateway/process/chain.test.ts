@@ -80,7 +80,7 @@ test('what is missing or contradicts a chain stops the start, in one line', () =
     [{ OPERATOR_KEY: keyOf(0) }, /^OPERATOR_KEY: expected 0x and 64 hex digits of a secret key$/],
     [{ OPERATOR_KEY: `0x${'f'.repeat(64)}` }, /^OPERATOR_KEY: expected/],
     [{ OPERATOR_KEY: keyOf(1).slice(2) }, /^OPERATOR_KEY: expected/],
-    [{ PAYER_KEY: keyOf(5) }, /^PAYMENTS_ADDRESS and PAYER_KEY, or PAYER_KEYSTORE: set both or neither$/],
+    [{ PAYER_KEY: keyOf(5) }, /^PAYMENTS_ADDRESS and PAYER_KEY, PAYER_KEYSTORE or PAYER_SIGNER: set both or neither$/],
     [{ PAYMENTS_ADDRESS: ADDRESS }, /^PAYMENTS_ADDRESS and PAYER_KEY/],
     [{ OPERATOR_KEYSTORE: 'file' }, /^OPERATOR_KEY and OPERATOR_KEYSTORE: set one of them$/],
     [
