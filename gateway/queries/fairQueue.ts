@@ -12,7 +12,8 @@
  *   FAIRQUEUE-1  At most `threads` queries run, of one lane at most one, of slow lanes at most threads - 1.
  *   FAIRQUEUE-2  A lane is in the map of those that wait exactly while it has a query that waits.
  *   FAIRQUEUE-3  A query waits in the lane of everyone who waits for it, and runs once.
- *   FAIRQUEUE-4  A read starts in a lane whose reads have taken less than BURST_MS more than SHARE of the time.
+ *   FAIRQUEUE-4  A read starts in a lane whose reads have taken less than BURST_MS more than SHARE of the time: of
+ *                the processor, so that none rests for the work of others.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { type Asker, Askers, type Lane } from './askers.ts';
@@ -39,6 +40,8 @@ const LOOKS_MS = 100;
 
 /** The result of a query whose callers have gone. */
 export const NOT_RUN = Symbol('not run');
+
+type Query<T> = (took: (ms: number) => void) => Promise<T>;
 
 type Waiting = {
   readonly askers: Askers;
@@ -78,9 +81,10 @@ export class FairQueue {
 
   /**
    * Runs the query in its turn. @returns null if too many wait.
+   * @param query says what it took of the processor; one that does not counts by the clock
    * @param isRead false: a part of a change, such as a cancel
    */
-  run<T>(asker: Asker, query: () => Promise<T>, isRead = true): Promise<T | typeof NOT_RUN> | null {
+  run<T>(asker: Asker, query: Query<T>, isRead = true): Promise<T | typeof NOT_RUN> | null {
     const ofLane = this.#waiting.get(asker.lane)?.length ?? 0;
     const most = isRead && this.#rests(asker.lane) ? RESTING_PER_LANE : WAITING_PER_LANE;
     if (ofLane >= most || this.#waitingCount >= MOST_WAITING) return null;
@@ -171,17 +175,20 @@ export class FairQueue {
     this.#paidMs.set(lane, paidMs);
   }
 
-  async #run<T>(lane: Lane, query: () => Promise<T>, isRead: boolean): Promise<T> {
+  async #run<T>(lane: Lane, query: Query<T>, isRead: boolean): Promise<T> {
     const isSlow = this.#isSlow(lane);
     const startedMs = this.#nowMs();
     this.#running.add(lane);
     if (isSlow) this.#slowRunning++;
+    let tookMs: number | null = null;
     try {
-      return await query();
+      return await query((ms) => {
+        tookMs = ms;
+      });
     } finally {
       const nowMs = this.#nowMs();
       if (nowMs - startedMs >= SLOW_FROM_MS) this.#noteSlow(lane, nowMs);
-      if (isRead && this.#paces) this.#noteTaken(lane, nowMs - startedMs);
+      if (isRead && this.#paces) this.#noteTaken(lane, tookMs ?? nowMs - startedMs);
       if (isSlow) this.#slowRunning--;
       this.#running.delete(lane);
       this.#toEnd(lane);

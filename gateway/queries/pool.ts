@@ -26,6 +26,7 @@ import type { HistoryPage } from './page.ts';
 import type { Placed } from './placed.ts';
 import type { PrivateTailPage } from './privateTail.ts';
 import type { WindowTask } from './statsExchange.ts';
+import type { TimedAnswer, TimedQuery } from './timedQuery.ts';
 import type { LegacyTradeRecord, TradeFilters, TradeRecord } from './trades.ts';
 import type { MarketVolumes } from './volumes.ts';
 import type * as worker from './worker.ts';
@@ -121,13 +122,12 @@ export class QueryPool {
     this.#waitMs = options.waitMs ?? DEFAULT_WAIT_MS;
     this.#queue = new FairQueue(MAX_THREADS, undefined, options.paces);
     const { readDbPath, settlementDbPath, progress } = options;
-    const workerData: worker.QueryWorkerData = { readDbPath, settlementDbPath, progress };
     this.#pool = new Piscina({
-      filename: fileURLToPath(new URL('./worker.ts', import.meta.url)),
+      filename: fileURLToPath(new URL('./timedQuery.ts', import.meta.url)),
       minThreads: 1,
       maxThreads: MAX_THREADS,
       idleTimeout: IDLE_MS,
-      workerData,
+      workerData: { readDbPath, settlementDbPath, progress } satisfies worker.QueryWorkerData,
       recordTiming: false,
       // Otherwise a thread waits in Atomics.wait and never turns its event loop, where iterators are freed.
       atomics: 'disabled',
@@ -266,8 +266,7 @@ export class QueryPool {
     task: Parameters<PublicQueries[N]>[0],
   ): Promise<QueryResult<ReturnType<PublicQueries[N]>>> {
     if (!this.#hasStarted()) return BUSY;
-    const turn = this.#queue.run<ReturnType<PublicQueries[N]>>(asker, () => this.#run(name, task));
-    return turn === null ? BUSY : answered(turn);
+    return answered(this.#queue.run<ReturnType<PublicQueries[N]>>(asker, (took) => this.#run(name, task, took)));
   }
 
   /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
@@ -333,8 +332,8 @@ export class QueryPool {
     task: Parameters<F>[0],
   ): Promise<QueryResult<ReturnType<F>>> {
     const asking = typeof asker === 'number' ? { lane: asker, isGone: false } : asker;
-    const turn = this.#queue.run<ReturnType<F>>(asking, () => this.#run(name, task), !OF_CHANGES.has(name));
-    return turn === null ? BUSY : answered(turn);
+    const isRead = !OF_CHANGES.has(name);
+    return answered(this.#queue.run<ReturnType<F>>(asking, (took) => this.#run(name, task, took), isRead));
   }
 
   /**
@@ -348,11 +347,13 @@ export class QueryPool {
   }
 
   /** Has a thread run a query. If the file turns out to be damaged, the projector makes it anew. */
-  async #run<T>(name: string, task: unknown): Promise<T> {
+  async #run<T>(name: string, task: unknown, took = (_ms: number): void => {}): Promise<T> {
     const generation = this.#progress.generation();
     const startedUs = nowUs();
     try {
-      return await this.#pool.run(task, { name });
+      const { value, tookMs }: TimedAnswer = await this.#pool.run({ name, task } satisfies TimedQuery);
+      took(tookMs);
+      return value as T;
     } catch (error) {
       if (isDamaged(error)) this.#progress.doubt(generation);
       throw error;
@@ -387,9 +388,9 @@ export function accountOf(asker: OfAccount): number {
 }
 
 /** A damaged file is being made anew: that is a matter of waiting. A query that was not run has no reader left. */
-async function answered<T>(turn: Promise<T | typeof NOT_RUN>): Promise<QueryResult<T>> {
+async function answered<T>(turn: Promise<T | typeof NOT_RUN> | null): Promise<QueryResult<T>> {
   try {
-    const value = await turn;
+    const value = turn === null ? NOT_RUN : await turn;
     return value === NOT_RUN ? BUSY : { ok: true, value };
   } catch (error) {
     if (isDamaged(error)) return BUSY;

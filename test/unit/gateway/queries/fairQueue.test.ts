@@ -148,6 +148,17 @@ describe('an account that has read for long', () => {
     assert.deepEqual(rig.started, ['a1', 'cancel']);
   });
 
+  it('does not rest for time in which others had the processor', async () => {
+    const rig = new Rig();
+    const starved = rig.queue.run({ lane: ALICE, isGone: false }, async (took) => {
+      rig.nowMs += 11_000;
+      took(9_000);
+    });
+    await starved;
+    void rig.ask(ALICE, 'a2');
+    assert.deepEqual(rig.started, ['a2']);
+  });
+
   it('goes on where nothing is limited', async () => {
     const rig = await restingRig(false);
     void rig.ask(ALICE, 'a2');
