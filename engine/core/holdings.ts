@@ -47,7 +47,7 @@ export function leftOf({ markets, orders }: ShardState, slot: number): number {
 /**
  * True for a SELL of all whole lots that the account holds of the outcome, none of them reserved, but for those of the
  * order that it replaces. So an account has at most one such order of an outcome, and a small holding can be sold.
- * `admitted` has the quantity of the order.
+ * `admitted` has the quantity of the order. Less than a lot is no holding: an order for none is never for all of them.
  */
 export function sellsAllLots(
   state: ShardState,
@@ -57,7 +57,7 @@ export function sellsAllLots(
   { quantityLots }: Admitted,
 ): boolean {
   const kind = words[word + PLACE.kind];
-  if (kindSide(kind) !== SIDE.SELL) return false;
+  if (kindSide(kind) !== SIDE.SELL || quantityLots === 0) return false;
   const { ledger, orders } = state;
   const account = words[word + ANY_COMMAND.account];
   const outcome = kindOutcome(kind);

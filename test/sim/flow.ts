@@ -180,10 +180,14 @@ export class Flow {
     };
   }
 
-  /** Amounts of any ratio: beside a tick, at a token for a dollar and above, or below one tick (RULES.md 1.4). */
-  #offGrid(side: number, { usdc, tokens: whole }: Amounts, ticksPerUnit: number): Amounts {
+  /**
+   * Amounts of any ratio: beside a tick, at a token for a dollar and above, or below one tick (RULES.md 1.4). A few are
+   * for less than one lot, also of an account that holds nothing.
+   */
+  #offGrid(side: number, { usdc, tokens: wanted }: Amounts, ticksPerUnit: number): Amounts {
     const random = this.#random;
-    const tokens = whole + (random.chance(60) ? random.below(ticksPerUnit) : 0);
+    const whole = random.chance(6) ? 0 : wanted;
+    const tokens = Math.max(1, whole + (random.chance(60) ? random.below(ticksPerUnit) : 0));
     const oneTick = Math.floor(tokens / ticksPerUnit);
     if (random.chance(40)) return { usdc: Math.max(1, usdc + random.between(-9, 9)), tokens };
     const ends =

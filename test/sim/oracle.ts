@@ -467,9 +467,9 @@ export class Oracle {
     return p.feeBps === market.feeBps ? OK : E.FEE_RATE_MISMATCH;
   }
 
-  /** RULES.md 1.5: it sells every whole lot, and no other order of the account sells some of them. */
+  /** RULES.md 1.5: it sells every whole lot, one at least, and no other order of the account sells some of them. */
   #sellsAll(p: Placement, lots: bigint, old: OracleOrder | undefined): boolean {
-    if (p.side !== SIDE.SELL) return false;
+    if (p.side !== SIDE.SELL || lots === 0n) return false;
     const others = this.open.filter(({ account, market, side, outcome, id }) => {
       const isSame = account === p.account && market === p.market && outcome === p.outcome;
       return isSame && side === SIDE.SELL && !(id === old?.id && old.account === p.account);

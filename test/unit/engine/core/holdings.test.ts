@@ -1,7 +1,7 @@
 /** A holding below the minimum of an order can be sold, all of it in one order (RULES.md 1.5), on a drawn market. */
 import assert from 'node:assert/strict';
 import { beforeEach, test } from 'node:test';
-import { MOVEMENT, OUTCOME, SIDE } from '../../../../shared/base/codes.ts';
+import { MOVEMENT, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { REPLACE_MODE } from '../../../../shared/wire/commands.ts';
 import { stateOf } from '../../../support/engine.ts';
@@ -46,6 +46,15 @@ test('a part of a lot neither hinders nor is sold', () => {
   assert.deepEqual(it.tokens(ALICE, OUTCOME.YES, 0), { available: 4970, reserved: 0 });
   assert.equal(it.place(amounts).reply.code, E.BELOW_MIN_SIZE);
   assert.equal(it.place({ ...amounts, lots: 49 }).reply.code, OK);
+});
+
+test('less than one lot is below the minimum, also of an account that holds nothing and beside orders it would meet', () => {
+  keepYes(0);
+  it.order(BOB, `BUY Yes ${MIN_LOTS} @ 50`);
+  for (const timeInForce of [TIME_IN_FORCE.FAK, TIME_IN_FORCE.FOK]) {
+    const order = { account: ALICE, side: SIDE.SELL, timeInForce, makerAmount: 99, takerAmount: 1, feeBps: 50 };
+    assert.equal(it.place(order).reply.code, E.BELOW_MIN_SIZE, `${timeInForce}`);
+  }
 });
 
 test('an order that replaces the only other one may sell all of them, and beside a second one none', () => {
