@@ -31,7 +31,7 @@ for (const seed of seeds) {
 
 after(() => {
   assert.ok(crashes > seeds.length, `worlds die: ${crashes} times`);
-  assert.ok(fills > (seeds.length * STEPS) / 20, `worlds trade: ${fills} fills`);
+  assert.ok(fills > (seeds.length * STEPS) / 25, `worlds trade: ${fills} fills`);
   for (const what of [
     'bought at 1.00 or more',
     'sold below one tick',

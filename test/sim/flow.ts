@@ -186,7 +186,7 @@ export class Flow {
    */
   #offGrid(side: number, { usdc, tokens: wanted }: Amounts, ticksPerUnit: number): Amounts {
     const random = this.#random;
-    const whole = random.chance(6) ? 0 : wanted;
+    const whole = random.chance(4) ? 0 : wanted;
     const tokens = Math.max(1, whole + (random.chance(60) ? random.below(ticksPerUnit) : 0));
     const oneTick = Math.floor(tokens / ticksPerUnit);
     if (random.chance(40)) return { usdc: Math.max(1, usdc + random.between(-9, 9)), tokens };

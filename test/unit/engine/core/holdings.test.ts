@@ -48,7 +48,7 @@ test('a part of a lot neither hinders nor is sold', () => {
   assert.equal(it.place({ ...amounts, lots: 49 }).reply.code, OK);
 });
 
-test('less than one lot is below the minimum, also of an account that holds nothing and beside orders it would meet', () => {
+test('less than one lot is below the minimum, also of an account that holds nothing', () => {
   keepYes(0);
   it.order(BOB, `BUY Yes ${MIN_LOTS} @ 50`);
   for (const timeInForce of [TIME_IN_FORCE.FAK, TIME_IN_FORCE.FOK]) {
