@@ -245,6 +245,12 @@ export class Journal implements JournalStore {
     this.#head.advance(crc, sequence);
   }
 
+  /** Unchecked. */
+  rowAfter(sequence: number): Row | undefined {
+    const sql = 'SELECT sequence, bytes FROM journal WHERE sequence > ? ORDER BY sequence LIMIT 1';
+    return prepared<[number], Row>(this.#db, sql).get(sequence);
+  }
+
   replay(after: JournalHead, visit: RecordVisitor): void {
     assert(!this.isStaged, 'JOURNAL-2: only committed rows are replayed');
     const head = after.copy();

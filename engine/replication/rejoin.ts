@@ -11,6 +11,7 @@
  *   REJOIN-2  Only rows after the last common one are removed, and only once they are durable in the other file. An
  *             interrupted removal is done again by the next start.
  *   REJOIN-3  A record is removed only where it is proved that no one was answered on it.
+ *   REJOIN-4  No snapshot is of records that are removed: the rows that come in their place make another state.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -26,6 +27,7 @@ import { Mark } from '../journal/mark.ts';
 import { JournalHead, type Row } from '../journal/row.ts';
 import { RowReader } from '../journal/rowReader.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
+import { listSnapshots, setSnapshotAside } from '../snapshot/snapshot.ts';
 import { JoinAnewError, LostRowsError } from './log.ts';
 
 /** The rows of one stream in the log. */
@@ -62,6 +64,8 @@ type Rejoined = {
     readonly to: number;
     readonly path: string;
     readonly proof: string;
+    /** Snapshots of states after those records, which are set aside too. */
+    readonly snapshots: number;
   } | null;
 };
 
@@ -100,20 +104,25 @@ export async function rejoin(
   }
   const path = freeName(file.journalPath.replace(/(\.db)?$/, `.unshared-${time}`), '.db');
   copyTail(file, common, path);
+  const snapshots = setSnapshotsAside(file, common.sequence);
   setBackMark(file, common);
   removeTail(file, common.sequence);
   assert(endOf(file) === common.sequence, 'REJOIN-2: the journal ends where both agree');
-  return { shard, sequence: common.sequence, setAside: { from: common.sequence + 1, to: last, path, proof } };
+  return {
+    shard,
+    sequence: common.sequence,
+    setAside: { from: common.sequence + 1, to: last, path, proof, snapshots },
+  };
 }
 
 /** For the log and the operator: one line. */
 export function rejoinedText({ shard, sequence, setAside }: Rejoined): string {
   if (setAside === null) return `shard ${shard}: the journal agrees with the log up to record ${sequence}`;
-  const { from, to, path, proof } = setAside;
+  const { from, to, path, proof, snapshots } = setAside;
   const records = from === to ? `record ${from} was` : `records ${from} to ${to} were`;
   return (
-    `shard ${shard}: ${records} on this machine only and never acknowledged (${proof}): set aside in ${path}; ` +
-    `the journal goes on after record ${sequence}`
+    `shard ${shard}: ${records} on this machine only and never acknowledged (${proof}): set aside in ${path}` +
+    `${snapshots === 0 ? '' : `, with snapshots of them: ${snapshots}`}; the journal goes on after record ${sequence}`
   );
 }
 
@@ -186,6 +195,15 @@ function copyTail(file: JournalFile, after: JournalHead, path: string): void {
     copy.close();
   }
   syncDirectory(dirname(path));
+}
+
+/** REJOIN-4. @returns how many there were */
+function setSnapshotsAside({ journalPath, shard }: JournalFile, after: number): number {
+  const directory = dirname(journalPath);
+  const files = listSnapshots(directory, shard).filter(({ sequence }) => sequence > after);
+  for (const file of files) setSnapshotAside(file);
+  if (files.length > 0) syncDirectory(directory);
+  return files.length;
 }
 
 /** The mark may stand before the end of the journal, never after it: it moves first. */

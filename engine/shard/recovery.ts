@@ -10,13 +10,16 @@
  *
  * Invariants:
  *   RECOVERY-1  The recovered engine stands at the last record of the journal, whichever snapshot it started from.
+ *   RECOVERY-2  It starts only from a snapshot after which the journal goes on, or with which it ends: others are of
+ *               records that it does not have, or of another history.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
 import type { Engine } from '../core/engine.ts';
 import { checkInvariants } from '../core/invariants.ts';
 import type { Journal } from '../journal/journal.ts';
-import { JournalError, JournalHead } from '../journal/row.ts';
+import { firstSequenceOf, JournalError, JournalHead } from '../journal/row.ts';
+import { RowReader } from '../journal/rowReader.ts';
 import { listSnapshots, loadSnapshot } from '../snapshot/snapshot.ts';
 
 export type Recovered = {
@@ -38,6 +41,10 @@ export function recover(journal: Journal, directory: string, shard: number, make
     try {
       const engine = makeEngine();
       const { head, nowMs } = loadSnapshot(file, shard, engine.state, journal.key);
+      if (!goesOnAfter(journal, head)) {
+        damaged.push(`snapshot ${file.path}: the journal does not go on after it`);
+        continue;
+      }
       engine.resumeAt(head.sequence, nowMs);
       replayTail(journal, head, engine);
       return { engine, fromSequence: head.sequence, damaged };
@@ -56,6 +63,18 @@ export function recover(journal: Journal, directory: string, shard: number, make
   }
   replayTail(journal, start, engine);
   return { engine, fromSequence: 0, damaged };
+}
+
+/** RECOVERY-2. A row that cannot be read is left to the replay, which names it. */
+function goesOnAfter(journal: Journal, head: JournalHead): boolean {
+  const first = head.sequence + 1;
+  try {
+    const next = journal.rowAfter(head.sequence);
+    if (next === undefined) return journal.head.equals(head);
+    return firstSequenceOf(next) === first && new RowReader('', journal.key).headBefore(next, first).equals(head);
+  } catch {
+    return true;
+  }
 }
 
 function replayTail(journal: Journal, after: JournalHead, engine: Engine): void {

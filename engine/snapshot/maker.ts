@@ -22,7 +22,7 @@ import { JournalReader } from '../journal/reader.ts';
 import { JournalHead } from '../journal/row.ts';
 import type { Keyed } from '../journal/shardKey.ts';
 import { makeReplica } from './replica.ts';
-import { listSnapshots, loadSnapshot, type SnapshotFile, saveSnapshot } from './snapshot.ts';
+import { listSnapshots, loadSnapshot, type SnapshotFile, saveSnapshot, setSnapshotAside } from './snapshot.ts';
 
 const SLICE_RECORDS = 1000;
 /** About nine times as long as a slice takes. */
@@ -32,6 +32,9 @@ const KEPT_SNAPSHOTS = 2;
 assert(KEPT_SNAPSHOTS === 2, 'SNAPMAKER-1: rows are trimmed up to the older of two snapshots');
 
 const sleeper = new Int32Array(new SharedArrayBuffer(4));
+
+/** Where the making of a snapshot begins. */
+type Base = { readonly engine: Engine; readonly head: JournalHead; readonly fromSequence: number };
 
 export class SnapshotMaker {
   readonly #options: Keyed<SnapshotOptions>;
@@ -57,9 +60,10 @@ export class SnapshotMaker {
   #make(shard: number, isStopping: boolean): void {
     const { directory, journalPaths, keepRecords, keys } = this.#options;
     const key = keys[shard]!;
-    const base = this.#load(shard);
     const reader = new JournalReader(journalPaths[shard], key);
+    let base: Base;
     try {
+      base = this.#load(shard, reader);
       replayTo(this.#progress.committed(shard), reader, base.head, base.engine, isStopping);
     } finally {
       reader.close();
@@ -81,12 +85,19 @@ export class SnapshotMaker {
     }
   }
 
-  /** The newest snapshot that can be used, or the start of the journal. A damaged snapshot is removed. */
-  #load(shard: number): { engine: Engine; head: JournalHead; fromSequence: number } {
+  /**
+   * The newest snapshot that can be used, or the start of the journal. A damaged snapshot is removed. One of a history
+   * that the journal does not go on with is set aside.
+   */
+  #load(shard: number, reader: JournalReader): Base {
     for (const file of listSnapshots(this.#options.directory, shard)) {
       const engine = makeReplica();
       try {
         const { head, nowMs } = loadSnapshot(file, shard, engine.state, this.#options.keys[shard]!);
+        if (!reader.continues(head)) {
+          setSnapshotAside(file);
+          continue;
+        }
         engine.resumeAt(head.sequence, nowMs);
         return { engine, head, fromSequence: head.sequence };
       } catch (error) {

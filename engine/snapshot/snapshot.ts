@@ -17,6 +17,7 @@ import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { assert } from '../../shared/base/assert.ts';
 import { FILE_LAYOUTS } from '../../shared/base/formats.ts';
+import { freeName } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { SnapshotError, type SnapshotIo, SnapshotReader, SnapshotWriter } from '../base/snapshotIo.ts';
 import type { ShardState } from '../core/state.ts';
@@ -52,6 +53,11 @@ export function listSnapshots(directory: string, shard: number): SnapshotFile[] 
       return match === null ? [] : [{ path: join(directory, name), sequence: Number(match[1]) }];
     })
     .sort((a, b) => b.sequence - a.sequence);
+}
+
+/** Takes a snapshot out of use whose records the journal does not have any more: the file gets another name. */
+export function setSnapshotAside({ path }: SnapshotFile): void {
+  renameSync(path, freeName(path.replace(/\.bin$/, '.unshared'), '.bin'));
 }
 
 export function saveSnapshot(

@@ -16,6 +16,20 @@ const LATE_READ = 'test/unit/gateway/cluster/lateRead.test.ts';
 
 export const CLUSTER_FAULTS: readonly Fault[] = [
   {
+    name: 'snapshots of rows that were set aside stay in use',
+    file: 'engine/replication/rejoin.ts',
+    search: 'for (const file of files) setSnapshotAside(file);',
+    replace: '',
+    caughtBy: 'test/unit/engine/replication/rejoin.test.ts',
+  },
+  {
+    name: 'a shard starts from a snapshot of another history',
+    file: 'engine/shard/recovery.ts',
+    search: 'if (!goesOnAfter(journal, head)) {',
+    replace: 'if (head.sequence < 0) {',
+    caughtBy: 'test/unit/engine/shard/recovery.test.ts',
+  },
+  {
     name: 'a leader out of touch says that it is as new as the end of its lease',
     file: 'gateway/cluster/shownRole.ts',
     search: 'return sinceRenewalMs > LEASE_MS ? sinceRenewalMs : null;',

@@ -59,7 +59,11 @@ for (const [what, log] of [
     const file = journalWith(OWN);
     const rejoined = await rejoin(file, log, '20260101T000000Z', PROOF);
     const path = join(dirname(file.journalPath), 'journal-0.unshared-20260101T000000Z.db');
-    assert.deepEqual(rejoined, { shard: 0, sequence: 6, setAside: { from: 7, to: 13, path, proof: PROOF } });
+    assert.deepEqual(rejoined, {
+      shard: 0,
+      sequence: 6,
+      setAside: { from: 7, to: 13, path, proof: PROOF, snapshots: 0 },
+    });
     assert.deepEqual(plain(rowsIn(file)), plain(COMMON));
     assert.deepEqual(plain(rowsIn(file, path)), plain(OWN.slice(3)));
     assert.match(
@@ -70,6 +74,22 @@ for (const [what, log] of [
     assert.equal(again.setAside, null, 'the next start has nothing to set aside');
   });
 }
+
+test('snapshots of rows that are set aside are set aside too: others may come in the place of those rows', async () => {
+  const file = journalWith(OWN);
+  const directory = dirname(file.journalPath);
+  for (const sequence of [3, 6, 7, 13]) writeFileSync(join(directory, `snapshot-0-${sequence}.bin`), `${sequence}`);
+  writeFileSync(join(directory, 'snapshot-1-13.bin'), 'of another shard');
+  writeFileSync(join(directory, 'snapshot-0-13.unshared.bin'), 'set aside before');
+  const rejoined = await rejoin(file, logWith(COMMON), 'now', PROOF);
+  assert.match(rejoinedText(rejoined), /set aside in .*journal-0\.unshared-now\.db, with snapshots of them: 2; /);
+  const left = readdirSync(directory).filter((name) => name.startsWith('snapshot-'));
+  assert.deepEqual(left.sort(), [
+    ...['snapshot-0-13.unshared-2.bin', 'snapshot-0-13.unshared.bin', 'snapshot-0-3.bin', 'snapshot-0-6.bin'],
+    ...['snapshot-0-7.unshared.bin', 'snapshot-1-13.bin'],
+  ]);
+  assert.equal(readFileSync(join(directory, 'snapshot-0-13.unshared.bin'), 'utf8'), 'set aside before');
+});
 
 test('rows that are set aside at the same time as others take nothing from the file of those', async () => {
   const file = journalWith(OWN);

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
 import { checkInvariants } from '../../../../engine/core/invariants.ts';
@@ -33,9 +33,10 @@ class Place {
   readonly maker: SnapshotMaker;
   #journal: Journal;
   #written = 0;
-  #random = seededRandom(7);
+  #random: () => number;
 
-  constructor(progress = Progress.create(1)) {
+  constructor(progress = Progress.create(1), seed = 7) {
+    this.#random = seededRandom(seed);
     this.directory = temporaryDirectory();
     this.journalPath = join(this.directory, 'journal-0.db');
     this.progress = new Progress(progress);
@@ -219,6 +220,33 @@ describe('recovery', () => {
     assert.ok(!ledger.tryReserve(account, 1_000_001), 'more than it has');
     assert.ok(ledger.tryReserve(account, 1_000_000));
     assert.ok(!ledger.tryReserve(account, 1), 'nothing is left');
+  });
+
+  it('passes over a snapshot of another history, of as many records as there are or of fewer, and makes others', () => {
+    const place = new Place();
+    place.trade(60);
+    place.snapshot();
+    const own = listSnapshots(place.directory, SHARD)[0].sequence;
+    for (const more of [0, 40]) {
+      place.trade(20);
+      const other = new Place(undefined, 8);
+      while (other.rig.journal.rows.length < place.rig.journal.rows.length) other.trade(1);
+      while (place.rig.journal.rows.length < other.rig.journal.rows.length) place.trade(1);
+      const foreign = other.snapshot();
+      copyFileSync(foreign, join(place.directory, basename(foreign)));
+      place.trade(more);
+      const { engine, fromSequence, damaged } = place.recover();
+      assert.match(damaged[0]!, /snapshot .*: the journal does not go on after it$/);
+      assert.equal(fromSequence, own);
+      place.assertSame(engine);
+    }
+    place.trade(10);
+    const made = place.snapshot();
+    assert.ok(listSnapshots(place.directory, SHARD).every(({ path }) => existsSync(path)));
+    const again = place.recover();
+    assert.deepEqual(again.damaged, []);
+    assert.match(made, new RegExp(`-${again.fromSequence}\\.bin$`));
+    place.assertSame(again.engine);
   });
 
   it('passes over a snapshot of records that the journal does not have, as a restored backup leaves it', () => {
