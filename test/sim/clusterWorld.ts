@@ -587,8 +587,9 @@ export class ClusterWorld {
     return up.length > 0 && up.every(({ role, problem }) => role === 'standby' && WAITS.test(problem));
   }
 
-  /** Those that are up stay as they are, and each that is down was refused again and again meanwhile. */
+  /** Those that are up stay as they are, and each that is down, one at least, was refused again and again meanwhile. */
   #hasRefused(before: readonly number[]): boolean {
+    if (this.#members.every(({ isUp }) => isUp)) return false;
     return this.#members.every(({ isUp, refusals }, at) => isUp || refusals >= before[at]! + 2);
   }
 
