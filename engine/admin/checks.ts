@@ -1,10 +1,11 @@
 /** `admin journal verify`, `journal repair` and `control repair`: the damages of a data directory, and what helps. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { freeTime } from '../../shared/base/freeName.ts';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { lowerHeldMark } from '../replication/heldMark.ts';
 import { checkAuditLog } from './auditLog.ts';
-import { type Call, dataDir, integerOf, print, timeOfNames, UsageError } from './commandLine.ts';
+import { type Call, dataDir, integerOf, print, UsageError } from './commandLine.ts';
 import { repairControl } from './controlRepair.ts';
 import { checkDatabases, type DatabaseFinding } from './databases.ts';
 import {
@@ -64,7 +65,7 @@ export async function repair(call: Call): Promise<boolean> {
   for (const path of finished) print(call, `${path}: an interrupted repair is finished`);
   const files = await withKnownHeads(await listShards(directory));
   const chosen = chooseShards(files, call.options.shard);
-  const time = timeOfNames();
+  const time = freeTime(directory);
   return withExclusiveDirectory(directory, (control) => {
     const plans = chosen.map((file) => planRepair(inspectShard(file))).filter(isNeeded);
     const isMember = control !== null && isOfMember(control);
@@ -123,7 +124,7 @@ export async function repairControlDatabase(call: Call): Promise<boolean> {
   }
   print(call, `problem: ${damage.problem}`);
   const acceptsLoss = call.options['accept-loss'] === true;
-  const { lines, isInPlace } = repairControl({ directory, files, acceptsLoss, time: timeOfNames() });
+  const { lines, isInPlace } = repairControl({ directory, files, acceptsLoss, time: freeTime(directory) });
   for (const line of lines) print(call, line);
   if (isInPlace) print(call, 'next: `npm run admin -- journal verify`, then `npm run admin -- audit`');
   return isInPlace;

@@ -5,14 +5,14 @@
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { freeName } from '../../shared/base/freeName.ts';
+import { freeTime } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { recordFilesOf } from '../../shared/wire/joining.ts';
 import { setStateAside } from '../replication/joiningFiles.ts';
 import { loggedRows } from '../replication/journals.ts';
 import { JoinAnewError, type ReplicatedLog } from '../replication/log.ts';
 import { streamName } from '../replication/memberHeads.ts';
-import { compareRecords, legible, queuedAfter, timeOfNames } from '../replication/records.ts';
+import { compareRecords, legible, queuedAfter } from '../replication/records.ts';
 import { compare, lastIn } from '../replication/rejoin.ts';
 import { visitAfter } from '../replication/rowContents.ts';
 import { AdminError, listShards } from './directory.ts';
@@ -31,7 +31,8 @@ export async function acceptLoss(log: Log, options: LossOptions): Promise<string
   const { directory, count } = options;
   const { id } = await log.history();
   if (id === null) throw new AdminError('there is no log yet: cluster found');
-  const path = freeName(join(directory, `accepted-loss-${timeOfNames()}`), '.jsonl');
+  const time = freeTime(directory);
+  const path = join(directory, `accepted-loss-${time}.jsonl`);
   const { lines, texts } = await lossOf(log, directory);
   write(path, lines);
   const found = [...texts, `${lines.length} in all are in ${path}`];
@@ -39,7 +40,7 @@ export async function acceptLoss(log: Log, options: LossOptions): Promise<string
     return [...found, `nothing was given up yet: cluster accept-loss --count ${lines.length} does it`];
   }
   if (count !== lines.length) throw new AdminError([...found, `not ${count}: nothing was given up`].join('\n'));
-  const aside = setStateAside(directory, timeOfNames());
+  const aside = setStateAside(directory, time);
   return [...found, `the files of this member are in ${aside}: its next start joins with a copy of another member`];
 }
 

@@ -4,7 +4,6 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
-import { systemClock } from '../../shared/base/clock.ts';
 import type { BackupProgress } from '../../shared/wire/backupProgress.ts';
 
 const OPTIONS = {
@@ -97,9 +96,4 @@ export function print({ out }: Surroundings, line: string): void {
 
 export function dataDir({ options, env }: Call): string {
   return options.data ?? env['DATA_DIR'] ?? 'data/live';
-}
-
-/** Part of the names of files that are set aside. */
-export function timeOfNames(): string {
-  return new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
 }

@@ -14,6 +14,7 @@ import Database from 'better-sqlite3';
 import { systemClock } from '../../shared/base/clock.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblemIn, asOwner } from '../../shared/base/fileAccess.ts';
+import { freeTime } from '../../shared/base/freeName.ts';
 import { uuidToBytes } from '../../shared/base/hex.ts';
 import { ServiceError } from '../../shared/base/serviceFile.ts';
 import { IN_FILE, parseMasterKey } from '../../shared/crypto/masterKey.ts';
@@ -34,7 +35,6 @@ import {
   parse,
   print,
   type Surroundings,
-  timeOfNames,
   UsageError,
 } from './commandLine.ts';
 import {
@@ -232,7 +232,7 @@ function projectionOptions(call: Call): RebuildOptions {
   return {
     from: call.options.from,
     acceptLoss: call.options['accept-loss'] === true,
-    time: timeOfNames(),
+    time: freeTime(dataDir(call)),
     nowMs: () => systemClock.nowMs(),
     print: (line) => print(call, line),
   };

@@ -11,6 +11,7 @@
  */
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { freeName } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { markPath } from '../journal/file.ts';
 import { Journal } from '../journal/journal.ts';
@@ -77,7 +78,9 @@ export function finishNames(directory: string): string[] {
     if (isNamed && (existsSync(fresh) || existsSync(markPath(journalPath)))) return [];
     if (!isNamed) {
       const wal = `${journalPath}-wal`;
-      if (existsSync(wal)) renameSync(wal, `${join(directory, old.at(-1)!)}-wal`);
+      // Older ones have their own, or never had one.
+      const last = old.findLast((other) => !names.includes(`${other}-wal`)) ?? old.at(-1)!;
+      if (existsSync(wal)) renameSync(wal, freeName(join(directory, `${last}-wal`)));
       rmSync(`${journalPath}-shm`, { force: true });
       renameSync(fresh, journalPath);
     }

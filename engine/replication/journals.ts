@@ -2,11 +2,12 @@
  * Brings the journals of this machine to where the log agrees with them, before any shard starts (rejoin.ts).
  * Owner: the replication thread.
  */
+import { dirname } from 'node:path';
+import { freeTime } from '../../shared/base/freeName.ts';
 import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
 import { firstSequenceOf } from '../journal/row.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import type { StartReads } from './patientReads.ts';
-import { timeOfNames } from './records.ts';
 import { type LoggedRows, rejoin, rejoinedText } from './rejoin.ts';
 
 type Reads = Pick<StartReads, 'ends' | 'firstAfter' | 'rowOf' | 'history'>;
@@ -19,12 +20,13 @@ export async function rejoinJournals(
   log: Reads,
   { journalKey, journalPaths }: JournalsToRejoin,
   proof: string | null,
-  time = timeOfNames(),
+  givenTime?: string,
 ): Promise<string[]> {
   const texts: string[] = [];
   for (const [shard, journalPath] of journalPaths.entries()) {
     const key = await ShardKey.create(journalKey, shard);
     const file = { shard, shards: journalPaths.length, journalPath, key };
+    const time = givenTime ?? freeTime(dirname(journalPath));
     const rejoined = await rejoin(file, loggedRows(log, shard), time, proof);
     if (rejoined.setAside !== null) texts.push(rejoinedText(rejoined));
   }

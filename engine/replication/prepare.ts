@@ -14,6 +14,7 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { freeTime } from '../../shared/base/freeName.ts';
 import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { MASTER_KEY_CHECK, opensMasterKeyCheck } from '../../shared/crypto/masterKey.ts';
 import { RecordError } from '../../shared/records/bytes.ts';
@@ -35,7 +36,7 @@ import {
 import { NOT_BEGUN } from './mayTake.ts';
 import { becomeFounder, type Decision, streamName } from './memberHeads.ts';
 import type { StartReads } from './patientReads.ts';
-import { openAlone, rejoinRecords, timeOfNames } from './records.ts';
+import { openAlone, rejoinRecords } from './records.ts';
 import { COPIED, requireBehind, requireStanding } from './standing.ts';
 
 /** A first member leads so soon after it has made the log. */
@@ -184,7 +185,7 @@ async function joinAnew(options: PrepareOptions, log: string, reason: string | n
   const { directory, onNews } = options;
   const lines: string[] = [];
   if (reason !== null) onNews(`this member joins anew: ${reason}`);
-  const aside = existsSync(directory) ? setStateAside(directory, timeOfNames()) : null;
+  const aside = existsSync(directory) ? setStateAside(directory, freeTime(directory)) : null;
   // A start after an interruption knows what the files are.
   const mark = new HeldMark(directory, log);
   mark.copy();

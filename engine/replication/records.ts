@@ -17,7 +17,7 @@ import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
-import { freeName } from '../../shared/base/freeName.ts';
+import { freeName, freeTime } from '../../shared/base/freeName.ts';
 import { closeKeepingRoom } from '../../shared/base/keptRoom.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { keepRowSums } from '../../shared/base/rowSums.ts';
@@ -30,11 +30,6 @@ import { LostRowsError, type ReplicatedLog } from './log.ts';
 
 type Queued = { readonly sequence: number; readonly bytes: Uint8Array };
 type Log = Pick<ReplicatedLog, 'ends' | 'rowOf'>;
-
-/** Part of the names of files in which something is set aside. */
-export function timeOfNames(): string {
-  return new Date().toISOString().replaceAll(/[:.]/g, '-');
-}
 
 /**
  * The records of a file that the log does not hold: those in its queue from `unshared` on, and `end` is its last one.
@@ -74,10 +69,11 @@ export async function rejoinRecords(
   log: Log,
   files: readonly RecordsToRejoin[],
   proof: string | null,
-  time = timeOfNames(),
+  givenTime?: string,
 ): Promise<string[]> {
   const lines: string[] = [];
   for (const file of files) {
+    const time = givenTime ?? freeTime(dirname(file.path));
     const line = existsSync(file.path) ? await rejoinFile(log, file, proof, time) : null;
     if (line !== null) lines.push(line);
   }

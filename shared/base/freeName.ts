@@ -1,9 +1,19 @@
-/** A name that no file has yet, where the time in a name may not be enough: a clock may be set back. */
-import { existsSync } from 'node:fs';
+/** Names that no file has yet, where the time in a name may not be enough: a clock may be set back. */
+import { existsSync, readdirSync } from 'node:fs';
+import { systemClock } from './clock.ts';
 
 /** @returns `<stem><extension>`, or with a number between them */
 export function freeName(stem: string, extension = ''): string {
   let name = `${stem}${extension}`;
   for (let count = 2; existsSync(name); count++) name = `${stem}-${count}${extension}`;
   return name;
+}
+
+/** Part of the names of files that are set aside or made together: the time, with a number if a name has it already. */
+export function freeTime(directory: string): string {
+  const names = readdirSync(directory);
+  const time = new Date(systemClock.nowMs()).toISOString().replace(/[-:]|\.\d+/g, '');
+  let free = time;
+  for (let count = 2; names.some((name) => name.includes(free)); count++) free = `${time}-${count}`;
+  return free;
 }
