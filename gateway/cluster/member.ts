@@ -50,6 +50,8 @@ type MemberOptions = {
   readonly log: Logger;
   /** MEMBERSHIP-2. */
   readonly onLost: (reason: string) => void;
+  /** Gets each line about the log that it waits for, or about a copy. */
+  readonly onNews: (text: string) => void;
 };
 
 type MemberTarget = FollowTarget & { copyControl(copy: ControlCopy): Promise<void> };
@@ -257,7 +259,7 @@ export class Member {
     else if ('asked' in message) this.#answer(message.asked);
     else if ('handOver' in message) this.#onHandedOver(message.handOver);
     else if ('unreachable' in message) this.#noteUnreachable(message.unreachable);
-    else if ('news' in message) this.#options.log.info(message.news);
+    else if ('news' in message) this.#noteNews(message.news);
     else if ('copyControl' in message) void this.#copyControl(message.copyControl);
     else this.#lost(message.lost, message.joinsAnew);
   }
@@ -333,7 +335,13 @@ export class Member {
     this.#onOpened();
   }
 
+  #noteNews(news: string): void {
+    this.#options.onNews(news);
+    this.#options.log.info(news);
+  }
+
   #noteUnreachable(problem: string): void {
+    this.#options.onNews(`the log cannot be read: ${problem}`);
     this.#options.log.warn({ problem }, 'the replicated log cannot be read; it is tried again');
   }
 

@@ -39,7 +39,7 @@ import { Edge } from './edge.ts';
 import { EngineThreads } from './engineThreads.ts';
 import type { GatewayRecords } from './gatewayRecords.ts';
 import { Lifecycle } from './lifecycle.ts';
-import { isOfCluster, journalsOf, openMember } from './membership.ts';
+import { isOfCluster, openMember } from './membership.ts';
 import { PeriodicTasks } from './periodic.ts';
 import { awaitFirstKeys, awaitNonceWindow, awaitReadModel, requireContracts, sayWaits } from './readiness.ts';
 import { Rehearsal } from './rehearsal.ts';
@@ -102,10 +102,10 @@ export class Exchange {
   static async start(options: ExchangeOptions): Promise<Exchange> {
     requireTls(options.config.tls);
     const secrets = options.config.chain === null ? null : openChainKeys(options.config.chain);
-    const member = await openMember(options);
+    const [member, rejoin] = await openMember(options);
     const cluster = member && { isFollowing: isOfCluster(member, options.config) };
     const stores = new Stores(options.config, options.clock, options.log, cluster);
-    await member?.rejoin(journalsOf(stores));
+    await rejoin(stores);
     const sharedCounters = await openSharedCounters(options);
     const rehearsal = Rehearsal.prepare(options.config, stores.control.shards, options.log);
     await rehearsal?.begin();

@@ -10,10 +10,10 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { takeRoomsBack } from '../../shared/base/keptRoom.ts';
 import { type DirectoryToPrepare, recordFilesOf } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
-import type { JournalsToRejoin } from '../../shared/wire/threads.ts';
 import { Member, shardsOf } from '../cluster/member.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
+import { JoiningDoor } from './joiningDoor.ts';
 import { COMMAND_RING_BYTES } from './shardThreads.ts';
 import type { Stores } from './stores.ts';
 
@@ -25,26 +25,41 @@ type MembershipOptions = {
   readonly onFatal: (error: unknown) => void;
 };
 
+/** Brings the journals to where they agree with the log, once they have been opened, and before any shard starts. */
+type Rejoin = (stores: Stores) => Promise<void>;
+
 /** Null without a cluster. The files of this member agree with the log when it resolves, and are opened after that. */
-export async function openMember({ config, clock, log, onFatal }: MembershipOptions): Promise<Member | null> {
+export async function openMember(options: MembershipOptions): Promise<[Member | null, Rejoin]> {
+  const { config, clock, log, onFatal } = options;
   const { cluster } = config;
-  if (cluster === null) return null;
+  if (cluster === null) return [null, async () => {}];
+  const door = await openJoiningDoor(config);
   const onLost = (reason: string): void => onFatal(new Error(reason));
+  const onNews = (text: string): void => {
+    if (door !== null) door.said = text;
+  };
   const shards = shardsOf(config);
   const commandRingBytes = COMMAND_RING_BYTES;
-  const member = await Member.open({ config, cluster, shards, commandRingBytes, clock, log, onLost });
+  const member = await Member.open({ config, cluster, shards, commandRingBytes, clock, log, onLost, onNews });
   takeRoomsBack(config.dataDir);
   await member.prepare(directoryOf(config, shards));
-  return member;
+  return [
+    member,
+    async ({ control, journalPaths }) => {
+      await member.rejoin({ journalKey: control.journalKey, journalPaths });
+      await door?.close();
+    },
+  ];
+}
+
+/** Null where the system chooses the place to listen at: no probe could find it yet. */
+async function openJoiningDoor({ adminDoor }: Config): Promise<JoiningDoor | null> {
+  return adminDoor === null || adminDoor.port === 0 ? null : JoiningDoor.open(adminDoor);
 }
 
 function directoryOf({ dataDir, masterKey }: Config, shards: number): DirectoryToPrepare {
   assert(masterKey !== null, 'membership: readCluster wants a MASTER_KEY');
   return { directory: dataDir, shards, masterKey, records: recordFilesOf(dataDir) };
-}
-
-export function journalsOf({ control, journalPaths }: Stores): JournalsToRejoin {
-  return { journalKey: control.journalKey, journalPaths };
 }
 
 /** False for the first start of the first member, whose stores make what the others get from the log. */

@@ -53,6 +53,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/takeover.test.ts': CLUSTER,
   'test/cluster/takesNoRows.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
+  'test/cluster/waiting.test.ts': CLUSTER,
   'test/fault/backup.test.ts': FAULTS,
   'test/fault/damages.test.ts': FAULTS,
   'test/fault/memory.test.ts': TURNS,

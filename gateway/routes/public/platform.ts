@@ -138,7 +138,7 @@ export function startingSeconds({ status }: Readiness): number {
   return status === 'starting' ? Math.floor(process.uptime()) : 0;
 }
 
-function readinessMetrics(readiness: Readiness): string {
+export function readinessMetrics(readiness: Readiness): string {
   const values = { exchange_ready: Number(isReady(readiness)), exchange_starting_seconds: startingSeconds(readiness) };
   const names = Object.keys(values) as (keyof typeof values)[];
   return names
