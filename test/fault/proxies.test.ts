@@ -3,52 +3,17 @@
  * what is too large, what is not published, and a check of HAProxy.
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { STREAM_PATH } from '../../gateway/stream/socket/limits.ts';
-import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
-import { freePort } from '../support/freePort.ts';
-import { ROOT, sharedServer } from '../support/server.ts';
+import { startCaddy, startHaproxy, startNginx, without } from '../support/proxies.ts';
+import { sharedServer } from '../support/server.ts';
 
 const server = await sharedServer();
 const UPSTREAM = new URL(server.baseUrl).host;
 const TOO_LARGE = '{"error":"request body too large","code":"PAYLOAD_TOO_LARGE"}';
 const MIB = 1024 * 1024;
-
-const shipped = (name: string): string => readFileSync(join(ROOT, 'data/deploy', name), 'utf8');
-
-function without(program: string): string | false {
-  return spawnSync(program, ['-v']).error === undefined ? false : `${program} is not installed (Debian: ${program})`;
-}
-
-/** A file in which each of these stands; a file that does not have one any more is another one than was tested. */
-function placed(name: string, places: readonly (readonly [string, string])[]): string {
-  let text = shipped(name);
-  for (const [from, to] of places) {
-    assert.ok(text.includes(from), `${name} has no ${from}`);
-    text = text.replaceAll(from, to);
-  }
-  return text;
-}
-
-async function run(t: TestContext, program: string, args: string[], baseUrl: string, env = {}): Promise<void> {
-  const child = spawn(program, args, { env: { PATH: process.env['PATH'], ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (said += chunk));
-  t.after(async () => {
-    child.kill('SIGTERM');
-    if (child.exitCode === null) await once(child, 'close');
-  });
-  await eventually(
-    () => `${program}\n${said}`,
-    async () => (await fetch(`${baseUrl}/v1/time`).catch(() => null))?.ok === true,
-  );
-}
 
 /** The first part of the answer to what is sent as it stands: all of a short one. */
 function rawAnswer(baseUrl: string, text: string): Promise<string> {
@@ -91,47 +56,20 @@ async function assertServed(baseUrl: string, toOld = /^HTTP\/1\.[01] 200 /): Pro
 }
 
 test('Caddy', { skip: without('caddy') }, async (t) => {
-  const [port, control] = [await freePort(), await freePort()];
-  const baseUrl = `http://127.0.0.1:${port}`;
-  const args = ['run', '--adapter', 'caddyfile', '--config', join(ROOT, 'data/deploy/Caddyfile')];
-  const env = { HOME: temporaryDirectory(), DOMAIN: baseUrl, UPSTREAM, CADDY_ADMIN: `127.0.0.1:${control}` };
-  await run(t, 'caddy', args, baseUrl, env);
-  await assertServed(baseUrl);
+  await assertServed(await startCaddy(t, UPSTREAM));
 });
 
 test('nginx', { skip: without('nginx') }, async (t) => {
-  const folder = temporaryDirectory();
-  const port = await freePort();
-  const text = placed('nginx.conf', [
-    ['127.0.0.1:8080', UPSTREAM],
-    ['listen 443 ssl http2;', `listen 127.0.0.1:${port};`],
-    ['ssl_certificate /etc', '# /etc'],
-    ['ssl_certificate_key /etc', '# /etc'],
-  ]);
-  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder};`);
-  const around = `pid ${folder}/pid; daemon off; error_log stderr;\nevents {}\nhttp { access_log off; `;
-  writeFileSync(join(folder, 'nginx.conf'), `${around}${temporary.join(' ')}\n${text}\n}\n`);
-  const baseUrl = `http://127.0.0.1:${port}`;
-  await run(t, 'nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], baseUrl);
-  await assertServed(baseUrl);
+  await assertServed(await startNginx(t, UPSTREAM));
 });
 
 test('HAProxy, whose check finds the exchange up', { skip: without('haproxy') }, async (t) => {
-  const folder = temporaryDirectory();
-  const port = await freePort();
-  const text = placed('haproxy.cfg', [
-    ['127.0.0.1:8080', UPSTREAM],
-    ['bind :443 ssl crt /etc/haproxy/exchange.example.org.pem alpn h2,http/1.1', `bind 127.0.0.1:${port}`],
-  ]);
-  const file = join(folder, 'haproxy.cfg');
-  writeFileSync(file, `global\n\tstats socket ${folder}/control\n\n${text}`);
-  const baseUrl = `http://127.0.0.1:${port}`;
-  await run(t, 'haproxy', ['-f', file], baseUrl);
+  const { baseUrl, control } = await startHaproxy(t, UPSTREAM);
   await assertServed(baseUrl, /^HTTP\/1\.1 505 .*\{"error":"HTTP\/1\.1 is needed","code":"VALIDATION_ERROR"\}$/s);
   const check = (): Promise<string> =>
     new Promise((resolve, reject) => {
       let shown = '';
-      const socket = connect(join(folder, 'control'), () => socket.write('show stat\n'));
+      const socket = connect(control, () => socket.write('show stat\n'));
       socket.setEncoding('utf8').on('data', (chunk) => (shown += chunk));
       socket.once('end', () =>
         resolve(shown.split('\n').find((line) => /^exchange_threads,exchange,/.test(line)) ?? ''),

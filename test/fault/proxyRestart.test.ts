@@ -3,43 +3,28 @@
  * answered 5xx. The port opens when the exchange can answer, and closes before it stops answering (RULES.md 10.2).
  */
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { ExchangeClient } from '../../shared/client/client.ts';
-import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
-import { ROOT, startServer } from '../support/server.ts';
+import { startCaddy, without } from '../support/proxies.ts';
+import { startServer } from '../support/server.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
 
 const RESTARTS = 3;
 const EVERY_MS = 100;
 const TOO_OLD = '401 timestamp outside acceptable window';
-const isThere = spawnSync('caddy', ['version']).status === 0;
-const skip = isThere ? false : 'caddy is not installed (Debian: the package caddy)';
 
-test('three restarts behind Caddy at ten requests a second: none is answered 5xx', { skip }, async (t) => {
-  const [port, proxyPort, caddyPort] = [await freePort(), await freePort(), await freePort()];
+test('three restarts behind Caddy at ten requests a second: none is answered 5xx', {
+  skip: without('caddy'),
+}, async (t) => {
+  const port = await freePort();
   const settings = { PORT: String(port), TRUST_PROXY: '127.0.0.1', ADMIN_PORT: '0', SHARDS: '2' };
   const server = await startServer(t, settings);
   const market = await makeMarket(server);
   const trader = await makeTrader(server);
-  const baseUrl = `http://127.0.0.1:${proxyPort}`;
-  const caddy = spawn('caddy', ['run', '--adapter', 'caddyfile', '--config', join(ROOT, 'data/deploy/Caddyfile')], {
-    env: {
-      ...{ PATH: process.env['PATH'], HOME: temporaryDirectory(), DOMAIN: baseUrl },
-      ...{ UPSTREAM: `127.0.0.1:${port}`, CADDY_ADMIN: `127.0.0.1:${caddyPort}` },
-    },
-    stdio: 'ignore',
-  });
-  t.after(async () => {
-    caddy.kill('SIGKILL');
-    await once(caddy, 'close');
-  });
+  const baseUrl = await startCaddy(t, `127.0.0.1:${port}`);
   const time = (): Promise<Response> => fetch(`${baseUrl}/v1/time`);
-  await eventually('Caddy', async () => (await time().catch(() => null))?.status === 200);
   const client = new ExchangeClient({ baseUrl, credentials: trader.credentials, retry: false, timeoutMs: 60_000 });
   const answers: Promise<string>[] = [];
   const ask = (): void => {

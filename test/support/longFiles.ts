@@ -57,6 +57,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/backup.test.ts': FAULTS,
   'test/fault/damages.test.ts': FAULTS,
   'test/fault/memory.test.ts': TURNS,
+  'test/fault/idleConnections.test.ts': FAULTS,
   'test/fault/proxyRestart.test.ts': FAULTS,
   'test/fault/resolution.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,
