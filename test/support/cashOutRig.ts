@@ -175,6 +175,12 @@ export class CashOutRig {
     return client.sendTransaction(call);
   }
 
+  /** Out of the pool, and until `sends` the exchange cannot send it again: it does so by itself, sooner or later. */
+  takeOut(hash: Hex): Promise<unknown> {
+    this.gate.unanswered.add('eth_sendRawTransaction');
+    return this.drop(hash);
+  }
+
   drop(hash: Hex): Promise<unknown> {
     return this.chain.client.dropTransaction({ hash });
   }

@@ -69,9 +69,12 @@ async function show(call: CallOf<typeof SHOW>, deps: AdminFiatDeps): Promise<voi
     return;
   }
   const { id, partnerReference } = session;
+  // It asks the chain: what follows is read at the moment of the answer.
+  const transfer =
+    session.kind === 'offramp' ? await fiatTransferOf(session, { ...deps.fiat, clock: deps.clock }) : null;
   ok(call, {
     session: adminSessionOf(session, deps),
-    transfer: session.kind === 'offramp' ? await fiatTransferOf(session, { ...deps.fiat, clock: deps.clock }) : null,
+    transfer,
     envelopes: transfers.envelopesOf(id).map(({ accountNonce, fee, txHash, state, createdMs }) => {
       return { account_nonce: accountNonce, fee, tx_hash: txHash, state, created_at: timeOf(createdMs) };
     }),

@@ -44,9 +44,16 @@ export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
   };
 }
 
-/** Of an off-ramp. Confirmations are those that the rail shows now; none while it does not answer. */
+/**
+ * Of an off-ramp. Confirmations are those that the rail shows now; none while it does not answer. It is asked first, so
+ * that everything else is read at one moment, that of the answer.
+ */
 export async function fiatTransferOf(session: FiatSession, views: FiatViews): Promise<FiatTransfer> {
   const { rail, transfers } = views;
+  const hash = (): string | null => transfers.claimsOf(session.id)[0] ?? session.txHash ?? session.reportedHash;
+  const [asked, signed] = [hash(), transfers.intentOf(session.id)];
+  const confirmations = await confirmationsOf(asked, rail);
+  const typedData = signed === undefined ? null : await typedDataOf(signed, rail);
   const intent = transfers.intentOf(session.id);
   const state = session.transferState!;
   const submitted = transfers.envelopesOf(session.id).findLast((each) => each.state === 'accepted');
@@ -64,10 +71,10 @@ export async function fiatTransferOf(session: FiatSession, views: FiatViews): Pr
       submitted_tx_hash: submitted?.txHash ?? null,
       effective_tx_hash: claimed ?? (state === 'provider_funding_reconciling' ? null : session.txHash),
       reported_tx_hash: session.reportedHash,
-      confirmations: await confirmationsOf(claimed ?? session.txHash ?? session.reportedHash, rail),
+      confirmations: hash() === asked ? confirmations : 0,
       required_confirmations: CONFIRMATIONS,
     },
-    typed_data: intent === undefined ? null : await typedDataOf(intent, rail),
+    typed_data: intent?.intentId === signed?.intentId ? typedData : null,
   };
 }
 
