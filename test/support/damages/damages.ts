@@ -51,7 +51,7 @@ export const DAMAGES: Readonly<Record<string, Damage>> = {
 export function nameIn(directory: string, file: string): string {
   const snapshot = /^snapshot-0-([MN])\.bin$/.exec(file);
   if (snapshot === null) return file;
-  const all = readdirSync(directory).filter((name) => name.startsWith('snapshot-0-'));
+  const all = readdirSync(directory).filter((name) => /^snapshot-0-\d+\.bin$/.test(name));
   const sequenceOf = (name: string): number => Number(name.slice('snapshot-0-'.length, -'.bin'.length));
   return all.toSorted((a, b) => sequenceOf(a) - sequenceOf(b)).at(snapshot[1] === 'M' ? 0 : -1)!;
 }
