@@ -7,6 +7,7 @@ import { dirname, join, resolve } from 'node:path';
 import type Database from 'better-sqlite3';
 import { noteBackup } from '../../shared/base/backupStatus.ts';
 import { systemClock } from '../../shared/base/clock.ts';
+import { freeName } from '../../shared/base/freeName.ts';
 import { comesBackWith } from '../../shared/base/restored.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
@@ -168,7 +169,10 @@ export function verifyPoints({ target, print }: BackupSettings): boolean {
         parts.length === 0 ? `point ${name}: ok` : `problem: point ${name}: ${parts.length} parts are damaged or gone`,
       );
     }
-    for (const part of damaged) print(`set aside: ${store.setAside(part)}`);
+    for (const part of damaged) {
+      const aside = store.setAside(part);
+      print(aside === null ? `gone: ${part}` : `set aside: ${aside}`);
+    }
     print(damaged.size === 0 ? 'ok' : 'make a backup now: it writes those again that the directory still has');
     return damaged.size === 0;
   } catch (error) {
@@ -184,21 +188,35 @@ export async function restore(settings: BackupSettings): Promise<boolean> {
   if (existsSync(directory) && readdirSync(directory).length > 0) {
     throw new AdminError(`${directory} is not empty: move it away first, and keep it`);
   }
-  const folder = `${resolve(directory)}.restoring`;
-  rmSync(folder, { recursive: true, force: true });
-  try {
-    const isSound = await restoreInto(readStore(settings.target), settings, folder);
-    if (!isSound) {
-      print(`${folder} is what was restored; it is not put in place`);
-      return false;
-    }
-    if (existsSync(directory)) rmSync(directory, { recursive: true });
-    renameSync(folder, directory);
-    syncDirectory(dirname(resolve(directory)));
-    print(`${directory} is restored`);
-    return true;
-  } catch (error) {
+  const stem = `${resolve(directory)}.restoring`;
+  const folder = freeName(stem);
+  if (folder !== stem) print(`${stem} is of another restore; if that does not run any more, remove it`);
+  const isSound = await restoreInto(readStore(settings.target), settings, folder).catch((error) => {
+    rmSync(folder, { recursive: true, force: true });
     throw explained(error);
+  });
+  if (!isSound) {
+    print(`${folder} is what was restored; it is not put in place`);
+    return false;
+  }
+  putInPlace(folder, directory);
+  syncDirectory(dirname(resolve(directory)));
+  print(`${directory} is restored`);
+  return true;
+}
+
+/** The directory was empty before, which took as long as the restore: an exchange may have been started in it. */
+function putInPlace(folder: string, directory: string): void {
+  try {
+    // An empty directory is replaced; one with files stays as it is.
+    renameSync(folder, directory);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
+    throw new AdminError(
+      `${directory} is not empty any more: was an exchange started in it meanwhile? It is left as it is. ` +
+        `${folder} is what was restored; to use it, move ${directory} away, keep it, and give ${folder} its name`,
+    );
   }
 }
 
@@ -214,18 +232,11 @@ async function restoreInto(
   writeFiles(options);
   const masterKey = openMasterKey(folder);
   const keyOf = (shard: number): Promise<ShardKey> => ShardKey.create(readJournalKey(folder, masterKey), shard);
+  const controlPath = join(folder, 'control.db');
   const records =
     later === null || toMs === null
       ? null
-      : await LaterRecords.find(
-          store,
-          { point, later },
-          {
-            controlPath: join(folder, 'control.db'),
-            keyOf,
-            beforeMs: toMs,
-          },
-        );
+      : await LaterRecords.find(store, { point, later }, { controlPath, keyOf, beforeMs: toMs });
   await writeJournals(options, masterKey, records);
   if (toMs !== null) for (const line of reachOf(records, { point, later, toMs })) print(line);
   if (asItWas) return checkDirectory(folder, print);

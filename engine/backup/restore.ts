@@ -39,7 +39,7 @@ const COMMIT_BYTES = 8 << 20;
 
 /** The files of a point, but for its journals, whose key is among them. */
 export function writeFiles({ store, point, folder, print }: RestoreOptions): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  mkdirSync(folder, { mode: 0o700 });
   for (const { name, parts } of point.files) {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });

@@ -28,6 +28,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { freeName } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { decodePoint, encodePoint, type PartName, POINT_VERSION, type Point, partsOf } from './point.ts';
 
@@ -181,10 +182,15 @@ export class BackupStore {
     }
   }
 
-  /** The next backup writes it again, if the directory still has it. @returns the name that it has now. */
-  setAside(name: PartName): string {
-    const aside = `${this.#partPath(name)}.damaged`;
-    if (existsSync(this.#partPath(name))) renameSync(this.#partPath(name), aside);
+  /**
+   * The next backup writes it again, if the directory still has it.
+   * @returns the name that it has now; null if there is no such part
+   */
+  setAside(name: PartName): string | null {
+    const path = this.#partPath(name);
+    if (!existsSync(path)) return null;
+    const aside = freeName(`${path}.damaged`);
+    renameSync(path, aside);
     return aside;
   }
 
@@ -206,7 +212,7 @@ export class BackupStore {
     let bytes = 0;
     for (const folder of readdirSync(join(this.folder, 'objects'))) {
       for (const name of readdirSync(join(this.folder, 'objects', folder))) {
-        if (named.has(name) || name.endsWith('.damaged')) continue;
+        if (named.has(name) || name.includes('.damaged')) continue;
         const path = join(this.folder, 'objects', folder, name);
         bytes += statSync(path).size;
         rmSync(path);

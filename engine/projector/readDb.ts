@@ -6,8 +6,8 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
+import { freeName } from '../../shared/base/freeName.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
-import { unusedName } from '../../shared/base/setAside.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { CURSORS } from '../../shared/tables/cursors.ts';
 import { HISTORY_STARTS } from '../../shared/tables/historyStarts.ts';
@@ -28,7 +28,7 @@ const CACHE_KIB = 256 * 1024;
 
 /** Copies a file that is about to be emptied although the journals do not have all its history any more. */
 export function keepReplaced(db: Database.Database): void {
-  copyDatabase(db, unusedName(`${db.name}.replaced`));
+  copyDatabase(db, freeName(`${db.name}.replaced`));
 }
 
 /** @param areTrimmed the journals are not all there: a file of another version is brought up, if that is possible. */

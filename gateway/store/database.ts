@@ -4,7 +4,7 @@
  * Owner: the gateway thread, through one connection that locks the file for as long as the process lives, so a second
  * server on the same directory ends at its start.
  */
-import { copyFileSync, existsSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
 import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
 import { CONTROL_VERSION, controlMigrations } from '../../shared/base/controlSchema.ts';
@@ -12,7 +12,7 @@ import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { keepRowSums, makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
-import { unusedName } from '../../shared/base/setAside.ts';
+import { keepCopy } from '../../shared/base/setAside.ts';
 import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { StartError } from '../process/startError.ts';
@@ -81,8 +81,7 @@ export function keepTornLog(path: string): string | null {
   const log = `${path}-wal`;
   const commits = existsSync(log) ? commitsBehindDamage(path) : 0;
   if (commits === 0) return null;
-  const kept = unusedName(`${log}.damaged`);
-  copyFileSync(log, kept);
+  const kept = keepCopy(log);
   return (
     `${commits} changes stand behind a damaged page of ${log}, and are left out; that log is kept as ${kept}. ` +
     'Stop and compare the money with `npm run admin -- audit`, or restore the data directory from a backup'

@@ -2,10 +2,14 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { systemClock } from './clock.ts';
 
-/** @returns `<stem><extension>`, or with a number between them */
-export function freeName(stem: string, extension = ''): string {
+/**
+ * @param alsoWith endings of files that belong to the named one: no file has the name with one of these either
+ * @returns `<stem><extension>`, or with a number between them
+ */
+export function freeName(stem: string, extension = '', alsoWith: readonly string[] = []): string {
+  const isTaken = (name: string): boolean => ['', ...alsoWith].some((ending) => existsSync(name + ending));
   let name = `${stem}${extension}`;
-  for (let count = 2; existsSync(name); count++) name = `${stem}-${count}${extension}`;
+  for (let count = 2; isTaken(name); count++) name = `${stem}-${count}${extension}`;
   return name;
 }
 

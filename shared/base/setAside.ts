@@ -1,5 +1,13 @@
-/** Damaged files that are made anew stay beside the new ones: there may be something in them that nothing else has. */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+/**
+ * Damaged files that are made anew stay beside the new ones: there may be something in them that nothing else has.
+ *
+ * Invariants:
+ *   SETASIDE-1  No file that was set aside before loses its name to one that comes later.
+ */
+import { closeSync, copyFileSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { freeName } from './freeName.ts';
+import { syncDirectory } from './syncDirectory.ts';
 
 /**
  * The database must not be open anywhere for writing. The next one that opens it finds none.
@@ -8,14 +16,22 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 export function setAside(path: string): string | null {
   const parts = ['', '-wal'].filter((suffix) => existsSync(path + suffix));
   if (parts.length === 0) return null;
-  const name = unusedName(`${path}.damaged`);
+  const name = freeName(`${path}.damaged`, '', ['-wal']);
   for (const suffix of parts) renameSync(path + suffix, name + suffix);
   rmSync(`${path}-shm`, { force: true });
   return name;
 }
 
-export function unusedName(path: string): string {
-  let name = path;
-  for (let number = 2; existsSync(name); number++) name = `${path}-${number}`;
-  return name;
+/** For a file that is about to be cut or written over. @returns the name of the copy, which is durable */
+export function keepCopy(path: string): string {
+  const copy = freeName(`${path}.damaged`);
+  copyFileSync(path, copy);
+  const fd = openSync(copy, 'r');
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  syncDirectory(dirname(copy));
+  return copy;
 }

@@ -1,6 +1,6 @@
 /** `backup`, `backups` and `restore` beside a real server: what a point has, what comes back, and what is refused. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import type { OrderMarket } from '../../shared/client/order.ts';
@@ -151,6 +151,27 @@ describe('backup and restore', () => {
     assert.equal(typeof failedMs, 'number');
   });
 
+  it('leaves an exchange that was started in its directory meanwhile, and what another restore has made', async () => {
+    await backUp();
+    const [place, restoring] = [join(folder, 'meanwhile'), join(folder, 'meanwhile.restoring')];
+    mkdirSync(place);
+    const startMeanwhile = (text: string): void => {
+      if (text.includes('files are written')) writeFileSync(join(place, 'control.db'), 'of an exchange');
+    };
+    const ran = await runAdminHere(['restore', target, '--data', place], { DATA_DIR: server.dataDir }, startMeanwhile);
+    assert.equal(ran.status, 1, ran.stdout + ran.stderr);
+    assert.match(ran.stderr, /meanwhile is not empty any more: .* left as it is.*meanwhile\.restoring is what was/);
+    assert.equal(readFileSync(join(place, 'control.db'), 'utf8'), 'of an exchange');
+    assert.deepEqual(readdirSync(place), ['control.db']);
+    rmSync(place, { recursive: true });
+    const files = readdirSync(restoring).sort();
+    assert.ok(files.includes('control.db') && files.includes('journal-0.db'), files.join());
+    const text = await succeeds('restore', target, '--data', place);
+    assert.match(text, /meanwhile\.restoring is of another restore; if that does not run any more, remove it/);
+    assert.deepEqual(readdirSync(restoring).sort(), files);
+    assert.ok(existsSync(join(place, 'journal-0.db')));
+  });
+
   it('a damaged part is named, set aside, and written again by the next backup', async () => {
     const name = await backUp();
     const { files } = JSON.parse(readFileSync(join(target, 'points', `${name}.json`), 'utf8').split('\n')[0]!);
@@ -161,7 +182,13 @@ describe('backup and restore', () => {
     assert.equal(existsSync(join(folder, 'damaged')), false);
     await fails(1, /drill|damaged/, 'backups', 'drill', target);
     await fails(1, /set aside: .+\.damaged\n/, 'backups', 'verify', target);
+    await fails(1, /gone: [0-9a-f]{64}\n/, 'backups', 'verify', target);
     await backUp();
+    writeFileSync(path, 'damaged again');
+    await fails(1, /set aside: .+\.damaged-2\n/, 'backups', 'verify', target);
+    await backUp('--prune');
+    const aside = ['', '-2'].map((number) => readFileSync(`${path}.damaged${number}`, 'utf8'));
+    assert.deepEqual(aside, ['damaged', 'damaged again']);
     assert.match(await succeeds('backups', 'verify', target), /\nok\n$/);
     await succeeds('backups', 'drill', target);
   });

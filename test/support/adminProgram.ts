@@ -15,14 +15,27 @@ type Ran = { readonly status: number; readonly stdout: string; readonly stderr: 
 class Collected extends Writable {
   text = '';
 
+  readonly #onText: ((text: string) => void) | undefined;
+
+  constructor(onText?: (text: string) => void) {
+    super();
+    this.#onText = onText;
+  }
+
   override _write(chunk: Buffer, _encoding: BufferEncoding, done: () => void): void {
     this.text += chunk;
+    this.#onText?.(chunk.toString());
     done();
   }
 }
 
-export async function runAdminHere(args: readonly string[], env: Record<string, string>): Promise<Ran> {
-  const [out, err] = [new Collected(), new Collected()];
+/** @param onText is called with what the program prints, at the moment when it does */
+export async function runAdminHere(
+  args: readonly string[],
+  env: Record<string, string>,
+  onText?: (text: string) => void,
+): Promise<Ran> {
+  const [out, err] = [new Collected(onText), new Collected()];
   const status = await runAdmin([...args], { env, input: new PassThrough().end(), out, err });
   return { status, stdout: out.text, stderr: err.text };
 }

@@ -19,21 +19,11 @@
  *                 block of BLOCK frames before its own; both have a lower position. That finds any of 10,000 frames in
  *                 a few hundred short reads without an index (private/replay.ts).
  */
-import {
-  closeSync,
-  copyFileSync,
-  fdatasync,
-  fdatasyncSync,
-  ftruncateSync,
-  mkdirSync,
-  readdirSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
+import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { assert } from '../../../shared/base/assert.ts';
-import { unusedName } from '../../../shared/base/setAside.ts';
+import { keepCopy } from '../../../shared/base/setAside.ts';
 import { syncDirectory } from '../../../shared/base/syncDirectory.ts';
 import * as prv from '../../../shared/wire/privateRecord.ts';
 import { readSafe, writeSafe } from '../../../shared/wire/record.ts';
@@ -367,9 +357,7 @@ export class PrivateLog {
       while (restored < entries && this.#tryRestoreEntry(words, restored * LOG_ENTRY.WORDS)) restored++;
     }
     // Whole entries behind one that is damaged are read by nothing here, and are not destroyed either.
-    if (segment.read(memory, this.#next + 1, SCAN_ENTRIES) > 0) {
-      copyFileSync(segment.path, unusedName(`${segment.path}.damaged`));
-    }
+    if (segment.read(memory, this.#next + 1, SCAN_ENTRIES) > 0) keepCopy(segment.path);
     ftruncateSync(segment.fd, segment.offset(this.#next));
     this.#batchFirst = this.#next;
   }

@@ -91,6 +91,27 @@ export const BACKUP_FAULTS: readonly Fault[] = [
     caughtBy: BACKUPS,
   },
   {
+    name: 'a restore removes an exchange that was started in its directory meanwhile',
+    file: 'engine/admin/backups.ts',
+    search: '    renameSync(folder, directory);\n',
+    replace: '    rmSync(directory, { recursive: true, force: true });\n    renameSync(folder, directory);\n',
+    caughtBy: BACKUPS,
+  },
+  {
+    name: 'the second damage of a part takes the name of the first one',
+    file: 'engine/backup/store.ts',
+    search: '    const aside = freeName(',
+    replace: '    const aside = String(',
+    caughtBy: BACKUPS,
+  },
+  {
+    name: 'a log without its file loses its name to the next file that is set aside',
+    file: 'shared/base/setAside.ts',
+    search: ", '', ['-wal'])",
+    replace: ')',
+    caughtBy: 'test/unit/shared/base/setAside.test.ts',
+  },
+  {
     name: 'a restored exchange trades at once',
     file: 'engine/backup/restore.ts',
     search: "  writeText(path, PAUSED, 'yes');\n",
