@@ -16,16 +16,19 @@ export class PaymentRows {
   }
 
   /**
-   * The oldest pending payment of each account, as far as it may be tried at this block; the oldest first.
-   * @param after the row behind which they begin
+   * The oldest pending payment of each account, as far as it may be tried at this block: first of the accounts behind
+   * this one, then of those up to it.
    */
-  due(block: number, exchange: number, limit: number, after = 0): Work[] {
+  due(block: number, exchange: number, limit: number, after = -1): Work[] {
     const sql = `SELECT * FROM work INDEXED BY work_payments
                  WHERE status = 'pending' AND kind IN (${PAYMENTS}) AND not_before <= ? AND exchange <= ?
-                   AND +id > ? AND NOT EXISTS (SELECT 1 FROM work AS older WHERE older.status = 'pending'
-                     AND older.kind IN (${PAYMENTS}) AND older.account = work.account AND older.id < work.id)
-                 ORDER BY id LIMIT ?`;
-    return this.#sql(sql).all(block, exchange, after, limit) as Work[];
+                   AND account > ? AND account <= ? AND NOT EXISTS (SELECT 1 FROM work AS older
+                     WHERE older.status = 'pending' AND older.kind IN (${PAYMENTS}) AND older.account = work.account
+                       AND older.id < work.id)
+                 ORDER BY account LIMIT ?`;
+    const behind = this.#sql(sql).all(block, exchange, after, Number.MAX_SAFE_INTEGER, limit) as Work[];
+    const upTo = this.#sql(sql).all(block, exchange, -1, after, limit - behind.length) as Work[];
+    return [...behind, ...upTo];
   }
 
   /** Payments of the account that no transaction makes yet. */

@@ -8,12 +8,14 @@
  *               tried again after pauses that double, and only the later payments of its own account wait for it.
  *   PAYMENTS-3  With a key of their own payments are one transaction at a time, in which each fails alone: while it
  *               waits for a block the next ones gather. Without one at most MOST_SENT of the operator's wait for one.
- *   PAYMENTS-4  Every due payment has its turn to be looked at, however many before it have to wait.
+ *   PAYMENTS-4  Accounts take turns: each round begins behind the account at which the last one has ended, also where
+ *               that was an error of the node. So nothing that one of them does comes before the payment of another.
  */
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
 import type { ChainNode, Hex } from '../../shared/chain/node.ts';
 import { isRevert } from '../../shared/chain/relayToken.ts';
+import { NodeUnreachable, QUOTA, RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Drafts } from './drafts.ts';
 import type { PaymentRows } from './paymentRows.ts';
@@ -48,8 +50,8 @@ type PaymentsOptions = {
 
 export class Payments {
   readonly #options: PaymentsOptions;
-  /** PAYMENTS-4. The next round goes on behind this row. */
-  #lookedAt = 0;
+  /** PAYMENTS-4. The next round goes on behind this account. */
+  #lookedAt = -1;
 
   constructor(options: PaymentsOptions) {
     this.#options = options;
@@ -72,12 +74,10 @@ export class Payments {
   /** Adds those that can be paid now to `ready`. */
   async #look(ready: Work[], most: number, block: number, exchange: number): Promise<void> {
     const { db, rows, work: all, drafts } = this.#options;
-    const due = rows.due(block, exchange, MOST_LOOKED_AT, this.#lookedAt);
-    if (due.length < MOST_LOOKED_AT) this.#lookedAt = 0;
-    for (const work of due) {
-      if (ready.length === most) return;
-      if (due.length === MOST_LOOKED_AT) this.#lookedAt = work.id;
-      if (ready.length > 0 && ready[0].exchange !== work.exchange) continue;
+    for (const work of rows.due(block, exchange, MOST_LOOKED_AT, this.#lookedAt)) {
+      // One transaction pays at one contract. The next round begins with the other one.
+      if (ready.length === most || (ready.length > 0 && ready[0].exchange !== work.exchange)) return;
+      this.#lookedAt = work.account;
       if (rows.hasOlderWork(work)) continue;
       const draft = drafts.movement(work);
       if (draft === null) continue;
@@ -99,14 +99,28 @@ export class Payments {
     }
   }
 
-  /** Keeps PAYMENTS-2. A node that is out of order, or that has a quota, refuses no payment. */
+  /**
+   * Keeps PAYMENTS-2. A node that is out of order, or that has a quota, refuses no payment. One that answers everything
+   * but a call about this account refuses this payment alone, in whatever words: providers have lists of addresses.
+   */
   async #refusalOf(draft: Draft): Promise<string | null> {
+    const error = await this.#errorOf(draft);
+    if (error === null) return null;
+    if (isRevert(error)) return error.message;
+    if (error instanceof RpcError && QUOTA.test(error.message)) throw error;
+    const another = await this.#errorOf({ ...draft, data: '0x' });
+    if (another !== null && !isRevert(another)) throw error;
+    return error.message;
+  }
+
+  /** What a call ends with, or would; null: it is carried out. */
+  async #errorOf(draft: Draft): Promise<Error | null> {
     const { node, caller } = this.#options;
     try {
       await node.simulate({ ...draft, from: caller });
       return null;
     } catch (error) {
-      if (isRevert(error)) return (error as Error).message;
+      if (error instanceof RpcError || error instanceof NodeUnreachable) return error;
       throw error;
     }
   }

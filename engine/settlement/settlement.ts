@@ -17,6 +17,7 @@ import { EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
 import { Envelopes } from '../../shared/chain/envelopes.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
 import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { SettlementHealth, SettlementLimits } from '../../shared/wire/threads.ts';
@@ -168,22 +169,33 @@ export class Settlement {
     const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
     if (head === null || finalized === null) return;
     this.#seen(head, finalized);
-    // Sending does not depend on what can be read, nor on the key of another job.
-    const [deployed] = await Promise.allSettled([this.#deploys.step({ head, finalized })]);
+    // What one question or key is about goes on where the node or the signer of another one fails.
+    const failures: Error[] = [];
+    const tried = async <T>(asked: Promise<T>): Promise<T | null> => {
+      try {
+        return await asked;
+      } catch (error) {
+        if (!(error instanceof NodeUnreachable || error instanceof RpcError)) throw error;
+        failures.push(error);
+        return null;
+      }
+    };
+    await tried(this.#deploys.step({ head, finalized }));
     this.#send(head);
     const [read, paid] = await Promise.allSettled([
-      this.money.read({ head, finalized }),
-      this.#payments.step(head.number, this.rotation.active.number),
+      tried(this.money.read({ head, finalized })),
+      tried(this.#payments.step(head.number, this.rotation.active.number)),
     ]);
-    await this.#envelopes.step({ head, finalized });
-    await this.#payerEnvelopes?.step({ head, finalized });
-    if (deployed.status === 'rejected') throw deployed.reason;
-    if (paid.status === 'rejected') throw paid.reason;
     if (read.status === 'rejected') throw read.reason;
-    if (read.value === null) return;
-    const unsettled = this.#envelopeRows.unsettled().length + (this.#payerRows?.unsettled().length ?? 0);
-    this.rotation.step(this.#follower.exchangeNumbers, unsettled === 0);
-    await this.money.reconcile(read.value);
+    if (paid.status === 'rejected') throw paid.reason;
+    await tried(this.#envelopes.step({ head, finalized }));
+    if (this.#payerEnvelopes !== null) await tried(this.#payerEnvelopes.step({ head, finalized }));
+    if (read.value !== null) {
+      const unsettled = this.#envelopeRows.unsettled().length + (this.#payerRows?.unsettled().length ?? 0);
+      this.rotation.step(this.#follower.exchangeNumbers, unsettled === 0);
+      await tried(this.money.reconcile(read.value));
+    }
+    if (failures.length > 0) throw failures[0];
   }
 
   /** A market is wanted on the chain. @returns false if it is decided: it is not deployed any more. */

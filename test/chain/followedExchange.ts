@@ -16,7 +16,7 @@ import { openSettlementDb } from '../../engine/settlement/settlementDb.ts';
 import type { Verifier } from '../../engine/verify/verifier.ts';
 import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, OUTCOME } from '../../shared/base/codes.ts';
 import { OK } from '../../shared/base/errors.ts';
-import { chainKey } from '../../shared/chain/key.ts';
+import { type ChainKey, chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { HttpRpc, NodeUnreachable, type Rpc, RpcError } from '../../shared/chain/rpc.ts';
@@ -74,6 +74,9 @@ type ExchangeOptions = {
   readonly verifier?: Verifier;
   /** The node as settlement sees it. */
   readonly around?: (rpc: Rpc) => Rpc;
+  /** The operator pays, one payment a transaction. */
+  readonly isWithoutPayer?: boolean;
+  readonly aroundKey?: (key: ChainKey) => ChainKey;
 };
 
 export class FollowedExchange {
@@ -130,14 +133,15 @@ export class FollowedExchange {
   #start(): Settlement {
     const { chain, engines, journalPaths, progress } = this;
     const { exchange, marketFactory, usdc, conditionalTokens, payments } = chain.contracts;
-    const { around = (rpc) => rpc } = this.#options;
+    const { around = (rpc) => rpc, aroundKey = (key) => key, isWithoutPayer = false } = this.#options;
     const rpc = around(new HttpRpc(chain.client.chain.rpcUrls.default.http[0]));
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
     const db = this.crashes.around(this.db);
     this.#news = new News(db, () => this.nowMs);
     return new Settlement({
-      ...{ db, news: this.#news, progress, journalPaths, key: this.operator, deployerKey: this.deployer },
-      payer: { key: this.payer, contract: payments.toLowerCase() as Hex },
+      ...{ db, news: this.#news, progress, journalPaths },
+      ...{ key: aroundKey(this.operator), deployerKey: aroundKey(this.deployer) },
+      payer: isWithoutPayer ? null : { key: aroundKey(this.payer), contract: payments.toLowerCase() as Hex },
       limits: { headAgeMs: 30_000, waitMs: 60_000 },
       node: new ChainNode(this.crashes.aroundCalls(rpc)),
       chainId: CHAIN_ID,

@@ -1,7 +1,8 @@
 /** Many payments in one transaction, by a key that can do nothing else (data/contracts/src/Payments.sol). */
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { type Address, decodeErrorResult, encodeFunctionData, type Hex } from 'viem';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { abiOf, receiptOf, send, sendData } from './deploy.ts';
 import { FINAL_BLOCKS, FollowedExchange } from './followedExchange.ts';
@@ -112,6 +113,27 @@ test('nobody else pays, the payer pays an account to itself alone, and does noth
   assert.equal(await rig.walletUsdc(exchange), 2n * TEN);
 });
 
+type Options = Omit<ConstructorParameters<typeof FollowedExchange>[0], 'chain' | 'markets'>;
+
+/** Each account has ten USDC, in the ledger too. */
+async function funded(t: TestContext, options: Options): Promise<FollowedExchange> {
+  const { accounts } = options;
+  const markets = [{ ticksPerUnit: 100, feeBps: 0, minOrderAtomic: 100 }];
+  const exchange = new FollowedExchange({ ...options, chain: rig, markets });
+  t.after(() => exchange.close());
+  await FollowedExchange.grantRights(rig);
+  for (const account of accounts) await rig.fund(key(account), TEN);
+  await rig.client.mine({ blocks: FINAL_BLOCKS });
+  for (let round = 0; accounts.some((account) => exchange.usdcOf(account) === 0); round++) {
+    assert.ok(round < 50, 'the deposits are in the ledger');
+    await exchange.step();
+  }
+  return exchange;
+}
+
+const paidOf = (accounts: readonly number[]) =>
+  Promise.all(accounts.map((account) => rig.walletUsdc(key(account).address)));
+
 /** RULES.md 17.26 */
 test(
   'payments of many accounts are one transaction of their own key, and a bad one is made again',
@@ -120,10 +142,8 @@ test(
     const accounts = Array.from({ length: 12 }, (_, index) => 100 + index);
     const [spiteful] = accounts as [number];
     let isBelieved = true;
-    const exchange = new FollowedExchange({
-      chain: rig,
+    const exchange = await funded(t, {
       accounts,
-      markets: [],
       around: (rpc) => ({
         call: async (method, params) => {
           const isSimulation = method === 'eth_call' && 'gas' in (params[0] as object);
@@ -131,14 +151,6 @@ test(
         },
       }),
     });
-    t.after(() => exchange.close());
-    await FollowedExchange.grantRights(rig);
-    for (const account of accounts) await rig.fund(key(account), TEN);
-    await rig.client.mine({ blocks: FINAL_BLOCKS });
-    for (let round = 0; accounts.some((account) => exchange.usdcOf(account) === 0); round++) {
-      assert.ok(round < 50, 'the deposits are in the ledger');
-      await exchange.step();
-    }
     const sent = () => rig.client.getTransactionCount({ address: exchange.payer.address });
     const sentByOperator = () => rig.client.getTransactionCount({ address: exchange.operator.address });
     const before = await sentByOperator();
@@ -152,7 +164,7 @@ test(
     // The first round learns the nonce of the key.
     for (let round = 0; round < 3; round++) await exchange.step();
     assert.equal(await sent(), 1, 'one transaction for all');
-    const paid = () => Promise.all(accounts.map((account) => rig.walletUsdc(key(account).address)));
+    const paid = () => paidOf(accounts);
     assert.deepEqual(await paid(), [0n, ...accounts.slice(1).map(() => PAY)]);
     await exchange.step();
     const health = exchange.settlement.health({ problem: null, balances: [], nodes: [] });
@@ -171,3 +183,106 @@ test(
     assert.equal(await sentByOperator(), before, 'the operator has paid nobody');
   },
 );
+
+for (const isWithoutPayer of [false, true]) {
+  const who = isWithoutPayer ? 'the operator' : 'a payer';
+  test(`payments about which the nodes answer nothing clear hold up no others of ${who}`, options, async (t) => {
+    const accounts = Array.from({ length: 12 }, (_, index) => 200 + index);
+    // Lists of addresses differ by provider: one refuses, and from another comes no answer at all.
+    const [refused, unanswered] = accounts as [number, number];
+    const names = (account: number) => key(account).address.slice(2).toLowerCase();
+    let isListed = true;
+    const exchange = await funded(t, {
+      ...{ accounts, isWithoutPayer },
+      around: (rpc) => ({
+        call: async (method, params) => {
+          const { data = '', gas } = (params[0] ?? {}) as { data?: string; gas?: string };
+          if (isListed && method === 'eth_call' && gas !== undefined) {
+            if (data.includes(names(refused))) throw new RpcError('eth_call: this address is on a list');
+            if (data.includes(names(unanswered))) throw new NodeUnreachable('eth_call: no answer');
+          }
+          return rpc.call(method, params);
+        },
+      }),
+    });
+    for (const account of accounts) for (let n = 0; n < 2; n++) exchange.withdraw(account, Number(PAY));
+    const paid = () => paidOf(accounts);
+    const others = accounts.slice(2).map(() => 2n * PAY);
+    // Of one account one payment at a time, and without a key of their own eight of all.
+    for (let round = 0; round < 8; round++) await exchange.step();
+    assert.deepEqual(await paid(), [0n, 0n, ...others]);
+    await rig.client.mine({ blocks: FINAL_BLOCKS });
+    // A round that has reached its end has compared ledger and chain.
+    for (let round = 0; round < 3; round++) await exchange.step();
+    await exchange.reconcile();
+    const waiting = exchange.settlement.payments.refused(10, 0).map(({ account, reason }) => [account, reason]);
+    assert.deepEqual(waiting, [
+      [refused, 'eth_call: this address is on a list'],
+      [unanswered, 'eth_call: no answer'],
+    ]);
+    isListed = false;
+    await exchange.finish();
+    assert.deepEqual(
+      await paid(),
+      accounts.map(() => 2n * PAY),
+    );
+    await exchange.compare('after the payments');
+  });
+}
+
+/** RULES.md 17.26 */
+test('accounts take turns, however many payments one of them has asked for before', options, async (t) => {
+  const accounts = Array.from({ length: 10 }, (_, index) => 300 + index);
+  const spiteful = accounts.slice(0, -1);
+  const victim = accounts.at(-1)!;
+  const exchange = await funded(t, { accounts, isWithoutPayer: true });
+  for (let n = 0; n < 9; n++) for (const account of spiteful) exchange.withdraw(account, 1_000_000);
+  exchange.withdraw(victim, Number(PAY));
+  const isPaid = async () => (await rig.walletUsdc(key(victim).address)) === PAY;
+  let rounds = 0;
+  while (!(await isPaid())) {
+    assert.ok(rounds++ < 50);
+    await exchange.step();
+  }
+  const others = await paidOf(spiteful);
+  const before = others.reduce((sum, micro) => sum + Number(micro / 1_000_000n), 0);
+  assert.ok(before <= 2 * 9, `${before} of 81 payments of others came before the one of the victim`);
+  await exchange.finish();
+});
+
+/** RULES.md 17.48 */
+test('while the signer of one key is away, the others send what is theirs', options, async (t) => {
+  const accounts = [401, 402];
+  const [splits, withdraws] = accounts as [number, number];
+  let away: Hex | null = null;
+  const exchange = await funded(t, {
+    accounts,
+    aroundKey: (own) => ({
+      ...own,
+      sign: async (transaction) => {
+        if (own.address === away) throw new NodeUnreachable('the signer of a key: no answer');
+        return own.sign(transaction);
+      },
+    }),
+  });
+  exchange.openMarkets();
+  exchange.split(splits, 0, Number(PAY));
+  await exchange.finish();
+  const [market] = exchange.markets;
+  const held = () => rig.held(key(splits), market!.yes);
+  const paid = () => rig.walletUsdc(key(withdraws).address);
+  const both = async (owner: Hex) => {
+    away = owner;
+    exchange.split(splits, 0, Number(PAY));
+    exchange.withdraw(withdraws, Number(PAY));
+    for (let round = 0; round < 6; round++) await exchange.step();
+    const found = [await held(), await paid()];
+    away = null;
+    await exchange.finish();
+    return found;
+  };
+  assert.deepEqual(await both(exchange.operator.address), [PAY, PAY]);
+  assert.deepEqual(await both(exchange.payer.address), [3n * PAY, PAY]);
+  assert.deepEqual([await held(), await paid()], [3n * PAY, 2n * PAY]);
+  await exchange.compare('at the end');
+});

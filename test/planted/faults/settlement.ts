@@ -207,6 +207,27 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     caughtBy: MONEY,
   },
   {
+    name: 'a payment that a node answers nothing clear about ends the round',
+    file: 'engine/settlement/payments.ts',
+    search: 'if (another !== null && !isRevert(another)) throw error;',
+    replace: 'if (another !== error) throw error;',
+    caughtBy: PAYMENTS,
+  },
+  {
+    name: 'each round of payments begins with the same account',
+    file: 'engine/settlement/payments.ts',
+    search: 'this.#lookedAt = work.account;',
+    replace: 'this.#lookedAt = -1;',
+    caughtBy: PAYMENTS,
+  },
+  {
+    name: 'a key whose signer is away holds up the key behind it',
+    file: 'engine/settlement/settlement.ts',
+    search: 'if (!(error instanceof NodeUnreachable || error instanceof RpcError)) throw error;',
+    replace: 'if (error !== null) throw error;',
+    caughtBy: PAYMENTS,
+  },
+  {
     name: 'a payment that has failed in its transaction counts as made',
     file: 'engine/settlement/outcomes.ts',
     search: 'const reason = failed.get(operationId(each, this.#floors));',
