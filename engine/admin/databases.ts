@@ -28,7 +28,11 @@ const DATABASES: readonly Kept[] = [
   },
   { name: 'settlement.db', check: 'integrity_check', whenDamaged: RESTORE },
   { name: 'idempotency.db', check: 'quick_check', whenDamaged: 'the next start sets it aside and makes it anew' },
-  { name: 'read.db', check: 'quick_check', whenDamaged: 'the next start sets it aside and makes it anew' },
+  {
+    name: 'read.db',
+    check: 'quick_check',
+    whenDamaged: '`npm run admin -- projections rebuild` makes it anew, as the exchange does where it reads the damage',
+  },
 ];
 
 export type DatabaseFinding = { readonly name: string; readonly state: string; readonly problem: string | null };

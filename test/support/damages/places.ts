@@ -1,10 +1,11 @@
 /**
  * The places at which files are damaged, so that every run says the same. Of `control.db` that is a page with accounts
- * that is not in the write-ahead log too, of a write-ahead log the frame in its middle (of control.db's the first one
- * after an account with money was made), of any other file the middle of what is written in it.
+ * and of `read.db` one with orders, neither of which is in the write-ahead log too, of a write-ahead log the frame in
+ * its middle (of control.db's the first one after an account with money was made), of any other file the middle of what
+ * is written in it.
  */
 import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import Database from 'better-sqlite3';
 import { temporaryDirectory } from '../directory.ts';
 
@@ -12,6 +13,8 @@ export const PAGE_BYTES = 4096;
 const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
+/** By database, the table whose oldest rows are damaged: what is in the middle of the file is not always the same. */
+const DAMAGED_TABLES: Readonly<Record<string, string>> = { 'control.db': 'users', 'read.db': 'orders' };
 /** Those of both salts, in the header of the log and in each frame of it. */
 const SALTS = { header: 16, frame: 8, bytes: 8 } as const;
 
@@ -21,8 +24,9 @@ type Place = { readonly at: number; readonly page: number; readonly end: number 
 /** @param framesBefore of a write-ahead log of control.db, how many frames stay whole */
 export function placeIn(path: string, framesBefore: number): Place {
   if (path.endsWith('-wal')) return inLog(path, path.endsWith('control.db-wal') ? framesBefore : null);
-  if (path.endsWith('control.db')) {
-    const page = (accountsPage(path) - 1) * PAGE_BYTES;
+  const table = DAMAGED_TABLES[basename(path)];
+  if (table !== undefined) {
+    const page = (oldestPage(path, table) - 1) * PAGE_BYTES;
     const bytes = readFileSync(path).subarray(page, page + PAGE_BYTES);
     // The first cell of a leaf page has the end of the page; a byte near its end is of its last columns.
     return { at: page + bytes.length - 40, page, end: Math.floor(statSync(path).size / 2) };
@@ -50,14 +54,14 @@ function inLog(path: string, framesBefore: number | null): Place {
   return { at: page + PAGE_BYTES / 2, page, end };
 }
 
-/** The first page of the oldest accounts, by the file alone; the log beside it has the newest accounts. */
-function accountsPage(path: string): number {
-  const alone = join(temporaryDirectory(), 'control.db');
+/** The first page of a table, by the file alone; the log beside it has the newest rows. */
+function oldestPage(path: string, table: string): number {
+  const alone = join(temporaryDirectory(), 'alone.db');
   copyFileSync(path, alone);
   const db = new Database(alone);
   try {
-    const pages = "SELECT pageno FROM dbstat WHERE name = 'users' AND pagetype = 'leaf' ORDER BY path";
-    return db.prepare<[], number>(pages).pluck().get()!;
+    const pages = "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path";
+    return db.prepare<[string], number>(pages).pluck().get(table)!;
   } finally {
     db.close();
   }

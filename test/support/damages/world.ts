@@ -19,7 +19,8 @@ import { readable } from './readable.ts';
 export const NOBODY = 65_534;
 /** A command that takes the server's as its last arguments. */
 const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
-const ENVIRONMENT = { SNAPSHOT_EVERY: '30' };
+/** A stop makes a snapshot of every record. While the usual settings trade none is due: it would be of any of them. */
+const SNAPSHOT_AT_STOP = { SNAPSHOT_EVERY: '1' };
 const ROUNDS = 60;
 /** So many that the oldest ones have a page of their own. */
 const ACCOUNTS = 80;
@@ -38,8 +39,8 @@ export type World = {
   readonly changing: ReadonlySet<string>;
 };
 
-export function startAsNobody(server: TestServer): Promise<void> {
-  return server.start(ENVIRONMENT, AS_NOBODY);
+export function startAsNobody(server: TestServer, environment: Readonly<Record<string, string>> = {}): Promise<void> {
+  return server.start(environment, AS_NOBODY);
 }
 
 /** The files of a directory as they are, with their owner. @returns the new directory */
@@ -98,6 +99,14 @@ function movementsIn(control: string, withLog: boolean): number {
   }
 }
 
+/** Of one that runs: it is killed, and ends in order with a snapshot of its end, and with everything in the files. */
+async function endWithSnapshot(server: TestServer): Promise<void> {
+  await server.kill();
+  await startAsNobody(server, SNAPSHOT_AT_STOP);
+  await server.stop();
+  emptyLogs(server.dataDir);
+}
+
 async function newExchange(): Promise<TestServer> {
   const directory = join(temporaryDirectory(), 'live');
   execFileSync('install', ['-d', '-o', String(NOBODY), '-g', String(NOBODY), '-m', '700', directory]);
@@ -111,7 +120,7 @@ async function makeOther(): Promise<string> {
   const server = await newExchange();
   const market = await makeMarket(server);
   await trade(market, [await makeTrader(server), await makeTrader(server)], 20);
-  await server.stop();
+  await endWithSnapshot(server);
   await startAsNobody(server);
   await server.kill();
   return copyOf(server.dataDir);
@@ -129,10 +138,7 @@ export async function makeWorld(scope: Scope): Promise<World> {
   for (let account = 0; account < ACCOUNTS; account++) await server.admin.createUser({});
   await trade(market, traders, ROUNDS);
   await server.admin.withdraw(traders[0]!.userId, { amount_usdc_micro: '2000000' });
-  await server.kill();
-  await startAsNobody(server);
-  await server.stop();
-  emptyLogs(server.dataDir);
+  await endWithSnapshot(server);
   const earlier = copyOf(server.dataDir);
   // The files themselves go on, too, and not only their write-ahead logs.
   for (const round of [1, 2]) {
@@ -140,10 +146,7 @@ export async function makeWorld(scope: Scope): Promise<World> {
     const later = traders.map((trader) => trader.on(server));
     await trade(market, later, ROUNDS / 3);
     await makeTrader(server);
-    if (round === 1) {
-      await server.stop();
-      emptyLogs(server.dataDir);
-    }
+    if (round === 1) await endWithSnapshot(server);
   }
   const control = join(server.dataDir, 'control.db');
   const withdrawAndDie = async (): Promise<Pick<World, 'framesBefore' | 'told'>> => {
