@@ -113,7 +113,7 @@ export class Payments {
     return error.message;
   }
 
-  /** What a call ends with, or would; null: it is carried out. */
+  /** The error of the node; null: the call would be carried out. */
   async #errorOf(draft: Draft): Promise<Error | null> {
     const { node, caller } = this.#options;
     try {

@@ -169,7 +169,7 @@ export class Settlement {
     const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
     if (head === null || finalized === null) return;
     this.#seen(head, finalized);
-    // What one question or key is about goes on where the node or the signer of another one fails.
+    // Every question and every key goes on where the node or the signer of another one fails.
     const failures: Error[] = [];
     const tried = async <T>(asked: Promise<T>): Promise<T | null> => {
       try {
