@@ -6,7 +6,6 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
@@ -15,6 +14,7 @@ import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
 import { Pmx } from '../support/pmx.ts';
+import { NO_PROMETHEUS, Prometheus } from '../support/prometheus.ts';
 import { ROOT, type Scope, startServer } from '../support/server.ts';
 
 const DEPLOY = join(ROOT, 'data/deploy');
@@ -25,8 +25,8 @@ function isThere(program: string): boolean {
   return spawnSync(program, ['--version']).error === undefined;
 }
 
-const MISSING = ['prometheus', ALERTMANAGER].filter((program) => !isThere(program));
-const skip = MISSING.length > 0 && `not installed: ${MISSING.join(', ')} (Debian: packages of these names)`;
+const NO_ALERTMANAGER = !isThere(ALERTMANAGER) && `${ALERTMANAGER} is not installed (Debian: the package of that name)`;
+const skip = NO_PROMETHEUS || NO_ALERTMANAGER;
 
 async function listen(scope: Scope, server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
@@ -80,21 +80,13 @@ function run(scope: Scope, command: string, args: readonly string[], env: Record
   return output;
 }
 
-/** The jobs of a Prometheus whose target answers. */
-async function jobsAnswering(port: number): Promise<string[]> {
-  const { data } = JSON.parse(await (await fetch(`http://127.0.0.1:${port}/api/v1/targets`)).text());
-  type Target = { readonly health: string; readonly labels: { readonly job: string } };
-  const up = (data.activeTargets as Target[]).filter(({ health }) => health === 'up');
-  return up.map(({ labels }) => labels.job).sort();
-}
-
 test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
   const server = await startServer(t, { SHARDS: '1' });
   const directory = temporaryDirectory();
   const webhook = await openWebhook(t);
   const mailbox = await openMailbox(t);
   const watchdog = await openWebhook(t);
-  const [alertsPort, metricsPort] = [await freePort(), await freePort()];
+  const alertsPort = await freePort();
   const settings = {
     ALERTMANAGER,
     ALERTMANAGER_CONFIG: join(directory, 'alertmanager.yml'),
@@ -107,39 +99,22 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
   };
   const listens = [`--web.listen-address=127.0.0.1:${alertsPort}`, '--cluster.listen-address='];
   const said = run(t, 'sh', [START, ...listens, `--storage.path=${directory}/a`], settings);
-  const token = join(directory, 'token');
-  writeFileSync(token, server.adminToken);
-  const text = readFileSync(join(DEPLOY, 'prometheus/prometheus.yml'), 'utf8')
-    .replaceAll('exchange:8080', new URL(server.baseUrl).host)
-    .replace('localhost:9090', `127.0.0.1:${metricsPort}`)
-    .replace('alertmanager:9093', `127.0.0.1:${alertsPort}`)
-    .replace('/run/secrets/prometheus_token', token)
-    .replace('rules.yml', join(DEPLOY, 'prometheus/rules.yml'))
-    .replace('evaluation_interval: 15s', 'evaluation_interval: 5s');
-  const config = join(directory, 'prometheus.yml');
-  writeFileSync(config, text);
-  mkdirSync(join(directory, 'p'));
-  const seen = run(t, 'prometheus', [
-    `--config.file=${config}`,
-    `--web.listen-address=127.0.0.1:${metricsPort}`,
-    `--storage.tsdb.path=${directory}/p`,
-  ]);
+  const { host: target } = new URL(server.baseUrl);
+  const alertmanager = `127.0.0.1:${alertsPort}`;
+  const prometheus = await Prometheus.start(t, { target, token: server.adminToken, alertmanager });
   await eventually(
-    () => `both programs\n${said.join('')}${seen.join('')}`,
-    async () => {
-      const up = [alertsPort, metricsPort].map((port) => fetch(`http://127.0.0.1:${port}/-/ready`).catch(() => null));
-      return (await Promise.all(up)).every((answer) => answer?.ok);
-    },
+    () => `Alertmanager\n${said.join('')}`,
+    async () => (await fetch(`http://${alertmanager}/-/ready`).catch(() => null))?.ok,
   );
   await eventually(
-    () => `the dead man's switch\n${said.join('')}${seen.join('')}`,
+    () => `the dead man's switch\n${said.join('')}`,
     async () => watchdog.bodies.some((body) => body.includes('"alertname":"Watchdog"')),
   );
   const env = { BASE_URL: server.baseUrl, ADMIN_TOKEN: server.adminToken };
   const { out, err } = await new Pmx(env).run(['admin', 'alert', 'test']);
   assert.match(out, /^TestAlert rings until \d{4}-/, err);
   await eventually(
-    () => `the webhook\n${said.join('')}${seen.join('')}`,
+    () => `the webhook\n${said.join('')}`,
     async () => webhook.bodies.some((body) => body.includes('"alertname":"TestAlert"')),
   );
   const [body] = webhook.bodies.filter((each) => each.includes('TestAlert'));
@@ -149,7 +124,7 @@ test('a test alert reaches a webhook and a mailbox', { skip }, async (t) => {
   await eventually('the mail', async () => /^Subject: .*FIRING.*TestAlert/m.test(mailbox.text()));
   assert.ok(!webhook.bodies.some((each) => each.includes('Watchdog')), 'nobody on call gets what always comes');
   assert.ok(watchdog.bodies.every((each) => JSON.parse(each).receiver === 'watchdog' && !each.includes('TestAlert')));
-  const jobs = await jobsAnswering(metricsPort);
+  const jobs = await prometheus.jobsAnswering();
   assert.deepEqual(jobs, ['exchange', 'exchange-ready', 'prometheus'], 'node_exporter is not started here');
 });
 

@@ -10,7 +10,6 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import type { NewApiKey } from '../../shared/client/types.ts';
-import { makeCertificate } from '../support/certificate.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { firing, NO_PROMTOOL, type Scrape, scrape } from '../support/firingAlerts.ts';
@@ -257,14 +256,6 @@ describe('what rings after a start', { skip: NO_PROMTOOL }, () => {
     await server.restart({ DISK_RESERVE_MB: '1000000000' });
     assert.deepEqual(await rings(server, before, async () => {}), ['DiskLow']);
     assert.deepEqual(await rings(server, before, () => repeat(5, order)), ['DiskLow', 'TradingStopped']);
-  });
-
-  test('that the certificate ends, a day before', async (t) => {
-    const { cert, key } = makeCertificate();
-    const server = await startServer(t, { SHARDS: '1', TLS_CERT: cert, TLS_KEY: key, ADMIN_PORT: '0' });
-    const found = await scrape(server);
-    const end = found.samples.get('exchange_certificate_end_seconds{job="exchange",instance="exchange:8080"}')!;
-    assert.ok(Math.abs(end - found.atSec - 86_400) < 3600, `${end}`);
   });
 
   test('that a shard has hardly room for further orders, long before they are refused', async (t) => {

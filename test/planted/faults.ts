@@ -1,5 +1,6 @@
 /** All planted faults, by area. */
 import { ACCOUNT_FAULTS } from './faults/accounts.ts';
+import { ALERT_FAULTS } from './faults/alerts.ts';
 import { BACKUP_FAULTS } from './faults/backup.ts';
 import { CLUSTER_FAULTS } from './faults/cluster.ts';
 import type { Fault } from './faults/fault.ts';
@@ -23,5 +24,6 @@ export const FAULTS: readonly Fault[] = [
   ...REQUEST_FAULTS,
   ...ACCOUNT_FAULTS,
   ...STREAM_FAULTS,
+  ...ALERT_FAULTS,
   ...BACKUP_FAULTS,
 ];

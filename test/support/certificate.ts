@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { temporaryDirectory } from './directory.ts';
 
-/** A certificate for localhost that signs itself. */
-export function makeCertificate(): { cert: string; key: string } {
+/** A certificate for localhost that signs itself, and ends after so many days. */
+export function makeCertificate(days = 1): { cert: string; key: string } {
   const directory = temporaryDirectory();
   const [cert, key] = [join(directory, 'cert.pem'), join(directory, 'key.pem')];
   const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
-  const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
+  const made = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', String(days)];
   execFileSync('openssl', ['req', ...made, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' });
   return { cert, key };
 }

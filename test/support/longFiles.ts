@@ -8,6 +8,7 @@ const CLUSTER = 'members of a cluster take over from each other, or wait for a l
 const FAULTS = 'exchanges are killed, lie or are failed by the system, round after round';
 const FRONTS = 'two exchanges answer the same requests, with front threads and without';
 const TURNS = 'every thread of an exchange takes ten thousand turns';
+const PAGES = 'a real Prometheus looks at exchanges that fail, every second';
 const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
 const START = 'each start of an exchange plays thousands of made-up orders before it is ready';
 
@@ -54,6 +55,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/takesNoRows.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
   'test/cluster/waiting.test.ts': CLUSTER,
+  'test/fault/alertPages.test.ts': PAGES,
   'test/fault/backup.test.ts': FAULTS,
   'test/fault/damages.test.ts': FAULTS,
   'test/fault/memory.test.ts': TURNS,

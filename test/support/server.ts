@@ -127,7 +127,8 @@ export class TestServer {
     const { port, adminPort } = await this.#readPorts(child);
     this.#baseUrl = `http://127.0.0.1:${port}`;
     this.#adminUrl = `http://127.0.0.1:${adminPort}`;
-    await checkAnswersOf(this.#baseUrl);
+    // The other port may speak TLS.
+    await checkAnswersOf(this.#adminUrl);
     await backend?.started(this);
   }
 

@@ -1,0 +1,14 @@
+/** Faults of what wakes an operator. */
+import type { Fault } from './fault.ts';
+
+const PAGES = 'test/fault/alertPages.test.ts';
+
+export const ALERT_FAULTS: readonly Fault[] = [
+  {
+    name: 'a certificate that was renewed rings as the former one does',
+    file: 'gateway/wiring/edge.ts',
+    search: '    await this.#server.reloadTls();\n    this.#certificate.read();\n',
+    replace: '    await this.#server.reloadTls();\n',
+    caughtBy: PAGES,
+  },
+];
