@@ -11,6 +11,7 @@ import {
   COUNT,
   FLAG,
   HASH,
+  LINE,
   MESSAGE_TEXT,
   OUTCOME_INDEX,
   SIGNED_UNITS,
@@ -165,7 +166,7 @@ export const ACTIVE_TIMEOUT = orNull(TRADING_TIMEOUT);
 export const CANCELLED_TIMEOUT = object({ ...TIMEOUT_FIELDS, cancelled_at: TIME });
 export type CancelledTimeout = FromSchema<typeof CANCELLED_TIMEOUT>;
 
-const DISPLAY_NAME = { type: 'string', minLength: 1, maxLength: 100, examples: ['Ada'] } as const;
+const DISPLAY_NAME = { type: 'string', minLength: 1, maxLength: 100, ...LINE, examples: ['Ada'] } as const;
 const EMAIL = {
   type: 'string',
   maxLength: 254,

@@ -1,5 +1,5 @@
 /** Events, the fixtures and questions that markets are about, and the administrator's commands for them. */
-import { COUNT, FLAG, TEXT, TIME, UUID } from './fields.ts';
+import { COUNT, FLAG, LINE, TEXT, TIME, UUID } from './fields.ts';
 import {
   CATALOG_PAGE,
   COUNT_IS_ESTIMATE,
@@ -96,7 +96,7 @@ const EVENT_DETAILS = {
   sport_teams: { type: ['array', 'null'], maxItems: 50, items: SHORT_TEXT },
   image_url: LINK,
   start_time: TIME,
-  external_event_id: { type: 'string', maxLength: 300, examples: [''] },
+  external_event_id: { type: 'string', maxLength: 300, ...LINE, examples: [''] },
   external_platform: SHORT_TEXT,
   external_event_subtitle: OPTIONAL_TEXT,
   external_event_mutually_exclusive: FLAG,
@@ -131,7 +131,7 @@ export const EVENT_PATCH = {
 } as const;
 export type EventPatch = FromSchema<typeof EVENT_PATCH>;
 
-const SCORE_TEXT = { type: ['string', 'null'], maxLength: 40, examples: [null] } as const;
+const SCORE_TEXT = { type: ['string', 'null'], maxLength: 40, ...LINE, examples: [null] } as const;
 const POINTS = { type: 'integer', minimum: 0, maximum: 1_000_000, examples: [3] } as const;
 
 export const NEW_SCORE = {
@@ -139,7 +139,7 @@ export const NEW_SCORE = {
   additionalProperties: false,
   required: ['status', 'home_score', 'away_score'],
   properties: {
-    status: { type: 'string', minLength: 1, maxLength: 40, examples: ['in_progress'] },
+    status: { type: 'string', minLength: 1, maxLength: 40, ...LINE, examples: ['in_progress'] },
     clock: SCORE_TEXT,
     period: SCORE_TEXT,
     home_score: POINTS,

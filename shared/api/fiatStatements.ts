@@ -1,5 +1,5 @@
 /** Schemas of providers' statements and what in them does not agree with our sessions (RULES.md 16.80 to 16.84). */
-import { COUNT, OFFSET, TEXT, TIME, UNITS, UUID } from './fields.ts';
+import { COUNT, LINE, OFFSET, TEXT, TIME, UNITS, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const DIFFERENCE_KINDS = [
@@ -108,7 +108,7 @@ export const CLOSE_BODY = {
   type: 'object',
   required: ['note'],
   properties: {
-    note: { type: 'string', minLength: 1, maxLength: 500, examples: ['the provider has paid it back'] },
+    note: { type: 'string', minLength: 1, maxLength: 500, ...LINE, examples: ['the provider has paid it back'] },
   },
   additionalProperties: false,
 } as const;

@@ -9,6 +9,7 @@ import {
   COUNT,
   FLAG,
   HASH,
+  LINE,
   MARKET_SEQUENCE,
   OFFSET,
   OUTCOME_INDEX,
@@ -276,9 +277,10 @@ export const SHORT_TEXT = {
   type: 'string',
   minLength: 1,
   maxLength: 300,
+  ...LINE,
   examples: ['Will it rain tomorrow?'],
 } as const;
-export const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, examples: [null] } as const;
+export const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, ...LINE, examples: [null] } as const;
 export const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
 /** A page may make a link of it: no `javascript:`, no `data:`. */
 const URL_FORM = { maxLength: 2000, pattern: '^https?://[^\\s"<>]+$' } as const;
@@ -295,7 +297,7 @@ const OPTIONAL_PERCENTAGES = {
 
 const MARKET_DETAILS = {
   title: SHORT_TEXT,
-  subtitle: { type: 'string', maxLength: 300, examples: [''] },
+  subtitle: { type: 'string', maxLength: 300, ...LINE, examples: [''] },
   description: LONG_TEXT,
   outcomes: {
     type: 'array',

@@ -24,7 +24,7 @@ export class Addresses {
   constructor(baseUrl: BaseUrl) {
     const urls = typeof baseUrl === 'string' ? [baseUrl] : baseUrl;
     if (urls.length === 0) throw new Error('a client needs the address of an exchange');
-    this.origins = [...new Set(urls.map((url) => new URL(url).origin))];
+    this.origins = [...new Set(urls.map(originOf))];
   }
 
   /** The one that requests go to. */
@@ -77,4 +77,20 @@ export class Addresses {
     this.moveFrom(origin);
     return isNotConnected(error);
   }
+}
+
+/**
+ * An exchange has a host name of its own: a path would be cut off, and what identifies an account would go to whatever
+ * else is at that host.
+ */
+export function originOf(address: string): string {
+  const url = URL.canParse(address) ? new URL(address) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new Error(`${address} is not the address of an exchange (https://…)`);
+  }
+  const { origin, pathname, search, hash, username, password } = url;
+  if (username + password !== '') throw new Error(`${origin}: the address of an exchange has no user and no password`);
+  const rest = (pathname === '/' ? '' : pathname) + search + hash;
+  if (rest !== '') throw new Error(`${origin}: the address of an exchange has nothing behind its host, but ${rest}`);
+  return origin;
 }

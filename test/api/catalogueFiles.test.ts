@@ -249,6 +249,23 @@ async function run(args: readonly string[], more: Record<string, string> = {}): 
 }
 
 describe('pmx admin catalogue', () => {
+  test('a file with a byte order mark and lines that end as those of Windows is read as what it is', async () => {
+    const path = join(temporaryDirectory(), 'windows.ndjson');
+    const lines = [market('windows-1'), market('windows-2')].map((line) => `${JSON.stringify(line)}\r\n`);
+    writeFileSync(path, `\ufeff${lines.join('')}`);
+    const [code, out] = await run(['import', path]);
+    assert.deepEqual([code, out.match(/\d+ (?:created|failed)/g)], [0, ['2 created', '0 failed']], out);
+  });
+
+  test('what a line that fails quotes is shown without what a terminal would obey', async () => {
+    const path = join(temporaryDirectory(), 'hidden.ndjson');
+    writeFileSync(path, textOf([market('hidden', { title: 'Rain\u001b[2J\u202e' })]));
+    const [code, , err] = await run(['import', path]);
+    assert.equal(code, 1);
+    assert.match(err, /^line 1: VALIDATION_ERROR: invalid title/m);
+    assert.ok(!err.includes('\u001b') && !err.includes('\u202e'), err);
+  });
+
   test('import sends a long file in parts and names lines that fail; export writes what import reads', async () => {
     const path = join(temporaryDirectory(), 'long.ndjson');
     const lines = Array.from({ length: 1500 }, (_, at) => market(`cli-${at}`));

@@ -103,6 +103,17 @@ describe('a new market', () => {
       [`the source ${url}`, { resolution_source: url }, 'invalid resolution_source'],
       [`settled by ${url}`, { settlement_sources: [{ name: 'a', url }] }, 'invalid url'],
     ]),
+    // A terminal obeys these signs, or hides them (RULES.md 9.4).
+    ...[0x07, 0x0a, 0x1b, 0x9b, 0x200b, 0x200e, 0x202e, 0x061c, 0x2028, 0x2029, 0xfeff, 0xe0041].flatMap(
+      (code): [string, Record<string, unknown>, string][] => {
+        const text = `Yes${String.fromCodePoint(code)}`;
+        const sign = code.toString(16);
+        return [
+          [`a title with the sign ${sign}`, { title: text }, 'invalid title'],
+          [`an outcome with the sign ${sign}`, { outcomes: [text, 'No'] }, 'invalid outcomes'],
+        ];
+      },
+    ),
     ['no title', { title: undefined }, 'missing field: title'],
     ['an empty title', { title: '' }, 'invalid title'],
     ['no end', { trading_ends_at: undefined }, 'missing field: trading_ends_at'],

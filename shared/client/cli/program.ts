@@ -13,6 +13,7 @@ import { UsageError } from './frame/errors.ts';
 import { EXIT, EXIT_MEANINGS, explain, linesOf } from './frame/explain.ts';
 import { GLOBAL_OPTIONS } from './frame/globalOptions.ts';
 import { type Output, paintFor, type Terminal } from './frame/terminal.ts';
+import { printableLines } from './frame/text.ts';
 
 const PAGE_WIDTH = 100;
 const LONGEST_TIMEOUT_SEC = 600;
@@ -229,9 +230,10 @@ async function runCommand(command: Command, given: Record<string, unknown>, cont
 }
 
 /** PROGRAM-1. */
-function print({ value, lines }: Result, { isJson, terminal }: Context): void {
+function print({ value, lines, isPainted }: Result, { isJson, terminal }: Context): void {
+  const text = lines.join('\n');
   if (isJson) terminal.out.write(`${JSON.stringify(value, null, 2)}\n`);
-  else if (lines.length > 0) terminal.out.write(`${lines.join('\n')}\n`);
+  else if (lines.length > 0) terminal.out.write(`${isPainted ? text : printableLines(text)}\n`);
 }
 
 function fail(error: unknown, { err, env, interrupted }: Terminal, isJson: boolean): number {
@@ -242,6 +244,7 @@ function fail(error: unknown, { err, env, interrupted }: Terminal, isJson: boole
   else
     err.write(
       `${linesOf(failure)
+        .map(printableLines)
         .map((line, at) => (at === 0 ? paint('red', line) : line))
         .join('\n')}\n`,
     );

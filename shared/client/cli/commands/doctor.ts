@@ -7,6 +7,7 @@ import { command } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { explain } from '../frame/explain.ts';
 import type { Colour } from '../frame/terminal.ts';
+import { printable } from '../frame/text.ts';
 
 /** In this order: a fault in one explains faults in those after it. */
 const STEPS: readonly (readonly [string, Step])[] = [
@@ -41,7 +42,7 @@ const doctor = command({
   run: async (context) => {
     const checks = await examine(context);
     const isWell = checks.every(({ state }) => state !== 'fail');
-    return { value: { ok: isWell, checks }, lines: linesOf(checks, context), isBad: !isWell };
+    return { value: { ok: isWell, checks }, lines: linesOf(checks, context), isPainted: true, isBad: !isWell };
   },
 });
 
@@ -68,8 +69,8 @@ async function attempt(check: string, step: Step, patient: Patient): Promise<Fin
 
 function linesOf(checks: readonly Finding[], { paint }: Context): string[] {
   const lines = checks.flatMap(({ check, state, message, advice }) => [
-    `${paint(COLOURS[state], state.padEnd(STATE_WIDTH))}  ${check.padEnd(CHECK_WIDTH)} ${message}`,
-    ...(advice === undefined ? [] : [`${' '.repeat(STATE_WIDTH + CHECK_WIDTH + 3)}→ ${advice}`]),
+    `${paint(COLOURS[state], state.padEnd(STATE_WIDTH))}  ${check.padEnd(CHECK_WIDTH)} ${printable(message)}`,
+    ...(advice === undefined ? [] : [`${' '.repeat(STATE_WIDTH + CHECK_WIDTH + 3)}→ ${printable(advice)}`]),
   ]);
   const count = (state: Finding['state']): number => checks.filter((row) => row.state === state).length;
   const [faults, warnings] = [count('fail'), count('warn')];

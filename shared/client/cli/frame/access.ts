@@ -19,6 +19,7 @@ import {
   SERVICE_VARIABLE,
   type Service,
 } from '../../../base/serviceFile.ts';
+import { originOf } from '../../addresses.ts';
 import type { Credentials } from '../../credentials.ts';
 import { addressOf } from '../../privateKey.ts';
 import { resumeSession, type Session } from '../../session.ts';
@@ -294,8 +295,9 @@ export function requirePrivateWay(url: string): void {
 }
 
 function checkedUrl(text: string): string {
-  if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol)) {
-    throw new UsageError(`${text} is not the address of an exchange (https://…)`);
+  try {
+    return originOf(text);
+  } catch (error) {
+    throw new UsageError((error as Error).message);
   }
-  return text;
 }

@@ -11,6 +11,7 @@ import { type ImportReport, MAX_IMPORT_BYTES, MAX_IMPORT_LINES } from '../../../
 import type { AdminClient } from '../../admin.ts';
 import { ApiError } from '../../http.ts';
 import { type Output, written } from './terminal.ts';
+import { printable, withoutMark } from './text.ts';
 
 type Admin = Pick<AdminClient, 'importCatalogue' | 'exportCatalogue'>;
 type Counts = Record<(typeof RESULTS)[number], number>;
@@ -39,7 +40,7 @@ export async function importFile(
     for (const { line, result, code, error, details } of report.lines) {
       if (result !== 'failed') continue;
       const where = details === undefined ? '' : ` ${JSON.stringify(details)}`;
-      err.write(`line ${firstLine + line - 1}: ${code}: ${error}${where}\n`);
+      err.write(`${printable(`line ${firstLine + line - 1}: ${code}: ${error}${where}`)}\n`);
     }
     read = firstLine + lines.length - 1;
     if (err.isTTY === true) err.write(`\r${read} lines …\r`);
@@ -64,7 +65,8 @@ async function* partsOf(input: Readable): AsyncGenerator<Part> {
   let firstLine = 1;
   let lines: string[] = [];
   let bytes = 0;
-  for await (const line of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const each of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+    const line = firstLine === 1 && lines.length === 0 ? withoutMark(each) : each;
     const lineBytes = Buffer.byteLength(line) + 1;
     if (lines.length > 0 && (lines.length === MAX_IMPORT_LINES || bytes + lineBytes > MAX_IMPORT_BYTES)) {
       yield { firstLine, lines };

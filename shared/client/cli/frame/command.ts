@@ -50,7 +50,13 @@ type OptionValue<S> = S extends { value: string }
 type Given<A, O> = { readonly [K in keyof A]: ArgumentValue<A[K]> } & { readonly [K in keyof O]: OptionValue<O[K]> };
 
 /** It is printed at the end. `isBad` makes the exit code that of a refusal, although nothing was thrown. */
-export type Result = { readonly value: unknown; readonly lines: readonly string[]; readonly isBad?: boolean };
+export type Result = {
+  readonly value: unknown;
+  readonly lines: readonly string[];
+  readonly isBad?: boolean;
+  /** The lines have colours: the command has marked what a terminal would obey (frame/text.ts). */
+  readonly isPainted?: boolean;
+};
 
 /** The one that a command acts for; the help names it. `wallet` needs a private key besides the account. */
 type Access = 'anyone' | 'account' | 'wallet' | 'operator';

@@ -9,6 +9,7 @@ import { Access, type AccessFlags, type Account } from './access.ts';
 import { UsageError } from './errors.ts';
 import { readInput } from './prompt.ts';
 import { type Paint, paintFor, type Terminal } from './terminal.ts';
+import { printableLines, withoutMark } from './text.ts';
 
 export type GlobalFlags = AccessFlags & { readonly json: boolean; readonly timeoutMs: number };
 
@@ -99,9 +100,9 @@ export class Context {
 
   /** The text of a file, or of standard input for `-`. */
   async read(file: string): Promise<string> {
-    if (file === STANDARD) return readInput(this.terminal);
+    if (file === STANDARD) return withoutMark(await readInput(this.terminal));
     try {
-      return readFileSync(file, 'utf8');
+      return withoutMark(readFileSync(file, 'utf8'));
     } catch (error) {
       throw new UsageError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
     }
@@ -118,7 +119,7 @@ export class Context {
 
   /** For the person beside the answer; a program that reads JSON does not get it. */
   note(line: string): void {
-    if (!this.isJson) this.terminal.err.write(`${line}\n`);
+    if (!this.isJson) this.terminal.err.write(`${printableLines(line)}\n`);
   }
 
   /** A demo account signs for itself without being asked. */

@@ -37,8 +37,21 @@ export function facts(pairs: readonly (readonly [string, string | number | boole
   return shown.map(([name, value]) => `${name.padEnd(width)}${GAP}${printable(value ?? '-')}`);
 }
 
-/** Titles come from others: what would move the cursor or change colours is shown as a mark. */
+/** A terminal obeys or hides these: control and format characters, separators of lines, halves of pairs. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+const MARK = '\u00b7';
+
+/** Titles come from others: what would move the cursor, change colours or be hidden is shown as a mark. */
 export function printable(value: string | number | boolean): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return String(value).replace(/[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]/g, '\u00b7');
+  return String(value).replace(HIDDEN, MARK);
+}
+
+/** For text of several lines. */
+export function printableLines(text: string): string {
+  return text.replace(HIDDEN, (sign) => (sign === '\n' || sign === '\t' ? sign : MARK));
+}
+
+/** A file without the byte order mark that some editors put before the first letter. */
+export function withoutMark(text: string): string {
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
 }

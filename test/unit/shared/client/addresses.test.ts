@@ -35,6 +35,27 @@ async function member(t: TestContext, answer: () => Answer): Promise<{ url: stri
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
 }
 
+test('an address that has more than a host is refused: its path would be cut off, and secrets go elsewhere', () => {
+  assert.deepEqual(new Addresses(['https://a.example/', 'http://127.0.0.1:8080']).origins, [
+    'https://a.example',
+    'http://127.0.0.1:8080',
+  ]);
+  for (const [address, message] of [
+    [
+      'https://a.example/exchange',
+      'https://a.example: the address of an exchange has nothing behind its host, but /ex',
+    ],
+    ['https://a.example/?venue=1', 'https://a.example: the address of an exchange has nothing behind its host, but ?v'],
+    ['https://a.example#x', 'https://a.example: the address of an exchange has nothing behind its host, but #x'],
+    ['https://ann:secret@a.example', 'https://a.example: the address of an exchange has no user and no password'],
+    ['ftp://a.example', 'ftp://a.example is not the address of an exchange'],
+    ['a.example', 'a.example is not the address of an exchange'],
+  ] as const) {
+    const refuses = (error: Error): boolean => error.message.startsWith(message) && !error.message.includes('secret');
+    assert.throws(() => new Addresses(['https://b.example', address]), refuses, address);
+  }
+});
+
 test('a standby names the leader, which gets this request and the next ones', async (t) => {
   const leader = await member(t, () => TIME);
   const other = await member(t, () => standby(leader.url));
