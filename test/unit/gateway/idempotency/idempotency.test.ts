@@ -230,6 +230,18 @@ test('one answer that came while another was being written is the next batch (AN
   assert.deepEqual(kept, [1, 2]);
 });
 
+test('a store that is stopped before its writer has begun ends without a failure, and disowns its rows', async () => {
+  const inFlight = { oldestMs: () => START_MS };
+  const clock = { nowMs: () => START_MS };
+  const failures: unknown[] = [];
+  const log = createLogger('error', { write: (line) => failures.push(line) });
+  const answers = new Answers({ path: pathFor(), sync: 'full', inFlight, clock, log });
+  const results: boolean[] = [];
+  answers.keep(answer(1), (isKept) => results.push(isKept));
+  await answers.stop();
+  assert.deepEqual([failures, results], [[], [false]]);
+});
+
 test('a full disk lets no key in until the batch that it refused is stored (ANSWERS-3)', async (t) => {
   const inFlight = { oldestMs: () => START_MS };
   const clock = { nowMs: () => START_MS };
