@@ -33,7 +33,7 @@ const writer = new AnswerWriter(path, sync);
 const say = (message: WriterMessage): void => port.postMessage(message);
 port.on('message', (message: WriterRequest) => {
   if (message === 'stop') {
-    // What was sent behind the stop is still delivered; the end of the thread says that it is not kept.
+    // A batch that was sent behind the stop is still delivered; the end of the thread says that it is not kept.
     port.removeAllListeners('message');
     writer.close();
     port.close();
