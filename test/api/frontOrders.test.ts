@@ -20,14 +20,14 @@ import {
 } from '../support/frontSides.ts';
 import { Random } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
-import type { Intent } from '../support/traders.ts';
+import type { Intent, Trader } from '../support/traders.ts';
 
 const REQUESTS = timesOf({ suite: 350, soak: 6000 });
 const PRICES = ['0.30', '0.35', '0.65', '0.70'];
 const HASHES_IN_ANSWER = /"order_hash":"(0x[0-9a-f]{64})"/g;
 
-/** A request before it is signed. */
-type Asked = { readonly method: string; readonly path: string; readonly payload?: unknown };
+/** A request before it is signed, by the trader of its side where it names no other. */
+type Asked = { readonly method: string; readonly path: string; readonly payload?: unknown; readonly by?: Trader };
 /** The same choices for both sides: each is given a generator with the same seed. */
 type Ask = (side: Side, hashes: readonly string[], random: Random) => Asked;
 
@@ -109,9 +109,11 @@ const amend: Ask = (side, hashes, random) => {
   return { method: 'PUT', path: `${ORDERS_PATH}/${hashOf(hashes, random)}/amend`, payload };
 };
 
-const other: Ask = (_, hashes, random) => {
+const other: Ask = ({ trader, idle }, hashes, random) => {
   const path = random.pick(['/heartbeat', '/unknown/path/here', '', `/${hashOf(hashes, random)}/queue`, 'x']);
-  return { method: random.pick(['POST', 'PUT', 'DELETE']), path: ORDERS_PATH + path };
+  // A heartbeat arms a switch over all orders of its account, whose window ends in each exchange at its own time.
+  const by = path === '/heartbeat' ? idle : trader;
+  return { method: random.pick(['POST', 'PUT', 'DELETE']), path: ORDERS_PATH + path, by };
 };
 
 const ASKS: readonly Ask[] = [
@@ -119,8 +121,8 @@ const ASKS: readonly Ask[] = [
   ...[cancelByClientId, cancelMarket, other],
 ];
 
-function signed(side: Side, { method, path, payload }: Asked): Sent {
-  const { headers, body } = side.trader.client.prepareSigned(method, path, payload);
+function signed({ trader }: Side, { method, path, payload, by = trader }: Asked): Sent {
+  const { headers, body } = by.client.prepareSigned(method, path, payload);
   return { method, path, headers: { ...headers }, body };
 }
 
@@ -150,8 +152,9 @@ test('requests that change orders are answered as by one gateway thread, spoiled
     const [askSeed, changeSeed] = [random.next(), random.next()];
     const answers: unknown[] = [];
     for (const [index, side] of sides.entries()) {
-      const sent = signed(side, ask(side, hashes[index]!, new Random(askSeed)));
-      if (isVersion1) signedInVersion1(side, sent);
+      const asked = ask(side, hashes[index]!, new Random(askSeed));
+      const sent = signed(side, asked);
+      if (isVersion1) signedInVersion1(asked.by ?? side.trader, sent);
       change(sent, new Random(changeSeed));
       const got = [await side.send(sent, count)];
       // On another connection, so at another front.

@@ -43,7 +43,7 @@ test('placements that are spoiled in any part are answered as by one gateway thr
     const answers: unknown[] = [];
     for (const side of [single, fronts]) {
       const sent = placement(side, order);
-      if (isVersion1) signedInVersion1(side, sent);
+      if (isVersion1) signedInVersion1(side.trader, sent);
       change(sent, new Random(changeSeed));
       const connection = count % CONNECTIONS;
       const got = [comparable(await side.send(sent, connection))];

@@ -27,20 +27,24 @@ export class Side {
   readonly market: Market;
   readonly trader: Trader;
   readonly narrow: Trader;
+  /** Has never an order. */
+  readonly idle: Trader;
   readonly agents = Array.from({ length: CONNECTIONS }, () => new Agent({ keepAlive: true, maxSockets: 1 }));
 
-  private constructor(server: TestServer, market: Market, trader: Trader, narrow: Trader) {
+  private constructor(server: TestServer, market: Market, trader: Trader, narrow: Trader, idle: Trader) {
     this.server = server;
     this.market = market;
     this.trader = trader;
     this.narrow = narrow;
+    this.idle = idle;
   }
 
   static async start(scope: Scope, gateways: number, settings: Record<string, string> = {}): Promise<Side> {
     const server = await startServer(scope, { GATEWAYS: String(gateways), ADMIN_PORT: '0', ...settings });
     const market = await makeMarket(server);
     const narrow = await makeTrader(server, { scopes: ['read:account'] });
-    return new Side(server, market, await makeTrader(server), narrow);
+    const idle = await makeTrader(server, { depositMicro: 0 });
+    return new Side(server, market, await makeTrader(server), narrow, idle);
   }
 
   close(t: TestContext): void {
@@ -207,8 +211,8 @@ export const IN_REQUEST: readonly Change[] = [
 ];
 
 /** The same request, signed in version 1. */
-export function signedInVersion1({ trader }: Side, sent: Sent): void {
-  const { secret } = trader.credentials;
+export function signedInVersion1({ credentials }: Trader, sent: Sent): void {
+  const { secret } = credentials;
   const timestamp = String(sent.headers[AUTH_HEADER.TIMESTAMP]);
   delete sent.headers[AUTH_HEADER.VERSION];
   delete sent.headers[AUTH_HEADER.NONCE];
