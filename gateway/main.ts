@@ -38,7 +38,6 @@ async function main(): Promise<void> {
   const problem = binaryProblem();
   if (problem !== null) throw new ConfigError(problem);
   const log = createLogger(settings.logLevel, out);
-  if (settings.unused.length > 0) log.warn({ settings: settings.unused }, 'these settings have no effect');
   const isTerminal = process.stdout.isTTY === true;
   const starting = startingLine(settings.demo, isTerminal);
   if (starting !== null) out.write(`${starting}\n`);

@@ -29,8 +29,6 @@ const ZERO_ADDRESS = '0x0000000000000000000000000000000000000000';
 const MAX_SHARDS = 64;
 const MAX_VERIFY_THREADS = 64;
 const BYTES_PER_MB = 1_000_000;
-/** URLs of services that no part of the exchange uses yet; their form is checked. */
-const UNUSED = ['NATS_URL'] as const;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const;
 
 export type LogLevel = (typeof LOG_LEVELS)[number];
@@ -120,8 +118,6 @@ export type Config = Readonly<{
   /** Where the routes of administrators and operators are served; null: on the same port as all others. */
   adminDoor: Readonly<{ host: string; port: number; tls: Config['tls'] }> | null;
   redisUrl: string | null;
-  /** Settings that are given and have no effect. */
-  unused: readonly string[];
 }>;
 
 export type ContractAddresses = Readonly<{
@@ -213,7 +209,6 @@ export function parseConfig(env: Environment, cores: number): Config {
     tls,
     adminDoor: readAdminDoor(read),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
-    unused: Object.freeze(UNUSED.filter((name) => read.url(name) !== null)),
   });
   requireSafe(config, read.list('TRUST_PROXY'));
   return config;
@@ -287,7 +282,7 @@ class EnvironmentReader {
     return value;
   }
 
-  url(name: string, protocols?: readonly string[]): string | null {
+  url(name: string, protocols: readonly string[]): string | null {
     const value = this.#value(name);
     return value === '' ? null : requireUrl(name, value, protocols);
   }
@@ -363,9 +358,9 @@ class EnvironmentReader {
 }
 
 /** The value may hold a password, so the message never repeats it. */
-function requireUrl(name: string, value: string, protocols?: readonly string[]): string {
+function requireUrl(name: string, value: string, protocols: readonly string[]): string {
   if (!URL.canParse(value)) throw new ConfigError(`${name}: expected a URL`);
-  if (protocols === undefined || protocols.includes(new URL(value).protocol)) return value;
+  if (protocols.includes(new URL(value).protocol)) return value;
   throw new ConfigError(`${name}: expected a URL that begins with ${protocols.join('// or ')}//`);
 }
 

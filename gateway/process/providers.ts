@@ -25,7 +25,7 @@ type Reader = {
   readonly names: readonly string[];
   has(name: string): boolean;
   text(name: string, fallback: string): string;
-  url(name: string, protocols?: readonly string[]): string | null;
+  url(name: string, protocols: readonly string[]): string | null;
 };
 
 /** @returns the reason why the settings are refused, as a text. */

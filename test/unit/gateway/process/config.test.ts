@@ -67,7 +67,6 @@ describe('config', () => {
     assert.deepEqual(config.openOrders, { inAll: 10_000, inMarket: 2000 });
     assert.equal(config.demo, true);
     assert.equal(config.adminToken, null);
-    assert.deepEqual(config.unused, []);
     assert.equal(config.masterKey, null);
     assert.equal(config.tls, null);
     assert.equal(config.trustProxy, null);
@@ -81,6 +80,11 @@ describe('config', () => {
 
   it('takes an empty value as unset', () => {
     assert.deepEqual(parseConfig({ PORT: '', SHARDS: ' ', MASTER_KEY: '' }, CORES), parseConfig({}, CORES));
+  });
+
+  it('passes over settings that it does not have, as those of earlier versions and of other programs', () => {
+    const others = { NATS_URL: 'no url', LANG: 'C.UTF-8' };
+    assert.deepEqual(parseConfig(others, CORES), parseConfig({}, CORES));
   });
 
   it('takes a verifier by its name, and the kernel for names of what it has replaced', () => {
@@ -158,7 +162,6 @@ describe('config', () => {
         TLS_CERT: 'c.pem',
         TLS_KEY: 'k.pem',
         REDIS_URL: 'redis://localhost:6379',
-        NATS_URL: 'nats://localhost:4222',
       },
       CORES,
     );
@@ -175,7 +178,6 @@ describe('config', () => {
     assert.equal(config.maxOrdersEver, 5000);
     assert.deepEqual(config.openOrders, { inAll: 50, inMarket: 5 });
     assert.deepEqual(config.tls, { certFile: 'c.pem', keyFile: 'k.pem' });
-    assert.deepEqual(config.unused, ['NATS_URL']);
   });
 
   it('takes every number from its least to its most', () => {
