@@ -9,10 +9,9 @@
  */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Outcome } from '../../base/codes.ts';
 import { ExchangeClient } from '../client.ts';
-import { draftOrder } from '../order.ts';
 import { OrderSigner } from '../orderSigner.ts';
+import { take } from './demoTaker.ts';
 import { type MakerSettings, MarketMaker } from './marketMaker.ts';
 
 type Account = { name: string; key_id: string; secret: string; passphrase: string; private_key: string };
@@ -37,8 +36,6 @@ const DEEPER = [
 const DEEPER_REQUOTE_MS = 40_000;
 const WANDER_MS = 8000;
 const TAKER_PAUSE_MS = 5000;
-const MOST_TAKEN = 20;
-const ATOMIC_PER_TOKEN = 1_000_000;
 /** The largest move of a value in a step, and the share of the way back that it takes: both in log-odds. */
 const STEP = 0.03;
 const RETURN = 0.01;
@@ -66,28 +63,6 @@ class Wandering {
 
 function clientOf({ base_url }: Demo, { key_id: keyId, secret, passphrase }: Account): ExchangeClient {
   return new ExchangeClient({ baseUrl: base_url, credentials: { keyId, secret, passphrase } });
-}
-
-/** Takes a little of what is best somewhere: sells what the account has there, or buys. */
-async function take(client: ExchangeClient, signer: OrderSigner, marketIds: readonly string[]): Promise<void> {
-  const outcomeIndex: Outcome = Math.random() < 0.5 ? 0 : 1;
-  const asked = marketIds.map((market_id) => ({ market_id, outcome_index: outcomeIndex }));
-  const [{ markets }, { tokens }] = await Promise.all([client.bbos(asked), client.balances()]);
-  const quoted = markets.filter(({ best_bid, best_ask }) => best_bid !== null && best_ask !== null);
-  if (quoted.length === 0) return;
-  const { market_id: marketId, best_bid, best_ask } = quoted[Math.floor(Math.random() * quoted.length)];
-  const held = tokens.find((row) => row.market_id === marketId && row.outcome_index === outcomeIndex);
-  const holdsTokens = Math.floor(Number(held?.available ?? 0) / ATOMIC_PER_TOKEN);
-  const isSale = holdsTokens > 0;
-  const price = (isSale ? best_bid : best_ask)!;
-  const [market, { maker_fee_bps: feeRateBps }] = await Promise.all([
-    client.orderMarket(marketId),
-    client.feeRate(marketId),
-  ]);
-  const size = String(isSale ? Math.min(holdsTokens, MOST_TAKEN) : 1 + Math.floor(Math.random() * MOST_TAKEN));
-  const side = isSale ? 'SELL' : 'BUY';
-  const order = { market, outcomeIndex, side, price, size, feeRateBps, timeInForce: 'FAK' } as const;
-  await client.signAndPlace(signer, draftOrder(order));
 }
 
 async function takeForEver(demo: Demo, account: Account, marketIds: readonly string[]): Promise<never> {
