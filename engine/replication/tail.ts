@@ -78,10 +78,8 @@ export class Tail {
   /** Finds where to read on. @returns up to where this machine has every row */
   async start(ends: readonly LocalEnd[]): Promise<number> {
     const { applied, position, logged } = await findStart(this.#parts.log, ends);
-    // The log has them, and they are not read again.
-    this.#parts.onHeld(ends);
+    // Rows may have come since this process has opened the log. Those that its files have are not read again.
     this.#parts.onHeld(logged, logged);
-    // Rows may have come since this process has opened the log, and its files may have them.
     this.see(logged);
     this.#appliedBefore = applied;
     this.position = position;

@@ -215,6 +215,8 @@ export class SimMember {
       if ('rejoined' in message) this.setAside += message.rejoined.length;
       if (what in message) return true;
       if (!('lost' in message)) continue;
+      // An operator can do something about what is refused, and nothing about a broken invariant.
+      assert.doesNotMatch(message.lost, /^[A-Z]+-\d+: /, `${this.name} is refused`);
       this.reason = message.lost;
       return false;
     }

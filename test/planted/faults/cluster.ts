@@ -67,7 +67,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'rows of a copy that is newer than the log that was opened count as held by nobody',
     file: 'engine/replication/tail.ts',
-    search: 'this.#parts.onHeld(ends);\n',
+    search: 'this.#parts.onHeld(logged, logged);\n',
     replace: '',
     caughtBy: MEMBER,
   },
@@ -466,8 +466,8 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'files that are set aside take the place of those that were set aside before',
     file: 'shared/base/freeName.ts',
-    search: 'existsSync(name); count++',
-    replace: 'existsSync(name) && count < 2; count++',
+    search: 'isTaken(name); count++',
+    replace: 'isTaken(name) && count < 2; count++',
     caughtBy: `${UNIT}/joiningFiles.test.ts`,
   },
   {

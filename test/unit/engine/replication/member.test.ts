@@ -390,8 +390,9 @@ test('a member whose copy is newer than the log that it has opened leads with al
   assert.deepEqual([joining.memory.held(0), joining.memory.held(1), joining.rows.length], [2, 1, 0]);
 });
 
-test('a member whose disk is nearly full says so with its first report', async () => {
+test('a member whose disk is nearly full says so with its first report', async (t) => {
   const { cluster } = await leaderAndStandby();
+  const { mock } = t.mock.method(cluster.database, 'report');
   const c = cluster.add('c');
   c.isReady = false;
   await cluster.pass(100);
@@ -407,4 +408,6 @@ test('a member whose disk is nearly full says so with its first report', async (
       ['c', false],
     ],
   );
+  const ofC = mock.calls.flatMap(({ arguments: [holder, { hasRoom }] }) => (holder === 'c' ? [hasRoom] : []));
+  assert.ok(ofC.length > 0 && !ofC.includes(true), ofC.join());
 });
