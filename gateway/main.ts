@@ -12,6 +12,7 @@ import { createLogger, type Logger, openOutputs } from './process/log.ts';
 import { setScavenges } from './process/scavenges.ts';
 import { fullDiskAt, StartError } from './process/startError.ts';
 import { banner, startingLine } from './wiring/banner.ts';
+import { isDemo } from './wiring/demoFile.ts';
 import type { Exchange } from './wiring/exchange.ts';
 
 /** sysexits.h EX_SOFTWARE: a thread failed and the journals have to be read again. */
@@ -63,7 +64,7 @@ async function main(): Promise<void> {
     isTerminal,
   });
   if (lines.length > 0) out.write(`${lines.join('\n')}\n`);
-  for (const doubt of doubtsAbout(config, config.publicUrl)) log.warn(doubt);
+  for (const doubt of doubtsAbout(config, isDemo(config, exchange.stores.isNew))) log.warn(doubt);
   if (ramp !== null) void startDemoRamp(exchange, ramp, log);
   if (flows) (await import('./wiring/demoFlow.ts')).startDemoFlow(opened.path, log);
   log.info(

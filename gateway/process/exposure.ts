@@ -16,7 +16,7 @@ const WIDEST_IPV6_BITS = 16;
 const MAPPED_BITS = 96;
 const MAPPED = tryParseNetworks([`::ffff:0:0/${MAPPED_BITS}`])!;
 /** Names that are for examples alone. */
-const OF_EXAMPLES = /(^|\.)example\.(com|net|org)$/;
+const OF_EXAMPLES = /(^|\.)example(\.(com|net|org))?$/;
 /** Public addresses far apart from each other: a list that has both is a list of everybody. */
 const STRANGERS = ['8.8.8.8', '203.0.113.1'] as const;
 
@@ -31,13 +31,14 @@ type Exposable = {
   readonly rateLimits: boolean;
   readonly collateralCheck: boolean;
   readonly demo: boolean;
+  readonly publicUrl: string | null;
   readonly fiat: { readonly providers: readonly { readonly name: string }[] };
 };
 
 /** @param proxies the entries of TRUST_PROXY. @returns the first reason not to start, in one line, or null. */
 export function exposureProblem(config: Exposable, proxies: readonly string[]): string | null {
   const { host, tls, trustProxy, adminToken, masterKey, keepsMasterKey, ...others } = config;
-  const { rateLimits, collateralCheck, demo, fiat } = others;
+  const { rateLimits, collateralCheck, demo, fiat, publicUrl } = others;
   if (isLoopback(host)) return null;
   if (!rateLimits) return 'RATE_LIMITS: off is for benchmark runs and needs a loopback HOST';
   if (!collateralCheck)
@@ -55,6 +56,9 @@ export function exposureProblem(config: Exposable, proxies: readonly string[]): 
       'backup of it; MASTER_KEY=file says that this is meant'
     );
   }
+  if (isOfExamples(publicUrl)) {
+    return `PUBLIC_URL: ${publicUrl} is that of the examples, at which no browser finds this exchange: put its own there`;
+  }
   if (trustProxy !== null && trustsEverybody(trustProxy, proxies)) {
     return 'TRUST_PROXY: names the whole internet, so that anybody could claim any address; name the proxies alone';
   }
@@ -64,22 +68,28 @@ export function exposureProblem(config: Exposable, proxies: readonly string[]): 
   return null;
 }
 
-/** The start says each of these in a line: they work, and an exchange that others reach should not have them. */
-export function doubtsAbout(
-  { masterKey, keepsMasterKey, tls, trustProxy }: Exposable,
-  publicUrl: string | null,
-): string[] {
+/**
+ * The start says each of these in a line: they work, and an exchange that is meant in earnest should not have them.
+ * @param isDemo a demo was made in this directory: DEMO alone changes nothing in one that was there before
+ */
+export function doubtsAbout(config: Exposable, isDemo: boolean): string[] {
+  const { masterKey, keepsMasterKey, tls, trustProxy, publicUrl } = config;
   const doubts: string[] = [];
   const isOpen = tls !== null || trustProxy !== null || publicUrl !== null;
-  if (isOpen && masterKey === null && !keepsMasterKey) {
+  // The keys and the money of a demo are pretended, and one that only its own machine reaches is nothing to steal from.
+  if (masterKey === null && !keepsMasterKey && (isOpen || !isDemo)) {
     doubts.push(
       'MASTER_KEY is not set: the key lies beside the data and in every backup of it (MASTER_KEY=file is quiet)',
     );
   }
-  if (publicUrl !== null && OF_EXAMPLES.test(new URL(publicUrl).hostname)) {
+  if (isOfExamples(publicUrl)) {
     doubts.push(`PUBLIC_URL is ${publicUrl}, that of the examples: links and sign-in messages name it`);
   }
   return doubts;
+}
+
+function isOfExamples(publicUrl: string | null): boolean {
+  return publicUrl !== null && OF_EXAMPLES.test(new URL(publicUrl).hostname);
 }
 
 export function isLoopback(host: string): boolean {

@@ -11,4 +11,11 @@ export const ALERT_FAULTS: readonly Fault[] = [
     replace: '    await this.#server.reloadTls();\n',
     caughtBy: PAGES,
   },
+  {
+    name: 'DEMO=on hides that the key of a directory without a demo lies beside the data',
+    file: 'gateway/main.ts',
+    search: 'doubtsAbout(config, isDemo(config, exchange.stores.isNew))',
+    replace: 'doubtsAbout(config, config.demo)',
+    caughtBy: 'test/api/platform.test.ts',
+  },
 ];

@@ -285,12 +285,12 @@ describe('config', () => {
     assert.ok(!trustProxy?.check('11.0.0.1', 'ipv4'));
   });
 
-  it('has a doubt about a key beside the data of an open exchange, and about the name of the examples', () => {
-    const doubts = (env: Environment): number => {
-      const config = parseConfig(env, CORES);
-      return doubtsAbout(config, config.publicUrl).length;
-    };
-    assert.equal(doubts({}), 0);
+  it('has a doubt about a key beside the data, save that of a demo, and about the name of the examples', () => {
+    const doubts = (env: Environment, isDemo = false): number => doubtsAbout(parseConfig(env, CORES), isDemo).length;
+    assert.equal(doubts({}, true), 0);
+    assert.equal(doubts({ TRUST_PROXY: '127.0.0.1' }, true), 1);
+    assert.equal(doubts({}), 1);
+    assert.equal(doubts({ MASTER_KEY: 'ab'.repeat(32) }), 0);
     assert.equal(doubts({ TRUST_PROXY: '127.0.0.1' }), 1);
     assert.equal(doubts({ TRUST_PROXY: '127.0.0.1', MASTER_KEY: 'file' }), 0);
     assert.equal(doubts({ PUBLIC_URL: 'https://exchange.example.org', MASTER_KEY: 'ab'.repeat(32) }), 1);
@@ -308,6 +308,7 @@ describe('config', () => {
       ['no collateral check', { COLLATERAL_CHECK: 'off' }, /^COLLATERAL_CHECK: /],
       ['no rate limits', { RATE_LIMITS: 'off' }, /^RATE_LIMITS: /],
       ['the demo', { DEMO: 'on' }, /^DEMO: /],
+      ['the name of the examples', { PUBLIC_URL: 'https://exchange.example.org' }, /^PUBLIC_URL: .* of the examples/],
       ['a master key beside the data', { MASTER_KEY: '' }, /^MASTER_KEY: needed where HOST is not a loopback/],
       ['the provider of pretended money', { FIAT_PROVIDERS: 'coinbase,sandbox' }, /^FIAT_PROVIDERS: sandbox /],
       ['a proxy anywhere', { TRUST_PROXY: '0.0.0.0/0' }, /^TRUST_PROXY: names the whole internet/],
