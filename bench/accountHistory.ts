@@ -126,14 +126,7 @@ function writeMarkets(db: Database.Database, { markets, trades }: AccountHistory
     addStats.run({
       ...{ market, shard: 0, status, payout_yes_ppm: isDecided ? 1_000_000 : 0 },
       ...{ resolved_ms: isDecided ? END_MS - market : 0, decided_sequence: isDecided ? 2 * trades : 0 },
-      ...{
-        open_interest_atomic: 0,
-        last_yes_ticks: 50,
-        last_trade_ms: END_MS,
-        minutes: 0,
-        five_minutes: 0,
-        last_fill_us: 0,
-      },
+      ...{ open_interest_atomic: 0, last_yes_ticks: 50, last_trade_ms: END_MS, last_fill_us: 0 },
     });
   }
 }
@@ -161,7 +154,7 @@ function writeTrades(db: Database.Database, { trades, markets }: AccountHistory,
     addTrade.run(tradeOf(n, drawn, order, random));
   }
   db.prepare(insert(TRADE_HEADS)).run({ shard: 0, trade_sequence: trades });
-  db.exec(`INSERT INTO cursors VALUES (0, ${2 * trades}, 0, 0)`);
+  db.exec(`INSERT INTO cursors VALUES (0, ${2 * trades}, 0, 0, ${END_MS})`);
 }
 
 function orderOf(n: number, { owner, market }: Drawn, timeMs: number, random: Random): NewRowOf<typeof ORDERS> {

@@ -5,6 +5,7 @@
  */
 import Database from 'better-sqlite3';
 import { BrowseQueries } from '../gateway/queries/browse.ts';
+import { CandleQueries } from '../gateway/queries/candles.ts';
 import { CatalogFacts } from '../gateway/queries/catalogFacts.ts';
 import { CatalogLists, type MarketListTask } from '../gateway/queries/catalogLists.ts';
 import { FILLS_EVER } from '../gateway/queries/page.ts';
@@ -12,6 +13,7 @@ import { ExchangeQueries } from '../gateway/queries/statsExchange.ts';
 import { FillQueries } from '../gateway/queries/statsFills.ts';
 import { LeaderboardQueries, type LeaderboardTask, NO_MARK } from '../gateway/queries/statsLeaderboard.ts';
 import { MarketHistoryQueries } from '../gateway/queries/statsMarkets.ts';
+import { OUTCOME } from '../shared/base/codes.ts';
 import { DAY_MS, HOUR_MS } from '../shared/tables/buckets.ts';
 import { Random } from '../test/support/random.ts';
 import { END_MS, LEAGUES, type Sizes, WORDS } from './catalogueHistory.ts';
@@ -141,12 +143,18 @@ function statisticsQueries(database: Database.Database, sizes: Sizes): Query[] {
   const newest = { before: null, sinceMicros: FILLS_EVER, minMicro: 0, limit: 51 };
   const marketOf = (random: Random): number => random.below(sizes.markets);
   const points = (market: number, interval: '1h' | '1m'): number => history.history({ market, interval }).length;
+  const candlesOf = new CandleQueries(database);
+  const page = { shard: 0, outcome: OUTCOME.YES, fromMs: null, beforeMs: null, limit: 100, nowMs: END_MS };
+  const candles = (market: number, interval: '1h' | '1m'): number =>
+    candlesOf.page({ ...page, market, interval }, 0).candles.length;
   return [
     { name: 'recent fills', ask: () => fills.recent(newest).length },
     { name: 'recent fills of 200 USDC', ask: () => fills.recent({ ...newest, minMicro: 200_000_000 }).length },
     { name: 'history by hour, busiest market', ask: () => points(0, '1h') },
     { name: 'history by minute, busiest market', ask: () => points(0, '1m') },
     { name: 'history by hour, any market', ask: (random) => points(marketOf(random), '1h') },
+    { name: 'candles by hour, busiest market', ask: () => candles(0, '1h') },
+    { name: 'candles by minute, busiest market', ask: () => candles(0, '1m') },
     { name: 'trades of the busiest market', ask: () => history.trades(0).length },
     { name: 'trades of any market', ask: (random) => history.trades(marketOf(random)).length },
     { name: 'pulse', ask: () => exchange.pulse({ nowMs: END_MS }).hours.length },

@@ -4,7 +4,7 @@
  * Owner: the projector thread.
  *
  * Invariants:
- *   CATEGORYDAYS-1  After `flush` the volume of a category on a day is that of market_days for its markets, and its
+ *   CATEGORYDAYS-1  After `flush` the volume of a category on a day is that of the candles of its markets, and its
  *                   number of markets is that of the markets that traded last on this day.
  *   CATEGORYDAYS-2  A row has a volume or markets.
  */
@@ -35,7 +35,9 @@ export class CategoryDays {
       'DELETE FROM category_days WHERE day_ms = ? AND category = ? AND volume_micro = 0 AND markets = 0',
     );
     this.#daysOf = db
-      .prepare<[number], MarketDay>('SELECT day_ms, volume_micro FROM market_days WHERE market = ?')
+      .prepare<[number], MarketDay>(
+        `SELECT start_ms AS day_ms, volume_micro FROM candles WHERE market = ? AND span_ms = ${DAY_MS}`,
+      )
       .safeIntegers();
     const described = db.prepare<[], { market: number; category: string }>(
       'SELECT market, category FROM catalog_markets',
@@ -60,7 +62,7 @@ export class CategoryDays {
     if (before !== undefined) this.#change(category, before).markets--;
   }
 
-  /** The catalogue describes the market so. Called between batches, when market_days has all that was followed. */
+  /** The catalogue describes the market so. Called between batches, when candles have all that was followed. */
   describe(market: number, category: string): void {
     const before = this.#categories.get(market);
     if (before === category) return;

@@ -126,7 +126,7 @@ export class Projector {
         assert(found >= slice, 'PROJECTOR-2: a journal holds every record that its shard has committed');
       }
       this.#state.flush(shard);
-      cursors.save(shard, heads[shard]);
+      cursors.save(shard, heads[shard], this.#record.timeMs);
     });
     this.#follow = follow.immediate;
   }
@@ -270,7 +270,7 @@ export class Projector {
         this.#state.flush(shard);
         this.#state.privateTail.startAfter(shard, head.sequence);
         this.#state.historyStarts.save(record);
-        this.#state.cursors.save(shard, head);
+        this.#state.cursors.save(shard, head, timeMs);
       })
       .immediate();
     this.#state.heads[shard] = head;

@@ -99,9 +99,10 @@ export class Cursors {
     return row === undefined ? new JournalHead(0, 0, 0) : new JournalHead(row.sequence, row.chain_low, row.chain_high);
   }
 
-  save(shard: number, head: JournalHead): void {
+  /** @param timeMs of the record at the head */
+  save(shard: number, head: JournalHead, timeMs: number): void {
     const { sequence, chainLow: chain_low, chainHigh: chain_high } = head;
-    this.#write.run({ shard, sequence, chain_low, chain_high });
+    this.#write.run({ shard, sequence, chain_low, chain_high, time_ms: timeMs });
   }
 }
 

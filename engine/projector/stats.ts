@@ -75,8 +75,13 @@ export class Stats {
     const volumeMicro = mulSafe(countedLots, takerTicks);
     this.#accounts.traded(taker.account, volumeMicro, record);
     if (maker.account !== taker.account) this.#accounts.traded(maker.account, mulSafe(countedLots, makerTicks), record);
-    const filledMs = record.timeMs + Math.floor(afterMicros / MICROS_PER_MS);
-    this.#markets.traded(taker.market, yesTicks, volumeMicro, filledMs);
+    this.#markets.traded(taker.market, {
+      timeMs: record.timeMs + Math.floor(afterMicros / MICROS_PER_MS),
+      yesTicks,
+      tokensAtomic: mulSafe(countedLots, taker.ticksPerUnit),
+      notionalMicro: mulSafe(countedLots, yesTicks),
+      volumeMicro,
+    });
     this.#exchange.traded(mulSafe(lots, takerTicks), volumeMicro, record);
     return volumeMicro;
   }

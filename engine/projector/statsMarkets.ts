@@ -1,45 +1,22 @@
 /**
- * Projection of the statistics of markets (shared/tables/statsMarkets.ts): state, last trade, trading by hour and by
- * day, and the price points of minutes.
+ * Projection of the statistics of markets: state and last trade (shared/tables/statsMarkets.ts), and candles.
  * Owner: the projector thread.
  *
  * Invariants:
  *   MARKETSTATS-1  A market has its row before its first trade.
- *   MARKETSTATS-2  After `flush` every row agrees with memory, which has the hour and the day that each market traded
- *                  in last.
- *   MARKETSTATS-3  Price points have the numbers from 0 on, of which the newest MOST_PRICE_POINTS are kept; the minute
- *                  of the last trade has none yet.
+ *   MARKETSTATS-2  After `flush` every row agrees with memory.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { isDecided } from '../../shared/base/codes.ts';
 import { filledMicros } from '../../shared/base/fillTimes.ts';
-import { bucketOf, DAY_MS, FIVE_MINUTES_MS, HOUR_MS, MINUTE_MS } from '../../shared/tables/buckets.ts';
-import {
-  MARKET_DAYS,
-  MARKET_HOURS,
-  MARKET_STATS,
-  MOST_PRICE_POINTS,
-  PRICE_POINTS,
-} from '../../shared/tables/statsMarkets.ts';
-import { type NewRowOf, type RowOf, select } from '../../shared/tables/table.ts';
+import { MARKET_STATS } from '../../shared/tables/statsMarkets.ts';
+import { type RowOf, select } from '../../shared/tables/table.ts';
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe, readSigned } from '../../shared/wire/record.ts';
+import { CandleProjection, type CandleTrade } from './candles.ts';
 import type { RecordContext } from './orders.ts';
 import { REPLACE, RowInserter } from './rowInserter.ts';
-
-/** Hours and days in memory beyond which the next flush empties them: they are read again. */
-const MOST_CACHED = 200_000;
-
-type Bar = {
-  startMs: number;
-  volumeMicro: bigint;
-  trades: number;
-  openTicks: number;
-  highTicks: number;
-  lowTicks: number;
-  closeTicks: number;
-};
 
 type Market = {
   readonly market: number;
@@ -52,55 +29,20 @@ type Market = {
   lastYesTicks: number;
   lastTradeMs: number;
   lastFillMicros: number;
-  minutes: number;
-  fiveMinutes: number;
-  /** Null where the row has to be read first. */
-  hour: Bar | null;
-  day: Bar | null;
   isDirty: boolean;
-  /** Hour and day have changed. */
-  hasTraded: boolean;
 };
 
 const STATS = select(MARKET_STATS, ...(Object.keys(MARKET_STATS.columns) as (keyof typeof MARKET_STATS.columns)[]));
-const BAR = select(
-  MARKET_HOURS,
-  'volume_micro',
-  'trades',
-  'open_ticks',
-  'high_ticks',
-  'low_ticks',
-  'close_ticks',
-).sql.replaceAll('market_hours.', '');
-/** As `safeIntegers` reads it. */
-type BarRow = Record<keyof Omit<RowOf<typeof MARKET_HOURS>, 'market' | 'hour_ms'>, bigint>;
-
 export class MarketStats {
   /** By market index. */
   readonly #markets: Market[] = [];
   readonly #dirty: Market[] = [];
-  #cachedBars = 0;
   readonly #write: RowInserter<typeof MARKET_STATS>;
-  readonly #hours: RowInserter<typeof MARKET_HOURS>;
-  readonly #days: RowInserter<typeof MARKET_DAYS>;
-  readonly #points: RowInserter<typeof PRICE_POINTS>;
-  readonly #newPoints: NewRowOf<typeof PRICE_POINTS>[] = [];
-  readonly #selectHour: Database.Statement<[number, number], BarRow>;
-  readonly #selectDay: Database.Statement<[number, number], BarRow>;
-  readonly #removePoints: Database.Statement<[number, number, number]>;
+  readonly #candles: CandleProjection;
 
   constructor(db: Database.Database) {
     this.#write = new RowInserter(db, MARKET_STATS, REPLACE);
-    this.#hours = new RowInserter(db, MARKET_HOURS, REPLACE);
-    this.#days = new RowInserter(db, MARKET_DAYS, REPLACE);
-    this.#points = new RowInserter(db, PRICE_POINTS);
-    this.#selectHour = db
-      .prepare<[number, number], BarRow>(`SELECT ${BAR} FROM market_hours WHERE market = ? AND hour_ms = ?`)
-      .safeIntegers();
-    this.#selectDay = db
-      .prepare<[number, number], BarRow>(`SELECT ${BAR} FROM market_days WHERE market = ? AND day_ms = ?`)
-      .safeIntegers();
-    this.#removePoints = db.prepare('DELETE FROM price_points WHERE market = ? AND span_ms = ? AND number <= ?');
+    this.#candles = new CandleProjection(db);
     const known = db.prepare<[], RowOf<typeof MARKET_STATS>>(`SELECT ${STATS.sql} FROM market_stats`);
     for (const row of known.iterate()) {
       const { market, shard, status } = row;
@@ -113,8 +55,6 @@ export class MarketStats {
         lastYesTicks: row.last_yes_ticks,
         lastTradeMs: row.last_trade_ms,
         lastFillMicros: row.last_fill_us,
-        minutes: row.minutes,
-        fiveMinutes: row.five_minutes,
       };
     }
   }
@@ -164,18 +104,12 @@ export class MarketStats {
     this.#markDirty(market);
   }
 
-  traded(index: number, yesTicks: number, volumeMicro: number, timeMs: number): void {
+  traded(index: number, trade: CandleTrade): void {
     const market = this.#known(index);
+    this.#candles.traded(index, market.lastTradeMs, trade);
+    market.lastYesTicks = trade.yesTicks;
+    market.lastTradeMs = trade.timeMs;
     this.#markDirty(market);
-    this.#point(market, timeMs);
-    if (market.hour === null && market.day === null) this.#cachedBars++;
-    market.hour = this.#bar(market.hour, market, bucketOf(timeMs, HOUR_MS), this.#selectHour, this.#writeHour);
-    market.day = this.#bar(market.day, market, bucketOf(timeMs, DAY_MS), this.#selectDay, this.#writeDay);
-    addTo(market.hour, yesTicks, volumeMicro);
-    addTo(market.day, yesTicks, volumeMicro);
-    market.hasTraded = true;
-    market.lastYesTicks = yesTicks;
-    market.lastTradeMs = timeMs;
   }
 
   flush(): void {
@@ -192,21 +126,12 @@ export class MarketStats {
         open_interest_atomic: market.openInterestAtomic,
         last_yes_ticks: market.lastYesTicks,
         last_trade_ms: market.lastTradeMs,
-        minutes: market.minutes,
-        five_minutes: market.fiveMinutes,
         last_fill_us: market.lastFillMicros,
       });
-      if (!market.hasTraded) continue;
-      market.hasTraded = false;
-      this.#writeHour(market.market, market.hour!);
-      this.#writeDay(market.market, market.day!);
     }
     this.#dirty.length = 0;
-    for (const rows of [this.#write, this.#hours, this.#days]) rows.flush();
-    this.#flushPoints();
-    if (this.#cachedBars <= MOST_CACHED) return;
-    for (const market of this.#markets) if (market !== undefined) market.hour = market.day = null;
-    this.#cachedBars = 0;
+    this.#write.flush();
+    this.#candles.flush();
   }
 
   #known(index: number): Market {
@@ -219,77 +144,7 @@ export class MarketStats {
     if (!market.isDirty) this.#dirty.push(market);
     market.isDirty = true;
   }
-
-  /** The first trade of another minute makes a point of the one before (MARKETSTATS-3). */
-  #point(market: Market, timeMs: number): void {
-    const { lastTradeMs } = market;
-    if (lastTradeMs === 0 || lastTradeMs >= bucketOf(timeMs, MINUTE_MS)) return;
-    this.#addPoint(market, MINUTE_MS, market.minutes++);
-    if (lastTradeMs < bucketOf(timeMs, FIVE_MINUTES_MS)) {
-      this.#addPoint(market, FIVE_MINUTES_MS, market.fiveMinutes++);
-    }
-  }
-
-  #addPoint({ market, lastTradeMs, lastYesTicks }: Market, spanMs: number, number: number): void {
-    const start_ms = bucketOf(lastTradeMs, spanMs);
-    this.#newPoints.push({ market, span_ms: spanMs, number, start_ms, yes_ticks: lastYesTicks });
-  }
-
-  /** In the order of the table, so that neighbours are written into a page one after the other. */
-  #flushPoints(): void {
-    const points = this.#newPoints.sort((a, b) => a.market - b.market || a.span_ms - b.span_ms || a.number - b.number);
-    for (const point of points) this.#points.add(point);
-    this.#points.flush();
-    for (const [i, { market, span_ms, number }] of points.entries()) {
-      const next = points[i + 1];
-      const isNewest = next?.market !== market || next.span_ms !== span_ms;
-      if (isNewest && number >= MOST_PRICE_POINTS) this.#removePoints.run(market, span_ms, number - MOST_PRICE_POINTS);
-    }
-    this.#newPoints.length = 0;
-  }
-
-  /** The bar of a bucket; the one before it is over and is written. */
-  #bar(
-    current: Bar | null,
-    { market, lastTradeMs, hasTraded }: Market,
-    startMs: number,
-    selectBar: Database.Statement<[number, number], BarRow>,
-    write: (market: number, bar: Bar) => void,
-  ): Bar {
-    // A clock that was set back adds to the bucket that is open.
-    if (current !== null && current.startMs >= startMs) return current;
-    if (current !== null && hasTraded) write(market, current);
-    if (lastTradeMs < startMs) return { ...NO_TRADES, startMs };
-    const row = selectBar.get(market, startMs);
-    if (row === undefined) return { ...NO_TRADES, startMs };
-    return {
-      startMs,
-      volumeMicro: row.volume_micro,
-      trades: Number(row.trades),
-      openTicks: Number(row.open_ticks),
-      highTicks: Number(row.high_ticks),
-      lowTicks: Number(row.low_ticks),
-      closeTicks: Number(row.close_ticks),
-    };
-  }
-
-  readonly #writeHour = (market: number, bar: Bar): void => {
-    this.#hours.add({ market, hour_ms: bar.startMs, ...rowOf(bar) });
-  };
-
-  readonly #writeDay = (market: number, bar: Bar): void => {
-    this.#days.add({ market, day_ms: bar.startMs, ...rowOf(bar) });
-  };
 }
-
-const NO_TRADES: Omit<Bar, 'startMs'> = {
-  volumeMicro: 0n,
-  trades: 0,
-  openTicks: 0,
-  highTicks: 0,
-  lowTicks: 0,
-  closeTicks: 0,
-};
 
 function newMarket(market: number, shard: number, status: number): Market {
   return {
@@ -303,32 +158,6 @@ function newMarket(market: number, shard: number, status: number): Market {
     lastYesTicks: 0,
     lastTradeMs: 0,
     lastFillMicros: 0,
-    minutes: 0,
-    fiveMinutes: 0,
-    hour: null,
-    day: null,
     isDirty: false,
-    hasTraded: false,
-  };
-}
-
-function addTo(bar: Bar, yesTicks: number, volumeMicro: number): void {
-  const isFirst = bar.trades === 0;
-  bar.trades++;
-  bar.volumeMicro += BigInt(volumeMicro);
-  if (isFirst) bar.openTicks = yesTicks;
-  bar.highTicks = isFirst ? yesTicks : Math.max(bar.highTicks, yesTicks);
-  bar.lowTicks = isFirst ? yesTicks : Math.min(bar.lowTicks, yesTicks);
-  bar.closeTicks = yesTicks;
-}
-
-function rowOf(bar: Bar) {
-  return {
-    volume_micro: bar.volumeMicro,
-    trades: bar.trades,
-    open_ticks: bar.openTicks,
-    high_ticks: bar.highTicks,
-    low_ticks: bar.lowTicks,
-    close_ticks: bar.closeTicks,
   };
 }

@@ -25,6 +25,7 @@ import type { StoredOrder } from './orders.ts';
 import type { HistoryPage } from './page.ts';
 import type { Placed } from './placed.ts';
 import type { PrivateTailPage } from './privateTail.ts';
+import type { AccountQueries, PublicQueries } from './queryNames.ts';
 import type { WindowTask } from './statsExchange.ts';
 import type { TimedAnswer, TimedQuery } from './timedQuery.ts';
 import type { LegacyTradeRecord, TradeFilters, TradeRecord } from './trades.ts';
@@ -47,41 +48,6 @@ type QueryPoolOptions = {
   /** False: no account or address rests that has read much (fairQueue.ts), as where nothing else is limited. */
   readonly paces?: boolean;
 };
-
-/** Queries of public data. */
-type PublicQueries = Pick<
-  typeof worker,
-  | 'browse'
-  | 'catalogMetadata'
-  | 'lastTicks'
-  | 'leaderboardPart'
-  | 'listEvents'
-  | 'listMarkets'
-  | 'marketTrades'
-  | 'nflPart'
-  | 'priceHistory'
-  | 'pulse'
-  | 'recentFills'
-  | 'sportsTaxonomy'
-  | 'spotlight'
->;
-
-/** Queries of what an account alone may see; the task names it. */
-type AccountQueries = Pick<
-  typeof worker,
-  | 'achievementFacts'
-  | 'earnings'
-  | 'fundMovements'
-  | 'hasPosition'
-  | 'notification'
-  | 'notifications'
-  | 'portfolioSlice'
-  | 'rebates'
-  | 'statementPage'
-  | 'statementStart'
-  | 'tradeSettlement'
-  | 'userPositions'
->;
 
 type Thread = {
   readonly id: number;

@@ -81,8 +81,8 @@ export class ExchangeQueries {
       .safeIntegers();
     this.#volumes = db
       .prepare<[number, number], MarketRow>(
-        `SELECT market, sum(volume_micro) AS volume_micro FROM market_hours WHERE hour_ms >= ? AND hour_ms < ?
-         GROUP BY market`,
+        `SELECT market, sum(volume_micro) AS volume_micro FROM candles
+         WHERE span_ms = ${HOUR_MS} AND start_ms >= ? AND start_ms < ? GROUP BY market`,
       )
       .safeIntegers();
     // One transaction: all numbers are of the same moment.

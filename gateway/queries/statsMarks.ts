@@ -5,6 +5,7 @@
 import type Database from 'better-sqlite3';
 import { isDecided } from '../../shared/base/codes.ts';
 import { PPM } from '../../shared/base/payout.ts';
+import { DAY_MS, HOUR_MS } from '../../shared/tables/buckets.ts';
 
 /** Windows start with an hour or with a day. */
 export type Span = 'hours' | 'days';
@@ -34,7 +35,7 @@ export class Marks {
       `SELECT market_stats.status, payout_yes_ppm, resolved_ms, last_yes_ticks, ticks_per_unit
        FROM market_stats JOIN markets USING (market) WHERE market_stats.market = ?`,
     );
-    this.#closes = { hours: lastClose(db, 'hour'), days: lastClose(db, 'day') };
+    this.#closes = { hours: lastClose(db, HOUR_MS), days: lastClose(db, DAY_MS) };
   }
 
   /** The payout of a decided market, or the last trade of one that is not. */
@@ -75,10 +76,11 @@ function ppmOf(ticks: number, ticksPerUnit: number): number {
   return ticks * (PPM / ticksPerUnit);
 }
 
-function lastClose(db: Database.Database, span: 'hour' | 'day'): LastClose {
+function lastClose(db: Database.Database, spanMs: number): LastClose {
   return db
     .prepare<[number, number], number>(
-      `SELECT close_ticks FROM market_${span}s WHERE market = ? AND ${span}_ms < ? ORDER BY ${span}_ms DESC LIMIT 1`,
+      `SELECT close_ticks FROM candles WHERE market = ? AND span_ms = ${spanMs} AND start_ms < ?
+       ORDER BY start_ms DESC LIMIT 1`,
     )
     .pluck();
 }

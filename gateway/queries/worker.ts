@@ -18,6 +18,7 @@ import {
 } from './achievements.ts';
 import { type ActivityFilters, ActivityQueries, type StoredActivity } from './activity.ts';
 import { type BrowseFilters, BrowseQueries } from './browse.ts';
+import { CandleQueries, type CandlesTask } from './candles.ts';
 import { CatalogFacts, type CatalogMetadata, type SportsTaxonomy } from './catalogFacts.ts';
 import { CatalogLists, type EventListTask, type IndexPage, type MarketListTask } from './catalogLists.ts';
 import { FundMovementQueries, type StoredMovement } from './fundMovements.ts';
@@ -65,6 +66,7 @@ export type SignedTask = { readonly address: string; readonly digest: Uint8Array
 
 type Queries = {
   readonly browse: BrowseQueries;
+  readonly candles: CandleQueries;
   readonly catalogLists: CatalogLists;
   readonly catalogFacts: CatalogFacts;
   readonly keys: KeyQueries;
@@ -179,6 +181,13 @@ export function browse(filters: BrowseFilters): Page<number> | null {
   return queries().browse.page(filters);
 }
 
+/** As text: a page is a thousand objects, which would be copied and written by the gateway thread. */
+export function candles(task: CandlesTask): { readonly json: string; readonly nextMs: number | null } {
+  const committed = progress.committed(task.shard);
+  const { candles: page, nextMs } = queries().candles.page(task, committed);
+  return { json: JSON.stringify(page), nextMs };
+}
+
 export function lastTicks(markets: readonly number[]): number[] {
   return queries().browse.lastTicks(markets);
 }
@@ -269,6 +278,7 @@ function queries(): Queries {
     openedGeneration = generation;
     opened = {
       browse: new BrowseQueries(db),
+      candles: new CandleQueries(db),
       catalogLists: new CatalogLists(db),
       catalogFacts: new CatalogFacts(db),
       keys: new KeyQueries(db),

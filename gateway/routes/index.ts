@@ -104,6 +104,7 @@ import { fiatTransferRoutes } from './fiat/transfers.ts';
 import { fiatWebhookRoutes } from './fiat/webhooks.ts';
 import { MarketResponses } from './json/market.ts';
 import { browseRoutes } from './public/browse.ts';
+import { candleRoutes } from './public/candles.ts';
 import { catalogListRoutes } from './public/catalogLists.ts';
 import { documentRoutes } from './public/docs.ts';
 import { eventViewRoutes } from './public/eventView.ts';
@@ -214,6 +215,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...probabilityRoutes({ ...deps, catalog, isOnChain: deps.chain !== null }),
     ...marketDataRoutes({ catalog, views, clock }),
     ...marketHistoryRoutes({ catalog, views, queries }),
+    ...candleRoutes({ catalog, views, queries, clock }),
     ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
     ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
     ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),

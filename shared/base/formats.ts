@@ -56,7 +56,7 @@ export const FILE_LAYOUTS = {
   /** The log of private frames (gateway/stream/private/segment.ts). */
   privateFrames: 3,
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
-  readDb: 27,
+  readDb: 28,
   /** Snapshots of shards (engine/snapshot/snapshot.ts). */
   snapshot: 12,
 } as const;

@@ -13,6 +13,8 @@ import type {
   BrowsedEvents,
   BrowsedQuotes,
   BrowseQuery,
+  Candles,
+  CandlesQuery,
   CatalogMetadata,
   ChainHealth,
   EventsQuery,
@@ -86,6 +88,14 @@ export class MarketDataClient {
   /** An event with everything that its page shows. */
   eventView(slug: string): Promise<EventView> {
     return this.requests.read(`/v1/events/${segment(slug)}/view`);
+  }
+
+  /**
+   * The trading of a market by interval, an hour unless it is given, oldest first; `next_cursor` as `cursor` leads to
+   * the intervals before. Those without a trade have no prices.
+   */
+  candles(marketId: string, query: CandlesQuery = {}): Promise<Candles> {
+    return this.requests.read(withQuery(`/v1/markets/${segment(marketId)}/candles`, query));
   }
 
   /** The other markets of the same event or series. */

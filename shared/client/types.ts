@@ -35,6 +35,7 @@ export type { Approval, Approvals, ApprovalsQuery } from '../api/approvals.ts';
 export type { AuditPage, AuditQuery, AuditRecord } from '../api/audit.ts';
 export type { BackupOrder, BackupReport } from '../api/backups.ts';
 export type { BrowsedEvents, BrowsedQuotes, BrowseQuery } from '../api/browse.ts';
+export type { Candle, Candles, CandlesQuery } from '../api/candles.ts';
 export type { CatalogueLine, ImportReport, LineReport } from '../api/catalogue.ts';
 export type { DepositAuthorization, NewWithdrawal } from '../api/chainFunds.ts';
 export type { WaitingMoney, WaitingMoneyQuery } from '../api/chainMoney.ts';

@@ -6,4 +6,6 @@ export const CURSORS = table('cursors', {
   sequence: INTEGER,
   chain_low: INTEGER,
   chain_high: INTEGER,
+  /** Time of that record: none that is still to come is of an earlier one. */
+  time_ms: INTEGER,
 });

@@ -8,6 +8,7 @@
  * are the engine's integers, *_ms are Unix milliseconds.
  */
 import { FILE_LAYOUTS } from '../base/formats.ts';
+import { CANDLES } from './candles.ts';
 import { CATALOG_EVENTS, EVENT_COUNTS, EVENT_NAMES, EVENT_SEARCH, SPORT_TEAMS } from './catalogEvents.ts';
 import { CATALOG_CURSOR, CATALOG_MARKETS, MARKET_COUNTS, MARKET_SEARCH } from './catalogMarkets.ts';
 import { CATEGORY_DAYS } from './categoryDays.ts';
@@ -22,7 +23,7 @@ import { POSITION_HOURS, POSITIONS } from './positions.ts';
 import { PRIVATE_TAIL, PRIVATE_TAIL_STARTS } from './privateTail.ts';
 import { ACCOUNT_HOURS, ACCOUNT_STATS, TRADER_HOURS } from './statsAccounts.ts';
 import { EXCHANGE_HOURS, EXCHANGE_SHARDS, TRADE_MAXIMA } from './statsExchange.ts';
-import { MARKET_DAYS, MARKET_HOURS, MARKET_STATS, PRICE_POINTS } from './statsMarkets.ts';
+import { MARKET_STATS } from './statsMarkets.ts';
 import type { Table } from './table.ts';
 import { TRADES } from './trades.ts';
 
@@ -48,9 +49,7 @@ export const READ_DB_TABLES: readonly (Pick<Table, 'name' | 'schema'> & Partial<
   ACCOUNT_HOURS,
   TRADER_HOURS,
   MARKET_STATS,
-  MARKET_HOURS,
-  MARKET_DAYS,
-  PRICE_POINTS,
+  CANDLES,
   EXCHANGE_HOURS,
   EXCHANGE_SHARDS,
   TRADE_MAXIMA,

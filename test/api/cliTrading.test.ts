@@ -236,6 +236,13 @@ describe('looking', () => {
     await pmx.json('place', traded.id, '--side', 'buy', '--price', '0.60', '--size', '10');
     await eventually('the trade is in the past', async () => (await pmx.json('trades')).trades.length === 1);
     assert.ok((await pmx.lines('trades', '--market', traded.id))[1]?.includes('taker'));
+    const day = ['markets', 'candles', traded.id, '--interval', '1d'];
+    const { candles } = await pmx.json('markets', 'candles', traded.id, '--interval', '1d', '--outcome', 'no');
+    assert.deepEqual([candles.at(-1).close, candles.at(-1).token_quantity_atomic], ['0.4', '10000000']);
+    const [head, ...rows] = await pmx.lines(...day);
+    assert.match(head!, /^START \(UTC\) +OPEN +HIGH +LOW +CLOSE +TOKENS +USDC +TRADES$/);
+    assert.match(rows.at(-1)!, /^\S+T00:00… +0\.6 +0\.6 +0\.6 +0\.6 +10 +6 +1$/);
+    assert.equal((await pmx.failure(1, 'markets', 'candles', `0${traded.id.slice(1, -4)}0000`)).code, 'NOT_FOUND');
     assert.ok((await pmx.json('activity', '--type', 'fill')).activity.length === 1);
     assert.ok((await pmx.lines('balances'))[1]?.startsWith('USDC'));
     assert.equal((await pmx.json('balances')).usdc.available, '994000000');

@@ -47,7 +47,12 @@ type FillSpec = {
   takerFee?: number;
 };
 
-type MarketTerms = { readonly status: number; readonly startMs: number; readonly endMs: number };
+type MarketTerms = {
+  readonly status: number;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly resolvedMs: number;
+};
 
 type OpenOrder = { readonly account: number; readonly market: number; remainingLots: number };
 
@@ -105,11 +110,12 @@ export class JournalScript {
   }
 
   market(market: number, uuid: string, ticksPerUnit = 100, terms: Partial<MarketTerms> = {}): void {
-    const { status = 0, startMs = 0, endMs = 0 } = terms;
+    const { status = 0, startMs = 0, endMs = 0, resolvedMs = 0 } = terms;
     const word = this.#event(EVENT.MARKET.TYPE, 0, 0, market, status);
     this.#events.words[word + EVENT.MARKET.ticksPerUnit] = ticksPerUnit;
     writeSafe(this.#events.words, word + EVENT.MARKET.startMs, startMs);
     writeSafe(this.#events.words, word + EVENT.MARKET.endMs, endMs);
+    writeSafe(this.#events.words, word + EVENT.MARKET.resolvedMs, resolvedMs);
     uuidToBytes(uuid, this.#events.bytes, (word + EVENT.MARKET.uuid) * 4);
   }
 

@@ -3,6 +3,27 @@ import type { Fault } from './fault.ts';
 
 export const HISTORY_FAULTS: readonly Fault[] = [
   {
+    name: 'a candle of No is as high as Yes',
+    file: 'gateway/queries/candles.ts',
+    search: 'high: price(isYes ? row.high_ticks : row.low_ticks)',
+    replace: 'high: price(row.high_ticks)',
+    caughtBy: 'test/unit/gateway/queries/candles.test.ts',
+  },
+  {
+    name: 'a candle is over although its shard has records that were not followed',
+    file: 'gateway/queries/candles.ts',
+    search: 'sequence >= committed && nowMs',
+    replace: 'nowMs',
+    caughtBy: 'test/unit/gateway/queries/candles.test.ts',
+  },
+  {
+    name: 'a restart begins the candles of an interval once more',
+    file: 'engine/projector/candles.ts',
+    search: 'const row = lastTradeMs < startMs ? undefined : this.#select.get(market, spanMs, startMs);',
+    replace: 'const row = lastTradeMs < Infinity ? undefined : this.#select.get(market, spanMs, startMs);',
+    caughtBy: 'test/unit/engine/projector/stats.test.ts',
+  },
+  {
     name: 'slow queries take every thread',
     file: 'gateway/queries/fairQueue.ts',
     search: 'this.#slowRunning < this.#threads - 1',

@@ -1,7 +1,8 @@
 /** Finding markets and events. */
-import type { Market, MarketEvent } from '../../types.ts';
+import { CANDLE_INTERVALS } from '../../../api/candles.ts';
+import type { Candles, CandlesQuery, Market, MarketEvent } from '../../types.ts';
 import { command, type OptionSpecs } from '../frame/command.ts';
-import { numberOf } from '../frame/orderForm.ts';
+import { numberOf, outcomeOf } from '../frame/orderForm.ts';
 import { columns, decimal, facts } from '../frame/text.ts';
 
 const FILTERS = {
@@ -81,6 +82,28 @@ export const MARKETS = [
     },
   }),
   command({
+    name: 'markets candles',
+    summary: 'Show the trading of a market by interval: prices, tokens, USDC and number of trades',
+    access: 'anyone',
+    arguments: { market: { description: 'the id of the market' } },
+    options: {
+      interval: { value: 'span', description: 'the length of a candle', choices: CANDLE_INTERVALS, fallback: '1h' },
+      outcome: { value: 'outcome', description: 'the token', choices: ['yes', 'no'], fallback: 'yes' },
+      from: { value: 'time', description: 'intervals that start then or later (2026-10-01T12:00:00Z)' },
+      to: { value: 'time', description: 'intervals that start before this time' },
+      limit: { value: 'number', description: 'how many at most (1000), the newest', fallback: '24' },
+    },
+    examples: ['markets candles MARKET', 'markets candles MARKET --interval 1d --from 2026-10-01 --limit 100 --json'],
+    json: 'the answer of GET /v1/markets/{id}/candles',
+    run: async (context, { market: id, interval, outcome, from, to, limit }) => {
+      const answer = await (await context.reader()).candles(id, {
+        ...{ interval: interval as CandlesQuery['interval'], outcome_index: outcomeOf(outcome) },
+        ...{ from, to, limit: numberOf('limit', limit) },
+      });
+      return { value: answer, lines: candleLines(answer) };
+    },
+  }),
+  command({
     name: 'markets categories',
     summary: 'List the categories, and how many markets there are',
     access: 'anyone',
@@ -134,6 +157,16 @@ function filterQuery({ status, category, limit, offset }: Filters) {
 
 function idsOf(markets: readonly Market[]): string[] {
   return markets.map(({ id }) => id);
+}
+
+/** An interval without a trade has no prices, and one that is not over has a mark. */
+function candleLines({ candles }: Candles): string[] {
+  const rows = candles.map(({ start, is_open, ...candle }) => [
+    `${new Date(start * 1000).toISOString().slice(0, 16)}${is_open ? '…' : ''}`,
+    ...[candle.open, candle.high, candle.low, candle.close],
+    ...[decimal(candle.token_quantity_atomic), decimal(candle.notional_usdc_micro), candle.trades],
+  ]);
+  return columns(['start (UTC)', 'open', 'high', 'low', 'close', 'tokens', 'USDC', 'trades'], rows, 'no candles');
 }
 
 function marketLines(markets: readonly Market[], total: number): string[] {

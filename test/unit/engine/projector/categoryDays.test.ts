@@ -11,9 +11,10 @@ import { seedOr } from '../../../support/seeds.ts';
 
 const CATEGORIES = ['Weather', 'Sports', 'Politics', 'Science'];
 
+const DAYS = `(SELECT *, start_ms AS day_ms FROM candles WHERE span_ms = ${DAY_MS}) AS days`;
 const VOLUMES = `
-  SELECT day_ms, category, sum(market_days.volume_micro) AS volume_micro
-  FROM market_days JOIN catalog_markets USING (market) GROUP BY day_ms, category ORDER BY 1, 2`;
+  SELECT day_ms, category, sum(days.volume_micro) AS volume_micro
+  FROM ${DAYS} JOIN catalog_markets USING (market) GROUP BY day_ms, category ORDER BY 1, 2`;
 const LAST_TRADES = `
   SELECT last_trade_ms - last_trade_ms % ${DAY_MS} AS day_ms, category, count(*) AS markets
   FROM market_stats JOIN catalog_markets USING (market) WHERE last_trade_ms > 0 GROUP BY 1, 2 ORDER BY 1, 2`;
@@ -52,11 +53,11 @@ test(`CATEGORYDAYS-1, RULES.md 13.6: a market counts for the category that it ha
 /** Today and the six days before it, beside the seven before those. */
 function assertSpotlight(rig: CatalogRig): void {
   const from = rig.nowMs - (rig.nowMs % DAY_MS) - 6 * DAY_MS;
-  const sums = `sum(iif(day_ms >= ${from}, market_days.volume_micro, 0)) AS volumeMicro,
-    sum(iif(day_ms < ${from}, market_days.volume_micro, 0)) AS volumeBeforeMicro,
+  const sums = `sum(iif(day_ms >= ${from}, days.volume_micro, 0)) AS volumeMicro,
+    sum(iif(day_ms < ${from}, days.volume_micro, 0)) AS volumeBeforeMicro,
     count(DISTINCT iif(day_ms >= ${from}, market, NULL)) AS markets`;
   const expected = rig.read<{ volumeMicro: number; volumeBeforeMicro: number; markets: number }>(`
-    SELECT category, ${sums} FROM market_days JOIN catalog_markets USING (market)
+    SELECT category, ${sums} FROM ${DAYS} JOIN catalog_markets USING (market)
     WHERE day_ms >= ${from - 7 * DAY_MS} GROUP BY category HAVING volumeMicro > 0 ORDER BY 2 DESC, 1`);
   const db = new Database(rig.readDbPath, { readonly: true });
   const found = new ExchangeQueries(db).spotlight({ nowMs: rig.nowMs });

@@ -18,6 +18,7 @@ import { fillTime, MICROS_PER_MS } from '../../../../shared/base/fillTimes.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../../../shared/wire/events.ts';
 import { RecordBuffer } from '../../../../shared/wire/record.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
+import { BEFORE_CANDLES } from '../../../support/olderReadDb.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { seedOr } from '../../../support/seeds.ts';
 
@@ -174,7 +175,8 @@ describe(`the times of fills (SEED=${seed})`, () => {
     const expected = fills(rig);
     const lasts = lastFills(rig);
     const db = new Database(rig.readDbPath);
-    db.exec(`ALTER TABLE trades DROP COLUMN after_us; ALTER TABLE market_stats DROP COLUMN last_fill_us;
+    db.exec(`${BEFORE_CANDLES} ALTER TABLE trades DROP COLUMN after_us;
+      ALTER TABLE market_stats DROP COLUMN last_fill_us;
       PRAGMA user_version = 26`);
     db.close();
     rig.project();

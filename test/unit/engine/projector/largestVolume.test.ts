@@ -13,8 +13,7 @@ const TICKS_PER_UNIT = 100;
 const TOKENS = 10 ** 15;
 const VOLUMES = {
   markets: `market = ${MARKET}`,
-  market_hours: `market = ${MARKET}`,
-  market_days: `market = ${MARKET}`,
+  candles: `market = ${MARKET} AND span_ms = 60000`,
   account_stats: `account = ${ACCOUNT}`,
   exchange_hours: 'TRUE',
 };

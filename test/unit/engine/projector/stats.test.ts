@@ -7,7 +7,8 @@ import { Projector } from '../../../../engine/projector/projector.ts';
 import { FEE_ACCOUNT, FUND_MOVEMENT, MOVEMENT } from '../../../../shared/base/codes.ts';
 import { OK } from '../../../../shared/base/errors.ts';
 import { ownTicks } from '../../../../shared/base/orderMath.ts';
-import { bucketOf, DAY_MS, FIVE_MINUTES_MS, HOUR_MS, MINUTE_MS } from '../../../../shared/tables/buckets.ts';
+import { bucketOf, DAY_MS, HOUR_MS } from '../../../../shared/tables/buckets.ts';
+import { CANDLE_SPANS_MS } from '../../../../shared/tables/candles.ts';
 import { MAXIMA_SPANS_MS } from '../../../../shared/tables/statsExchange.ts';
 import { decodeEvents } from '../../../../shared/wire/events.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
@@ -28,16 +29,23 @@ const TABLES = [
   'account_hours',
   'trader_hours',
   'market_stats',
-  'market_hours',
-  'market_days',
-  'price_points',
+  'candles',
   'exchange_hours',
   'trade_maxima',
   'fund_movements',
 ];
 
 type Row = Record<string, bigint>;
-type Trade = { timeMs: number; market: number; yesTicks: number; notional: bigint; parties: Map<number, bigint> };
+type Trade = {
+  /** Of the fill, which no sweep here takes into another millisecond than its record's. */
+  timeMs: number;
+  market: number;
+  yesTicks: number;
+  tokens: bigint;
+  yesNotional: bigint;
+  notional: bigint;
+  parties: Map<number, bigint>;
+};
 
 /** Trading in five stretches, hours apart, over a midnight; then the markets are decided and paid. */
 function traded(): JournaledShard {
@@ -83,8 +91,12 @@ function tradesOf(db: Database.Database): Trade[] {
     const notional = row['lots']! * BigInt(ticks(row['taker_outcome']!));
     const parties = new Map([[Number(row['maker_account']), row['lots']! * BigInt(ticks(row['maker_outcome']!))]]);
     parties.set(Number(row['taker_account']), notional);
-    const timeMs = Number(row['matched_ms']);
-    return { timeMs, market: Number(row['market']), yesTicks: Number(row['yes_ticks']), notional, parties };
+    assert.ok(row['after_us']! < 1000n);
+    return {
+      ...{ timeMs: Number(row['matched_ms']), market: Number(row['market']) },
+      ...{ yesTicks: Number(row['yes_ticks']), tokens: row['lots']! * row['ticks_per_unit']! },
+      ...{ yesNotional: row['lots']! * row['yes_ticks']!, notional, parties },
+    };
   });
 }
 
@@ -203,45 +215,22 @@ describe(`statistics of random trading (seed ${seed})`, () => {
     );
   });
 
-  for (const [table, column, spanMs] of [
-    ['market_hours', 'hour_ms', HOUR_MS],
-    ['market_days', 'day_ms', DAY_MS],
-  ] as const) {
-    it(`${table} has volume, trades and the first, highest, lowest and last price of each`, () => {
-      const expected: Row[] = [];
-      for (const market of MARKETS) {
-        for (const [start, group] of grouped(
-          trades.filter((trade) => trade.market === market),
-          spanMs,
-        )) {
-          const prices = group.map(({ yesTicks }) => yesTicks);
-          expected.push({
-            market: BigInt(market),
-            [column]: BigInt(start),
-            volume_micro: sum(group.map(({ notional }) => notional)),
-            trades: BigInt(group.length),
-            open_ticks: BigInt(prices[0]!),
-            high_ticks: BigInt(Math.max(...prices)),
-            low_ticks: BigInt(Math.min(...prices)),
-            close_ticks: BigInt(prices.at(-1)!),
-          });
-        }
+  it('RULES.md 13.13: every interval in which a market traded has one candle, of exactly its trades', () => {
+    const expected: Row[] = [];
+    for (const market of MARKETS) {
+      for (const spanMs of Object.values(CANDLE_SPANS_MS)) {
+        const own = trades.filter((trade) => trade.market === market);
+        for (const [start, group] of grouped(own, spanMs)) expected.push(candleOf(market, spanMs, start, group));
       }
-      assert.deepEqual(all(db, `SELECT * FROM ${table} ORDER BY market, ${column}`), expected);
-    });
-  }
+    }
+    assert.deepEqual(all(db, 'SELECT * FROM candles ORDER BY market, span_ms, start_ms'), expected);
+    const undone = all(db, 'SELECT count(*) AS rows FROM fund_movements WHERE kind = ' + FUND_MOVEMENT.UNWINDING);
+    assert.ok(undone[0]!['rows']! > 0n, 'trades that were unwound stay in the candles');
+  });
 
-  it('price_points has the last price of every minute and of every five, but for the newest', () => {
+  it('a market has the price of its last trade and its full sets', () => {
     for (const market of MARKETS) {
       const own = trades.filter((trade) => trade.market === market);
-      for (const spanMs of [MINUTE_MS, FIVE_MINUTES_MS]) {
-        const points = all(db, `SELECT * FROM price_points WHERE market = ${market} AND span_ms = ${spanMs}`);
-        const expected = [...grouped(own, spanMs)].slice(0, -1);
-        assert.deepEqual(
-          points.map((row) => [Number(row['number']), Number(row['start_ms']), Number(row['yes_ticks'])]),
-          expected.map(([start, group], number) => [number, start, group.at(-1)!.yesTicks]),
-        );
-      }
       const [state] = all(db, `SELECT * FROM market_stats WHERE market = ${market}`);
       assert.equal(state!['last_yes_ticks'], BigInt(own.at(-1)!.yesTicks));
       assert.equal(
@@ -297,6 +286,19 @@ function movedMicro(shard: JournaledShard, movement: number, account?: number): 
     .filter((event) => event.movement === movement && event.account !== FEE_ACCOUNT)
     .filter((event) => account === undefined || event.account === account);
   return sum(moved.map(({ amount }) => BigInt(amount)));
+}
+
+function candleOf(market: number, spanMs: number, start: number, group: readonly Trade[]): Row {
+  const prices = group.map(({ yesTicks }) => yesTicks);
+  const row = {
+    ...{ market, span_ms: spanMs, start_ms: start, trades: group.length },
+    ...{ tokens_atomic: sum(group.map(({ tokens }) => tokens)) },
+    ...{ notional_micro: sum(group.map(({ yesNotional }) => yesNotional)) },
+    ...{ volume_micro: sum(group.map(({ notional }) => notional)) },
+    ...{ open_ticks: prices[0]!, high_ticks: Math.max(...prices), low_ticks: Math.min(...prices) },
+    close_ticks: prices.at(-1)!,
+  };
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, BigInt(value)]));
 }
 
 /** By the start of the bucket, in order. */

@@ -10,6 +10,7 @@ import { listSnapshots } from '../../../../engine/snapshot/snapshot.ts';
 import { ORDERS } from '../../../../shared/tables/orders.ts';
 import { COST_BASIS } from '../../../../shared/tables/positions.ts';
 import { READ_DB_VERSION } from '../../../../shared/tables/readDb.ts';
+import { BEFORE_CANDLES } from '../../../support/olderReadDb.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { watchFiles } from '../../../support/watchFiles.ts';
 
@@ -216,11 +217,24 @@ describe('trimmed journals', () => {
       const expected = rig.contents();
       damage(
         rig,
-        `ALTER TABLE exchange_shards DROP COLUMN counted_atomic; ALTER TABLE trades DROP COLUMN after_us;
+        `${BEFORE_CANDLES} ALTER TABLE exchange_shards DROP COLUMN counted_atomic;
+         ALTER TABLE trades DROP COLUMN after_us;
          ALTER TABLE market_stats DROP COLUMN last_fill_us; PRAGMA user_version = 24`,
       );
       rig.project();
-      assert.deepEqual(differences(expected, rig.contents()), []);
+      const differing = differences(expected, rig.contents());
+      assert.deepEqual(differing, ['cursors has 2 rows, 2 follow from the journals with other values'], 'the times');
+    });
+
+    it('of version 27 has its candles from its trades', () => {
+      const rig = trimmed(2);
+      rig.project();
+      const candles = all(rig, 'SELECT * FROM candles ORDER BY market, span_ms, start_ms');
+      assert.ok(candles.length > 50, `${candles.length} candles`);
+      damage(rig, `${BEFORE_CANDLES} PRAGMA user_version = 27`);
+      rig.project();
+      assert.equal(all(rig, 'SELECT * FROM history_starts').length, 0, 'it was brought up');
+      assert.deepEqual(all(rig, 'SELECT * FROM candles ORDER BY market, span_ms, start_ms'), candles);
     });
 
     it('of version 25 asks for the whole catalogue again, and keeps its history', () => {
@@ -228,7 +242,7 @@ describe('trimmed journals', () => {
       rig.project();
       damage(
         rig,
-        `INSERT OR REPLACE INTO catalog_cursor VALUES (0, 7); ALTER TABLE trades DROP COLUMN after_us;
+        `${BEFORE_CANDLES} INSERT OR REPLACE INTO catalog_cursor VALUES (0, 7); ALTER TABLE trades DROP COLUMN after_us;
          ALTER TABLE market_stats DROP COLUMN last_fill_us; PRAGMA user_version = 25`,
       );
       rig.project();

@@ -59,12 +59,6 @@ for (const interval of ['1m', '5m', '1h', '1d'] as const) {
   });
 }
 
-test('MARKETSTATS-3: no more minutes are kept than a history shows', () => {
-  assert.equal(queries.history({ market: 0, interval: '1m' }).length, 1000);
-  const kept = db.prepare('SELECT count(*), max(number) FROM price_points WHERE span_ms = ?').raw().get(MINUTE_MS);
-  assert.deepEqual(kept, [1000, MINUTES - 2]);
-});
-
 test('RULES.md 13.4: the newest 100 trades, newest first', () => {
   const shown = queries.trades(0).map(({ price, side, amount }) => ({ price, side, amount }));
   const newest = trades.slice(-100).reverse();

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { AchievementQueries } from '../../../../gateway/queries/achievements.ts';
+import { CandleQueries } from '../../../../gateway/queries/candles.ts';
 import { FundMovementQueries } from '../../../../gateway/queries/fundMovements.ts';
 import { NotificationQueries } from '../../../../gateway/queries/notifications.ts';
 import { PortfolioQueries } from '../../../../gateway/queries/portfolio.ts';
@@ -44,7 +45,8 @@ function preparedBy(make: (db: Database.Database) => unknown) {
 
 for (const [name, make, count] of [
   ['the tape', (db: Database.Database) => new FillQueries(db), 2],
-  ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 6],
+  ['the history of a market', (db: Database.Database) => new MarketHistoryQueries(db), 3],
+  ['candles', (db: Database.Database) => new CandleQueries(db), 2],
   ['pulse, spotlight and volumes', (db: Database.Database) => new ExchangeQueries(db), 5],
   ['movements of funds', (db: Database.Database) => new FundMovementQueries(db), 2],
   ['rebates', (db: Database.Database) => new RebateQueries(db), 3],
