@@ -29,6 +29,7 @@ import { TEST_KEY } from '../test/support/journalKey.ts';
 
 const OPERATOR = toHex(0x5e77, { size: 32 });
 const DEPLOYER = toHex(0xdeb1, { size: 32 });
+const RESOLVER = toHex(0x4e50, { size: 32 });
 const FEE_BPS = 50;
 const TICKS_PER_UNIT = 100;
 const [TICKS, LOTS] = [60, 10_000];
@@ -101,6 +102,7 @@ export class SettlementExchange {
       key: chainKey(OPERATOR),
       chainId: CHAIN_ID,
       deployerKey: chainKey(DEPLOYER),
+      resolverKey: chainKey(RESOLVER),
       contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory, usdc, conditionalTokens },
       mostFeeWei: 10n ** 15n,
       progress: this.#progress,

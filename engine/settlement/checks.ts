@@ -12,6 +12,9 @@ const CHECK_AGAIN_MS = 300_000;
 const BALANCES_MS = 30_000;
 const WORD_HEX = 66;
 
+const ALWAYS = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'] as const;
+const ADMIN_ROLE: Hex = `0x${'00'.repeat(32)}`;
+
 type ChainSetup = {
   readonly chainId: number;
   readonly marketFactory: Hex;
@@ -20,7 +23,7 @@ type ChainSetup = {
   /** The contract by which PAYER pays; null without such a key. */
   readonly payments: Hex | null;
   /** By job, the address of each key; that of PERMIT pays for no transaction. */
-  readonly keys: Readonly<Record<'OPERATOR' | 'DEPLOYER' | 'PERMIT', Hex> & Record<'PAYER' | 'RELAYER', Hex | null>>;
+  readonly keys: Readonly<Record<(typeof ALWAYS)[number], Hex> & Record<'PAYER' | 'RELAYER', Hex | null>>;
 };
 
 export class ChainChecks {
@@ -135,7 +138,7 @@ export class ChainChecks {
       ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
       ['PERMIT', 'PERMIT_ROLE', 'exchange', exchange],
       ['DEPLOYER', 'DEPLOYER_ROLE', 'market factory', marketFactory],
-      ['OPERATOR', 'RESOLVER_ROLE', 'market factory', marketFactory],
+      ['RESOLVER', 'RESOLVER_ROLE', 'market factory', marketFactory],
     ];
     if (keys.PAYER !== null && payments !== null) {
       rights.push(['PAYER', 'PAYER_ROLE', 'contract of payments', payments]);
@@ -148,11 +151,30 @@ export class ChainChecks {
         return `${key}_KEY: ${keys[key]} does not have ${role} of the ${of}`;
       }
     }
-    return null;
+    return this.#rightTooMuch(exchange);
+  }
+
+  /** A key that is lost is worth no more than its job: what takes money or decides is no other's. */
+  async #rightTooMuch(exchange: Hex): Promise<string | null> {
+    const { keys, marketFactory, payments } = this.#setup;
+    const rights: [owner: string | null, role: string, of: string, at: Hex | null][] = [
+      ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
+      ['RESOLVER', 'RESOLVER_ROLE', 'market factory', marketFactory],
+      [null, 'DEFAULT_ADMIN_ROLE', 'exchange', exchange],
+      [null, 'DEFAULT_ADMIN_ROLE', 'market factory', marketFactory],
+      [null, 'DEFAULT_ADMIN_ROLE', 'contract of payments', payments],
+    ];
+    const asked = Object.entries(keys).flatMap(([key, address]) =>
+      rights.map(async ([owner, role, of, at]) => {
+        if (address === null || at === null || owner === key || !(await this.#hasRole(at, role, address))) return null;
+        return `${key}_KEY: ${address} has ${role} of the ${of}, which is not its job: take it from that key`;
+      }),
+    );
+    return (await Promise.all(asked)).find((problem) => problem !== null) ?? null;
   }
 
   async #hasRole(at: Hex, role: string, account: Hex): Promise<boolean> {
-    const args = [keccak256(toBytes(role)), account] as const;
+    const args = [role === 'DEFAULT_ADMIN_ROLE' ? ADMIN_ROLE : keccak256(toBytes(role)), account] as const;
     const word = await this.#word(at, encodeFunctionData({ abi: FACTORY_ABI, functionName: 'hasRole', args }));
     return word !== null && BigInt(word) === 1n;
   }

@@ -124,11 +124,8 @@ export class Drafts {
     };
   }
 
-  /** Null where it has to wait for other work, or for the wallet of its account to be known. */
+  /** Null where the wallet of its account is not known. */
   movement(work: Work): Draft | null {
-    const { kind, market } = work;
-    if (kind === KIND.RESOLUTION) return this.#rows.hasOpenWork(market, work.id) ? null : this.#resolution(work);
-    if (kind === KIND.CLAIM && !this.#rows.isResolved(market)) return null;
     const account = this.#escrow(work);
     if (account === null) return null;
     return { to: this.#rotation.exchange(work.exchange), data: this.#movementData(work, account), gas: MOVEMENT_GAS };
@@ -181,10 +178,12 @@ export class Drafts {
     return encodeFunctionData({ abi, functionName, args: [id, account, condition, amount] });
   }
 
-  #resolution({ market, amount }: Work): Draft {
+  resolution(work: Work): Chosen {
+    const { market, amount } = work;
     const args = [this.#rows.market(market).uuid as Hex, BigInt(amount), BigInt(ONE_PPM - amount)] as const;
     const data = encodeFunctionData({ abi: FACTORY_ABI, functionName: 'resolve', args });
-    return { to: this.#contracts.marketFactory, data, gas: MOVEMENT_GAS };
+    const draft = { to: this.#contracts.marketFactory, data, gas: MOVEMENT_GAS };
+    return { work: [work], exchange: this.#rotation.exchange(work.exchange), batch: null, draft };
   }
 
   #conditionId(market: number): Hex {

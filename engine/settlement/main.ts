@@ -48,7 +48,8 @@ const AHEAD = 'the chain has trades that the journals do not have: the data dire
 stepBack(NICE_FOLLOWER);
 const { keys, ...options } = await ShardKey.forAll(workerData as SettlementOptions);
 const lower = (address: string): Hex => address.toLowerCase() as Hex;
-const [operator, deployer, permit] = [options.operatorKey, options.deployerKey, options.permitKey].map(chainKey);
+const { operatorKey, resolverKey, deployerKey, permitKey } = options;
+const [operator, resolver, deployer, permit] = [operatorKey, resolverKey, deployerKey, permitKey].map(chainKey);
 const relayer = options.relayerKey === null ? null : chainKey(options.relayerKey);
 const payer =
   options.payerKey === null ? null : { key: chainKey(options.payerKey), contract: lower(options.paymentsAddress!) };
@@ -73,6 +74,7 @@ const news = new News(db, nowMs);
 const settlement = new Settlement({
   ...{ ...options, db, node, contracts, news, progress, keys, nowMs },
   key: operator,
+  resolverKey: resolver,
   deployerKey: deployer,
   payer,
   follow: (shard, sequence) => file.follow(shard, sequence),
@@ -84,6 +86,7 @@ const setup = {
   payments: payer?.contract ?? null,
   keys: {
     OPERATOR: operator.address,
+    RESOLVER: resolver.address,
     PAYER: payer?.key.address ?? null,
     DEPLOYER: deployer.address,
     PERMIT: permit.address,

@@ -35,7 +35,6 @@ type OutcomesOptions = {
   readonly node: ChainNode;
   readonly contracts: Contracts;
   readonly news: News;
-  readonly reserve: (job: number, draft: Draft) => void;
   /** A late move is final. Called in the transaction that says so. */
   readonly onMovedLate: (work: Work) => void;
   /** The contract that pays; null: the operator does, and a payment has a transaction of its own. */
@@ -50,19 +49,17 @@ export class Outcomes {
   readonly #node: ChainNode;
   readonly #news: News;
   readonly #contracts: Contracts;
-  readonly #reserve: (job: number, draft: Draft) => void;
   readonly #onMovedLate: (work: Work) => void;
   readonly #payments: Hex | null;
   readonly #floors: Floors;
 
-  constructor({ rows, node, contracts, news, reserve, onMovedLate, payments, floors = [] }: OutcomesOptions) {
+  constructor({ rows, node, contracts, news, onMovedLate, payments, floors = [] }: OutcomesOptions) {
     this.#payments = payments;
     this.#floors = floors;
     this.#rows = rows;
     this.#node = node;
     this.#contracts = contracts;
     this.#news = news;
-    this.#reserve = reserve;
     this.#onMovedLate = onMovedLate;
   }
 
@@ -100,13 +97,8 @@ export class Outcomes {
     }
   }
 
-  /** The same transaction gets another nonce. */
-  lost(job: number, draft: Draft): void {
-    this.#reserve(job, draft);
-  }
-
-  /** For the jobs of another key. @param lost gives the same transaction another nonce of that key */
-  withReserve(lost: (job: number, draft: Draft) => void): JobListener {
+  /** For the jobs of a key. @param lost gives the same transaction another nonce of that key */
+  of(lost: (job: number, draft: Draft) => void): JobListener {
     return {
       read: (job, receipt) => this.read(job, receipt),
       unmined: (job) => this.unmined(job),

@@ -8,7 +8,7 @@
  *   ONCHAIN-1  Each arrow is durable before the next begins: whatever ends the thread, the next one goes on there.
  *   ONCHAIN-2  What is sent twice is done once: the contract knows trades, batches and movements by their ids.
  *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later. Payments,
- *              from which nothing later is paid, are sent beside it (payments.ts).
+ *              from which nothing later is paid, are sent beside it (payments.ts), and so are decisions (decisions.ts).
  */
 
 import { type Floors, floorOf } from '../../shared/base/floors.ts';
@@ -22,6 +22,7 @@ import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { SettlementHealth, SettlementLimits } from '../../shared/wire/threads.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
+import { dueDecisions } from './decisions.ts';
 import { DeployRows } from './deployRows.ts';
 import { Deploys } from './deploys.ts';
 import { type Chosen, type Contracts, Drafts } from './drafts.ts';
@@ -47,6 +48,8 @@ type SettlementOptions = {
   readonly db: StoreDatabase;
   readonly node: ChainNode;
   readonly key: ChainKey;
+  /** Of decisions. */
+  readonly resolverKey: ChainKey;
   readonly deployerKey: ChainKey;
   /** Null: the operator pays, one payment a transaction. */
   readonly payer?: Payer | null;
@@ -66,6 +69,9 @@ type SettlementOptions = {
   readonly lingerMs?: number;
 };
 
+/** The transactions of one key. */
+type KeyStream = { readonly rows: EnvelopeRows; readonly envelopes: Envelopes };
+
 /** The facts that the thread has beside those of settlement itself. */
 type Surroundings = Pick<SettlementHealth, 'problem' | 'balances' | 'nodes'>;
 
@@ -75,15 +81,13 @@ export class Settlement {
   readonly money: MoneySide;
   readonly rotation: Rotation;
   readonly #options: SettlementOptions;
-  readonly #envelopes: Envelopes;
-  readonly #envelopeRows: EnvelopeRows;
   readonly #follower: Follower;
   readonly #outcomes: Outcomes;
   readonly #drafts: Drafts;
   readonly #payments: Payments;
-  /** Of the payer; null without one. */
-  readonly #payerRows: EnvelopeRows | null;
-  readonly #payerEnvelopes: Envelopes | null;
+  readonly #operator: KeyStream;
+  readonly #resolver: KeyStream;
+  readonly #streams: readonly KeyStream[];
   readonly #deployRows: DeployRows;
   readonly #deploys: Deploys;
   #head: Block | null = null;
@@ -104,38 +108,23 @@ export class Settlement {
     });
     this.#outcomes = new Outcomes({
       ...{ rows: this.rows, node, contracts, news, floors: options.floors, payments: payer?.contract ?? null },
-      reserve: (job, draft) => this.#envelopes.reserve(job, draft),
       onMovedLate: (work) => this.rotation.brought(work),
     });
-    this.#envelopeRows = new EnvelopeRows(db, key.address);
     this.#deploys = new Deploys({
       ...{ db, node, chainId, mostFeeWei, nowMs, rows: this.#deployRows, key: options.deployerKey },
       chain: { marketFactory: contracts.marketFactory, collateral: contracts.usdc },
     });
-    this.#envelopes = new Envelopes({
-      key,
-      chainId,
-      node,
-      rows: this.#envelopeRows,
-      jobs: this.#outcomes,
-      mostFeeWei,
-      nowMs,
-    });
-    this.#payerRows = payer && new EnvelopeRows(db, payer.key.address);
-    this.#payerEnvelopes =
-      payer &&
-      new Envelopes({
-        ...{ key: payer.key, chainId, node, rows: this.#payerRows!, mostFeeWei, nowMs },
-        jobs: this.#outcomes.withReserve((job, draft) => this.#payerEnvelopes!.reserve(job, draft)),
-      });
-    const envelopes = this.#payerEnvelopes ?? this.#envelopes;
+    this.#operator = this.#streamOf(key);
+    this.#resolver = this.#streamOf(options.resolverKey);
+    const paying = payer === null ? this.#operator : this.#streamOf(payer.key);
+    this.#streams = [...new Set([this.#operator, this.#resolver, paying])];
     this.#payments = new Payments({
       ...{ db, node, work: this.rows, rows: this.payments, drafts: this.#drafts },
       ...{ contract: payer?.contract ?? null, caller: payer?.contract ?? key.address },
-      hasRoom: () => envelopes.hasRoom,
+      hasRoom: () => paying.envelopes.hasRoom,
       send: (work, draft) => {
         const exchange = this.rotation.exchange(work[0].exchange);
-        this.#reserve({ work, exchange, batch: null, draft }, envelopes);
+        this.#reserve({ work, exchange, batch: null, draft }, paying);
       },
     });
     if (db.isFollowing !== true) this.#takeOver();
@@ -182,17 +171,17 @@ export class Settlement {
     };
     await tried(this.#deploys.step({ head, finalized }));
     this.#send(head);
+    this.#decide(head);
     const [read, paid] = await Promise.allSettled([
       tried(this.money.read({ head, finalized })),
       tried(this.#payments.step(head.number, this.rotation.active.number)),
     ]);
     if (read.status === 'rejected') throw read.reason;
     if (paid.status === 'rejected') throw paid.reason;
-    await tried(this.#envelopes.step({ head, finalized }));
-    if (this.#payerEnvelopes !== null) await tried(this.#payerEnvelopes.step({ head, finalized }));
+    for (const { envelopes } of this.#streams) await tried(envelopes.step({ head, finalized }));
     if (read.value !== null) {
-      const unsettled = this.#envelopeRows.unsettled().length + (this.#payerRows?.unsettled().length ?? 0);
-      this.rotation.step(this.#follower.exchangeNumbers, unsettled === 0);
+      const isAllFinal = this.#streams.every(({ rows }) => rows.unsettled().length === 0);
+      this.rotation.step(this.#follower.exchangeNumbers, isAllFinal);
       await tried(this.money.reconcile(read.value));
     }
     if (failures.length > 0) throw failures[0];
@@ -214,7 +203,7 @@ export class Settlement {
   /** The last transaction that was signed for the claim of a record; null until there is one. */
   claimTransaction(shard: number, sequence: number): Hex | null {
     const job = this.rows.jobOfClaim(shard, sequence);
-    return job === null ? null : this.#envelopeRows.hashOfJob(job);
+    return job === null ? null : this.#operator.rows.hashOfJob(job);
   }
 
   /** The journals are followed also while the node does not answer. */
@@ -255,8 +244,7 @@ export class Settlement {
   health(surroundings: Surroundings): SettlementHealth {
     const nowMs = this.#options.nowMs();
     const oldest = this.rows.oldestPendingMs(this.rotation.active.number);
-    const deploys = this.#deploys.health();
-    const payer = this.#payerEnvelopes;
+    const keys = [...this.#streams.map(({ envelopes }) => envelopes), this.#deploys.health()];
     const facts = {
       ...surroundings,
       isWaitingForLog: false,
@@ -264,7 +252,7 @@ export class Settlement {
       failed: this.rows.countFailed(),
       failedInRow: this.#outcomes.failedInRow,
       refusedPayments: this.payments.countRefused(),
-      foreign: this.#envelopes.foreign + (payer?.foreign ?? 0) + deploys.foreign,
+      foreign: keys.reduce((sum, { foreign }) => sum + foreign, 0),
       oldestTradeMs: oldest.trade === null ? 0 : nowMs - oldest.trade,
       oldestWorkMs: oldest.any === null ? 0 : nowMs - oldest.any,
       unsettled: this.rows.countUnsettled(),
@@ -273,8 +261,8 @@ export class Settlement {
       finalizedNumber: this.#finalizedNumber,
       behind: this.#follower.behind,
       move: this.rotation.health(nowMs),
-      isAtMostFee: this.#envelopes.isAtMostFee || payer?.isAtMostFee === true || deploys.isAtMostFee,
-      lastRefusal: this.#envelopes.lastRefusal ?? payer?.lastRefusal ?? deploys.lastRefusal,
+      isAtMostFee: keys.some(({ isAtMostFee }) => isAtMostFee),
+      lastRefusal: keys.find(({ lastRefusal }) => lastRefusal !== null)?.lastRefusal ?? null,
     };
     return { unhealthy: whyUnhealthy(facts, this.#options.limits), ...facts };
   }
@@ -285,12 +273,10 @@ export class Settlement {
 
   /** Work of a key that is not the one of the settings any more is sent again (ONCHAIN-2). */
   #takeOver(): void {
-    const rows = this.#envelopeRows;
-    const under = [...rows.unsettled(), ...(this.#payerRows?.unsettled() ?? [])];
-    const own = new Set(under.map(({ job }) => job));
+    const own = new Set(this.#streams.flatMap(({ rows }) => rows.unsettled().map(({ job }) => job)));
     const others = this.rows.jobsUnderWay().filter((job) => !own.has(job));
     if (others.length === 0) return;
-    rows.commit(() => {
+    this.#operator.rows.commit(() => {
       for (const job of others) {
         const left = this.rows.job(job).work.filter((work) => work.job === job && work.status !== 'failed');
         for (const work of left) if (work.status !== 'settled') this.rows.retry(work, 0, 'sent by another key');
@@ -306,17 +292,33 @@ export class Settlement {
   /** Keeps ONCHAIN-1 and -3: statuses, job and nonce are one transaction. */
   #send(head: Block): void {
     const { db, nowMs, lingerMs = LINGER_MS } = this.#options;
-    while (this.#envelopes.hasRoom) {
+    while (this.#operator.envelopes.hasRoom) {
       const pending = this.rows.pending(head.number, MOST_LOOKED_AT, this.rotation.active.number);
       if (pending.length === 0) return;
       if (isWorthWaiting(pending) && nowMs() - pending[0].created_ms < lingerMs) return;
       const chosen = this.#drafts.next(pending, head.gasLimit);
       if (chosen === null) return;
-      db.transaction(() => this.#reserve(chosen, this.#envelopes))();
+      db.transaction(() => this.#reserve(chosen, this.#operator))();
     }
   }
 
-  #reserve({ exchange, work, batch, draft }: Chosen, envelopes: Envelopes): void {
+  #decide(head: Block): void {
+    const { db } = this.#options;
+    for (const work of dueDecisions(db, head.number, this.rotation.active.number)) {
+      if (!this.#resolver.envelopes.hasRoom) return;
+      db.transaction(() => this.#reserve(this.#drafts.resolution(work), this.#resolver))();
+    }
+  }
+
+  #streamOf(key: ChainKey): KeyStream {
+    const { db, chainId, node, mostFeeWei, nowMs } = this.#options;
+    const rows = new EnvelopeRows(db, key.address);
+    const jobs = this.#outcomes.of((job, draft) => envelopes.reserve(job, draft));
+    const envelopes: Envelopes = new Envelopes({ key, chainId, node, rows, jobs, mostFeeWei, nowMs });
+    return { rows, envelopes };
+  }
+
+  #reserve({ exchange, work, batch, draft }: Chosen, { envelopes }: KeyStream): void {
     const job = this.rows.addJob(exchange, work, batch);
     for (const { id } of work) this.rows.submit(id, job);
     envelopes.reserve(job, draft);

@@ -87,12 +87,16 @@ export type OrderRow = {
   readonly received: number;
 };
 
-const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
+export const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
 const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION},${KIND.MOVE},${KIND.LATE_MOVE}`;
+export const IS_MARKET_THERE = `NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
+  WHERE deploys.market = work.market AND deploys.status NOT IN ('mined', 'final')))`;
+/** Another key decides (DECISIONS-2). */
+const IS_DECIDED_THERE = `NOT (kind = ${KIND.CLAIM} AND NOT EXISTS (SELECT 1 FROM work AS decision
+  WHERE decision.market = work.market AND decision.kind = ${KIND.RESOLUTION}
+    AND decision.status NOT IN ('pending', 'submitted')))`;
 /** They are sent beside the other work (payments.ts). */
 export const PAYMENTS = [KIND.WITHDRAWAL, KIND.RELEASE].join();
-/** From then on its tokens are claimed where they are, so those that have to go elsewhere go before. */
-const BEFORE_A_DECISION = `${OF_TOKENS},${KIND.LATE_MOVE}`;
 /** Blocks until work that failed is tried again: twice as many each time. */
 const MOST_PAUSE_BLOCKS = 64;
 /** As the index of such work has it, which is used by statements that say so in these words. */
@@ -138,13 +142,13 @@ export class WorkRows {
   }
 
   /**
-   * Pending work for this block in its order, without payments; that of a market waits until the chain knows it.
+   * Pending work for this block in its order, without payments and decisions. That of a market waits until the chain
+   * knows it.
    * @param exchange the active contract: those before it have only what came late (MOVE-4)
    */
   pending(block: number, limit: number, exchange: number): Work[] {
     const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ? AND exchange <= ?
-                   AND kind NOT IN (${PAYMENTS}) AND NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
-                     WHERE deploys.market = work.market AND deploys.status NOT IN ('mined', 'final')))
+                   AND kind NOT IN (${PAYMENTS}, ${KIND.RESOLUTION}) AND ${IS_MARKET_THERE} AND ${IS_DECIDED_THERE}
                  ORDER BY id LIMIT ?`;
     return this.#sql(sql).all(block, exchange, limit) as Work[];
   }
@@ -173,24 +177,12 @@ export class WorkRows {
     return (this.#sql(sql).get(shard) as { last: number | null }).last ?? 0;
   }
 
-  /** True if a trade, split, merge or late move of the market that is older is not on the chain. */
-  hasOpenWork(market: number, id: number): boolean {
-    const sql = `SELECT 1 FROM work WHERE market = ? AND id < ? AND kind IN (${BEFORE_A_DECISION})
-                   AND status <> 'settled' AND status <> 'mined' AND unwound_ms IS NULL LIMIT 1`;
-    return this.#sql(sql).get(market, id) !== undefined;
-  }
-
   /** True if another trade of an order of this one is older and not on the chain: it may be what this one waits for. */
   hasOlderFills({ id, maker_order, taker_order }: Work): boolean {
     const sql = `SELECT 1 FROM work WHERE status <> 'settled' AND status <> 'mined' AND unwound_ms IS NULL AND id < @id
                    AND (maker_order IN (@maker_order, @taker_order) OR taker_order IN (@maker_order, @taker_order))
                  LIMIT 1`;
     return this.#sql(sql).get({ id, maker_order, taker_order }) !== undefined;
-  }
-
-  isResolved(market: number): boolean {
-    const sql = `SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} AND status <> 'pending' LIMIT 1`;
-    return this.#sql(sql).get(market) !== undefined;
   }
 
   /** The job of the claim in this record; null while it waits. */

@@ -5,8 +5,8 @@
 
 import type { SignerAt } from '../../shared/base/chainFacts.ts';
 
-/** A key signs for one job: batches, payments, new markets, transfers for customers, permits of deposits. */
-export const CHAIN_JOBS = ['OPERATOR', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
+/** A key signs for one job: batches, decisions, payments, new markets, transfers for customers, permits of deposits. */
+export const CHAIN_JOBS = ['OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 export type ChainJob = (typeof CHAIN_JOBS)[number];
 export type KeySource = Readonly<
   { secret: string } | { keystore: string; passwordFile: string } | { signer: SignerAt }
@@ -52,7 +52,7 @@ const SECRET_KEY = /^0x[0-9a-fA-F]{64}$/;
 const ORDER_OF_SECP256K1 = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const GWEI_WEI = 1_000_000_000n;
 const CONTRACTS = ['EXCHANGE_ADDRESS', 'MARKET_FACTORY_ADDRESS', 'USDC_ADDRESS', 'CTF_ADDRESS'];
-const NEEDED: readonly ChainJob[] = ['OPERATOR', 'DEPLOYER', 'PERMIT'];
+const NEEDED: readonly ChainJob[] = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'];
 const MOST_MS = 3_600_000;
 
 /** @returns null without RPC_URL, and the reason why the settings are refused, as a text. */

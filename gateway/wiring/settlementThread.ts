@@ -185,6 +185,7 @@ function optionsOf({ config, secrets, stores }: SettlementThreadOptions): Omit<S
     usdcAddress: current.usdc,
     ctfAddress: current.ctf,
     operatorKey: secrets.OPERATOR!,
+    resolverKey: secrets.RESOLVER!,
     payerKey: secrets.PAYER,
     paymentsAddress: chain.paymentsAddress,
     deployerKey: secrets.DEPLOYER!,

@@ -156,8 +156,9 @@ export type SettlementOptions = {
   readonly marketFactoryAddress: string;
   readonly usdcAddress: string;
   readonly ctfAddress: string;
-  /** For batches and movements, new markets, transfers of customers (null: none), and permits. */
+  /** For batches and movements, decisions, new markets, transfers of customers (null: none), and permits. */
   readonly operatorKey: KeyOrigin;
+  readonly resolverKey: KeyOrigin;
   /** Of payments, and the contract by which it pays; null: the operator pays. */
   readonly payerKey: KeyOrigin | null;
   readonly paymentsAddress: string | null;

@@ -24,6 +24,7 @@ import {
   BUY,
   CHAIN_ID,
   type ChainMarket,
+  CONTRACT_OF,
   chainRig,
   eventsOf,
   key,
@@ -172,7 +173,7 @@ test('a chain that is not the one of the settings is named in words, by what is 
   const node = new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0]));
   const keys = {
     ...{ OPERATOR: lower(ROLES.operator), DEPLOYER: lower(ROLES.deployer), PERMIT: lower(ROLES.permitSigner) },
-    ...{ RELAYER: null, PAYER: lower(ROLES.payer) },
+    ...{ RELAYER: null, PAYER: lower(ROLES.payer), RESOLVER: lower(ROLES.resolver) },
   };
   const setup = {
     ...{ chainId: CHAIN_ID, keys, usdc: lower(contracts.usdc) },
@@ -182,10 +183,6 @@ test('a chain that is not the one of the settings is named in words, by what is 
   const exchange = lower(contracts.exchange);
   const problem = (changes: Partial<typeof setup>, at = [exchange]): Promise<string | null> =>
     new ChainChecks(node, { ...setup, ...changes }, () => 1).step(at);
-  assert.equal(await problem({}), `OPERATOR_KEY: ${keys.OPERATOR} does not have RESOLVER_ROLE of the market factory`);
-  const resolver = await rig.call('marketFactory', 'RESOLVER_ROLE', []);
-  const grant = [resolver, ROLES.operator];
-  await send(client, ROLES.admin, contracts.marketFactory, 'MarketFactory', 'grantRole', grant);
   await client.setBalance({ address: ROLES.operator, value: 7n });
   const checks = new ChainChecks(node, setup, () => 1);
   assert.equal(await checks.step([exchange]), null);
@@ -200,8 +197,44 @@ test('a chain that is not the one of the settings is named in words, by what is 
   assert.match((await problem({ marketFactory: nowhere }))!, /^MARKET_FACTORY_ADDRESS: the contract at EXCHANGE_ADD/);
   const notPaying = `PAYMENTS_ADDRESS: ${nowhere} does not have OPERATOR_ROLE of the exchange`;
   assert.equal(await problem({ payments: nowhere }), notPaying);
-  for (const job of ['OPERATOR', 'PAYER', 'DEPLOYER', 'PERMIT'] as const) {
+  for (const job of ['OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'PERMIT'] as const) {
     const found = await problem({ keys: { ...keys, [job]: nowhere } });
     assert.match(found!, new RegExp(`^${job}_KEY: ${nowhere} does not have ${job}_ROLE of the`));
+  }
+});
+
+/** RULES.md 17.3 */
+test('a key with a right that is no part of its job stops settlement, until it is taken from it', options, async () => {
+  const { client, contracts } = rig;
+  const lower = (address: string): Hex => address.toLowerCase() as Hex;
+  const keys = {
+    ...{ OPERATOR: lower(ROLES.operator), RESOLVER: lower(ROLES.resolver), DEPLOYER: lower(ROLES.deployer) },
+    ...{ PERMIT: lower(ROLES.permitSigner), PAYER: lower(ROLES.payer), RELAYER: lower(ROLES.feeRecipient) },
+  };
+  const checks = () => {
+    const { marketFactory, usdc, conditionalTokens, payments } = contracts;
+    const setup = { chainId: CHAIN_ID, keys, marketFactory, usdc, conditionalTokens, payments } as const;
+    return new ChainChecks(new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0])), setup, () => 1);
+  };
+  const problem = () => checks().step([contracts.exchange]);
+  assert.equal(await problem(), null);
+  const rights = [
+    ['OPERATOR', 'marketFactory', 'RESOLVER_ROLE', 'market factory'],
+    ['RESOLVER', 'exchange', 'OPERATOR_ROLE', 'exchange'],
+    ['RELAYER', 'exchange', 'OPERATOR_ROLE', 'exchange'],
+    ...(['OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'PERMIT', 'RELAYER'] as const).map(
+      (job) => [job, 'payments', 'DEFAULT_ADMIN_ROLE', 'contract of payments'] as const,
+    ),
+    ['PERMIT', 'exchange', 'DEFAULT_ADMIN_ROLE', 'exchange'],
+    ['PAYER', 'marketFactory', 'DEFAULT_ADMIN_ROLE', 'market factory'],
+  ] as const;
+  for (const [job, contract, role, of] of rights) {
+    const change = [await rig.call(contract, role, []), keys[job]];
+    const as = (name: string) => send(client, ROLES.admin, contracts[contract], CONTRACT_OF[contract], name, change);
+    await as('grantRole');
+    const words = `${job}_KEY: ${keys[job]} has ${role} of the ${of}, which is not its job: take it from that key`;
+    assert.equal(await problem(), words);
+    await as('revokeRole');
+    assert.equal(await problem(), null);
   }
 });

@@ -18,7 +18,7 @@ import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { TEST_SECRET } from '../support/journalKey.ts';
 import { NO_ANVIL } from './anvil.ts';
-import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR, PAYER } from './followedExchange.ts';
+import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR, PAYER, RESOLVER } from './followedExchange.ts';
 import { CHAIN_ID, chainRig, key, USDC } from './rig.ts';
 
 const chain = await chainRig();
@@ -65,7 +65,13 @@ class Thread {
       marketFactoryAddress: contracts.marketFactory,
       usdcAddress: contracts.usdc,
       ctfAddress: contracts.conditionalTokens,
-      ...{ operatorKey: OPERATOR, deployerKey: DEPLOYER, relayerKey: null, permitKey: toHex(0xabcdef, { size: 32 }) },
+      ...{
+        operatorKey: OPERATOR,
+        resolverKey: RESOLVER,
+        deployerKey: DEPLOYER,
+        relayerKey: null,
+        permitKey: toHex(0xabcdef, { size: 32 }),
+      },
       ...{ payerKey: PAYER, paymentsAddress: contracts.payments },
       mostFeeWei: 10n ** 15n,
       limits: { headAgeMs: 3_600_000, waitMs: 3_600_000 },

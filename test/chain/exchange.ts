@@ -4,12 +4,19 @@ import { privateKeyToAddress } from 'viem/accounts';
 import { send } from './deploy.ts';
 import { CHAIN_ID, type ChainRig, CONTRACT_OF, ROLES } from './rig.ts';
 
-const KEYS = { OPERATOR: 0x0b1, DEPLOYER: 0x0b2, RELAYER: 0x0b3, PERMIT: 0x0b4, PAYER: 0x0b5 } as const;
+const KEYS = {
+  OPERATOR: 0x0b1,
+  DEPLOYER: 0x0b2,
+  RELAYER: 0x0b3,
+  PERMIT: 0x0b4,
+  PAYER: 0x0b5,
+  RESOLVER: 0x0b6,
+} as const;
 const RIGHTS = [
   ['OPERATOR', 'exchange', 'OPERATOR_ROLE'],
   ['PERMIT', 'exchange', 'PERMIT_ROLE'],
   ['DEPLOYER', 'marketFactory', 'DEPLOYER_ROLE'],
-  ['OPERATOR', 'marketFactory', 'RESOLVER_ROLE'],
+  ['RESOLVER', 'marketFactory', 'RESOLVER_ROLE'],
   ['PAYER', 'payments', 'PAYER_ROLE'],
 ] as const;
 
@@ -37,6 +44,7 @@ export async function chainSettings(rig: ChainRig): Promise<Record<string, strin
     CTF_ADDRESS: contracts.conditionalTokens,
     FEE_SWEEPER_ADDRESS: ROLES.feeRecipient,
     OPERATOR_KEY: keyOf('OPERATOR'),
+    RESOLVER_KEY: keyOf('RESOLVER'),
     DEPLOYER_KEY: keyOf('DEPLOYER'),
     RELAYER_KEY: keyOf('RELAYER'),
     PERMIT_KEY: keyOf('PERMIT'),

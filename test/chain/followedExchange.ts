@@ -41,6 +41,7 @@ import { CHAIN_ID, type ChainMarket, type ChainOrder, type ChainRig, CONTRACT_OF
 
 export const OPERATOR = toHex(0x5e77, { size: 32 });
 export const DEPLOYER = toHex(0xdeb1, { size: 32 });
+export const RESOLVER = toHex(0x4e50, { size: 32 });
 export const PAYER = toHex(0x9a1e, { size: 32 });
 export const FINAL_BLOCKS = 70;
 export const FEE_BPS = 50;
@@ -94,6 +95,7 @@ export class FollowedExchange {
   readonly operator = chainKey(OPERATOR);
   readonly deployer = chainKey(DEPLOYER);
   readonly payer = chainKey(PAYER);
+  readonly resolver = chainKey(RESOLVER);
   readonly gateway: MoneyGateway;
   settlement: Settlement;
   compared = 0;
@@ -140,7 +142,11 @@ export class FollowedExchange {
     this.#news = new News(db, () => this.nowMs);
     return new Settlement({
       ...{ db, news: this.#news, progress, journalPaths },
-      ...{ key: aroundKey(this.operator), deployerKey: aroundKey(this.deployer) },
+      ...{
+        key: aroundKey(this.operator),
+        deployerKey: aroundKey(this.deployer),
+        resolverKey: aroundKey(this.resolver),
+      },
       payer: isWithoutPayer ? null : { key: aroundKey(this.payer), contract: payments.toLowerCase() as Hex },
       limits: { headAgeMs: 30_000, waitMs: 60_000 },
       node: new ChainNode(this.crashes.aroundCalls(rpc)),
@@ -166,12 +172,12 @@ export class FollowedExchange {
 
   /** The keys of settlement may do their work. Once on a chain, whose snapshots keep it. */
   static async grantRights(chain: ChainRig): Promise<void> {
-    const [operator, deployer, payer] = [OPERATOR, DEPLOYER, PAYER].map((secret) => chainKey(secret).address);
-    for (const address of [operator, deployer, payer])
-      await chain.client.setBalance({ address, value: parseEther('1000') });
+    const keys = [OPERATOR, DEPLOYER, PAYER, RESOLVER].map((secret) => chainKey(secret).address);
+    const [operator, deployer, payer, resolver] = keys;
+    for (const address of keys) await chain.client.setBalance({ address, value: parseEther('1000') });
     for (const [contract, role, address] of [
       ['exchange', 'OPERATOR_ROLE', operator],
-      ['marketFactory', 'RESOLVER_ROLE', operator],
+      ['marketFactory', 'RESOLVER_ROLE', resolver],
       ['marketFactory', 'DEPLOYER_ROLE', deployer],
       ['payments', 'PAYER_ROLE', payer],
     ] as const) {

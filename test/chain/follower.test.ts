@@ -26,7 +26,7 @@ import { Random } from '../support/random.ts';
 import { seedOr } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { deployExchange, send } from './deploy.ts';
-import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR, PAYER } from './followedExchange.ts';
+import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR, PAYER, RESOLVER } from './followedExchange.ts';
 import { BUY, CHAIN_ID, chainRig, EXIT_DELAY, key, ROLES, SETTLEMENT_GRACE, USDC } from './rig.ts';
 
 const chain = await chainRig();
@@ -91,9 +91,9 @@ class RandomExchange extends FollowedExchange {
 
   get #checks(): ChainChecks {
     const { client, contracts } = chain;
-    const [operator, deployer] = [this.operator.address, this.deployer.address];
-    const unused = { RELAYER: null, PAYER: this.payer.address };
-    const keys = { OPERATOR: operator, DEPLOYER: deployer, PERMIT: ROLES.permitSigner, ...unused };
+    const { operator, deployer, resolver, payer } = this;
+    const others = { RELAYER: null, PAYER: payer.address, RESOLVER: resolver.address };
+    const keys = { OPERATOR: operator.address, DEPLOYER: deployer.address, PERMIT: ROLES.permitSigner, ...others };
     const node = new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0]));
     return new ChainChecks(node, { ...contracts, chainId: CHAIN_ID, keys }, () => this.nowMs);
   }
@@ -311,6 +311,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     usdcAddress: contracts.usdc,
     ctfAddress: contracts.conditionalTokens,
     operatorKey: OPERATOR,
+    resolverKey: RESOLVER,
     deployerKey: DEPLOYER,
     relayerKey: null,
     permitKey: toHex(0xabcdef, { size: 32 }),

@@ -1,17 +1,19 @@
 /** The keys of an exchange in the hands of a thief, each alone (THREATS.md says the same in words). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Address } from 'viem';
+import { type Address, maxUint256 } from 'viem';
 import { NO_ANVIL } from './anvil.ts';
 import { send } from './deploy.ts';
 import {
   BUY,
+  CHAIN_ID,
   type ChainMarket,
   chainRig,
   EXIT_DELAY,
   key,
   ROLES,
   refused,
+  SELL,
   type SignedChainOrder,
   USDC,
 } from './rig.ts';
@@ -23,6 +25,11 @@ const UNIT = 1_000_000n;
 const THOUSAND = 1000n * UNIT;
 const DENIED = 'AccessControlUnauthorizedAccount';
 const ALL_YES = [1_000_000n, 0n] as const;
+const TRANSFER_FIELDS = [
+  ...['from', 'to'].map((name) => ({ name, type: 'address' })),
+  ...['value', 'validAfter', 'validBefore'].map((name) => ({ name, type: 'uint256' })),
+  { name: 'nonce', type: 'bytes32' },
+];
 
 const resolveAs = (from: Address, { marketId }: ChainMarket, [yes, no]: readonly [bigint, bigint]) =>
   send(rig.client, from, rig.contracts.marketFactory, 'MarketFactory', 'resolve', [marketId, yes, no]);
@@ -49,13 +56,12 @@ async function cancelledOrder(): Promise<{ market: ChainMarket; orders: SignedCh
 }
 
 test(
-  'OPERATOR_KEY with RESOLVER_ROLE takes what signed orders cover, in four transactions at once',
+  'OPERATOR_KEY and RESOLVER_KEY together take what signed orders cover, in four transactions at once',
   options,
   async () => {
     const { market, orders } = await cancelledOrder();
-    await grant('marketFactory', 'RESOLVER_ROLE', ROLES.operator);
     await rig.settleAll(orders, [rig.match(THOUSAND, (THOUSAND * 9n) / 10n)]);
-    await resolveAs(ROLES.operator, market, ALL_YES);
+    await resolveAs(ROLES.resolver, market, ALL_YES);
     await rig.operator('claim', [thief.address, market.conditionId]);
     await rig.operator('withdrawFor', [rig.freshHash(), thief.address, USDC, THOUSAND]);
     assert.equal(await rig.walletUsdc(thief.address), THOUSAND, '100 USDC have become 1,000');
@@ -63,7 +69,7 @@ test(
   },
 );
 
-test('OPERATOR_KEY without that role fills the order, at its price, and decides nothing', options, async () => {
+test('OPERATOR_KEY alone fills the order, at its price, and decides nothing', options, async () => {
   const { market, orders } = await cancelledOrder();
   await rig.settleAll(orders, [rig.match(THOUSAND, (THOUSAND * 9n) / 10n)]);
   await refused(resolveAs(ROLES.operator, market, ALL_YES), DENIED);
@@ -74,7 +80,24 @@ test('OPERATOR_KEY without that role fills the order, at its price, and decides 
   assert.equal(await rig.walletUsdc(victim.address), THOUSAND / 10n, 'an account is paid to itself');
 });
 
-test('RESOLVER_ROLE alone decides a market at once, and settles and pays nothing', options, async () => {
+test(
+  'OPERATOR_KEY alone gains where the owner has cancelled because the outcome is known by then',
+  options,
+  async () => {
+    const { market, orders } = await cancelledOrder();
+    await rig.settleAll(orders, [rig.match(THOUSAND, (THOUSAND * 9n) / 10n)]);
+    // The honest decision.
+    await rig.resolve(market, ...ALL_YES);
+    await rig.operator('claim', [thief.address, market.conditionId]);
+    await rig.exchange(thief.address, 'requestExit', []);
+    await rig.pass(EXIT_DELAY);
+    await rig.exchange(thief.address, 'exit', [[USDC]]);
+    await rig.exchange(thief.address, 'withdraw', [USDC, THOUSAND, thief.address]);
+    assert.equal(await rig.walletUsdc(thief.address), THOUSAND);
+  },
+);
+
+test('RESOLVER_KEY alone decides a market at once, and settles and pays nothing', options, async () => {
   const { market, orders } = await cancelledOrder();
   await rig.fundSets(victim, market, THOUSAND);
   await resolveAs(ROLES.resolver, market, ALL_YES);
@@ -84,6 +107,85 @@ test('RESOLVER_ROLE alone decides a market at once, and settles and pays nothing
   await refused(asResolver('withdrawFor', [rig.freshHash(), victim.address, USDC, 1n]), DENIED);
   await assert.rejects(resolveAs(ROLES.resolver, market, [0n, 1_000_000n]), /payout denominator already set/);
 });
+
+test(
+  'PAUSER_ROLE stops deposits and settlement, and neither resumes nor keeps a wallet from leaving',
+  options,
+  async () => {
+    const pauser: Address = '0x00000000000000000000000000000000000000a7';
+    const { market, orders } = await cancelledOrder();
+    await rig.fundSets(victim, market, UNIT);
+    await rig.operator('release', [rig.freshHash(), victim.address, USDC, UNIT]);
+    await grant('exchange', 'PAUSER_ROLE', pauser);
+    const as = (name: string, args: readonly unknown[]) => rig.exchange(pauser, name, args);
+    await as('pause', []);
+    await refused(as('unpause', []), DENIED);
+    await refused(as('withdrawFor', [rig.freshHash(), victim.address, USDC, 1n]), DENIED);
+    await refused(rig.operator('settleBatch', [rig.freshHash(), orders, []]), 'EnforcedPause');
+    await rig.mint(thief.address, UNIT);
+    const deposit = await rig.depositArgs(thief, UNIT);
+    await refused(rig.exchange(thief.address, 'depositWithAuthorization', deposit), 'EnforcedPause');
+    await rig.exchange(victim.address, 'withdraw', [USDC, UNIT, victim.address]);
+    await rig.exchange(victim.address, 'requestExit', []);
+    await rig.pass(EXIT_DELAY);
+    const tokens = [USDC, market.yes, market.no];
+    await rig.exchange(victim.address, 'exit', [tokens]);
+    await rig.exchange(victim.address, 'mergeToEscrow', [market.conditionId, UNIT]);
+    await rig.exchange(victim.address, 'withdraw', [USDC, THOUSAND, victim.address]);
+    assert.equal(await rig.walletUsdc(victim.address), THOUSAND + UNIT);
+    await rig.exchange(ROLES.admin, 'unpause', []);
+  },
+);
+
+test('SWEEPER_ROLE pays fees to the recipient of the deployment, and nothing to anyone else', options, async () => {
+  const sweeper: Address = '0x00000000000000000000000000000000000000a8';
+  const market = await rig.createMarket();
+  await rig.fund(victim, THOUSAND);
+  await rig.fundSets(thief, market, THOUSAND);
+  const orders = [
+    await rig.order(victim, BUY, market.yes, THOUSAND, THOUSAND / 2n),
+    await rig.order(thief, SELL, market.yes, THOUSAND, THOUSAND / 2n),
+  ];
+  await rig.settleAll(orders, [rig.match(THOUSAND, THOUSAND / 2n)]);
+  await grant('exchange', 'SWEEPER_ROLE', sweeper);
+  const fees = (THOUSAND / 2n / 10_000n) * 50n;
+  await refused(rig.exchange(sweeper, 'sweepFees', [USDC, fees + 1n]), 'InsufficientHeld');
+  await rig.exchange(sweeper, 'sweepFees', [USDC, fees]);
+  assert.deepEqual([await rig.walletUsdc(ROLES.feeRecipient), await rig.walletUsdc(sweeper)], [fees, 0n]);
+  await refused(rig.exchange(sweeper, 'withdrawFor', [rig.freshHash(), victim.address, USDC, 1n]), DENIED);
+});
+
+test(
+  'RELAYER_KEY sends what an owner has signed, to whom the owner says, and can do nothing else',
+  options,
+  async () => {
+    const relayer: Address = '0x00000000000000000000000000000000000000a9';
+    const provider: Address = '0x00000000000000000000000000000000000000b1';
+    const { market, orders } = await cancelledOrder();
+    await rig.mint(victim.address, UNIT);
+    const { usdc } = rig.contracts;
+    const terms = { from: victim.address, to: provider, value: UNIT, validAfter: 0n, validBefore: maxUint256 };
+    const message = { ...terms, nonce: rig.freshHash() };
+    const signature = await victim.signTypedData({
+      domain: { name: 'USD Coin', version: '2', chainId: CHAIN_ID, verifyingContract: usdc },
+      types: { TransferWithAuthorization: TRANSFER_FIELDS },
+      primaryType: 'TransferWithAuthorization',
+      message,
+    });
+    const transfer = (changes: Partial<typeof message>) => {
+      const args = [...Object.values({ ...message, ...changes }), signature];
+      return send(rig.client, relayer, usdc, 'DemoUsdc', 'transferWithAuthorization', args);
+    };
+    await assert.rejects(transfer({ to: relayer }));
+    await assert.rejects(transfer({ value: 1n }));
+    await refused(resolveAs(relayer, market, ALL_YES), DENIED);
+    await refused(rig.exchange(relayer, 'settleBatch', [rig.freshHash(), orders, []]), DENIED);
+    await refused(rig.exchange(relayer, 'withdrawFor', [rig.freshHash(), victim.address, USDC, 1n]), DENIED);
+    await transfer({});
+    await assert.rejects(transfer({}), 'once');
+    assert.deepEqual([await rig.walletUsdc(provider), await rig.walletUsdc(relayer)], [UNIT, 0n]);
+  },
+);
 
 test('PAYER_KEY pays a victim to the victim: trades of that account fail, and nobody gains', options, async () => {
   const { orders } = await cancelledOrder();

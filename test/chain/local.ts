@@ -29,7 +29,7 @@ import {
 } from './deploy.ts';
 import { depositArgs } from './deposit.ts';
 
-const JOBS = ['ADMIN', 'OPERATOR', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
+const JOBS = ['ADMIN', 'OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 const HOUR_SECONDS = 3600n;
 const DELAYS = { exitDelay: HOUR_SECONDS, settlementGrace: 7n * 24n * HOUR_SECONDS } as const;
 const BASE_FEE = parseGwei('30');
@@ -156,7 +156,7 @@ function rolesOf(name: string): Roles {
     admin: addressOf('ADMIN'),
     operator: addressOf('OPERATOR'),
     deployer: addressOf('DEPLOYER'),
-    resolver: addressOf('OPERATOR'),
+    resolver: addressOf('RESOLVER'),
     permitSigner: addressOf('PERMIT'),
     payer: addressOf('PAYER'),
     feeRecipient: addressOf('fees'),

@@ -80,17 +80,24 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a market is decided on the chain while trades of it are not there',
-    file: 'engine/settlement/drafts.ts',
-    search: 'return this.#rows.hasOpenWork(market, work.id) ? null : this.#resolution(work);',
-    replace: 'return this.#resolution(work);',
+    file: 'engine/settlement/decisions.ts',
+    search: "AND older.status <> 'settled' AND older.status <> 'mined'",
+    replace: "AND older.status = 'failed'",
     caughtBy: WORK,
   },
   {
     name: 'a claim does not wait for the decision on the chain',
-    file: 'engine/settlement/drafts.ts',
-    search: 'if (kind === KIND.CLAIM && !this.#rows.isResolved(market)) return null;',
-    replace: '',
+    file: 'engine/settlement/work.ts',
+    search: "AND decision.status NOT IN ('pending', 'submitted')",
+    replace: "AND decision.status <> 'pending'",
     caughtBy: WORK,
+  },
+  {
+    name: 'a key may have rights that are no part of its job',
+    file: 'engine/settlement/checks.ts',
+    search: 'return this.#rightTooMuch(exchange);',
+    replace: 'return (await this.#rightTooMuch(exchange)) && null;',
+    caughtBy: 'test/chain/client.test.ts',
   },
   // Another exchange contract.
   {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type Database from 'better-sqlite3';
 import { type Hex, size, toHex } from 'viem';
+import { dueDecisions } from '../../../../engine/settlement/decisions.ts';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { Drafts } from '../../../../engine/settlement/drafts.ts';
 import { News } from '../../../../engine/settlement/news.ts';
@@ -83,13 +84,12 @@ test('no statement reads a table that grows from end to end', () => {
   fresh.setMined(job, { hash: '0x', blockNumber: 1 });
   fresh.submit(work.id, job);
   fresh.retry(work, 1, 'why');
-  fresh.hasOpenWork(0, 9);
   fresh.hasOlderFills(work);
   fresh.addHolder(0, 1);
   fresh.removeHolder(0, 1);
   fresh.decideMarket(1, 0);
   fresh.jobOfClaim(0, 1);
-  fresh.isResolved(0);
+  dueDecisions(db, 1, 1);
   fresh.oldestPendingMs(1);
   fresh.countFailed();
   new RefusedTrades(db, fresh).handlers.marketTrades({ market: 0 });
@@ -126,7 +126,7 @@ test('what is final keeps no bytes, and what waits for it costs no calls', async
   };
   const settlement = new Settlement({
     ...{ db, node: new ChainNode({ call }), key: KEY, chainId: 137, contracts: CONTRACTS, mostFeeWei: 10n ** 15n },
-    deployerKey: chainKey(toHex(8, { size: 32 })),
+    ...{ deployerKey: chainKey(toHex(8, { size: 32 })), resolverKey: chainKey(toHex(9, { size: 32 })) },
     ...{ news: new News(db, () => nowMs), limits: { headAgeMs: 30_000, waitMs: 60_000 } },
     ...{ progress: engines.progress, journalPaths: engines.journalPaths, keys: [TEST_KEY], nowMs: () => nowMs },
   });

@@ -95,7 +95,7 @@ class Rig {
       contracts: {
         ...{ exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: CONDITIONAL_TOKENS },
       },
-      deployerKey: chainKey(toHex(8, { size: 32 })),
+      ...{ deployerKey: chainKey(toHex(8, { size: 32 })), resolverKey: chainKey(toHex(9, { size: 32 })) },
       node: new ChainNode(this.crashes.aroundCalls({ call })),
     });
   }

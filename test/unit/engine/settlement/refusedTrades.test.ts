@@ -1,6 +1,7 @@
 /** Trades that the contract refuses for good (engine/settlement/refusedTrades.ts, RULES.md 17.40 to 17.42). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { dueDecisions } from '../../../../engine/settlement/decisions.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
 import { News } from '../../../../engine/settlement/news.ts';
 import { Outcomes } from '../../../../engine/settlement/outcomes.ts';
@@ -24,7 +25,6 @@ class Rig {
     rows: this.rows,
     node: {} as never,
     news: new News(this.db, () => T0),
-    reserve: () => {},
   } as never);
   readonly handlers = new RefusedTrades(this.db, this.rows).handlers;
   readonly buyer: number;
@@ -113,11 +113,15 @@ test('only what the chain cannot take back is unwound, and only once both orders
       },
     },
   });
-  assert.equal(rig.rows.hasOpenWork(MARKET, 99), true);
+  rig.rows.add({
+    ...{ kind: KIND.RESOLUTION, shard: SHARD, sequence: 9, part: 0, account: 0, market: MARKET, amount: 1_000_000 },
+    ...{ maker_order: null, taker_order: null, yes_ticks: null, match_type: null, taker_account: null },
+  });
+  assert.equal(dueDecisions(rig.db, 1, 1).length, 0);
   rig.rows.setUnwound(SHARD, 1, T0);
   rig.rows.setUnwound(SHARD, 1, T0 + 1);
   assert.deepEqual(unwindTrade(place(1)), { refusal: 'unwound' });
-  assert.equal(rig.rows.hasOpenWork(MARKET, 99), false, 'its market may be resolved');
+  assert.equal(dueDecisions(rig.db, 1, 1).length, 1, 'its market may be resolved');
   assert.equal(rig.db.prepare('SELECT count(*) FROM orders').pluck().get(), 0, 'its orders are not needed any more');
 });
 

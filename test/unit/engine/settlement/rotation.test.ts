@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Hex, toHex } from 'viem';
+import { dueDecisions } from '../../../../engine/settlement/decisions.ts';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
 import { News } from '../../../../engine/settlement/news.ts';
@@ -151,7 +152,14 @@ test('money that comes late is moved by itself, and neither the move nor the nex
   // Tokens go before their market is decided; those of a decided one are claimed where they are.
   rotation.bring(FIRST, { account: 2, market: OPEN });
   const tokens = work(KIND.LATE_MOVE).find(({ market }) => market === OPEN)!;
-  assert.ok(rows.hasOpenWork(OPEN, tokens.id + 1));
+  const none = { maker_order: null, taker_order: null, yes_ticks: null, match_type: null, taker_account: null };
+  rows.add({ kind: KIND.RESOLUTION, shard: 0, sequence: 999, part: 0, account: 0, market: OPEN, amount: 5, ...none });
+  db.exec(`UPDATE deploys SET status = 'final'`);
+  const decision = () => dueDecisions(db, 9, 2).map(({ market }) => market);
+  assert.deepEqual(decision(), []);
+  rows.setStatus(tokens.id, 'mined');
+  assert.deepEqual(decision(), [OPEN]);
+  db.exec(`DELETE FROM work WHERE sequence = 999`);
   assert.equal(rotation.numberOfSets(FIRST, { account: 2, market: OPEN }), 2);
   const claims = work(KIND.CLAIM).length;
   rotation.bring(FIRST, { account: 2, market: DECIDED });

@@ -34,7 +34,7 @@ class Rig {
   readonly db = openSettlementDb(':memory:');
   settlement: Settlement;
   nowMs = START_MS;
-  #keys = [7, 8];
+  #keys = [7, 8, 9];
   restarts = 0;
 
   constructor(seed: number) {
@@ -47,14 +47,14 @@ class Rig {
   /** From now on with other keys. */
   changeKeys(): void {
     this.settlement.close();
-    this.#keys = [9, 10];
+    this.#keys = [10, 11, 12];
     this.settlement = this.#start();
   }
 
   #start(): Settlement {
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
     const db = this.crashes.around(this.db);
-    const [operator, deployer] = this.#keys.map((secret) => chainKey(toHex(secret, { size: 32 })));
+    const [operator, deployer, resolver] = this.#keys.map((secret) => chainKey(toHex(secret, { size: 32 })));
     return new Settlement({
       db,
       news: new News(db, () => this.nowMs),
@@ -63,6 +63,7 @@ class Rig {
       key: operator,
       chainId: 137,
       deployerKey: deployer,
+      resolverKey: resolver,
       contracts: { exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: TOKENS },
       mostFeeWei: 10n ** 15n,
       progress: this.engines.progress,

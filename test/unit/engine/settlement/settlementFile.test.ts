@@ -31,7 +31,7 @@ import { seedOr, timesOf } from '../../../support/seeds.ts';
 const SHARDS = 2;
 const MEMBERS = 3;
 const START_MS = 1_800_000_000_000;
-const [OPERATOR, DEPLOYER] = [7, 8].map((secret) => chainKey(toHex(secret, { size: 32 })));
+const [OPERATOR, DEPLOYER, RESOLVER] = [7, 8, 9].map((secret) => chainKey(toHex(secret, { size: 32 })));
 
 /** The members share the log, the chain, and journals, which are the same on every machine. */
 class World {
@@ -124,7 +124,8 @@ class Member {
     const { engines } = world;
     this.settlement = new Settlement({
       ...{ db, news: new News(db, nowMs), limits: { headAgeMs: 30_000, waitMs: 60_000 } },
-      ...{ node: new ChainNode(world.rpcOf(this)), key: OPERATOR!, deployerKey: DEPLOYER!, chainId: 137 },
+      ...{ node: new ChainNode(world.rpcOf(this)), key: OPERATOR!, deployerKey: DEPLOYER!, resolverKey: RESOLVER! },
+      chainId: 137,
       contracts: { exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: TOKENS },
       ...{ mostFeeWei: 10n ** 15n, progress: engines.progress, journalPaths: engines.journalPaths, nowMs },
       keys: engines.journalPaths.map(() => TEST_KEY),

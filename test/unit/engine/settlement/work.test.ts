@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Hex, toHex } from 'viem';
+import { dueDecisions } from '../../../../engine/settlement/decisions.ts';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { Drafts, operationId } from '../../../../engine/settlement/drafts.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
@@ -56,40 +57,47 @@ function rig() {
 test('nothing of a market is sent before its deployment is on the chain, and nothing else waits for it', () => {
   const { db, deploys, add, pending } = rig();
   deploys.want(0, toHex(1, { size: 16 }), EXCHANGE, true);
-  for (const kind of [KIND.SPLIT, KIND.MERGE, KIND.RESOLUTION]) add(kind, 0);
+  for (const kind of [KIND.RESOLUTION, KIND.SPLIT, KIND.MERGE]) add(kind, 0);
   const other = add(KIND.SPLIT, 1);
-  const isPending = () => pending().map(({ sequence }) => sequence);
+  const isPending = () => [...pending(), ...dueDecisions(db, 10, 1)].map(({ sequence }) => sequence);
   for (const status of ['wanted', 'submitted', 'failed', 'given_up']) {
     db.prepare('UPDATE deploys SET status = ?').run(status);
     assert.deepEqual(isPending(), [other], `the other market, while it is ${status}`);
   }
   for (const status of ['mined', 'final']) {
     db.prepare('UPDATE deploys SET status = ?').run(status);
-    assert.deepEqual(isPending(), [1, 2, 3, other]);
+    assert.deepEqual(isPending(), [2, 3, other, 1]);
   }
 });
 
-test('a market is decided once everything older of it is on the chain, and claims wait for the decision', () => {
-  const { db, rows, add, next } = rig();
+test('a market is decided once all of it is on the chain, and its claims alone wait for the decision', () => {
+  const { db, rows, add, pending } = rig();
   rows.decideMarket(0, 1_000_000);
   const split = add(KIND.SPLIT, 0);
   const resolution = add(KIND.RESOLUTION, 0, 1_000_000);
   const claim = add(KIND.CLAIM, 0);
-  const chosen = () => next()?.work.map(({ sequence }) => sequence) ?? null;
+  // A key of its own decides.
+  const decided = () => dueDecisions(db, 10, 1).map(({ sequence }) => sequence);
+  const others = () => pending().map(({ sequence }) => sequence);
   const set = (status: string, sequence: number, notBefore = 0): unknown =>
     db.prepare('UPDATE work SET status = ?, not_before = ? WHERE sequence = ?').run(status, notBefore, sequence);
   set('pending', split, 99);
-  assert.equal(chosen(), null, 'the split is tried again later');
+  assert.deepEqual(decided(), [], 'the split is tried again later');
   for (const status of ['submitted', 'failed']) {
     set(status, split);
-    assert.equal(chosen(), null, `the split is ${status}`);
+    assert.deepEqual(decided(), [], `the split is ${status}`);
   }
   set('mined', split);
-  assert.deepEqual(chosen(), [resolution]);
-  set('pending', resolution, 99);
-  assert.equal(chosen(), null, 'the claim waits');
-  set('submitted', resolution);
-  assert.deepEqual(chosen(), [claim]);
+  assert.deepEqual([decided(), others()], [[resolution], []]);
+  for (const status of ['pending', 'submitted']) {
+    set(status, resolution, 99);
+    for (let more = 0; more < 3; more++) add(KIND.CLAIM, 0);
+    const other = add(KIND.SPLIT, 1);
+    assert.deepEqual([rows.pending(10, 1, 1)[0]?.sequence, decided()], [other, []], `the decision is ${status}`);
+    set('settled', other);
+  }
+  set('mined', resolution);
+  assert.equal(others()[0], claim);
 });
 
 test('sets keep their place among the trades', () => {

@@ -17,6 +17,7 @@ const SETTINGS: Environment = {
   USDC_ADDRESS: ADDRESS,
   CTF_ADDRESS: ADDRESS,
   OPERATOR_KEY: keyOf(1),
+  RESOLVER_KEY: keyOf(4),
   DEPLOYER_KEY: keyOf(2),
   PERMIT_KEY: keyOf(3),
 };
@@ -71,6 +72,7 @@ test('what is missing or contradicts a chain stops the start, in one line', () =
     [{ EXCHANGE_ADDRESS: '' }, /^EXCHANGE_ADDRESS: needed with RPC_URL/],
     [{ MARKET_FACTORY_ADDRESS: '' }, /^MARKET_FACTORY_ADDRESS: needed with RPC_URL/],
     [{ OPERATOR_KEY: '' }, /^OPERATOR_KEY, OPERATOR_KEYSTORE or OPERATOR_SIGNER: needed with RPC_URL$/],
+    [{ RESOLVER_KEY: '' }, /^RESOLVER_KEY, RESOLVER_KEYSTORE or RESOLVER_SIGNER: needed/],
     [{ DEPLOYER_KEY: '' }, /^DEPLOYER_KEY, DEPLOYER_KEYSTORE or DEPLOYER_SIGNER: needed/],
     [{ PERMIT_KEY: '' }, /^PERMIT_KEY, PERMIT_KEYSTORE or PERMIT_SIGNER: needed/],
     [
@@ -117,7 +119,8 @@ test('keys are given as they are or in keystores, and each job has one of its ow
     OPERATOR_KEYSTORE_PASSWORD_FILE: file('password', 'correct horse\n'),
   });
   const open = (changes: Environment) => openChainKeys(parse(changes).chain!);
-  const keys = { OPERATOR: keyOf(9), PAYER: null, DEPLOYER: keyOf(2), RELAYER: null, PERMIT: keyOf(3) };
+  const none = { PAYER: null, RELAYER: null };
+  const keys = { OPERATOR: keyOf(9), RESOLVER: keyOf(4), DEPLOYER: keyOf(2), PERMIT: keyOf(3), ...none };
   assert.deepEqual(open(stored(9)), keys);
   const wrong = file('wrong', 'battery staple');
   refused(
@@ -129,4 +132,5 @@ test('keys are given as they are or in keystores, and each job has one of its ow
   refused(() => open(stored(0)), /^OPERATOR_KEYSTORE: the keystore has no secret key/);
   refused(() => open(stored(2)), /^OPERATOR_KEY and DEPLOYER_KEY: each job needs a key of its own$/);
   refused(() => open({ RELAYER_KEY: keyOf(3) }), /^RELAYER_KEY and PERMIT_KEY: each/);
+  refused(() => open({ OPERATOR_KEY: keyOf(4) }), /^OPERATOR_KEY and RESOLVER_KEY: each job needs a key of its own$/);
 });

@@ -48,7 +48,10 @@ describe('cluster settings (RULES.md 18.1)', () => {
 
   it('may come with those of a chain (RULES.md 18.12)', () => {
     const addresses = ['EXCHANGE', 'MARKET_FACTORY', 'USDC', 'CTF'].map((name) => [`${name}_ADDRESS`, ADDRESS]);
-    const keys = ['OPERATOR', 'DEPLOYER', 'PERMIT'].map((job, at) => [`${job}_KEY`, `0x${String(at + 1).repeat(64)}`]);
+    const keys = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'].map((job, at) => [
+      `${job}_KEY`,
+      `0x${String(at + 1).repeat(64)}`,
+    ]);
     const chain = Object.fromEntries([...addresses, ...keys, ['RPC_URL', 'http://node.example']]);
     const config = parseConfig({ ...GIVEN, ...chain }, CORES);
     assert.deepEqual([config.cluster?.member, config.chain?.rpcUrl], ['a', 'http://node.example']);
