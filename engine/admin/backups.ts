@@ -16,11 +16,10 @@ import { withControl } from '../backup/controlSource.ts';
 import { LaterRecords } from '../backup/laterRecords.ts';
 import { makePoint, REMADE } from '../backup/make.ts';
 import { Pace } from '../backup/pace.ts';
-import { continues, lastMsOf, type Point } from '../backup/point.ts';
+import { lastMsOf, type Point } from '../backup/point.ts';
 import { replayed } from '../backup/replayed.ts';
-import { damagedParts, noteRestored, writeFiles, writeJournals } from '../backup/restore.ts';
-import { outdated } from '../backup/retention.ts';
-import { BackupError, BackupStore, FolderInUseError } from '../backup/store.ts';
+import { noteRestored, writeFiles, writeJournals } from '../backup/restore.ts';
+import { type BackupStore, FolderInUseError } from '../backup/store.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import { auditDirectory } from './audit.ts';
 import { type Call, type Command, dataDir, integerOf, print, UsageError } from './commandLine.ts';
@@ -28,8 +27,8 @@ import { checkDatabases } from './databases.ts';
 import { AdminError, listShards, openMasterKey, RunningError, withDirectoryToRead } from './directory.ts';
 import { withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
+import { at, chooseOf, explained, inMegabytes, openStore, prune, readStore } from './points.ts';
 import { raiseNumbers } from './raiseNumbers.ts';
-import { table } from './table.ts';
 import { describeShards } from './verify.ts';
 
 type Print = (line: string) => void;
@@ -56,6 +55,8 @@ type BackupSettings = {
 const MEGABYTE = 1_000_000;
 /** Megabytes a second that a backup reads. */
 const DEFAULT_RATE = 40;
+
+type RestoreSettings = Pick<BackupSettings, 'point' | 'toMs' | 'asItWas' | 'leaveOut' | 'nowMs' | 'print'>;
 
 /** A command with the settings that its options make. */
 export function ofBackups(work: (settings: BackupSettings) => boolean | Promise<boolean>): Command['run'] {
@@ -90,14 +91,14 @@ export async function backUp(settings: BackupSettings): Promise<boolean> {
     const other = leaveOut.find((name) => !(REMADE as readonly string[]).includes(name));
     if (other !== undefined) throw new AdminError(`--leave-out: only ${REMADE.join(', ')} can be made anew`);
     requireApart(directory, target);
-    store = BackupStore.open(target);
+    store = openStore(target);
     const done = await make(settings, store);
     noteBackup(directory, { backedUpMs: nowMs(), failedMs: null, ...done, tookMs: nowMs() - startedMs });
     return true;
   } catch (error) {
-    const isUsed = error instanceof FolderInUseError;
+    const isUsed = (error as Error).cause instanceof FolderInUseError;
     if (existsSync(directory) && !isUsed) noteBackup(directory, { failedMs: nowMs() });
-    throw explained(error);
+    throw explained(error, target);
   } finally {
     store?.close();
   }
@@ -124,7 +125,9 @@ async function make(settings: BackupSettings, store: BackupStore): Promise<{ byt
     print,
   };
   const startedMs = nowMs();
-  const before = store.newest();
+  const { points, problems } = store.points();
+  for (const { problem } of problems) print(`problem: ${problem}`);
+  const before = points.at(-1) ?? null;
   const point = await makePoint({
     ...{ directory, shards, store, pace, leaveOut, print },
     withControl: (work) => withControl(source, work),
@@ -143,45 +146,6 @@ async function make(settings: BackupSettings, store: BackupStore): Promise<{ byt
   return { bytes, newBytes };
 }
 
-/** The points of a folder, oldest first. */
-export function listPoints({ target, print }: BackupSettings): boolean {
-  const store = readStore(target);
-  const rows = store.pointNames().map((name) => {
-    const point = store.point(name);
-    const bytes = point.files.reduce((sum, file) => sum + file.bytes, 0);
-    const records = point.journals.map(({ last }) => last).join(', ');
-    return [name, at(lastMsOf(point)), records, inMegabytes(bytes), point.wasRunning ? 'running' : 'stopped'];
-  });
-  for (const line of table([['point', 'up to', 'records', 'files', 'exchange'], ...rows])) print(line);
-  return true;
-}
-
-/** Compares every part of every point with its hash. What is damaged is set aside, so that it is written again. */
-export function verifyPoints({ target, print }: BackupSettings): boolean {
-  const store = openStore(target);
-  try {
-    const sound = new Set<string>();
-    const damaged = new Set<string>();
-    for (const name of store.pointNames()) {
-      const parts = damagedParts(store, store.point(name), sound);
-      for (const part of parts) damaged.add(part);
-      print(
-        parts.length === 0 ? `point ${name}: ok` : `problem: point ${name}: ${parts.length} parts are damaged or gone`,
-      );
-    }
-    for (const part of damaged) {
-      const aside = store.setAside(part);
-      print(aside === null ? `gone: ${part}` : `set aside: ${aside}`);
-    }
-    print(damaged.size === 0 ? 'ok' : 'make a backup now: it writes those again that the directory still has');
-    return damaged.size === 0;
-  } catch (error) {
-    throw explained(error);
-  } finally {
-    store.close();
-  }
-}
-
 /** @returns whether what was restored is sound and balanced. */
 export async function restore(settings: BackupSettings): Promise<boolean> {
   const { directory, print } = settings;
@@ -193,7 +157,7 @@ export async function restore(settings: BackupSettings): Promise<boolean> {
   if (folder !== stem) print(`${stem} is of another restore; if that does not run any more, remove it`);
   const isSound = await restoreInto(readStore(settings.target), settings, folder).catch((error) => {
     rmSync(folder, { recursive: true, force: true });
-    throw explained(error);
+    throw explained(error, settings.target);
   });
   if (!isSound) {
     print(`${folder} is what was restored; it is not put in place`);
@@ -222,13 +186,13 @@ function putInPlace(folder: string, directory: string): void {
 
 async function restoreInto(
   store: BackupStore,
-  { point: name, toMs, asItWas, nowMs, print }: Pick<BackupSettings, 'point' | 'toMs' | 'asItWas' | 'nowMs' | 'print'>,
+  { point: name, toMs, asItWas, leaveOut, nowMs, print }: RestoreSettings,
   folder: string,
 ): Promise<boolean> {
-  const { point, later } = choose(store, name, toMs);
+  const { point, later } = chooseOf(store, { name, toMs, print });
   print(`point ${point.name}`);
   mkdirSync(dirname(folder), { recursive: true });
-  const options = { store, point, folder, print };
+  const options = { store, point, folder, leaveOut, print };
   writeFiles(options);
   const masterKey = openMasterKey(folder);
   const keyOf = (shard: number): Promise<ShardKey> => ShardKey.create(readJournalKey(folder, masterKey), shard);
@@ -274,7 +238,11 @@ export async function drill(settings: BackupSettings): Promise<boolean> {
   rmSync(folder, { recursive: true, force: true });
   try {
     const startedMs = nowMs();
-    const isSound = await restoreInto(store, { point: undefined, toMs: null, asItWas: true, nowMs, print }, folder);
+    const isSound = await restoreInto(
+      store,
+      { ...{ point: undefined, toMs: null, asItWas: true, leaveOut: [], nowMs, print } },
+      folder,
+    );
     const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
     print(isSound ? `restored, replayed and audited in ${seconds} s` : 'problem: what was restored is not sound');
     if (existsSync(directory)) {
@@ -283,26 +251,11 @@ export async function drill(settings: BackupSettings): Promise<boolean> {
     return isSound;
   } catch (error) {
     if (existsSync(directory)) noteBackup(directory, { drillFailedMs: nowMs() });
-    throw explained(error);
+    throw explained(error, target);
   } finally {
     rmSync(folder, { recursive: true, force: true });
     store.close();
   }
-}
-
-/** The point to begin with, and the next one, whose journals have what followed it. */
-function choose(store: BackupStore, name: string | undefined, toMs: number | null) {
-  if (name !== undefined && toMs !== null) throw new AdminError('--point and --to: give one of them');
-  if (name !== undefined) return { point: store.point(name), later: null };
-  const names = store.pointNames();
-  if (names.length === 0) throw new AdminError(`${store.folder} has no whole backup`);
-  if (toMs === null) return { point: store.point(names.at(-1)!), later: null };
-  const index = names.findLastIndex((each) => store.point(each).takenMs <= toMs);
-  if (index < 0) throw new AdminError(`the oldest point is ${names[0]}, which is after that time`);
-  const point = store.point(names[index]!);
-  const next = names[index + 1];
-  const later = next === undefined ? null : store.point(next);
-  return { point, later: later !== null && continues(point, later) ? later : null };
 }
 
 /** To which points control.db can be had, and how far the journals went on from the first. */
@@ -331,14 +284,6 @@ function reach({ journals }: Point): string[] {
   });
 }
 
-function prune(store: BackupStore, nowMs: number, print: Print): void {
-  const points = store.pointNames().map((name) => ({ name, takenMs: store.point(name).takenMs }));
-  const names = outdated(points, nowMs);
-  if (names.length === 0) return;
-  const bytes = store.remove(names);
-  print(`${names.length} older points are removed, and ${inMegabytes(bytes)} that only they needed`);
-}
-
 /** @returns false while a server has it. */
 async function lockedBy(directory: string, work: (control: Database.Database | null) => void) {
   try {
@@ -356,38 +301,10 @@ function requireApart(directory: string, target: string): void {
     throw new AdminError(`${target} is in the data directory: give another`);
 }
 
-function openStore(target: string): BackupStore {
-  try {
-    return BackupStore.open(target);
-  } catch (error) {
-    throw explained(error);
-  }
-}
-
-function readStore(target: string): BackupStore {
-  try {
-    return BackupStore.read(target);
-  } catch (error) {
-    throw explained(error);
-  }
-}
-
-function explained(error: unknown): unknown {
-  return error instanceof BackupError ? new AdminError(error.message, { cause: error }) : error;
-}
-
 function sizeOf(directory: string): number {
   let bytes = 0;
   for (const entry of readdirSync(directory, { withFileTypes: true, recursive: true })) {
     if (entry.isFile()) bytes += statSync(join(entry.parentPath, entry.name), { throwIfNoEntry: false })?.size ?? 0;
   }
   return bytes;
-}
-
-function inMegabytes(bytes: number): string {
-  return `${(bytes / MEGABYTE).toFixed(1)} MB`;
-}
-
-function at(timeMs: number): string {
-  return new Date(timeMs).toISOString();
 }

@@ -23,7 +23,7 @@ import { JournalError } from '../journal/row.ts';
 import { adopt } from './adopt.ts';
 import { auditDirectory } from './audit.ts';
 import { AuditLogCheck } from './auditLog.ts';
-import { backUp, drill, listPoints, ofBackups, restore, verifyPoints } from './backups.ts';
+import { backUp, drill, ofBackups, restore } from './backups.ts';
 import { repair, repairControlDatabase, verify } from './checks.ts';
 import {
   type Call,
@@ -49,6 +49,7 @@ import {
 import { exportHistory } from './export.ts';
 import { saveHeads } from './heads.ts';
 import { rotateMasterKey } from './keyRotation.ts';
+import { listPoints, verifyPoints } from './points.ts';
 import { backUp as backUpReadDb, type RebuildOptions, rebuild, verifyProjections } from './projections.ts';
 import { becomeOwner, environmentFor } from './service.ts';
 import { USAGE } from './usage.ts';
@@ -70,7 +71,7 @@ const COMMANDS: Record<string, Command> = {
   'backups list': { options: [], takes: 'folder', run: ofBackups(listPoints) },
   'backups verify': { options: [], takes: 'folder', run: ofBackups(verifyPoints) },
   'backups drill': { options: [], takes: 'folder', run: ofBackups(drill) },
-  restore: { options: ['to', 'point', 'as-it-was'], takes: 'folder', run: ofBackups(restore) },
+  restore: { options: ['to', 'point', 'as-it-was', 'leave-out'], takes: 'folder', run: ofBackups(restore) },
   'keys rotate': { options: [], writes: true, run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },

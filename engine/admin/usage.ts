@@ -22,12 +22,14 @@ export const USAGE = `Usage:
       adds to FOLDER what DIR has as it is at one moment; the exchange may be running; only what no earlier backup has
       is written; reads MB megabytes a second (40; 0: no limit); --prune keeps those of a day, 7 days, 4 weeks and 12
       months
-  npm run admin -- restore FOLDER [--data DIR] [--point NAME | --to TIME] [--as-it-was]
+  npm run admin -- restore FOLDER [--data DIR] [--point NAME | --to TIME] [--as-it-was] [--leave-out FILE]
       makes DIR, which must be empty, from the newest backup, from one, or as it was before a time; checks and audits
-      it; it starts paused, unless nothing has happened since (--as-it-was)
+      it; it starts paused, unless nothing has happened since (--as-it-was); without a file that is damaged in the
+      backup and can be missed (--leave-out)
   npm run admin -- backups list FOLDER
   npm run admin -- backups verify FOLDER
-      names the backups in FOLDER and how far each goes; compares every part of them with its hash
+      names the backups in FOLDER and how far each goes; compares every part of them with its hash, and sets aside what
+      is damaged
   npm run admin -- backups drill FOLDER [--data DIR]
       restores the newest backup into a temporary folder of FOLDER, replays and audits it, and notes the result in DIR
   npm run admin -- keys rotate [--data DIR]

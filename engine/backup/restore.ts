@@ -24,23 +24,33 @@ import { ShardKey } from '../journal/shardKey.ts';
 import type { LaterRecords } from './laterRecords.ts';
 import { type BackedJournal, type PartName, type Point, partsOf } from './point.ts';
 import { rowsOf } from './segments.ts';
-import type { BackupStore } from './store.ts';
+import { BackupError, type BackupStore, DamagedPartError } from './store.ts';
 
 type RestoreOptions = {
   readonly store: BackupStore;
   readonly point: Point;
   /** A folder that does not exist. */
   readonly folder: string;
+  /** Names of files that are not written. */
+  readonly leaveOut: readonly string[];
   readonly print: (line: string) => void;
 };
 
 /** Rows that share a transaction. */
 const COMMIT_BYTES = 8 << 20;
 
+/** Files without which nothing is balanced, paid once or readable. Of the others a start makes do without one. */
+const NEEDED: ReadonlySet<string> = new Set(['control.db', 'journal.key', 'master.key', 'settlement.db', 'held.mark']);
+
 /** The files of a point, but for its journals, whose key is among them. */
-export function writeFiles({ store, point, folder, print }: RestoreOptions): void {
+export function writeFiles({ store, point, folder, leaveOut, print }: RestoreOptions): void {
+  for (const name of leaveOut) {
+    if (NEEDED.has(name)) throw new BackupError(`--leave-out: an exchange does not go on without ${name}`);
+    if (!point.files.some((file) => file.name === name)) throw new BackupError(`--leave-out: no ${name} in the point`);
+  }
   mkdirSync(folder, { mode: 0o700 });
-  for (const { name, parts } of point.files) {
+  const files = point.files.filter(({ name }) => !leaveOut.includes(name));
+  for (const { name, parts } of files) {
     const path = join(folder, name);
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     const fd = openSync(path, 'wx', 0o600);
@@ -50,12 +60,15 @@ export function writeFiles({ store, point, folder, print }: RestoreOptions): voi
         for (let done = 0; done < bytes.length; ) done += writeSync(fd, bytes, done);
       }
       fsyncSync(fd);
+    } catch (error) {
+      if (!(error instanceof DamagedPartError) || NEEDED.has(name)) throw error;
+      throw new BackupError(`${error.message}; \`--leave-out ${name}\` restores this one without it`);
     } finally {
       closeSync(fd);
     }
     syncDirectory(dirname(path));
   }
-  print(`${point.files.length} files are written`);
+  print(`${files.length} files are written`);
 }
 
 /** RESTORE-1. @param later what follows the cut; null: nothing does. @returns where the journals end. */

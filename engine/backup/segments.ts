@@ -113,12 +113,33 @@ export class JournalBackup {
     const reader = new JournalReader(this.#shard.journalPath, this.#shard.key);
     try {
       if (!reader.continues(head)) return;
+      const gone = before.segments.filter(({ part }) => !this.#store.has(part));
+      if (!gone.every((segment) => this.#writeAgain(segment, reader))) return;
     } finally {
       reader.close();
     }
     this.#segments = [...before.segments];
     this.#head = head;
     this.#hasHead = true;
+  }
+
+  /**
+   * A part that the folder had, and that every later point names. The same rows give the same part (SEGMENTS-2).
+   * @returns false if the journal does not have all of them any more: then the point has what it has
+   */
+  #writeAgain({ part, first, last }: Segment, reader: JournalReader): boolean {
+    if (first < reader.facts().firstSequence) return false;
+    const head = reader.headBefore(first);
+    const rows: Row[] = [];
+    while (head.sequence < last) {
+      const more = reader.copiesFrom(head, Math.min(BATCH_RECORDS, last - head.sequence));
+      if (more.length === 0) return false;
+      for (const row of more) {
+        rows.push(row);
+        this.#pace.took(row.bytes.length);
+      }
+    }
+    return this.#store.put(segmentOf(rows)) === part;
   }
 
   /** SEGMENTS-1: `copiesFrom` has checked the row. */
@@ -132,21 +153,25 @@ export class JournalBackup {
   #close(): void {
     const [start, end] = [this.#rows[0], this.#rows.at(-1)];
     if (start === undefined || end === undefined) return;
-    const writer = new ByteWriter();
-    for (const { sequence, bytes } of this.#rows) {
-      writer.number(sequence);
-      writer.bytes(bytes);
-    }
     let lastMs = 0;
     this.#times.headAfter(end);
     this.#times.show(({ timeMs }) => {
       lastMs = timeMs;
     });
-    const part = this.#store.put(writer.done());
+    const part = this.#store.put(segmentOf(this.#rows));
     this.#segments.push({ part, first: firstSequenceOf(start), last: end.sequence, lastMs });
     this.#rows = [];
     this.#bytes = 0;
   }
+}
+
+function segmentOf(rows: readonly Row[]): Uint8Array {
+  const writer = new ByteWriter();
+  for (const { sequence, bytes } of rows) {
+    writer.number(sequence);
+    writer.bytes(bytes);
+  }
+  return writer.done();
 }
 
 /** The rows of a segment, which the caller checks. */

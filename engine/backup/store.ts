@@ -11,6 +11,7 @@
  *            compared, and renamed. So a backup that was interrupted goes on with the parts there are.
  *   STORE-2  A point is written after every part that it names, and removed before any of them.
  *   STORE-3  A folder that holds other things than backups is refused, and nothing in it is changed.
+ *   STORE-4  While a point cannot be read, also one that was set aside, no part is removed: it may name it.
  */
 import { createHash } from 'node:crypto';
 import {
@@ -28,6 +29,8 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { freeName } from '../../shared/base/freeName.ts';
 import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { decodePoint, encodePoint, type PartName, POINT_VERSION, type Point, partsOf } from './point.ts';
@@ -37,10 +40,18 @@ export class BackupError extends Error {
   override readonly name: string = 'BackupError';
 }
 
+/** A part is not what it was. */
+export class DamagedPartError extends BackupError {
+  override readonly name = 'DamagedPartError';
+}
+
 /** Another command has the folder: nothing is wrong with it or with what that one does. */
 export class FolderInUseError extends BackupError {
   override readonly name = 'FolderInUseError';
 }
+
+/** Why a point cannot be used; it is damaged, or it may be read by another user or another version. */
+type PointProblem = { readonly name: string; readonly problem: string; readonly isDamaged: boolean };
 
 /** Parts that wait for the disk together. */
 const MOST_WAITING = 256;
@@ -49,6 +60,7 @@ const OWN_NAMES: ReadonlySet<string> = new Set([
   ...['objects', 'points', 'new', 'copying', 'restored'],
   ...['lock.db', 'lock.db-journal', 'lost+found'],
 ]);
+const VERIFY = '`npm run admin -- backups verify ';
 const POINT_FILE = /^(\d{8}T\d{6}\.\d{3}Z)\.json$/;
 
 export class BackupStore {
@@ -107,28 +119,49 @@ export class BackupStore {
   }
 
   point(name: string): Point {
-    const path = this.#pointPath(name);
-    if (!existsSync(path)) throw new BackupError(`${this.folder} has no point ${name}`);
-    const point = decodePoint(readFileSync(path, 'utf8'));
-    if (point === null) throw new BackupError(`${path} is damaged: its hash is another one`);
-    if (point.version !== POINT_VERSION) throw new BackupError(`${path} is of another version of this program`);
-    return point;
+    const found = this.#read(name);
+    if ('problem' in found) throw new BackupError(found.problem);
+    return found;
+  }
+
+  /** Oldest first, those that can be used and those that cannot. */
+  points(): { readonly points: readonly Point[]; readonly problems: readonly PointProblem[] } {
+    const all = this.pointNames().map((name) => this.#read(name));
+    return {
+      points: all.flatMap((found) => ('problem' in found ? [] : [found])),
+      problems: all.flatMap((found) => ('problem' in found ? [found] : [])),
+    };
   }
 
   /** The newest one that is whole, for the next backup to go on from. */
   newest(): Point | null {
-    for (const name of this.pointNames().reverse()) {
-      const point = decodePoint(readFileSync(this.#pointPath(name), 'utf8'));
-      if (point?.version === POINT_VERSION) return point;
+    return this.points().points.at(-1) ?? null;
+  }
+
+  #read(name: string): Point | PointProblem {
+    const path = this.#pointPath(name);
+    if (!existsSync(path)) return { name, problem: `${this.folder} has no point ${name}`, isDamaged: false };
+    let text: string;
+    try {
+      text = readFileSync(path, 'utf8');
+    } catch (error) {
+      return { name, problem: accessProblem(path, error) ?? `${path}: ${(error as Error).message}`, isDamaged: false };
     }
-    return null;
+    const point = decodePoint(text);
+    // Another point under this name has a hash that is its own.
+    if (point === null || point.name !== name) {
+      const what = point === null ? 'is damaged: its hash is another one' : `is the point ${point.name}`;
+      return { name, problem: `${path} ${what}: ${VERIFY}${this.folder}\` sets it aside`, isDamaged: true };
+    }
+    if (point.version === POINT_VERSION) return point;
+    return { name, problem: `${path} is of another version of this program`, isDamaged: false };
   }
 
   /** Durable once `flush` has returned. */
   put(bytes: Uint8Array): PartName {
     const name = createHash('sha256').update(bytes).digest('hex');
     this.allBytes += bytes.length;
-    if (this.#isWaiting.has(name) || existsSync(this.#partPath(name))) return name;
+    if (this.#isWaiting.has(name) || this.has(name)) return name;
     this.newBytes += bytes.length;
     writeFileSync(join(this.folder, 'new', name), bytes, { mode: 0o600 });
     this.#isWaiting.add(name);
@@ -161,6 +194,10 @@ export class BackupStore {
     this.#isWaiting.clear();
   }
 
+  has(name: PartName): boolean {
+    return existsSync(this.#partPath(name));
+  }
+
   /** The bytes of a part, compared with its name. */
   part(name: PartName): Buffer {
     const path = this.#partPath(name);
@@ -168,16 +205,28 @@ export class BackupStore {
     try {
       bytes = readFileSync(path);
     } catch (error) {
-      throw new BackupError(`a part of the backup cannot be read: ${(error as Error).message}`);
+      const access = accessProblem(path, error);
+      if (access !== null) throw new BackupError(access, { cause: error });
+      throw new DamagedPartError(
+        `a part of the backup cannot be read: ${(error as Error).message}: ${this.#otherPoint}`,
+      );
     }
-    if (hashOf(bytes) !== name) throw new BackupError(`${path} is damaged: its hash is another one`);
-    return bytes;
+    if (hashOf(bytes) === name) return bytes;
+    throw new DamagedPartError(`${path} is damaged: its hash is another one: ${this.#otherPoint}`);
   }
 
+  get #otherPoint(): string {
+    return `${VERIFY}${this.folder}\` says which points are whole, and \`--point\` restores one`;
+  }
+
+  /** One that another user owns is not damaged. */
   isSound(name: PartName): boolean {
+    const path = this.#partPath(name);
     try {
-      return hashOf(readFileSync(this.#partPath(name))) === name;
-    } catch {
+      return hashOf(readFileSync(path)) === name;
+    } catch (error) {
+      const access = accessProblem(path, error);
+      if (access !== null) throw new BackupError(access, { cause: error });
       return false;
     }
   }
@@ -188,10 +237,12 @@ export class BackupStore {
    */
   setAside(name: PartName): string | null {
     const path = this.#partPath(name);
-    if (!existsSync(path)) return null;
-    const aside = freeName(`${path}.damaged`);
-    renameSync(path, aside);
-    return aside;
+    return existsSync(path) ? renamed(path) : null;
+  }
+
+  /** STORE-4 @returns the name that it has now */
+  setPointAside(name: string): string {
+    return renamed(this.#pointPath(name));
   }
 
   /** STORE-2 */
@@ -203,12 +254,15 @@ export class BackupStore {
     syncDirectory(dirname(path));
   }
 
-  /** STORE-2. Removes points, and the parts that no other one names. @returns the bytes of these. */
-  remove(names: readonly string[]): number {
+  /** STORE-2, STORE-4. Removes points, and the parts that no other one names. @returns the bytes of these, or null */
+  remove(names: readonly string[]): number | null {
     for (const name of names) rmSync(this.#pointPath(name));
     syncDirectory(join(this.folder, 'points'));
+    const { points, problems } = this.points();
+    const isAside = readdirSync(join(this.folder, 'points')).some((name) => name.includes('.damaged'));
+    if (problems.length > 0 || isAside) return null;
     const named = new Set<PartName>();
-    for (const name of this.pointNames()) for (const part of partsOf(this.point(name))) named.add(part);
+    for (const point of points) for (const part of partsOf(point)) named.add(part);
     let bytes = 0;
     for (const folder of readdirSync(join(this.folder, 'objects'))) {
       for (const name of readdirSync(join(this.folder, 'objects', folder))) {
@@ -257,8 +311,15 @@ function lockOf(folder: string): Database.Database {
   } catch (error) {
     if (!(error instanceof Database.SqliteError)) throw error;
     if (error.code.startsWith('SQLITE_BUSY')) throw new FolderInUseError(`another command works on ${folder}`);
-    throw new BackupError(`${path}: ${error.message}`);
+    const next = isDamaged(error) ? `: rm ${path}, there is nothing in it` : '';
+    throw new BackupError(accessProblem(path, error) ?? `${path}: ${error.message}${next}`);
   }
+}
+
+function renamed(path: string): string {
+  const aside = freeName(`${path}.damaged`);
+  renameSync(path, aside);
+  return aside;
 }
 
 function hashOf(bytes: Uint8Array): PartName {

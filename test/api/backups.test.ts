@@ -36,6 +36,10 @@ async function backUp(...options: string[]): Promise<string> {
   return name!;
 }
 
+function contentOf(point: string) {
+  return JSON.parse(readFileSync(join(target, 'points', `${point}.json`), 'utf8').split('\n')[0]!);
+}
+
 /** The prices of the orders in the journals of a directory. */
 async function pricesIn(directory: string): Promise<string[]> {
   const lines = (await succeeds('journal', 'export', '--data', directory)).trimEnd().split('\n');
@@ -174,7 +178,7 @@ describe('backup and restore', () => {
 
   it('a damaged part is named, set aside, and written again by the next backup', async () => {
     const name = await backUp();
-    const { files } = JSON.parse(readFileSync(join(target, 'points', `${name}.json`), 'utf8').split('\n')[0]!);
+    const { files } = contentOf(name);
     const [part] = files.find((file: { name: string }) => file.name === 'journal.key').parts;
     const path = join(target, 'objects', part.slice(0, 2), part);
     writeFileSync(path, 'damaged');
@@ -191,6 +195,43 @@ describe('backup and restore', () => {
     assert.deepEqual(aside, ['damaged', 'damaged again']);
     assert.match(await succeeds('backups', 'verify', target), /\nok\n$/);
     await succeeds('backups', 'drill', target);
+  });
+
+  it('records whose part is gone are written again, for every point that names it', async () => {
+    const { journals } = contentOf(await backUp());
+    for (const { part } of journals[0].segments) rmSync(join(target, 'objects', part.slice(0, 2), part));
+    await fails(1, /parts are damaged or gone[\s\S]*make a backup now/, 'backups', 'verify', target);
+    await backUp();
+    assert.match(await succeeds('backups', 'verify', target), /\nok\n$/);
+  });
+
+  it('a restore leaves out a damaged file that can be missed, where that is asked for, and no other', async () => {
+    const name = await backUp();
+    const { files } = contentOf(name);
+    const [part] = files.find((file: { name: string }) => file.name === 'read.db').parts;
+    const path = join(target, 'objects', part.slice(0, 2), part);
+    const whole = readFileSync(path);
+    writeFileSync(path, 'damaged');
+    const into = ['--data', join(folder, 'without-past')];
+    await fails(1, /`--leave-out read\.db` restores this one without it/, 'restore', target, ...into);
+    await fails(1, /does not go on without control\.db/, 'restore', target, ...into, '--leave-out', 'control.db');
+    await fails(1, /no other\.db in the point/, 'restore', target, ...into, '--leave-out', 'other.db');
+    await succeeds('restore', target, ...into, '--leave-out', 'read.db');
+    assert.equal(existsSync(join(folder, 'without-past', 'read.db')), false);
+    writeFileSync(path, whole);
+  });
+
+  it('a damaged manifest hides no other point, and what it may name stays until it is removed', async () => {
+    const [first, second] = [await backUp(), await backUp()];
+    const path = join(target, 'points', `${first}.json`);
+    writeFileSync(path, readFileSync(path, 'utf8').replace('control.db', 'kontrol.db'));
+    const damage = new RegExp(`${first}\\.json is damaged: its hash is another one: .npm run admin -- backups verify`);
+    await fails(1, new RegExp(`${second}[\\s\\S]*${damage.source}`), 'backups', 'list', target);
+    await succeeds('restore', target, '--data', join(folder, 'beside-damage'));
+    assert.match(await succeeds('backup', target), damage);
+    await fails(1, new RegExp(`${second}: ok[\\s\\S]*set aside: ${path}\\.damaged;`), 'backups', 'verify', target);
+    assert.match(await succeeds('backups', 'verify', target), /\nok\n$/);
+    rmSync(`${path}.damaged`);
   });
 
   it('goes on without the exchange', async () => {

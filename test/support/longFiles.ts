@@ -57,6 +57,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/waiting.test.ts': CLUSTER,
   'test/fault/alertPages.test.ts': PAGES,
   'test/fault/backup.test.ts': FAULTS,
+  'test/fault/damagedBackups.test.ts': FAULTS,
   'test/fault/damages.test.ts': FAULTS,
   'test/fault/memory.test.ts': TURNS,
   'test/fault/idleConnections.test.ts': FAULTS,

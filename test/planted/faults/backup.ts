@@ -79,8 +79,8 @@ export const BACKUP_FAULTS: readonly Fault[] = [
   {
     name: 'a restore takes a part that is damaged',
     file: 'engine/backup/store.ts',
-    search: '    if (hashOf(bytes) !== name) throw new',
-    replace: '    if (bytes.length < 0) throw new',
+    search: '    if (hashOf(bytes) === name) return bytes;\n',
+    replace: '    if (name !== "") return bytes;\n',
     caughtBy: BACKUPS,
   },
   {
@@ -100,9 +100,23 @@ export const BACKUP_FAULTS: readonly Fault[] = [
   {
     name: 'the second damage of a part takes the name of the first one',
     file: 'engine/backup/store.ts',
-    search: '    const aside = freeName(',
-    replace: '    const aside = String(',
+    search: '  const aside = freeName(',
+    replace: '  const aside = String(',
     caughtBy: BACKUPS,
+  },
+  {
+    name: 'a backup goes on from records that its folder lost',
+    file: 'engine/backup/segments.ts',
+    search: '      if (!gone.every((segment) => this.#writeAgain(segment, reader))) return;\n',
+    replace: '      if (gone.length < 0) this.#writeAgain(gone[0]!, reader);\n',
+    caughtBy: BACKUPS,
+  },
+  {
+    name: 'parts go that a damaged point may name',
+    file: 'engine/backup/store.ts',
+    search: '    if (problems.length > 0 || isAside) return null;\n',
+    replace: '    if (problems.length < 0 && isAside) return null;\n',
+    caughtBy: 'test/unit/engine/backup/store.test.ts',
   },
   {
     name: 'a log without its file loses its name to the next file that is set aside',

@@ -17,7 +17,7 @@ import { NOBODY, type World } from './world.ts';
 
 const SEED = 48;
 
-type Damage = (path: string, name: string, world: World) => void;
+type Damage = (path: string, name: string, world: Pick<World, 'other' | 'earlier' | 'framesBefore'>) => void;
 
 /** In their order in the table. */
 export const DAMAGES: Readonly<Record<string, Damage>> = {

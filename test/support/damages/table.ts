@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 
 const DOCUMENT = new URL('../../../data/docs/damages.md', import.meta.url);
-const HEADING = /^## `([^`]+)`/;
-/** The folder of a release before the file, and its repair. */
+/** The words before the name say what the file is of, where it is not a data directory's. */
+const HEADING = /^## (?:(\S.*): )?`([^`]+)`/;
 const REPAIR = /^\| damage \| start \| says \| verify \| audit \| `([a-z ]+)` \|$/;
 
 export type Row = {
@@ -19,22 +19,46 @@ export type Row = {
   readonly command: readonly string[];
 };
 
-export function rowsOfTable(): Row[] {
-  const rows: Row[] = [];
+/** Of a folder of backups. */
+export type BackupRow = {
+  readonly file: string;
+  readonly damage: string;
+  readonly list: string;
+  readonly says: string;
+  readonly verify: string;
+  readonly restore: string;
+  readonly backup: string;
+};
+
+type Line = { readonly file: string; readonly command: string; readonly cells: readonly string[] };
+
+/** @param of the first words of the headings; undefined: of files of any data directory */
+function linesOf(of?: string): Line[] {
+  const lines: Line[] = [];
   let [file, command] = ['', ''];
   for (const line of readFileSync(DOCUMENT, 'utf8').split('\n')) {
-    file = HEADING.exec(line)?.[1] ?? (line.startsWith('## ') ? '' : file);
+    const heading = HEADING.exec(line);
+    if (line.startsWith('## ')) file = heading !== null && heading[1] === of ? heading[2]! : '';
     command = REPAIR.exec(line)?.[1] ?? command;
     const cells = line.split('|').map((cell) => cell.trim());
     if (file === '' || cells.length !== 8 || cells[1] === 'damage' || /^-+$/.test(cells[1]!)) continue;
-    const [, damage, start, says, verify, audit, repair] = cells as [string, ...string[]];
-    rows.push({
-      file,
-      ...({ damage, start, says, verify, audit, repair } as Omit<Row, 'file' | 'command'>),
-      command: command.split(' '),
-    });
+    lines.push({ file, command, cells: cells.slice(1) });
   }
-  return rows;
+  return lines;
+}
+
+export function rowsOfTable(of?: string): Row[] {
+  return linesOf(of).map(({ file, command, cells }) => {
+    const [damage, start, says, verify, audit, repair] = cells as [string, string, string, string, string, string];
+    return { file, damage, start, says, verify, audit, repair, command: command.split(' ') };
+  });
+}
+
+export function rowsOfBackups(): BackupRow[] {
+  return linesOf('Backups').map(({ file, cells }) => {
+    const [damage, list, says, verify, restore, backup] = cells as [string, string, string, string, string, string];
+    return { file, damage, list, says, verify, restore, backup };
+  });
 }
 
 /** `…` stands for anything; marks of code do not count. */

@@ -1,6 +1,6 @@
 /** The folder of backups: parts named by their content, points, and what a second command and a damaged disk do. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { decodePoint, encodePoint, POINT_VERSION, type Point } from '../../../../engine/backup/point.ts';
@@ -91,6 +91,22 @@ describe('a folder of backups', () => {
     assert.equal(store.remove([NAMES[0]]), 'old'.length);
     assert.deepEqual(store.pointNames(), [NAMES[1]]);
     for (const part of newest.files[0]!.parts) assert.ok(existsSync(join(folder, 'objects', part.slice(0, 2), part)));
+    store.close();
+  });
+
+  test('removes no part while a damaged point may name it, also one that was set aside', () => {
+    const folder = newFolder();
+    const store = BackupStore.open(folder);
+    const [old, damaged] = [pointOf(store, NAMES[0], ['old']), pointOf(store, NAMES[1], ['of damage'])];
+    for (const point of [old, damaged]) store.addPoint(point);
+    const path = join(folder, 'points', `${NAMES[1]}.json`);
+    writeFileSync(path, 'damaged');
+    assert.equal(store.remove([NAMES[0]]), null);
+    assert.equal(store.setPointAside(NAMES[1]), `${path}.damaged`);
+    assert.equal(store.remove([]), null);
+    for (const part of [old, damaged].flatMap(({ files }) => files[0]!.parts)) assert.ok(store.has(part));
+    rmSync(`${path}.damaged`);
+    assert.equal(store.remove([]), 'oldof damage'.length);
     store.close();
   });
 });
