@@ -9,7 +9,8 @@ import assert from 'node:assert/strict';
 import { type Address, maxInt128, toHex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import { reconcileChain } from '../../engine/admin/chain.ts';
-import type { AdminClient } from '../../shared/client/admin.ts';
+import { AdminClient } from '../../shared/client/admin.ts';
+import type { Market } from '../../shared/client/types.ts';
 import { Anvil } from '../chain/anvil.ts';
 import { LocalChain, secretOf } from '../chain/local.ts';
 import { eventually } from './eventually.ts';
@@ -23,6 +24,9 @@ const MOST_USERS = 128;
 const PAYER = privateKeyToAccount(secretOf('payer'));
 /** The keys of accounts begin here; those that tests name are smaller, or have nothing in common with these. */
 const FIRST_KEY = 1n << 128n;
+
+/** A chain and a settlement that a busy machine makes slow refuse no orders; test/chain has those that stand still. */
+const PATIENT = { MOST_HEAD_AGE_MS: '3600000', MOST_SETTLEMENT_WAIT_MS: '3600000' };
 
 /** A server under test (server.ts). */
 type TestServer = { readonly dataDir: string; readonly baseUrl: string; readonly admin: AdminClient };
@@ -97,11 +101,31 @@ class ServerChain {
   }
 }
 
+/** A decision pays once the trades of before are on the chain, for which it waits some seconds (RULES.md 17.43). */
+class SettledAdmin extends AdminClient {
+  readonly #baseUrl: string;
+
+  constructor(options: ConstructorParameters<typeof AdminClient>[0] & { readonly baseUrl: string }) {
+    super(options);
+    this.#baseUrl = options.baseUrl;
+  }
+
+  override async resolveMarket(...given: Parameters<AdminClient['resolveMarket']>): Promise<Market> {
+    await settled(this.#baseUrl);
+    return super.resolveMarket(...given);
+  }
+
+  override async cancelMarket(...given: Parameters<AdminClient['cancelMarket']>): Promise<Market> {
+    await settled(this.#baseUrl);
+    return super.cancelMarket(...given);
+  }
+}
+
 export const chainBackend = {
   /** For the environment of every server on this data directory. */
   async settings(dataDir: string): Promise<Readonly<Record<string, string>>> {
     const { ADMIN_KEY: _, ...settings } = (await chainOf(dataDir)).chain.settings;
-    return { ...settings, LEAST_CHAIN_MOVEMENT_MICRO: '1', MOST_CHAIN_MOVEMENTS_A_DAY: '1000000' };
+    return { ...settings, ...PATIENT, LEAST_CHAIN_MOVEMENT_MICRO: '1', MOST_CHAIN_MOVEMENTS_A_DAY: '1000000' };
   },
 
   /** Resolves once a server that listens places orders: that takes a first report of settlement. */
@@ -135,14 +159,12 @@ export const chainBackend = {
     return found.pool(micro).user(server, found.chain);
   },
 
+  /** The administrator of a server there. */
+  Admin: SettledAdmin,
+
   /** Throws unless everything has settled, and ledger and chain are equal in every balance. */
   async check(server: TestServer): Promise<void> {
-    await eventually('all work has settled', async () => {
-      const metrics = await (await fetch(`${server.baseUrl}/metrics`)).text();
-      const open = metrics.matchAll(/^exchange_settlement_work\{status="(pending|submitted|mined)"\} (\d+)$/gm);
-      const behind = /^exchange_settlement_behind_records (\d+)$/m.exec(metrics);
-      return behind?.[1] === '0' && [...open].every(([, , count]) => count === '0');
-    });
+    await settled(server.baseUrl);
     assert.deepEqual((await server.admin.failedTrades()).trades, [], 'trades that the chain has refused');
     const { settings } = (await chainOf(server.dataDir)).chain;
     const { lines, isEqual } = await reconcileChain(server.dataDir, settings['RPC_URL']!, false);
@@ -150,6 +172,15 @@ export const chainBackend = {
     console.log(`# ${lines.at(-1)}`);
   },
 };
+
+async function settled(baseUrl: string): Promise<void> {
+  await eventually('all work has settled', async () => {
+    const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
+    const open = metrics.matchAll(/^exchange_settlement_work\{status="(pending|submitted|mined)"\} (\d+)$/gm);
+    const behind = /^exchange_settlement_behind_records (\d+)$/m.exec(metrics);
+    return behind?.[1] === '0' && [...open].every(([, , count]) => count === '0');
+  });
+}
 
 async function startAnvil(): Promise<Anvil> {
   const started = await Anvil.start({ chainId: CHAIN_ID, isQuick: true });

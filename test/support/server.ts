@@ -60,7 +60,8 @@ export class TestServer {
 
   get admin(): AdminClient {
     const { adminToken: token, retry, timeoutMs } = this;
-    return new AdminClient({ baseUrl: this.#adminUrl, token, retry, timeoutMs });
+    const Client = backend?.Admin ?? AdminClient;
+    return new Client({ baseUrl: this.#adminUrl, token, retry, timeoutMs });
   }
 
   /** Where administrators are served: with ADMIN_PORT not at `baseUrl`. */
