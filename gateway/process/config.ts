@@ -207,7 +207,7 @@ export function parseConfig(env: Environment, cores: number): Config {
     chain: accepted(readChain(read, { collateralCheck, demo, fiat })),
     cluster: accepted(readCluster(read, { host, port, hasTls: tls !== null, isLoopback: isLoopback(host), demo })),
     tls,
-    adminDoor: readAdminDoor(read),
+    adminDoor: readAdminDoor(read, !isLoopback(host) && read.has('TRUST_PROXY')),
     redisUrl: read.url('REDIS_URL', ['redis:', 'rediss:']),
   });
   requireSafe(config, read.list('TRUST_PROXY'));
@@ -370,13 +370,13 @@ function accepted<T>(settings: T | string): T {
   return settings;
 }
 
-/** On loopback it speaks plain HTTP: what never leaves the machine needs no certificate. */
-function readAdminDoor(read: EnvironmentReader): Config['adminDoor'] {
+/** Plain HTTP on loopback, and where a proxy ends TLS for HOST off it: administrators come there in plain as well. */
+function readAdminDoor(read: EnvironmentReader, isBehindProxy: boolean): Config['adminDoor'] {
   const host = read.host('ADMIN_HOST', '127.0.0.1');
   if (!read.has('ADMIN_PORT')) return null;
   const tls = isLoopback(host) ? null : readTls(read);
-  if (tls === null && !isLoopback(host)) {
-    throw new ConfigError('ADMIN_HOST: needs TLS_CERT and TLS_KEY where it is no loopback address');
+  if (tls === null && !isLoopback(host) && !isBehindProxy) {
+    throw new ConfigError('ADMIN_HOST: needs TLS_CERT and TLS_KEY where no proxy is beside HOST, off loopback');
   }
   return Object.freeze({ host, port: read.integer('ADMIN_PORT', 0, 0, 65_535), tls });
 }

@@ -2,13 +2,20 @@
  * Pages that a real Prometheus rings for what really happens to a real exchange: each by its cause, and no other one
  * beside it, and by a neighbour of the cause not that one.
  */
-import { copyFileSync } from 'node:fs';
+import assert from 'node:assert/strict';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { parse } from 'yaml';
 import { makeCertificate } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
-import { Prometheus, NO_PROMETHEUS as skip } from '../support/prometheus.ts';
-import { type Scope, startServer } from '../support/server.ts';
+import { NO_PROMETHEUS, Prometheus } from '../support/prometheus.ts';
+import { ROOT, type Scope, startServer } from '../support/server.ts';
+import { skipWithoutStrace } from '../support/strace.ts';
+
+/** A start reads its journal a few times. */
+const READ_DELAY_US = 5_000_000;
 
 /** An exchange whose administrators, and Prometheus, find it at the same port after each start. */
 async function watched(scope: Scope, env: Record<string, string> = {}) {
@@ -17,10 +24,17 @@ async function watched(scope: Scope, env: Record<string, string> = {}) {
   const server = await startServer(scope, settings);
   const prometheus = await Prometheus.start(scope, { target: `127.0.0.1:${port}`, token: server.adminToken });
   await prometheus.rings([]);
-  return { server, settings, prometheus };
+  return { server, settings, prometheus, port };
 }
 
-describe('what a real Prometheus rings', { skip }, () => {
+/** How compose.yaml starts the exchange, with the address that the image has. */
+function ofContainers(): Record<string, string> {
+  const { services } = parse(readFileSync(join(ROOT, 'data/deploy/compose.yaml'), 'utf8'));
+  const { TRUST_PROXY, ADMIN_HOST } = services.exchange.environment;
+  return { HOST: '0.0.0.0', TRUST_PROXY, ADMIN_HOST, MASTER_KEY: 'ab'.repeat(32), RATE_LIMITS: 'on' };
+}
+
+describe('what a real Prometheus rings', { skip: NO_PROMETHEUS }, () => {
   test('that the certificate ends within two days, and not for one of a week that was renewed', async (t) => {
     const [week, day] = [makeCertificate(7), makeCertificate(1)];
     const env = { PORT: String(await freePort()), TLS_CERT: week.cert, TLS_KEY: week.key };
@@ -39,5 +53,24 @@ describe('what a real Prometheus rings', { skip }, () => {
     await serve(makeCertificate(7));
     await prometheus.rings([]);
     await prometheus.ringsTicket('CertificateEnds');
+  });
+
+  test('that the exchange is down, and not while a start goes on, in containers neither', {
+    skip: skipWithoutStrace,
+  }, async (t) => {
+    const publicPort = await freePort();
+    const env = { ...ofContainers(), PORT: String(publicPort) };
+    const { server, settings, prometheus, port } = await watched(t, env);
+    await server.stop();
+    await prometheus.rings(['ExchangeDown']);
+    const journal = join(server.dataDir, 'journal-0.db');
+    const slow = ['strace', '-D', '-f', '-o', '/dev/null', '--seccomp-bpf', '-P', journal, '-e', 'trace=pread64'];
+    const starting = server.start(settings, [...slow, '-e', `inject=pread64:delay_enter=${READ_DELAY_US}`]);
+    await prometheus.rings([]);
+    const during = await (await fetch(`http://127.0.0.1:${port}/ready/metrics`)).text();
+    assert.match(during, /^exchange_starting_seconds [1-9]\d*$/m, 'it still starts');
+    await assert.rejects(fetch(`http://127.0.0.1:${publicPort}/health`), 'its clients wait');
+    await starting;
+    await prometheus.rings([]);
   });
 });

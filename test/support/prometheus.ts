@@ -135,7 +135,7 @@ function writeConfig(directory: string, port: number, { target, token, alertmana
   const isWhole = alertmanager !== undefined;
   writeFileSync(rules!, isWhole ? read('rules.yml') : read('rules.yml').replaceAll(/\bfor: \w+$/gm, WAIT));
   const text = read('prometheus.yml')
-    .replaceAll('exchange:8080', target)
+    .replaceAll('exchange:8081', target)
     .replace('localhost:9090', `127.0.0.1:${port}`)
     .replace('alertmanager:9093', alertmanager ?? '127.0.0.1:1')
     .replace('/run/secrets/prometheus_token', tokenFile!)

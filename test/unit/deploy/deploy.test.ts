@@ -6,7 +6,9 @@ import { basename, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { parse } from 'yaml';
 import { METRICS } from '../../../gateway/operator/metricTable.ts';
+import { parseConfig } from '../../../gateway/process/config.ts';
 import { runAdminHere } from '../../support/adminProgram.ts';
 import { alertRules, RULE_TESTS } from '../../support/alertRules.ts';
 import { temporaryDirectory } from '../../support/directory.ts';
@@ -216,6 +218,18 @@ describe('the compose file', () => {
     const size = 2 ** (32 - Number(bits));
     assert.deepEqual(asked, [2]);
     for (const last of asked) assert.ok(last < Number(from) || last >= Number(from) + size, `172.30.80.${last}`);
+  });
+
+  test('has Prometheus scrape the port that answers while a start goes on, where it can reach it', () => {
+    const { ADMIN_HOST, ADMIN_PORT, TRUST_PROXY } = parse(read('compose.yaml')).services.exchange.environment;
+    const image = { NODE_ENV: 'production', HOST: '0.0.0.0', MASTER_KEY: 'ab'.repeat(32) };
+    const { adminDoor } = parseConfig({ ...image, TRUST_PROXY, ADMIN_HOST, ADMIN_PORT: String(ADMIN_PORT) }, 2);
+    assert.deepEqual(adminDoor, { host: '0.0.0.0', port: 8081, tls: null });
+    const targets = [...read('prometheus/prometheus.yml').matchAll(/^ +- targets: \["(exchange:\d+)"\]$/gm)];
+    assert.deepEqual(
+      targets.map(([, target]) => target),
+      [`exchange:${adminDoor!.port}`, `exchange:${adminDoor!.port}`],
+    );
   });
 
   test('is one for the Compose of Debian 12 as well', { skip: without('docker-compose', 'docker-compose') }, () => {

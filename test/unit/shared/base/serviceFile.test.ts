@@ -123,7 +123,7 @@ test('the shipped files name address and token', () => {
   copied('exchange.env');
   const [unit, compose] = ['open-prediction-exchange.service', 'compose.yaml'].map((name) => readService(copied(name)));
   assert.deepEqual([adminUrlOf(unit!), adminTokenOf(unit!)], ['http://127.0.0.1:8081', 'of-the-unit']);
-  assert.deepEqual([adminUrlOf(compose!), adminTokenOf(compose!)], ['http://127.0.0.1:8080', 'of-compose']);
+  assert.deepEqual([adminUrlOf(compose!), adminTokenOf(compose!)], ['http://127.0.0.1:8081', 'of-compose']);
   assert.equal(unit!.settings['DATA_DIR'], '/var/lib/open-prediction-exchange');
   const backup = copied('open-prediction-exchange-backup.service');
   assert.ok(!findServices([dirname(backup)], '/no/folder').includes(backup));
