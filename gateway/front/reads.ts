@@ -204,7 +204,7 @@ const WITHOUT_CREDENTIALS = {
 
 /** For the stages of placing, storing and idempotency keys, to which no read comes. */
 const WITHOUT_CHANGES = {
-  idempotency: { tryHold: () => 'held' as const, release: () => {} },
+  idempotency: { isDiskFull: false, tryHold: () => 'held' as const, release: () => {} },
   isPaused: () => false,
   placingRefusal: () => null,
   isDiskLow: () => false,

@@ -44,6 +44,8 @@ export type AuditTrail = {
 
 /** The stage that answers a repeated key with the stored answer. */
 export type IdempotencyStage = {
+  /** There is no room to keep answers. */
+  readonly isDiskFull: boolean;
   /** Holds the key of the call, answers the call with the stored answer, or gives the reason for a refusal. */
   tryHold(call: Call, route: number): 'held' | 'replayed' | ErrorRow;
   /** The call is over; the key may be held again. */
@@ -119,7 +121,7 @@ export class Stages {
     const held = hasKey ? this.#options.idempotency.tryHold(call, route.idempotency) : 'held';
     if (held === 'replayed' || !this.#admits(call, route)) return;
     if (held !== 'held') {
-      refuse(call, { row: held });
+      refuse(call, held === ERRORS.ENGINE_BUSY && this.#options.idempotency.isDiskFull ? DISK_LOW : { row: held });
       return;
     }
     const invalid = validate(call, route, row);

@@ -61,6 +61,9 @@ type Waiting = { readonly row: KeyedAnswer; whenKept: (isKept: boolean) => void 
 
 /** Time after which a full disk is tried again. */
 const FULL_RETRY_MS = 1000;
+const SAY_FULL_EVERY_MS = 60_000;
+
+const FULL = 'there is no room to keep answers: requests with an idempotency key are refused, but for cancels';
 
 const NO_RECEIVER = (): void => {};
 
@@ -92,9 +95,12 @@ export class Answers {
   readonly #toApply: FileRecord[] = [];
   /** The disk had no room for the last batch. */
   isDiskFull = false;
+  #saidFullMs = Number.NEGATIVE_INFINITY;
+  readonly #sayFull: () => void;
 
   constructor({ path, sync, inFlight, clock, log, onRefused }: AnswersOptions) {
     this.#clock = clock;
+    this.#sayFull = () => log.error({ file: path }, FULL);
     this.#inFlight = inFlight;
     const onDamaged = (aside: string): void => {
       const cost =
@@ -193,7 +199,7 @@ export class Answers {
         for (const record of this.#toApply) worker.postMessage({ apply: record });
         this.#send();
       } else if (message === 'full') {
-        this.isDiskFull = true;
+        this.#noteFull();
         this.#failed();
         setTimeout(() => this.tick(), FULL_RETRY_MS).unref();
       } else if (typeof message === 'object' && 'applied' in message) {
@@ -207,6 +213,14 @@ export class Answers {
       }
     });
     return worker;
+  }
+
+  #noteFull(): void {
+    this.isDiskFull = true;
+    const nowMs = performance.now();
+    if (nowMs - this.#saidFullMs < SAY_FULL_EVERY_MS) return;
+    this.#saidFullMs = nowMs;
+    this.#sayFull();
   }
 
   #schedule(): void {

@@ -51,6 +51,10 @@ export class IdempotencyStage implements Stage {
     this.#isDiskLow = () => isDiskLow() || answers.isDiskFull;
   }
 
+  get isDiskFull(): boolean {
+    return this.#answers.isDiskFull;
+  }
+
   tryHold(call: Call, route: number): 'held' | 'replayed' | ErrorRow {
     const key = new Uint8Array(UUID_BYTES);
     if (!uuidToBytes(call.idempotencyKey, key, 0)) return ERRORS.IDEMPOTENCY_KEY_MALFORMED;

@@ -4,6 +4,7 @@
  * there is room.
  */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startCluster } from '../support/cluster.ts';
@@ -40,6 +41,24 @@ async function clusterOn(scope: Scope, disk: SmallDisk, reserveMb: number) {
   return { cluster, standby };
 }
 
+/** On a standby reads go on, and what has a key is refused as ever: it keeps no answers itself. */
+async function assertAsked(cluster: Cluster, standby: Member): Promise<void> {
+  const [market, trader] = [await makeMarket(cluster), await makeTrader(cluster)];
+  await cluster.awaitStandby(standby);
+  const orders = [trader.body(market, { price: '0.20', size: '1' })];
+  for (const [method, payload] of [
+    ['POST', { orders }],
+    ['DELETE', { order_hashes: [] }],
+  ] as const) {
+    const { body, headers } = trader.client.prepareSigned(method, '/v1/orders/batch', payload);
+    const keyed = { ...headers, 'idempotency-key': randomUUID() };
+    const answer = await standby.request(method, '/v1/orders/batch', body, keyed);
+    assert.deepEqual([answer.status, answer.body.code], [503, 'NOT_MATCHING_LEADER']);
+  }
+  const { headers, path } = trader.client.prepareSigned('GET', '/v1/user/balances');
+  assert.equal((await standby.request('GET', path, undefined, { ...headers })).status, 200);
+}
+
 async function assertReserve({ baseUrl }: Member): Promise<void> {
   const metrics = await (await fetch(`${baseUrl}/metrics`)).text();
   const samples = [...metrics.matchAll(/^exchange_(?:journal|control)_reserve_bytes\S* (\d+)$/gm)];
@@ -62,6 +81,7 @@ test('a standby begins on a disk without a byte free, follows, and keeps its roo
     await traded(cluster);
     await cluster.awaitStandby(standby);
     await assertReserve(standby);
+    await assertAsked(cluster, standby);
   }
 });
 

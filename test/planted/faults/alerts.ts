@@ -19,6 +19,13 @@ export const ALERT_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/deploy/deploy.test.ts',
   },
   {
+    name: 'a request with a key is refused without the cause where answers find no room',
+    file: 'gateway/http/stages.ts',
+    search: 'held === ERRORS.ENGINE_BUSY && this.#options.idempotency.isDiskFull ? DISK_LOW : { row: held }',
+    replace: '{ row: held }',
+    caughtBy: 'test/fault/answersDisk.test.ts',
+  },
+  {
     name: 'DEMO=on hides that the key of a directory without a demo lies beside the data',
     file: 'gateway/main.ts',
     search: 'doubtsAbout(config, isDemo(config, exchange.stores.isNew))',

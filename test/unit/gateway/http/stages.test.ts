@@ -31,7 +31,7 @@ const stages = new Stages(
     authenticator: new Authenticator({ find: () => undefined }, new NonceMemory(0, NONE_AHEAD)),
     limiter: null,
     clock: new ManualClock(0),
-    idempotency: { tryHold: () => 'held', release: () => {} },
+    idempotency: { isDiskFull: false, tryHold: () => 'held', release: () => {} },
     isPaused: () => false,
     placingRefusal: () => null,
     isDiskLow: () => false,

@@ -338,8 +338,14 @@ describe('config', () => {
       const inside = { HOST: '0.0.0.0', MASTER_KEY: 'file' };
       const plain = parseConfig({ ...door, ...inside, TRUST_PROXY: '10.0.0.1' }, CORES).adminDoor;
       assert.deepEqual(plain, { host: '0.0.0.0', port: 9000, tls: null });
-      for (const env of [{ TRUST_PROXY: '10.0.0.1', MASTER_KEY: 'file' }, { ...inside, TRUST_PROXY: '' }]) {
-        assert.match(assertThrows(() => parseConfig({ ...door, ...env }, CORES)).message, /^ADMIN_HOST: needs TLS_CERT/);
+      for (const env of [
+        { TRUST_PROXY: '10.0.0.1', MASTER_KEY: 'file' },
+        { ...inside, TRUST_PROXY: '' },
+      ]) {
+        assert.match(
+          assertThrows(() => parseConfig({ ...door, ...env }, CORES)).message,
+          /^ADMIN_HOST: needs TLS_CERT/,
+        );
       }
       const here = parseConfig({ ADMIN_PORT: '9000', ...files }, CORES).adminDoor;
       assert.deepEqual(here, { host: '127.0.0.1', port: 9000, tls: null });
