@@ -30,6 +30,7 @@ const PATIENT = { MOST_HEAD_AGE_MS: '3600000', MOST_SETTLEMENT_WAIT_MS: '3600000
 
 /** A server under test (server.ts). */
 type TestServer = { readonly dataDir: string; readonly baseUrl: string; readonly admin: AdminClient };
+type AdminOptions = ConstructorParameters<typeof AdminClient>[0] & { readonly baseUrl: string };
 type FundedUser = { readonly userId: string; readonly privateKey: string };
 
 let anvil: Promise<Anvil> | undefined;
@@ -105,7 +106,7 @@ class ServerChain {
 class SettledAdmin extends AdminClient {
   readonly #baseUrl: string;
 
-  constructor(options: ConstructorParameters<typeof AdminClient>[0] & { readonly baseUrl: string }) {
+  constructor(options: AdminOptions) {
     super(options);
     this.#baseUrl = options.baseUrl;
   }

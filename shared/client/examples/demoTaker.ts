@@ -9,7 +9,7 @@ type TakerExchange = Pick<ExchangeClient, 'bbos' | 'balances' | 'orderMarket' | 
 
 const MOST_TAKEN = 20;
 const ATOMIC_PER_TOKEN = 1_000_000;
-/** The limit is so much worse than the best price: a quote that moves before the order arrives is taken all the same. */
+/** The limit is so much worse than the best price: a quote that moves before the order arrives is taken, too. */
 const SLACK = 0.05;
 
 /** Sells what the account has there, or buys; does nothing where no market is quoted on both sides. */
