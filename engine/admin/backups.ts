@@ -2,14 +2,12 @@
  * `backup`, `restore` and `backups`: copies of a data directory beside a running exchange, and what comes back of them
  * (engine/backup).
  */
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type Database from 'better-sqlite3';
 import { noteBackup } from '../../shared/base/backupStatus.ts';
 import { systemClock } from '../../shared/base/clock.ts';
-import { freeName } from '../../shared/base/freeName.ts';
 import { comesBackWith } from '../../shared/base/restored.ts';
-import { syncDirectory } from '../../shared/base/syncDirectory.ts';
 import { readJournalKey } from '../../shared/crypto/journalKeyFile.ts';
 import type { BackupProgress } from '../../shared/wire/backupProgress.ts';
 import { withControl } from '../backup/controlSource.ts';
@@ -29,6 +27,7 @@ import { withKnownHeads } from './heads.ts';
 import { inspectShard } from './inspect.ts';
 import { at, chooseOf, explained, inMegabytes, openStore, prune, readStore } from './points.ts';
 import { raiseNumbers } from './raiseNumbers.ts';
+import { placeFor } from './restoredPlace.ts';
 import { describeShards } from './verify.ts';
 
 type Print = (line: string) => void;
@@ -47,6 +46,8 @@ type BackupSettings = {
   readonly toMs: number | null;
   /** Nothing happened after what is restored: a start goes on with it at once. */
   readonly asItWas: boolean;
+  /** A restore keeps what the directory has in a folder of it, and takes its place. */
+  readonly setsAside: boolean;
   readonly nowMs: () => number;
   readonly print: Print;
   readonly onProgress: (progress: BackupProgress) => void;
@@ -76,6 +77,7 @@ function backupSettings(call: Call): BackupSettings {
     point: options.point,
     toMs,
     asItWas: options['as-it-was'] === true,
+    setsAside: options['set-aside'] === true,
     nowMs: () => systemClock.nowMs(),
     print: (line) => print(call, line),
     onProgress: (progress) => call.onProgress?.(progress),
@@ -149,12 +151,7 @@ async function make(settings: BackupSettings, store: BackupStore): Promise<{ byt
 /** @returns whether what was restored is sound and balanced. */
 export async function restore(settings: BackupSettings): Promise<boolean> {
   const { directory, print } = settings;
-  if (existsSync(directory) && readdirSync(directory).length > 0) {
-    throw new AdminError(`${directory} is not empty: move it away first, and keep it`);
-  }
-  const stem = `${resolve(directory)}.restoring`;
-  const folder = freeName(stem);
-  if (folder !== stem) print(`${stem} is of another restore; if that does not run any more, remove it`);
+  const { folder, put } = await placeFor(directory, settings);
   const isSound = await restoreInto(readStore(settings.target), settings, folder).catch((error) => {
     rmSync(folder, { recursive: true, force: true });
     throw explained(error, settings.target);
@@ -163,25 +160,9 @@ export async function restore(settings: BackupSettings): Promise<boolean> {
     print(`${folder} is what was restored; it is not put in place`);
     return false;
   }
-  putInPlace(folder, directory);
-  syncDirectory(dirname(resolve(directory)));
+  put();
   print(`${directory} is restored`);
   return true;
-}
-
-/** The directory was empty before, which took as long as the restore: an exchange may have been started in it. */
-function putInPlace(folder: string, directory: string): void {
-  try {
-    // An empty directory is replaced; one with files stays as it is.
-    renameSync(folder, directory);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code !== 'ENOTEMPTY' && code !== 'EEXIST') throw error;
-    throw new AdminError(
-      `${directory} is not empty any more: was an exchange started in it meanwhile? It is left as it is. ` +
-        `${folder} is what was restored; to use it, move ${directory} away, keep it, and give ${folder} its name`,
-    );
-  }
 }
 
 async function restoreInto(

@@ -27,6 +27,7 @@ const OPTIONS = {
   'leave-out': { type: 'string', multiple: true },
   prune: { type: 'boolean' },
   'as-it-was': { type: 'boolean' },
+  'set-aside': { type: 'boolean' },
   'accept-loss': { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 } as const;

@@ -71,7 +71,11 @@ const COMMANDS: Record<string, Command> = {
   'backups list': { options: [], takes: 'folder', run: ofBackups(listPoints) },
   'backups verify': { options: [], takes: 'folder', run: ofBackups(verifyPoints) },
   'backups drill': { options: [], takes: 'folder', run: ofBackups(drill) },
-  restore: { options: ['to', 'point', 'as-it-was', 'leave-out'], takes: 'folder', run: ofBackups(restore) },
+  restore: {
+    options: ['to', 'point', 'as-it-was', 'set-aside', 'leave-out'],
+    takes: 'folder',
+    run: ofBackups(restore),
+  },
   'keys rotate': { options: [], writes: true, run: rotateKeys },
   audit: { options: [], run: audit },
   'audit-log': { options: ['from'], run: auditLog },

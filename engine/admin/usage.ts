@@ -23,9 +23,10 @@ export const USAGE = `Usage:
       is written; reads MB megabytes a second (40; 0: no limit); --prune keeps those of a day, 7 days, 4 weeks and 12
       months
   npm run admin -- restore FOLDER [--data DIR] [--point NAME | --to TIME] [--as-it-was] [--leave-out FILE]
+      [--set-aside]
       makes DIR, which must be empty, from the newest backup, from one, or as it was before a time; checks and audits
       it; it starts paused, unless nothing has happened since (--as-it-was); without a file that is damaged in the
-      backup and can be missed (--leave-out)
+      backup and can be missed (--leave-out); --set-aside moves what DIR has into a folder of it, left-TIME
   npm run admin -- backups list FOLDER
   npm run admin -- backups verify FOLDER
       names the backups in FOLDER and how far each goes; compares every part of them with its hash, and sets aside what

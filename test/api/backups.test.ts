@@ -8,6 +8,7 @@ import { runAdminHere } from '../support/adminProgram.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { startServer, TestServer } from '../support/server.ts';
+import { SmallDisk } from '../support/smallDisk.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 
 const server = await startServer(fileScope);
@@ -270,5 +271,52 @@ describe('backup and restore', () => {
     t.after(() => back.kill());
     await back.start();
     assert.equal((await back.admin.platform()).paused, false);
+  });
+
+  it('--set-aside keeps what a stopped directory has, and refuses one that an exchange runs on', async (t) => {
+    const place = join(folder, 'aside');
+    await succeeds('restore', target, '--data', place, '--as-it-was');
+    const back = new TestServer(place);
+    t.after(() => back.kill());
+    await back.start();
+    await fails(1, /running/, 'restore', target, '--data', place, '--as-it-was', '--set-aside');
+    await back.stop();
+    writeFileSync(join(place, 'control.db'), Buffer.alloc(4096, 7));
+    const text = await succeeds('restore', target, '--data', place, '--as-it-was', '--set-aside');
+    const [, aside] = /^(\S+) has what was there before$/m.exec(text)!;
+    assert.deepEqual(readFileSync(join(aside!, 'control.db')), Buffer.alloc(4096, 7));
+    assert.ok(existsSync(join(aside!, 'journal-0.db')));
+    await back.start();
+    assert.equal((await back.admin.platform()).paused, false);
+  });
+
+  it('puts what it restores into a mount, which cannot get another name', async (t) => {
+    const disk = SmallDisk.mount(t, 200);
+    if (disk === null) return t.skip('this process may not mount');
+    mkdirSync(join(disk.path, 'lost+found'));
+    await succeeds('restore', target, '--data', disk.path, '--as-it-was');
+    assert.equal(existsSync(`${disk.path}.restoring`), false);
+    const names = readdirSync(disk.path);
+    assert.ok(
+      names.includes('control.db') && names.includes('journal-0.db') && !names.includes('restoring'),
+      `${names}`,
+    );
+    await fails(1, /is not empty: --set-aside moves/, 'restore', target, '--data', disk.path);
+    const text = await succeeds('restore', target, '--data', disk.path, '--as-it-was', '--set-aside');
+    assert.match(text, /left-\S+ has what was there before/);
+    await succeeds('audit', '--data', disk.path);
+  });
+
+  it('leaves a mount in which an exchange was started meanwhile', async (t) => {
+    const disk = SmallDisk.mount(t, 200);
+    if (disk === null) return t.skip('this process may not mount');
+    const startMeanwhile = (text: string): void => {
+      if (text.includes('files are written')) writeFileSync(join(disk.path, 'control.db'), 'of an exchange');
+    };
+    const args = ['restore', target, '--data', disk.path];
+    const ran = await runAdminHere(args, { DATA_DIR: server.dataDir }, startMeanwhile);
+    assert.equal(ran.status, 1, ran.stdout + ran.stderr);
+    assert.match(ran.stderr, /is not empty any more: .* left as it is.*restoring is what was restored.*--set-aside/);
+    assert.equal(readFileSync(join(disk.path, 'control.db'), 'utf8'), 'of an exchange');
   });
 });

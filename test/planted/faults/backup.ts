@@ -92,9 +92,9 @@ export const BACKUP_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a restore removes an exchange that was started in its directory meanwhile',
-    file: 'engine/admin/backups.ts',
+    file: 'engine/admin/restoredPlace.ts',
     search: '    renameSync(folder, directory);\n',
-    replace: '    rmSync(directory, { recursive: true, force: true });\n    renameSync(folder, directory);\n',
+    replace: "    if (existsSync(directory)) renameSync(directory, '.gone');\n    renameSync(folder, directory);\n",
     caughtBy: BACKUPS,
   },
   {
@@ -124,6 +124,20 @@ export const BACKUP_FAULTS: readonly Fault[] = [
     search: ", '', ['-wal'])",
     replace: ')',
     caughtBy: 'test/unit/shared/base/setAside.test.ts',
+  },
+  {
+    name: 'a restore beside a mount, such as the volume of a container',
+    file: 'engine/admin/restoredPlace.ts',
+    search: 'const isWithin = inside || found.length > 0;',
+    replace: 'const isWithin = found.length > 0;',
+    caughtBy: BACKUPS,
+  },
+  {
+    name: 'a restore writes over an exchange that was started in its mount meanwhile',
+    file: 'engine/admin/restoredPlace.ts',
+    search: 'if (before.length > 0 && !setsAside) {',
+    replace: 'if (before.length > 99 && !setsAside) {',
+    caughtBy: BACKUPS,
   },
   {
     name: 'a restored exchange trades at once',
