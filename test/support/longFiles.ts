@@ -7,6 +7,7 @@ const CHAIN = 'an exchange works for many blocks of a real EVM';
 const CLUSTER = 'members of a cluster take over from each other, or wait for a lease';
 const FAULTS = 'exchanges are killed, lie or are failed by the system, round after round';
 const FRONTS = 'two exchanges answer the same requests, with front threads and without';
+const IMAGE = 'an image is built from the packages of npm';
 const TURNS = 'every thread of an exchange takes ten thousand turns';
 const PAGES = 'a real Prometheus looks at exchanges that fail, every second';
 const PROGRAMS = 'programs trade for a while, and meet kills of the exchange';
@@ -61,6 +62,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/damages.test.ts': FAULTS,
   'test/fault/memory.test.ts': TURNS,
   'test/fault/idleConnections.test.ts': FAULTS,
+  'test/fault/image.test.ts': IMAGE,
   'test/fault/proxyRestart.test.ts': FAULTS,
   'test/fault/resolution.test.ts': FAULTS,
   'test/fault/syscalls.test.ts': FAULTS,

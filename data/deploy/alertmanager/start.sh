@@ -15,6 +15,8 @@ quoted() { printf "'%s'" "$(printf %s "$1" | sed "s/'/''/g")"; }
 [ -n "${ALERT_WEBHOOK_URL:-}${ALERT_MAIL_TO:-}" ] || refuse 'set ALERT_WEBHOOK_URL or ALERT_MAIL_TO: alerts reach no one'
 [ -n "${ALERT_WATCHDOG_URL:-}" ] || echo 'warning: ALERT_WATCHDOG_URL is not set: nobody hears when this falls silent' >&2
 umask 077
+# The sh of Alertmanager's image goes on when a redirection fails.
+touch "$config" || refuse "cannot write $config"
 {
   cat << END
 route:

@@ -210,6 +210,15 @@ test('the image is built from files that there are', () => {
     assert.ok(kept.includes(name));
 });
 
+test('Alertmanager is not started where its configuration cannot be written', () => {
+  const env = { PATH: process.env['PATH'], ALERT_WEBHOOK_URL: 'http://127.0.0.1:1/', ALERTMANAGER: 'true' };
+  const config = join(temporaryDirectory(), 'missing', 'alertmanager.yml');
+  const args = [join(DEPLOY, 'alertmanager/start.sh')];
+  const { status, stderr } = spawnSync('sh', args, { encoding: 'utf8', env: { ...env, ALERTMANAGER_CONFIG: config } });
+  assert.equal(status, 78, stderr);
+  assert.match(stderr, new RegExp(`^error: cannot write ${config}$`, 'm'));
+});
+
 describe('the compose file', () => {
   test('gives no address away by itself that a service asks for', () => {
     const compose = read('compose.yaml');
@@ -229,6 +238,16 @@ describe('the compose file', () => {
     assert.deepEqual(
       targets.map(([, target]) => target),
       [`exchange:${adminDoor!.port}`, `exchange:${adminDoor!.port}`],
+    );
+  });
+
+  test('publishes nothing over IPv6, whose clients would all come from one address', () => {
+    const services = Object.values(parse(read('compose.yaml')).services) as { ports?: string[] }[];
+    const published = services.flatMap(({ ports = [] }) => ports);
+    assert.ok(published.length >= 5, published.join());
+    assert.deepEqual(
+      published.filter((port) => !/^(?:0\.0\.0\.0|127\.0\.0\.1):\d+:\d+(?:\/udp)?$/.test(port)),
+      [],
     );
   });
 
