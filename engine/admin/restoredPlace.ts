@@ -17,7 +17,7 @@ const CONTROL = 'control.db';
 const KEPT = /^(?:lost\+found$|left-|restoring(?:-|$))/;
 const MOUNTS = '/proc/self/mountinfo';
 
-export type RestoredPlace = {
+type RestoredPlace = {
   /** Not there yet. */
   readonly folder: string;
   /** Called once what is in the folder is sound. @throws AdminError where the directory is no longer as it was */
