@@ -15,7 +15,7 @@ import {
   type Movement,
   type Stage,
 } from '../../shared/base/codes.ts';
-import { E } from '../../shared/base/errors.ts';
+import { E, OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, HASH_BYTES, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import {
   ANY_COMMAND,
@@ -65,6 +65,13 @@ export class ShardClient {
   /** Sends the shard the time. When it resolves, the views show everything that was due, if the shard is READY. */
   async catchUp(shard: number): Promise<void> {
     await request(this.#link, shard, COMMAND.TICK.TYPE, FEE_ACCOUNT, NO_MARKET, 0, () => undefined);
+  }
+
+  /** `send` sends a command: now, or before all that come later (OWED-1). @param isRepeated not at once */
+  owe(shard: number, send: () => number, isRepeated = false): void {
+    const owed = this.#link.owed[shard]!;
+    owed.add(() => send() === OK);
+    if (!isRepeated && this.isReady(shard)) owed.pay();
   }
 
   /** True while the shard accepts commands. */

@@ -13,6 +13,7 @@ import {
 } from '../../shared/wire/commands.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import type { FrontRings } from '../../shared/wire/threads.ts';
+import type { Owed } from './owed.ts';
 import { PlacementShares } from './placementShares.ts';
 
 /** The result of `claim` when nothing can be enqueued. */
@@ -41,6 +42,7 @@ export class Lane {
   readonly events: RingConsumer;
   readonly onReady: () => void;
   readonly shares: PlacementShares;
+  readonly owed: Owed;
   isReady = false;
   isLost = false;
   /** LINK-8. The last turn of the pump has left events. */
@@ -54,16 +56,27 @@ export class Lane {
     shard: number,
     { commandRing, eventRing, bell }: LaneRings,
     waitingPlacements: number,
+    owed: Owed,
     onReady: () => void,
     state: readonly ArrayBuffer[] = [],
   ) {
     this.shard = shard;
     this.shares = new PlacementShares(waitingPlacements);
+    this.owed = owed;
     this.commands = new RingProducer(commandRing, bell);
     this.events = new RingConsumer(eventRing);
     this.onReady = onReady;
     this.state = state.map((piece) => new Uint32Array(piece));
     this.hasMoreEvents = state.length > 0;
+  }
+
+  /** The thread has ended. @returns whether it had become READY */
+  end(): boolean {
+    const wasReady = this.isReady;
+    this.isLost = true;
+    this.isReady = false;
+    this.events.wake();
+    return wasReady;
   }
 
   load(unanswered: number): ShardLoad {
@@ -72,9 +85,9 @@ export class Lane {
     return { commandBytes, commandCapacity: commands.capacity, eventBytes: events.usedBytes(), unanswered };
   }
 
-  /** LINK-7. */
+  /** LINK-7, LINK-12. */
   admits(type: CommandType, account: number): boolean {
-    return !isPlacement(type) || this.shares.admits(account);
+    return (!isPlacement(type) || this.shares.admits(account)) && this.owed.pay();
   }
 
   /** LINK-7. @returns the account in whose share the command counts until its reply, 0 for no share. */
@@ -95,9 +108,10 @@ export class Lane {
     this.#pendingTrips.delete(group);
   }
 
-  /** Sends the time, and the trips that wait. */
+  /** Sends the time, the trips that wait, and what the shard is owed. */
   tick(nowMs: number): void {
     this.sendTrips(nowMs);
+    this.owed.pay();
     const word = claimCommand(this.commands, COMMAND.TICK.TYPE, NO_REQUEST, FEE_ACCOUNT, nowMs, NO_MARKET, 0);
     if (word !== NO_ROOM) this.commands.publish();
   }
@@ -115,8 +129,8 @@ export class Lane {
 }
 
 /** Twice the record, because a record at the end of the ring also needs room for the padding of the wrap. */
-export function hasRoomForCancel({ commands }: Lane): boolean {
-  return commands.capacity - commands.usedBytes() >= 2 * KEYED_CANCEL.BYTES;
+export function hasRoomForCancel({ commands, owed }: Lane): boolean {
+  return owed.pay() && commands.capacity - commands.usedBytes() >= 2 * KEYED_CANCEL.BYTES;
 }
 
 function isPlacement(type: CommandType): boolean {

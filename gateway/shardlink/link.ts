@@ -23,6 +23,7 @@
  *   LINK-10  A front gets the state of a shard that trades already: it applies the state, up to READY, before the
  *           events in its ring, and yields between two pieces of it.
  *   LINK-11  Main alone sends the time and trips groups. A front sends the commands of its clients.
+ *   LINK-12  What a shard is owed (owed.ts) goes before all commands that are claimed later.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
@@ -36,6 +37,7 @@ import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
 import { hasRoomForCancel, Lane, type LaneRings, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
 import type { ShardLinkOptions } from './linkOptions.ts';
+import { Owed } from './owed.ts';
 import { emptyReply, givenUp, PendingReply, type ReplyHandler, type ReusedReply, setReply } from './reply.ts';
 import { ReplyTimes } from './replyTimes.ts';
 import { sendMissedTrips, tripElsewhere } from './trips.ts';
@@ -46,6 +48,7 @@ const MOST_EVENTS_PER_TURN = 1024;
 export class ShardLink {
   readonly shards: number;
   readonly replyTimes: ReplyTimes;
+  readonly owed: readonly Owed[];
   readonly #lanes: Lane[] = [];
   readonly #waitingPlacements: number;
   readonly #views: Views;
@@ -69,6 +72,7 @@ export class ShardLink {
   constructor(options: ShardLinkOptions) {
     this.shards = options.shards;
     this.replyTimes = new ReplyTimes(options.shards);
+    this.owed = Array.from({ length: options.shards }, () => new Owed());
     this.#waitingPlacements = options.waitingPlacements;
     this.#views = options.views;
     this.#follower = options.follower;
@@ -88,11 +92,8 @@ export class ShardLink {
 
   /** For gauges; walks all requests in flight. */
   load(shard: number): ShardLoad {
-    const lane = this.#lanes[shard];
-    if (lane === undefined) return NO_LOAD;
-    let unanswered = 0;
-    for (const pending of this.#pending) if (pending.handler !== null && pending.shard === shard) unanswered++;
-    return lane.load(unanswered);
+    const unanswered = this.#pending.filter((pending) => pending.handler !== null && pending.shard === shard);
+    return this.#lanes[shard]?.load(unanswered.length) ?? NO_LOAD;
   }
 
   /** Commands without a reply. */
@@ -108,7 +109,7 @@ export class ShardLink {
   attach(shard: number, rings: LaneRings, state?: readonly ArrayBuffer[]): Promise<void> {
     assert(this.#lanes[shard] === undefined || this.#lanes[shard].isLost, 'LINK-6: a shard has one thread at a time');
     return new Promise((resolve) => {
-      const lane = new Lane(shard, rings, this.#waitingPlacements, resolve, state);
+      const lane = new Lane(shard, rings, this.#waitingPlacements, this.owed[shard], resolve, state);
       this.#lanes[shard] = lane;
       void this.#pump(lane);
     });
@@ -125,10 +126,7 @@ export class ShardLink {
     const lane = this.#lanes[shard];
     // Of a state that is not applied to its end nothing is kept.
     if (lane.state.length === 0) while (this.#drainOrEnd(lane) && lane.hasMoreEvents);
-    const wasReady = lane.isReady;
-    lane.isLost = true;
-    lane.isReady = false;
-    lane.events.wake();
+    const wasReady = lane.end();
     this.#views.recovering(shard);
     for (let request = 1; request < this.#pending.length; request++) {
       const pending = this.#pending[request];
@@ -394,6 +392,7 @@ export class ShardLink {
     this.#views.recovered(lane.shard, shardSequence);
     this.#follower?.recovered(lane.shard, shardSequence);
     if (this.#tripsGroups) sendMissedTrips(this.#lanes, this.#views.groups, this.#clock.nowMs());
+    lane.owed.pay();
     lane.onReady();
   }
 }

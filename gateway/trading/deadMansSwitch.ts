@@ -23,16 +23,16 @@ import type { Clock } from '../../shared/base/clock.ts';
 import type { Logger } from '../process/log.ts';
 import type { ReplyHandler } from '../shardlink/reply.ts';
 import type { ArmedSwitches } from '../store/armedSwitches.ts';
-import { MassCancels } from './massCancels.ts';
+import { type MassCancelEngine, MassCancels } from './massCancels.ts';
 
 /** The part of the shard client used here. */
-export type MassCancelEngine = {
+export type SilenceEngine = MassCancelEngine & {
   cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number;
 };
 
 type DeadMansSwitchOptions = {
   readonly shards: number;
-  readonly engine: MassCancelEngine;
+  readonly engine: SilenceEngine;
   readonly store: Pick<
     ArmedSwitches,
     'armed' | 'triggered' | 'cancelledShards' | 'arm' | 'trigger' | 'cancelled' | 'finish' | 'durable'
@@ -64,6 +64,7 @@ export class DeadMansSwitch {
     this.#options = options;
     this.#cancels = new MassCancels({
       shards: options.shards,
+      engine: options.engine,
       send: (shard, account, onReply, part) => options.engine.cancelAfterSilence(shard, account, onReply, part),
       onShardDone: (account, shard) => this.#keep(account, () => options.store.cancelled(account, shard)),
       onDone: (account) => this.#keep(account, () => options.store.finish(account, this.#deadlines.has(account))),
@@ -77,7 +78,6 @@ export class DeadMansSwitch {
     this.#lookedMs = clock.nowMs();
     for (const account of store.armed()) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
     for (const account of store.triggered()) this.#cancels.add(account, store.cancelledShards(account));
-    this.#cancels.send();
   }
 
   /** Records a heartbeat of the account. @returns what its answer has to wait for, if anything (DEADMAN-2). */
@@ -104,7 +104,6 @@ export class DeadMansSwitch {
     if (isAccepting && !this.#wasAccepting) this.#beginAnew();
     this.#wasAccepting = isAccepting;
     if (isAccepting) this.#look(passedMs);
-    this.#cancels.send();
   }
 
   #beginAnew(): void {

@@ -4,18 +4,23 @@
  * Owner: the gateway thread.
  *
  * Invariant:
- *   MASSCANCEL-1  A cancel is sent again to a shard that was not ready, had no room or was lost, until the shard has
- *                 carried it out. A cancel whose result is unknown is sent again, too: a cancel may be repeated.
+ *   MASSCANCEL-1  A shard is owed the cancel (OWED-1) until it has carried it out. One whose result is unknown is sent
+ *                 again, too: a cancel may be repeated.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { OK } from '../../shared/base/errors.ts';
+import type { ShardClient } from '../shardlink/client.ts';
 import type { ReplyHandler } from '../shardlink/reply.ts';
 
 /** All open orders of an account in one shard. */
 type Part = { readonly account: number; readonly shard: number };
 
+/** The part of the shard client used here. */
+export type MassCancelEngine = Pick<ShardClient, 'owe'>;
+
 type MassCancelsOptions = {
   readonly shards: number;
+  readonly engine: MassCancelEngine;
   /** Sends the cancel of one shard. @returns OK when it is in the ring. */
   readonly send: (shard: number, account: number, onReply: ReplyHandler<Part>, part: Part) => number;
   /** Called when a shard has carried out every cancel of an account, and others have not. */
@@ -26,14 +31,12 @@ type MassCancelsOptions = {
 
 export class MassCancels {
   readonly #options: MassCancelsOptions;
-  /** Parts that were not sent to their shard, or that it has not carried out. */
-  readonly #waiting = new Set<Part>();
   /** By account: the number of parts of each shard that are not carried out yet, sent or not. */
   readonly #open = new Map<number, number[]>();
   #cancelledOrders = 0;
   readonly #onReply: ReplyHandler<Part> = ({ code, a }, part) => {
     if (code === OK) this.#carriedOut(part, a);
-    else this.#waiting.add(part);
+    else this.#owe(part, true);
   };
 
   constructor(options: MassCancelsOptions) {
@@ -45,23 +48,21 @@ export class MassCancels {
     return this.#cancelledOrders;
   }
 
-  /** Adds the account; the next `send` sends its cancels. @param cancelled shards that have carried theirs out */
+  /** @param cancelled shards that have carried theirs out */
   add(account: number, cancelled: readonly number[] = []): void {
     const open = this.#open.get(account) ?? new Array<number>(this.#options.shards).fill(0);
     this.#open.set(account, open);
     for (let shard = 0; shard < open.length; shard++) {
       if (cancelled.includes(shard)) continue;
-      this.#waiting.add({ account, shard });
       open[shard]!++;
+      this.#owe({ account, shard });
     }
     this.#endWhereDone(account, open);
   }
 
-  /** Sends every cancel that waits. Called at intervals for those that could not be sent before. */
-  send(): void {
-    for (const part of this.#waiting) {
-      if (this.#options.send(part.shard, part.account, this.#onReply, part) === OK) this.#waiting.delete(part);
-    }
+  #owe(part: Part, isRepeated = false): void {
+    const { engine, send } = this.#options;
+    engine.owe(part.shard, () => send(part.shard, part.account, this.#onReply, part), isRepeated);
   }
 
   #carriedOut({ account, shard }: Part, cancelled: number): void {

@@ -322,16 +322,16 @@ test('a cancel at the end of a connection is repeated until it is carried out (R
   rig.hasRoom = false;
   client.end();
   while (rig.stream.connectionCount > 0) await nextTurn();
-  rig.stream.tick();
+  rig.owed.pay();
   assert.equal(rig.cancelled.length, 0);
   rig.hasRoom = true;
-  rig.stream.tick();
+  rig.owed.pay();
   for (const code of [E.OUTCOME_UNKNOWN, E.ENGINE_BUSY, OK]) {
     assert.equal(rig.answers.length, 1);
-    rig.stream.tick();
+    rig.owed.pay();
     assert.equal(rig.answers.length, 1, 'not again while its result is on the way');
     rig.answers.pop()!(code);
-    rig.stream.tick();
+    rig.owed.pay();
   }
   assert.equal(rig.answers.length, 0);
   assert.deepEqual(rig.cancelled, Array(3).fill({ account: 1, shard: 0 }));

@@ -5,8 +5,6 @@
  *     SOAK=on SEED=7 node shared/run.mjs --test test/fault/privateStream.test.ts
  */
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
@@ -15,6 +13,7 @@ import { bytesToUuid, UUID_BYTES, uuidToBytes } from '../../shared/base/hex.ts';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { eventually } from '../support/eventually.ts';
 import { fileScope } from '../support/fileScope.ts';
+import { canLimit, loseShard } from '../support/loseShard.ts';
 import { seededRandom } from '../support/random.ts';
 import { seedOr, timesOf } from '../support/seeds.ts';
 import { type Json, type Scope, startServer } from '../support/server.ts';
@@ -28,10 +27,6 @@ const GROUP = 'all';
 const SCOPES = ['read:account', 'trade:orders', 'trade:bulk', 'stream:market', 'stream:user'] as const;
 /** So that trimmed journals and starts from snapshots take part. */
 const ENVIRONMENT = { SNAPSHOT_EVERY: '250', JOURNAL_KEEP: '100' };
-/** As SQLite's file format has them. */
-const WAL_HEADER_BYTES = 32;
-const WAL_FRAME_HEADER_BYTES = 24;
-const canLimit = spawnSync('prlimit', ['--version']).status === 0;
 
 const server = await startServer(fileScope, ENVIRONMENT);
 const random = seededRandom(SEED);
@@ -173,40 +168,8 @@ function assertSent(listener: Listener): void {
 
 /** kill -9 while everybody trades, also where a shard was lost and rebuilt before. */
 async function end(losesShard: boolean): Promise<void> {
-  if (losesShard) await loseShard();
+  if (losesShard) await loseShard(server);
   await server.kill();
-}
-
-/** Shard 0 cannot write for a while: its thread dies, and is rebuilt while the other trades. */
-async function loseShard(): Promise<void> {
-  const wal = join(server.dataDir, 'journal-0.db-wal');
-  await eventually('a shard that ends', async () => {
-    // A checkpoint may let the WAL start anew, far from an old end: so this looks again.
-    const end = endOfWal(wal);
-    if (end !== null) execFileSync('prlimit', ['--pid', String(server.pid), `--fsize=${end}:`]);
-    return server.stdout.some((line) => line.includes('thread ended; it is rebuilt from its journal'));
-  });
-  execFileSync('prlimit', ['--pid', String(server.pid), '--fsize=unlimited:']);
-  server.stdout.length = 0;
-}
-
-/**
- * Where the next commit is written: behind the last frame with the salt of the WAL's header; older frames follow. Null
- * while there is no WAL, as when the shard has just been lost.
- */
-function endOfWal(path: string): number | null {
-  let wal: Buffer;
-  try {
-    wal = readFileSync(path);
-  } catch {
-    return null;
-  }
-  if (wal.length < WAL_HEADER_BYTES) return null;
-  const frameBytes = WAL_FRAME_HEADER_BYTES + wal.readUInt32BE(8);
-  const salt = wal.subarray(16, 24);
-  let end = WAL_HEADER_BYTES;
-  while (end + frameBytes <= wal.length && wal.subarray(end + 8, end + 16).equals(salt)) end += frameBytes;
-  return end;
 }
 
 test(`a private stream is whole over ${CYCLES} kills and lost shards (SEED=${SEED})`, async (t) => {

@@ -14,6 +14,7 @@ import { IdempotencyStage } from '../../gateway/idempotency/stage.ts';
 import { createLogger } from '../../gateway/process/log.ts';
 import { streamRoutes } from '../../gateway/routes/public/stream.ts';
 import { Tickets } from '../../gateway/sessions/tickets.ts';
+import { Owed } from '../../gateway/shardlink/owed.ts';
 import type { MarketEntry } from '../../gateway/store/catalog.ts';
 import { StreamFeeds } from '../../gateway/stream/feeds.ts';
 import { PrivateLog } from '../../gateway/stream/private/log.ts';
@@ -58,6 +59,8 @@ export class StreamRig {
   #events = new RingConsumer(this.#shard.eventRing);
   readonly #seed: number;
   isStandby = false;
+  /** The link would look at it. */
+  readonly owed = new Owed();
   readonly #keys = new Map<string, ApiKey>();
   readonly #server: HttpServer;
   readonly #directory = temporaryDirectory();
@@ -102,6 +105,10 @@ export class StreamRig {
       views,
       engine: {
         batch: (enqueue) => enqueue(),
+        owe: (_shard, send, isRepeated = false) => {
+          this.owed.add(() => send() === OK);
+          if (!isRepeated) this.owed.pay();
+        },
         cancelMarket: (shard, account, _market, _outcome, onReply, context) => {
           if (!this.hasRoom) return E.ENGINE_BUSY;
           const none = { shard, shardSequence: 1, a: 0, b: 0, c: 0, result: new RecordResult() };

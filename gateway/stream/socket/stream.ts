@@ -42,7 +42,7 @@ import { Subscribing } from './subscribing.ts';
 type StreamOptions = {
   readonly feeds: StreamFeeds;
   readonly views: Views;
-  readonly engine: Pick<ShardClient, 'cancelMarket' | 'batch'>;
+  readonly engine: Pick<ShardClient, 'cancelMarket' | 'batch' | 'owe'>;
   readonly catalog: Pick<Catalog, 'byId' | 'byToken'>;
   /** Absent: no socket is of a session. */
   readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
@@ -109,6 +109,7 @@ export class Stream {
     this.#catchUps = new CatchUps(this.#host.steadyMs, options.areOrdersUnderway);
     this.#cancels = new MassCancels({
       shards: views.orders.length,
+      engine,
       send: (shard, account, onReply, part) =>
         engine.cancelMarket(shard, account, NO_MARKET, BOTH_OUTCOMES, onReply, part),
     });
@@ -209,7 +210,6 @@ export class Stream {
     const steadyMs = this.#steady.nowMs();
     this.#catchUps.tick();
     this.#cancel(this.#handovers.due(steadyMs));
-    this.#cancels.send();
     for (const connection of [...this.#connections]) {
       if (steadyMs - connection.lastReceivedMs >= limits.IDLE_CLOSE_MS) {
         connection.end(limits.CLOSE.GOING_AWAY, 'idle');
@@ -293,7 +293,6 @@ export class Stream {
   #cancel(accounts: readonly number[]): void {
     if (accounts.length === 0 || this.#leavesOrders()) return;
     for (const account of accounts) this.#cancels.add(account);
-    this.#cancels.send();
   }
 
   /** A cancel that waited until a standby leads would be one of orders that were placed meanwhile. */

@@ -3,6 +3,7 @@ import type { Fault } from './fault.ts';
 
 const FRONT_ORDERS = 'test/api/frontOrders.test.ts';
 const FRONT_PLACEMENTS = 'test/api/frontPlacements.test.ts';
+const LINK = 'test/unit/gateway/shardlink/link.test.ts';
 const LOG_READER = 'test/fault/logReader.test.ts';
 const READS = 'test/unit/gateway/front/reads.test.ts';
 const SERVER = 'test/unit/gateway/http/server.test.ts';
@@ -160,9 +161,23 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   {
     name: 'a mass cancel that its shard refused is not sent again',
     file: 'gateway/trading/massCancels.ts',
-    search: 'else this.#waiting.add(part);',
+    search: '    else this.#owe(part, true);\n',
     replace: '',
     caughtBy: 'test/unit/gateway/trading/deadMansSwitch.test.ts',
+  },
+  {
+    name: 'an order overtakes the mass cancel that its shard is owed',
+    file: 'gateway/shardlink/lane.ts',
+    search: ' && this.owed.pay();',
+    replace: ';',
+    caughtBy: LINK,
+  },
+  {
+    name: 'a fan-out finds room that its shard owes to others',
+    file: 'gateway/shardlink/lane.ts',
+    search: 'return owed.pay() && commands',
+    replace: 'return owed !== null && commands',
+    caughtBy: LINK,
   },
   {
     name: 'a page of another site refreshes with the cookie of its visitor',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Engine } from '../../../../engine/core/engine.ts';
+import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
 import { MOVEMENT, ORDER_STATUS, OUTCOME, SIDE, TIME_IN_FORCE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { COMMAND, EXTENDED_PLACE } from '../../../../shared/wire/commands.ts';
@@ -183,6 +184,62 @@ test('a shard that is back sends what it recovered, and accepts commands from th
   assert.equal(rig.views.lastAcknowledged(1, 0), first.shardSequence + 1);
   assert.equal((await rig.run(rig.place(committed))).code, E.DUPLICATE_ORDER);
   assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 60, OUTCOME.NO)))).fills, 1);
+});
+
+/** Cancels all that account 1 has in shard 0, until that has said that it has. */
+function cancelOwed(rig: ClientRig): { cancelled: number } {
+  const done = { cancelled: -1 };
+  const onReply = ({ code, a }: ShardReply): void => {
+    if (code === OK) done.cancelled = a;
+    else owe();
+  };
+  const owe = (): void => rig.client.owe(0, () => rig.client.cancelAfterSilence(0, 1, onReply, null));
+  owe();
+  return done;
+}
+
+test('what a shard is owed goes before all that comes once it is back (LINK-12, OWED-1)', async (t) => {
+  const rig = new ClientRig(t);
+  await rig.start();
+  await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
+  const owed = cancelOwed(rig);
+  rig.link.shardLost(0);
+  rig.shards[0] = rig.shards[0]!.rebuilt();
+  const back = rig.attachShard(0);
+  rig.shards[0]!.describe();
+  await back;
+  assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 41)))).code, OK);
+  assert.equal(owed.cancelled, 1);
+  assert.equal(rig.views.books.of(0)!.bids.highest(), 41, 'what came later stays');
+});
+
+test('what found no room goes before all that comes once there is room (LINK-12, OWED-1)', async (t) => {
+  const rig = new ClientRig(t, { shards: 1, commandRingBytes: 4096 });
+  await rig.start();
+  await rig.run(rig.place(rig.record(SIDE.BUY, 40)));
+  const hash = new Uint32Array(8);
+  while (rig.client.cancel(0, 1, hash, () => {}, null) === OK);
+  const owed = cancelOwed(rig);
+  rig.shards[0]!.step();
+  assert.equal(rig.link.hasRoomEverywhere, true);
+  assert.equal((await rig.run(rig.place(rig.record(SIDE.BUY, 41)))).code, OK);
+  assert.equal(owed.cancelled, 1);
+  assert.equal(rig.views.books.of(0)!.bids.highest(), 41, 'what came later stays');
+});
+
+test('what a shard is owed takes the room that a fan-out would need, and the fan-out says so', async (t) => {
+  const rig = new ClientRig(t, { shards: 1, commandRingBytes: 4096 });
+  await rig.start();
+  const hash = new Uint32Array(8);
+  while (rig.client.cancel(0, 1, hash, () => {}, null) === OK);
+  const owed = Array.from({ length: 200 }, () => cancelOwed(rig));
+  assert.equal(rig.client.cancelAll(1, assert.fail, null), E.ENGINE_BUSY);
+  while (owed.some(({ cancelled }) => cancelled < 0)) {
+    rig.shards[0]!.step();
+    await eventually('the replies', async () => rig.link.inFlight === 0);
+    rig.link.tick();
+  }
+  assert.equal((await rig.run(rig.ask((handler) => rig.client.cancelAll(1, handler, null)))).a, 0);
 });
 
 test('a handler that throws is reported with its context, and the next reply still arrives', async (t) => {

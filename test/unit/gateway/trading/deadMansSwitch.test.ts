@@ -3,11 +3,12 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { createLogger } from '../../../../gateway/process/log.ts';
+import { Owed } from '../../../../gateway/shardlink/owed.ts';
 import type { ReplyHandler } from '../../../../gateway/shardlink/reply.ts';
 import { Accounts } from '../../../../gateway/store/accounts.ts';
 import { ArmedSwitches } from '../../../../gateway/store/armedSwitches.ts';
 import { type ControlDatabase, openControlDatabase } from '../../../../gateway/store/database.ts';
-import { DeadMansSwitch, type MassCancelEngine, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
+import { DeadMansSwitch, type SilenceEngine, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
 import { RecordResult } from '../../../../gateway/views/recordResult.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -19,9 +20,25 @@ const SHARDS = 2;
 type Asked = { shard: number; account: number; answer: (code: number, cancelled?: number) => void };
 
 /** Two shards that answer when the test says so. */
-class Shards implements MassCancelEngine {
+class Shards implements SilenceEngine {
   readonly away = new Set<number>();
   asked: Asked[] = [];
+  #owed = [new Owed(), new Owed()];
+
+  owe(shard: number, send: () => number, isRepeated = false): void {
+    this.#owed[shard]!.add(() => send() === OK);
+    if (!isRepeated) this.#owed[shard]!.pay();
+  }
+
+  /** They are sent what they are owed, as the link does it. */
+  look(): void {
+    for (const owed of this.#owed) owed.pay();
+  }
+
+  /** The process has ended: what they were owed ends with it. */
+  forget(): void {
+    this.#owed = [new Owed(), new Owed()];
+  }
 
   cancelAfterSilence<C>(shard: number, account: number, handler: ReplyHandler<C>, context: C): number {
     if (this.away.has(shard)) return E.ENGINE_BUSY;
@@ -60,6 +77,7 @@ class Scene {
   }
 
   restarted(): DeadMansSwitch {
+    this.shards.forget();
     this.deadMansSwitch = new DeadMansSwitch({
       shards: SHARDS,
       engine: this.shards,
@@ -84,6 +102,7 @@ class Scene {
     for (let left = ms; left > 0; left -= LOOK_MS) {
       this.clock.advance(Math.min(left, LOOK_MS));
       this.deadMansSwitch.tick();
+      this.shards.look();
     }
   }
 }
