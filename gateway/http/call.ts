@@ -185,6 +185,8 @@ export class Call {
   deadline = '';
   /** The Accept-Encoding header as sent, empty when absent. */
   acceptEncoding = '';
+  /** The If-None-Match header as sent, of a route whose answers have entity tags; else empty. */
+  ifNoneMatch = '';
   /** The deadline in Unix milliseconds; 0 when there is none. */
   deadlineMs = 0;
   /** Null when the call has no idempotency key. */

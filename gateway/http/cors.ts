@@ -11,6 +11,7 @@ const ASKED_HEADERS = [
   'content-type',
   'idempotency-key',
   'x-svc-deadline',
+  'if-none-match',
   ...Object.values(AUTH_HEADER),
 ].join(', ');
 const SHOWN_HEADERS = ['Decision', 'Limit', 'Window-Seconds', 'Remaining', 'Reset'].map(
@@ -18,7 +19,7 @@ const SHOWN_HEADERS = ['Decision', 'Limit', 'Window-Seconds', 'Remaining', 'Rese
 );
 /** Every header of an answer that a page could not read otherwise. */
 const SHOWN = [
-  ...['Retry-After', 'Allow', 'Date', 'Location', 'Content-Length', 'Idempotency-Replayed', 'Keep-Alive'],
+  ...['Retry-After', 'Allow', 'Date', 'Location', 'Content-Length', 'Idempotency-Replayed', 'Keep-Alive', 'ETag'],
   ...['X-Request-Id', 'X-SVC-Role', 'X-SVC-Stale-Ms', 'X-SVC-Leader'],
 ];
 /** Whatever the path means, or with a method that it does not have. */

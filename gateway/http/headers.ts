@@ -35,6 +35,7 @@ export class RequestHeaders implements Credentials {
   deadline = '';
   origin = '';
   acceptEncoding = '';
+  ifNoneMatch = '';
   cookie = '';
   contentType = '';
   /** From where the page that made a browser send this is, seen from here. */
@@ -131,6 +132,9 @@ export class RequestHeaders implements Credentials {
         break;
       case 'accept-encoding':
         this.acceptEncoding ||= value;
+        break;
+      case 'if-none-match':
+        this.ifNoneMatch += this.ifNoneMatch === '' ? value : `,${value}`;
         break;
       case 'cookie':
         this.cookie += this.cookie === '' ? value : `; ${value}`;

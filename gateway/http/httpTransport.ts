@@ -19,7 +19,8 @@ const DATA_POLICY = "default-src 'none'; frame-ancestors 'none'";
 const COMMON_HEADERS = headerLines('no-store', DATA_POLICY);
 /** uWebSockets.js closes a connection 8 to 12 seconds after an answer when no further request has come. */
 const KEEP_ALIVE = '\r\nKeep-Alive: timeout=8';
-const JSON_TYPE = 'application/json';
+export const JSON_TYPE = 'application/json';
+const NOT_MODIFIED = 304;
 /** A year, after which a browser that has not come meanwhile would try plain HTTP again. */
 const ONLY_OVER_TLS = 'max-age=31536000';
 
@@ -126,7 +127,7 @@ function write(call: Call, status: number, body: AnswerBody, options: AnswerOpti
   if (options.isReplayed) response.writeHeader('Idempotency-Replayed', 'true');
   if (options.location !== undefined) response.writeHeader('Location', options.location);
   if (options.allow !== undefined) response.writeHeader('Allow', options.allow);
-  if (call.method === 'HEAD') endHead(call, options.isInPieces === true ? null : body);
+  if (call.method === 'HEAD' || status === NOT_MODIFIED) endHead(call, options.isInPieces === true ? null : body);
   else response.end(body, call.closesConnection);
 }
 
@@ -151,8 +152,9 @@ function isKept({ isKeptAlive, closesConnection }: Call): boolean {
 }
 
 /**
- * A body after HEAD would be read as the start of the next response; its length is that of the answer to GET. It is not
- * an argument, because uWebSockets.js would then wait for that body; nor can it close the connection without a length.
+ * A body after HEAD, or with 304, would be read as the start of the next response; its length is that of the answer to
+ * GET. It is not an argument, because uWebSockets.js would then wait for that body; nor can it close the connection
+ * without a length.
  */
 function endHead({ response, closesConnection }: Call, body: AnswerBody | null): void {
   if (closesConnection) {
@@ -179,6 +181,7 @@ const STATUS_LINES: ReadonlyMap<number, string> = new Map([
   [201, '201 Created'],
   [202, '202 Accepted'],
   [302, '302 Found'],
+  [304, '304 Not Modified'],
   [400, '400 Bad Request'],
   [401, '401 Unauthorized'],
   [403, '403 Forbidden'],

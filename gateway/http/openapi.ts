@@ -64,6 +64,7 @@ const INFO = {
 
 /** The headers of answers: of some statuses, and those of the rate limit on every answer that was counted. */
 const HEADERS = {
+  ETag: { description: 'The name of this body, for If-None-Match.', schema: { type: 'string' } },
   Location: { description: 'Where the browser goes on; always with 302.', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait; always with 503 and 429.', schema: { type: 'integer' } },
   'X-RateLimit-Decision': { schema: { enum: ['allowed', 'quota_denied', 'dependency_unavailable'] } },
@@ -72,7 +73,7 @@ const HEADERS = {
   'X-RateLimit-Remaining': { schema: { type: 'integer' } },
   'X-RateLimit-Reset': { description: 'Unix seconds.', schema: { type: 'integer' } },
 };
-const LIMIT_HEADERS = Object.keys(HEADERS).filter((name) => name !== 'Retry-After' && name !== 'Location');
+const LIMIT_HEADERS = Object.keys(HEADERS).filter((name) => name.startsWith('X-'));
 
 const VERSION_1 = ['apiKey', 'passphrase', 'timestamp', 'signature'];
 const VERSION_2 = [...VERSION_1, 'signingVersion', 'nonce'];
@@ -236,6 +237,10 @@ function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[
     const description = 'Unix milliseconds after which the order is not wanted any more.';
     headers.push({ name: 'X-SVC-DEADLINE', in: 'header', description, schema: { type: 'integer', minimum: 1 } });
   }
+  if (route.hasEntityTag) {
+    const description = 'The ETag of an answer: 304 without a body if it is still this one.';
+    headers.push({ name: 'If-None-Match', in: 'header', description, schema: { type: 'string' } });
+  }
   return [...inPath, ...inQuery, ...headers];
 }
 
@@ -254,7 +259,8 @@ function responsesOf(route: RouteSpec, writer: SchemaWriter): Document {
     const isEmpty = Object.keys(schema).length === 0;
     const example = contentType === JSON_TYPE ? { example: exampleOf(schema) } : {};
     const content = { [contentType]: { schema: writer.write(schema), ...example } };
-    const names = status === '302' ? [...limitHeaders, 'Location'] : limitHeaders;
+    const own = status === '302' ? ['Location'] : route.hasEntityTag ? ['ETag'] : [];
+    const names = [...limitHeaders, ...own];
     const headers = names.length === 0 ? {} : { headers: references(names) };
     responses[status] = { description: 'Done.', ...headers, ...(isEmpty ? {} : { content }) };
   }

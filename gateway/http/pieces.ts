@@ -70,7 +70,7 @@ export function okKept(call: Call, body: Buffer): void {
   else okInRows(call, textSlicesOf(body));
 }
 
-function* textSlicesOf(body: Buffer): Generator<string> {
+export function* textSlicesOf(body: Buffer): Generator<string> {
   for (let from = 0; from < body.length; ) {
     let end = Math.min(from + SLICE_BYTES, body.length);
     // A character that a slice would end in the middle of is in the next one.

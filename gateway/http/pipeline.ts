@@ -204,6 +204,7 @@ export class Pipeline {
     if (route.hasDeadline) call.deadline = headers.deadline;
     call.acceptEncoding = headers.acceptEncoding;
     if (route.cookies) call.browser = headers;
+    if (route.hasEntityTag) call.ifNoneMatch = headers.ifNoneMatch;
     if (route.hasForeignHeaders) call.headers = RequestHeaders.allOf(request);
     if (isForOperators(route)) {
       if (!this.#isOperator(call, route, headers)) return;

@@ -152,6 +152,13 @@ export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }
 
+/** The client has this body already; its length is said all the same. */
+export function notModified(call: Call, body: Buffer, contentType: string): void {
+  if (call.answered) return;
+  call.markAnswered();
+  send(call, 304, body, { contentType });
+}
+
 /** @param location an absolute URL of characters that a header may have. */
 export function redirect(call: Call, location: string): void {
   answer(call, 302, '{}', { location });

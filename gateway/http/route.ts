@@ -71,6 +71,7 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
   storing: undefined,
   changes: undefined,
   cookies: undefined,
+  hasEntityTag: undefined,
   countsItself: undefined,
   probe: undefined,
   maxBodyBytes: undefined,

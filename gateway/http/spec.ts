@@ -56,6 +56,8 @@ export type RouteSpec = Readonly<{
   changes?: boolean;
   /** The route reads or sets cookies: the handler gets what the browser says of itself in `call.browser`. */
   cookies?: true;
+  /** Its answers have an entity tag: one that the client has already is not sent again (entityTags.ts). */
+  hasEntityTag?: true;
   /** The handler counts the request, because only the body or a cookie says on whose behalf it is. */
   countsItself?: true;
   /** The route answers also before recovery is done and while the server drains. */

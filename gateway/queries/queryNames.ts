@@ -11,6 +11,8 @@ export type PublicQueries = Pick<
   | 'leaderboardPart'
   | 'listEvents'
   | 'listMarkets'
+  | 'marketDay'
+  | 'marketDays'
   | 'marketTrades'
   | 'nflPart'
   | 'priceHistory'

@@ -21,6 +21,7 @@ import { type BrowseFilters, BrowseQueries } from './browse.ts';
 import { CandleQueries, type CandlesTask } from './candles.ts';
 import { CatalogFacts, type CatalogMetadata, type SportsTaxonomy } from './catalogFacts.ts';
 import { CatalogLists, type EventListTask, type IndexPage, type MarketListTask } from './catalogLists.ts';
+import { type DayTask, DayTradingQueries, type MarketDay, type MarketDays, type MarketDayTask } from './dayTrading.ts';
 import { FundMovementQueries, type StoredMovement } from './fundMovements.ts';
 import { type KeyedOrder, type KeyPage, KeyQueries } from './keys.ts';
 import { MarketQueries } from './markets.ts';
@@ -68,6 +69,7 @@ type Queries = {
   readonly browse: BrowseQueries;
   readonly candles: CandleQueries;
   readonly catalogLists: CatalogLists;
+  readonly dayTrading: DayTradingQueries;
   readonly catalogFacts: CatalogFacts;
   readonly keys: KeyQueries;
   readonly markets: MarketQueries;
@@ -188,6 +190,14 @@ export function candles(task: CandlesTask): { readonly json: string; readonly ne
   return { json: JSON.stringify(page), nextMs };
 }
 
+export function marketDay(task: MarketDayTask): MarketDay {
+  return queries().dayTrading.one(task);
+}
+
+export function marketDays(task: DayTask): MarketDays {
+  return queries().dayTrading.all(task);
+}
+
 export function lastTicks(markets: readonly number[]): number[] {
   return queries().browse.lastTicks(markets);
 }
@@ -280,6 +290,7 @@ function queries(): Queries {
       browse: new BrowseQueries(db),
       candles: new CandleQueries(db),
       catalogLists: new CatalogLists(db),
+      dayTrading: new DayTradingQueries(db),
       catalogFacts: new CatalogFacts(db),
       keys: new KeyQueries(db),
       markets: new MarketQueries(db),

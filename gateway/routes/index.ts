@@ -121,6 +121,7 @@ import { recentFillRoutes } from './public/statisticsFills.ts';
 import { leaderboardRoutes } from './public/statisticsLeaderboard.ts';
 import { marketHistoryRoutes } from './public/statisticsMarkets.ts';
 import { streamRoutes } from './public/stream.ts';
+import { tickerRoutes } from './public/tickers.ts';
 import { deployRoutes } from './trading/deploying.ts';
 import { heartbeatRoutes } from './trading/heartbeat.ts';
 import { orderRoutes } from './trading/orders.ts';
@@ -216,6 +217,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...marketDataRoutes({ catalog, views, clock }),
     ...marketHistoryRoutes({ catalog, views, queries }),
     ...candleRoutes({ catalog, views, queries, clock }),
+    ...tickerRoutes({ catalog, views, queries, clock, texts, sharedAnswers: deps.sharedAnswers }),
     ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
     ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
     ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),

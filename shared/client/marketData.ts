@@ -30,6 +30,8 @@ import type {
   RelatedMarkets,
   ServerTime,
   SportsTaxonomy,
+  Ticker,
+  Tickers,
   TickSize,
 } from './types.ts';
 
@@ -96,6 +98,16 @@ export class MarketDataClient {
    */
   candles(marketId: string, query: CandlesQuery = {}): Promise<Candles> {
     return this.requests.read(withQuery(`/v1/markets/${segment(marketId)}/candles`, query));
+  }
+
+  /** The last price, what was traded in 24 hours, and the best prices, of one outcome: Yes unless it is given. */
+  ticker(marketId: string, query: { outcome_index?: Outcome } = {}): Promise<Ticker> {
+    return this.requests.read(withQuery(`/v1/markets/${segment(marketId)}/ticker`, query));
+  }
+
+  /** The tickers of Yes of every market that is not decided, all of one moment. */
+  tickers(): Promise<Tickers> {
+    return this.requests.read('/v1/tickers');
   }
 
   /** The other markets of the same event or series. */

@@ -181,5 +181,6 @@ export type {
 } from '../api/sessions.ts';
 export type { EventStages, PlatformStages, StageStep } from '../api/stages.ts';
 export type { MarketTrades, PriceHistory, RecentFills } from '../api/statistics.ts';
+export type { Ticker, Tickers } from '../api/tickers.ts';
 export type { NonceFloor, RaisedNonceFloor, StepUp, WalletDelegates } from '../api/wallets.ts';
 export type { StageName } from '../base/codes.ts';

@@ -236,6 +236,11 @@ describe('looking', () => {
     await pmx.json('place', traded.id, '--side', 'buy', '--price', '0.60', '--size', '10');
     await eventually('the trade is in the past', async () => (await pmx.json('trades')).trades.length === 1);
     assert.ok((await pmx.lines('trades', '--market', traded.id))[1]?.includes('taker'));
+    const { last_price, trades } = await pmx.json('markets', 'ticker', traded.id, '--outcome', 'no');
+    assert.deepEqual([last_price, trades], ['0.4', 1]);
+    assert.match((await pmx.lines('markets', 'ticker', traded.id))[1]!, / 0\.6 +0 +0\.6 +0\.6 +10 +6 +1 /);
+    assert.ok((await pmx.lines('markets', 'ticker')).some((line) => line.startsWith(traded.id)));
+    assert.equal((await pmx.failure(1, 'markets', 'ticker', `0${traded.id.slice(1, -4)}0000`)).code, 'NOT_FOUND');
     const day = ['markets', 'candles', traded.id, '--interval', '1d'];
     const { candles } = await pmx.json('markets', 'candles', traded.id, '--interval', '1d', '--outcome', 'no');
     assert.deepEqual([candles.at(-1).close, candles.at(-1).token_quantity_atomic], ['0.4', '10000000']);

@@ -14,7 +14,7 @@ import type { ContractStore } from '../../store/contracts.ts';
 import { deployStatus } from '../../store/deployments.ts';
 import type { Book } from '../../views/books.ts';
 import type { Views } from '../../views/index.ts';
-import { midsOf } from './prices.ts';
+import { midsOf } from '../../views/prices.ts';
 
 /** A full set is one USDC. */
 const MICRO_PER_SET = 1_000_000;

@@ -5,14 +5,12 @@
 import type { Quote } from '../../../shared/api/quotes.ts';
 import { assert } from '../../../shared/base/assert.ts';
 import { OUTCOME } from '../../../shared/base/codes.ts';
-import { midpointToDecimal, tickToPrice } from '../../../shared/base/units.ts';
+import { tickToPrice } from '../../../shared/base/units.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
 import type { Indications } from '../../store/indications.ts';
-import { bestTicks } from '../../views/bookLevels.ts';
-import { NO_TICK } from '../../views/books.ts';
 import type { Views } from '../../views/index.ts';
+import { bookPrices, midsOf, tradePrice } from '../../views/prices.ts';
 import { separated } from './event.ts';
-import { midsOf } from './prices.ts';
 
 type QuoteDeps = { readonly views: Pick<Views, 'books'>; readonly indications: Pick<Indications, 'of'> };
 
@@ -92,15 +90,10 @@ export class PageQuotes {
   }
 
   #quoteOf({ index, ticksPerUnit }: MarketEntry, lastTicks: number): Quote {
-    const { bid, ask } = bestTicks(this.#deps.views.books.of(index), OUTCOME.YES);
-    const priceOf = (ticks: number): string | null => (ticks === NO_TICK ? null : tickToPrice(ticks, ticksPerUnit));
-    return {
-      best_bid: priceOf(bid),
-      best_ask: priceOf(ask),
-      midpoint: bid === NO_TICK || ask === NO_TICK ? null : midpointToDecimal(bid, ask, ticksPerUnit),
-      last_price: priceOf(lastTicks),
-      updated_at: this.#updatedAt,
-    };
+    const book = this.#deps.views.books.of(index);
+    const { best_bid, best_ask, midpoint } = bookPrices(book, OUTCOME.YES, ticksPerUnit);
+    const last_price = tradePrice(lastTicks, OUTCOME.YES, ticksPerUnit);
+    return { best_bid, best_ask, midpoint, last_price, updated_at: this.#updatedAt };
   }
 
   #indicationOf({ index, ticksPerUnit }: MarketEntry): string | null {

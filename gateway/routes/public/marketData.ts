@@ -14,14 +14,14 @@ import {
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { Outcome } from '../../../shared/base/codes.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
-import { midpointToDecimal, spreadBpsHalfUp, spreadToDecimal, tickToPrice } from '../../../shared/base/units.ts';
+import { spreadBpsHalfUp, tickToPrice } from '../../../shared/base/units.ts';
 import { ok, okBytes, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { TradedMarket } from '../../store/catalogEntries.ts';
 import { bestTicks } from '../../views/bookLevels.ts';
-import { NO_TICK } from '../../views/books.ts';
 import type { Views } from '../../views/index.ts';
+import { bookPrices } from '../../views/prices.ts';
 import { MARKET_ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 import { RenderedBooks } from './renderedBooks.ts';
 
@@ -131,18 +131,8 @@ function feeRate(market: TradedMarket, feeBps: number): FeeRate {
   };
 }
 
-/** Prices of an empty side are null, and so is everything computed from them (RULES.md 1). */
 function quote(views: Views, market: TradedMarket, outcome: Outcome) {
-  const { bid, ask } = bestTicks(views.books.of(market.index), outcome);
-  const { ticksPerUnit } = market;
-  const isTwoSided = bid !== NO_TICK && ask !== NO_TICK;
-  return {
-    best_bid: bid === NO_TICK ? null : tickToPrice(bid, ticksPerUnit),
-    best_ask: ask === NO_TICK ? null : tickToPrice(ask, ticksPerUnit),
-    spread: isTwoSided ? spreadToDecimal(bid, ask, ticksPerUnit) : null,
-    spread_bps: isTwoSided ? spreadBpsHalfUp(bid, ask) : null,
-    midpoint: isTwoSided ? midpointToDecimal(bid, ask, ticksPerUnit) : null,
-  };
+  return bookPrices(views.books.of(market.index), outcome, market.ticksPerUnit);
 }
 
 /** JSON of the best prices. */
@@ -215,7 +205,9 @@ function bbo(views: Views, market: TradedMarket, outcome: Outcome): object {
 }
 
 function spread(views: Views, market: TradedMarket, outcome: Outcome): object {
-  const { best_bid, best_ask, spread, spread_bps } = quote(views, market, outcome);
+  const { best_bid, best_ask, spread } = quote(views, market, outcome);
+  const { bid, ask } = bestTicks(views.books.of(market.index), outcome);
+  const spread_bps = spread === null ? null : spreadBpsHalfUp(bid, ask);
   return { market_id: market.id, outcome_index: outcome, spread, spread_bps, best_bid, best_ask };
 }
 

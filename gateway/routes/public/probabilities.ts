@@ -10,7 +10,7 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import { deployStatus } from '../../store/deployments.ts';
 import type { Views } from '../../views/index.ts';
-import { midsOf } from '../json/prices.ts';
+import { midsOf } from '../../views/prices.ts';
 
 type ProbabilityDeps = {
   readonly catalog: Pick<Catalog, 'markets'>;

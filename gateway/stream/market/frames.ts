@@ -7,10 +7,11 @@ import { fillTime } from '../../../shared/base/fillTimes.ts';
 import { ID_KIND, timeOrderedId } from '../../../shared/base/ids.ts';
 import { mulSafe, productToString } from '../../../shared/base/int.ts';
 import { ownTicks } from '../../../shared/base/orderMath.ts';
-import { midpointToDecimal, spreadToDecimal, tickToPrice } from '../../../shared/base/units.ts';
+import { tickToPrice } from '../../../shared/base/units.ts';
 import { readSafe } from '../../../shared/wire/record.ts';
-import { bestTicks, bookLevels } from '../../views/bookLevels.ts';
+import { bookLevels } from '../../views/bookLevels.ts';
 import { type Book, NO_TICK } from '../../views/books.ts';
+import { bookPrices } from '../../views/prices.ts';
 import { bookChecksum } from './checksum.ts';
 import * as rec from './record.ts';
 
@@ -51,17 +52,14 @@ export function bboFrame(
   outcome: Outcome,
 ): string {
   const { ticksPerUnit } = market;
-  const { bid, ask } = bestTicks(book, outcome);
-  const isTwoSided = bid !== NO_TICK && ask !== NO_TICK;
-  const price = (tick: number): string => (tick === NO_TICK ? 'null' : `"${tickToPrice(tick, ticksPerUnit)}"`);
+  const { best_bid, best_ask, spread, midpoint } = bookPrices(book, outcome, ticksPerUnit);
+  const price = (text: string | null): string => (text === null ? 'null' : `"${text}"`);
   const bidQuantity = bestQuantity(market, book, outcome === OUTCOME.YES);
   const askQuantity = bestQuantity(market, book, outcome === OUTCOME.NO);
-  const spread = isTwoSided ? `"${spreadToDecimal(bid, ask, ticksPerUnit)}"` : 'null';
-  const midpoint = isTwoSided ? `"${midpointToDecimal(bid, ask, ticksPerUnit)}"` : 'null';
   return (
-    `${head('bbo', market, sequence, timeMs)}"outcome_index":${outcome},"best_bid":${price(bid)}` +
-    `,"best_ask":${price(ask)},"best_bid_quantity_atomic":${bidQuantity},"best_ask_quantity_atomic":${askQuantity}` +
-    `,"spread":${spread},"midpoint":${midpoint}}}`
+    `${head('bbo', market, sequence, timeMs)}"outcome_index":${outcome},"best_bid":${price(best_bid)}` +
+    `,"best_ask":${price(best_ask)},"best_bid_quantity_atomic":${bidQuantity}` +
+    `,"best_ask_quantity_atomic":${askQuantity},"spread":${price(spread)},"midpoint":${price(midpoint)}}}`
   );
 }
 

@@ -3,6 +3,27 @@ import type { Fault } from './fault.ts';
 
 export const HISTORY_FAULTS: readonly Fault[] = [
   {
+    name: 'a ticker counts the whole hour in which its 24 hours begin',
+    file: 'gateway/queries/dayTrading.ts',
+    search: 'return Math.ceil(timeMs / HOUR_MS) * HOUR_MS;',
+    replace: 'return Math.floor(timeMs / HOUR_MS) * HOUR_MS;',
+    caughtBy: 'test/unit/gateway/queries/dayTrading.test.ts',
+  },
+  {
+    name: 'a ticker keeps a window that is over',
+    file: 'gateway/queries/dayTrading.ts',
+    search: 'if (this.#kept?.fromMs === fromMs)',
+    replace: 'if (this.#kept !== null)',
+    caughtBy: 'test/unit/gateway/queries/dayTrading.test.ts',
+  },
+  {
+    name: 'a document that has changed is not sent to who has the one before',
+    file: 'gateway/http/entityTags.ts',
+    search: 'return named.includes(tag)',
+    replace: "return ifNoneMatch !== ''",
+    caughtBy: 'test/api/tickers.test.ts',
+  },
+  {
     name: 'a candle of No is as high as Yes',
     file: 'gateway/queries/candles.ts',
     search: 'high: price(isYes ? row.high_ticks : row.low_ticks)',

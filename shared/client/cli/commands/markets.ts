@@ -1,6 +1,6 @@
 /** Finding markets and events. */
 import { CANDLE_INTERVALS } from '../../../api/candles.ts';
-import type { Candles, CandlesQuery, Market, MarketEvent } from '../../types.ts';
+import type { Candles, CandlesQuery, Market, MarketEvent, Ticker } from '../../types.ts';
 import { command, type OptionSpecs } from '../frame/command.ts';
 import { numberOf, outcomeOf } from '../frame/orderForm.ts';
 import { columns, decimal, facts } from '../frame/text.ts';
@@ -104,6 +104,26 @@ export const MARKETS = [
     },
   }),
   command({
+    name: 'markets ticker',
+    summary: 'Show the last price of a market, its 24 hours and its best prices, or those of all markets',
+    access: 'anyone',
+    arguments: { market: { description: 'the id of the market; without it all that are not decided', optional: true } },
+    options: {
+      outcome: { value: 'outcome', description: 'the token of one market', choices: ['yes', 'no'], fallback: 'yes' },
+    },
+    examples: ['markets ticker', 'markets ticker MARKET --outcome no --json'],
+    json: 'the answer of GET /v1/markets/{id}/ticker, or of GET /v1/tickers',
+    run: async (context, { market: id, outcome }) => {
+      const client = await context.reader();
+      if (id === undefined) {
+        const answer = await client.tickers();
+        return { value: answer, lines: tickerLines(answer.tickers) };
+      }
+      const answer = await client.ticker(id, { outcome_index: outcomeOf(outcome) });
+      return { value: answer, lines: tickerLines([answer]) };
+    },
+  }),
+  command({
     name: 'markets categories',
     summary: 'List the categories, and how many markets there are',
     access: 'anyone',
@@ -167,6 +187,16 @@ function candleLines({ candles }: Candles): string[] {
     ...[decimal(candle.token_quantity_atomic), decimal(candle.notional_usdc_micro), candle.trades],
   ]);
   return columns(['start (UTC)', 'open', 'high', 'low', 'close', 'tokens', 'USDC', 'trades'], rows, 'no candles');
+}
+
+function tickerLines(tickers: readonly Ticker[]): string[] {
+  const rows = tickers.map((ticker) => [
+    ...[ticker.market_id, ticker.last_price, ticker.change, ticker.low, ticker.high],
+    ...[decimal(ticker.token_quantity_atomic), decimal(ticker.notional_usdc_micro), ticker.trades],
+    ...[ticker.best_bid, ticker.best_ask, decimal(ticker.open_interest_atomic)],
+  ]);
+  const head = ['market', 'last', 'change', 'low', 'high', 'tokens', 'USDC', 'trades', 'bid', 'ask', 'sets'];
+  return columns(head, rows, 'no markets');
 }
 
 function marketLines(markets: readonly Market[], total: number): string[] {

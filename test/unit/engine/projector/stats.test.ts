@@ -224,7 +224,7 @@ describe(`statistics of random trading (seed ${seed})`, () => {
       }
     }
     assert.deepEqual(all(db, 'SELECT * FROM candles ORDER BY market, span_ms, start_ms'), expected);
-    const undone = all(db, 'SELECT count(*) AS rows FROM fund_movements WHERE kind = ' + FUND_MOVEMENT.UNWINDING);
+    const undone = all(db, `SELECT count(*) AS rows FROM fund_movements WHERE kind = ${FUND_MOVEMENT.UNWINDING}`);
     assert.ok(undone[0]!['rows']! > 0n, 'trades that were unwound stay in the candles');
   });
 

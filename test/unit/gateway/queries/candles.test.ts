@@ -1,109 +1,22 @@
 /** Candles beside a walk over the tape, which knows nothing of how they are kept (RULES.md 13.13). */
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import { Projector } from '../../../../engine/projector/projector.ts';
 import { CandleQueries, type CandlesTask } from '../../../../gateway/queries/candles.ts';
 import type { Candle } from '../../../../shared/api/candles.ts';
-import { MARKET_STATUS, MATCH_TYPE, OUTCOME, type Outcome, SIDE } from '../../../../shared/base/codes.ts';
+import { MARKET_STATUS, OUTCOME, type Outcome } from '../../../../shared/base/codes.ts';
 import type { CandleInterval } from '../../../../shared/tables/candles.ts';
-import { Progress } from '../../../../shared/wire/progress.ts';
-import { temporaryDirectory } from '../../../support/directory.ts';
-import { TEST_KEY } from '../../../support/journalKey.ts';
 import { Random } from '../../../support/random.ts';
-import { JournalScript } from '../../../support/records.ts';
 import { seedOr, timesOf } from '../../../support/seeds.ts';
+import { randomTape, TAPE_MARKETS, Tape, type TapeFill, tapeUuid } from '../../../support/tape.ts';
 
-type Fill = { micros: number; yesTicks: number; lots: number; takerOutcome: Outcome };
-/** Prices of the three are exact in these decimals. */
-const MARKETS = [100, 400, 10];
 const SECONDS = { '1m': 60, '5m': 300, '15m': 900, '1h': 3600, '4h': 14_400, '1d': 86_400 } as const;
 const INTERVALS = Object.keys(SECONDS) as CandleInterval[];
 /** Both of these nights have a day of 23 or of 25 hours behind them in most of Europe. */
 const SPRING = Date.UTC(2026, 2, 28, 22, 30);
 const AUTUMN = Date.UTC(2026, 9, 24, 20, 30);
-/** A sweep of so many fills takes more than a millisecond of their times (RULES.md 13.12). */
-const SWEEP = 1100;
 const TRADES = timesOf({ suite: 1500, soak: 500_000 });
 const seed = seedOr(52);
-
-class Tape {
-  readonly directory = temporaryDirectory();
-  readonly readDbPath = join(this.directory, 'read.db');
-  readonly script = new JournalScript(join(this.directory, 'journal-0.db'));
-  readonly fills: Fill[][] = MARKETS.map(() => []);
-  readonly #progress = Progress.create(1);
-  readonly #random: Random;
-  timeMs: number;
-
-  constructor(random: Random, startMs = SPRING) {
-    this.#random = random;
-    this.timeMs = startMs;
-    this.script.record(this.timeMs, (events) => {
-      for (const [market, ticks] of MARKETS.entries()) events.market(market, uuidOf(market), ticks);
-    });
-  }
-
-  /** An order of a maker that a taker fills in so many parts: bought and sold, minted or merged. */
-  trade(market: number, parts: number): void {
-    const random = this.#random;
-    const ticks = MARKETS[market]!;
-    const matchType = [MATCH_TYPE.STANDARD, MATCH_TYPE.MINT, MATCH_TYPE.MERGE][random.below(3)]!;
-    const side =
-      matchType === MATCH_TYPE.STANDARD ? random.below(2) : matchType === MATCH_TYPE.MINT ? SIDE.BUY : SIDE.SELL;
-    const takerOutcome = random.below(2) as Outcome;
-    const isStandard = matchType === MATCH_TYPE.STANDARD;
-    const makerOutcome = isStandard ? takerOutcome : 1 - takerOutcome;
-    const lots = 10_000 * random.between(1, 50);
-    this.script.add(this.timeMs, (events) => {
-      const terms = { market, limitTicks: 1, lots: lots * parts };
-      events.order({ ...terms, slot: 0, account: 1, outcome: makerOutcome, side: isStandard ? 1 - side : side });
-      events.order({ ...terms, slot: 1, account: 2, outcome: takerOutcome, side });
-      for (let part = 0; part < parts; part++) {
-        const yesTicks = random.between(1, ticks - 1);
-        events.fill({ maker: 0, taker: 1, yesTicks, lots, matchType });
-        const last = this.fills[market]!.at(-1)?.micros ?? 0;
-        this.fills[market]!.push({ micros: Math.max(this.timeMs * 1000, last + 1), yesTicks, lots, takerOutcome });
-      }
-      events.filled(0);
-      events.filled(1);
-    });
-  }
-
-  /** Follows the journal, by another projector each time. */
-  project(): void {
-    this.script.journal.commit();
-    const { directory, readDbPath } = this;
-    const options = { journalPaths: [join(directory, 'journal-0.db')], keys: [TEST_KEY], readDbPath };
-    const projector = new Projector({ ...options, progress: this.#progress });
-    new Progress(this.#progress).setCommitted(0, this.committed);
-    while (projector.step(true));
-    projector.close();
-  }
-
-  get committed(): number {
-    return this.script.journal.lastSequence;
-  }
-}
-
-function uuidOf(market: number): string {
-  return `${String(market).repeat(8)}-1111-4111-8111-111111111111`;
-}
-
-function randomTape(random: Random, startMs: number): Tape {
-  const tape = new Tape(random, startMs);
-  for (let n = 0; n < TRADES; n++) {
-    const pause = random.below(20);
-    if (pause > 0) tape.timeMs += random.below(pause === 1 ? 8_000_000 : 60_000);
-    if (n % 1000 === 500) tape.timeMs = Math.ceil(tape.timeMs / 3_600_000) * 3_600_000 - 1;
-    const isSweep = n < 3000 && n % 1000 === 500;
-    tape.trade(random.below(MARKETS.length), isSweep ? SWEEP : random.below(8) === 0 ? 5 : 1);
-    if (random.below(Math.ceil(TRADES / 20)) === 0) tape.project();
-  }
-  tape.project();
-  return tape;
-}
 
 /** Pages are read from the newest to the oldest interval. */
 function readAll(queries: CandleQueries, task: CandlesTask, committed: number): Candle[] {
@@ -122,13 +35,13 @@ function decimal(ticks: number, ticksPerUnit: number): string {
 
 /** Every interval from the market's opening to the present one, by a walk over all fills. */
 function expectedOf(
-  { startMs, fills }: { readonly startMs: number; readonly fills: readonly Fill[] },
+  { startMs, fills }: { readonly startMs: number; readonly fills: readonly TapeFill[] },
   ticks: number,
   outcome: Outcome,
   seconds: number,
   nowMs: number,
 ): Candle[] {
-  const own = ({ yesTicks }: Fill): number => (outcome === OUTCOME.YES ? yesTicks : ticks - yesTicks);
+  const own = ({ yesTicks }: TapeFill): number => (outcome === OUTCOME.YES ? yesTicks : ticks - yesTicks);
   const traded = Map.groupBy(fills, ({ micros }) => Math.floor(micros / 1_000_000 / seconds) * seconds);
   const candles: Candle[] = [];
   const lastFillMs = Math.floor((fills.at(-1)?.micros ?? 0) / 1000);
@@ -139,7 +52,7 @@ function expectedOf(
     const price = (value: number | undefined): string | null => (value === undefined ? null : decimal(value, ticks));
     const highest = prices.reduce((a, b) => Math.max(a, b), 0);
     const lowest = prices.reduce((a, b) => Math.min(a, b), ticks);
-    const sum = (of: (fill: Fill) => number): string =>
+    const sum = (of: (fill: TapeFill) => number): string =>
       String(group.reduce((total, fill) => total + BigInt(fill.lots) * BigInt(of(fill)), 0n));
     candles.push({
       ...{ start, open: price(prices[0]), close: price(prices.at(-1)) },
@@ -171,7 +84,9 @@ for (const [name, startMs] of Object.entries({ SPRING, AUTUMN })) {
     inZone('Europe/Berlin', () => {
       const hours = [startMs, startMs + 86_400_000].map((ms) => new Date(ms).getHours());
       assert.notEqual(hours[0], hours[1], 'a day in this zone does not have 24 hours');
-      const tape = randomTape(new Random(seed), startMs);
+      const random = new Random(seed);
+      const tape = new Tape(random, startMs);
+      randomTape(tape, random, TRADES);
       assertCandles(tape, startMs);
       const late = tape.fills.flat().filter(({ micros }) => micros % 3_600_000_000 < 1000);
       assert.ok(late.length > 50, 'sweeps have gone on in the next hour');
@@ -183,7 +98,7 @@ function assertCandles(tape: Tape, startMs: number): void {
   const db = new Database(tape.readDbPath, { readonly: true });
   const queries = new CandleQueries(db);
   const nowMs = tape.timeMs;
-  for (const [market, ticks] of MARKETS.entries()) {
+  for (const [market, ticks] of TAPE_MARKETS.entries()) {
     for (const interval of INTERVALS) {
       for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
         const task = { market, shard: 0, outcome, interval, fromMs: null, beforeMs: null, limit: 1000 };
@@ -200,14 +115,14 @@ function assertCandles(tape: Tape, startMs: number): void {
 
 /** A market that traded in the second and in the fourth minute, and is decided in the seventh if so. */
 function quietTape(isDecided = false): { readonly queries: CandleQueries; readonly committed: number } {
-  const tape = new Tape(new Random(1));
+  const tape = new Tape(new Random(1), SPRING);
   tape.timeMs = SPRING + 60_000;
   tape.trade(0, 1);
   tape.timeMs = SPRING + 220_000;
   tape.trade(0, 1);
   if (isDecided) {
     tape.script.add(SPRING + 400_000, (events) =>
-      events.market(0, uuidOf(0), 100, { status: MARKET_STATUS.RESOLVED, resolvedMs: SPRING + 400_000 }),
+      events.market(0, tapeUuid(0), 100, { status: MARKET_STATUS.RESOLVED, resolvedMs: SPRING + 400_000 }),
     );
   }
   tape.project();
@@ -262,7 +177,7 @@ test('RULES.md 13.13: the candles of a decided market end with its decision, and
 });
 
 test('RULES.md 13.13: where the history begins later than the market, so do its candles', () => {
-  const tape = new Tape(new Random(1));
+  const tape = new Tape(new Random(1), SPRING);
   tape.timeMs = SPRING + 60_000;
   tape.trade(0, 1);
   tape.project();

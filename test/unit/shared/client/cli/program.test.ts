@@ -84,7 +84,7 @@ test('bash completes commands, options and their values', async () => {
     return stdout.trim().split(' ');
   };
   assert.deepEqual(complete('pmx', 'mar'), ['markets']);
-  assert.deepEqual(complete('pmx', 'markets', ''), ['list', 'search', 'show', 'candles', 'categories']);
+  assert.deepEqual(complete('pmx', 'markets', ''), ['list', 'search', 'show', 'candles', 'ticker', 'categories']);
   assert.deepEqual(complete('pmx', '--profile', 'markets', 'admin', 'markets', 'res'), ['resume', 'resolve']);
   assert.deepEqual(complete('pmx', 'place', 'MARKET', '--side', ''), ['buy', 'sell']);
   assert.deepEqual(complete('pmx', 'place', 'MARKET', '--po'), ['--post-only']);
