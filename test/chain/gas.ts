@@ -41,6 +41,8 @@ export async function measureGas(rig: ChainRig): Promise<GasTable> {
       note(`settleBatch, each of ${matches} ${kind}`, await batch(rig, market, traders, kind, matches), matches);
     }
   }
+  const most = await belowFloors(rig, market, traders);
+  note('settleBatch, each of 50 standard, nonces below floors to come', most, 50);
   note('settleBatch, each of 50 makers of one taker', await sweep(rig, market, traders), 50);
   await noteOthers(rig, market, traders[0], note);
   for (const count of PAID) note(`pay, each of ${count}`, await payments(rig, traders.slice(0, count)), count);
@@ -64,8 +66,27 @@ type Kind = 'standard' | 'mint' | 'merge';
 
 /** As in an exchange that runs: the fee account has every asset, and the word of the trades is in use. */
 async function warmUp(rig: ChainRig, market: ChainMarket, traders: PrivateKeyAccount[]): Promise<void> {
-  await batch(rig, market, traders, 'standard', 1, 255n, false);
-  await batch(rig, market, traders, 'mint', 1, 256n, false);
+  await batch(rig, market, traders, 'standard', 1, { firstTrade: 255n, reverts: false });
+  await batch(rig, market, traders, 'mint', 1, { firstTrade: 256n, reverts: false });
+}
+
+/** What raises cost a batch at most: every maker has three that are not in force, and the nonces lie between them. */
+async function belowFloors(
+  rig: ChainRig,
+  market: ChainMarket,
+  traders: PrivateKeyAccount[],
+): Promise<TransactionReceipt> {
+  const snapshot = await rig.client.snapshot();
+  for (const floor of [1n, 3n, 5n]) {
+    for (const { address } of traders) await rig.exchange(address, 'raiseNonceFloorTo', [floor]);
+  }
+  let most: TransactionReceipt | null = null;
+  for (const nonce of [0n, 2n, 4n]) {
+    const receipt = await batch(rig, market, traders, 'standard', 50, { nonce });
+    if (most === null || receipt.gasUsed > most.gasUsed) most = receipt;
+  }
+  await rig.client.revert({ id: snapshot });
+  return most!;
 }
 
 /** Pairs of accounts that had both assets before; the chain is as it was afterwards. */
@@ -75,8 +96,7 @@ async function batch(
   traders: PrivateKeyAccount[],
   kind: Kind,
   count: number,
-  firstTrade = 257n,
-  reverts = true,
+  { firstTrade = 257n, reverts = true, nonce = 0n } = {},
 ): Promise<TransactionReceipt> {
   const snapshot = reverts ? await rig.client.snapshot() : null;
   const [takerSide, makerSide] = kind === 'merge' ? [SELL, SELL] : [BUY, kind === 'mint' ? BUY : SELL];
@@ -86,8 +106,8 @@ async function batch(
   const matches = [];
   for (let index = 0; index < count; index++) {
     const [taker, maker] = [traders[2 * index], traders[2 * index + 1]];
-    orders.push(await rig.order(taker, takerSide, yes, TEN, 6_000_000n));
-    orders.push(await rig.order(maker, makerSide, makerToken, TEN, makerMicro));
+    orders.push(await rig.order(taker, takerSide, yes, TEN, 6_000_000n, { nonce }));
+    orders.push(await rig.order(maker, makerSide, makerToken, TEN, makerMicro, { nonce }));
     const at = { taker: BigInt(2 * index), maker: BigInt(2 * index + 1), tradeId: firstTrade + BigInt(index) };
     matches.push(rig.match(TEN, makerMicro, at));
   }

@@ -57,6 +57,7 @@ async function randomCall(random: Random, markets: readonly ChainMarket[]): Prom
     mergeToEscrow: () => rig.exchange(self, 'mergeToEscrow', [conditionId, amount]),
     requestExit: () => rig.exchange(self, 'requestExit', []),
     cancelExit: () => rig.exchange(self, 'cancelExit', []),
+    raise: () => rig.exchange(self, 'raiseNonceFloorTo', [BigInt(random.below(6))]),
     pass: () => rig.pass(EXIT_DELAY / 2n),
     exit: () => rig.exchange(self, 'exit', [[asset, USDC, asset]]),
     sweep: () => rig.exchange(operator, 'sweepFees', [asset, amount / 1000n]),
@@ -84,8 +85,8 @@ async function randomBatch(random: Random, markets: readonly ChainMarket[]): Pro
       const tokens = BigInt(random.between(2, 3_000_000));
       const micro = (tokens * BigInt(random.between(30, 70))) / 100n + 1n;
       const by = random.chance(90) ? undefined : random.pick(TRADERS);
-      const signer = by === undefined ? {} : { by };
-      return rig.order(random.pick(TRADERS), random.pick([BUY, 1]), random.pick([yes, no]), tokens, micro, signer);
+      const changes = { nonce: BigInt(random.below(8)), ...(by === undefined ? {} : { by }) };
+      return rig.order(random.pick(TRADERS), random.pick([BUY, 1]), random.pick([yes, no]), tokens, micro, changes);
     }),
   );
   const matches = Array.from({ length: 15 }, () => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {NonceFloors} from "./NonceFloors.sol";
 import {NotEnoughGas, Order, Orders, SignedOrder} from "./Orders.sol";
-import {Sets} from "./Sets.sol";
 
 /// @notice One trade of the exchange: a fragment of two orders at the resting one's price.
 /// @dev `taker` and `maker` are indices into the orders of the batch.
@@ -36,7 +36,8 @@ struct CheckedOrder {
 ///      SETTLEMENT-2  The fills of an order never exceed its signed quantity, and each honours its signed price.
 ///      SETTLEMENT-3  The fee of an order so far is floor(feeRateBps * received so far / 10,000).
 ///      SETTLEMENT-4  A match that fails changes nothing, and does not keep the others of its batch from settling.
-abstract contract Settlement is Sets {
+///      SETTLEMENT-5  No order settles whose nonce is below a floor of its maker that is in force.
+abstract contract Settlement is NonceFloors {
     /// @dev Of one order; with all amounts at most 1e15 it fits a slot.
     struct Fill {
         uint128 tokens;
@@ -236,12 +237,15 @@ abstract contract Settlement is Sets {
     }
 
     function _refusal(Order calldata order, bytes32 hash, bytes calldata signature) private view returns (bytes4) {
-        if (!Orders.isWellFormed(order) || order.maker == feeAccount) return OrderMalformed.selector;
+        address maker = order.maker;
+        if (!Orders.isWellFormed(order) || maker == feeAccount) return OrderMalformed.selector;
         if (order.expiration != 0 && _isLongExpired(order.expiration)) return OrderExpired.selector;
-        if (order.signer != order.maker && block.timestamp > delegateUntil[order.maker][order.signer]) {
+        address signer = order.signer;
+        if (signer != maker && block.timestamp > delegateUntil[maker][signer]) {
             return SignerNotDelegate.selector;
         }
-        return Orders.isSignedBy(order.signer, hash, signature) ? bytes4(0) : OrderNotSigned.selector;
+        if (_isBelowFloor(maker, order.nonce)) return NonceBelowFloor.selector;
+        return Orders.isSignedBy(signer, hash, signature) ? bytes4(0) : OrderNotSigned.selector;
     }
 
     function _isLongExpired(uint256 expiration) private view returns (bool) {

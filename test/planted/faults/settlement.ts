@@ -9,6 +9,7 @@ const ENVELOPES = 'test/unit/shared/chain/envelopes.test.ts';
 const ROTATION = 'test/unit/engine/settlement/rotation.test.ts';
 const FOLLOWER = 'test/chain/follower.test.ts';
 const DAY = 'test/chain/day.test.ts';
+const NONCE_FLOORS = 'test/chain/nonceFloors.test.ts';
 const PAYMENTS = 'test/chain/payments.test.ts';
 const REFUSALS = 'test/chain/refusals.test.ts';
 const SETTLEMENT_FILE = 'test/unit/engine/settlement/settlementFile.test.ts';
@@ -336,9 +337,37 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
     name: 'a removed delegate of the contract signs for ever',
     file: `${CONTRACTS}/Settlement.sol`,
-    search: 'block.timestamp > delegateUntil[order.maker][order.signer]',
-    replace: 'delegateUntil[order.maker][order.signer] == 0',
+    search: 'block.timestamp > delegateUntil[maker][signer]',
+    replace: 'delegateUntil[maker][signer] == 0',
     caughtBy: REFUSALS,
+  },
+  {
+    name: 'the contract settles orders below a floor in force',
+    file: `${CONTRACTS}/Settlement.sol`,
+    search: '_isBelowFloor(maker, order.nonce)',
+    replace: '_isBelowFloor(maker, order.nonce + 1) && order.nonce == 0',
+    caughtBy: NONCE_FLOORS,
+  },
+  {
+    name: 'a raise of a floor acts at once in the contract',
+    file: `${CONTRACTS}/NonceFloors.sol`,
+    search: 'block.timestamp + exitDelay',
+    replace: 'block.timestamp',
+    caughtBy: NONCE_FLOORS,
+  },
+  {
+    name: 'a second raise postpones the first in the contract',
+    file: `${CONTRACTS}/NonceFloors.sol`,
+    search: '(floor << TIME_BITS | from) << NEWEST | raises >> RAISE_BITS;',
+    replace: '(floor << TIME_BITS | from) << NEWEST;',
+    caughtBy: NONCE_FLOORS,
+  },
+  {
+    name: 'the contract takes a raise by the word of whoever sends it',
+    file: `${CONTRACTS}/NonceFloors.sol`,
+    search: '!Orders.isSignedBy(maker, digest, signature)',
+    replace: 'signature.length != 65 && !Orders.isSignedBy(maker, digest, signature)',
+    caughtBy: NONCE_FLOORS,
   },
   {
     name: 'the contract keeps what rounding left of a payout',
