@@ -13,6 +13,7 @@ const FOLLOWED = [
   'Claimed',
   'FeesSwept',
   'DelegateSet',
+  'NonceFloorRaised',
 ] as const;
 
 const topicOf = (eventName: (typeof FOLLOWED)[number]): Hex => {
@@ -20,7 +21,8 @@ const topicOf = (eventName: (typeof FOLLOWED)[number]): Hex => {
   return topic as Hex;
 };
 export const EVERY_EVENT: readonly Hex[] = FOLLOWED.map(topicOf);
-export const EXIT_REQUESTS: readonly Hex[] = [topicOf('ExitRequested')];
+/** A wallet asks for these by itself, and has a right to them from then on. */
+export const REQUESTS: readonly Hex[] = [topicOf('ExitRequested'), topicOf('NonceFloorRaised')];
 
 /** Asset 0 is USDC, every other one an outcome token. Wallets and conditions are in lower case. */
 export type ChainEvent = { readonly log: PlacedLog } & (
@@ -31,6 +33,7 @@ export type ChainEvent = { readonly log: PlacedLog } & (
   | { readonly is: 'exitCancelled'; readonly wallet: string }
   | { readonly is: 'claimed'; readonly wallet: string; readonly condition: string; readonly amount: bigint }
   | { readonly is: 'delegateSet'; readonly wallet: string; readonly signer: string; readonly until: bigint }
+  | { readonly is: 'floorRaised'; readonly wallet: string; readonly floor: number }
   | { readonly is: 'feesSwept'; readonly assetId: bigint; readonly amount: bigint }
 );
 
@@ -60,6 +63,10 @@ export function decodeChainEvent(log: PlacedLog): ChainEvent | null {
     case 'DelegateSet': {
       const { maker, signer, until } = event.args;
       return { log, is: 'delegateSet', wallet: lower(maker), signer: lower(signer), until };
+    }
+    case 'NonceFloorRaised': {
+      const floor = Number(event.args.floor);
+      return Number.isSafeInteger(floor) ? { log, is: 'floorRaised', wallet: lower(event.args.maker), floor } : null;
     }
     case 'FeesSwept':
       return { log, is: 'feesSwept', assetId: event.args.assetId, amount: event.args.amount };

@@ -3,12 +3,12 @@ import { encodeFunctionData, type Hex, hexToBytes, maxUint256 } from 'viem';
 import { EXCHANGE_ABI, TOKENS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { BlockTag, ChainNode } from '../../shared/chain/node.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
-import { NodeUnreachable } from '../../shared/chain/rpc.ts';
+import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import type { AnswerOf, AskOf } from '../../shared/wire/chainQuestions.ts';
 import type { Contracts } from './drafts.ts';
 import type { Settlement } from './settlement.ts';
 
-type MarketQuestion = 'deploy' | 'claimTransaction' | 'isClaimed' | 'isDelegate';
+type MarketQuestion = 'deploy' | 'claimTransaction' | 'isClaimed' | 'isDelegate' | 'nonceFloors';
 type MarketHandlers = {
   readonly [N in MarketQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>>;
 };
@@ -47,10 +47,21 @@ export function marketHandlers(
     const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'delegateUntil', args: [maker, signer] });
     return (await words(settlement.rotation.newest, data, 1, 'finalized'))[0] === maxUint256;
   };
+  /** 0 of a contract that is older than floors: it refuses the question, and takes every nonce. */
+  const nonceFloor = async (maker: Hex): Promise<number> => {
+    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'nonceFloorOf', args: [maker] });
+    try {
+      return Number((await words(settlement.rotation.newest, data, 2))[1]);
+    } catch (error) {
+      if (error instanceof RpcError && (error.data !== null || /revert/i.test(error.message))) return 0;
+      throw error;
+    }
+  };
   return {
     deploy: ({ market, marketId }) => ({ isWanted: settlement.wantMarket(market, marketId as Hex) }),
     claimTransaction: ({ shard, sequence }) => ({ hash: settlement.claimTransaction(shard, sequence) }),
     isDelegate: async ({ maker, signer }) => ({ isDelegate: await isDelegate(maker as Hex, signer as Hex) }),
+    nonceFloors: async ({ wallets }) => ({ floors: await Promise.all((wallets as Hex[]).map(nonceFloor)) }),
     isClaimed: async ({ wallet, marketId }) => ({ isClaimed: await isClaimed(wallet as Hex, marketId as Hex) }),
   };
 }

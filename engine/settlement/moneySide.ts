@@ -17,6 +17,7 @@ import { LedgerCopy } from './ledgerCopy.ts';
 import { MissingWallets } from './missingWallets.ts';
 import { addMoneyTables } from './moneyTables.ts';
 import type { News } from './news.ts';
+import { RaisedFloors } from './raisedFloors.ts';
 import { type Balance, isSettledAfter, Reconciliation } from './reconciliation.ts';
 import type { Rotation } from './rotation.ts';
 import { Scanner } from './scanner.ts';
@@ -41,6 +42,8 @@ type MoneyFacts = {
   readonly scannedBlock: number | null;
   readonly reconciledBlock: number | null;
   readonly compared: number;
+  /** Reported and not acknowledged; null until what wallets ask for is known up to the newest block. */
+  readonly floorsToCarry: number | null;
 };
 
 export class MoneySide {
@@ -52,7 +55,9 @@ export class MoneySide {
   readonly #exits: Exits;
   readonly #missing: MissingWallets;
   readonly #delegates: Delegates;
+  readonly #floors: RaisedFloors;
   readonly #db: StoreDatabase;
+  readonly #news: News;
   readonly #work: WorkRows;
   readonly #rotation: Rotation;
 
@@ -60,18 +65,20 @@ export class MoneySide {
     const { db, node, news, contracts } = options;
     addMoneyTables(db);
     this.#db = db;
+    this.#news = news;
     this.#work = options.work;
     this.markets = new Markets(db, { marketFactory: contracts.marketFactory, collateral: contracts.usdc });
     this.money = new ChainMoney({ ...options, markets: this.markets });
     this.#exits = new Exits(db, this.money, news);
     this.#missing = new MissingWallets(options);
     this.#delegates = new Delegates(db, news);
+    this.#floors = new RaisedFloors(db, news);
     this.#scanner = new Scanner({
       db,
       node,
       nowMs: options.nowMs,
       onEvents: (exchange, events) => this.#take(exchange, events),
-      onExitRequests: (events) => db.transaction(() => this.#request(events))(),
+      onRequests: (events) => this.#request(events),
     });
     this.#reconciliation = new Reconciliation({
       db,
@@ -137,7 +144,11 @@ export class MoneySide {
     const final = lastSettledBlock(heads);
     this.money.remind();
     this.#missing.step();
-    if (final < 0 || !(await this.#scanner.step(final, heads.head.number))) return null;
+    // Nodes that do not agree about money may agree about what wallets ask for, and the other way round.
+    const [looked] = await Promise.allSettled([this.#scanner.look(final, heads.head.number)]);
+    const isDone = final >= 0 && (await this.#scanner.step(final));
+    if (looked.status === 'rejected') throw looked.reason;
+    if (!isDone) return null;
     this.#exits.settle(final);
     return this.#scanner.scannedBlock() === final ? final : null;
   }
@@ -165,6 +176,7 @@ export class MoneySide {
       scannedBlock: this.#scanner.scannedBlock(),
       reconciledBlock: block,
       compared,
+      floorsToCarry: this.#scanner.hasLooked ? this.#news.count('nonceFloor') : null,
     };
   }
 
@@ -182,11 +194,17 @@ export class MoneySide {
       if (event.is === 'exitRequested') this.#exits.requested(event, true);
       else if (event.is === 'exitCancelled') this.#exits.cancelled(event);
       else if (event.is === 'delegateSet') this.#delegates.set(event);
+      else if (event.is === 'floorRaised') this.#floors.final(event);
       else this.money.take(exchange, event);
     }
   }
 
   #request(events: readonly ChainEvent[]): void {
-    for (const event of events) if (event.is === 'exitRequested') this.#exits.requested(event, false);
+    const exits = events.filter((event) => event.is === 'exitRequested');
+    const request = this.#db.transaction(() => {
+      for (const event of exits) this.#exits.requested(event, false);
+    });
+    if (exits.length > 0) request();
+    this.#floors.seen(events.filter((event) => event.is === 'floorRaised'));
   }
 }

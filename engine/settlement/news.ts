@@ -2,7 +2,7 @@
  * News for the gateway (shared/wire/chainQuestions.ts, NEWS-1 and -2): rows that are written with what they are about,
  * in one transaction, and sent until the gateway has acknowledged them. Of each kind only the oldest is under way.
  */
-import { prepared } from '../../shared/base/prepared.ts';
+import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainNews, NewsKind, NewsOf } from '../../shared/wire/chainQuestions.ts';
 
@@ -43,6 +43,10 @@ export class News {
     const sql = 'SELECT number, kind, facts FROM news WHERE kind > ? ORDER BY kind, number LIMIT 1';
     const next = prepared<[string], Row>(this.#db, sql);
     for (let row = next.get(''); row !== undefined; row = next.get(row.kind)) yield row;
+  }
+
+  count(kind: NewsKind): number {
+    return preparedValue<[string], number>(this.#db, 'SELECT count(*) FROM news WHERE kind = ?').get(kind)!;
   }
 
   acknowledge(number: number): void {

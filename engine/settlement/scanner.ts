@@ -4,23 +4,25 @@
  *
  * Invariants:
  *   SCANNER-1  Only final blocks are read, and each at least once: the position moves with what was found.
- *   SCANNER-2  A log that moves money counts only where the node's answers agree (CHAINLOGS-1).
+ *   SCANNER-2  A log that moves money, or raises a floor, counts only where the node's answers agree (CHAINLOGS-1).
  *   SCANNER-3  Every block is read a second time, later. A node that was behind gives fewer logs and no error, and one
  *              log means one movement however often it is read.
+ *   SCANNER-4  What wallets ask for is looked for in every block up to the newest, however many those are, and in those
+ *              that may still go at each round.
  */
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
 import type { ChainNode, Hex } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
-import { type ChainEvent, decodeChainEvent, EVERY_EVENT, EXIT_REQUESTS } from './chainEvents.ts';
+import { type ChainEvent, decodeChainEvent, EVERY_EVENT, REQUESTS } from './chainEvents.ts';
 import { ChainLogs } from './chainLogs.ts';
 
 const STRETCHES_A_STEP = 8;
+/** A floor that was raised for nothing would end the trading of its wallet for ever. */
+const VERIFIED: readonly ChainEvent['is'][] = ['deposited', 'held', 'split', 'exited', 'floorRaised'];
 /** A node of a pool may be behind the others by some blocks, not by as many as this. */
 const SECOND_LOOK_BLOCKS = 64;
-/** Requests of exits are looked for in no more blocks than this. */
-const MOST_UNSETTLED_BLOCKS = 500;
 
 type Position = { readonly exchange: Hex; readonly next_block: number | null; readonly checked_block: number | null };
 
@@ -30,14 +32,18 @@ type ScannerOptions = {
   readonly nowMs: () => number;
   /** Called inside the transaction of a stretch, in the order of the chain; a repeat changes nothing. */
   readonly onEvents: (exchange: Hex, events: readonly ChainEvent[]) => void;
-  /** Requests of exits that are not final yet. */
-  readonly onExitRequests: (events: readonly ChainEvent[]) => void;
+  /** Requests of wallets that may not be final yet; called outside of a transaction. */
+  readonly onRequests: (events: readonly ChainEvent[]) => void;
 };
 
 export class Scanner {
   readonly #options: ScannerOptions;
   readonly #logs: ChainLogs;
   readonly #positions: Database.Statement<[], Position>;
+  /** By contract: the first block in which requests were not looked for, by the pass that goes up to the head. */
+  readonly #looked = new Map<Hex, { readonly next: number; readonly isAtHead: boolean }>();
+  readonly #reachedHead = new Set<Hex>();
+  #hasLooked = false;
 
   constructor(options: ScannerOptions) {
     this.#options = options;
@@ -60,8 +66,13 @@ export class Scanner {
     return next.length === 0 || next.includes(null) ? null : Math.min(...(next as number[])) - 1;
   }
 
+  /** Everything that wallets had asked for when the thread began is known. */
+  get hasLooked(): boolean {
+    return this.#hasLooked;
+  }
+
   /** @param final the last block that stays. @returns true once everything up to it was read. */
-  async step(final: number, head: number): Promise<boolean> {
+  async step(final: number): Promise<boolean> {
     let isDone = true;
     for (const { exchange, next_block, checked_block } of this.#positions.all()) {
       const next = next_block ?? (await this.#begin(exchange, final));
@@ -71,9 +82,36 @@ export class Scanner {
       const settled = reached - SECOND_LOOK_BLOCKS;
       if (settled - checked >= SECOND_LOOK_BLOCKS)
         await this.#readUpTo(exchange, 'checked_block', checked, settled - 1);
-      if (isDone) await this.#lookAhead(exchange, reached, head);
     }
     return isDone;
+  }
+
+  /**
+   * Keeps SCANNER-4. An exit that is asked for matters at once: what is still to be settled has to be settled before it
+   * is due. So does the floor of a wallet: what is signed below must not be matched any more when it comes into force.
+   */
+  async look(final: number, head: number): Promise<void> {
+    const all = this.#positions.all();
+    for (const { exchange, next_block } of all) {
+      // Of a chain that is younger than its finality, nothing is final yet.
+      const first = next_block ?? (final < 0 ? 0 : await this.#begin(exchange, final));
+      const at = this.#looked.get(exchange) ?? { next: first, isAtHead: false };
+      // A pass that a node's short stretches make long is ended before the next begins.
+      let next = Math.max(first, at.isAtHead ? Math.min(at.next, final + 1) : at.next);
+      for (let stretch = 0; stretch < STRETCHES_A_STEP && next <= head; stretch++) {
+        const found = await this.#logs.read(exchange, REQUESTS, next, head);
+        if (found === null) continue;
+        const events = found.logs.map(decodeChainEvent).filter((event) => event !== null);
+        await this.#verify(events);
+        this.#options.onRequests(events);
+        next = found.to + 1;
+        this.#looked.set(exchange, { next, isAtHead: false });
+      }
+      if (next <= head) continue;
+      this.#looked.set(exchange, { next, isAtHead: true });
+      this.#reachedHead.add(exchange);
+    }
+    if (all.every(({ exchange }) => this.#reachedHead.has(exchange))) this.#hasLooked = true;
   }
 
   /** @returns the first block that was not read. */
@@ -94,18 +132,9 @@ export class Scanner {
     return next;
   }
 
-  /** An exit that is asked for matters at once: what is still to be settled has to be settled before it is due. */
-  async #lookAhead(exchange: Hex, from: number, head: number): Promise<void> {
-    if (from > head) return;
-    const found = await this.#logs.read(exchange, EXIT_REQUESTS, Math.max(from, head - MOST_UNSETTLED_BLOCKS), head);
-    if (found !== null)
-      this.#options.onExitRequests(found.logs.map(decodeChainEvent).filter((event) => event !== null));
-  }
-
   /** Keeps SCANNER-2. What a claim or a request of an exit says moves no money in the ledger. */
   async #verify(events: readonly ChainEvent[]): Promise<void> {
-    const moving = events.filter(({ is }) => is === 'deposited' || is === 'held' || is === 'split' || is === 'exited');
-    await this.#logs.verify(moving.map(({ log }) => log));
+    await this.#logs.verify(events.filter(({ is }) => VERIFIED.includes(is)).map(({ log }) => log));
   }
 
   /**

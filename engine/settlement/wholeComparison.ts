@@ -49,7 +49,7 @@ export async function compareWhole(path: string, rpcUrl: string): Promise<Compar
 
 async function compare(db: Database.Database, node: ChainNode): Promise<Comparison> {
   const ignored = (): void => undefined;
-  const scanner = new Scanner({ db, node, nowMs: () => 0, onEvents: ignored, onExitRequests: ignored });
+  const scanner = new Scanner({ db, node, nowMs: () => 0, onEvents: ignored, onRequests: ignored });
   const block = scanner.scannedBlock();
   if (block === null) throw new CannotCompare('settlement has not read the chain yet');
   if (isSettledAfter(db, block)) {

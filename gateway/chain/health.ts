@@ -4,7 +4,8 @@
  * Owner: the gateway thread.
  *
  * Invariant:
- *   CHAINHEALTH-1  Placing is refused until settlement has said that it is healthy, and again once it says nothing.
+ *   CHAINHEALTH-1  Placing is refused until settlement has said that it is healthy and the ledger has followed what
+ *                  settlement reported, and again once it says nothing.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
@@ -32,9 +33,15 @@ export class ChainHealth {
   readonly #options: ChainHealthOptions;
   #reportedMs = 0;
   #isSilent = true;
+  #problemOf: (facts: SettlementHealth) => string | null = () => null;
 
   constructor(options: ChainHealthOptions) {
     this.#options = options;
+  }
+
+  /** Beside what settlement says: what the ledger has to follow first. */
+  waitFor(problemOf: (facts: SettlementHealth) => string | null): void {
+    this.#problemOf = problemOf;
   }
 
   /** The error that placing is refused with, or null. */
@@ -92,7 +99,7 @@ export class ChainHealth {
   tick(): void {
     const { clock, log, onChange } = this.#options;
     this.#isSilent = this.latest === null || clock.nowMs() - this.#reportedMs >= SILENT_MS;
-    const unhealthy = this.#isSilent ? SILENT : this.latest!.unhealthy;
+    const unhealthy = this.#isSilent ? SILENT : (this.latest!.unhealthy ?? this.#problemOf(this.latest!));
     if (unhealthy === this.unhealthy) return;
     this.unhealthy = unhealthy;
     if (unhealthy === null) log.info('settlement is healthy: orders are placed');

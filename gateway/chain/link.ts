@@ -88,6 +88,10 @@ export class ChainLink {
     this.#accepts = true;
   }
 
+  get acceptsNews(): boolean {
+    return this.#accepts;
+  }
+
   reply(reply: ChainReply): void {
     const waiting = this.#take(reply.id);
     // It came after its time.

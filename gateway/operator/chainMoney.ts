@@ -8,7 +8,8 @@
  *                ledger is asked. A repeat has the same name and is carried out once.
  *   GATEMONEY-2  Only the first wallet of an account has its funds in escrow: nothing else that the chain holds is the
  *                account's in the ledger.
- *   GATEMONEY-3  An account whose wallet leaves is frozen before it has any of the wallet's money.
+ *   GATEMONEY-3  An account whose wallet leaves is frozen before it has any of the wallet's money, and one whose wallet
+ *                has a floor under its nonces has that (CONTRACTFLOORS-3).
  *   GATEMONEY-4  Before something is taken over, the open orders of its accounts are cancelled: they are older than
  *                what the chain has, which may have filled them, and hold what it has moved.
  */
@@ -24,6 +25,7 @@ import type { ShardClient } from '../shardlink/client.ts';
 import type { Accounts } from '../store/accounts.ts';
 import type { Movements } from '../store/movements.ts';
 import type { Views } from '../views/index.ts';
+import type { ContractFloors } from './contractFloors.ts';
 import type { Funding } from './funding.ts';
 import type { Restrictions } from './restrictions.ts';
 
@@ -35,6 +37,7 @@ type MoneyOptions = {
   readonly funding: Pick<Funding, 'follow'>;
   readonly movements: Pick<Movements, 'noteMark'>;
   readonly restrictions: Pick<Restrictions, 'setLeaving'>;
+  readonly contractFloors: Pick<ContractFloors, 'ask'>;
   readonly engine: Pick<ShardClient, 'sweep' | 'unwind' | 'payClaim'>;
   readonly shards: number;
   readonly markets: Pick<Views['markets'], 'shard'>;
@@ -66,7 +69,7 @@ export function followChain(options: MoneyOptions): void {
 
 /** Rejects while it is not known whether the ledger has it: then it is reported again. */
 async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise<void> {
-  const { link, log, movements, restrictions } = options;
+  const { contractFloors, link, log, movements, restrictions } = options;
   const { event, kind, amount, market, wallet } = facts;
   const account = accountOf(wallet, options);
   const other = facts.taken === undefined ? account : accountOf(facts.taken.taker, options);
@@ -76,6 +79,7 @@ async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise
     await link.ask('moneyWaits', { event, reason: String(reason) });
     return;
   }
+  await contractFloors.ask([wallet]);
   const { isLeaving, mark } = await link.ask('moneyAccepted', { event, account });
   movements.noteMark(mark);
   // GATEMONEY-3: the news of its exit may have come before the wallet was linked.

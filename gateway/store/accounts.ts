@@ -153,6 +153,11 @@ export class Accounts {
     return this.#escrows.get(accountIndex) ?? null;
   }
 
+  /** The first wallet of each account that has one. */
+  escrows(): string[] {
+    return [...this.#escrows.values()];
+  }
+
   /** The number of the grant under which an order of this account is signed; UNKNOWN_GRANT when there is none. */
   grantOf(accountIndex: number, maker: string, signer: string): number {
     return this.ownerOf(maker) === accountIndex ? this.grants.numberOf(maker, signer) : UNKNOWN_GRANT;

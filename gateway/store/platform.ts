@@ -16,6 +16,8 @@ export const HAS_JOURNALS = 'has_journals';
 /** The end of the audit log of this member. */
 export const AUDIT_HEAD = 'audit_head';
 export const AUDIT_SHARED = 'audit_shared';
+/** The newest floor of numbers for which the contract was asked for its floors under nonces. */
+const CONTRACT_FLOORS_READ = 'contract_floors_read';
 
 export class Platform {
   readonly #values = new Map<string, string>();
@@ -70,6 +72,15 @@ export class Platform {
   /** Oldest first; none in a directory that was never restored to an earlier time. */
   get floors(): Floors {
     return readFloors(this.#values.get(FLOORS));
+  }
+
+  /** 0: never, as in a directory that was never restored to an earlier time. */
+  get contractFloorsRead(): number {
+    return Number(this.#values.get(CONTRACT_FLOORS_READ) ?? 0);
+  }
+
+  setContractFloorsRead(floor: number): void {
+    this.#set(CONTRACT_FLOORS_READ, String(floor));
   }
 
   get paused(): boolean {

@@ -133,16 +133,16 @@ export class Exchange {
         ...{ secrets, config, stores, clock, log, feed, replication },
         onContradiction: onFatal,
       });
+    const chain = { chainLink: this.#settlement?.link ?? null, chainHealth: this.#settlement?.health ?? null };
     const onError = (error: unknown, context: unknown): void => this.#answerFailed(error, context);
     this.trading = new Trading({
-      ...{ stores, clock, log, feed, lifecycle },
+      ...{ stores, clock, log, feed, lifecycle, ...chain },
       defaultFeeBps: config.feeBps,
       waitingPlacements: waitingPlacements(config.verifier),
       cluster: member && { order: member.order, onNumbered: (position) => member.numbered(position) },
       formats: member?.memory ?? null,
       onHandlerError: onError,
       onFatal,
-      chainLink: this.#settlement?.link ?? null,
       isAccepting: () => (member?.role.changeRefusal() ?? null) === null && this.#edge.clockWatch.isAccepting,
     });
     this.#threads = new EngineThreads({
@@ -168,8 +168,7 @@ export class Exchange {
       cluster: member && new ClusterControl(config.cluster!.member, member),
       ...(member === null ? {} : { onRefused }),
       sharedCounters,
-      chainHealth: this.#settlement?.health ?? null,
-      chainLink: this.#settlement?.link ?? null,
+      ...chain,
       baseUrl: () => this.baseUrl,
       onError,
     });

@@ -83,6 +83,7 @@ export class Stage {
       privateSource: { privateTail: async (_shard, start) => ({ start, records: [], isLast: true }) },
       onHandlerError: onError,
       chainLink: null,
+      chainHealth: null,
       isAccepting: () => true,
       onFatal: onError,
     });

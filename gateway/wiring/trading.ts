@@ -8,12 +8,14 @@ import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
 import { knowsNonceFloors } from '../../shared/base/nonceFloor.ts';
 import type { Replication } from '../../shared/wire/replication.ts';
 import { ChainFacts } from '../chain/facts.ts';
+import type { ChainHealth } from '../chain/health.ts';
 import type { ChainLink } from '../chain/link.ts';
 import { FourEyes } from '../operator/approvals.ts';
 import { approvedChanges } from '../operator/approvedChanges.ts';
 import { CatalogueImport } from '../operator/catalogueImport.ts';
 import { ChainDeployment } from '../operator/chainDeployment.ts';
 import { followChain } from '../operator/chainMoney.ts';
+import { ContractFloors } from '../operator/contractFloors.ts';
 import { ContractRotation } from '../operator/contractRotation.ts';
 import { Deployment, ledgerDeployer, type MarketDeployment } from '../operator/deployment.ts';
 import { FailedTrades } from '../operator/failedTrades.ts';
@@ -55,6 +57,7 @@ type TradingOptions = {
   readonly onFatal: (error: unknown) => void;
   /** Null without a chain. */
   readonly chainLink: ChainLink | null;
+  readonly chainHealth: ChainHealth | null;
   /** True while heartbeats that are good are accepted. */
   readonly isAccepting: () => boolean;
 };
@@ -122,10 +125,7 @@ export class Trading {
       views,
       clock,
     });
-    if (chainLink !== null) {
-      const { accounts, movements } = control;
-      followChain({ ...this, link: chainLink, accounts, movements, shards, markets: views.markets, log });
-    }
+    if (chainLink !== null) this.#followChain(options, chainLink);
     this.groups = new GroupCommands(control.orderGroups, views, this.engine, shards);
     this.deadMansSwitch = new DeadMansSwitch({
       shards,
@@ -187,6 +187,15 @@ export class Trading {
       defaultFeeBps,
       clock,
     });
+  }
+
+  #followChain({ stores, log, chainHealth }: TradingOptions, link: ChainLink): void {
+    const { accounts, movements, platform, shards } = stores.control;
+    const contractFloors = new ContractFloors({
+      ...{ link, health: chainHealth!, accounts, platform, log, restrictions: this.restrictions },
+      areKnownEverywhere: this.areFloorsKnownEverywhere,
+    });
+    followChain({ ...this, link, accounts, movements, shards, markets: stores.views.markets, contractFloors, log });
   }
 
   #makeStages({ stores, formats }: TradingOptions): StageCommands {

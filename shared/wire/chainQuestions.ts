@@ -64,6 +64,11 @@ type ChainQuestions = OtherQuestions & {
     readonly ask: { readonly maker: string; readonly signer: string };
     readonly answer: { readonly isDelegate: boolean };
   };
+  /** The floors under nonces that the contract has announced for these wallets, now. */
+  readonly nonceFloors: {
+    readonly ask: { readonly wallets: readonly string[] };
+    readonly answer: { readonly floors: readonly number[] };
+  };
   /** The news with this number are carried out, durably. */
   readonly acknowledge: { readonly ask: { readonly news: number }; readonly answer: null };
 };
@@ -100,6 +105,8 @@ export type ChainNews = {
   };
   /** A wallet leaves the exchange, or stays after all. */
   readonly exit: { readonly wallet: string; readonly isLeaving: boolean };
+  /** A wallet has raised the floor under its nonces, perhaps in a block that will go. */
+  readonly nonceFloor: { readonly wallet: string; readonly floor: number };
   /** A wallet has claimed on the chain itself, in a block that stays: the ledger pays its account as well. */
   readonly claimed: { readonly account: number; readonly market: number };
   /** Settlement has movements of an account and does not know its wallet. */

@@ -220,8 +220,9 @@ export type SettlementHealth = {
   readonly lastRefusal: string | null;
   /** Balances of which the ledger and the chain differ. */
   readonly differences: number;
-  /** Movements of the chain that the ledger cannot follow yet. */
+  /** The ledger has to follow these: movements that it cannot yet, floors of wallets (null: not known yet). */
   readonly waiting: number;
+  readonly floorsToCarry: number | null;
   /** Movements of the ledger that wait for the wallet of their account. */
   readonly withoutWallet: number;
   /** The last block of which every event was read, and the last at which balances were compared. */

@@ -23,7 +23,10 @@ test('every action takes the gas that the table has', { skip: NO_ANVIL }, async 
 
 test('the floor of a maker costs a batch 2,300 gas at most, also between three raises to come', () => {
   const table = gasTable();
-  for (const name of ['settleBatch, each of 50 standard', 'settleBatch, each of 50 standard, nonces below floors to come']) {
+  for (const name of [
+    'settleBatch, each of 50 standard',
+    'settleBatch, each of 50 standard, nonces below floors to come',
+  ]) {
     const more = (table[name] - WITHOUT_FLOORS) / 2;
     assert.ok(more > 2100 && more <= MOST_FOR_A_MAKER, `${name}: ${more} for a maker`);
   }

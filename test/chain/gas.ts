@@ -70,7 +70,7 @@ async function warmUp(rig: ChainRig, market: ChainMarket, traders: PrivateKeyAcc
   await batch(rig, market, traders, 'mint', 1, { firstTrade: 256n, reverts: false });
 }
 
-/** What raises cost a batch at most: every maker has three that are not in force, and the nonces lie between them. */
+/** Raises cost a batch the most where every maker has three that are not in force, and the nonces lie between. */
 async function belowFloors(
   rig: ChainRig,
   market: ChainMarket,

@@ -17,7 +17,7 @@ import { EXCHANGE, FakeExchange } from './fakeExchange.ts';
 
 /** A wallet does this; amounts are decimal. */
 export type WalletCall = {
-  readonly does: 'deposit' | 'hold' | 'splitFromEscrow' | 'requestExit' | 'cancelExit' | 'exit';
+  readonly does: 'deposit' | 'hold' | 'splitFromEscrow' | 'requestExit' | 'cancelExit' | 'exit' | 'raiseFloor';
   readonly wallet: Hex;
   /** 0 is USDC. */
   readonly asset?: string;
@@ -129,6 +129,8 @@ export class FakeEscrow implements FakeContract {
         return [log('ExitRequested', { account: wallet }, [1n])];
       case 'cancelExit':
         return [log('ExitCancelled', { account: wallet }, [])];
+      case 'raiseFloor':
+        return [log('NonceFloorRaised', { maker: wallet }, [value, 1n])];
       case 'exit': {
         const held = this.#held.get(keyOf(wallet, asset)) ?? 0n;
         this.#take(this.#held, wallet, asset, held);

@@ -33,6 +33,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/fiat.test.ts': CHAIN,
   'test/chain/fiatRows.test.ts': CHAIN,
   'test/chain/fiatWorlds.test.ts': CHAIN,
+  'test/chain/followedFloors.test.ts': CHAIN,
   'test/chain/follower.test.ts': CHAIN,
   'test/chain/gas.test.ts': CHAIN,
   'test/chain/invariant.test.ts': CHAIN,

@@ -14,6 +14,8 @@ type LedgerDouble = {
 export class MoneyGateway {
   /** Accounts that are frozen because their wallet leaves. */
   readonly leaving = new Set<number>();
+  /** By wallet, each floor that was reported, as often as it was. */
+  readonly floors: (readonly [wallet: string, floor: number])[] = [];
   readonly #ledger: LedgerDouble;
 
   constructor(ledger: LedgerDouble) {
@@ -29,6 +31,7 @@ export class MoneyGateway {
         const account = this.#ledger.accountOf(each.facts.wallet);
         if (account !== null) this.leaving[each.facts.isLeaving ? 'add' : 'delete'](account);
       }
+      if (each.kind === 'nonceFloor') this.floors.push([each.facts.wallet, each.facts.floor]);
       if (each.kind === 'walletMissing') rows.setEscrow(each.facts.account, `0x${'77'.repeat(20)}`);
       news.acknowledge(each.number);
     }

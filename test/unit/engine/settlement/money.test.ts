@@ -266,6 +266,77 @@ test('a wallet that asks for its exit is leaving at once, and stays when that is
     assert.ok(!rig.gateway.leaving.has(1));
   }));
 
+const healthOf = ({ settlement }: Rig) => settlement.health({ problem: null, balances: [], nodes: [] });
+
+test('a floor that a wallet raises is reported at first sight, once, and once more when it is final', () =>
+  withRig(15, async (rig) => {
+    const raised = [walletOf(1), 7] as const;
+    await rig.steps(3);
+    rig.send('raiseFloor', walletOf(1), { amount: '7' });
+    await rig.steps(3, 1);
+    assert.deepEqual(rig.gateway.floors, [raised], 'before it is final');
+    await rig.steps(8);
+    assert.deepEqual(rig.gateway.floors, [raised, raised]);
+    assert.equal(healthOf(rig).floorsToCarry, 0);
+    // A reorganisation takes nothing back: the owner has asked for it.
+    rig.send('raiseFloor', walletOf(1), { amount: '9' });
+    await rig.steps(2, 1);
+    rig.chain.reorganise(20, false);
+    await rig.steps(8);
+    assert.deepEqual(rig.gateway.floors.slice(2), [[walletOf(1), 9]]);
+  }));
+
+test('no raise of a floor is lost to a crash, wherever in a round it comes', async () => {
+  for (let stepsLeft = 1; stepsLeft <= 30; stepsLeft++) {
+    await withRig(16, async (rig) => {
+      await rig.steps(3);
+      rig.send('raiseFloor', walletOf(1), { amount: '7' });
+      rig.chain.mine();
+      rig.crashes.stepsLeft = stepsLeft;
+      await rig.steps(4, 1);
+      assert.ok(rig.gateway.floors.length > 0, `a crash after ${stepsLeft} steps`);
+    });
+  }
+});
+
+test('orders wait until what wallets ask for is read up to the newest block, in stretches as a node allows', () =>
+  withRig(17, async (rig) => {
+    rig.chain.mine(100);
+    rig.send('raiseFloor', walletOf(1), { amount: '7' });
+    rig.chain.mine(30);
+    const { chain } = rig;
+    let [refused, asked] = [true, 0];
+    rig.rpc = {
+      call: (method, params) => {
+        if (method !== 'eth_getLogs') return chain.call(method, params);
+        const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
+        if (refused) throw new NodeUnreachable('eth_getLogs: no answer');
+        if (Number(toBlock) - Number(fromBlock) >= 10) throw new RpcError('too many blocks');
+        asked++;
+        return chain.call(method, params);
+      },
+    };
+    await rig.step();
+    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read yet/);
+    refused = false;
+    for (let round = 0; healthOf(rig).unhealthy !== null; round++) {
+      assert.ok(round < 100, `it is read at last: ${healthOf(rig).unhealthy}`);
+      await rig.step();
+    }
+    assert.ok(asked > 5 && rig.gateway.floors.length > 0, 'it was in the stretches');
+  }));
+
+test('a chain that is younger than its finality is looked at as well', () =>
+  withRig(18, async (rig) => {
+    await rig.steps(2, 1);
+    assert.equal(healthOf(rig).unhealthy, null);
+    rig.send('raiseFloor', walletOf(1), { amount: '7' });
+    rig.send('requestExit', walletOf(2));
+    await rig.steps(2, 1);
+    assert.deepEqual(rig.gateway.floors, [[walletOf(1), 7]]);
+    assert.ok(rig.gateway.leaving.has(2));
+  }));
+
 test('an exit takes the USDC from the ledger once, and its tokens stay outside until they come back', () =>
   withRig(6, async (rig) => {
     const wallet = walletOf(1);

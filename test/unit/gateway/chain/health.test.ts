@@ -31,6 +31,7 @@ const GOOD: SettlementHealth = {
   scannedBlock: 3,
   reconciledBlock: 3,
   compared: 0,
+  floorsToCarry: 0,
   balances: [],
   nodes: [],
 };

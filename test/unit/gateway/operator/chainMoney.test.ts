@@ -74,6 +74,7 @@ function rig(t: TestContext, codes: number[] = []) {
     views: { nonceFloors: new NonceFloorViews() },
   });
   const leaving = { is: false };
+  const contractFloors = { ask: async (wallets: readonly string[]) => void done.push(`floors ${wallets}`) };
   const handlers = new Map<NewsKind, (facts: never, number: number) => void | Promise<void>>();
   const link = {
     ask: async (question: string, ask: unknown) => {
@@ -84,7 +85,7 @@ function rig(t: TestContext, codes: number[] = []) {
       void handlers.set(kind, handler),
   };
   const markets = { shard: (market: number) => market % 2 };
-  const parts = { link, accounts, funding, movements, restrictions, engine, markets, shards: 1 };
+  const parts = { link, accounts, contractFloors, funding, movements, restrictions, engine, markets, shards: 1 };
   followChain({ ...parts, log: createLogger('silent') } as never);
   const report = <K extends NewsKind>(kind: K, facts: ChainNews[K]) => handlers.get(kind)!(facts as never, 1);
   return { report, done, leaving, funding, movements, states, restrictions, database };
@@ -93,7 +94,8 @@ function rig(t: TestContext, codes: number[] = []) {
 test('a deposit is accepted before the ledger has it, and a repeat moves nothing', async (t) => {
   const { report, done, movements, database } = rig(t);
   await report('money', MONEY);
-  assert.deepEqual(done, ['moneyAccepted {"event":7,"account":1}', 'funds 1 0 5000000 null']);
+  const first = [`floors ${WALLETS[0]}`, 'moneyAccepted {"event":7,"account":1}', 'funds 1 0 5000000 null'];
+  assert.deepEqual(done, first, 'the account has the floor of its wallet before it has its money');
   await report('money', MONEY);
   assert.equal(done.filter((each) => each.startsWith('funds')).length, 1);
   assert.equal(movements.find(1, MOVEMENT.DEPOSIT, 'chain:0xab:3')?.status, 'completed');
@@ -117,7 +119,7 @@ test('only the first wallet of an account is its escrow: deposits of other walle
 test('sets go to their market, and are USDC once that is decided', async (t) => {
   const { report, done, movements } = rig(t, [E.MARKET_NOT_ACTIVE]);
   await report('money', { ...MONEY, kind: 'sets', market: 4 });
-  assert.deepEqual(done.slice(1), ['funds 1 0 5000000 4', 'funds 1 0 5000000 null']);
+  assert.deepEqual(done.slice(2), ['funds 1 0 5000000 4', 'funds 1 0 5000000 null']);
   assert.equal(movements.find(1, MOVEMENT.DEPOSIT, MONEY.reference)?.market, null);
 });
 
@@ -126,7 +128,7 @@ test('a movement whose fate is not known is reported again, and keeps its market
   await assert.rejects(Promise.resolve(report('money', { ...MONEY, kind: 'sets', market: 4 })));
   assert.deepEqual(new Movements(database).pending()[0], { ...movements.pending()[0], market: 4 });
   await funding.resumePending();
-  assert.deepEqual(done.slice(1), ['funds 1 0 5000000 4', 'funds 1 0 5000000 4']);
+  assert.deepEqual(done.slice(2), ['funds 1 0 5000000 4', 'funds 1 0 5000000 4']);
   assert.deepEqual(movements.pending(), []);
 });
 
@@ -196,10 +198,10 @@ test('GATEMONEY-4: open orders are cancelled before something of their accounts 
   const { report, done } = rig(t);
   await report('money', { ...MONEY, kind: 'taken', taken: TAKEN });
   const name = toHex(referenceHash(1, FUND_MOVEMENT.UNWINDING, MONEY.reference));
-  const accepted = 'moneyAccepted {"event":7,"account":1}';
-  assert.deepEqual(done.splice(0), [accepted, 'sweep 1', `unwind 1 77 5 1 1 ${name}`]);
+  const accepted = [`floors ${WALLETS[0]}`, 'moneyAccepted {"event":7,"account":1}'];
+  assert.deepEqual(done.splice(0), [...accepted, 'sweep 1', `unwind 1 77 5 1 1 ${name}`]);
   await report('money', { ...MONEY, kind: 'paid' });
-  assert.deepEqual(done.splice(0), [accepted, 'sweep 1', `funds 1 ${MOVEMENT.WITHDRAWAL} 5000000 null`]);
+  assert.deepEqual(done.splice(0), [...accepted, 'sweep 1', `funds 1 ${MOVEMENT.WITHDRAWAL} 5000000 null`]);
 });
 
 test('what cannot be taken over yet waits with its reason, and one without an answer comes again', async (t) => {

@@ -129,6 +129,7 @@ const SETTLEMENT: SettlementHealth = {
   isWaitingForLog: true,
   withoutWallet: 214,
   refusedPayments: 218,
+  floorsToCarry: 0,
   scannedBlock: 215,
   reconciledBlock: 216,
   compared: 217,
