@@ -1,5 +1,5 @@
 /**
- * The floors under nonces that wallets have raised on the chain itself (RULES.md 5.12), in the ledger. The contract
+ * The floors under nonces that wallets have raised on the chain itself (RULES.md 5.13), in the ledger. The contract
  * refuses what is below a floor some time after its raise, so the ledger has to know of it before: of what it matches
  * below, nothing would settle.
  * Owner: the gateway thread.

@@ -9,6 +9,7 @@ const ENVELOPES = 'test/unit/shared/chain/envelopes.test.ts';
 const ROTATION = 'test/unit/engine/settlement/rotation.test.ts';
 const FOLLOWER = 'test/chain/follower.test.ts';
 const DAY = 'test/chain/day.test.ts';
+const CONTRACT_FLOORS = 'test/unit/gateway/operator/contractFloors.test.ts';
 const NONCE_FLOORS = 'test/chain/nonceFloors.test.ts';
 const PAYMENTS = 'test/chain/payments.test.ts';
 const REFUSALS = 'test/chain/refusals.test.ts';
@@ -290,6 +291,48 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     search: '    this.#addClaim(row.account!, market, Number(row.amount), 0);\n',
     replace: '',
     caughtBy: FOLLOWER,
+  },
+  {
+    name: 'orders do not wait until what wallets ask for is read up to the newest block',
+    file: 'engine/settlement/scanner.ts',
+    search: '      if (next <= head) continue;\n',
+    replace: '',
+    caughtBy: MONEY,
+  },
+  {
+    name: 'floors of the chain are reported only once they are final',
+    file: 'engine/settlement/moneySide.ts',
+    search: "    this.#floors.seen(events.filter((event) => event.is === 'floorRaised'));\n",
+    replace: '',
+    caughtBy: MONEY,
+  },
+  {
+    name: 'a wallet that is linked later trades below its floor on the chain',
+    file: 'gateway/operator/chainMoney.ts',
+    search: '  await contractFloors.ask([wallet]);\n',
+    replace: '',
+    caughtBy: 'test/unit/gateway/operator/chainMoney.test.ts',
+  },
+  {
+    name: 'a floor of the chain is acknowledged before it is durable',
+    file: 'gateway/operator/contractFloors.ts',
+    search: '    await accounts.durable();\n',
+    replace: '',
+    caughtBy: CONTRACT_FLOORS,
+  },
+  {
+    name: 'after a restore the contract is not asked for its floors',
+    file: 'gateway/operator/contractFloors.ts',
+    search: 'if (platform.contractFloorsRead !== floorOf(platform.floors)) {',
+    replace: 'if (platform.contractFloorsRead > floorOf(platform.floors)) {',
+    caughtBy: CONTRACT_FLOORS,
+  },
+  {
+    name: 'orders are placed before the floors of the chain are carried out',
+    file: 'gateway/chain/health.ts',
+    search: '(this.latest!.unhealthy ?? this.#problemOf(this.latest!))',
+    replace: 'this.latest!.unhealthy',
+    caughtBy: 'test/unit/gateway/chain/health.test.ts',
   },
   // The contracts, compiled anew.
   {

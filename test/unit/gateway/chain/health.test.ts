@@ -55,6 +55,15 @@ test('no order is placed before settlement has said that it is healthy', () => {
   assert.deepEqual(changes, [null]);
 });
 
+test('no order is placed while the ledger has to follow something first, and the reason is named', () => {
+  const { health, changes } = rig();
+  health.waitFor(({ floorsToCarry }) => (floorsToCarry === 0 ? null : 'floors wait'));
+  health.note({ ...GOOD, floorsToCarry: 1 });
+  assert.equal(health.refusal, ERRORS.SETTLEMENT_UNHEALTHY);
+  health.note(GOOD);
+  assert.deepEqual([health.refusal, changes], [null, ['floors wait', null]]);
+});
+
 test('a node that is not as the others is named in the log, once, and once more when it is well again', () => {
   const { health, lines } = rig();
   const well = { node: 1, state: 'well', reason: null, differences: 0 } as const;

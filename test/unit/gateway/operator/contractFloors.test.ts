@@ -1,4 +1,4 @@
-/** Floors that wallets have raised on the chain, in the ledger (gateway/operator/contractFloors.ts). RULES.md 5.12. */
+/** Floors that wallets have raised on the chain, in the ledger (gateway/operator/contractFloors.ts). RULES.md 5.13. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
