@@ -225,10 +225,9 @@ export type SettlementHealth = {
   readonly floorsToCarry: number | null;
   /** Movements of the ledger that wait for the wallet of their account. */
   readonly withoutWallet: number;
-  /** The last block of which every event was read, and the last at which balances were compared. */
+  /** The last block of which every event was read, the last at which balances were compared, and those since a start. */
   readonly scannedBlock: number | null;
   readonly reconciledBlock: number | null;
-  /** Balances that were compared since the thread has started. */
   readonly compared: number;
   /** By job, in wei; null until the node was asked. */
   readonly balances: readonly KeyBalance[];
