@@ -39,7 +39,7 @@ export function moneyHandlers(
       return null;
     },
     openMoney: ({ limit, offset }) => {
-      const [count, refusedCount] = [money.countOpen(), payments.countRefused()];
+      const [count, heldUpCount] = [money.countOpen(), payments.countHeldUp()];
       const rows = money.open(limit, offset).map((row) => ({
         kind: row.kind as ChainMoneyKind,
         wallet: row.wallet,
@@ -48,7 +48,7 @@ export function moneyHandlers(
         reason: row.reason,
         foundMs: row.found_ms,
       }));
-      const refused = payments.refused(limit - rows.length, Math.max(0, offset - count)).map((row) => ({
+      const heldUp = payments.heldUp(limit - rows.length, Math.max(0, offset - count)).map((row) => ({
         kind: 'payment' as const,
         wallet: row.wallet,
         amount: String(row.amount),
@@ -56,7 +56,7 @@ export function moneyHandlers(
         reason: row.reason,
         foundMs: row.created_ms,
       }));
-      return { rows: [...rows, ...refused], total: count + refusedCount };
+      return { rows: [...rows, ...heldUp], total: count + heldUpCount };
     },
     prepareRelease: ({ reference }) => ({ mark: side.prepareRelease(reference) }),
     waitingPayments: ({ account }) => {

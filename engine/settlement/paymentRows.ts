@@ -4,9 +4,11 @@ import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { IS_UNSETTLED, PAYMENTS, type Work } from './work.ts';
 
-type RefusedPayment = Work & { readonly reason: string; readonly wallet: string };
+type HeldUpPayment = Work & { readonly reason: string; readonly wallet: string };
 
 const IS_REFUSED = `status = 'pending' AND kind IN (${PAYMENTS}) AND failures > 0`;
+/** By the chain, or by the bounds of an hour. */
+const IS_HELD_UP = `status = 'pending' AND kind IN (${PAYMENTS}) AND reason IS NOT NULL`;
 
 export class PaymentRows {
   readonly #db: StoreDatabase;
@@ -52,11 +54,33 @@ export class PaymentRows {
     return this.#sql(sql).get({ id, account }) !== undefined;
   }
 
-  /** Payments that the chain refuses, the oldest first, each with the wallet and the last reason. */
-  refused(limit: number, offset: number): RefusedPayment[] {
+  /** Payments that the chain refuses or a bound holds back, the oldest first, each with the wallet and the reason. */
+  heldUp(limit: number, offset: number): HeldUpPayment[] {
     const sql = `SELECT work.*, address AS wallet FROM work JOIN escrows USING (account)
-                 WHERE ${IS_REFUSED} ORDER BY id LIMIT ? OFFSET ?`;
-    return this.#sql(sql).all(limit, offset) as RefusedPayment[];
+                 WHERE ${IS_HELD_UP} ORDER BY id LIMIT ? OFFSET ?`;
+    return this.#sql(sql).all(limit, offset) as HeldUpPayment[];
+  }
+
+  /** A bound holds it back for so many blocks; it has not failed. */
+  hold({ id }: Work, block: number, reason: string): void {
+    this.#sql('UPDATE work SET not_before = ?, reason = ? WHERE id = ?').run(block, reason, id);
+  }
+
+  /** Payments that were sent since then, the oldest first. */
+  sentSince(sinceMs: number): { account: number; amount: number; atMs: number }[] {
+    const sql = `SELECT account, amount, (SELECT max(at_ms) FROM history
+                   WHERE history.work = work.id AND history.status = 'submitted') AS atMs
+                 FROM work INDEXED BY work_paid WHERE kind IN (${PAYMENTS}) AND job IS NOT NULL ORDER BY job DESC`;
+    const found: { account: number; amount: number; atMs: number }[] = [];
+    for (const sent of this.#sql(sql).iterate() as Iterable<(typeof found)[number]>) {
+      if (sent.atMs <= sinceMs) break;
+      found.push(sent);
+    }
+    return found.reverse();
+  }
+
+  countHeldUp(): number {
+    return (this.#sql(`SELECT count(*) AS n FROM work WHERE ${IS_HELD_UP}`).get() as { n: number }).n;
   }
 
   countRefused(): number {

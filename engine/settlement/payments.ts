@@ -18,6 +18,7 @@ import { isRevert } from '../../shared/chain/relayToken.ts';
 import { NodeUnreachable, QUOTA, RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { Drafts } from './drafts.ts';
+import { PaidLately, type PayBounds } from './payBounds.ts';
 import type { PaymentRows } from './paymentRows.ts';
 import type { Work, WorkRows } from './work.ts';
 
@@ -27,6 +28,8 @@ const MOST_SENT = 8;
 const MOST_TOGETHER = 32;
 /** Of one round: each costs the node a call. */
 const MOST_LOOKED_AT = 32;
+/** Between two looks at a payment that a bound holds back: about a minute. */
+const HELD_BLOCKS = 30;
 /** About an hour of blocks of two seconds. */
 const LONGEST_PAUSE_BLOCKS = 1800;
 
@@ -41,6 +44,9 @@ type PaymentsOptions = {
   readonly drafts: Drafts;
   /** The contract of a key of their own; null: the operator pays. */
   readonly contract: Hex | null;
+  /** Null: none. */
+  readonly bounds: PayBounds | null;
+  readonly nowMs: () => number;
   /** The exchange contract is called by this address. */
   readonly caller: Hex;
   readonly hasRoom: () => boolean;
@@ -53,8 +59,12 @@ export class Payments {
   /** PAYMENTS-4. The next round goes on behind this account. */
   #lookedAt = -1;
 
+  readonly #lately: PaidLately | null;
+
   constructor(options: PaymentsOptions) {
     this.#options = options;
+    const { rows, bounds, nowMs } = options;
+    this.#lately = bounds && new PaidLately(rows, bounds, nowMs);
   }
 
   /** One round, which asks the node nothing while no payment is due. An error of the node ends it; the next goes on. */
@@ -81,6 +91,11 @@ export class Payments {
       if (rows.hasOlderWork(work)) continue;
       const draft = drafts.movement(work);
       if (draft === null) continue;
+      const reason = this.#lately?.whyWait(work, ready) ?? null;
+      if (reason !== null) {
+        db.transaction(() => rows.hold(work, block + HELD_BLOCKS, reason))();
+        continue;
+      }
       const refusal = await this.#refusalOf(draft);
       if (refusal === null) ready.push(work);
       else db.transaction(() => all.retry(work, block, refusal, LONGEST_PAUSE_BLOCKS))();
@@ -92,10 +107,13 @@ export class Payments {
     if (ready.length === 0) return;
     if (contract !== null) {
       db.transaction(() => send(ready, drafts.payments(contract, ready)))();
+      this.#lately?.note(ready);
       return;
     }
     for (const work of ready) {
-      if (hasRoom()) db.transaction(() => send([work], drafts.movement(work)!))();
+      if (!hasRoom()) return;
+      db.transaction(() => send([work], drafts.movement(work)!))();
+      this.#lately?.note([work]);
     }
   }
 

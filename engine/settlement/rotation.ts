@@ -14,12 +14,12 @@
  *           ledger has the money, so it is sent before anything that spends it, and no other work waits for it.
  */
 import type Database from 'better-sqlite3';
+import type { MoveHealth } from '../../shared/base/chainFacts.ts';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
-import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { DeployRows } from './deployRows.ts';
 import { PaymentRows } from './paymentRows.ts';
 import { KIND, type NewWork, type WorkRows } from './work.ts';

@@ -30,6 +30,7 @@ import { Follower } from './follower.ts';
 import { MoneySide } from './moneySide.ts';
 import type { News } from './news.ts';
 import { Outcomes } from './outcomes.ts';
+import type { PayBounds } from './payBounds.ts';
 import { PaymentRows } from './paymentRows.ts';
 import { type Payer, Payments } from './payments.ts';
 import { Rotation } from './rotation.ts';
@@ -53,6 +54,8 @@ type SettlementOptions = {
   readonly deployerKey: ChainKey;
   /** Null: the operator pays, one payment a transaction. */
   readonly payer?: Payer | null;
+  /** Of an hour; absent: none. */
+  readonly payBounds?: PayBounds;
   readonly chainId: number;
   readonly contracts: Contracts & { readonly usdc: Hex };
   readonly mostFeeWei: bigint;
@@ -119,7 +122,8 @@ export class Settlement {
     const paying = payer === null ? this.#operator : this.#streamOf(payer.key);
     this.#streams = [...new Set([this.#operator, this.#resolver, paying])];
     this.#payments = new Payments({
-      ...{ db, node, work: this.rows, rows: this.payments, drafts: this.#drafts },
+      ...{ db, node, work: this.rows, rows: this.payments, drafts: this.#drafts, nowMs },
+      bounds: options.payBounds ?? null,
       ...{ contract: payer?.contract ?? null, caller: payer?.contract ?? key.address },
       hasRoom: () => paying.envelopes.hasRoom,
       send: (work, draft) => {
@@ -252,6 +256,7 @@ export class Settlement {
       failed: this.rows.countFailed(),
       failedInRow: this.#outcomes.failedInRow,
       refusedPayments: this.payments.countRefused(),
+      heldUpPayments: this.payments.countHeldUp(),
       foreign: keys.reduce((sum, { foreign }) => sum + foreign, 0),
       oldestTradeMs: oldest.trade === null ? 0 : nowMs - oldest.trade,
       oldestWorkMs: oldest.any === null ? 0 : nowMs - oldest.any,

@@ -121,6 +121,7 @@ const TABLES = `
     UNIQUE (shard, kind, sequence, part)) STRICT;
   CREATE INDEX IF NOT EXISTS work_pending ON work (id) WHERE status = 'pending';
   CREATE INDEX IF NOT EXISTS work_payments ON work (account, id) WHERE status = 'pending' AND kind IN (3, 6);
+  CREATE INDEX IF NOT EXISTS work_paid ON work (job) WHERE kind IN (3, 6) AND job IS NOT NULL;
   CREATE INDEX IF NOT EXISTS work_waited ON work (created_ms, kind) WHERE status = 'pending';
   CREATE INDEX IF NOT EXISTS work_unsettled ON work (status) WHERE status IN ('pending', 'submitted', 'mined');
   CREATE INDEX IF NOT EXISTS work_failed ON work (id) WHERE status = 'failed';

@@ -230,14 +230,15 @@ export class WorkRows {
     for (const order of [found.maker_order!, found.taker_order!]) this.dropOrder(order);
   }
 
-  /** The times of the oldest pending trade of the contract, and of any work but payments that the chain refuses. */
+  /** The times of the oldest pending trade of the contract, and of any work but payments that are held up. */
   oldestPendingMs(exchange: number): { readonly trade: number | null; readonly any: number | null } {
     const oldest = (of: string): number | null => {
       const sql = `SELECT created_ms AS at FROM work WHERE status = 'pending' ${of} ORDER BY created_ms LIMIT 1`;
       return (this.#sql(sql).get() as { at: number } | undefined)?.at ?? null;
     };
     const waits = `kind IN (${PAYMENTS}) AND EXISTS (SELECT 1 FROM work AS older WHERE older.status = 'pending'
-      AND older.kind IN (${PAYMENTS}) AND older.account = work.account AND older.id <= work.id AND older.failures > 0)`;
+      AND older.kind IN (${PAYMENTS}) AND older.account = work.account AND older.id <= work.id
+        AND older.reason IS NOT NULL)`;
     return { trade: oldest(`AND kind = ${KIND.TRADE} AND exchange = ${exchange}`), any: oldest(`AND NOT (${waits})`) };
   }
 

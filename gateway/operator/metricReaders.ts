@@ -273,6 +273,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     observe({ for: 'deposit' }, latest.waiting);
     observe({ for: 'wallet' }, latest.withoutWallet);
     observe({ for: 'payment' }, latest.refusedPayments);
+    observe({ for: 'bound' }, latest.heldUpPayments - latest.refusedPayments);
   },
   exchange_settlement_balances_compared_total: ofChain(({ compared }) => compared),
   exchange_settlement_key_balance: ({ settlement }, observe) => {

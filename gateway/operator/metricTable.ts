@@ -211,7 +211,7 @@ export const METRICS = {
   exchange_settlement_at_most_fee: gauge('1 while a transaction waits for fees above MOST_FEE_GWEI.', []),
   exchange_settlement_differences: gauge('Balances in which ledger and chain differ. Above 0, orders are refused.', []),
   exchange_settlement_waiting: gauge(
-    'Waits for a person: `deposit` of the chain, without a linked wallet; `wallet` of the ledger; refused `payment`.',
+    'Waits: `deposit` of the chain without a wallet, `wallet` of the ledger, refused `payment`, `bound` of an hour.',
     ['for'],
   ),
   exchange_settlement_balances_compared_total: counter('Balances that were compared between ledger and chain.', []),

@@ -7,10 +7,10 @@
 
 import type { Operations } from '../../shared/api/operations.ts';
 import type { DrillName, Readiness } from '../../shared/api/platform.ts';
+import type { MoveHealth } from '../../shared/base/chainFacts.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
-import type { MoveHealth } from '../../shared/wire/threads.ts';
 import type { Administrator } from '../access/principal.ts';
 import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
 import type { ClusterControl } from './clusterControl.ts';

@@ -31,6 +31,9 @@ export type ChainConfig = Readonly<{
   leastMovementMicro: number;
   /** Withdrawals, splits and merges of one account in 24 hours. */
   mostMovementsADay: number;
+  /** Of payments to one account, and to all of them, in an hour; in micro-USDC. */
+  mostPaidMicro: number;
+  mostPaidToAllMicro: number;
 }>;
 
 type Reader = {
@@ -86,6 +89,8 @@ export function readChain(read: Reader, others: Others): ChainConfig | string | 
     mostHeadAgeMs: read.integer('MOST_HEAD_AGE_MS', 30_000, 1000, MOST_MS),
     mostWaitMs: read.integer('MOST_SETTLEMENT_WAIT_MS', 60_000, 1000, MOST_MS),
     leastMovementMicro: read.integer('LEAST_CHAIN_MOVEMENT_MICRO', 1_000_000, 1, 1_000_000_000),
+    mostPaidMicro: read.integer('MOST_PAID_AN_HOUR_MICRO', 100_000_000_000, 1, Number.MAX_SAFE_INTEGER),
+    mostPaidToAllMicro: read.integer('MOST_PAID_TO_ALL_AN_HOUR_MICRO', 1_000_000_000_000, 8, Number.MAX_SAFE_INTEGER),
     mostMovementsADay: read.integer('MOST_CHAIN_MOVEMENTS_A_DAY', 20, 1, 1_000_000_000),
   });
 }

@@ -193,6 +193,7 @@ function optionsOf({ config, secrets, stores }: SettlementThreadOptions): Omit<S
     permitKey: secrets.PERMIT!,
     mostFeeWei: chain.mostFeeWei,
     limits: { headAgeMs: chain.mostHeadAgeMs, waitMs: chain.mostWaitMs },
+    payBounds: { accountMicro: chain.mostPaidMicro, allMicro: chain.mostPaidToAllMicro },
     floors: control.platform.floors,
   };
 }

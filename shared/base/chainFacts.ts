@@ -19,3 +19,14 @@ export type NodeHealth = {
   /** Answers that were not those of the others, since the start. */
   readonly differences: number;
 };
+
+/** Of the funds, to another exchange contract. */
+export type MoveHealth = {
+  /** The contract that is left. */
+  readonly exchange: string;
+  readonly state: 'open' | 'claiming' | 'moving';
+  /** Since orders are signed for the next one. */
+  readonly ageMs: number;
+  /** Trades and movements of that contract that are not settled. */
+  readonly left: number;
+};

@@ -1,6 +1,6 @@
 /** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
 import type { MessagePort } from 'node:worker_threads';
-import type { KeyOrigin, NodeHealth } from '../base/chainFacts.ts';
+import type { KeyOrigin, MoveHealth, NodeHealth } from '../base/chainFacts.ts';
 import type { Floors } from '../base/floors.ts';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
@@ -168,6 +168,8 @@ export type SettlementOptions = {
   /** No transaction offers more for a unit of gas. */
   readonly mostFeeWei: bigint;
   readonly limits: SettlementLimits;
+  /** Of what is paid in an hour, in micro-USDC. */
+  readonly payBounds: { readonly accountMicro: number; readonly allMicro: number };
   readonly floors: Floors;
   /** Null without a cluster. */
   readonly cluster: SettlementCluster | null;
@@ -202,6 +204,8 @@ export type SettlementHealth = {
   readonly failedInRow: number;
   /** Payments that the chain would not carry out now. */
   readonly refusedPayments: number;
+  /** Those and the ones that the bounds of an hour hold back. */
+  readonly heldUpPayments: number;
   /** Nonces that transactions from elsewhere have used. */
   readonly foreign: number;
   /** The wait of the oldest trade for its batch, and of the oldest work of any kind. */
@@ -233,15 +237,6 @@ export type SettlementHealth = {
   readonly balances: readonly KeyBalance[];
   /** Where there are several. */
   readonly nodes: readonly NodeHealth[];
-};
-export type MoveHealth = {
-  /** The contract that is left. */
-  readonly exchange: string;
-  readonly state: 'open' | 'claiming' | 'moving';
-  /** Since orders are signed for the next one. */
-  readonly ageMs: number;
-  /** Trades and movements of that contract that are not settled. */
-  readonly left: number;
 };
 export type KeyBalance = { readonly job: string; readonly address: string; readonly wei: bigint | null };
 

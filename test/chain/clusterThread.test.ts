@@ -72,7 +72,11 @@ class Thread {
         relayerKey: null,
         permitKey: toHex(0xabcdef, { size: 32 }),
       },
-      ...{ payerKey: PAYER, paymentsAddress: contracts.payments },
+      ...{
+        payerKey: PAYER,
+        paymentsAddress: contracts.payments,
+        payBounds: { accountMicro: 10 ** 12, allMicro: 10 ** 13 },
+      },
       mostFeeWei: 10n ** 15n,
       limits: { headAgeMs: 3_600_000, waitMs: 3_600_000 },
       cluster: { memory: this.memory, leads },

@@ -77,6 +77,7 @@ type ExchangeOptions = {
   readonly around?: (rpc: Rpc) => Rpc;
   /** The operator pays, one payment a transaction. */
   readonly isWithoutPayer?: boolean;
+  readonly payBounds?: { readonly accountMicro: number; readonly allMicro: number };
   readonly aroundKey?: (key: ChainKey) => ChainKey;
 };
 
@@ -135,13 +136,13 @@ export class FollowedExchange {
   #start(): Settlement {
     const { chain, engines, journalPaths, progress } = this;
     const { exchange, marketFactory, usdc, conditionalTokens, payments } = chain.contracts;
-    const { around = (rpc) => rpc, aroundKey = (key) => key, isWithoutPayer = false } = this.#options;
+    const { around = (rpc) => rpc, aroundKey = (key) => key, isWithoutPayer = false, payBounds } = this.#options;
     const rpc = around(new HttpRpc(chain.client.chain.rpcUrls.default.http[0]));
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
     const db = this.crashes.around(this.db);
     this.#news = new News(db, () => this.nowMs);
     return new Settlement({
-      ...{ db, news: this.#news, progress, journalPaths },
+      ...{ db, news: this.#news, progress, journalPaths, payBounds },
       ...{
         key: aroundKey(this.operator),
         deployerKey: aroundKey(this.deployer),

@@ -169,7 +169,7 @@ test(
     await exchange.step();
     const health = exchange.settlement.health({ problem: null, balances: [], nodes: [] });
     assert.deepEqual([health.failedInRow, health.refusedPayments], [0, 1]);
-    const [refusal] = exchange.settlement.payments.refused(10, 0);
+    const [refusal] = exchange.settlement.payments.heldUp(10, 0);
     assert.deepEqual([refusal!.account, refusal!.reason?.length], [spiteful, '0x12345678'.length], 'the error of USDC');
     isBelieved = true;
     await freeze(false);
@@ -215,7 +215,7 @@ for (const isWithoutPayer of [false, true]) {
     // A round that has reached its end has compared ledger and chain.
     for (let round = 0; round < 3; round++) await exchange.step();
     await exchange.reconcile();
-    const waiting = exchange.settlement.payments.refused(10, 0).map(({ account, reason }) => [account, reason]);
+    const waiting = exchange.settlement.payments.heldUp(10, 0).map(({ account, reason }) => [account, reason]);
     assert.deepEqual(waiting, [
       [refused, 'eth_call: this address is on a list'],
       [unanswered, 'eth_call: no answer'],
@@ -285,4 +285,86 @@ test('while the signer of one key is away, the others send what is theirs', opti
   assert.deepEqual(await both(exchange.payer.address), [3n * PAY, PAY]);
   assert.deepEqual([await held(), await paid()], [3n * PAY, 2n * PAY]);
   await exchange.compare('at the end');
+});
+
+const HOUR_MS = 3_600_000;
+/** So many blocks that a payment which a bound holds back is looked at again, and rounds that pay it. */
+async function goOn(exchange: FollowedExchange, passMs = 0): Promise<void> {
+  exchange.nowMs += passMs;
+  await rig.client.mine({ blocks: 31 });
+  for (let round = 0; round < 3; round++) await exchange.step();
+}
+
+/** RULES.md 17.49 */
+test(
+  'what is above the bound of an account waits for its hour, over restarts too, and stops no other',
+  options,
+  async (t) => {
+    const accounts = [501, 502, 503];
+    const [thief, victim, whale] = accounts as [number, number, number];
+    const exchange = await funded(t, { accounts, payBounds: { accountMicro: 6_000_000, allMicro: 10 ** 12 } });
+    for (let n = 0; n < 3; n++) exchange.withdraw(thief, Number(PAY));
+    await goOn(exchange);
+    await goOn(exchange);
+    exchange.restart();
+    exchange.withdraw(victim, Number(PAY));
+    exchange.withdraw(whale, 9_000_000);
+    exchange.withdraw(whale, 1_000_000);
+    await goOn(exchange);
+    await goOn(exchange);
+    assert.deepEqual(await paidOf(accounts), [2n * PAY, PAY, 0n]);
+    const waiting = () => exchange.settlement.payments.heldUp(10, 0).map(({ account, reason }) => [account, reason]);
+    const reason = 'more than an account is paid in an hour';
+    assert.deepEqual(waiting(), [
+      [thief, reason],
+      [whale, reason],
+    ]);
+    const health = exchange.settlement.health({ problem: null, balances: [], nodes: [] });
+    assert.deepEqual([health.refusedPayments, health.heldUpPayments], [0, 2]);
+    assert.ok(health.oldestWorkMs < 60_000, 'what a bound holds back is no work that is late');
+    await goOn(exchange, HOUR_MS);
+    assert.deepEqual(await paidOf(accounts), [3n * PAY, PAY, 0n]);
+    // A payment above the bound waits for a day, and those that the account asks for later wait behind it.
+    await goOn(exchange, 22 * HOUR_MS);
+    assert.deepEqual(waiting(), [[whale, reason]]);
+    await goOn(exchange, HOUR_MS);
+    await exchange.finish();
+    assert.deepEqual(await paidOf(accounts), [3n * PAY, PAY, TEN]);
+    await exchange.compare('after the payments');
+  },
+);
+
+/** RULES.md 17.49 */
+test('accounts that move money to and fro leave something of the bound of all to others', options, async (t) => {
+  const accounts = Array.from({ length: 12 }, (_, index) => 520 + index);
+  const busy = accounts.slice(0, -1);
+  const victim = accounts.at(-1)!;
+  const [all, most] = [40_000_000, 10_000_000];
+  const exchange = await funded(t, { accounts, payBounds: { accountMicro: most, allMicro: all } });
+  const began = exchange.nowMs;
+  let asked = 0;
+  for (let turn = 0; turn < 4; turn++) {
+    for (const account of busy) {
+      // In shares of what it has, as far as it may: what is too much waits, and so does what is behind it.
+      exchange.withdraw(account, 1_000_000);
+      asked += 1_000_000;
+    }
+    await goOn(exchange);
+    for (const account of busy) {
+      const micro = await rig.walletUsdc(key(account).address);
+      if (micro > 0n) await rig.fund(key(account), micro);
+    }
+    await rig.client.mine({ blocks: FINAL_BLOCKS });
+    await goOn(exchange);
+  }
+  exchange.withdraw(victim, 500_000);
+  await goOn(exchange);
+  assert.ok(exchange.nowMs - began < HOUR_MS);
+  const sent = exchange.settlement.payments.sentSince(0);
+  const sumOf = (account: number) => sent.reduce((sum, each) => sum + (each.account === account ? each.amount : 0), 0);
+  const whole = sent.reduce((sum, { amount }) => sum + amount, 0);
+  assert.ok(whole < asked && whole < all, `${whole} of ${asked} micro-USDC`);
+  assert.equal(sumOf(victim), 500_000);
+  assert.equal(await rig.walletUsdc(key(victim).address), 500_000n);
+  for (const account of busy) assert.ok(sumOf(account) <= all / 8);
 });

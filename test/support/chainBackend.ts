@@ -21,6 +21,7 @@ const FINAL_BLOCKS = 34n;
 const FIRST_USERS = 4;
 const MOST_USERS = 128;
 /** Pays for all deposits. */
+const MANY = String(Number.MAX_SAFE_INTEGER);
 const PAYER = privateKeyToAccount(secretOf('payer'));
 /** The keys of accounts begin here; those that tests name are smaller, or have nothing in common with these. */
 const FIRST_KEY = 1n << 128n;
@@ -126,7 +127,8 @@ export const chainBackend = {
   /** For the environment of every server on this data directory. */
   async settings(dataDir: string): Promise<Readonly<Record<string, string>>> {
     const { ADMIN_KEY: _, ...settings } = (await chainOf(dataDir)).chain.settings;
-    return { ...settings, ...PATIENT, LEAST_CHAIN_MOVEMENT_MICRO: '1', MOST_CHAIN_MOVEMENTS_A_DAY: '1000000' };
+    const paid = { MOST_PAID_AN_HOUR_MICRO: MANY, MOST_PAID_TO_ALL_AN_HOUR_MICRO: MANY };
+    return { ...settings, ...PATIENT, ...paid, LEAST_CHAIN_MOVEMENT_MICRO: '1', MOST_CHAIN_MOVEMENTS_A_DAY: '1000000' };
   },
 
   /** Resolves once a server that listens places orders: that takes a first report of settlement. */

@@ -223,6 +223,20 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     caughtBy: PAYMENTS,
   },
   {
+    name: 'a restart forgets what was paid in the hour',
+    file: 'engine/settlement/payBounds.ts',
+    search: 'this.#sent ??= this.#rows.sentSince(since);',
+    replace: 'this.#sent ??= [];',
+    caughtBy: PAYMENTS,
+  },
+  {
+    name: 'an account may take all that is left of the bound of all',
+    file: 'engine/settlement/payBounds.ts',
+    search: 'const SHARE_OF_REST = 8;',
+    replace: 'const SHARE_OF_REST = 1;',
+    caughtBy: PAYMENTS,
+  },
+  {
     name: 'each round of payments begins with the same account',
     file: 'engine/settlement/payments.ts',
     search: 'this.#lookedAt = work.account;',

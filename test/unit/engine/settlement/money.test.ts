@@ -393,7 +393,7 @@ test('a wallet that USDC refuses waits with its own payments, and holds up nobod
     assert.equal(transactions.filter(({ nonce }) => nonce >= 0).length, 1, 'only the honest payment costs gas');
     assert.equal(payments.countRefused(), 1, 'the others of the account wait behind it');
     assert.deepEqual(
-      payments.refused(10, 0).map(({ account, wallet, reason }) => [account, wallet, reason]),
+      payments.heldUp(10, 0).map(({ account, wallet, reason }) => [account, wallet, reason]),
       [[1, spiteful, 'eth_call: execution reverted: Blacklisted']],
     );
     const health = rig.settlement.health({ problem: null, balances: [], nodes: [] });

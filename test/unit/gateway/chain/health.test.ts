@@ -28,6 +28,7 @@ const GOOD: SettlementHealth = {
   waiting: 0,
   withoutWallet: 0,
   refusedPayments: 0,
+  heldUpPayments: 0,
   scannedBlock: 3,
   reconciledBlock: 3,
   compared: 0,

@@ -46,16 +46,20 @@ test('a chain has its limits, and no demo unless it is asked for', () => {
   assert.equal(chain.lowBalanceWei, 5_000_000_000_000_000_000n);
   assert.deepEqual([chain.mostHeadAgeMs, chain.mostWaitMs], [30_000, 60_000]);
   assert.deepEqual([chain.leastMovementMicro, chain.mostMovementsADay, chain.paymentsAddress], [1_000_000, 20, null]);
+  assert.deepEqual([chain.mostPaidMicro, chain.mostPaidToAllMicro], [100_000_000_000, 1_000_000_000_000]);
   assert.equal(parse({ PAYER_KEY: keyOf(5), PAYMENTS_ADDRESS: ADDRESS }).chain!.paymentsAddress, ADDRESS);
   const limits = {
     MOST_FEE_GWEI: '7',
     LOW_BALANCE_GWEI: '0',
     MOST_HEAD_AGE_MS: '1000',
     MOST_SETTLEMENT_WAIT_MS: '2000',
+    MOST_PAID_AN_HOUR_MICRO: '5',
+    MOST_PAID_TO_ALL_AN_HOUR_MICRO: '50',
   };
   const other = parse(limits).chain!;
   assert.deepEqual([other.mostFeeWei, other.lowBalanceWei], [7_000_000_000n, 0n]);
   assert.deepEqual([other.mostHeadAgeMs, other.mostWaitMs], [1000, 2000]);
+  assert.deepEqual([other.mostPaidMicro, other.mostPaidToAllMicro], [5, 50]);
 });
 
 test('what is missing or contradicts a chain stops the start, in one line', () => {
