@@ -215,6 +215,11 @@ describe('projections', () => {
       assert.match(run(verifyProjections, rig).text, /problem: trades has \d+ rows, \d+ follow from .* other values/);
       damage(rig, 'UPDATE trades SET lots = lots - 1 WHERE id = (SELECT max(id) FROM trades)');
       assert.ok(run(verifyProjections, rig).isDone);
+      const day = 'WHERE market = (SELECT min(market) FROM candles) AND span_ms = 86400000';
+      damage(rig, `UPDATE candles SET high_ticks = high_ticks + 1 ${day}`);
+      assert.match(run(verifyProjections, rig).text, /problem: candles has \d+ rows, \d+ follow from .* other values/);
+      damage(rig, `UPDATE candles SET high_ticks = high_ticks - 1 ${day}`);
+      assert.ok(run(verifyProjections, rig).isDone);
       trim(rig);
       damage(rig, 'UPDATE positions SET quantity_atomic = quantity_atomic + 1 WHERE account = 2 AND market = 0');
       assert.match(run(verifyProjections, rig).text, /problem: shard 0: position 2\/0\/0 differs from the engine's/);
