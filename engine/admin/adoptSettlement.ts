@@ -15,6 +15,7 @@ import { FLOORS, type Floors, readFloors } from '../../shared/base/floors.ts';
 import { toHex, tryParseHex } from '../../shared/base/hex.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { RESTORED, readRestored } from '../../shared/base/restored.ts';
+import { SETTLEMENT_REMEDY } from '../../shared/base/settlementRemedy.ts';
 import { chainTradeId, placeOfTrade } from '../../shared/chain/batch.ts';
 import { lastSettledBlock } from '../../shared/chain/depth.ts';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
@@ -31,6 +32,7 @@ import { addMoneyTables } from '../settlement/moneyTables.ts';
 import { News } from '../settlement/news.ts';
 import { openSettlementDb } from '../settlement/settlementDb.ts';
 import { KIND, type Work, WorkRows } from '../settlement/work.ts';
+import { checkDatabases } from './databases.ts';
 import { AdminError, listShards, type ShardFile, withExclusiveDirectory } from './directory.ts';
 import { type KnownWork, onlyOnChain, type TakenEvent } from './takeOver.ts';
 
@@ -62,7 +64,9 @@ const WORD_TRUE = `0x${'1'.padStart(64, '0')}`;
 
 export async function adoptSettlement(directory: string, rpcUrl: string): Promise<readonly string[]> {
   const path = join(directory, 'settlement.db');
-  if (!existsSync(path)) throw new AdminError(`${path} does not exist: an empty one cannot be brought up to journals`);
+  const damage = checkDatabases(directory).find(({ name }) => name === 'settlement.db')?.problem ?? null;
+  if (damage !== null) throw new AdminError(damage);
+  if (!existsSync(path)) throw new AdminError(`${path} is missing: ${SETTLEMENT_REMEDY}`);
   if (isOfCluster(path)) throw new AdminError(`${path}: a member of a cluster gets what it lacks from the log`);
   if (!nodeUrls(rpcUrl).every((url) => URL.canParse(url)))
     throw new AdminError('RPC_URL: set it, the chain is asked there');
@@ -222,7 +226,10 @@ function readLater(db: Database.Database, { shard, journalPath, key }: ShardFile
   const reader = new JournalReader(journalPath, key);
   const rows = new WorkRows(db, () => systemClock.nowMs());
   try {
-    if (!reader.continues(head)) throw new AdminError(`${journalPath} does not go on after record ${head.sequence}`);
+    if (!reader.continues(head))
+      throw new AdminError(
+        `${journalPath} does not go on after record ${head.sequence} of settlement.db: ${SETTLEMENT_REMEDY}`,
+      );
     reader.readFrom(head, Number.MAX_SAFE_INTEGER, ({ sequence, events: { words, word: first, end } }) => {
       let part = 0;
       for (let word = first; word < end; word += words[word]! >>> 2) {

@@ -9,6 +9,7 @@ import { isDamaged } from '../../shared/base/damagedDatabase.ts';
 import { accessProblem } from '../../shared/base/fileAccess.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { rowsThatDiffer } from '../../shared/base/rowSums.ts';
+import { SETTLEMENT_REMEDY } from '../../shared/base/settlementRemedy.ts';
 import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
 import { AdminError } from './directory.ts';
 
@@ -26,7 +27,7 @@ const DATABASES: readonly Kept[] = [
     check: 'integrity_check',
     whenDamaged: `${RESTORE}, or see what \`npm run admin -- control repair\` can read of it`,
   },
-  { name: 'settlement.db', check: 'integrity_check', whenDamaged: RESTORE },
+  { name: 'settlement.db', check: 'integrity_check', whenDamaged: SETTLEMENT_REMEDY },
   { name: 'idempotency.db', check: 'quick_check', whenDamaged: 'the next start sets it aside and makes it anew' },
   {
     name: 'read.db',
@@ -71,7 +72,7 @@ function damageOf(path: string, { name, check }: Kept): string | null {
     if (!existsSync(path) && !existsSync(`${path}-wal`)) return 'it is missing';
     db = openDatabase(path, { readonly: true, timeout: 0 });
     const found = db.prepare<[], string>(`PRAGMA ${check}(1)`).pluck().get();
-    if (found !== 'ok') return found ?? 'no answer';
+    if (found !== 'ok') return found?.replaceAll('\n', ' ') ?? 'no answer';
     const orphan = db.prepare<[], { table: string; rowid: number }>('PRAGMA foreign_key_check').get();
     if (orphan !== undefined) return `a row of ${orphan.table} names one that is not there`;
     const differing = name === 'control.db' ? rowsThatDiffer(db) : [];

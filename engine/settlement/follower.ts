@@ -15,6 +15,7 @@ import { assert } from '../../shared/base/assert.ts';
 import { isDecided, MOVEMENT } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
 import { prepared } from '../../shared/base/prepared.ts';
+import { SETTLEMENT_REMEDY } from '../../shared/base/settlementRemedy.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import { ANY_COMMAND, COMMAND, kindOutcome, kindSide, NO_MARKET } from '../../shared/wire/commands.ts';
@@ -133,7 +134,8 @@ export class Follower {
     if (!reader.continues(this.#heads[shard])) {
       reader.close();
       throw new CannotFollow(
-        `${path} does not go on after record ${sequence}, up to which settlement.db has followed it`,
+        `${path} does not go on after record ${sequence}, up to which settlement.db has followed it: ` +
+          SETTLEMENT_REMEDY,
       );
     }
     this.#readers[shard] = reader;

@@ -6,140 +6,28 @@
  * JSON.
  */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
 import { test } from 'node:test';
-import { DAMAGES, nameIn } from '../support/damages/damages.ts';
-import { readable } from '../support/damages/readable.ts';
-import { AdminHost, hashesOf, removeCopy, type Seen, start } from '../support/damages/seen.ts';
-import { isSaid, type Row, rowsOfTable } from '../support/damages/table.ts';
-import { copyOf, makeWorld, type World } from '../support/damages/world.ts';
+import { assertEveryDamage, compareRows } from '../support/damages/cells.ts';
+import { nameIn } from '../support/damages/damages.ts';
+import { hashesOf } from '../support/damages/seen.ts';
+import { rowsOfTable } from '../support/damages/table.ts';
+import { makeWorld } from '../support/damages/world.ts';
 
 const CELLS_AT_A_TIME = 3;
-const NEXT_STEP =
-  /npm run admin -- |control repair|put .*back|restore the data|in its place|the next start|\bch(?:own|mod) /;
 const skip = process.geteuid?.() === 0 ? false : 'needs root, to be another user';
-
-type Cells = Pick<Row, 'start' | 'verify' | 'audit' | 'repair'>;
-type Outcome = { readonly cells: Cells; readonly texts: string; readonly wrong: readonly string[] };
-
-/** The words of the tables for what was seen. */
-function wordOf(what: keyof Cells, { code, text }: Seen, accepted?: Seen): string {
-  if (what === 'start') {
-    if (code !== 0) return 'refused';
-    if (!text.includes('tells the same')) return 'loses';
-    return text.includes('ready 503') ? 'not ready' : text.split('\n').length > 2 ? 'runs, says so' : 'runs';
-  }
-  if (what === 'verify') return code === 0 ? 'ok' : 'names it';
-  if (what === 'audit')
-    return code === 0
-      ? 'balanced'
-      : text.includes('ordered') || text.includes('no journal has')
-        ? 'differs'
-        : 'names it';
-  if (code === 0) return /nothing to repair/.test(text) ? 'nothing to do' : 'repaired';
-  return accepted?.code === 0 ? 'asks' : 'cannot';
-}
-
-async function see(world: World, host: AdminHost, row: Row): Promise<Outcome> {
-  const wrong: string[] = [];
-  const family = basename(row.file)
-    .replace(/-wal$|\.mark$/, '')
-    .replace(/-(?:\d+|[MN]\.bin)$/, '');
-  const damaged = (): string => {
-    const copy = copyOf(world.whole);
-    const name = nameIn(copy, row.file);
-    DAMAGES[row.damage]!(join(copy, name), name, world);
-    return copy;
-  };
-  const explained = (what: string, { code, text }: Seen): void => {
-    if (/^ {4}at /m.test(text)) wrong.push(`${what}: a stack`);
-    if (code !== 0 && !text.includes(family)) wrong.push(`${what}: no word about ${family}`);
-    if (code !== 0 && !NEXT_STEP.test(text)) wrong.push(`${what}: no next step`);
-  };
-  const copy = damaged();
-  const before = hashesOf(copy);
-  const rows = readable(copy);
-  const lost = (what: string, directory: string): void => {
-    const now = readable(directory);
-    const missing = [...rows].filter((each) => !now.has(each) && !world.changing.has(each));
-    if (missing.length > 0) wrong.push(`${what}: ${missing.length} rows are lost, such as ${missing[0]}`);
-  };
-  const verify = await host.run(copy, 'journal', 'verify');
-  const audit = await host.run(copy, 'audit');
-  const now = hashesOf(copy);
-  for (const [name, hash] of before) if (now.get(name) !== hash) wrong.push(`a check changes ${name}`);
-  const repair = await host.run(copy, ...row.command);
-  const accepted = repair.code === 0 ? undefined : await host.run(copy, ...row.command, '--accept-loss');
-  lost('repair', copy);
-  const second = damaged();
-  const started = await start(second, world);
-  lost('start', second);
-  const cells = {
-    start: wordOf('start', started),
-    verify: wordOf('verify', verify),
-    audit: wordOf('audit', audit),
-    repair: wordOf('repair', repair, accepted),
-  };
-  if (cells.start === 'refused' && (cells.repair === 'repaired' || cells.repair === 'asks')) {
-    const again = await start(copy, world);
-    if (again.code !== 0) wrong.push(`after the repair it does not start: ${again.text}`);
-  }
-  for (const [what, seen] of Object.entries({ start: started, verify, audit, repair })) explained(what, seen);
-  removeCopy(copy);
-  removeCopy(second);
-  const texts = Object.entries({ start: started, verify, audit, repair, ...(accepted && { accepted }) });
-  return { cells, wrong, texts: texts.map(([what, { code, text }]) => `${what} (${code}): ${text}`).join('\n') };
-}
-
-function writeSeen(outcomes: ReadonlyMap<Row, Outcome>): void {
-  const path = process.env['DAMAGES_SEEN'];
-  if (path !== undefined)
-    writeFileSync(path, JSON.stringify([...outcomes].map(([row, seen]) => ({ ...row, ...seen }))));
-}
 
 test('a start and every command do what the table says of each file and damage, and lose nothing', {
   skip,
 }, async (t) => {
   const table = rowsOfTable();
+  assertEveryDamage(table);
   const world = await makeWorld(t);
-  assertWholeTable(table, world);
-  const parts = (process.env['DAMAGES'] ?? '').split(',');
-  const rows = table.filter(({ file }) => parts.some((part) => file.includes(part)));
-  const left = [...rows];
-  const outcomes = new Map<Row, Outcome>();
-  const run = async (): Promise<void> => {
-    const host = new AdminHost(t);
-    for (let row = left.shift(); row !== undefined; row = left.shift()) {
-      outcomes.set(row, await see(world, host, row));
-      writeSeen(outcomes);
-    }
-  };
-  await Promise.all(Array.from({ length: CELLS_AT_A_TIME }, run));
-  const wrong = rows.flatMap((row) => {
-    const { cells, texts, wrong: found } = outcomes.get(row)!;
-    const differing = (Object.keys(cells) as (keyof Cells)[])
-      .filter((what) => row[what] !== cells[what])
-      .map((what) => `${what}: ${cells[what]}, not ${row[what]}`);
-    if (row.says !== '' && !isSaid(row.says, texts)) differing.push(`nothing says ${row.says}`);
-    const all = [...differing, ...found];
-    return all.length === 0 ? [] : [`${row.file}, ${row.damage}: ${all.join('; ')}\n${texts}`];
-  });
-  assert.deepEqual(wrong, [], wrong.join('\n\n'));
-});
-
-function assertWholeTable(table: readonly Row[], { whole }: World): void {
-  const files = [...new Set(table.map(({ file }) => file))];
-  const named = new Set(files.map((file) => nameIn(whole, file)));
-  const there = [...hashesOf(whole).keys()].filter((name) => !/^(?:read|idempotency)\.db-wal$/.test(name));
+  const named = new Set(table.map(({ file }) => nameIn(world.whole, file)));
+  const there = [...hashesOf(world.whole).keys()].filter((name) => !/^(?:read|idempotency)\.db-wal$/.test(name));
   assert.deepEqual(
     there.filter((name) => !named.has(name)),
     [],
     'the table has every file',
   );
-  for (const file of files) {
-    const damages = table.filter((row) => row.file === file).map(({ damage }) => damage);
-    const all = Object.keys(DAMAGES).filter((damage) => !file.endsWith('-wal') || !/exchange's|older/.test(damage));
-    assert.deepEqual(damages, all, `every damage of ${file}`);
-  }
-}
+  await compareRows(t, world, table, CELLS_AT_A_TIME);
+});

@@ -61,6 +61,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/backup.test.ts': FAULTS,
   'test/fault/damagedBackups.test.ts': FAULTS,
   'test/fault/damages.test.ts': FAULTS,
+  'test/fault/damagesOnChain.test.ts': CHAIN,
   'test/fault/memory.test.ts': TURNS,
   'test/fault/idleConnections.test.ts': FAULTS,
   'test/fault/image.test.ts': IMAGE,

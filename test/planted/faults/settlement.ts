@@ -17,6 +17,13 @@ const SETTLEMENT_FILE = 'test/unit/engine/settlement/settlementFile.test.ts';
 
 export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
+    name: 'a start goes on with a settlement.db that is damaged',
+    file: 'gateway/store/settlementMode.ts',
+    search: '    if (damage !== null) throw',
+    replace: '    if (damage === path) throw',
+    caughtBy: 'test/unit/gateway/store/settlementMode.test.ts',
+  },
+  {
     name: 'money that nobody ordered is no difference',
     file: 'engine/admin/reconcile.ts',
     search: 'if (order === undefined || !isSame(order, journaled)) {',

@@ -14,7 +14,11 @@ const WAL_HEADER_BYTES = 32;
 const FRAME_HEADER_BYTES = 24;
 const FRAME_BYTES = FRAME_HEADER_BYTES + PAGE_BYTES;
 /** By database, the table whose oldest rows are damaged: what is in the middle of the file is not always the same. */
-const DAMAGED_TABLES: Readonly<Record<string, string>> = { 'control.db': 'users', 'read.db': 'orders' };
+const DAMAGED_TABLES: Readonly<Record<string, string>> = {
+  'control.db': 'users',
+  'read.db': 'orders',
+  'settlement.db': 'escrows',
+};
 /** Those of both salts, in the header of the log and in each frame of it. */
 const SALTS = { header: 16, frame: 8, bytes: 8 } as const;
 

@@ -33,7 +33,7 @@ function linesOf({ stdout, stderr }: TestServer): string[] {
 export async function start(directory: string, world: World): Promise<Seen> {
   const server = new TestServer(directory, '1');
   try {
-    await startAsNobody(server);
+    await startAsNobody(server, world.settings);
   } catch {
     return { code: 1, text: linesOf(server).join('\n') };
   }
@@ -48,7 +48,10 @@ export async function start(directory: string, world: World): Promise<Seen> {
 export class AdminHost {
   readonly #process: ChildProcess;
 
-  constructor(scope: Scope) {
+  readonly #settings: Readonly<Record<string, string>>;
+
+  constructor(scope: Scope, settings: Readonly<Record<string, string>> = {}) {
+    this.#settings = settings;
     const host = fileURLToPath(new URL('adminHost.ts', import.meta.url));
     this.#process = fork(host, {
       execArgv: ['--disable-warning=ExperimentalWarning', '--import', LOADER],
@@ -60,7 +63,7 @@ export class AdminHost {
   }
 
   async run(directory: string, ...args: string[]): Promise<Seen> {
-    this.#process.send({ args, env: { DATA_DIR: directory } });
+    this.#process.send({ args, env: { ...this.#settings, DATA_DIR: directory } });
     const [seen] = await within(`the answer to ${args.join(' ')}`, once(this.#process, 'message'));
     return seen;
   }

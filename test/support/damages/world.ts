@@ -9,6 +9,7 @@ import { cpSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { OrderMarket } from '../../../shared/client/order.ts';
+import { IN_FILE } from '../../../shared/crypto/masterKey.ts';
 import { temporaryDirectory } from '../directory.ts';
 import { type Scope, TestServer } from '../server.ts';
 import { makeMarket, makeTrader, type Trader } from '../traders.ts';
@@ -26,6 +27,8 @@ const ROUNDS = 60;
 const ACCOUNTS = 80;
 
 export type World = {
+  /** Settings of its exchange that are not the usual ones. */
+  readonly settings: Readonly<Record<string, string>>;
   readonly whole: string;
   readonly earlier: string;
   readonly other: string;
@@ -40,7 +43,7 @@ export type World = {
 };
 
 export function startAsNobody(server: TestServer, environment: Readonly<Record<string, string>> = {}): Promise<void> {
-  return server.start(environment, AS_NOBODY);
+  return server.start({ MASTER_KEY: IN_FILE, ...environment }, AS_NOBODY);
 }
 
 /** The files of a directory as they are, with their owner. @returns the new directory */
@@ -78,7 +81,7 @@ async function trade(market: OrderMarket, [alice, bob]: readonly Trader[], round
 }
 
 /** Everything goes into the files themselves: damage to a page that is in the log as well would hurt nothing. */
-function emptyLogs(directory: string): void {
+export function emptyLogs(directory: string): void {
   for (const name of readdirSync(directory)) {
     if (!name.endsWith('.db-wal')) continue;
     const db = new Database(join(directory, name.slice(0, -'-wal'.length)));
@@ -107,12 +110,12 @@ async function endWithSnapshot(server: TestServer): Promise<void> {
   emptyLogs(server.dataDir);
 }
 
-async function newExchange(): Promise<TestServer> {
+export async function newExchange(environment: Readonly<Record<string, string>> = {}): Promise<TestServer> {
   const directory = join(temporaryDirectory(), 'live');
   execFileSync('install', ['-d', '-o', String(NOBODY), '-g', String(NOBODY), '-m', '700', directory]);
   execFileSync('chown', [`${NOBODY}:${NOBODY}`, join(directory, '..')]);
   const server = new TestServer(directory, '1');
-  await startAsNobody(server);
+  await startAsNobody(server, environment);
   return server;
 }
 
@@ -126,11 +129,15 @@ async function makeOther(): Promise<string> {
   return copyOf(server.dataDir);
 }
 
-export async function makeWorld(scope: Scope): Promise<World> {
-  // Its sources without types are kept by this start: the other user may not write them.
+/** A start keeps the sources without types: the other user may not write them. */
+export async function keepSources(settings: Readonly<Record<string, string>> = {}): Promise<void> {
   const first = new TestServer(temporaryDirectory(), '1');
-  await first.start();
+  await first.start(settings);
   await first.kill();
+}
+
+export async function makeWorld(scope: Scope): Promise<World> {
+  await keepSources();
   const server = await newExchange();
   scope.after(() => server.kill());
   const market = await makeMarket(server);
@@ -167,5 +174,5 @@ export async function makeWorld(scope: Scope): Promise<World> {
   await server.kill();
   const later = readable(server.dataDir);
   const changing = new Set([...readable(whole)].filter((row) => !later.has(row)));
-  return { whole, earlier, other: await makeOther(), ...newest, traders, market, changing };
+  return { settings: {}, whole, earlier, other: await makeOther(), ...newest, traders, market, changing };
 }

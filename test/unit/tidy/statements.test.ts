@@ -39,7 +39,7 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'gateway/store/deployments.ts': ['all'],
   'gateway/store/movements.ts': ['hashReferences'],
   'gateway/store/readMarks.ts': ['writer'],
-  'gateway/store/settlementMode.ts': ['markOf'],
+  'gateway/store/settlementMode.ts': ['markOf', 'damageOf'],
   // When the projector replaces the file, and until settlement has made its own.
   'gateway/queries/worker.ts': ['queries'],
   'gateway/queries/settlement.ts': ['tryOpen'],

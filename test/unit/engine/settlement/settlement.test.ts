@@ -206,12 +206,12 @@ test('journals that do not go on where settlement has ended are refused in one l
   const followed = rig.settlement.followed(0);
   rig.db.prepare('UPDATE followed SET chain_low = chain_low + 1 WHERE shard = 0').run();
   rig.changeKeys();
-  const message = `does not go on after record ${followed}, up to which settlement.db has followed it`;
+  const message = `does not go on after record ${followed}, up to which settlement.db has followed it: put`;
   assert.throws(
     () => rig.settlement.connect(),
     (error: Error) => {
       assert.ok(error instanceof CannotFollow);
-      assert.ok(error.message.endsWith(message), error.message);
+      assert.ok(error.message.includes(message), error.message);
       return true;
     },
   );

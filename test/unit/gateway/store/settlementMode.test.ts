@@ -14,7 +14,7 @@ import { RESTORED } from '../../../../shared/base/restored.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const dataDir = temporaryDirectory();
-writeFileSync(join(dataDir, SETTLEMENT_FILE), '');
+openSettlementDb(join(dataDir, SETTLEMENT_FILE)).close();
 const WITH = { chain: {} as ChainConfig, dataDir };
 const WITHOUT = { chain: null, dataDir };
 
@@ -41,7 +41,7 @@ test('it does not go on without settlement.db, which knows what the chain has do
   platform.setHasJournals();
   assert.throws(() => requireSettlementMode(without, platform), {
     name: ConfigError.name,
-    message: 'settlement.db is missing: put it back, as it was beside these journals',
+    message: /^settlement\.db is missing: put back its own, or an older one, .* chain adopt`$/,
   });
 });
 
@@ -74,6 +74,32 @@ test('a first start that came to no journal has chosen nothing that it traded wi
   const platform = newPlatform();
   requireSettlementMode(WITHOUT, platform);
   requireSettlementMode(WITH, platform);
+});
+
+test('nor with one that is damaged where it has what the journals do not say', () => {
+  const platform = newPlatform();
+  const own = { ...WITH, dataDir: temporaryDirectory() };
+  const path = join(own.dataDir, SETTLEMENT_FILE);
+  const db = openSettlementDb(path);
+  db.pragma('wal_checkpoint(TRUNCATE)');
+  const page = db.prepare<[], number>("SELECT rootpage FROM sqlite_master WHERE name = 'escrows'").pluck().get()!;
+  db.close();
+  requireSettlementMode(own, platform);
+  platform.setHasJournals();
+  requireSettlementMode(own, platform);
+  const whole = readFileSync(path);
+  for (const damaged of [
+    Buffer.from(whole).fill(0, (page - 1) * 4096, page * 4096),
+    whole.subarray(0, whole.length / 2),
+    Buffer.from(whole).fill(7),
+    Buffer.alloc(0),
+  ]) {
+    writeFileSync(path, damaged);
+    assert.throws(() => requireSettlementMode(own, platform), {
+      name: ConfigError.name,
+      message: /^settlement\.db is damaged \(.+\): put back its own, or an older one, .* chain adopt`$/,
+    });
+  }
 });
 
 test('nor with one that is older than the journals, which do not say what the chain has done first', () => {
