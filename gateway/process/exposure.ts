@@ -57,7 +57,8 @@ export function exposureProblem(config: Exposable, proxies: readonly string[]): 
     );
   }
   if (isOfExamples(publicUrl)) {
-    return `PUBLIC_URL: ${publicUrl} is that of the examples, at which no browser finds this exchange: put its own there`;
+    const isOther = `${publicUrl} is that of the examples`;
+    return `PUBLIC_URL: ${isOther}, at which no browser finds this exchange: put its own there`;
   }
   if (trustProxy !== null && trustsEverybody(trustProxy, proxies)) {
     return 'TRUST_PROXY: names the whole internet, so that anybody could claim any address; name the proxies alone';

@@ -27,7 +27,7 @@ async function watched(scope: Scope, env: Record<string, string> = {}) {
   return { server, settings, prometheus, port };
 }
 
-/** How compose.yaml starts the exchange, with the address that the image has. */
+/** compose.yaml starts the exchange so, with the address that the image has. */
 function ofContainers(): Record<string, string> {
   const { services } = parse(readFileSync(join(ROOT, 'data/deploy/compose.yaml'), 'utf8'));
   const { TRUST_PROXY, ADMIN_HOST } = services.exchange.environment;
