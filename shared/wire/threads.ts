@@ -229,7 +229,7 @@ export type SettlementHealth = {
   readonly floorsToCarry: number | null;
   /** Movements of the ledger that wait for the wallet of their account. */
   readonly withoutWallet: number;
-  /** The last block of which every event was read, the last at which balances were compared, and those since a start. */
+  /** The last block of which every event was read, the last at which balances were compared, and how many since. */
   readonly scannedBlock: number | null;
   readonly reconciledBlock: number | null;
   readonly compared: number;
