@@ -34,17 +34,9 @@ import type { MarketEntry } from '../store/catalog.ts';
 import { CANCEL_OR_TOMBSTONE, COUNT_CANCELLED, FIND_AND_CANCEL } from './fanOut.ts';
 import { NO_ROOM } from './lane.ts';
 import type { ShardLink } from './link.ts';
+import type { MarketPatch, MarketTerms } from './marketTerms.ts';
 import type { CommandResult, ReplyHandler } from './reply.ts';
 import { request, requestAll } from './request.ts';
-
-type MarketTerms = Pick<MarketEntry, 'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'>;
-
-type MarketPatch = {
-  readonly status?: MarketStatus;
-  readonly feeBps?: number;
-  readonly startMs: number;
-  readonly endMs: number;
-};
 
 /** An idempotency key and the fingerprint of its payload, four words each. */
 export type CommandKey = { readonly key: Uint32Array; readonly fingerprint: Uint32Array };
@@ -77,6 +69,11 @@ export class ShardClient {
   /** True while the shard accepts commands. */
   isReady(shard: number): boolean {
     return this.#link.isReady(shard);
+  }
+
+  /** False while a command may still be carried out whose sender was answered OUTCOME_UNKNOWN. */
+  isDecided(shard: number): boolean {
+    return this.isReady(shard) && this.#link.load(shard).givenUp === 0;
   }
 
   /** Publishes everything that `enqueue` writes at once, so that a shard can commit it in one journal transaction. */

@@ -15,6 +15,7 @@ import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import type { FrontRings } from '../../shared/wire/threads.ts';
 import type { Owed } from './owed.ts';
 import { PlacementShares } from './placementShares.ts';
+import type { PendingReply } from './reply.ts';
 
 /** The result of `claim` when nothing can be enqueued. */
 export const NO_ROOM = -1;
@@ -30,11 +31,12 @@ export type ShardLoad = {
   readonly commandBytes: number;
   readonly commandCapacity: number;
   readonly eventBytes: number;
-  /** Commands without a reply. */
+  /** Commands without a reply, and those of them whose senders were answered that the outcome is unknown. */
   readonly unanswered: number;
+  readonly givenUp: number;
 };
 
-export const NO_LOAD: ShardLoad = { commandBytes: 0, commandCapacity: 0, eventBytes: 0, unanswered: 0 };
+export const NO_LOAD: ShardLoad = { commandBytes: 0, commandCapacity: 0, eventBytes: 0, unanswered: 0, givenUp: 0 };
 
 export class Lane {
   readonly shard: number;
@@ -79,10 +81,12 @@ export class Lane {
     return wasReady;
   }
 
-  load(unanswered: number): ShardLoad {
+  load(pending: readonly PendingReply[]): ShardLoad {
     const { commands, events } = this;
     const commandBytes = commands.usedBytes();
-    return { commandBytes, commandCapacity: commands.capacity, eventBytes: events.usedBytes(), unanswered };
+    const givenUp = pending.filter(({ isGivenUp }) => isGivenUp).length;
+    const [commandCapacity, eventBytes] = [commands.capacity, events.usedBytes()];
+    return { commandBytes, commandCapacity, eventBytes, unanswered: pending.length, givenUp };
   }
 
   /** LINK-7, LINK-12. */

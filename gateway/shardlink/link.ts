@@ -93,7 +93,7 @@ export class ShardLink {
   /** For gauges; walks all requests in flight. */
   load(shard: number): ShardLoad {
     const unanswered = this.#pending.filter((pending) => pending.handler !== null && pending.shard === shard);
-    return this.#lanes[shard]?.load(unanswered.length) ?? NO_LOAD;
+    return this.#lanes[shard]?.load(unanswered) ?? NO_LOAD;
   }
 
   /** Commands without a reply. */

@@ -48,6 +48,9 @@ export type CommandResult = {
 /** Made once per route, not per request: what belongs to the request is the context. */
 export type ReplyHandler<C> = (reply: ShardReply, context: C) => void;
 
+/** The handler of a command that was answered before its reply came. */
+const DROPPED: ReplyHandler<never> = () => {};
+
 /** A command in flight, from the moment it is in the ring until its reply. */
 export class PendingReply {
   shard = 0;
@@ -58,6 +61,11 @@ export class PendingReply {
   context: unknown = null;
   type: CommandType = COMMAND.TICK.TYPE;
   sentUs = 0;
+
+  /** The sender was answered, and the command may still be carried out. */
+  get isGivenUp(): boolean {
+    return this.handler === DROPPED;
+  }
 
   /** The command has been written. The table has handlers of many context types, each called only with its own. */
   sent(shard: number, type: CommandType, sharedBy: number, handler: ReplyHandler<never>, context: unknown): void {
@@ -72,16 +80,13 @@ export class PendingReply {
 
 type GivenUp = { readonly shard: number; readonly handler: ReplyHandler<never>; readonly context: unknown };
 
-/** The handler of a command that was answered before its reply came. */
-const DROPPED: ReplyHandler<never> = () => {};
-
 /** Takes the handlers from the commands that were sent so long ago: their replies have none any more. */
 export function givenUp(commands: readonly PendingReply[], olderThanMs: number): GivenUp[] {
   const now = nowUs();
   const found: GivenUp[] = [];
   for (const command of commands) {
     const { shard, handler, context, sentUs } = command;
-    if (handler === null || handler === DROPPED || secondsBetween(sentUs, now) * 1000 < olderThanMs) continue;
+    if (handler === null || command.isGivenUp || secondsBetween(sentUs, now) * 1000 < olderThanMs) continue;
     found.push({ shard, handler, context });
     command.handler = DROPPED;
     command.context = null;

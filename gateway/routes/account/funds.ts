@@ -132,7 +132,8 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
 
 /**
  * An earlier request with this key has lost its answer. No shard knows a conversion again, so it is looked for before
- * the shard is asked: once the shard is READY, the first command is in its journal or will never be.
+ * the shard is asked: once the shard is READY and has answered all that was given up, the first command is in its
+ * journal or will never be.
  */
 async function convertUnlessDone(
   { engine, queries, onError }: FundDeps,
@@ -144,7 +145,7 @@ async function convertUnlessDone(
   const { account, route, key, fingerprint } = call.idempotencyHold!.use;
   try {
     const found =
-      engine.isReady(shard) && (await queries.convertedWithKey({ account, route, key, fingerprint, row: 0 }));
+      engine.isDecided(shard) && (await queries.convertedWithKey({ account, route, key, fingerprint, row: 0 }));
     if (found === false || !found.ok) refuse(call, { row: ERRORS.OUTCOME_UNKNOWN });
     else if (found.value) converted(call);
     else convert();

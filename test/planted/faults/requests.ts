@@ -166,6 +166,13 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/trading/deadMansSwitch.test.ts',
   },
   {
+    name: 'a split whose first command waits in its shard is carried out by its repeat as well',
+    file: 'gateway/routes/account/funds.ts',
+    search: 'engine.isDecided(shard) && (await',
+    replace: 'engine.isReady(shard) && (await',
+    caughtBy: 'test/unit/gateway/routes/account/funds.test.ts',
+  },
+  {
     name: 'an order overtakes the mass cancel that its shard is owed',
     file: 'gateway/shardlink/lane.ts',
     search: ' && this.owed.pay();',

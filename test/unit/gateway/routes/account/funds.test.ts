@@ -11,6 +11,7 @@ import { ERRORS, type ErrorRow } from '../../../../../shared/base/errors.ts';
 import { EXT_ROUTE } from '../../../../../shared/wire/commands.ts';
 import { TestCall } from '../../../../support/calls.ts';
 import { ClientRig } from '../../../../support/clientRig.ts';
+import { eventually } from '../../../../support/eventually.ts';
 import { MemoryAnswers } from '../../../../support/memoryAnswers.ts';
 
 const KEY = '0190a6f0-7b1c-7abc-8def-0123456789ab';
@@ -92,6 +93,25 @@ test('a split whose answer is lost is answered by its repeat and not carried out
   assert.deepEqual(again.json, { message: 'split', market_id: MARKET_ID, amount: String(AMOUNT) });
   assert.equal(rig.views.accounts.availableMicro(1), before);
   assert.equal(answers.find(KEY_ID)?.body, again.text);
+});
+
+test('one that was given up and may still be carried out is not carried out by its repeat as well', async (t) => {
+  const { rig, world, split, tokens } = await deskOf(t);
+  const first = split();
+  // The log of a cluster is slow: the command waits in the shard, and its sender does not.
+  rig.link.answerUnknown(0);
+  await first.answered;
+  assert.equal(first.json.code, 'OUTCOME_UNKNOWN');
+  const early = split();
+  await early.answered;
+  assert.deepEqual([early.json.code, world.questions], ['OUTCOME_UNKNOWN', 0]);
+  rig.step();
+  await eventually('the reply', async () => rig.link.inFlight === 0);
+  world.found = { ok: true, value: true };
+  const again = split();
+  await again.answered;
+  rig.step();
+  assert.deepEqual([again.status, world.questions, tokens()], [200, 1, AMOUNT]);
 });
 
 test('one that was never carried out is carried out by its repeat', async (t) => {
