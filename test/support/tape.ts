@@ -14,6 +14,8 @@ export type TapeFill = { micros: number; yesTicks: number; lots: number; takerOu
 export const TAPE_MARKETS = [100, 400, 10];
 /** A sweep of so many fills takes more than a millisecond of their times. */
 const SWEEP = 1100;
+/** Beyond so many trades come faster, so that all of them take some ten days. */
+const PACED_TRADES = 4000;
 
 /** A journal of fills at random prices, and the list of them that a test computes from. */
 export class Tape {
@@ -84,9 +86,10 @@ export function tapeUuid(market: number): string {
  * @param act each time when the read model has all of them
  */
 export function randomTape(tape: Tape, random: Random, trades: number, act: () => void = () => {}): void {
+  const pace = Math.min(1, PACED_TRADES / trades);
   for (let n = 0; n < trades; n++) {
     const pause = random.below(20);
-    if (pause > 0) tape.timeMs += random.below(pause === 1 ? 8_000_000 : 60_000);
+    if (pause > 0) tape.timeMs += Math.floor(random.below(pause === 1 ? 8_000_000 : 60_000) * pace);
     if (n % 1000 === 500) tape.timeMs = Math.ceil(tape.timeMs / 3_600_000) * 3_600_000 - 1;
     const isSweep = n < 3000 && n % 1000 === 500;
     tape.trade(random.below(TAPE_MARKETS.length), isSweep ? SWEEP : random.below(8) === 0 ? 5 : 1);

@@ -20,11 +20,11 @@ const seed = seedOr(52);
 
 /** Pages are read from the newest to the oldest interval. */
 function readAll(queries: CandleQueries, task: CandlesTask, committed: number): Candle[] {
-  const candles: Candle[] = [];
+  const pages: (readonly Candle[])[] = [];
   for (let beforeMs = task.beforeMs; ; ) {
     const page = queries.page({ ...task, beforeMs }, committed);
-    candles.unshift(...page.candles);
-    if (page.nextMs === null) return candles;
+    pages.push(page.candles);
+    if (page.nextMs === null) return pages.reverse().flat();
     beforeMs = page.nextMs;
   }
 }
