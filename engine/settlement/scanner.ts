@@ -43,7 +43,6 @@ export class Scanner {
   /** By contract: the first block in which requests were not looked for, by the pass that goes up to the head. */
   readonly #looked = new Map<Hex, { readonly next: number; readonly isAtHead: boolean }>();
   readonly #reachedHead = new Set<Hex>();
-  #hasLooked = false;
 
   constructor(options: ScannerOptions) {
     this.#options = options;
@@ -66,9 +65,10 @@ export class Scanner {
     return next.length === 0 || next.includes(null) ? null : Math.min(...(next as number[])) - 1;
   }
 
-  /** Everything that wallets had asked for when the thread began is known. */
+  /** Everything is known that wallets had asked for when the thread began, or when a contract was added. */
   get hasLooked(): boolean {
-    return this.#hasLooked;
+    const exchanges = this.exchanges();
+    return exchanges.length > 0 && exchanges.every((exchange) => this.#reachedHead.has(exchange));
   }
 
   /** @param final the last block that stays. @returns true once everything up to it was read. */
@@ -91,8 +91,7 @@ export class Scanner {
    * is due. So does the floor of a wallet: what is signed below must not be matched any more when it comes into force.
    */
   async look(final: number, head: number): Promise<void> {
-    const all = this.#positions.all();
-    for (const { exchange, next_block } of all) {
+    for (const { exchange, next_block } of this.#positions.all()) {
       // Of a chain that is younger than its finality, nothing is final yet.
       const first = next_block ?? (final < 0 ? 0 : await this.#begin(exchange, final));
       const at = this.#looked.get(exchange) ?? { next: first, isAtHead: false };
@@ -111,7 +110,6 @@ export class Scanner {
       this.#looked.set(exchange, { next, isAtHead: true });
       this.#reachedHead.add(exchange);
     }
-    if (all.every(({ exchange }) => this.#reachedHead.has(exchange))) this.#hasLooked = true;
   }
 
   /** @returns the first block that was not read. */

@@ -326,6 +326,16 @@ test('orders wait until what wallets ask for is read up to the newest block, in 
     assert.ok(asked > 5 && rig.gateway.floors.length > 0, 'it was in the stretches');
   }));
 
+test('orders wait as well until a contract that is added was read', () =>
+  withRig(19, async (rig) => {
+    await rig.steps(3);
+    assert.equal(healthOf(rig).unhealthy, null);
+    rig.settlement.money.rotate(`0x${'5e'.repeat(20)}`);
+    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read yet/);
+    await rig.steps(1);
+    assert.equal(healthOf(rig).unhealthy, null);
+  }));
+
 test('a chain that is younger than its finality is looked at as well', () =>
   withRig(18, async (rig) => {
     await rig.steps(2, 1);
