@@ -3,7 +3,9 @@
  * its neighbour. Each test has a chain of its own, because some of these stay for an hour.
  */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import Database from 'better-sqlite3';
 import { type Address, parseGwei, toHex } from 'viem';
 import type { OrderMarket } from '../../shared/client/order.ts';
 import { temporaryDirectory } from '../support/directory.ts';
@@ -14,12 +16,13 @@ import { NO_PROMETHEUS, Prometheus } from '../support/prometheus.ts';
 import { TestServer } from '../support/server.ts';
 import { makeMarket, makeTrader, type Trader } from '../support/traders.ts';
 import { NO_ANVIL } from './anvil.ts';
-import { send } from './deploy.ts';
+import { deployExchange, send } from './deploy.ts';
 import { chainSettings } from './exchange.ts';
-import { ChainRig, key, ROLES, SETTLEMENT_GRACE } from './rig.ts';
+import { ChainRig, EXIT_DELAY, key, ROLES, SETTLEMENT_GRACE } from './rig.ts';
 
 const options = { skip: NO_ANVIL || NO_PROMETHEUS };
 const HUNDRED = 100_000_000;
+const HALF_HOUR_MS = 1_800_000;
 /** The head grows old, and trades wait, where a test stops the chain. */
 const LIMITS = { MOST_HEAD_AGE_MS: '3600000', MOST_SETTLEMENT_WAIT_MS: '3600000' };
 
@@ -148,4 +151,40 @@ test('that the contract refuses a trade for good, and not while the chain is slo
   await rig.client.setIntervalMining({ interval: 1 });
   await eventually('the refusal', async () => (await settlement()).failed_trades > 0);
   await prometheus.rings(['TradesFailed']);
+});
+
+test('that funds have not moved for half an hour, and not when they begin to', options, async (t) => {
+  const { rig, server, settings, prometheus, settlement } = await scene(t);
+  await funded(rig, server, 0x71);
+  const { exchange: old, ...others } = rig.contracts;
+  const delays = { exitDelay: EXIT_DELAY, settlementGrace: SETTLEMENT_GRACE };
+  const next = await deployExchange(rig.client, ROLES, delays, others, old);
+  for (const [role, secret] of [
+    ['OPERATOR_ROLE', settings['OPERATOR_KEY']],
+    ['PERMIT_ROLE', settings['PERMIT_KEY']],
+  ] as const) {
+    const grant = [await rig.call('exchange', role, []), key(Number(secret)).address];
+    await send(rig.client, ROLES.admin, next, 'Exchange', 'grantRole', grant);
+  }
+  await rig.exchange(ROLES.admin, 'announceSuccessor', [next]);
+  // Accounts may leave before.
+  await rig.pass(3n * EXIT_DELAY);
+  await send(rig.client, ROLES.admin, rig.contracts.marketFactory, 'MarketFactory', 'setExchange', [next]);
+  const change = () => server.admin.changeContracts({ exchange_address: next });
+  await eventually('the change', () =>
+    change().then(
+      () => true,
+      () => false,
+    ),
+  );
+  // The blocks of before are never final: the funds wait for that.
+  await rig.client.setIntervalMining({ interval: 0 });
+  await eventually('a move', async () => (await settlement()).move !== null);
+  await prometheus.rings([]);
+  await server.stop();
+  const db = new Database(join(server.dataDir, 'settlement.db'));
+  db.prepare('UPDATE exchanges SET added_ms = added_ms - ?').run(HALF_HOUR_MS);
+  db.close();
+  await server.start(settings);
+  await prometheus.rings(['FundsDoNotMove']);
 });
