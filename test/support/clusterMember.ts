@@ -93,7 +93,7 @@ class ClusterMember {
 
   async holds(stream: number, sequence: number): Promise<void> {
     await eventually(
-      `stream ${stream} held up to ${sequence}: ${this.lost ?? this.memory.state()}`,
+      () => `stream ${stream} held up to ${sequence}: ${this.lost ?? this.memory.state()}`,
       async () => this.memory.held(stream) >= sequence,
     );
   }
