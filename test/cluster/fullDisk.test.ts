@@ -8,6 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startCluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
 import { NO_POSTGRES as skip } from '../support/postgres.ts';
 import { SmallDisk } from '../support/smallDisk.ts';
 import { makeMarket, makeTrader } from '../support/traders.ts';
@@ -44,7 +45,10 @@ async function clusterOn(scope: Scope, disk: SmallDisk, reserveMb: number) {
 /** On a standby reads go on, and what has a key is refused as ever: it keeps no answers itself. */
 async function assertAsked(cluster: Cluster, standby: Member): Promise<void> {
   const [market, trader] = [await makeMarket(cluster), await makeTrader(cluster)];
-  await cluster.awaitStandby(standby);
+  await eventually('a read of an account that is new', async () => {
+    const { headers, path } = trader.client.prepareSigned('GET', '/v1/user/balances');
+    return (await standby.request('GET', path, undefined, { ...headers })).status === 200;
+  });
   const orders = [trader.body(market, { price: '0.20', size: '1' })];
   for (const [method, payload] of [
     ['POST', { orders }],
@@ -55,8 +59,6 @@ async function assertAsked(cluster: Cluster, standby: Member): Promise<void> {
     const answer = await standby.request(method, '/v1/orders/batch', body, keyed);
     assert.deepEqual([answer.status, answer.body.code], [503, 'NOT_MATCHING_LEADER']);
   }
-  const { headers, path } = trader.client.prepareSigned('GET', '/v1/user/balances');
-  assert.equal((await standby.request('GET', path, undefined, { ...headers })).status, 200);
 }
 
 async function assertReserve({ baseUrl }: Member): Promise<void> {
