@@ -10,22 +10,12 @@ import { parse } from 'yaml';
 import { makeCertificate } from '../support/certificate.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
-import { NO_PROMETHEUS, Prometheus } from '../support/prometheus.ts';
-import { ROOT, type Scope, startServer } from '../support/server.ts';
+import { NO_PROMETHEUS, watched } from '../support/prometheus.ts';
+import { ROOT } from '../support/server.ts';
 import { skipWithoutStrace } from '../support/strace.ts';
 
 /** A start reads its journal a few times. */
 const READ_DELAY_US = 5_000_000;
-
-/** An exchange whose administrators, and Prometheus, find it at the same port after each start. */
-async function watched(scope: Scope, env: Record<string, string> = {}) {
-  const port = await freePort();
-  const settings = { SHARDS: '1', ADMIN_PORT: String(port), ...env };
-  const server = await startServer(scope, settings);
-  const prometheus = await Prometheus.start(scope, { target: `127.0.0.1:${port}`, token: server.adminToken });
-  await prometheus.rings([]);
-  return { server, settings, prometheus, port };
-}
 
 /** compose.yaml starts the exchange so, with the address that the image has. */
 function ofContainers(): Record<string, string> {

@@ -9,9 +9,16 @@ const TABLE = '| metric | type | labels | meaning |\n|---|---|---|---|\n';
 
 const ALERTS = '| alert | severity | brought about by | tried with | section |\n|---|---|---|---|---|\n';
 /** The files whose tests have real programs bring alerts about. */
-const REAL = ['fault/alertCauses', 'fault/alertPages', 'cluster/alertCauses', 'chain/alertCauses', 'api/alerts'].map(
-  (path) => new URL(`../${path}.test.ts`, import.meta.url),
-);
+const REAL = [
+  'fault/alertCauses',
+  'fault/alertPages',
+  'fault/failingDiskPages',
+  'fault/fullDiskPages',
+  'fault/restartPages',
+  'cluster/alertCauses',
+  'chain/alertCauses',
+  'api/alerts',
+].map((path) => new URL(`../${path}.test.ts`, import.meta.url));
 
 /** Everything but the tables stays. */
 export function metricsPage(): string {

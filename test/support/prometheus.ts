@@ -1,7 +1,7 @@
 /**
  * A real Prometheus (Debian's) with the files of data/deploy, beside a real exchange: it scrapes and evaluates every
- * second instead of every 5 and 15, and an alert that waits for longer waits for two seconds. So a test sees the page
- * itself, by its cause, without waiting for minutes.
+ * second instead of every 5 and 15, an alert that waits does so for two seconds, and "an hour ago" is 20 seconds ago.
+ * So a test sees the page itself, by its cause, without waiting for minutes.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +12,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { temporaryDirectory } from './directory.ts';
 import { eventually } from './eventually.ts';
 import { freePort } from './freePort.ts';
-import type { Scope } from './server.ts';
+import { type Scope, startServer, type TestServer } from './server.ts';
 
 const FOLDER = fileURLToPath(new URL('../../data/deploy/prometheus/', import.meta.url));
 const WAIT = 'for: 2s';
+const AGO = 'offset 20s';
 
 export const NO_PROMETHEUS =
   spawnSync('prometheus', ['--version']).error !== undefined &&
@@ -124,6 +125,25 @@ export class Prometheus {
   }
 }
 
+type Watched = {
+  readonly server: TestServer;
+  /** For its next start. */
+  readonly settings: Record<string, string>;
+  readonly prometheus: Prometheus;
+  /** Of administrators. */
+  readonly port: number;
+};
+
+/** An exchange whose administrators, and Prometheus, find it at the same port after each start. */
+export async function watched(scope: Scope, env: Record<string, string> = {}): Promise<Watched> {
+  const port = await freePort();
+  const settings = { SHARDS: '1', ADMIN_PORT: String(port), ...env };
+  const server = await startServer(scope, settings);
+  const prometheus = await Prometheus.start(scope, { target: `127.0.0.1:${port}`, token: server.adminToken });
+  await prometheus.rings([]);
+  return { server, settings, prometheus, port };
+}
+
 const isPage = ({ labels }: Alert): boolean => labels.severity === 'page';
 /** With `?` while its wait goes on. */
 const nameOf = ({ labels, state }: Alert): string => labels.alertname + (state === 'firing' ? '' : '?');
@@ -133,7 +153,8 @@ function writeConfig(directory: string, port: number, { target, token, alertmana
   writeFileSync(tokenFile!, token);
   const read = (name: string): string => readFileSync(join(FOLDER, name), 'utf8');
   const isWhole = alertmanager !== undefined;
-  writeFileSync(rules!, isWhole ? read('rules.yml') : read('rules.yml').replaceAll(/\bfor: \w+$/gm, WAIT));
+  const quick = (text: string): string => text.replaceAll(/\bfor: \w+$/gm, WAIT).replaceAll('offset 1h', AGO);
+  writeFileSync(rules!, isWhole ? read('rules.yml') : quick(read('rules.yml')));
   const text = read('prometheus.yml')
     .replaceAll('exchange:8081', target)
     .replace('localhost:9090', `127.0.0.1:${port}`)
