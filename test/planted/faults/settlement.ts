@@ -274,8 +274,8 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
     name: 'every payment of a refused account is tried',
     file: 'engine/settlement/paymentRows.ts',
-    search: 'AND older.account = work.account AND older.id < work.id)',
-    replace: 'AND older.account = work.account AND older.id < 0)',
+    search: 'AND older.id < work.id)',
+    replace: 'AND older.id < 0)',
     caughtBy: WORK,
   },
   {
