@@ -234,7 +234,12 @@ function answer(
   }
   call.host.changes!.held().then(
     () => record(call, status, body, options, storable, keptBody),
-    () => sendIf(false, call, status, body, options),
+    () => {
+      // Its key stays bound to it: a repeat finds out what became of it, and is not carried out beside it.
+      const { OUTCOME_UNKNOWN } = ERRORS;
+      call.isOutcomeUnknown = true;
+      record(call, OUTCOME_UNKNOWN.status, plainBody(OUTCOME_UNKNOWN), NO_OPTIONS, OUTCOME_UNKNOWN.storable, '');
+    },
   );
 }
 

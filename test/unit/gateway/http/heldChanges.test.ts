@@ -2,8 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ok, okBytes, refuse } from '../../../../gateway/http/respond.ts';
+import { IdempotencyStage } from '../../../../gateway/idempotency/stage.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
+import { EXT_ROUTE } from '../../../../shared/wire/commands.ts';
 import { TestCall } from '../../../support/calls.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
+import { MemoryAnswers } from '../../../support/memoryAnswers.ts';
 
 class Changes {
   sequence = 7;
@@ -64,6 +68,28 @@ test('when the log will not hold the change, the answer is that the outcome is u
   changes.settle(false);
   await call.answered;
   assert.deepEqual([call.status, call.json.code], [ERRORS.OUTCOME_UNKNOWN.status, 'OUTCOME_UNKNOWN']);
+});
+
+test('its key stays bound to it then: a repeat has to find out what became of it (RULES.md 6.7)', async () => {
+  const answers = new MemoryAnswers();
+  const stage = new IdempotencyStage(answers, new ManualClock(1));
+  const changes = new Changes();
+  const keyed = (): TestCall => {
+    const idempotencyKey = '0190a6f0-7b1c-7abc-8def-0123456789ab';
+    const asked = new TestCall({ method: 'POST', path: '/v1/markets/m/split', changes, idempotencyKey });
+    assert.equal(stage.tryHold(asked.call, EXT_ROUTE.CONVERT), 'held');
+    return asked;
+  };
+  const first = keyed();
+  assert.equal(first.call.idempotencyHold!.mayHaveRun, false);
+  first.call.dispatched = true;
+  changes.sequence++;
+  ok(first.call, { message: 'split' });
+  changes.settle(false);
+  await first.answered;
+  assert.equal(first.json.code, 'OUTCOME_UNKNOWN');
+  stage.release(first.call);
+  assert.equal(keyed().call.idempotencyHold!.mayHaveRun, true);
 });
 
 test('a call that changed nothing, a read and a refusal wait for nothing', async () => {
