@@ -45,13 +45,6 @@ export const STREAM_FAULTS: readonly Fault[] = [
     caughtBy: 'test/unit/gateway/stream/private/orderedIntake.test.ts',
   },
   {
-    name: 'cancels of ended connections that found no room are forgotten',
-    file: 'gateway/stream/socket/stream.ts',
-    search: '    this.#cancels.send();\n    for (const connection',
-    replace: '    for (const connection',
-    caughtBy: 'test/api/streamFlow.test.ts',
-  },
-  {
     name: 'the socket of an expired key stays open',
     file: 'gateway/stream/socket/stream.ts',
     search: 'return principal.expiresAtMs === null || principal.expiresAtMs > nowMs;',
