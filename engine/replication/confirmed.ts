@@ -10,8 +10,10 @@ import { type ReplicatedLog, TakesNoRowsError } from './log.ts';
 export class Confirmed {
   /** Why no server was confirmed when that was last asked for; null: one was. */
   problem: string | null = null;
-  /** When the database was last found to take no rows, by the same clock. */
-  refusedMs = Number.NEGATIVE_INFINITY;
+  /** The database was found to take no rows, and no commit has been confirmed since. */
+  #isRefused = false;
+  /** When it was last found to take none, or first to take them again after that, by the same clock. */
+  #refusedMs = Number.NEGATIVE_INFINITY;
   readonly #log: Pick<ReplicatedLog, 'confirm'>;
   readonly #ages: Clock;
   /** The last one, and when it was asked for. */
@@ -27,6 +29,8 @@ export class Confirmed {
     try {
       this.#last = { server: await this.#log.confirm(), atMs };
       this.problem = null;
+      if (this.#isRefused) this.#refusedMs = this.#ages.nowMs();
+      this.#isRefused = false;
     } catch (error) {
       this.problem = (error as Error).message;
       this.note(error);
@@ -35,7 +39,14 @@ export class Confirmed {
 
   /** Of another statement that was to change something. */
   note(error: unknown): void {
-    if (error instanceof TakesNoRowsError) this.refusedMs = this.#ages.nowMs();
+    if (!(error instanceof TakesNoRowsError)) return;
+    this.#isRefused = true;
+    this.#refusedMs = this.#ages.nowMs();
+  }
+
+  /** True while the database takes no rows, and for so long after it takes them again. */
+  wasRefused(graceMs: number): boolean {
+    return this.#isRefused || this.#ages.nowMs() - this.#refusedMs < graceMs;
   }
 
   /** LOGTAIL-2. Null: what the server had when it was asked, at `askedMs`, may not have been everything. */

@@ -253,7 +253,7 @@ export class Member {
     const lead = leadToTake(lease, this.#facts.members, { holder, known, isFit, isForced });
     if (lease.expiresInMs > 0) this.#mayTake.problem = null;
     if (lead === null) return null;
-    if (!isForced && this.#ages.nowMs() - this.#tail.confirmed.refusedMs < REFUSED_MS) return null;
+    if (!isForced && this.#tail.confirmed.wasRefused(REFUSED_MS)) return null;
     const run = await this.#mayTake.run(this.#files?.mark ?? null);
     if (run === null) return null;
     this.#memory.setRenewed(this.#ages.nowMs());

@@ -642,6 +642,13 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     caughtBy: MEMBER,
   },
   {
+    name: 'the lease is left to its holder from the last refusal on, and not once rows are taken again',
+    file: 'engine/replication/confirmed.ts',
+    search: 'return this.#isRefused || this.#ages',
+    replace: 'return this.#ages',
+    caughtBy: `${UNIT}/confirmed.test.ts`,
+  },
+  {
     name: 'a member takes rows whose format it does not know',
     file: 'engine/replication/tail.ts',
     search: '      requireReadable(await log.lease(), formats);\n',
