@@ -88,9 +88,7 @@ export function originOf(address: string): string {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Error(`${address} is not the address of an exchange (https://…)`);
   }
-  const { origin, pathname, search, hash, username, password } = url;
-  if (username + password !== '') throw new Error(`${origin}: the address of an exchange has no user and no password`);
-  const rest = (pathname === '/' ? '' : pathname) + search + hash;
-  if (rest !== '') throw new Error(`${origin}: the address of an exchange has nothing behind its host, but ${rest}`);
-  return origin;
+  // Neither a path, a query nor a password, which nothing here says again.
+  if (url.href !== `${url.origin}/`) throw new Error(`${url.origin}: the address of an exchange ends with its host`);
+  return url.origin;
 }

@@ -71,7 +71,7 @@ test('begins with how things stand, tells it every second, and every change in b
   await server.admin.resume();
   await server.admin.setDrill('NOT_MATCHING_LEADER', true);
   await server.admin.setDrill('NOT_MATCHING_LEADER', false);
-  const exchange = checksumAddress(`0x${'ab'.repeat(20)}`);
+  const exchange = checksumAddress(`0x${'a7'.repeat(20)}`);
   await server.admin.changeContracts({ exchange_address: exchange });
   await server.admin.patchMarket(market.id, { status: 'locked' });
   assert.deepEqual(await next(feed, 'platform_paused'), { type: 'platform_paused', data: {} });

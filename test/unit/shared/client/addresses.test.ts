@@ -40,14 +40,12 @@ test('an address that has more than a host is refused: its path would be cut off
     'https://a.example',
     'http://127.0.0.1:8080',
   ]);
+  const ends = 'https://a.example: the address of an exchange ends with its host';
   for (const [address, message] of [
-    [
-      'https://a.example/exchange',
-      'https://a.example: the address of an exchange has nothing behind its host, but /ex',
-    ],
-    ['https://a.example/?venue=1', 'https://a.example: the address of an exchange has nothing behind its host, but ?v'],
-    ['https://a.example#x', 'https://a.example: the address of an exchange has nothing behind its host, but #x'],
-    ['https://ann:secret@a.example', 'https://a.example: the address of an exchange has no user and no password'],
+    ['https://a.example/exchange', ends],
+    ['https://a.example/?venue=1', ends],
+    ['https://a.example#x', ends],
+    ['https://ann:secret@a.example', ends],
     ['ftp://a.example', 'ftp://a.example is not the address of an exchange'],
     ['a.example', 'a.example is not the address of an exchange'],
   ] as const) {

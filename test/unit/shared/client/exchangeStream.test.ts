@@ -66,7 +66,7 @@ class FakeSocket implements StreamSocket {
 function rig(t: TestContext, options: Partial<StreamOptions> = {}) {
   const sockets: FakeSocket[] = [];
   const stream = new ExchangeStream({
-    baseUrl: 'http://exchange.example:8080/ignored',
+    baseUrl: 'http://exchange.example:8080/',
     openSocket: (url, headers) => {
       sockets.push(new FakeSocket(url, headers));
       return sockets.at(-1)!;

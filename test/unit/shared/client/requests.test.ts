@@ -98,7 +98,7 @@ test('every method of the trading client sends the request of its route', async 
 
 test('every method of the administrator sends the request of its route', async (t) => {
   const { received, baseUrl } = await serve(t, echo);
-  const admin = new AdminClient({ baseUrl: `${baseUrl}/ignored`, token: 'top-secret' });
+  const admin = new AdminClient({ baseUrl: `${baseUrl}/`, token: 'top-secret' });
   const contracts = { exchange_address: 'e', chain_id: 1 } as never;
   const [u, m] = ['u/1', 'm/1'];
   const calls: [string, unknown, () => Promise<unknown>][] = [
