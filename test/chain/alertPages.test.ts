@@ -42,7 +42,7 @@ async function scene(t: TestContext, env: Record<string, string> = {}) {
   t.after(() => server.kill());
   await server.start(settings);
   const settlement = async () => (await server.admin.operations()).settlement!;
-  await eventually('settlement works', async () => (await settlement()).reason === null);
+  await eventually('settlement works', async () => (await server.admin.operations()).settlement?.reason === null);
   const prometheus = await Prometheus.start(t, { target: `127.0.0.1:${port}`, token: server.adminToken });
   await prometheus.rings([]);
   return { rig, server, settings, prometheus, settlement };
