@@ -62,9 +62,10 @@ test('of three nodes one may be away or lie, and everything settles', { skip: NO
   for (const [what, lie] of Object.entries(LIES)) {
     const bad = at++ % gates.length;
     for (const [i, gate] of gates.entries()) gate.changes = i === bad ? lie! : null;
-    const pair = await Promise.all([0, 1].map((i) => fundedTrader(0x900 + 2 * at + i)));
-    traders.push(...pair);
-    const [alice, bob] = pair as [Trader, Trader];
+    // One after the other: both are given their USDC by one wallet, whose transactions have a nonce each.
+    const alice = await fundedTrader(0x900 + 2 * at);
+    const bob = await fundedTrader(0x900 + 2 * at + 1);
+    traders.push(alice, bob);
     const buys = (trader: Trader, price: string, outcomeIndex: 0 | 1) => {
       return eventually('a healthy chain', async () => {
         return (await trader.post(trader.body(market, { price, size: '10', outcomeIndex }))).status === 200;
@@ -76,7 +77,7 @@ test('of three nodes one may be away or lie, and everything settles', { skip: NO
     await eventually(`paid while a node ${what}`, async () => {
       return (await rig.walletUsdc(alice.address as Address)) === 5_000_000n;
     });
-    await equalInTheEnd(pair, market);
+    await equalInTheEnd([alice, bob], market);
     let seen = '';
     await eventually(
       () => `the node is named: ${seen}`,
