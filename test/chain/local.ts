@@ -31,8 +31,11 @@ import { depositArgs } from './deposit.ts';
 
 const JOBS = ['ADMIN', 'OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
 const HOUR_SECONDS = 3600n;
-const DELAYS = { exitDelay: HOUR_SECONDS, settlementGrace: 7n * 24n * HOUR_SECONDS } as const;
-const BASE_FEE = parseGwei('30');
+export const DELAYS = { exitDelay: HOUR_SECONDS, settlementGrace: 7n * 24n * HOUR_SECONDS } as const;
+/** Of the wallets with play money. */
+export const WALLETS = Array.from({ length: 5 }, (_, index) => `wallet ${index + 1}`);
+
+export const BASE_FEE = parseGwei('30');
 const GAS_MONEY = parseEther('1000');
 /** Behind so many blocks everything has its confirmations and is final. */
 const FINAL_BLOCKS = 70;
@@ -150,7 +153,7 @@ export class LocalChain {
   }
 }
 
-function rolesOf(name: string): Roles {
+export function rolesOf(name: string): Roles {
   const addressOf = (job: string): Address => privateKeyToAccount(secretOf(name + job)).address;
   return {
     admin: addressOf('ADMIN'),

@@ -1,5 +1,5 @@
 /**
- * `npm run chain`: a local EVM with the contracts deployed, keys for every job of an exchange, and two wallets with
+ * `npm run chain`: a local EVM with the contracts deployed, keys for every job of an exchange, and five wallets with
  * play money. Prints the settings of an exchange on it, as lines of an environment, and runs until it is stopped.
  *
  *     --port 8545        where it listens
@@ -10,7 +10,7 @@
 import { parseArgs } from 'node:util';
 import { privateKeyToAddress } from 'viem/accounts';
 import { NO_ANVIL } from './anvil.ts';
-import { LocalChain, secretOf } from './local.ts';
+import { LocalChain, secretOf, WALLETS } from './local.ts';
 
 const OPTIONS = {
   port: { type: 'string', default: '8545' },
@@ -20,7 +20,6 @@ const OPTIONS = {
 } as const;
 const LIMITS = { port: [0, 65_535], 'chain-id': [1, Number.MAX_SAFE_INTEGER], 'block-time': [1, 86_400] } as const;
 
-const WALLETS = ['wallet 1', 'wallet 2'];
 const WALLET_MICRO = 10_000_000_000n;
 
 const PROVIDER = privateKeyToAddress(secretOf('provider'));

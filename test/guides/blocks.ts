@@ -50,7 +50,7 @@ type Marks = {
   /** The file that it is written to. */
   readonly file: string | null;
   readonly exit: number;
-  /** Commands, and modules of Python as `python3:name`, without which it is skipped. */
+  /** Commands, modules of Python as `python3:name` and folders to write in, without which it is skipped. */
   readonly needs: readonly string[];
   /** The reason why it is not run. */
   readonly norun: string | null;

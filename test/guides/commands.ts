@@ -132,12 +132,13 @@ export class Commands {
   }
 }
 
-/** Missing commands, or modules of Python, of those that a block needs. */
+/** Missing commands, modules of Python, or folders that may be written, of those that a block needs. */
 export async function missingOf(needs: readonly string[], commands: Commands): Promise<string[]> {
   const missing: string[] = [];
   for (const name of needs) {
     const [command, module] = name.split(':');
-    const check = module === undefined ? `command -v ${command}` : `${command} -c 'import ${module}'`;
+    const ofProgram = module === undefined ? `command -v ${command}` : `${command} -c 'import ${module}'`;
+    const check = name.startsWith('/') ? `test -w ${name}` : ofProgram;
     if ((await commands.run(`${check} > /dev/null 2>&1`)).code !== 0) missing.push(name);
   }
   return missing;
