@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { foundNew } from '../../engine/admin/clusterFound.ts';
 import { AdminClient } from '../../shared/client/admin.ts';
 import { temporaryDirectory } from './directory.ts';
@@ -20,6 +21,9 @@ const FOLLOWS_WITHIN_MS = 1000;
 const ANSWERS_WITHIN_MS = 10_000;
 /** The exit code of a member that begins anew. */
 const AGAIN = 75;
+/** Of a refusal that the others may lift by what they say when they start (STANDING-3). */
+const UNKNOWN_YET = 'unknown whether they were acknowledged';
+const RESTART_MS = 2000;
 /** A member that has lost its lead ends once more, and may do so again. */
 const MOST_STARTS = 10;
 /** Of requests: a member that hangs, or that has lost the others, is given up for the next one. */
@@ -194,10 +198,14 @@ class Cluster extends TestServer {
   }
 }
 
-/** A member that joins anew, or loses its lead while it starts, ends and has to be started again. */
+/**
+ * A member that joins anew, or loses its lead while it starts, ends and has to be started again. So has one that knows
+ * of its own rows only once the others have said what they have seen held: a supervisor starts it until then.
+ */
 async function beginOrEnd(member: Member): Promise<void> {
-  await member.begin().catch((error: Error) => {
-    if (!error.message.startsWith(`the server ended with code ${AGAIN}`)) throw error;
+  await member.begin().catch(async (error: Error) => {
+    if (error.message.includes(UNKNOWN_YET)) await sleep(RESTART_MS);
+    else if (!error.message.startsWith(`the server ended with code ${AGAIN}`)) throw error;
   });
 }
 
