@@ -219,11 +219,8 @@ export async function drill(settings: BackupSettings): Promise<boolean> {
   rmSync(folder, { recursive: true, force: true });
   try {
     const startedMs = nowMs();
-    const isSound = await restoreInto(
-      store,
-      { ...{ point: undefined, toMs: null, asItWas: true, leaveOut: [], nowMs, print } },
-      folder,
-    );
+    const newest = { point: undefined, toMs: null, asItWas: true, leaveOut: [], nowMs, print };
+    const isSound = await restoreInto(store, newest, folder);
     const seconds = Math.max(1, Math.round((nowMs() - startedMs) / 1000));
     print(isSound ? `restored, replayed and audited in ${seconds} s` : 'problem: what was restored is not sound');
     if (existsSync(directory)) {

@@ -44,7 +44,7 @@ export class PaidLately {
       else others += each.amount;
     }
     if (own > accountMicro) return 'more than an account is paid in an hour';
-    return own > (allMicro - others) / SHARE_OF_REST ? 'more than its share of what all are paid in an hour' : null;
+    return own * SHARE_OF_REST > allMicro - others ? 'more than its share of what all are paid in an hour' : null;
   }
 
   note(work: readonly Work[]): void {

@@ -50,18 +50,21 @@ type Facts = {
   readonly sequence: number;
   readonly time_ms: number;
 };
-type Row = Record<
-  | 'start_ms'
-  | 'trades'
-  | 'tokens_atomic'
-  | 'notional_micro'
-  | 'volume_micro'
-  | 'open_ticks'
-  | 'high_ticks'
-  | 'low_ticks'
-  | 'close_ticks',
-  bigint
+/** The trading of an interval, as read.db has it. */
+export type CandleRow = Readonly<
+  Record<
+    | 'trades'
+    | 'tokens_atomic'
+    | 'notional_micro'
+    | 'volume_micro'
+    | 'open_ticks'
+    | 'high_ticks'
+    | 'low_ticks'
+    | 'close_ticks',
+    bigint
+  >
 >;
+type Row = CandleRow & { readonly start_ms: bigint };
 
 /** After its end an interval may get trades for so long: their orders came before, and wait for their shard. */
 const LATE_MS = 5000;

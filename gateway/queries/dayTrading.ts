@@ -8,6 +8,7 @@
  */
 import type Database from 'better-sqlite3';
 import { bucketOf, DAY_MS, HOUR_MS, MINUTE_MS } from '../../shared/tables/buckets.ts';
+import type { CandleRow } from './candles.ts';
 
 /** Prices are in Yes terms; the volumes are those of candles. */
 export type DayTrade = {
@@ -28,18 +29,7 @@ export type MarketDay = { readonly traded: DayTrade | null; readonly lastYesTick
 /** The last prices are by market index; the newest markets may be missing. */
 export type MarketDays = { readonly traded: readonly DayTrade[]; readonly lastYesTicks: Uint32Array };
 
-type Row = Record<
-  | 'market'
-  | 'trades'
-  | 'tokens_atomic'
-  | 'notional_micro'
-  | 'volume_micro'
-  | 'open_ticks'
-  | 'high_ticks'
-  | 'low_ticks'
-  | 'close_ticks',
-  bigint
->;
+type Row = CandleRow & { readonly market: bigint };
 type ByMarket = Map<number, DayTrade>;
 
 const COLUMNS =
