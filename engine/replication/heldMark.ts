@@ -11,11 +11,13 @@
  *   HELDMARK-1  What a reply, an event or a standby's read rests on was noted before it could leave: the mark is
  *               written into the page cache before `held` of a stream grows. It survives the process.
  *   HELDMARK-2  The two copies are written in turn, so a torn write leaves the other one whole.
- *   HELDMARK-3  The mark is a lower bound of what was held. It is exact while the system runs that wrote it, and the
- *               file is the one it was written into: a power cut may take the last SYNC_MS of it, and a copy of the
- *               directory has another file.
- *   HELDMARK-4  A change of the role, and of the run of the database that rows are sent to, is on the disk before a row
- *               follows it, and so is all that was held before.
+ *   HELDMARK-3  The mark is a lower bound of what was held. It is exact while the system runs that wrote it, the file is
+ *               the one it was written into and was last changed with it, and both copies are whole and one follows the
+ *               other: a power cut may take the last SYNC_MS of it, a copy of the directory has another file, and
+ *               beside an unreadable copy the other may be the older one. A mark that is not exact becomes so when the
+ *               files were compared with the log.
+ *   HELDMARK-4  A change of the role, and of the run of the database that rows are sent to, is on the disk, in both
+ *               copies, before a row follows it, and so is all that was held before.
  */
 import {
   closeSync,
@@ -39,12 +41,15 @@ import type { Place, RowName, WrittenPlace } from './log.ts';
 
 export const HELD_MARK_FILE = 'held.mark';
 const SLOT_BYTES = 16 << 10;
+const COPIES_AT = [0, SLOT_BYTES];
 const HEADER_BYTES = 8;
 /** Of the leads and the members that a mark names. */
 const MOST_LEADS = 64;
 const MOST_MEMBERS = 32;
 /** Time between two syncs while rows are held. */
 export const SYNC_MS = 500;
+/** Between the time in a copy and that of the change of the file: a busy machine is no reason to doubt a mark. */
+const SAME_CHANGE_MS = 60_000;
 /** The number of this start of the system. */
 const BOOT_PATH = '/proc/sys/kernel/random/boot_id';
 
@@ -75,9 +80,11 @@ type MarkContent = {
 
 /** HELDMARK-3. */
 export type FoundMark = MarkContent & { readonly isExact: boolean };
-type Written = MarkContent & Origin & { readonly number: number };
+type Written = MarkContent & Origin & { readonly number: number; readonly writtenMs: number };
 /** HELDMARK-3. Where the mark was exact. */
 type Origin = { readonly boot: string; readonly file: string };
+
+const NEVER_EXACT: Origin = { boot: '', file: '' };
 
 const NOTHING: Omit<MarkContent, 'log'> = {
   place: null,
@@ -104,18 +111,25 @@ export function lowerHeldMark(directory: string, ends: readonly LocalEnd[]): voi
 
 /** The newer of the copies that are whole; null where there is none. */
 export function readHeldMark(directory: string): FoundMark | null {
-  const path = join(directory, HELD_MARK_FILE);
-  if (!existsSync(path)) return null;
-  const fd = openSync(path, 'r');
-  try {
-    const newest = newestCopy(fd);
-    if (newest === null) return null;
-    const { number: _, boot, file, ...content } = newest;
-    const now = originOf(fd);
-    return { ...content, isExact: boot === now.boot && boot !== '' && file === now.file };
-  } finally {
-    closeSync(fd);
-  }
+  return withCopies(directory, (fd, copies) => {
+    const [newest] = copies;
+    if (newest === undefined) return null;
+    const { number: _number, writtenMs: _writtenMs, boot: _boot, file: _file, ...content } = newest;
+    return { ...content, isExact: areExact(fd, copies) };
+  });
+}
+
+/** Null where both copies are whole, or there is no file. */
+export function heldMarkDamage(directory: string): string | null {
+  const damage = withCopies(directory, (_, copies) => {
+    if (areBothWhole(copies)) return null;
+    return copies.length === 0 ? 'no copy in it is whole' : 'one of the two copies in it is not whole';
+  });
+  if (damage === null) return null;
+  return (
+    `${join(directory, HELD_MARK_FILE)} is damaged (${damage}): it no longer proves what was not acknowledged. ` +
+    'The next start of this member compares its files with the log, and writes it anew (data/docs/cluster.md)'
+  );
 }
 
 export class HeldMark {
@@ -133,15 +147,15 @@ export class HeldMark {
   /** Of this log: a mark of another one has to have been looked at before. */
   constructor(directory: string, log: string) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    this.#fd = openSync(
-      join(directory, HELD_MARK_FILE),
-      existsSync(join(directory, HELD_MARK_FILE)) ? 'r+' : 'w+',
-      0o600,
-    );
+    const path = join(directory, HELD_MARK_FILE);
+    const isNew = !existsSync(path);
+    this.#fd = openSync(path, isNew ? 'w+' : 'r+', 0o600);
     this.#now = originOf(this.#fd);
-    const found = newestCopy(this.#fd);
+    const copies = copiesIn(this.#fd);
+    const [found] = copies;
     this.#number = found?.number ?? 0;
-    this.#origin = found === null ? this.#now : { boot: found.boot, file: found.file };
+    // Copies that cannot be read may have said more.
+    this.#origin = isNew || areExact(this.#fd, copies) ? this.#now : NEVER_EXACT;
     this.#content = found?.log === log ? found : { ...NOTHING, log, members: found?.members ?? [] };
     this.#held = { ...this.#content.held };
     this.#writeNow();
@@ -242,16 +256,20 @@ export class HeldMark {
     this.#writeNow();
   }
 
+  /** Into both copies: where one is unreadable later, the other says the same of the role. */
   #writeNow(): void {
-    this.#write();
-    this.#isDirty = false;
-    fsyncSync(this.#fd);
+    for (const _ of COPIES_AT) {
+      this.#write();
+      this.#isDirty = false;
+      fsyncSync(this.#fd);
+    }
   }
 
   /** HELDMARK-2. */
   #write(): void {
     if (this.#isClosed) return;
-    const content: Written = { ...this.#content, held: this.#held, ...this.#origin, number: ++this.#number };
+    const [number, writtenMs] = [++this.#number, Date.now()];
+    const content: Written = { ...this.#content, held: this.#held, ...this.#origin, number, writtenMs };
     const bytes = this.#bytes;
     const length = bytes.write(JSON.stringify(content), HEADER_BYTES);
     assert(length < SLOT_BYTES - HEADER_BYTES, 'HELDMARK-2: a copy has room for all of it');
@@ -264,9 +282,36 @@ export class HeldMark {
   }
 }
 
-function newestCopy(fd: number): Written | null {
-  const copies = [0, SLOT_BYTES].map((at) => copyAt(fd, at)).filter((copy) => copy !== null);
-  return copies.sort((a, b) => b.number - a.number)[0] ?? null;
+function withCopies<T>(directory: string, look: (fd: number, copies: readonly Written[]) => T): T | null {
+  const path = join(directory, HELD_MARK_FILE);
+  if (!existsSync(path)) return null;
+  const fd = openSync(path, 'r');
+  try {
+    return look(fd, copiesIn(fd));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Those that are whole, the newest first. */
+function copiesIn(fd: number): readonly Written[] {
+  const copies = COPIES_AT.map((at) => copyAt(fd, at)).filter((copy) => copy !== null);
+  return copies.sort((a, b) => b.number - a.number);
+}
+
+/** Without a copy between them that cannot be read. */
+function areBothWhole([newest, other]: readonly Written[]): boolean {
+  return newest !== undefined && newest.number - 1 === other?.number;
+}
+
+/** HELDMARK-3. */
+function areExact(fd: number, copies: readonly Written[]): boolean {
+  const [newest] = copies;
+  if (newest === undefined || !areBothWhole(copies)) return false;
+  const { boot, file } = originOf(fd);
+  // One of an earlier time that was written over the file has the number of the file, and a later change.
+  const isLast = Math.abs(fstatSync(fd).ctimeMs - newest.writtenMs) < SAME_CHANGE_MS;
+  return boot !== '' && newest.boot === boot && newest.file === file && isLast;
 }
 
 function copyAt(fd: number, at: number): Written | null {

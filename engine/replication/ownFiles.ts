@@ -41,11 +41,22 @@ export class OwnFiles {
   async prepare(directory: DirectoryToPrepare, reads: StartReads): Promise<readonly string[]> {
     const { cluster, holder } = this.#options;
     const onNews = (news: string): void => this.#post({ news });
+    const onDamagedMark = (damagedMark: string): void => this.#post({ damagedMark });
     const isStopped = (): boolean => this.#isStopped;
     const decision = async (log: string): Promise<Decision> => {
       return decisionOf(this.#log, this.#options, log, await headsOf(directory, readHeldMark(directory.directory), []));
     };
-    const options = { ...directory, log: this.#log, reads, cluster, holder, decision, onNews, isStopped };
+    const options = {
+      ...directory,
+      log: this.#log,
+      reads,
+      cluster,
+      holder,
+      decision,
+      onNews,
+      onDamagedMark,
+      isStopped,
+    };
     const { lines, log, proof } = await prepareDirectory(options).catch(async (error) => {
       if (error instanceof LostRowsError) await this.#report(directory, reads, error.message);
       throw error;

@@ -22,7 +22,7 @@ import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import { STREAM } from '../../shared/wire/replication.ts';
 import type { Reader } from './copyTable.ts';
 import { GIVING_FOLDER } from './giving.ts';
-import { type FoundMark, HeldMark, readHeldMark } from './heldMark.ts';
+import { type FoundMark, HeldMark, heldMarkDamage, readHeldMark } from './heldMark.ts';
 import { joinByCopy } from './join.ts';
 import { CONTROL_FILE, finishJoining, reasonToJoin, setStateAside } from './joiningFiles.ts';
 import {
@@ -52,6 +52,7 @@ type PrepareOptions = DirectoryToPrepare & {
   /** Of an operator, about the files that this member has: a log of this id was founded from them, or has them all. */
   readonly decision: (log: string) => Promise<Decision>;
   readonly onNews: (text: string) => void;
+  readonly onDamagedMark: (text: string) => void;
   readonly isStopped: () => boolean;
 };
 
@@ -70,6 +71,8 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   rmSync(join(directory, GIVING_FOLDER), { recursive: true, force: true });
   const history = await reads.history();
   const isMember = existsSync(join(directory, CONTROL_FILE));
+  const damage = isMember ? heldMarkDamage(directory) : null;
+  if (damage !== null) options.onDamagedMark(damage);
   const isNew = history.id === null && (await reads.lease()).epoch === 0;
   if (isNew) throw isMember ? notOf(readHeldMark(directory), null, []) : noLog();
   // A log of an older version has no id yet, and gets one from the first member that gives it one.

@@ -32,6 +32,7 @@ import type {
 } from '../../shared/wire/threads.ts';
 import type { ClusterConfig } from '../process/cluster.ts';
 import { type Config, ConfigError } from '../process/config.ts';
+import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { StartError } from '../process/startError.ts';
 import { type FollowTarget, LogFollower } from './logFollower.ts';
@@ -260,6 +261,7 @@ export class Member {
     else if ('handOver' in message) this.#onHandedOver(message.handOver);
     else if ('unreachable' in message) this.#noteUnreachable(message.unreachable);
     else if ('news' in message) this.#noteNews(message.news);
+    else if ('damagedMark' in message) fallbacks.note(this.#options.log, 'held_mark', message.damagedMark);
     else if ('copyControl' in message) void this.#copyControl(message.copyControl);
     else this.#lost(message.lost, message.joinsAnew);
   }

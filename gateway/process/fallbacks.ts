@@ -13,6 +13,7 @@ export const FALLBACKS = [
   'audit_log',
   'private_frames',
   'control_log',
+  'held_mark',
 ] as const;
 type Fallback = (typeof FALLBACKS)[number];
 
@@ -21,7 +22,7 @@ class Fallbacks {
   readonly #counts: Record<Fallback, number>;
 
   constructor() {
-    this.#counts = { snapshot: 0, read_model: 0, kept_answers: 0, audit_log: 0, private_frames: 0, control_log: 0 };
+    this.#counts = Object.fromEntries(FALLBACKS.map((kind) => [kind, 0])) as Record<Fallback, number>;
     this.counts = this.#counts;
   }
 

@@ -322,6 +322,8 @@ export type ReplicationMessage =
   | { readonly lost: string; readonly joinsAnew?: boolean }
   /** A line for the log: a member joins, this one or another. */
   | { readonly news: string }
+  /** Of the mark of what was held: the member goes on with what is left of it. */
+  | { readonly damagedMark: string }
   | { readonly copyControl: ControlCopy }
   | { readonly status: ReplicationStatus };
 

@@ -71,6 +71,7 @@ test('a database without a row of its log was started again: a member begins it 
         reads: patientReads(a, { sleep: async () => {} }, () => {}),
         decision: async () => null,
         onNews: () => {},
+        onDamagedMark: () => {},
         isStopped: () => true,
       },
     });

@@ -2,15 +2,19 @@
  * The files of one member of a simulated cluster, as its replication thread has to do with them: the real start and the
  * real mark of what was held, with a copy of another member's files that is there at once.
  */
+import assert from 'node:assert/strict';
 import {
+  closeSync,
   copyFileSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { FileEnds } from '../../engine/replication/fileEnds.ts';
@@ -33,6 +37,8 @@ import { writeTestKey } from '../support/journalKey.ts';
 import type { SimGateway } from './clusterGateway.ts';
 
 const MARK_FILE = 'held.mark';
+/** So many kills of a member, one of them in the middle of a write of its mark. */
+const TORN_EVERY = 3;
 
 type Files = Pick<OwnFiles, 'mark' | 'prepare' | 'rejoin' | 'look' | 'copied' | 'leave' | 'stop'>;
 
@@ -91,6 +97,19 @@ class SimMark extends HeldMark {
     renameSync(`${this.#path}.synced`, this.#path);
   }
 
+  /** The write of the next copy, over the older one, has ended in its middle: no one learned of what it notes. */
+  tear(): void {
+    const text = readFileSync(this.#path, 'latin1');
+    const numbers = [...text.matchAll(/"number":(\d+)/g)].map(({ 1: number, index }) => ({
+      number: Number(number),
+      index,
+    }));
+    const older = numbers.sort((a, b) => a.number - b.number)[0]!;
+    const fd = openSync(this.#path, 'r+');
+    writeSync(fd, 'torn', older.index);
+    closeSync(fd);
+  }
+
   #keep(): void {
     this.synced = readFileSync(this.#path);
   }
@@ -103,6 +122,9 @@ export class SimFiles implements Files {
   copies = 0;
   readonly #options: Options;
   #proof: string | null = null;
+  #kills = 0;
+  /** The last kill came in the middle of a write of the mark. */
+  #isTorn = false;
 
   constructor(options: Options) {
     this.#options = options;
@@ -114,15 +136,18 @@ export class SimFiles implements Files {
     const of = { cluster: '', holder: name };
     // The copy comes without the way through the database: as if the process had been asked to stop before.
     const copying = { cluster: '', holder: name, onNews: () => {}, isStopped: () => true, log: log as never };
+    const onDamagedMark = (): void => assert.ok(this.#isTorn, 'HELDMARK-2: only a kill in a write leaves a torn copy');
     const decision = async (id: string) => decisionOf(heads, of, id, await this.#heads(prepared, []));
-    const found = await prepareDirectory({ ...prepared, reads, decision, ...copying }).catch(async (error) => {
-      if (error instanceof LostRowsError) {
-        const own = await this.#heads(prepared, await lackedBy(prepared, reads));
-        await reportHeads(heads, { ...of, reason: error.message }, prepared, own);
-        database.refuse(name, true);
-      }
-      throw error;
-    });
+    const found = await prepareDirectory({ ...prepared, reads, decision, onDamagedMark, ...copying }).catch(
+      async (error) => {
+        if (error instanceof LostRowsError) {
+          const own = await this.#heads(prepared, await lackedBy(prepared, reads));
+          await reportHeads(heads, { ...of, reason: error.message }, prepared, own);
+          database.refuse(name, true);
+        }
+        throw error;
+      },
+    );
     await forgetHeads(heads, of);
     database.refuse(name, false);
     this.#proof = found.proof;
@@ -131,6 +156,7 @@ export class SimFiles implements Files {
       this.#copy();
       await rejoinRecords(reads, prepared.records, found.proof);
     }
+    this.#isTorn = false;
     const mark = new SimMark(directory, found.log);
     this.mark = mark;
     this.ends = new FileEnds({ ...prepared, log });
@@ -174,6 +200,12 @@ export class SimFiles implements Files {
     this.closeReaders();
     if (isPowerCut) this.mark?.losePower();
     else this.mark?.close();
+  }
+
+  kill(): void {
+    this.die(false);
+    this.#isTorn = this.mark !== null && ++this.#kills % TORN_EVERY === 0;
+    if (this.#isTorn) this.mark!.tear();
   }
 
   #copy(): void {

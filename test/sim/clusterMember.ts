@@ -425,7 +425,8 @@ export class SimMember {
     this.log.cut('write', this.#random.chance(70));
     this.log.cut('read', false);
     this.gateway.die(isPowerCut, this.#random);
-    this.#files.die(isPowerCut);
+    if (isPowerCut) this.#files.die(true);
+    else this.#files.kill();
     this.role = 'down';
     this.shards = [];
     this.#onRows = () => {};

@@ -326,8 +326,22 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   {
     name: 'a copy of a mark counts as exact',
     file: 'engine/replication/heldMark.ts',
-    search: "boot !== '' && file === now.file",
-    replace: "boot !== ''",
+    search: 'newest.boot === boot && newest.file === file',
+    replace: 'newest.boot === boot',
+    caughtBy: `${UNIT}/heldMark.test.ts`,
+  },
+  {
+    name: 'the older copy of a mark counts as exact where the newer one is unreadable',
+    file: 'engine/replication/heldMark.ts',
+    search: 'newest === undefined || !areBothWhole(copies)',
+    replace: 'newest === undefined',
+    caughtBy: `${UNIT}/heldMark.test.ts`,
+  },
+  {
+    name: 'a member that opens a damaged mark makes it exact before it has compared anything',
+    file: 'engine/replication/heldMark.ts',
+    search: 'isNew || areExact(this.#fd, copies) ?',
+    replace: 'isNew || copies.length > 0 ?',
     caughtBy: `${UNIT}/heldMark.test.ts`,
   },
   {

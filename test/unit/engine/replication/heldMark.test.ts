@@ -1,9 +1,9 @@
 /** The mark of what a member has seen held (HELDMARK-1 to HELDMARK-4). */
 import assert from 'node:assert/strict';
-import { copyFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, copyFileSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { HeldMark, lowerHeldMark, readHeldMark } from '../../../../engine/replication/heldMark.ts';
+import { HeldMark, heldMarkDamage, lowerHeldMark, readHeldMark } from '../../../../engine/replication/heldMark.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 const FILE = 'held.mark';
@@ -48,17 +48,93 @@ test('an operator lowers the streams of a mark whose journals were cut, and rais
   assert.deepEqual(readHeldMark(directory)!.held, { 0: 2 });
 });
 
+/** Spoils the copy with this text in it. */
+function spoil(directory: string, text: string): void {
+  const path = join(directory, FILE);
+  const at = readFileSync(path).indexOf(text);
+  assert.ok(at >= 0, text);
+  const fd = openSync(path, 'r+');
+  writeSync(fd, 'torn', at);
+  closeSync(fd);
+}
+
+/** A leader that has seen these positions held. */
+function markOf(directory: string, positions: readonly number[]): HeldMark {
+  const mark = new HeldMark(directory, 'one');
+  mark.follow();
+  mark.lead({ epoch: 2, lead: 5 });
+  for (const position of positions) mark.hold([row(position)], [row(position)]);
+  return mark;
+}
+
 test('HELDMARK-2: a torn copy leaves the one before', () => {
   const directory = temporaryDirectory();
-  const mark = new HeldMark(directory, 'one');
-  for (const position of [1, 2]) mark.hold([row(position)], [row(position)]);
-  mark.close();
-  const fd = openSync(join(directory, FILE), 'r+');
-  const newest = readFileSync(join(directory, FILE)).lastIndexOf('"position":2');
-  writeSync(fd, 'torn', newest);
+  markOf(directory, [1, 2]).close();
+  assert.equal(heldMarkDamage(directory), null);
+  spoil(directory, '"position":2');
   assert.equal(readHeldMark(directory)!.last!.position, 1);
+  assert.match(
+    heldMarkDamage(directory)!,
+    /held\.mark is damaged \(one of the two copies .* not whole\): .*next start/,
+  );
   writeFileSync(join(directory, FILE), 'nothing of it');
   assert.equal(readHeldMark(directory), null);
+  assert.match(heldMarkDamage(directory)!, /no copy in it is whole/);
+});
+
+test('HELDMARK-3: beside an unreadable copy a mark proves nothing until the files were compared with the log', () => {
+  for (const unreadable of ['"position":1', '"position":2']) {
+    const directory = temporaryDirectory();
+    markOf(directory, [1, 2]).close();
+    assert.equal(readHeldMark(directory)!.isExact, true);
+    spoil(directory, unreadable);
+    assert.equal(readHeldMark(directory)!.isExact, false, 'the other one may be the older');
+    const next = new HeldMark(directory, 'one');
+    next.hold([row(3)], [row(3)]);
+    assert.deepEqual([readHeldMark(directory)!.isExact, heldMarkDamage(directory)], [false, null]);
+    lowerHeldMark(directory, [{ stream: 0, sequence: 1 }]);
+    assert.equal(readHeldMark(directory)!.isExact, false, 'an operator has not compared anything either');
+    next.follow();
+    assert.equal(readHeldMark(directory)!.isExact, true);
+    next.close();
+  }
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, FILE), '');
+  const mark = new HeldMark(directory, 'one');
+  assert.equal(readHeldMark(directory)!.isExact, false, 'an empty file had something in it');
+  mark.close();
+});
+
+test('HELDMARK-3: the mark of a new member is exact, and is not where its other copy was lost', () => {
+  const directory = temporaryDirectory();
+  new HeldMark(directory, 'one').close();
+  assert.equal(readHeldMark(directory)!.isExact, true);
+  spoil(directory, '"number":1');
+  assert.equal(readHeldMark(directory)!.isExact, false);
+});
+
+test('HELDMARK-3: a mark of an earlier time that was written over the file is not exact', (t) => {
+  const directory = temporaryDirectory();
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() - 3_600_000 });
+  markOf(directory, [1, 2]).close();
+  t.mock.timers.reset();
+  assert.equal(readHeldMark(directory)!.isExact, false);
+  const next = new HeldMark(directory, 'one');
+  assert.equal(readHeldMark(directory)!.isExact, false, 'nor is what is written after it');
+  next.follow();
+  assert.equal(readHeldMark(directory)!.isExact, true);
+  next.close();
+});
+
+test('HELDMARK-4: where one copy is unreadable the other says the same of the role', () => {
+  for (const number of [1, 2]) {
+    const directory = temporaryDirectory();
+    markOf(directory, []).close();
+    const numbers = [...readFileSync(join(directory, FILE), 'utf8').matchAll(/"number":\d+/g)].map(([text]) => text);
+    spoil(directory, numbers[number - 1]!);
+    const { isLeader, own } = readHeldMark(directory)!;
+    assert.deepEqual({ isLeader, own }, { isLeader: true, own: { epoch: 2, lead: 5 } });
+  }
 });
 
 test('HELDMARK-3: a copy of the file is not exact, and stays so until the files were compared with the log', () => {

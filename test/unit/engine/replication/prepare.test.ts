@@ -36,6 +36,7 @@ async function prepare(
     cluster: 'c',
     holder: 'a',
     onNews: (text) => news.push(text),
+    onDamagedMark: (text) => news.push(text),
     // A copy is not asked for.
     isStopped: () => true,
     ...changes,
