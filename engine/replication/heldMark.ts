@@ -11,9 +11,9 @@
  *   HELDMARK-1  What a reply, an event or a standby's read rests on was noted before it could leave: the mark is
  *               written into the page cache before `held` of a stream grows. It survives the process.
  *   HELDMARK-2  The two copies are written in turn, so a torn write leaves the other one whole.
- *   HELDMARK-3  The mark is a lower bound of what was held. It is exact while the system runs that wrote it, the file is
- *               the one it was written into and was last changed with it, and both copies are whole and one follows the
- *               other: a power cut may take the last SYNC_MS of it, a copy of the directory has another file, and
+ *   HELDMARK-3  The mark is a lower bound of what was held. It is exact while the system runs that wrote it, the file
+ *               is the one it was written into and was last changed with it, and both copies are whole and one follows
+ *               the other: a power cut may take the last SYNC_MS of it, a copy of the directory has another file, and
  *               beside an unreadable copy the other may be the older one. A mark that is not exact becomes so when the
  *               files were compared with the log.
  *   HELDMARK-4  A change of the role, and of the run of the database that rows are sent to, is on the disk, in both
