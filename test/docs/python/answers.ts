@@ -1,0 +1,61 @@
+/**
+ * The answers that the Python client has classes for: by file, each route with the name of its class. A name after `#`
+ * is that of one of several forms. What a route declares under a name of its own keeps that name.
+ */
+export const ANSWERS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  markets: {
+    'GET /v1/time': 'ServerTime',
+    'GET /v1/platform/config': 'PlatformConfig',
+    'GET /v1/markets': 'Markets',
+    'GET /v1/markets/{id}/related': 'RelatedMarkets',
+    'GET /v1/events': 'MarketEvents',
+  },
+  prices: {
+    'GET /v1/market-data/{market_id}/tick-size': 'TickSize',
+    'GET /v1/market-data/{market_id}/fee-rate': 'FeeRate',
+    'GET /v1/market-data/{market_id}/bbo': 'Bbo',
+    'POST /v1/market-data/bbo': 'Bbos',
+    'GET /v1/orders/book/{market_id}#0': 'Book',
+    'GET /v1/orders/book/{market_id}#1': 'BothBooks',
+    'GET /v1/markets/{id}/candles': 'Candles',
+    'GET /v1/markets/{id}/ticker': 'Ticker',
+    'GET /v1/tickers': 'Tickers',
+    'GET /v1/markets/{id}/trades': 'MarketTrades',
+  },
+  trading: {
+    'POST /v1/orders': 'PlacementResponse',
+    'POST /v1/orders/cancel-replace': 'CancelReplaceResponse',
+    'PUT /v1/orders/{hash}/amend': 'AmendResponse',
+    'POST /v1/orders/batch': 'BatchPlaceResponse',
+    'DELETE /v1/orders/batch': 'BatchCancelResponse',
+    'DELETE /v1/orders/cancel-all': 'CancelAllResponse',
+    'DELETE /v1/orders/cancel-market': 'CancelMarketResponse',
+    'DELETE /v1/orders/{hash}': 'Message',
+    'DELETE /v1/orders/{hash}#202': 'TombstoneResponse',
+    'GET /v1/orders/{hash}': 'OrderRecord',
+    'GET /v1/orders/{hash}/queue': 'QueuePosition',
+    'GET /v1/orders/open/{market_id}': 'OpenOrders',
+    'GET /v1/user/order-groups': 'OrderGroups',
+    'PUT /v1/user/order-groups/{name}': 'OrderGroup',
+    'POST /v1/orders/heartbeat': 'HeartbeatResponse',
+  },
+  account: {
+    'GET /v1/user/profile': 'Profile',
+    'GET /v1/user/balances': 'Balances',
+    'POST /v1/markets/{id}/split': 'FullSets',
+    'GET /v1/user/redeemable': 'Redeemables',
+    'POST /v1/user/positions/{marketId}/claim': 'ClaimResponse',
+    'GET /v1/user/positions': 'Positions',
+    'GET /v1/wallets/{address}/nonce-floor': 'NonceFloor',
+    'GET /v1/rate-limits': 'RateLimits',
+    'GET /v1/notifications': 'Notifications',
+  },
+  history: {
+    'GET /v1/user/orders/v2': 'UserOrders',
+    'GET /v1/user/trades/v2': 'UserTrades',
+    'GET /v1/user/activity': 'UserActivity',
+    'GET /v1/user/statement': 'Statement',
+    'GET /v1/user/fund-movements': 'FundMovements',
+    'GET /v1/trades/{id}/settlement': 'TradeSettlement',
+  },
+};

@@ -1,0 +1,25 @@
+/** The files of the Python client that follow from declarations, with their texts. */
+import { readdirSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { routeTable } from '../../../gateway/routes/index.ts';
+import { openApiText } from '../../../gateway/routes/public/openapi.ts';
+import { anything } from '../../support/anything.ts';
+import { errorCodes } from './errors.ts';
+import { modelFiles } from './models.ts';
+
+const PACKAGE = fileURLToPath(new URL('../../../shared/client/python/open_prediction_exchange/', import.meta.url));
+
+/** By path. */
+export async function pythonFiles(): Promise<Map<string, string>> {
+  const document = JSON.parse(String(await openApiText(routeTable(anything))()));
+  const files = new Map([[`${PACKAGE}error_codes.py`, errorCodes()]]);
+  for (const [name, text] of modelFiles(document)) files.set(`${PACKAGE}models/${name}`, text);
+  return files;
+}
+
+/** The files of the models that are there. */
+export function modelFilesThere(): string[] {
+  return readdirSync(`${PACKAGE}models`)
+    .filter((name) => name.endsWith('.py'))
+    .map((name) => `${PACKAGE}models/${name}`);
+}

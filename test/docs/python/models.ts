@@ -1,0 +1,256 @@
+/**
+ * The classes of answers of the Python client, from the document of the interface (`/openapi.json`): a frozen dataclass
+ * for each object, with exact types. Decimal texts of units are `int`, of prices and USDC `Decimal`, and times are
+ * `datetime`; no member is a float.
+ */
+import { ANSWERS } from './answers.ts';
+import { MEMBER_NAMES, PYTHON_WORDS, SECOND_FORMS } from './names.ts';
+
+type Schema = {
+  readonly $ref?: string;
+  readonly anyOf?: readonly Schema[];
+  readonly const?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly type?: string;
+  readonly format?: string;
+  readonly pattern?: string;
+  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: boolean | Schema;
+  readonly required?: readonly string[];
+  readonly description?: string;
+  readonly 'x-unit'?: string;
+};
+type Answer = { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> };
+type OpenApi = {
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { summary: string; responses: Readonly<Record<string, Answer>> }>>>
+  >;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+};
+
+const HEAD = '# Made from /openapi.json by `npm run docs`: a change here is lost.';
+const JSON_TYPE = 'application/json';
+const WIDTH = 120;
+const INDENT = '    ';
+
+/** The files of the package `models`, by name. */
+export function modelFiles(document: OpenApi): Map<string, string> {
+  const writer = new ModelWriter(document);
+  const files = new Map<string, string>();
+  for (const [file, answers] of Object.entries(ANSWERS)) files.set(`${file}.py`, writer.file(file, answers));
+  files.set('__init__.py', indexOf(writer.names));
+  return files;
+}
+
+function indexOf(names: ReadonlyMap<string, readonly string[]>): string {
+  const imports = [...names].map(([file, of]) => {
+    return `from .${file} import (\n${of.map((name) => `${INDENT}${name},\n`).join('')})`;
+  });
+  const all = [...names.values()].flat().sort();
+  const exported = `__all__ = [\n${all.map((name) => `${INDENT}"${name}",\n`).join('')}]`;
+  return `"""The answers of the exchange as dataclasses."""\n\n${HEAD}\n${imports.join('\n')}\n\n${exported}\n`;
+}
+
+class ModelWriter {
+  readonly #document: OpenApi;
+  /** Every class and alias, with the file it is in. */
+  readonly #made = new Map<string, string>();
+  /** Objects of one form, however many answers have them, are one class. */
+  readonly #byShape = new Map<string, string>();
+  /** By file, in their order there. */
+  readonly names = new Map<string, string[]>();
+  #file = '';
+  #blocks: string[] = [];
+  #borrowed = new Map<string, Set<string>>();
+
+  constructor(document: OpenApi) {
+    this.#document = document;
+  }
+
+  file(file: string, answers: Readonly<Record<string, string>>): string {
+    this.#file = file;
+    this.#blocks = [];
+    this.#borrowed = new Map();
+    this.names.set(file, []);
+    for (const [route, name] of Object.entries(answers)) this.#answer(route, name);
+    const text = this.#blocks.join('\n\n\n');
+    const standard = [
+      ['from dataclasses import dataclass', /@dataclass/],
+      ['from datetime import datetime', /\bdatetime\b/],
+      ['from decimal import Decimal', /\bDecimal\b/],
+    ] as const;
+    const lines: string[] = standard.filter(([, use]) => use.test(text)).map(([line]) => line);
+    const typing = ['Any', 'Literal', 'Tuple', 'Union'].filter((name) => new RegExp(`\\b${name}\\b`).test(text));
+    if (typing.length > 0) lines.push(`from typing import ${typing.join(', ')}`);
+    const borrowed = [...this.#borrowed].map(([from, names]) => `from .${from} import ${[...names].sort().join(', ')}`);
+    const groups = [lines, borrowed.sort()].filter((group) => group.length > 0).map((group) => group.join('\n'));
+    return `${HEAD}\nfrom __future__ import annotations\n\n${groups.join('\n\n')}\n\n\n${text}\n`;
+  }
+
+  #answer(key: string, name: string): void {
+    const [route, choice = '0'] = key.split('#') as [string, string?];
+    const [method, path] = route.split(' ') as [string, string];
+    const operation = this.#document.paths[path]?.[method.toLowerCase()];
+    if (operation === undefined) throw new Error(`the interface has no ${route}`);
+    const statuses = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
+    const status = statuses.includes(choice) ? choice : statuses[0]!;
+    const schema = operation.responses[status]!.content![JSON_TYPE]!.schema;
+    const form = schema.anyOf?.[Number(choice)] ?? schema;
+    const python = this.#type(form, name, operation.summary);
+    if (python === name) return;
+    // A list, or an answer that is declared under another name.
+    this.#made.set(name, this.#file);
+    this.#write(name, `${name} = ${python.replace(/^tuple\[/, 'Tuple[')}`);
+  }
+
+  #type(schema: Schema, name: string, about = schema.description ?? ''): string {
+    if (schema.$ref !== undefined) {
+      const component = schema.$ref.split('/').at(-1)!;
+      return this.#type(this.#document.components.schemas[component]!, component, about);
+    }
+    if (schema.anyOf !== undefined) return this.#union(schema.anyOf, name, about);
+    if ('const' in schema) return `Literal[${literal(schema.const)}]`;
+    if (schema.enum !== undefined) return `Literal[${schema.enum.map(literal).join(', ')}]`;
+    switch (schema.type) {
+      case 'string':
+        return textType(schema);
+      case 'integer':
+        return 'int';
+      case 'number':
+        return 'Decimal';
+      case 'boolean':
+        return 'bool';
+      case 'null':
+        return 'None';
+      case 'array':
+        return `tuple[${this.#type(schema.items ?? {}, singular(name))}, ...]`;
+      case 'object':
+        return this.#object(schema, name, about);
+      default:
+        return 'Any';
+    }
+  }
+
+  #union(options: readonly Schema[], name: string, about: string): string {
+    return [...new Set(options.map((option) => this.#type(option, name, about)))].join(' | ');
+  }
+
+  #object(schema: Schema, name: string, about: string): string {
+    const { properties, additionalProperties } = schema;
+    if (properties === undefined) {
+      const values =
+        typeof additionalProperties === 'object' ? this.#type(additionalProperties, singular(name)) : 'Any';
+      return `dict[str, ${values}]`;
+    }
+    const members = Object.entries(properties);
+    if (!members.every(([member]) => /^[A-Za-z_]\w*$/.test(member))) {
+      const values = new Set(members.map(([member, of]) => this.#type(of, name + pascal(member))));
+      return `dict[str, ${[...values].join(' | ')}]`;
+    }
+    const shape = JSON.stringify(schema);
+    const same = this.#byShape.get(shape);
+    if (same !== undefined) return this.#lent(same);
+    const free = this.#freeName(name);
+    // The name is taken before the members are written, which may be alike.
+    this.#made.set(free, this.#file);
+    this.#byShape.set(shape, free);
+    const rows = members.map(([member, of]) => this.#member(member, of, free, schema.required ?? []));
+    const heading = about === '' ? `A part of an answer: ${free}.` : about;
+    this.#write(
+      free,
+      `@dataclass(frozen=True, kw_only=True)\nclass ${free}:\n${docstring(heading)}\n\n${rows.join('\n')}`,
+    );
+    return free;
+  }
+
+  #freeName(name: string): string {
+    for (let count = 1; ; count++) {
+      const free = count === 1 ? name : (SECOND_FORMS[name] ?? `${name}${count}`);
+      if (!this.#made.has(free)) return free;
+    }
+  }
+
+  /** The name of a class that is written already, which another file imports. */
+  #lent(name: string): string {
+    const file = this.#made.get(name)!;
+    if (file !== this.#file) this.#borrowed.set(file, (this.#borrowed.get(file) ?? new Set<string>()).add(name));
+    return name;
+  }
+
+  #member(member: string, schema: Schema, owner: string, required: readonly string[]): string {
+    const type = this.#type(schema, MEMBER_NAMES[`${owner}.${member}`] ?? owner + pascal(member));
+    const isGiven = required.includes(member);
+    const python = isGiven || /(?:^|\| )(?:None|Any)$/.test(type) ? type : `${type} | None`;
+    const name = PYTHON_WORDS.has(member) ? `${member}_` : member;
+    const unit = schema['x-unit'];
+    const description = schema.description ?? (schema.format === 'date-time' ? 'UTC.' : '');
+    const about = [description, unit === undefined ? '' : `Unit: ${unit}.`].filter((text) => text !== '').join(' ');
+    const row = wrapped(`${INDENT}${name}: ${python}${isGiven ? '' : ' = None'}`);
+    return about === '' ? row : `${row}\n${docstring(about)}`;
+  }
+
+  #write(name: string, block: string): void {
+    this.names.get(this.#file)!.push(name);
+    this.#blocks.push(block);
+  }
+}
+
+/** By what the pattern of a text lets through: whole numbers, decimals, or anything else. */
+function textType({ format, pattern }: Schema): string {
+  if (format === 'date-time') return 'datetime';
+  if (format === 'uint256' || format === 'amount') return 'int';
+  if (pattern === undefined) return 'str';
+  const lets = (text: string): boolean => new RegExp(pattern, 'u').test(text);
+  if (lets('a') || lets('0x1b')) return 'str';
+  if (['1.5', '1.50', '1.500000', '1.50000000'].some(lets)) return 'Decimal';
+  return lets('1') ? 'int' : 'str';
+}
+
+function literal(value: unknown): string {
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  return JSON.stringify(value);
+}
+
+function pascal(member: string): string {
+  return member.replaceAll(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function singular(name: string): string {
+  if (name.endsWith('ies')) return `${name.slice(0, -3)}y`;
+  return name.endsWith('s') ? name.slice(0, -1) : `${name}Item`;
+}
+
+/** A field that is too wide for a line, as black writes it. */
+function wrapped(row: string): string {
+  if (row.length <= WIDTH) return row;
+  const [, head, values, end] = /^(.*?Literal\[)(.*?)(\].*)$/.exec(row)!;
+  const one = `${INDENT.repeat(2)}${values}`;
+  const inner =
+    one.length <= WIDTH
+      ? one
+      : values!
+          .split(', ')
+          .map((value) => `${INDENT.repeat(2)}${value},`)
+          .join('\n');
+  return `${head}\n${inner}\n${INDENT}${end}`;
+}
+
+/** As black leaves it: on one line where it fits, else wrapped. */
+function docstring(text: string): string {
+  const clean = text.replaceAll('\\', '\\\\');
+  const line = `${INDENT}"""${clean}"""`;
+  if (line.length <= WIDTH) return line;
+  const rows: string[] = [];
+  let row = `${INDENT}"""`;
+  for (const word of clean.split(' ')) {
+    if (`${row} ${word}`.length > WIDTH) {
+      rows.push(row);
+      row = `${INDENT}${word}`;
+    } else {
+      row += row.endsWith('"""') ? word : ` ${word}`;
+    }
+  }
+  return [...rows, row, `${INDENT}"""`].join('\n');
+}

@@ -1,0 +1,31 @@
+/** A Python that has what the Python client needs (Debian's packages), or why there is none. */
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** The folder that the package is imported from. */
+export const PYTHON_CLIENT = fileURLToPath(new URL('../../shared/client/python', import.meta.url));
+/** Programs of tests. */
+export const PYTHON_TESTS = fileURLToPath(new URL('python', import.meta.url));
+const MODULES = ['httpx', 'websockets', 'ecdsa', 'Cryptodome'];
+/** The one of the path may be another than Debian's, which has Debian's packages. */
+const PYTHONS = ['python3', '/usr/bin/python3'];
+
+function has(python: string, modules: readonly string[]): boolean {
+  return spawnSync(python, ['-c', `import ${modules.join(', ')}`]).status === 0;
+}
+
+/** Null: this machine has none. */
+const PYTHON: string | null = PYTHONS.find((python) => has(python, MODULES)) ?? null;
+export const NO_PYTHON: string | false =
+  PYTHON === null &&
+  'no Python has httpx, websockets, ecdsa and Cryptodome: apt-get install python3-httpx python3-websockets ' +
+    'python3-ecdsa python3-pycryptodome';
+export const MYPY: string | null = PYTHONS.find((python) => has(python, ['mypy', ...MODULES])) ?? null;
+export const NO_MYPY: string | false = MYPY === null && 'mypy is not installed beside them: apt-get install mypy';
+
+/** @param input what the program reads */
+export function runPython(args: readonly string[], input = ''): SpawnSyncReturns<string> {
+  // Nothing is written beside the sources.
+  const env = { ...process.env, PYTHONPATH: PYTHON_CLIENT, PYTHONDONTWRITEBYTECODE: '1' };
+  return spawnSync(PYTHON!, args, { input, encoding: 'utf8', env, cwd: PYTHON_CLIENT });
+}
