@@ -40,9 +40,6 @@ function fail(reason) {
 /** Without the types removed before, a start takes twice as long. */
 const SOURCES = new URL('./base/keptSources.mjs', import.meta.url).href;
 
-/** `open-prediction-exchange/client` is its source here, and what is compiled from it where the package is installed. */
-const CLIENT = '--conditions=exchange-source';
-
 /** sysexits.h EX_TEMPFAIL: a member of a cluster begins anew, as a standby (RULES.md 18.2). */
 const EXIT_AGAIN = 75;
 const SHORTEST_WAIT_MS = 200;
@@ -66,7 +63,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
 
 function run() {
   const startMs = performance.now();
-  const started = spawn(runtime, ['--import', SOURCES, CLIENT, ...process.argv.slice(2)], { stdio: 'inherit' });
+  const started = spawn(runtime, ['--import', SOURCES, ...process.argv.slice(2)], { stdio: 'inherit' });
   started.on('error', (error) => fail(error.message));
   started.on('exit', (code, signal) => {
     if (code === EXIT_AGAIN) runAgain(performance.now() - startMs);

@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { AdminClient, ExchangeClient } from 'open-prediction-exchange/client';
+import { AdminClient, ExchangeClient } from '../../shared/client/index.ts';
 import { compile, programDirectory } from '../support/compiledClient.ts';
 import { typeOf } from '../support/schemaTypes.ts';
 import { type Json, sharedServer } from '../support/server.ts';
@@ -113,8 +113,8 @@ function answerOf(document: Json, request: string): string {
 }
 
 const SAME = `
-import type * as Client from 'open-prediction-exchange/client';
-import type { AdminClient, ExchangeClient } from 'open-prediction-exchange/client';
+import type * as Client from 'pmx-client';
+import type { AdminClient, ExchangeClient } from 'pmx-client';
 type IsAny<T> = 0 extends 1 & T ? true : false;
 type Fits<A, B> = IsAny<A> extends true ? 'any' : [A] extends [B] ? true : A;
 type Same<A, B> = Fits<A, B> extends true ? ([B] extends [A] ? true : { missing: B }) : Fits<A, B>;

@@ -32,7 +32,7 @@ const DOCUMENTS = [
 
 /** The names that the examples on a chain use and do not declare. The types of viem ask for more than strings. */
 const CHAIN_PRELUDE = `
-import type { ExchangeClient } from 'open-prediction-exchange/client';
+import type { ExchangeClient } from 'pmx-client';
 declare const client: ExchangeClient;
 declare const wallet: {
   signTypedData(data: object): Promise<string>;

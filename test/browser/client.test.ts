@@ -16,7 +16,7 @@ const skip = NO_CHROMIUM;
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const IMPORT_MAP = {
   imports: {
-    'open-prediction-exchange/client': '/sdk/client/browser.js',
+    'pmx-client': '/sdk/client/index.js',
     '@noble/curves/': '/modules/@noble/curves/',
     '@noble/hashes/': '/modules/@noble/hashes/',
   },
@@ -25,8 +25,8 @@ const { server } = await pageServer();
 
 /** The text of this function runs in the page: it may use nothing of this file. */
 async function trade({ privateKey, marketId }: { privateKey: string; marketId: string }): Promise<object> {
-  const name = 'open-prediction-exchange/client';
-  const { ExchangeClient, signInWithWallet } = (await import(name)) as typeof import('../../shared/client/browser.ts');
+  const name = 'pmx-client';
+  const { ExchangeClient, signInWithWallet } = (await import(name)) as typeof import('../../shared/client/index.ts');
   const baseUrl = (globalThis as unknown as { location: { origin: string } }).location.origin;
   const session = await signInWithWallet({ baseUrl, wallet: privateKey });
   const client = new ExchangeClient({ baseUrl, session, wallet: privateKey });

@@ -14,7 +14,6 @@ import { BEST_VARIANT } from '../../engine/verify/kernel/instance.ts';
 import { makePlace, ROOT } from '../guides/project.ts';
 import { eventually } from '../support/eventually.ts';
 import { freePort } from '../support/freePort.ts';
-import { installNodes, NODES, type NodeMajor, nodeIn } from './nodes.ts';
 
 const run = promisify(execFile);
 const LIMIT_MS = 300_000;
@@ -22,7 +21,8 @@ const STOP_LIMIT_MS = 60_000;
 const MAX_BYTES = 4_200_000;
 /** The project's files that a package has: all of the three wings, and the data that they read. */
 const PACKED = /^(?:engine|gateway|shared|data\/(?:binaries\.json|demo|deploy|docs|schema)|\.env\.example)(?:\/|$)/;
-const OF_DEVELOPERS = /^(?:test|bench|\.ci|node_modules|data\/live)\/|(?:^|\/)(?:\.git|tsconfig|biome\.json|\.npmrc)/;
+const OF_DEVELOPERS =
+  /^(?:test|bench|\.ci|node_modules|data\/live|shared\/client\/npm)\/|(?:^|\/)(?:\.git|tsconfig|biome\.json|\.npmrc)/;
 
 const port = await freePort();
 const { directory: project, environment } = makePlace(port);
@@ -40,7 +40,6 @@ before(async () => {
   assert.ok(readFileSync(join(packed, tarball!)).length < MAX_BYTES, 'the package is small');
   mkdirSync(user);
   writeFileSync(join(user, 'package.json'), '{"private":true}');
-  if (hasNodes) installNodes(nodes, env);
   const install = ['install', '--ignore-scripts', join(packed, tarball!)];
   await run('npm', install, { cwd: user, env, timeout: LIMIT_MS });
 });
@@ -81,18 +80,6 @@ describe('the package', () => {
     );
   });
 });
-
-const hasNodes = process.platform === 'linux' && process.arch === 'x64';
-const nodes = join(project, '../nodes');
-const TRADE = `import { ApiKey, ExchangeClient } from 'open-prediction-exchange/client';
-  const [baseUrl, marketId, account] = JSON.parse(process.argv[2]);
-  const { key_id: keyId, secret, passphrase } = account;
-  const credentials = new ApiKey({ keyId, secret, passphrase });
-  const client = new ExchangeClient({ baseUrl, credentials, wallet: account.private_key });
-  const order = await client.place({ marketId, outcomeIndex: 0, side: 'BUY', price: '0.01', size: '10' });
-  await order.cancel();
-  console.log(order.answer.status, (await order.done).status);
-  client.close();`;
 
 const lines: string[] = [];
 const server = { end: async (): Promise<number | null> => null };
@@ -146,29 +133,6 @@ describe('installed in an empty folder', () => {
       await response.arrayBuffer();
     }
   });
-
-  test('a program uses its compiled client, without types to remove', async () => {
-    const program = `import { ExchangeClient } from 'open-prediction-exchange/client';
-      const { markets } = await new ExchangeClient({ baseUrl: process.argv[2] }).markets();
-      console.log(markets.length > 1);`;
-    writeFileSync(join(user, 'program.mjs'), program);
-    const { stdout } = await run('node', ['program.mjs', `http://127.0.0.1:${port}`], { cwd: user, env });
-    assert.equal(stdout, 'true\n');
-    for (const end of ['index.d.ts', 'browser.d.ts', 'browser.js'])
-      assert.ok(listed.includes(`dist/client/${end}`), end);
-  });
-
-  for (const major of Object.keys(NODES).map(Number) as NodeMajor[]) {
-    test(`a program on Node ${major} places an order, cancels it and waits for its end`, {
-      skip: !hasNodes,
-    }, async () => {
-      const demo = JSON.parse(readFileSync(join(user, 'data/live/demo.json'), 'utf8'));
-      writeFileSync(join(user, 'trade.mjs'), TRADE);
-      const account = JSON.stringify([demo.base_url, demo.market_id, demo.accounts[0]]);
-      const { stdout } = await run(nodeIn(nodes, major), ['trade.mjs', account], { cwd: user, env, timeout: LIMIT_MS });
-      assert.equal(stdout, 'open cancelled\n');
-    });
-  }
 
   test('it serves its documents', async () => {
     for (const path of ['/docs', '/docs/deploy', '/docs/api', '/llms.txt']) {

@@ -1,78 +1,58 @@
-/** The client as `npm pack` compiles it, installed in a directory of its own as a program's dependency. */
-import { execFileSync } from 'node:child_process';
+/** The client as its package has it, installed in a directory of its own as a program's dependency. */
 import { createHash } from 'node:crypto';
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  globSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-} from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
+import { cpSync, existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildPackage, runCompiler } from '../packages/build.ts';
 import { temporaryDirectory } from './directory.ts';
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const TSC = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+export { runCompiler as compile };
 
-const BUILD = 'shared/client/tsconfig.build.json';
-/** All that the compiler reads: the lock file stands for the packages. */
-const READ = ['package-lock.json', 'tsconfig.json', BUILD, 'shared/**/*.ts'];
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const NAME = 'pmx-client';
+
+/** All that the package is made of: the lock file stands for other packages. */
+const READ = ['package-lock.json', 'tsconfig.json', 'test/packages/*.ts', 'shared/**/*.{ts,json}', 'data/docs/sdk.md'];
 
 let made: string | undefined;
 
-/** @returns a directory in which programs import `open-prediction-exchange/client`; all of a process share it */
+/** @returns a directory in which programs import `pmx-client`; all of a process share it */
 export function programDirectory(): string {
   made ??= make();
   return made;
 }
 
-/** The compiled modules. */
+/** The package. */
 export function compiledRoot(): string {
-  return join(programDirectory(), 'node_modules/open-prediction-exchange/dist');
-}
-
-/** Runs the compiler in the directory; throws an error with what it prints. */
-export function compile(directory: string, ...args: string[]): void {
-  try {
-    execFileSync(process.execPath, [TSC, ...args], { cwd: directory, encoding: 'utf8', stdio: 'pipe' });
-  } catch (error) {
-    throw new Error((error as { stdout: string }).stdout || String(error));
-  }
+  return join(programDirectory(), 'node_modules', NAME);
 }
 
 function make(): string {
   const directory = temporaryDirectory();
-  const installed = join(directory, 'node_modules/open-prediction-exchange');
-  mkdirSync(installed, { recursive: true });
-  copyFileSync(join(ROOT, 'package.json'), join(installed, 'package.json'));
-  cpSync(compiledOnce(), join(installed, 'dist'), { recursive: true });
-  for (const name of ['@noble', '@types', 'hash-wasm', 'viem']) {
+  mkdirSync(join(directory, 'node_modules'));
+  cpSync(builtOnce(), join(directory, 'node_modules', NAME), { recursive: true });
+  for (const name of ['@noble', '@types', 'viem']) {
     symlinkSync(join(ROOT, 'node_modules', name), join(directory, 'node_modules', name));
   }
   return directory;
 }
 
 /**
- * Four files of the suite, in as many processes, need what the compiler makes of the same sources: it is kept by their
- * hash, beside what is kept of them without their types (shared/base/keptFiles.mjs).
+ * Some files of the suite, in as many processes, need what is made of the same sources: it is kept by their hash,
+ * beside what is kept of them without their types (shared/base/keptFiles.mjs).
  */
-function compiledOnce(): string {
-  const kept = join(ROOT, 'node_modules/.cache', `client-${hashOf(READ)}`);
+function builtOnce(): string {
+  const kept = join(ROOT, 'node_modules/.cache', `${NAME}-${hashOf(READ)}`);
   if (existsSync(kept)) return kept;
   const unfinished = `${kept}.${process.pid}`;
   try {
-    compile(ROOT, '-p', BUILD, '--outDir', unfinished);
-    renameSync(unfinished, kept);
+    buildPackage(NAME, unfinished);
+    renameSync(join(unfinished, NAME), kept);
   } catch (error) {
-    rmSync(unfinished, { recursive: true, force: true });
     // Another process may have kept it meanwhile: a directory with files is not replaced.
     if (!existsSync(kept)) throw error;
+  } finally {
+    rmSync(unfinished, { recursive: true, force: true });
   }
   return kept;
 }

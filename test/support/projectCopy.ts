@@ -33,7 +33,6 @@ const LIVE = join(ROOT, 'data/live');
 const FLAGS = [
   '--disable-warning=ExperimentalWarning',
   '--import=./shared/base/keptSources.mjs',
-  '--conditions=exchange-source',
   '--test-reporter=tap',
 ];
 /** A test that failed, up to the end of what is said about it. */

@@ -12,7 +12,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** In a process of its own: the names are read where the files are listed. */
 function filesOf(names: string): string[] {
   const program = `import { suiteFiles } from './test/support/together.ts'; console.log(suiteFiles().join(' '))`;
-  const args = [...STRIPPED_BEFORE, '--conditions=exchange-source', '--input-type=module', '-e', program];
+  const args = [...STRIPPED_BEFORE, '--input-type=module', '-e', program];
   const env = { ...process.env, TEST_NAMES: names };
   return execFileSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8' }).trim().split(' ');
 }

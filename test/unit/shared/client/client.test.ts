@@ -3,6 +3,10 @@ import { createHash, createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { after, before, beforeEach, describe, test } from 'node:test';
+import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
+import { TICKS_PER_UNIT } from '../../../../shared/base/codes.ts';
+import { tryParseHex } from '../../../../shared/base/hex.ts';
+import { tickToPrice, unitsToDecimal } from '../../../../shared/base/units.ts';
 import {
   AdminClient,
   ApiError,
@@ -11,11 +15,7 @@ import {
   ExchangeClient,
   floorSize,
   signOrder,
-} from 'open-prediction-exchange/client';
-import { createVerifier } from '../../../../engine/verify/createVerifier.ts';
-import { TICKS_PER_UNIT } from '../../../../shared/base/codes.ts';
-import { tryParseHex } from '../../../../shared/base/hex.ts';
-import { tickToPrice, unitsToDecimal } from '../../../../shared/base/units.ts';
+} from '../../../../shared/client/index.ts';
 import { orderDigest } from '../../../../shared/crypto/eip712.ts';
 import { AUTH_HEADER, NONCE_FORM, stringToSignV2 } from '../../../../shared/crypto/hmac.ts';
 import { keccak256 } from '../../../../shared/crypto/keccak.ts';

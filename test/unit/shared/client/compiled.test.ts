@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { init, parse } from 'es-module-lexer';
-import * as source from 'open-prediction-exchange/client';
+import * as source from '../../../../shared/client/index.ts';
 import { compile, compiledRoot, programDirectory } from '../../../support/compiledClient.ts';
 
 await init;
@@ -35,7 +35,7 @@ function graphOf(entry: string): Graph {
 }
 
 test('the browser entry and all that it ever loads are free of modules of Node', () => {
-  const { all } = graphOf(join(compiledRoot(), 'client/browser.js'));
+  const { all } = graphOf(join(compiledRoot(), 'client/index.js'));
   assert.ok(all.size > 40);
   for (const path of all) {
     const text = readFileSync(path, 'utf8');
@@ -66,7 +66,7 @@ test('a client of requests loads streams and signers when they are needed, not b
 test('Node finds the compiled client, which exports what the sources do and leaves nothing running', () => {
   const program = `
     const before = Reflect.ownKeys(globalThis).length;
-    const client = await import('open-prediction-exchange/client');
+    const client = await import('pmx-client');
     console.log(JSON.stringify([Object.keys(client).sort(), Reflect.ownKeys(globalThis).length - before]));`;
   const printed = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
     cwd: programDirectory(),
@@ -77,7 +77,7 @@ test('Node finds the compiled client, which exports what the sources do and leav
 
 /** Compiles only if the parts fit: amounts are texts or bigint, and answers have the members of the document. */
 const PROGRAM = `
-import { type Balances, ExchangeClient, type FinalOrder, parsePrice } from 'open-prediction-exchange/client';
+import { type Balances, ExchangeClient, type FinalOrder, parsePrice } from 'pmx-client';
 const client = new ExchangeClient({ baseUrl: 'http://exchange' });
 const balances: Promise<Balances> = client.balances();
 const ticks: bigint = parsePrice('0.5', 100);
@@ -97,6 +97,6 @@ test('a strict program compiles against the declarations, for Node and for brows
   writeFileSync(join(directory, 'program.ts'), PROGRAM);
   const common = ['--noEmit', '--strict', '--target', 'ES2023', '--skipLibCheck', 'false', 'program.ts'];
   compile(directory, ...common, '--module', 'NodeNext', '--types', 'node');
-  const browser = ['--module', 'ESNext', '--moduleResolution', 'bundler', '--customConditions', 'browser'];
+  const browser = ['--module', 'ESNext', '--moduleResolution', 'bundler'];
   compile(directory, ...common, ...browser, '--lib', 'ES2023,DOM,DOM.Iterable,DOM.AsyncIterable', '--types', '');
 });

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inspect } from 'node:util';
+import { privateKeyToAccount } from 'viem/accounts';
 import {
   AccountSigner,
   AdminClient,
@@ -20,8 +21,7 @@ import {
   parseUnits,
   RequestSigner,
   UnknownOutcomeError,
-} from 'open-prediction-exchange/client';
-import { privateKeyToAccount } from 'viem/accounts';
+} from '../../../../shared/client/index.ts';
 import { draftOrder } from '../../../../shared/client/order.ts';
 import { answer, lost, type Outcome, refusal } from '../../../support/fetchLine.ts';
 

@@ -1,7 +1,7 @@
 /** Requests that the client sends again, and those that it never does, over a `fetch` that the test answers. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ApiError, ExchangeClient, keyOfContent, OrderSigner } from 'open-prediction-exchange/client';
+import { ApiError, ExchangeClient, keyOfContent, OrderSigner } from '../../../../shared/client/index.ts';
 import { draftOrder } from '../../../../shared/client/order.ts';
 import { AUTH_HEADER } from '../../../../shared/crypto/hmac.ts';
 import { answer, line, lost, type Outcome, refusal, type Sent } from '../../../support/fetchLine.ts';

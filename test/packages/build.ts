@@ -1,0 +1,144 @@
+/**
+ * Makes the packages of shared/client/npm: the client as modules with their declarations, and `pmx` in one file. What
+ * their manifests leave open is that of the project: version, licence, versions of dependencies, and the repository.
+ */
+import { execFileSync, spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { init, parse } from 'es-module-lexer';
+import { buildSync } from 'esbuild';
+import { firstPage } from './firstPage.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const MANIFESTS = join(ROOT, 'shared/client/npm');
+const TSC = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+/** The document of each, and the heading that ends its first page. */
+const DOCUMENTS = {
+  'pmx-client': { path: 'data/docs/sdk.md', next: 'Changing and cancelling' },
+  'pmx-cli': { path: 'data/docs/cli.md', next: 'Signing in' },
+};
+await init;
+
+type PackageName = keyof typeof DOCUMENTS;
+
+/** Makes the package in a folder of its name in `into`, from nothing. */
+export function buildPackage(name: PackageName, into: string): void {
+  const folder = join(into, name);
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder, { recursive: true });
+  if (name === 'pmx-client') compileClient(folder);
+  else bundleProgram(join(folder, 'pmx.js'));
+  // A copy that is no clone has no remotes.
+  const { stdout } = spawnSync('git', ['remote', '-v'], { cwd: ROOT, encoding: 'utf8' });
+  const manifest = manifestOf(name, repositoryOf(stdout));
+  writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
+  const { path, next } = DOCUMENTS[name];
+  writeFileSync(join(folder, 'README.md'), firstPage(readFileSync(join(ROOT, path), 'utf8'), next));
+  copyFileSync(join(MANIFESTS, name, 'CHANGELOG.md'), join(folder, 'CHANGELOG.md'));
+  copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
+}
+
+type Manifest = { readonly dependencies: Record<string, string>; readonly [member: string]: unknown };
+
+function manifestOf(name: PackageName, repository: string | null): object {
+  const project = manifestIn(join(ROOT, 'package.json'));
+  const { description, dependencies, ...rest } = manifestIn(join(MANIFESTS, name, 'package.json'));
+  const versions = Object.keys(dependencies).map((dependency) => [dependency, project.dependencies[dependency]]);
+  return {
+    name,
+    version: project['version'],
+    description,
+    license: project['license'],
+    ...(repository === null ? {} : { repository: { type: 'git', url: repository } }),
+    ...rest,
+    dependencies: Object.fromEntries(versions),
+  };
+}
+
+function manifestIn(path: string): Manifest {
+  return JSON.parse(readFileSync(path, 'utf8'));
+}
+
+/**
+ * The repository that this clone is of: a provenance statement is refused for a package that names another one than the
+ * one that publishes it. Null where it is a clone of a folder.
+ * @param remotes as `git remote -v` prints them
+ */
+export function repositoryOf(remotes: string): string | null {
+  const [, address] = /^origin\t(\S+) \(fetch\)$/m.exec(remotes) ?? [];
+  const [, host, path] =
+    /^(?:https:\/\/|ssh:\/\/)?(?:[^@/]*@)?([\w-]+(?:\.[\w-]+)+)[/:](.+?)(?:\.git)?$/.exec(address ?? '') ?? [];
+  return host === undefined ? null : `git+https://${host}/${path}.git`;
+}
+
+/** The modules that a program can come to from the index, and the declarations likewise. */
+function compileClient(folder: string): void {
+  const compiled = join(folder, 'compiled');
+  runCompiler(ROOT, '-p', join(MANIFESTS, 'tsconfig.json'), '--outDir', compiled);
+  const index = join(compiled, 'client/index');
+  for (const path of reached(`${index}.js`, modulesOf)) keep(path, (text) => text);
+  for (const path of reached(`${index}.d.ts`, declarationsOf)) keep(path, withoutNotes);
+  rmSync(compiled, { recursive: true });
+
+  function keep(path: string, changed: (text: string) => string): void {
+    const to = join(folder, relative(compiled, path));
+    mkdirSync(dirname(to), { recursive: true });
+    writeFileSync(to, changed(readFileSync(path, 'utf8')));
+  }
+}
+
+/** Throws an error with what the compiler prints. */
+export function runCompiler(directory: string, ...args: string[]): void {
+  try {
+    execFileSync(process.execPath, [TSC, ...args], { cwd: directory, encoding: 'utf8', stdio: 'pipe' });
+  } catch (error) {
+    throw new Error((error as { stdout: string }).stdout || String(error));
+  }
+}
+
+function reached(entry: string, importsOf: (text: string) => string[]): Set<string> {
+  const paths = new Set([entry]);
+  for (const path of paths) {
+    for (const specifier of importsOf(readFileSync(path, 'utf8'))) paths.add(join(dirname(path), specifier));
+  }
+  return paths;
+}
+
+function modulesOf(text: string): string[] {
+  return parse(text)[0].flatMap(({ specifier }) => (specifier?.startsWith('.') ? [specifier] : []));
+}
+
+/** The compiler leaves the endings of sources in declarations, and finds them by those. */
+function declarationsOf(text: string): string[] {
+  return [...text.matchAll(/(?:from |import\()['"](\.[^'"]+)\.(?:ts|js)['"]/g)].map(([, path]) => `${path}.d.ts`);
+}
+
+/** Half of the declarations is what schemas say beside types, from which no type follows (shared/api/schema.ts). */
+const NOTE = /^readonly (?:description|examples|pattern|format|minimum|maximum|minLength|maxLength): ['"`\d].*;\n/gm;
+const EXAMPLES = /^readonly examples: readonly \[.*\];\n/gm;
+
+function withoutNotes(declarations: string): string {
+  return declarations
+    .replaceAll(/^ +(?!\*)/gm, '')
+    .replaceAll(NOTE, '')
+    .replaceAll(EXAMPLES, '');
+}
+
+/** One file starts faster than a hundred. */
+function bundleProgram(outfile: string): void {
+  buildSync({
+    entryPoints: [join(ROOT, 'shared/client/cli/main.ts')],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node20.19',
+    packages: 'external',
+    minifySyntax: true,
+    minifyWhitespace: true,
+    banner: { js: '#!/usr/bin/env node' },
+    logLevel: 'error',
+  });
+}
