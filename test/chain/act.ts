@@ -30,6 +30,7 @@ const contracts: Deployed = {
   conditionalTokens: setting('CTF_ADDRESS'),
   marketFactory: setting('MARKET_FACTORY_ADDRESS'),
   exchange: setting('EXCHANGE_ADDRESS'),
+  resolutions: setting('RESOLUTIONS_ADDRESS'),
   payments: setting('PAYMENTS_ADDRESS'),
 };
 const client = chainClient(setting('RPC_URL'), Number(setting('CHAIN_ID')));

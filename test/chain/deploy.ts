@@ -39,6 +39,8 @@ export type Roles = {
   readonly operator: Address;
   readonly deployer: Address;
   readonly resolver: Address;
+  /** May end what the resolver has proposed. */
+  readonly vetoer: Address;
   readonly permitSigner: Address;
   readonly payer: Address;
   readonly feeRecipient: Address;
@@ -49,28 +51,41 @@ export type Deployed = {
   readonly conditionalTokens: Address;
   readonly marketFactory: Address;
   readonly exchange: Address;
+  /** The contract by which the resolver decides. */
+  readonly resolutions: Address;
   /** The contract by which the payer pays. */
   readonly payments: Address;
 };
 
 export type Delays = { readonly exitDelay: bigint; readonly settlementGrace: bigint };
+/** A decision waits for so many seconds, which is as short as a demonstration wants it. */
+const RESOLUTION_DELAY = 2n;
 
 export function abiOf(contract: ContractName): Abi {
   return readArtifact(contract).abi as Abi;
 }
 
-export async function deployAll(client: ChainClient, roles: Roles, delays: Delays): Promise<Deployed> {
+export async function deployAll(
+  client: ChainClient,
+  roles: Roles,
+  delays: Delays,
+  resolutionDelay = RESOLUTION_DELAY,
+): Promise<Deployed> {
   const { abi, bytecode } = createRequire(import.meta.url)(
     '@gnosis.pm/conditional-tokens-contracts/build/contracts/ConditionalTokens.json',
   ) as { abi: Abi; bytecode: Hex };
-  const { admin, deployer, resolver } = roles;
+  const { admin, deployer, resolver, vetoer } = roles;
   const conditionalTokens = await deploy(client, admin, abi, bytecode, []);
   const usdc = await deployOwn(client, admin, 'DemoUsdc', [admin]);
   const marketFactory = await deployOwn(client, admin, 'MarketFactory', [
     ...[conditionalTokens, usdc, admin, deployer, resolver],
   ]);
+  const terms = { proposer: resolver, vetoer, delay: resolutionDelay, leastDelay: 1n };
+  const resolutions = await deployOwn(client, admin, 'Resolutions', [marketFactory, admin, terms]);
+  const right = [keccak256(toBytes('RESOLVER_ROLE')), resolutions];
+  await send(client, admin, marketFactory, 'MarketFactory', 'grantRole', right);
   const payments = await deployOwn(client, admin, 'Payments', [admin, roles.payer]);
-  const contracts = { usdc, conditionalTokens, marketFactory, payments };
+  const contracts = { usdc, conditionalTokens, marketFactory, resolutions, payments };
   const exchange = await deployExchange(client, roles, delays, contracts);
   await send(client, admin, marketFactory, 'MarketFactory', 'setExchange', [exchange]);
   return { ...contracts, exchange };
@@ -131,7 +146,12 @@ export async function receiptOf(client: ChainClient, hash: Hex): Promise<Transac
   }
 }
 
-function deployOwn(client: ChainClient, from: Address, contract: ContractName, args: unknown[]): Promise<Address> {
+export function deployOwn(
+  client: ChainClient,
+  from: Address,
+  contract: ContractName,
+  args: unknown[],
+): Promise<Address> {
   return deploy(client, from, abiOf(contract), readArtifact(contract).bytecode, args);
 }
 

@@ -1,10 +1,10 @@
 /** The gas of each action, as data/contracts/gas.json has it. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import type { TransactionReceipt } from 'viem';
+import type { Address, TransactionReceipt } from 'viem';
 import type { PrivateKeyAccount } from 'viem/accounts';
 import { send } from './deploy.ts';
-import { BUY, type ChainMarket, type ChainRig, key, ROLES, SELL, USDC } from './rig.ts';
+import { BUY, type ChainMarket, type ChainRig, key, RESOLUTION_DELAY, ROLES, SELL, USDC } from './rig.ts';
 
 const GAS_FILE = fileURLToPath(new URL('../../data/contracts/gas.json', import.meta.url));
 const TEN = 10_000_000n;
@@ -145,9 +145,17 @@ async function noteOthers(
   note('withdraw', await rig.exchange(self, 'withdraw', [USDC, 1_000_000n, self]));
   note('withdrawFor', await rig.operator('withdrawFor', [rig.freshHash(), self, USDC, 1_000_000n]));
   const marketId = `0x${'ab'.repeat(16)}`;
-  const { marketFactory } = rig.contracts;
+  const { marketFactory, resolutions } = rig.contracts;
   note(
     'createMarket',
     await send(rig.client, ROLES.deployer, marketFactory, 'MarketFactory', 'createMarket', [marketId]),
   );
+  const decide = (from: Address, name: string, args: unknown[]) =>
+    send(rig.client, from, resolutions, 'Resolutions', name, args);
+  note('propose', await decide(ROLES.resolver, 'propose', [marketId, 1_000_000n, 0n]));
+  const proposed = await rig.client.snapshot();
+  note('veto', await decide(ROLES.vetoer, 'veto', [1n]));
+  await rig.client.revert({ id: proposed });
+  await rig.pass(RESOLUTION_DELAY);
+  note('carryOut', await decide(ROLES.resolver, 'carryOut', [1n]));
 }

@@ -29,6 +29,7 @@ export const SELL = 1;
 export const USDC = 0n;
 export const EXIT_DELAY = 3600n;
 export const SETTLEMENT_GRACE = 86_400n;
+export const RESOLUTION_DELAY = 60n;
 
 const ORDER_FIELDS = [
   ...[{ name: 'salt', type: 'uint256' }],
@@ -69,6 +70,7 @@ export const ROLES: Roles = {
   operator: address(0xa2),
   deployer: address(0xa3),
   resolver: address(0xa4),
+  vetoer: address(0xac),
   permitSigner: permitKey.address,
   payer: address(0xa5),
   feeRecipient: address(0xa6),
@@ -89,7 +91,8 @@ export class ChainRig {
   static async start(slotsInAnEpoch?: number): Promise<ChainRig> {
     const anvil = await Anvil.start({ chainId: CHAIN_ID, slotsInAnEpoch });
     const client = chainClient(anvil.url, CHAIN_ID);
-    const contracts = await deployAll(client, ROLES, { exitDelay: EXIT_DELAY, settlementGrace: SETTLEMENT_GRACE });
+    const delays = { exitDelay: EXIT_DELAY, settlementGrace: SETTLEMENT_GRACE };
+    const contracts = await deployAll(client, ROLES, delays, RESOLUTION_DELAY);
     return new ChainRig(anvil, client, contracts);
   }
 
@@ -258,6 +261,7 @@ export const CONTRACT_OF: Readonly<Record<keyof Deployed, ContractName>> = {
   usdc: 'DemoUsdc',
   conditionalTokens: 'IConditionalTokens',
   payments: 'Payments',
+  resolutions: 'Resolutions',
 };
 
 /** The rig of a test file. Without anvil there is none, and every test of the file is skipped. */

@@ -25,7 +25,14 @@ const SETTINGS = {
 } as const;
 
 /** The contracts with an artifact; of an interface it has the ABI alone. */
-export const CONTRACTS = ['Exchange', 'MarketFactory', 'Payments', 'DemoUsdc', 'IConditionalTokens'] as const;
+export const CONTRACTS = [
+  'Exchange',
+  'MarketFactory',
+  'Resolutions',
+  'Payments',
+  'DemoUsdc',
+  'IConditionalTokens',
+] as const;
 export type ContractName = (typeof CONTRACTS)[number];
 
 type Artifact = {

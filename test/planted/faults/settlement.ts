@@ -12,6 +12,7 @@ const DAY = 'test/chain/day.test.ts';
 const CONTRACT_FLOORS = 'test/unit/gateway/operator/contractFloors.test.ts';
 const NONCE_FLOORS = 'test/chain/nonceFloors.test.ts';
 const PAYMENTS = 'test/chain/payments.test.ts';
+const RESOLUTIONS = 'test/chain/resolutions.test.ts';
 const REFUSALS = 'test/chain/refusals.test.ts';
 const SETTLEMENT_FILE = 'test/unit/engine/settlement/settlementFile.test.ts';
 
@@ -369,6 +370,34 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     search: 'Fill(uint128(filled), uint128(before.usdcMicro + micro));',
     replace: 'Fill(uint128(tokens), uint128(micro));',
     caughtBy: REFUSALS,
+  },
+  {
+    name: 'a vetoed key proposes again',
+    file: `${CONTRACTS}/Resolutions.sol`,
+    search: '_revokeRole(PROPOSER_ROLE, proposal.proposer);',
+    replace: 'losses[proposal.proposer]++;',
+    caughtBy: RESOLUTIONS,
+  },
+  {
+    name: 'a veto leaves what its key has proposed',
+    file: `${CONTRACTS}/Resolutions.sol`,
+    search: 'if (isRevoked && role == PROPOSER_ROLE) losses[account]++;',
+    replace: '',
+    caughtBy: RESOLUTIONS,
+  },
+  {
+    name: 'a decision does not wait on the chain',
+    file: `${CONTRACTS}/Resolutions.sol`,
+    search: 'if (block.timestamp < proposal.from)',
+    replace: 'if (proposal.from == 0)',
+    caughtBy: RESOLUTIONS,
+  },
+  {
+    name: 'the administrator shortens the delay at once',
+    file: `${CONTRACTS}/Resolutions.sol`,
+    search: '_nextDelayFrom = block.timestamp + NOTICE;',
+    replace: '_nextDelayFrom = block.timestamp;',
+    caughtBy: RESOLUTIONS,
   },
   {
     name: 'the contract settles orders that have expired long ago',
