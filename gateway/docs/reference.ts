@@ -1,4 +1,5 @@
 /** The reference of the routes: a page for each chapter of the OpenAPI document, an index, and the named schemas. */
+import { exampleOf } from '../../shared/api/example.ts';
 import { codeBlock, escaped, sentence, table } from './html.ts';
 import { aboutOf, type Json, SCHEMAS_PAGE, schemaTable, typeOf } from './schema.ts';
 
@@ -38,7 +39,7 @@ export class Reference {
   /** The operations that answer an error of this code, as documents write them. */
   answering(code: string): string[] {
     const has = ({ json }: Operation): boolean => {
-      return Object.values<Json>(json.responses).some((response) => codesOf(response)?.includes(code));
+      return Object.values<Json>(json.responses).some((response) => codesOf(this.#full(response))?.includes(code));
     };
     return this.#operations.filter(has).map(({ name }) => name);
   }
@@ -76,7 +77,10 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
     const { schemas } = this.#document.components;
     const names = Object.keys(schemas);
     const entries = names.map((name) => {
-      return `<h2 id="${name}"><a href="#${name}">${name}</a></h2>${schemaTable(schemas[name], schemas)}`;
+      const { description } = schemas[name];
+      const about = description === undefined ? '' : `<p>${sentence(description)}</p>`;
+      const rows = schemaTable(schemas[name], schemas) || `<p>${formOf(schemas[name])}</p>`;
+      return `<h2 id="${name}"><a href="#${name}">${name}</a></h2>${about}${rows}`;
     });
     const html = `<h1>Schemas</h1><p>What several routes answer or accept.</p>${entries.join('\n')}`;
     const path = SCHEMAS_PAGE.slice('/docs/'.length);
@@ -85,7 +89,7 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
 
   #operation({ name, id, json }: Operation): string {
     const { summary, requestBody, responses } = json;
-    const all = Object.entries<Json>(responses);
+    const all = Object.entries<Json>(responses).map(([status, response]) => [status, this.#full(response)] as const);
     const errors = all.filter(([, response]) => codesOf(response) !== undefined);
     const answers = all.filter(([, response]) => codesOf(response) === undefined);
     return [
@@ -102,8 +106,10 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
 
   #content(title: string, content: Json): string {
     if (content === undefined) return `<h3>${title}</h3><p>No body.</p>`;
-    const [[type, { schema, example }]] = Object.entries<Json>(content);
-    const rows = schemaTable(schema, this.#document.components.schemas);
+    const [[type, { schema, example: given }]] = Object.entries<Json>(content);
+    const { schemas } = this.#document.components;
+    const rows = schemaTable(schema, schemas);
+    const example = given ?? (type === 'application/json' ? exampleOf(schema, schemas) : undefined);
     const note = type === 'application/json' ? '' : `<p>${escaped(type)}</p>`;
     const kind = rows === '' && schema !== undefined ? `<p>${typeOf(schema)}</p>` : '';
     const shown = example === undefined ? '' : codeBlock(JSON.stringify(example, null, 2));
@@ -117,6 +123,13 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
       return [status, links.join(' '), escaped(messagesOf(response.description))];
     });
     return `<details><summary>Errors</summary>${table(['HTTP', 'Codes', 'Messages'], rows)}</details>`;
+  }
+
+  /** The response itself, where an operation refers to one that it shares with others. */
+  #full(response: Json): Json {
+    return response.$ref === undefined
+      ? response
+      : this.#document.components.responses[response.$ref.split('/').at(-1)];
   }
 
   #of(tag: Json): Operation[] {
@@ -166,6 +179,14 @@ function parametersOf({ parameters }: Json): string {
 /** `CODE: message · CODE: message` without the codes, which stand beside it. */
 function messagesOf(description: string): string {
   return description.replaceAll(/(^|· )[A-Z_]+: /g, '$1');
+}
+
+/** Of a schema without members: its type, and the words or the form of its values. */
+function formOf(schema: Json): string {
+  const { pattern, description: _, ...rest } = schema;
+  const about = aboutOf(rest);
+  const parts = [typeOf(schema), about, pattern === undefined ? '' : `<code>${escaped(pattern)}</code>`];
+  return parts.filter((part) => part !== '').join('; ');
 }
 
 /** Of an error of the table; a probe has an answer of its own that is no success. */

@@ -1,4 +1,5 @@
 /** A JSON Schema as the rows of a table: each member with its path, its type and what is said about it. */
+import { REFERENCE } from '../../shared/api/example.ts';
 import { escaped, table } from './html.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is data, read at a few known places
@@ -6,7 +7,6 @@ export type Json = any;
 
 /** Deeper members are in a page of their own: those of a schema with a name. */
 const MAX_DEPTH = 4;
-const REFERENCE = '#/components/schemas/';
 export const SCHEMAS_PAGE = '/docs/api/schemas';
 
 /** Empty for a schema without members. */

@@ -3,12 +3,12 @@
  * the error table: the refusals of the stages from access, limit and flags, those of the handler from its list, the
  * examples from those of the single fields.
  */
+
+import { exampleOf } from '../../shared/api/example.ts';
 import type { JsonSchema } from '../../shared/api/schema.ts';
-import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
 import { SESSION_SCOPES } from '../access/scopes.ts';
 import { LIMIT_CLASSES, type Limit, TIER_LIMITS } from '../limits/classes.ts';
-import { exampleOf } from './example.ts';
-import { changesSomething } from './role.ts';
+import { ERROR_SCHEMAS, ErrorResponses } from './openApiErrors.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
 import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
 import { tagOf, tagsOf } from './tags.ts';
@@ -17,6 +17,7 @@ import { unitOf } from './units.ts';
 /** The schemas that get a name of their own in the document. */
 export type NamedSchemas = ReadonlyMap<JsonSchema, string>;
 
+type Writers = { readonly schemas: SchemaWriter; readonly errors: ErrorResponses };
 type Document = Readonly<Record<string, unknown>>;
 
 const JSON_TYPE = 'application/json';
@@ -24,21 +25,8 @@ const JSON_TYPE = 'application/json';
 const TIERS = Object.fromEntries(
   Object.entries(TIER_LIMITS).map(([tier, { requests, windowSec }]) => [tier, { requests, window_seconds: windowSec }]),
 );
-const ALL_ERRORS = Object.keys(ERRORS) as readonly ErrorKey[];
-const OPERATOR_ERRORS: readonly ErrorKey[] = ['INVALID_ADMIN_TOKEN', 'INSUFFICIENT_ROLE'];
-/** Those of single routes: their handlers answer them. */
-const HANDLER_ERRORS: readonly ErrorKey[] = [
-  'INVALID_REFRESH_TOKEN',
-  'INVALID_TICKET',
-  'SESSION_REQUIRED',
-  'OTHER_SITE',
-  'WALLET_REMOVED',
-  'PROVIDER_UNAVAILABLE',
-  'INVALID_CODE',
-];
-const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => {
-  return isIdentity(ERRORS[key].number) && !OPERATOR_ERRORS.includes(key) && !HANDLER_ERRORS.includes(key);
-});
+/** Keywords that may stand beside a reference: they change nothing of what is let through. */
+const ANNOTATIONS = ['description', 'default', 'examples', 'x-unit'];
 
 /** Formats of this interface as patterns, for readers that do not know them. */
 const PATTERNS: Readonly<Record<string, string>> = {
@@ -58,11 +46,12 @@ const INFO = {
     'Requests of accounts are signed with an API key (HMAC-SHA256, signing version 1 or 2), or carry the access ' +
     'token of a session; orders are signed by a wallet as well (EIP-712). Amounts are atomic units as decimal ' +
     'text: micro-USDC and millionths of a token. Every refusal has a code of the error table; a 503 always carries ' +
-    'Retry-After. Every answer has X-Request-Id, which the log of the exchange names too. Paths without an operation ' +
-    'are answered 404, other methods 405. The WebSocket stream has a document of its own, /asyncapi.json.',
+    'Retry-After. Every answer has X-Request-Id, which the log of the exchange names too, and one that a limit has ' +
+    'counted has the headers that are described with 429. Paths without an operation are answered 404, other methods ' +
+    '405. The WebSocket stream has a document of its own, /asyncapi.json.',
 };
 
-/** The headers of answers: of some statuses, and those of the rate limit on every answer that was counted. */
+/** The headers of answers: of some statuses, and those of the rate limit. */
 const HEADERS = {
   ETag: { description: 'The name of this body, for If-None-Match.', schema: { type: 'string' } },
   Location: { description: 'Where the browser goes on; always with 302.', schema: { type: 'string' } },
@@ -73,17 +62,16 @@ const HEADERS = {
   'X-RateLimit-Remaining': { schema: { type: 'integer' } },
   'X-RateLimit-Reset': { description: 'Unix seconds.', schema: { type: 'integer' } },
 };
-const LIMIT_HEADERS = Object.keys(HEADERS).filter((name) => name.startsWith('X-'));
 
 const VERSION_1 = ['apiKey', 'passphrase', 'timestamp', 'signature'];
 const VERSION_2 = [...VERSION_1, 'signingVersion', 'nonce'];
 
 /**
- * The text of the document in pieces, one for each path: it is a megabyte, and the thread that makes it has requests to
+ * The text of the document in pieces, one for each path: it is long, and the thread that makes it has requests to
  * answer in between.
  */
 export function* openApiPieces(routes: readonly RouteSpec[], named: NamedSchemas): Generator<string> {
-  const writer = new SchemaWriter(named);
+  const writers = { schemas: new SchemaWriter(named), errors: new ErrorResponses() };
   const head = {
     openapi: '3.1.0',
     info: INFO,
@@ -95,56 +83,42 @@ export function* openApiPieces(routes: readonly RouteSpec[], named: NamedSchemas
   yield `${JSON.stringify(head).slice(0, -1)},"paths":{`;
   let separator = '';
   for (const [path, methods] of Map.groupBy(routes, (route) => route.path.replaceAll(/:([^/]+)/g, '{$1}'))) {
-    const operations = methods.map((route) => [route.method.toLowerCase(), operationOf(route, writer)] as const);
+    const operations = methods.map((route) => [route.method.toLowerCase(), operationOf(route, writers)] as const);
     yield `${separator}${JSON.stringify(path)}:${JSON.stringify(Object.fromEntries(operations))}`;
     separator = ',';
   }
-  const schemas = writer.components();
   const securitySchemes = { ...KEY_SCHEMES, ...BEARER_SCHEMES };
-  yield `},"components":${JSON.stringify({ schemas, securitySchemes, headers: HEADERS })}}`;
+  const responses = writers.errors.components();
+  const schemas = { ...writers.schemas.components(), ...ERROR_SCHEMAS };
+  yield `},"components":${JSON.stringify({ schemas, responses, securitySchemes, headers: HEADERS })}}`;
 }
 
-/** Every error that a route can answer, in the order of precedence. */
-export function errorsOf(route: RouteSpec): readonly ErrorKey[] {
-  const { access, placing, reducing } = route;
-  const isSigned = access !== 'public' && !isForOperators(route);
-  const keys = new Set<ErrorKey>(['PAYLOAD_TOO_LARGE', 'MALFORMED_REQUEST', 'INTERNAL_ERROR']);
-  const add = (isThere: unknown, ...more: readonly ErrorKey[]): void => {
-    if (isThere) for (const key of more) keys.add(key);
-  };
-  add(!route.probe, 'ENGINE_BUSY');
-  add(LIMIT_CLASSES[route.limit] !== null, 'RATE_LIMITED', 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE');
-  add(isSigned || route.strictKey, ...IDENTITY_ERRORS);
-  add(isForOperators(route), ...OPERATOR_ERRORS);
-  add(!isForOperators(route), 'TWO_CREDENTIALS');
-  add(placing, 'PLATFORM_PAUSED', 'SETTLEMENT_UNHEALTHY');
-  add(changesSomething(route), 'NOT_MATCHING_LEADER', 'ENGINE_BUSY', 'OUTCOME_UNKNOWN');
-  add(placing && !reducing, 'TRADING_TIMEOUT_ACTIVE');
-  add(route.idempotency, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
-  add(route.idempotency, 'IDEMPOTENCY_KEY_IN_PROGRESS', 'OUTCOME_UNKNOWN');
-  add(route.keepsKey, 'IDEMPOTENCY_KEY_MALFORMED', 'IDEMPOTENCY_KEY_PAYLOAD_MISMATCH');
-  add(route.query ?? route.body ?? route.hasDeadline, 'VALIDATION_ERROR');
-  add(true, ...(route.errors ?? []));
-  return ALL_ERRORS.filter((key) => keys.has(key));
+/** The part of a schema by which copies of it are found: they may have another description and other examples. */
+function essenceOf(schema: JsonSchema): unknown {
+  const { properties, anyOf, enum: words, format, pattern } = schema;
+  if (format === undefined && pattern === undefined) return properties ?? anyOf ?? words;
+  return JSON.stringify(Object.entries(schema).filter(([keyword]) => !ANNOTATIONS.includes(keyword)));
 }
 
 /** Writes each named schema once, under its name, and a reference to it everywhere else. */
 class SchemaWriter {
-  readonly #named: NamedSchemas;
+  readonly #named: ReadonlyMap<unknown, readonly [JsonSchema, string]>;
   readonly #written = new Map<string, unknown>();
 
   constructor(named: NamedSchemas) {
-    this.#named = named;
+    this.#named = new Map([...named].map((row) => [essenceOf(row[0]), row]));
   }
 
   write(schema: JsonSchema): unknown {
-    const name = this.#named.get(schema);
-    if (name === undefined) return this.#inline(schema);
+    const [original, name] = this.#named.get(essenceOf(schema)) ?? [];
+    if (original === undefined || name === undefined) return this.#inline(schema);
+    const own = Object.entries(schema).filter(([keyword, value]) => original[keyword] !== value);
+    if (own.some(([keyword]) => !ANNOTATIONS.includes(keyword))) return this.#inline(schema);
     if (!this.#written.has(name)) {
       this.#written.set(name, null);
-      this.#written.set(name, this.#inline(schema));
+      this.#written.set(name, this.#inline(original));
     }
-    return { $ref: `#/components/schemas/${name}` };
+    return { $ref: `#/components/schemas/${name}`, ...Object.fromEntries(own) };
   }
 
   components(): Document {
@@ -172,18 +146,18 @@ class SchemaWriter {
   }
 }
 
-function operationOf(route: RouteSpec, writer: SchemaWriter): Document {
+function operationOf(route: RouteSpec, writers: Writers): Document {
   const limit = LIMIT_CLASSES[route.limit];
   const body = route.documentedBody ?? route.body;
   return {
-    operationId: operationId(route),
+    operationId: route.id,
     summary: route.summary,
     tags: [tagOf(route.path)],
     ...(limit === null ? {} : limitOf(route, limit)),
     security: securityOf(route),
-    parameters: parametersOf(route, writer),
-    ...(body === undefined ? {} : { requestBody: requestBody(route, body, writer) }),
-    responses: responsesOf(route, writer),
+    parameters: parametersOf(route, writers.schemas),
+    ...(body === undefined ? {} : { requestBody: requestBody(route, body, writers.schemas) }),
+    responses: responsesOf(route, writers),
   };
 }
 
@@ -196,14 +170,6 @@ function limitOf(route: RouteSpec, { requests, windowSec }: Limit): Document {
     description: `${whose}: ${requests} requests in ${windowSec} s.`,
     'x-rate-limit': { requests, window_seconds: windowSec, per: isSigned ? 'account' : 'address', keys },
   };
-}
-
-/** `POST /v1/orders/:hash/amend` is "postOrdersByHashAmend". */
-function operationId(route: RouteSpec): string {
-  const { method, path } = route;
-  const words = path.split(/[/.-]/).filter((part) => part !== '' && part !== 'v1');
-  const named = words.map((word) => (word.startsWith(':') ? `By_${word.slice(1)}` : word));
-  return [method.toLowerCase(), ...named].join('_').replaceAll(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 }
 
 function securityOf(route: RouteSpec): unknown {
@@ -225,8 +191,9 @@ function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[
     return { name, in: 'path', required: true, schema: writer.member(name, schema) };
   });
   const properties = (route.query?.['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const required = (route.query?.['required'] ?? []) as readonly string[];
   const inQuery = Object.entries(properties).map(([name, schema]) => {
-    return { name, in: 'query', required: false, schema: writer.member(name, schema) };
+    return { name, in: 'query', required: required.includes(name), schema: writer.member(name, schema) };
   });
   const headers: unknown[] = [];
   if (route.idempotency !== undefined || route.keepsKey) {
@@ -251,48 +218,15 @@ function requestBody(route: RouteSpec, body: JsonSchema, writer: SchemaWriter): 
   };
 }
 
-function responsesOf(route: RouteSpec, writer: SchemaWriter): Document {
+function responsesOf(route: RouteSpec, { schemas: writer, errors }: Writers): Document {
   const responses: Record<string, unknown> = {};
-  const limitHeaders = LIMIT_CLASSES[route.limit] === null ? [] : LIMIT_HEADERS;
   for (const [status, schema] of Object.entries(route.answers)) {
     const contentType = route.contentType ?? JSON_TYPE;
     const isEmpty = Object.keys(schema).length === 0;
-    const example = contentType === JSON_TYPE ? { example: exampleOf(schema) } : {};
-    const content = { [contentType]: { schema: writer.write(schema), ...example } };
-    const own = status === '302' ? ['Location'] : route.hasEntityTag ? ['ETag'] : [];
-    const names = [...limitHeaders, ...own];
-    const headers = names.length === 0 ? {} : { headers: references(names) };
+    const content = { [contentType]: { schema: writer.write(schema) } };
+    const name = status === '302' ? 'Location' : route.hasEntityTag ? 'ETag' : null;
+    const headers = name === null ? {} : { headers: { [name]: { $ref: `#/components/headers/${name}` } } };
     responses[status] = { description: 'Done.', ...headers, ...(isEmpty ? {} : { content }) };
   }
-  const byStatus = Map.groupBy(errorsOf(route), (key) => ERRORS[key].status);
-  for (const [status, keys] of byStatus) responses[status] ??= errorResponse(status, keys);
-  return responses;
-}
-
-function errorResponse(status: number, keys: readonly ErrorKey[]): Document {
-  const rows = keys.map((key) => ERRORS[key]);
-  const codes = [...new Set(rows.map(({ code }) => code))];
-  const schema = {
-    type: 'object',
-    required: ['error', 'code'],
-    properties: {
-      error: { type: 'string' },
-      code: { type: 'string', enum: codes },
-      details: { type: 'object', description: 'The field and the rule, or the numbers, for a program to read.' },
-    },
-  };
-  const [{ message, code }] = rows;
-  return {
-    description: rows.map((row) => `${row.code}: ${row.message}`).join(' · '),
-    ...(status === 429 || status === 503 || status === 423 ? { headers: references(['Retry-After']) } : {}),
-    content: { [JSON_TYPE]: { schema, example: { error: message, code } } },
-  };
-}
-
-function references(names: readonly string[]): Document {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
-
-function isIdentity(number: number): boolean {
-  return number >= 200 && number < 300;
+  return { ...errors.of(route), ...responses };
 }

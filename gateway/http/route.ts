@@ -56,6 +56,7 @@ type PrincipalOf<A extends Access> = A extends 'public'
 const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = {
   method: undefined,
   path: undefined,
+  id: undefined,
   summary: undefined,
   access: undefined,
   limit: undefined,

@@ -24,6 +24,8 @@ export type RouteSpec = Readonly<{
   method: Method;
   /** Segments starting with a colon are parameters: `/v1/orders/:hash`. */
   path: string;
+  /** Its name in the document and in clients that are made from that: `placeOrder`. Files of pages have none. */
+  id?: string;
   /** One sentence for the reader of the document. */
   summary: string;
   access: Access;

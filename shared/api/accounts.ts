@@ -56,7 +56,7 @@ export const FULL_SETS = object({ message: MESSAGE_TEXT, market_id: UUID, amount
 export type FullSets = FromSchema<typeof FULL_SETS>;
 
 /** The payout of the account's tokens of one outcome of a decided market. */
-const REDEEMABLE = object({
+export const REDEEMABLE = object({
   market_id: UUID,
   outcome_index: OUTCOME_INDEX,
   quantity: UNITS,
@@ -72,7 +72,7 @@ export const CLAIM_RESPONSE = object({ message: MESSAGE_TEXT, market_id: UUID, t
 export type ClaimResponse = FromSchema<typeof CLAIM_RESPONSE>;
 
 const RATE_LIMIT_FIELDS = { requests: COUNT, window_seconds: COUNT } as const;
-const RATE_LIMIT = object(RATE_LIMIT_FIELDS);
+export const RATE_LIMIT = object(RATE_LIMIT_FIELDS);
 export type RateLimit = FromSchema<typeof RATE_LIMIT>;
 export const RATE_LIMITS = object({
   /** Null for a session. */

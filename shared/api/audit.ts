@@ -40,7 +40,7 @@ export const AUDIT_QUERY = {
 } as const;
 export type AuditQuery = Partial<FromSchema<typeof AUDIT_QUERY>>;
 
-const AUDIT_RECORD = object(
+export const AUDIT_RECORD = object(
   {
     sequence: SEQUENCE,
     time: TIME,

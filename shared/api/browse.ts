@@ -7,7 +7,7 @@ import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts
 
 const { external_event_id, ...EVENT_FIELDS } = MARKET_EVENT.properties;
 
-const BROWSED_EVENT = object(
+export const BROWSED_EVENT = object(
   {
     ...EVENT_FIELDS,
     market_count_total: described(COUNT, 'Without mirrors and novelty.'),
@@ -20,12 +20,12 @@ const BROWSED_EVENT = object(
   { external_event_id, home_player_full_name: TEXT, away_player_full_name: TEXT, quotes: QUOTES },
 );
 
-const BROWSED_EVENTS = object(
+export const BROWSED_EVENTS = object(
   { events: arrayOf(BROWSED_EVENT), ...PAGE },
   { count_is_estimate: described({ const: true }, '`total` is a floor.'), ...QUOTE_FIELDS },
 );
 /** With `quotes_only` and a provider of quotes. */
-const BROWSED_QUOTES = object(QUOTE_FIELDS);
+export const BROWSED_QUOTES = object(QUOTE_FIELDS);
 export const BROWSED = { anyOf: [BROWSED_EVENTS, BROWSED_QUOTES] } as const;
 export type BrowsedEvents = FromSchema<typeof BROWSED_EVENTS>;
 export type BrowsedQuotes = FromSchema<typeof BROWSED_QUOTES>;

@@ -19,7 +19,7 @@ export const CANDLES_QUERY = {
 } as const;
 export type CandlesQuery = Partial<FromSchema<typeof CANDLES_QUERY>>;
 
-const CANDLE = object({
+export const CANDLE = object({
   start: { type: 'integer', minimum: 0, description: 'Unix seconds.', examples: [1_790_856_000] },
   open: described(orNull(PRICE), 'Of the first trade; null in an interval without one, as are the other prices.'),
   high: orNull(PRICE),

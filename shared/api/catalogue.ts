@@ -61,7 +61,7 @@ export const EVENT_DETAIL_NAMES: readonly string[] = Object.keys(EVENT_PATCH.pro
 const LINE_RESULTS = ['created', 'updated', 'unchanged', 'failed'] as const;
 export type LineResult = (typeof LINE_RESULTS)[number];
 
-const LINE_REPORT = object(
+export const LINE_REPORT = object(
   {
     line: { type: 'integer', minimum: 1, examples: [1] },
     result: { type: 'string', enum: LINE_RESULTS },

@@ -5,7 +5,7 @@ import { arrayOf, described, type FromSchema, object } from './schema.ts';
 
 const HEX = { type: 'string', pattern: '^0x(?:[0-9a-f]{2})*$', examples: ['0x5a'] } as const;
 const TEXT_FIELD = { type: 'string', examples: ['USD Coin'] } as const;
-const TYPE_FIELD = object({ name: TEXT_FIELD, type: TEXT_FIELD });
+export const TYPE_FIELD = object({ name: TEXT_FIELD, type: TEXT_FIELD });
 
 export const NEW_DEPOSIT = {
   type: 'object',

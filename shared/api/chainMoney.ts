@@ -2,7 +2,7 @@
 import { ADDRESS, SIGNED_UNITS, TEXT, TIME, UNITS, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
-const DIFFERENCE = object({
+export const DIFFERENCE = object({
   holder: { type: 'string', enum: ['user', 'fees', 'all'], examples: ['user'] },
   user_id: described(orNull(UUID), 'Of a user.'),
   market_id: described(orNull(UUID), 'Of tokens; null: USDC.'),
@@ -32,7 +32,7 @@ export const WAITING_MONEY_QUERY = {
 } as const;
 export type WaitingMoneyQuery = Partial<FromSchema<typeof WAITING_MONEY_QUERY>>;
 
-const WAITING = object({
+export const WAITING = object({
   kind: { type: 'string', enum: ['deposit', 'sets', 'exit', 'paid', 'taken', 'payment'], examples: ['deposit'] },
   wallet: ADDRESS,
   amount_atomic: UNITS,

@@ -6,11 +6,11 @@ const SECONDS = { type: 'number', minimum: 0, examples: [0.25] } as const;
 const MEMBER_NAME = { type: 'string', minLength: 1, maxLength: 63, examples: ['b'] } as const;
 const ORIGIN = { type: 'string', examples: ['https://b.example.org'] } as const;
 const TEXT = { type: 'string', examples: ['streaming'] } as const;
-const PROBLEM = { type: 'string', examples: [null] } as const;
+const PROBLEM = { type: 'string', examples: ['the last try has failed'] } as const;
 
 const LAYOUT = { type: 'string', examples: ['journal'] } as const;
 
-const CLUSTER_MEMBER = object({
+export const CLUSTER_MEMBER = object({
   member: MEMBER_NAME,
   address: ORIGIN,
   version: described({ type: 'string', examples: ['0.1.0'] }, 'Of its program; empty: too old to say.'),
@@ -26,7 +26,7 @@ const CLUSTER_MEMBER = object({
   silent_seconds: described(SECONDS, 'Since it last reported; members report each second.'),
 });
 
-const LOG = object({
+export const LOG = object({
   first_position: described(COUNT, 'The oldest row that is kept; 0: there is none.'),
   last_position: COUNT,
   bytes: described(COUNT, 'The room that the log takes in the database.'),
@@ -37,7 +37,7 @@ const LOG = object({
   append_seconds: described(SECONDS, 'How long the last rows took.'),
 });
 
-const DATABASE_STANDBY = object({
+export const DATABASE_STANDBY = object({
   name: described(TEXT, 'As synchronous_standby_names has it.'),
   state: orNull(TEXT),
   sync_state: described(orNull({ type: 'string', examples: ['quorum'] }), '`sync` or `quorum`: commits wait for it.'),

@@ -2,7 +2,7 @@
 import { PRICE, TEXT, TIME, UNITS, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
-const FAILED_TRADE = object({
+export const FAILED_TRADE = object({
   trade_id: UUID,
   market_id: UUID,
   maker_user_id: UUID,

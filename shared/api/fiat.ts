@@ -103,7 +103,7 @@ export const SESSIONS_QUERY = {
   },
 } as const;
 
-const MONEY = object({ value: DECIMAL, currency: CURRENCY });
+export const MONEY = object({ value: DECIMAL, currency: CURRENCY });
 
 const SESSION_FIELDS = {
   id: UUID,
@@ -136,17 +136,17 @@ export const FIAT_SESSIONS = object({
 });
 export const LAUNCH_TOKEN = object({ session_id: UUID, status: STATUS, launch_url: LAUNCH_URL });
 
-const AUTHORIZATION = object({ nonce: HASH, digest: HASH, signature: orNull(BYTES) });
+export const AUTHORIZATION = object({ nonce: HASH, digest: HASH, signature: orNull(BYTES) });
 const INTEGER_TEXT = { type: 'string', pattern: '^[0-9]{1,16}$', examples: ['25000000'] } as const;
-const TX_EVIDENCE = object({
+export const TX_EVIDENCE = object({
   submitted_tx_hash: described(orNull(HASH), 'The transaction that the exchange has sent last.'),
   effective_tx_hash: described(orNull(HASH), 'The transaction that has moved the USDC.'),
   reported_tx_hash: described(orNull(HASH), 'Another transaction that the provider names.'),
   confirmations: COUNT,
   required_confirmations: COUNT,
 });
-const SIGNING_DOMAIN = object({ name: TEXT, version: TEXT, chainId: CHAIN_ID, verifyingContract: ADDRESS });
-const TYPED_DATA = object({
+export const SIGNING_DOMAIN = object({ name: TEXT, version: TEXT, chainId: CHAIN_ID, verifyingContract: ADDRESS });
+export const TYPED_DATA = object({
   domain: SIGNING_DOMAIN,
   types: { type: 'object', description: 'TransferWithAuthorization and EIP712Domain.' },
   primaryType: { type: 'string', examples: ['TransferWithAuthorization'] },
@@ -271,7 +271,7 @@ export const RAIL_AUTHORIZATION_STATE = object({
 });
 
 /** Of operators. */
-const TRANSITION = object({
+export const TRANSITION = object({
   subject: { type: 'string', enum: ['status', 'transfer'] },
   from: orNull(TEXT),
   to: TEXT,

@@ -61,7 +61,7 @@ export const STATEMENT_BODY = {
   additionalProperties: false,
 } as const;
 
-const DIFFERENCE = object({
+export const DIFFERENCE = object({
   id: { type: 'integer', minimum: 1, examples: [7] },
   provider: NAME,
   transaction_id: described(TEXT, "Of the provider; where it has none, the session's."),

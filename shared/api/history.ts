@@ -18,7 +18,7 @@ import { COUNT_IS_ESTIMATE } from './markets.ts';
 import { ORDER_FIELDS, ORDER_RECORD, TAGS } from './orders.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
-const USER_ORDER = object(
+export const USER_ORDER = object(
   {
     ...ORDER_FIELDS,
     initial_limit_notional_usdc_micro: described(orNull(UNITS), 'The USDC amount that was signed, not what was paid.'),
@@ -55,7 +55,7 @@ const PARTY_FIELDS = {
 
 export const SETTLEMENT_STATUS = { type: 'string', enum: SETTLEMENT_STATUS_NAMES, examples: ['settled'] } as const;
 
-const USER_TRADE = object({
+export const USER_TRADE = object({
   id: UUID,
   market_id: UUID,
   taker_order_id: UUID,
@@ -85,7 +85,7 @@ export const TRADE_SETTLEMENT = object({
 });
 export type TradeSettlement = FromSchema<typeof TRADE_SETTLEMENT>;
 
-const LEGACY_USER_TRADE = object({
+export const LEGACY_USER_TRADE = object({
   id: UUID,
   market_id: UUID,
   outcome: described(OUTCOME_INDEX, 'The outcome of the taker.'),
@@ -102,7 +102,7 @@ export type LegacyUserTrades = FromSchema<typeof LEGACY_USER_TRADES>;
 
 const ACTIVITY_TYPES = ['fill', 'placed', 'cancelled', 'expired'] as const;
 const ACTIVITY_TYPE = { type: 'string', enum: ACTIVITY_TYPES } as const;
-const ACTIVITY = object({
+export const ACTIVITY = object({
   id: UUID,
   type: ACTIVITY_TYPE,
   market_id: UUID,

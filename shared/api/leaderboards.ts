@@ -43,7 +43,7 @@ export const LEADERBOARD_QUERY = {
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
   },
 } as const;
-const LEADING_TRADER = object({
+export const LEADING_TRADER = object({
   handle: HANDLE,
   user_id: orNull(UUID),
   avatar_url: orNull({ type: 'string', examples: ['https://example.com/me.png'] }),

@@ -10,7 +10,7 @@ const TYPE = {
 } as const;
 export type AccountMovementType = FromSchema<typeof TYPE>;
 
-const ACCOUNT_MOVEMENT = object({
+export const ACCOUNT_MOVEMENT = object({
   id: UUID,
   type: TYPE,
   amount_usdc_micro: SIGNED_UNITS,
@@ -37,12 +37,12 @@ export const FUND_MOVEMENTS_QUERY = {
 /** As clients write it: what has a default may be left out. */
 export type FundMovementsQuery = Partial<FromSchema<typeof FUND_MOVEMENTS_QUERY>>;
 
-const STATEMENT_BALANCES = object({
+export const STATEMENT_BALANCES = object({
   usdc_micro: described(SIGNED_UNITS, 'Available and reserved.'),
   tokens: arrayOf(object({ market_id: UUID, outcome_index: OUTCOME_INDEX, quantity_atomic: SIGNED_UNITS })),
 });
 
-const STATEMENT_ENTRY = object({
+export const STATEMENT_ENTRY = object({
   time: TIME,
   type: {
     type: 'string',

@@ -171,7 +171,7 @@ export type SportsTaxonomy = FromSchema<typeof SPORTS_TAXONOMY>;
 export type MarketsQuery = Partial<FromSchema<typeof MARKETS_QUERY>>;
 
 /** A level of a book: all its orders at one price. */
-const BOOK_LEVEL = object({
+export const BOOK_LEVEL = object({
   price: PRICE,
   num_orders: COUNT,
   token_quantity_atomic: UNITS,
@@ -180,11 +180,11 @@ const BOOK_LEVEL = object({
 });
 export type BookLevel = FromSchema<typeof BOOK_LEVEL>;
 const BOOK_SIDES_FIELDS = { bids: arrayOf(BOOK_LEVEL), asks: arrayOf(BOOK_LEVEL) } as const;
-const BOOK_SIDES = object(BOOK_SIDES_FIELDS);
+export const BOOK_SIDES = object(BOOK_SIDES_FIELDS);
 export type BookSides = FromSchema<typeof BOOK_SIDES>;
 
 /** Orders at one price stand in the order in which they are filled. */
-const BOOK_ORDER = object({ id: UUID, price: PRICE, remaining_token_quantity_atomic: UNITS });
+export const BOOK_ORDER = object({ id: UUID, price: PRICE, remaining_token_quantity_atomic: UNITS });
 export type BookOrder = FromSchema<typeof BOOK_ORDER>;
 const ORDER_SIDES_FIELDS = {
   bids: arrayOf(BOOK_ORDER),
@@ -197,11 +197,11 @@ const MARK = {
   sequence: MARKET_SEQUENCE,
   timestamp: { type: 'integer', description: 'Unix milliseconds.', examples: [1_790_856_000_000] },
 } as const;
-const BOOK = object({ ...MARK, outcome_index: OUTCOME_INDEX, ...BOOK_SIDES_FIELDS });
-const BOTH_BOOKS = object({ ...MARK, outcome_0: BOOK_SIDES, outcome_1: BOOK_SIDES });
-const BOOK_OF_ORDERS = object({ ...MARK, outcome_index: OUTCOME_INDEX, ...ORDER_SIDES_FIELDS });
-const ORDER_SIDES = object(ORDER_SIDES_FIELDS);
-const BOTH_BOOKS_OF_ORDERS = object({ ...MARK, outcome_0: ORDER_SIDES, outcome_1: ORDER_SIDES });
+export const BOOK = object({ ...MARK, outcome_index: OUTCOME_INDEX, ...BOOK_SIDES_FIELDS });
+export const BOTH_BOOKS = object({ ...MARK, outcome_0: BOOK_SIDES, outcome_1: BOOK_SIDES });
+export const BOOK_OF_ORDERS = object({ ...MARK, outcome_index: OUTCOME_INDEX, ...ORDER_SIDES_FIELDS });
+export const ORDER_SIDES = object(ORDER_SIDES_FIELDS);
+export const BOTH_BOOKS_OF_ORDERS = object({ ...MARK, outcome_0: ORDER_SIDES, outcome_1: ORDER_SIDES });
 export type Book = FromSchema<typeof BOOK>;
 export type BothBooks = FromSchema<typeof BOTH_BOOKS>;
 export type BookOfOrders = FromSchema<typeof BOOK_OF_ORDERS>;

@@ -25,7 +25,7 @@ export const NOTIFICATIONS_QUERY = {
 } as const;
 export type NotificationsQuery = Partial<FromSchema<typeof NOTIFICATIONS_QUERY>>;
 
-const NOTIFICATION = object({
+export const NOTIFICATION = object({
   id: described(UUID, 'Of the order, the market or the movement that it is about; of a notice its own.'),
   type: { type: 'string', enum: NOTIFICATION_TYPES },
   title: { type: 'string', examples: ['Order filled'] },
@@ -63,7 +63,7 @@ export const ACHIEVEMENT_IDS = [
   'sharp',
   'top_5pct_nfl',
 ] as const;
-const ACHIEVEMENT = object({ id: { type: 'string', enum: ACHIEVEMENT_IDS }, granted_at: TIME });
+export const ACHIEVEMENT = object({ id: { type: 'string', enum: ACHIEVEMENT_IDS }, granted_at: TIME });
 export const ACHIEVEMENTS = arrayOf(ACHIEVEMENT);
 export type Achievements = FromSchema<typeof ACHIEVEMENTS>;
 export type Achievement = FromSchema<typeof ACHIEVEMENT>;

@@ -8,13 +8,13 @@ import { PLATFORM_STAGE_FIELDS } from './stages.ts';
 
 const SECONDS = { type: 'number', minimum: 0, examples: [0.25] } as const;
 const SHARD = { type: 'integer', minimum: 0, examples: [0] } as const;
-const HISTOGRAM = object({
+export const HISTOGRAM = object({
   counts: described(arrayOf(COUNT), 'By bucket since the start; the last one is above all bounds.'),
   sum: { type: 'number', examples: [1.5] },
 });
 const BOUNDS = described(arrayOf({ type: 'number', examples: [0.001] }), 'Upper bounds of the buckets, ascending.');
 
-const SHARD_STATE = object({
+export const SHARD_STATE = object({
   shard: SHARD,
   ready: FLAG,
   verifier: orNull({ type: 'string', examples: ['kernel'] }),
@@ -36,16 +36,22 @@ const SHARD_STATE = object({
 });
 
 /** The steps of a move are those of the settlement thread. */
-const MOVE_STATE = object({
+export const MOVE_STATE = object({
   from: ADDRESS,
   state: { type: 'string', enum: ['open', 'claiming', 'moving'], examples: ['moving'] },
   seconds: described(SECONDS, 'Since orders are signed for the next contract.'),
   left: described(COUNT, 'Trades and movements of the contract that is left, with failed trades: they come first.'),
 });
 
-const SETTLEMENT_STATE = object({
-  reason: described(orNull({ type: 'string', examples: [null] }), 'Why orders are refused; null: they are not.'),
-  problem: described(orNull({ type: 'string', examples: [null] }), 'Why the node is not used; null: it is.'),
+export const SETTLEMENT_STATE = object({
+  reason: described(
+    orNull({ type: 'string', examples: ['the node is behind'] }),
+    'Why orders are refused; null: they are not.',
+  ),
+  problem: described(
+    orNull({ type: 'string', examples: ['the node does not answer'] }),
+    'Why the node is not used; null: it is.',
+  ),
   head_age_seconds: orNull(SECONDS),
   behind_records: described(COUNT, 'Journal records that settlement has not read yet.'),
   work: object({ pending: COUNT, submitted: COUNT, mined: COUNT }),
@@ -68,7 +74,7 @@ const SETTLEMENT_STATE = object({
   ),
 });
 
-const PLACING = object({
+export const PLACING = object({
   taken: described(COUNT, 'Requests that place and were carried out.'),
   turned_away: described(
     arrayOf(object({ code: { type: 'string', examples: ['ENGINE_BUSY'] }, count: COUNT })),
@@ -76,7 +82,7 @@ const PLACING = object({
   ),
 });
 
-const CLOCK_STATE = object({
+export const CLOCK_STATE = object({
   shifts: described(COUNT, 'How often it was moved by more than five seconds within a minute.'),
   refused_accounts: described(COUNT, 'Accounts with funds refused for their time since a signed request was accepted.'),
   clients_ahead_seconds: described(

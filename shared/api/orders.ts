@@ -193,7 +193,7 @@ export const TOMBSTONE_QUERY = {
   properties: { tombstone: { type: 'boolean', default: false } },
 } as const;
 
-const FILL = object({
+export const FILL = object({
   trade_id: UUID,
   price: PRICE,
   token_quantity_atomic: UNITS,
@@ -218,7 +218,7 @@ const PLACED_ORDER = { ...PLACED_FIELDS, matches: COUNT, fills: arrayOf(FILL), .
 export const PLACEMENT_RESPONSE = object(PLACED_ORDER, TAGS);
 export type PlacementResponse = FromSchema<typeof PLACEMENT_RESPONSE>;
 
-const REPLACED_ORDER = object({
+export const REPLACED_ORDER = object({
   order_hash: HASH,
   remaining: described(UNITS, 'What was left of it when it was cancelled.'),
   filled_amount: described(UNITS, 'What had been filled of the asset that it gave, at the signed price.'),
@@ -255,7 +255,7 @@ const DETAILS = { details: { type: 'object' } } as const;
 
 const ROW_INDEX = { index: COUNT } as const;
 /** `matches` are the fills themselves here. */
-const PLACED_ROW = object({
+export const PLACED_ROW = object({
   ...ROW_INDEX,
   status: { const: 'success' },
   order_hash: HASH,

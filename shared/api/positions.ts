@@ -6,7 +6,7 @@ const PRICE_8 = { type: 'string', pattern: '^[0-9]+\\.[0-9]{8}$', examples: ['0.
 const SIGNED_USDC = { type: 'string', pattern: '^-?[0-9]+\\.[0-9]{6}$', examples: ['0.385000'] } as const;
 const TOKENS = described(SIGNED_UNITS, 'Atomic tokens; negative where a rehearsal without collateral owes some.');
 
-const POSITION = object({
+export const POSITION = object({
   id: UUID,
   market_id: UUID,
   outcome_index: OUTCOME_INDEX,

@@ -28,7 +28,7 @@ const MIDS = {
 export const PROBABILITIES = object({ probabilities: MIDS });
 
 /** Prices of Yes; null where there is no order, or has been no trade. */
-const QUOTE = object({
+export const QUOTE = object({
   best_bid: orNull(PRICE),
   best_ask: orNull(PRICE),
   midpoint: orNull(PRICE),

@@ -24,7 +24,7 @@ export const STAGE_STEP = {
 export type StageStep = FromSchema<typeof STAGE_STEP>;
 
 /** The number of undecided markets in each. */
-const STAGE_COUNTS = object({ open: COUNT, post_only: COUNT, cancel_only: COUNT });
+export const STAGE_COUNTS = object({ open: COUNT, post_only: COUNT, cancel_only: COUNT });
 export type StageCounts = FromSchema<typeof STAGE_COUNTS>;
 
 const STAGES = { stages: described(STAGE_COUNTS, 'How many markets that are not decided are in each stage.') } as const;

@@ -11,14 +11,14 @@ export const PRICE_HISTORY_QUERY = {
   properties: { interval: { type: 'string', enum: HISTORY_INTERVALS, default: '1h' } },
 } as const;
 
-const PRICE_POINT = object({
+export const PRICE_POINT = object({
   timestamp: described(UNIX_SECONDS, 'The start of the interval.'),
   price: described(PRICE, 'Of Yes, in the last trade of the interval.'),
 });
 export const PRICE_HISTORY = object({ market_id: UUID, history: arrayOf(PRICE_POINT) });
 export type PriceHistory = FromSchema<typeof PRICE_HISTORY>;
 
-const MARKET_TRADE = object({
+export const MARKET_TRADE = object({
   id: UUID,
   price: described(PRICE, 'Of Yes.'),
   amount: described(UNITS, 'Tokens, in atomic units.'),
@@ -39,7 +39,7 @@ export const RECENT_FILLS_QUERY = {
   },
 } as const;
 
-const RECENT_FILL = object({
+export const RECENT_FILL = object({
   market_id: UUID,
   market_title: TEXT,
   outcome: { type: 'string', examples: ['Yes'] },

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { errorsOf } from '../../gateway/http/openapi.ts';
+import { errorsOf } from '../../gateway/http/openApiErrors.ts';
 import { compileBody } from '../../gateway/http/validate.ts';
 import { routeTable } from '../../gateway/routes/index.ts';
+import { exampleOf, REFERENCE } from '../../shared/api/example.ts';
 import { UNITS, USD } from '../../shared/api/fields.ts';
 import { PLACEMENT } from '../../shared/api/orders.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -27,11 +28,17 @@ test('an independent validator accepts the document as OpenAPI 3.1', async () =>
   assert.equal(validator.version, '3.1');
 });
 
-test('every operation has an id of its own, a summary, its path parameters, an answer and its errors', () => {
+test('every operation has a readable id of its own, a summary, its path parameters, an answer and its errors', () => {
   assert.ok(operations.length > 50);
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length);
   for (const { name, path, operation } of operations) {
     assert.match(operation.summary, /\.$/, name);
+    // A verb and what it is done to; those of administrators are beside those of accounts in one client.
+    assert.match(
+      operation.operationId,
+      path.startsWith('/admin/') ? /^admin(?:[A-Z][a-z]+)+$/ : /^[a-z]+(?:[A-Z][a-z]+)*$/,
+    );
+    assert.doesNotMatch(operation.operationId, /^(?:post|put|patch|delete)[A-Z]|By[A-Z](?!lientId)/, name);
     const declared = operation.parameters.filter((row: Json) => row.in === 'path').map((row: Json) => row.name);
     assert.deepEqual(
       [...path.matchAll(/\{([^}]+)\}/g)].map(([, parameter]) => parameter),
@@ -74,10 +81,12 @@ test('every operation has a tag with a description, a limit or none on purpose, 
 });
 
 test('amounts of money and tokens say their unit', () => {
+  const { Amount: amount, Units: units, Usd: usd } = document.components.schemas;
+  assert.deepEqual([amount.format, units.pattern, usd.pattern], ['amount', UNITS.pattern, USD.pattern]);
+  const forms = ['Amount', 'Units', 'Usd'].map((name) => `${REFERENCE}${name}`);
   const walk = (value: Json, name: string): void => {
     if (typeof value !== 'object' || value === null) return;
-    const isAmount = value.format === 'amount' || value.pattern === UNITS.pattern || value.pattern === USD.pattern;
-    if (isAmount) assert.ok('x-unit' in value, `${name} has no unit`);
+    if (forms.includes(value.$ref)) assert.ok('x-unit' in value, `${name} has no unit`);
     for (const [member, inner] of Object.entries(value)) {
       // A field that may be null has its unit beside `anyOf`.
       if (!('x-unit' in value && member === 'anyOf')) walk(inner, member);
@@ -86,23 +95,48 @@ test('amounts of money and tokens say their unit', () => {
   walk(document, 'document');
 });
 
-test('every example is one that its schema accepts', () => {
-  const ajv = new Ajv2020({ strict: false, meta: false, validateSchema: false, formats: { uuid: true } });
-  for (const format of ['address', 'hash', 'uint256', 'amount', 'date-time']) ajv.addFormat(format, true);
+test('every example is one that its schema accepts, and so is what readers make of those of its fields', () => {
+  const ajv = new Ajv2020({ strict: false, meta: false, validateSchema: false, code: { optimize: false } });
+  for (const format of ['address', 'hash', 'uint256', 'amount', 'date-time-or-utc', 'uuid'])
+    ajv.addFormat(format, true);
+  ajv.addFormat('date-time', (text) => !Number.isNaN(Date.parse(text)));
   ajv.addSchema(document, 'openapi');
+  const { schemas } = document.components;
+  const accepted = new Set<string>();
   const accepts = (schema: Json, example: unknown, name: string): void => {
+    const both = JSON.stringify([schema, example]);
+    if (accepted.has(both)) return;
+    accepted.add(both);
     const local = JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"openapi#/'));
     assert.ok(ajv.validate(local, example), `${name}: ${ajv.errorsText()} ${JSON.stringify(example)}`);
   };
-  for (const { name, operation } of operations) {
-    for (const [status, { content }] of Object.entries<Json>({
-      request: operation.requestBody ?? {},
-      ...operation.responses,
-    })) {
-      const json = content?.['application/json'];
-      if (json !== undefined) accepts(json.schema, json.example, `${name} ${status}`);
+  const walk = (value: Json, name: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    if (Array.isArray(value.examples)) for (const example of value.examples) accepts(value, example, name);
+    for (const [member, inner] of Object.entries<Json>(value)) {
+      if (member === 'application/json') accepts(inner.schema, inner.example ?? exampleOf(inner.schema, schemas), name);
+      if (member !== 'examples' && member !== 'example') walk(inner, `${name}/${member}`);
     }
+  };
+  walk(document, '');
+  assert.ok(accepted.size > 200, `${accepted.size}`);
+  const named = Object.entries<Json>(schemas);
+  for (const [name, schema] of named) accepts(schema, exampleOf(schema, schemas), name);
+});
+
+test('what operations answer and take has a name, and many share what they answer to a refused request', () => {
+  const names = Object.keys(document.components.responses);
+  assert.ok(names.length < 80, `${names.length}`);
+  for (const { name, operation } of operations) {
+    for (const [status, response] of Object.entries<Json>(operation.responses)) {
+      const content = response.content?.['application/json'];
+      assert.ok(Number(status) < 400 || response.$ref !== undefined || content?.schema.$ref !== undefined, name);
+      if (content !== undefined) assert.ok(content.schema.properties === undefined, `${name} ${status} has no name`);
+    }
+    const body = operation.requestBody?.content['application/json']?.schema;
+    assert.ok(body?.properties === undefined, `the body of ${name} has no name`);
   }
+  assert.doesNotMatch(Object.keys(document.components.schemas).join(' '), /Documented/);
 });
 
 test('the example of a placement is one that the server would read', () => {

@@ -42,7 +42,8 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
   ['gateway/access', ['api/edge', 'api/allowList', 'api/independent']],
   ['gateway/front/reads.ts', ['unit/gateway/front/reads', 'api/frontLimits']],
   ['gateway/front', ['api/frontPlacements', 'api/frontOrders']],
-  ['gateway/http/openapi.ts', ['api/openapi']],
+  ['gateway/http/openapi.ts', ['api/openapi', 'unit/gateway/http/openapi']],
+  ['gateway/http/openApiErrors.ts', ['unit/gateway/http/openapi']],
   ['gateway/http/requestCounts.ts', ['unit/gateway/http/pipeline']],
   [
     'gateway/http',

@@ -112,9 +112,12 @@ class Contract {
   #checkOf(name: string, { method, path }: Operation, status: number): ValidateFunction {
     let validate = this.#checks.get(name);
     if (validate === undefined) {
-      const content = this.#document.paths[path][method.toLowerCase()].responses[status]?.content?.['application/json'];
+      const response = this.#document.paths[path][method.toLowerCase()].responses[status];
+      const shared = response?.$ref?.replace('#/', '').split('/');
+      const place: string[] = shared ?? ['paths', path, method.toLowerCase(), 'responses', status];
+      const content = place.reduce((at, key) => at?.[key], this.#document)?.content?.['application/json'];
       assert.ok(content !== undefined, `${name} is not documented`);
-      const keys = ['paths', path, method.toLowerCase(), 'responses', status, 'content', 'application/json', 'schema'];
+      const keys = [...place, 'content', 'application/json', 'schema'];
       validate = this.#ajv.compile({ $ref: `${DOCUMENT_ID}#/${keys.map(toPointer).join('/')}` });
       this.#checks.set(name, validate);
     }

@@ -26,6 +26,7 @@ const TOP_PERCENT = 5;
 const SHOW_ACHIEVEMENTS = {
   method: 'GET',
   path: '/v1/user/achievements',
+  id: 'listAchievements',
   summary: 'What the account has achieved, and when that was found out. A grant is never taken back.',
   access: 'read:account',
   limit: 'unlisted',

@@ -52,6 +52,7 @@ const COUNTED_WITHIN_MS = 2000;
 const AUTHORIZE = {
   method: 'POST',
   path: '/v1/user/deposit-authorizations',
+  id: 'authorizeDeposit',
   summary: 'A permit for a deposit from the wallet of the account, and what the wallet signs for it.',
   access: 'manage:account',
   limit: 'unlisted',
@@ -63,6 +64,7 @@ const AUTHORIZE = {
 const WITHDRAW = {
   method: 'POST',
   path: '/v1/user/withdrawals',
+  id: 'withdraw',
   summary: 'Pays available USDC out of the escrow, to the wallet of the account or into its unheld part.',
   access: 'manage:account',
   limit: 'unlisted',

@@ -31,6 +31,7 @@ type ClaimDeps = {
 const SHOW_REDEEMABLE = {
   method: 'GET',
   path: '/v1/user/redeemable',
+  id: 'listRedeemable',
   summary: 'The tokens of decided markets that pay something, by outcome.',
   access: 'authenticated',
   limit: 'unlisted',
@@ -40,6 +41,7 @@ const SHOW_REDEEMABLE = {
 const CLAIM = {
   method: 'POST',
   path: '/v1/user/positions/:marketId/claim',
+  id: 'claimPosition',
   summary: 'Turns all tokens of a decided market into what they pay.',
   access: 'authenticated',
   limit: 'unlisted',

@@ -17,6 +17,7 @@ const REFERENCE = 'demo';
 const GIVE_FUNDS = {
   method: 'POST',
   path: '/v1/demo/funds',
+  id: 'giveDemoFunds',
   summary: 'Gives the account of a visitor 1,000 USDC of play money, once.',
   access: 'authenticated',
   limit: 'unlisted',

@@ -22,6 +22,7 @@ type FundMovementDeps = {
 const LIST = {
   method: 'GET',
   path: '/v1/user/fund-movements',
+  id: 'listFundMovements',
   summary: 'Deposits, withdrawals, splits, merges and payouts of the account, newest first.',
   access: 'authenticated',
   limit: 'unlisted',

@@ -50,6 +50,7 @@ const CONVERT_ERRORS = [
 const SPLIT = {
   ...CONVERT,
   path: '/v1/markets/:id/split',
+  id: 'splitUsdc',
   summary: 'Turns USDC into as many Yes and No tokens.',
   errors: ['MARKET_NOT_FOUND', 'ACCOUNT_FROZEN', 'ACCOUNT_CLOSE_ONLY', 'INVALID_LOT', ...CONVERT_ERRORS],
 } as const satisfies RouteSpec;
@@ -57,6 +58,7 @@ const SPLIT = {
 const MERGE = {
   ...CONVERT,
   path: '/v1/markets/:id/merge',
+  id: 'mergeTokens',
   summary: 'Turns as many Yes and No tokens back into USDC.',
   reducing: true,
   errors: ['MARKET_NOT_FOUND', 'ACCOUNT_FROZEN', ...CONVERT_ERRORS],
@@ -67,6 +69,7 @@ type ConvertSpec = typeof SPLIT | typeof MERGE;
 const SHOW_BALANCES = {
   method: 'GET',
   path: '/v1/user/balances',
+  id: 'getBalances',
   summary: 'The USDC and the tokens of the account, available and reserved.',
   access: 'read:account',
   limit: 'unlisted',

@@ -53,6 +53,7 @@ const READ = { method: 'GET', access: 'read:account', limit: 'unlisted' } as con
 const LIST_ORDERS = {
   ...READ,
   path: '/v1/user/orders/v2',
+  id: 'listOrders',
   summary: 'The orders of the account, newest first.',
   query: USER_ORDERS_QUERY,
   answers: { 200: USER_ORDERS },
@@ -61,6 +62,7 @@ const LIST_ORDERS = {
 const LIST_LEGACY_ORDERS = {
   ...READ,
   path: '/v1/user/orders',
+  id: 'listLegacyOrders',
   summary: 'The newest orders of the account, in the first version of the list.',
   answers: { 200: LEGACY_USER_ORDERS },
 } as const satisfies RouteSpec;
@@ -68,6 +70,7 @@ const LIST_LEGACY_ORDERS = {
 const LIST_TRADES = {
   ...READ,
   path: '/v1/user/trades/v2',
+  id: 'listTrades',
   summary: 'The trades of the account, newest first.',
   query: USER_TRADES_QUERY,
   answers: { 200: USER_TRADES },
@@ -76,6 +79,7 @@ const LIST_TRADES = {
 const SHOW_SETTLEMENT = {
   ...READ,
   path: '/v1/trades/:id/settlement',
+  id: 'getTradeSettlement',
   summary: 'How far a trade of the account has come on the chain, and when.',
   params: ID_PARAM,
   answers: { 200: TRADE_SETTLEMENT },
@@ -85,6 +89,7 @@ const SHOW_SETTLEMENT = {
 const LIST_LEGACY_TRADES = {
   ...READ,
   path: '/v1/user/trades',
+  id: 'listLegacyTrades',
   summary: 'The trades of the account, newest first, in the first version of the list.',
   query: LEGACY_USER_TRADES_QUERY,
   answers: { 200: LEGACY_USER_TRADES },
@@ -93,6 +98,7 @@ const LIST_LEGACY_TRADES = {
 const LIST_ACTIVITY = {
   ...READ,
   path: '/v1/user/activity',
+  id: 'listActivity',
   summary: 'Orders of the account that were placed, cancelled or expired, and its fills, newest first.',
   query: USER_ACTIVITY_QUERY,
   answers: { 200: USER_ACTIVITY },

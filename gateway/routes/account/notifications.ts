@@ -24,6 +24,7 @@ const PATH = '/v1/notifications';
 const LIST = {
   method: 'GET',
   path: PATH,
+  id: 'listNotifications',
   summary: 'What has happened to the account without its doing, newest first.',
   access: 'authenticated',
   limit: 'unlisted',
@@ -35,6 +36,7 @@ const LIST = {
 const COUNT_UNREAD = {
   method: 'GET',
   path: `${PATH}/unread-count`,
+  id: 'countUnreadNotifications',
   summary: 'The number of notifications that the account has not read.',
   access: 'authenticated',
   limit: 'unlisted',
@@ -45,6 +47,7 @@ const COUNT_UNREAD = {
 const READ = {
   method: 'POST',
   path: `${PATH}/:id/read`,
+  id: 'markNotificationRead',
   summary: 'Marks a notification as read; one that was read keeps its time.',
   access: 'authenticated',
   limit: 'unlisted',
@@ -57,6 +60,7 @@ const READ = {
 const READ_ALL = {
   method: 'POST',
   path: `${PATH}/mark-all-read`,
+  id: 'markAllNotificationsRead',
   summary: 'Marks all notifications that there are as read.',
   access: 'authenticated',
   limit: 'unlisted',

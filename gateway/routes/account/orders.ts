@@ -37,6 +37,7 @@ const READ = { method: 'GET', access: 'read:account' } as const;
 const SHOW_ORDER = {
   ...READ,
   path: '/v1/orders/:hash',
+  id: 'getOrder',
   summary: 'One order of the account, open or closed.',
   limit: 'orderByHash',
   params: HASH_PARAM,
@@ -47,6 +48,7 @@ const SHOW_ORDER = {
 const SHOW_QUEUE_POSITION = {
   ...READ,
   path: '/v1/orders/:hash/queue',
+  id: 'getQueuePosition',
   summary: 'The position of a resting order in the queue of its price.',
   limit: 'unlisted',
   params: HASH_PARAM,
@@ -57,6 +59,7 @@ const SHOW_QUEUE_POSITION = {
 const LIST_OPEN_ORDERS = {
   ...READ,
   path: '/v1/orders/open/:market_id',
+  id: 'listOpenOrders',
   summary: 'The open orders of the account in one market, oldest first.',
   limit: 'unlisted',
   params: MARKET_ID_PARAM,

@@ -41,6 +41,7 @@ const PER_PERCENT_DIGIT = 10_000n;
 const SHOW_PNL = {
   method: 'GET',
   path: '/v1/user/portfolio/pnl-24h',
+  id: 'getDayPnl',
   summary: 'The gain of the account in the last 24 hours, at most 30 seconds old unless the account has acted since.',
   access: 'read:account',
   limit: 'unlisted',

@@ -33,6 +33,7 @@ const SLICE = 500;
 const LIST_POSITIONS = {
   method: 'GET',
   path: '/v1/user/positions',
+  id: 'listPositions',
   summary: 'The positions of the account in the order of markets, those that are closed or claimed too.',
   access: 'authenticated',
   limit: 'unlisted',
@@ -44,6 +45,7 @@ const LIST_POSITIONS = {
 const MARK_CLAIMED = {
   method: 'POST',
   path: '/v1/user/positions/:marketId/mark-claimed',
+  id: 'markPositionClaimed',
   summary: 'Notes that the positions in a decided market are claimed. No money moves.',
   access: 'authenticated',
   limit: 'unlisted',

@@ -12,6 +12,7 @@ type ProfileDeps = { readonly accounts: Accounts; readonly accountStates: Accoun
 const SHOW_PROFILE = {
   method: 'GET',
   path: '/v1/user/profile',
+  id: 'getProfile',
   summary: 'The account, its wallets and the person it belongs to, for that person alone.',
   access: 'authenticated',
   limit: 'unlisted',
@@ -21,6 +22,7 @@ const SHOW_PROFILE = {
 const SHOW_REFERRAL = {
   method: 'GET',
   path: '/v1/user/referral',
+  id: 'getReferral',
   summary: 'The code with which others sign up, how many have, and whose code the account was made with.',
   access: 'authenticated',
   limit: 'unlisted',

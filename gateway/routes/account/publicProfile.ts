@@ -13,6 +13,7 @@ const PATH = '/v1/user/public-profile';
 const SHOW_PROFILE = {
   method: 'GET',
   path: PATH,
+  id: 'getPublicProfile',
   summary: 'How the account is shown to the public; without a handle it never asked to be.',
   access: 'read:account',
   limit: 'unlisted',
@@ -22,6 +23,7 @@ const SHOW_PROFILE = {
 const SET_PROFILE = {
   method: 'PUT',
   path: PATH,
+  id: 'setPublicProfile',
   summary: 'Sets the handle and the picture of the account, and whether the public sees them.',
   access: 'manage:account',
   limit: 'unlisted',

@@ -23,6 +23,7 @@ type RateLimitDeps = {
 const SHOW_RATE_LIMITS = {
   method: 'GET',
   path: '/v1/rate-limits',
+  id: 'getRateLimits',
   summary: 'The limits of the key, or of the session, and the requests that they still admit, by endpoint.',
   access: 'authenticated',
   limit: 'unlisted',

@@ -22,6 +22,7 @@ const READ = { method: 'GET', access: 'authenticated', limit: 'unlisted' } as co
 const LIST_REBATES = {
   ...READ,
   path: '/v1/user/rebates',
+  id: 'listRebates',
   summary: 'The parts of its fees that the account gets back as a maker, newest first, and their sum.',
   query: REBATES_QUERY,
   answers: { 200: REBATES },
@@ -30,6 +31,7 @@ const LIST_REBATES = {
 const LIST_EARNINGS = {
   ...READ,
   path: '/v1/user/referral/earnings',
+  id: 'listReferralEarnings',
   summary: 'The parts of the fees of referred accounts that the account earns, newest first, and their sum.',
   query: EARNINGS_QUERY,
   answers: { 200: EARNINGS },

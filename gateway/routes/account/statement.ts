@@ -29,6 +29,7 @@ type StatementDeps = {
 const SHOW = {
   method: 'GET',
   path: '/v1/user/statement',
+  id: 'getStatement',
   summary: 'Every change of the balances in a period, with the balances before and after it; as JSON or CSV.',
   access: 'authenticated',
   limit: 'unlisted',

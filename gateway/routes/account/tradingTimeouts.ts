@@ -37,6 +37,7 @@ const WRITE = { access: 'manage:account', limit: 'unlisted', storing: true } as 
 const SHOW_PREFERENCES = {
   ...READ,
   path: '/v1/user/rg/preferences',
+  id: 'getPreferences',
   summary: 'The reminders the account has asked for.',
   answers: { 200: PREFERENCES },
 } as const satisfies RouteSpec;
@@ -45,6 +46,7 @@ const SET_PREFERENCES = {
   ...WRITE,
   method: 'PUT',
   path: '/v1/user/rg/preferences',
+  id: 'setPreferences',
   summary: 'Changes the reminders; a field that is left out stays as it is.',
   body: PREFERENCES_BODY,
   documentedBody: PREFERENCES_BODY_DOCUMENTED,
@@ -55,6 +57,7 @@ const SET_PREFERENCES = {
 const SHOW_TIMEOUT = {
   ...READ,
   path: '/v1/user/rg/timeout',
+  id: 'getTradingTimeout',
   summary: 'The trading timeout in force, or null.',
   answers: { 200: ACTIVE_TIMEOUT },
 } as const satisfies RouteSpec;
@@ -63,6 +66,7 @@ const START_TIMEOUT = {
   ...WRITE,
   method: 'POST',
   path: '/v1/user/rg/timeout',
+  id: 'startTradingTimeout',
   summary: 'Starts a trading timeout: until it ends the account can only reduce its risk.',
   body: TIMEOUT_BODY,
   documentedBody: TIMEOUT_BODY_DOCUMENTED,
@@ -74,6 +78,7 @@ const CANCEL_TIMEOUT = {
   ...WRITE,
   method: 'POST',
   path: '/v1/user/rg/timeout/cancel',
+  id: 'cancelTradingTimeout',
   summary: 'Ends the trading timeout in force.',
   answers: { 200: CANCELLED_TIMEOUT },
   errors: ['NO_ACTIVE_TIMEOUT'],

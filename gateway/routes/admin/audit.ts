@@ -14,6 +14,7 @@ type AdminAuditDeps = { readonly reader: AuditReader; readonly log: Pick<AuditLo
 const SHOW_AUDIT = {
   method: 'GET',
   path: '/admin/audit',
+  id: 'adminListAudit',
   summary: 'The records of the audit log, the newest first.',
   access: 'viewer',
   limit: 'unlisted',

@@ -9,6 +9,7 @@ import type { BackupRuns } from '../../operator/backupRuns.ts';
 const SHOW = {
   method: 'GET',
   path: '/admin/platform/backup',
+  id: 'adminGetBackups',
   summary: 'The backup that was asked for last, and how backups and drills ended.',
   access: 'viewer',
   limit: 'unlisted',
@@ -18,6 +19,7 @@ const SHOW = {
 const START = {
   method: 'POST',
   path: '/admin/platform/backup',
+  id: 'adminStartBackup',
   summary: 'Begins a backup of the data directory into the folder that BACKUP_TARGET names.',
   access: 'superuser',
   limit: 'unlisted',

@@ -25,6 +25,7 @@ type CatalogueFileDeps = {
 const IMPORT_CATALOGUE = {
   method: 'POST',
   path: '/admin/catalogue/import',
+  id: 'adminImportCatalogue',
   summary: 'Makes and changes events and markets from lines of JSON, each with a key; what is there already stays.',
   access: 'catalogue',
   limit: 'unlisted',
@@ -39,6 +40,7 @@ const IMPORT_CATALOGUE = {
 const EXPORT_CATALOGUE = {
   method: 'GET',
   path: '/admin/catalogue/export',
+  id: 'adminExportCatalogue',
   summary: 'All events and markets as lines of JSON that an import reads.',
   access: 'viewer',
   limit: 'unlisted',

@@ -33,6 +33,7 @@ const ANSWER_WITHIN_MS = 2000;
 const WAITING = {
   method: 'GET',
   path: '/admin/settlement/money',
+  id: 'adminListWaitingMoney',
   summary: 'Money that the ledger does not have yet, and payments that the chain refuses, with the reason.',
   access: 'viewer',
   limit: 'unlisted',

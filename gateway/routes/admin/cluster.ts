@@ -15,6 +15,7 @@ type ClusterDeps = {
 const SHOW = {
   method: 'GET',
   path: '/admin/cluster',
+  id: 'adminGetCluster',
   summary: 'Members of the cluster, who leads, the log, and the servers of its database; of any member.',
   access: 'viewer',
   limit: 'unlisted',
@@ -26,6 +27,7 @@ const SHOW = {
 const PROMOTE = {
   method: 'POST',
   path: '/admin/cluster/promote',
+  id: 'adminPromoteMember',
   summary: 'Hands the lead over to a standby: this leader ends once the standby is ready, and begins anew as one.',
   access: 'superuser',
   limit: 'unlisted',

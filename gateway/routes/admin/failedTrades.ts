@@ -23,6 +23,7 @@ type FailedTradeDeps = ApprovalDeps & {
 const LIST = {
   method: 'GET',
   path: '/admin/settlement/failed',
+  id: 'adminListFailedTrades',
   summary: 'Trades that the contract refuses for good: each is tried again or unwound.',
   access: 'viewer',
   limit: 'unlisted',
@@ -42,12 +43,14 @@ const ACT = {
 const RETRY = {
   ...ACT,
   path: '/admin/settlement/trades/:id/retry',
+  id: 'adminRetryTrade',
   summary: 'Has a trade that has failed tried again, once its cause is mended.',
 } as const satisfies RouteSpec;
 
 const UNWIND = {
   ...ACT,
   path: '/admin/settlement/trades/:id/unwind',
+  id: 'adminUnwindTrade',
   summary: 'Undoes a trade that has failed in the ledger, for both parties; a repeat changes nothing.',
   answers: { 200: MENDED_TRADE, 202: APPROVAL },
   errors: ['RESOURCE_NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_BALANCE', 'MARKET_NOT_ACTIVE', 'OUTCOME_UNKNOWN'],

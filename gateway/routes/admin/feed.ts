@@ -10,6 +10,7 @@ type AdminEventDeps = { readonly feed: AdminFeed; readonly stats: () => object }
 const LISTEN = {
   method: 'GET',
   path: '/admin/events',
+  id: 'adminStreamEvents',
   summary: 'Counts and changes as server-sent events.',
   access: 'viewer',
   limit: 'unlisted',

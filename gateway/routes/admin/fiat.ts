@@ -18,6 +18,7 @@ const READ = { method: 'GET', access: 'viewer', limit: 'unlisted' } as const;
 const LIST = {
   ...READ,
   path: '/admin/fiat/sessions',
+  id: 'adminListFiatSessions',
   summary: 'The queues of cashing in and out, and sessions: the newest, or those that someone has to look at.',
   query: ADMIN_FIAT_QUERY,
   answers: { 200: ADMIN_FIAT_SESSIONS },
@@ -26,6 +27,7 @@ const LIST = {
 const SHOW = {
   ...READ,
   path: '/admin/fiat/sessions/:id',
+  id: 'adminGetFiatSession',
   summary: 'One session with everything that happened to it, and why.',
   params: ID_PARAM,
   answers: { 200: ADMIN_FIAT_SESSION },

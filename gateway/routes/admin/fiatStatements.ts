@@ -30,6 +30,7 @@ const ASK_MS = 10_000;
 const COMPARE = {
   ...ACT,
   path: '/admin/fiat/statements',
+  id: 'adminCompareFiatStatement',
   summary: "Compares a provider's statement of a day with our sessions; it may be repeated.",
   body: STATEMENT_BODY,
   maxBodyBytes: MAX_STATEMENT_BYTES,
@@ -42,6 +43,7 @@ const LIST = {
   access: 'viewer',
   limit: 'unlisted',
   path: '/admin/fiat/differences',
+  id: 'adminListFiatDifferences',
   summary: 'What statements of providers have that does not agree with our sessions, and what accounts owe.',
   query: DIFFERENCES_QUERY,
   answers: { 200: DIFFERENCES },
@@ -50,6 +52,7 @@ const LIST = {
 const CLOSE = {
   ...ACT,
   path: '/admin/fiat/differences/:difference/close',
+  id: 'adminCloseFiatDifference',
   summary: 'Closes a difference once it is cleared up, with a note of how.',
   params: DIFFERENCE_PARAM,
   body: CLOSE_BODY,

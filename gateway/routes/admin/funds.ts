@@ -43,6 +43,7 @@ const MOVE = {
 const DEPOSIT = {
   ...MOVE,
   path: '/admin/users/:id/deposits',
+  id: 'adminDeposit',
   summary: 'Credits USDC; repeating a reference returns the first deposit.',
   storing: true,
   answers: { 201: FUND_MOVEMENT },
@@ -52,6 +53,7 @@ const DEPOSIT = {
 const WITHDRAW = {
   ...MOVE,
   path: '/admin/users/:id/withdrawals',
+  id: 'adminWithdraw',
   summary: 'Debits available USDC; repeating a reference returns the first withdrawal.',
   answers: { 201: FUND_MOVEMENT, 202: APPROVAL },
   errors: [
@@ -69,6 +71,7 @@ const SHOW_LEDGER = {
   limit: 'unlisted',
   method: 'GET',
   path: '/admin/ledger',
+  id: 'adminGetLedger',
   summary: 'The money of all accounts and the collateral of all markets, and whether the sums close.',
   answers: { 200: LEDGER },
 } as const satisfies RouteSpec;

@@ -9,6 +9,7 @@ import type { OperationsReport } from '../../operator/operations.ts';
 const SHOW_OPERATIONS = {
   method: 'GET',
   path: '/admin/operations',
+  id: 'adminGetOperations',
   summary: 'Shards, lags, latencies, refusals and disk: counters since the start, and how things stand.',
   access: 'viewer',
   limit: 'unlisted',

@@ -24,6 +24,7 @@ type AdminOperatorDeps = {
 const CREATE_OPERATOR = {
   method: 'POST',
   path: '/admin/operators',
+  id: 'adminCreateOperator',
   summary: 'Makes an operator; the token is shown this once.',
   access: 'superuser',
   limit: 'unlisted',
@@ -36,6 +37,7 @@ const CREATE_OPERATOR = {
 const LIST_OPERATORS = {
   method: 'GET',
   path: '/admin/operators',
+  id: 'adminListOperators',
   summary: 'All operators, the revoked ones too, in the order in which they were made.',
   access: 'viewer',
   limit: 'unlisted',
@@ -45,6 +47,7 @@ const LIST_OPERATORS = {
 const REVOKE_OPERATOR = {
   method: 'DELETE',
   path: '/admin/operators/:id',
+  id: 'adminRevokeOperator',
   summary: 'Revokes the token of an operator; revoking it again changes nothing.',
   access: 'superuser',
   limit: 'unlisted',

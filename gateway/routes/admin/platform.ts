@@ -63,6 +63,7 @@ const SHOW_PLATFORM = {
   access: 'viewer',
   method: 'GET',
   path: '/admin/platform',
+  id: 'adminGetPlatform',
   summary: 'The switches and the state of the shards.',
   answers: { 200: PLATFORM_STATUS },
 } as const satisfies RouteSpec;
@@ -71,6 +72,7 @@ const PAUSE = {
   ...ADMIN,
   method: 'POST',
   path: '/admin/platform/pause',
+  id: 'adminPausePlatform',
   summary: 'Refuses everything that takes new risk; cancels and reads go on.',
   answers: { 200: MESSAGE },
 } as const satisfies RouteSpec;
@@ -79,6 +81,7 @@ const RESUME = {
   ...ADMIN,
   method: 'POST',
   path: '/admin/platform/resume',
+  id: 'adminResumePlatform',
   summary: 'Ends the pause.',
   answers: { 200: MESSAGE },
 } as const satisfies RouteSpec;
@@ -87,6 +90,7 @@ const SET_DRILL = {
   ...ADMIN,
   method: 'POST',
   path: '/admin/platform/drills',
+  id: 'adminSetDrill',
   summary: 'While a drill is enabled, everything that places is refused with its code. A restart ends it.',
   body: DRILL,
   answers: { 200: ACTIVE_DRILLS },
@@ -96,6 +100,7 @@ const TEST_ALERT = {
   ...ADMIN,
   method: 'POST',
   path: '/admin/platform/alert-test',
+  id: 'adminTestAlert',
   summary: 'Lets the alert TestAlert ring for two minutes: a test of the way to the person on call.',
   body: NO_FIELDS,
   bodyOptional: true,
@@ -106,6 +111,7 @@ const CHANGE_CONTRACTS = {
   ...ADMIN,
   method: 'POST',
   path: '/admin/platform/contracts',
+  id: 'adminChangeContracts',
   summary: 'Changes the contracts that orders are signed for, in every shard or in none.',
   body: NEW_CONTRACTS,
   answers: { 200: PLATFORM_CONTRACTS, 202: APPROVAL },

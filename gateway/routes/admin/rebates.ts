@@ -12,6 +12,7 @@ type RebateDeps = MarketDeps & { readonly rebateRates: RebateRates; readonly clo
 const SET_REBATE = {
   method: 'PUT',
   path: '/admin/markets/:id/rebate',
+  id: 'adminSetRebate',
   summary: 'The part of their fees that makers of the market get back from now on; 0 for none.',
   access: 'treasury',
   limit: 'unlisted',

@@ -42,6 +42,7 @@ const STEP = {
 const RESOLVE = {
   ...STEP,
   path: '/admin/markets/:id/resolve',
+  id: 'adminResolveMarket',
   summary: 'Decides a market: cancels its orders and lets holders claim.',
   limit: 'resolveMarket',
   body: RESOLUTION,
@@ -50,6 +51,7 @@ const RESOLVE = {
 const CANCEL = {
   ...STEP,
   path: '/admin/markets/:id/cancel',
+  id: 'adminCancelMarket',
   summary: 'Decides a market without an answer: half a USDC for every token, unless the body says otherwise.',
   body: CANCELLATION,
   bodyOptional: true,
@@ -58,6 +60,7 @@ const CANCEL = {
 const SETTLE = {
   ...STEP,
   path: '/admin/markets/:id/settle',
+  id: 'adminSettleMarket',
   summary: 'Pays every holder who has not claimed.',
   answers: { 200: MARKET },
 } as const satisfies RouteSpec;

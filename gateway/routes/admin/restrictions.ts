@@ -45,6 +45,7 @@ const REMOVE = { ...OF_USER, method: 'DELETE', access: 'superuser', answers: { 2
 const LIST_USERS = {
   method: 'GET',
   path: '/admin/users',
+  id: 'adminListUsers',
   summary: 'The users in the order in which they were made, a page at a time.',
   access: 'viewer',
   limit: 'unlisted',
@@ -56,6 +57,7 @@ const SET_STATE = {
   ...OF_USER,
   method: 'PUT',
   path: '/admin/users/:id/state',
+  id: 'adminSetAccountState',
   summary: 'Restricts what the account may do, or lifts that; open orders that the state forbids are cancelled.',
   access: 'treasury',
   body: ACCOUNT_STATE_BODY,
@@ -65,6 +67,7 @@ const SET_STATE = {
 const LIST_WALLETS = {
   ...READ,
   path: '/admin/users/:id/wallets',
+  id: 'adminListWallets',
   summary: 'The linked wallets of the account, the primary one first.',
   answers: { 200: WALLETS },
 } as const satisfies RouteSpec;
@@ -72,6 +75,7 @@ const LIST_WALLETS = {
 const REMOVE_WALLET = {
   ...REMOVE,
   path: '/admin/users/:id/wallets/:address',
+  id: 'adminRemoveWallet',
   summary: 'Takes a wallet and its delegates away from the account and cancels their open orders.',
   params: { ...ID_PARAM, address: ADDRESS },
   errors: ['RESOURCE_NOT_FOUND', 'CONFLICT'],
@@ -80,6 +84,7 @@ const REMOVE_WALLET = {
 const LIST_DELEGATES = {
   ...READ,
   path: '/admin/users/:id/delegates',
+  id: 'adminListDelegates',
   summary: 'Who else may sign orders that a wallet of the account pays for.',
   answers: { 200: DELEGATES },
 } as const satisfies RouteSpec;
@@ -87,6 +92,7 @@ const LIST_DELEGATES = {
 const REMOVE_DELEGATE = {
   ...REMOVE,
   path: '/admin/users/:id/delegates/:maker/:signer',
+  id: 'adminRemoveDelegate',
   summary: 'Takes a delegate away from a wallet and cancels the open orders that it has signed.',
   params: { ...ID_PARAM, maker: ADDRESS, signer: ADDRESS },
 } as const satisfies RouteSpec;
@@ -94,6 +100,7 @@ const REMOVE_DELEGATE = {
 const LIST_KEYS = {
   ...READ,
   path: '/admin/users/:id/api-keys',
+  id: 'adminListApiKeys',
   summary: 'The API keys of the account without their secrets, the revoked ones too.',
   answers: { 200: API_KEYS },
 } as const satisfies RouteSpec;

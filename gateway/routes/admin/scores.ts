@@ -30,6 +30,7 @@ const POST = { method: 'POST', access: 'catalogue', limit: 'unlisted', storing: 
 const POST_SCORE = {
   ...POST,
   path: '/admin/events/:id/score',
+  id: 'adminPostScore',
   summary: 'The latest score of an event, in place of the one before.',
   body: NEW_SCORE,
   answers: { 200: LIVE_SCORE },
@@ -39,6 +40,7 @@ const POST_SCORE = {
 const POST_INDICATION = {
   ...POST,
   path: '/admin/markets/:id/indications',
+  id: 'adminPostIndication',
   summary: 'The prices at which a desk says it would trade until a moment, in place of those before.',
   body: NEW_INDICATION,
   answers: { 200: INDICATION },

@@ -18,6 +18,7 @@ const OF_USER = { path: PATH, limit: 'unlisted', params: ID_PARAM, errors: ['RES
 const LIST_SESSIONS = {
   ...OF_USER,
   method: 'GET',
+  id: 'adminListSessions',
   summary: 'The sessions of the account that are in force, the one opened last first.',
   access: 'viewer',
   answers: { 200: ADMIN_SESSIONS },
@@ -26,6 +27,7 @@ const LIST_SESSIONS = {
 const END_SESSIONS = {
   ...OF_USER,
   method: 'DELETE',
+  id: 'adminEndSessions',
   summary: 'Ends all sessions of the account, and closes their sockets.',
   access: 'superuser',
   answers: { 200: REVOKED_SESSIONS },

@@ -14,6 +14,7 @@ import { addCookie, answerSignIn, COOKIE_PATH, isRefusedPage } from './sessionAn
 const BEGIN = {
   method: 'GET',
   path: '/v1/auth/oauth/:provider',
+  id: 'beginOauth',
   summary: 'Sends the browser to the provider, where its person signs in.',
   changes: true,
   access: 'public',
@@ -28,6 +29,7 @@ const BEGIN = {
 const FINISH = {
   method: 'POST',
   path: '/v1/auth/callback',
+  id: 'finishOauth',
   summary: 'Opens a session for the person whom the provider has sent back, whose account is made if there is none.',
   access: 'public',
   limit: 'signIn',

@@ -11,6 +11,7 @@ import { answerSignIn, isRefusedPage } from './sessionAnswer.ts';
 const SIGN_IN = {
   method: 'POST',
   path: '/v1/auth/privy',
+  id: 'signInWithPrivy',
   summary: 'Opens a session for the person whom the tokens of Privy name, whose account is made if there is none.',
   access: 'public',
   limit: 'signIn',

@@ -26,6 +26,7 @@ import { answerSession, clearRefreshCookie, REFRESH_COOKIE, type TokenDelivery }
 const REFRESH = {
   method: 'POST',
   path: '/v1/auth/refresh',
+  id: 'refreshSession',
   summary: 'Exchanges the refresh token, of the cookie or of the body, for the next one and an access token.',
   access: 'public',
   limit: 'refreshSession',
@@ -40,6 +41,7 @@ const REFRESH = {
 const REVOKE = {
   method: 'POST',
   path: '/v1/auth/revoke',
+  id: 'revokeSession',
   summary: 'Ends the session of the refresh token; the answer is the same whether there was one or not.',
   access: 'public',
   limit: 'signIn',
@@ -53,6 +55,7 @@ const REVOKE = {
 const REVOKE_ALL = {
   method: 'POST',
   path: '/v1/auth/revoke-all',
+  id: 'revokeAllSessions',
   summary: 'Ends all sessions of the account, this one too.',
   access: 'authenticated',
   limit: 'refreshSession',
@@ -63,6 +66,7 @@ const REVOKE_ALL = {
 const LIST_SESSIONS = {
   method: 'GET',
   path: '/v1/auth/sessions',
+  id: 'listSessions',
   summary: 'The sessions of the account that are in force, the one opened last first.',
   access: 'authenticated',
   limit: 'unlisted',
@@ -72,6 +76,7 @@ const LIST_SESSIONS = {
 const END_SESSION = {
   method: 'DELETE',
   path: '/v1/auth/sessions/:id',
+  id: 'endSession',
   summary: 'Ends a session of the account.',
   access: 'authenticated',
   limit: 'unlisted',
@@ -83,6 +88,7 @@ const END_SESSION = {
 const SHOW_KEYS = {
   method: 'GET',
   path: '/.well-known/jwks.json',
+  id: 'getSigningKeys',
   summary: 'The keys that verify access tokens (RFC 7517).',
   access: 'public',
   limit: 'unlisted',

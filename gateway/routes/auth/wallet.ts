@@ -10,6 +10,7 @@ import { answerSignIn, isRefusedPage } from './sessionAnswer.ts';
 const OFFER_MESSAGE = {
   method: 'GET',
   path: '/v1/auth/wallet/nonce',
+  id: 'getSignInMessage',
   summary: 'The message with which a wallet signs in, with a nonce that is good once.',
   changes: true,
   access: 'public',
@@ -22,6 +23,7 @@ const OFFER_MESSAGE = {
 const SIGN_IN = {
   method: 'POST',
   path: '/v1/auth/wallet',
+  id: 'signInWithWallet',
   summary: 'Opens a session for the account of the wallet that has signed the message, which is made if there is none.',
   access: 'public',
   limit: 'signIn',

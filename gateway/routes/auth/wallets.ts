@@ -46,6 +46,7 @@ const OFFER_LINK = {
   ...OFFER,
   limit: 'signIn',
   path: '/v1/wallets/link/nonce',
+  id: 'getLinkMessage',
   summary: 'The message with which a wallet agrees to be linked to the account.',
   query: WALLET_MESSAGE_QUERY,
 } as const satisfies RouteSpec;
@@ -55,6 +56,7 @@ const LINK = {
   limit: 'signIn',
   method: 'POST',
   path: '/v1/wallets/link',
+  id: 'linkWallet',
   summary: 'Links the wallet that has signed the message.',
   storing: true,
   body: LINK_MESSAGE,
@@ -67,6 +69,7 @@ const UNLINK = {
   ...OF_WALLET,
   method: 'DELETE',
   path: '/v1/wallets/:address',
+  id: 'unlinkWallet',
   summary: 'Takes a wallet and its delegates away from the account and cancels their open orders.',
   answers: { 200: RESTRICTED },
   errors: ['RESOURCE_NOT_FOUND', 'CONFLICT', 'STEP_UP_REQUIRED'],
@@ -76,6 +79,7 @@ const LIST_DELEGATES = {
   ...OF_WALLET,
   method: 'GET',
   path: '/v1/wallets/:address/delegates',
+  id: 'listDelegates',
   summary: 'The delegates of a wallet of the account.',
   access: 'read:account',
   limit: 'unlisted',
@@ -87,6 +91,7 @@ const OFFER_DELEGATE = {
   ...OFFER,
   ...OF_WALLET,
   path: '/v1/wallets/:address/delegates/nonce',
+  id: 'getDelegateMessage',
   summary: 'The message with which a wallet says that another key may sign its orders, or no longer may.',
   query: DELEGATE_MESSAGE_QUERY,
   errors: ['RESOURCE_NOT_FOUND'],
@@ -102,6 +107,7 @@ const OF_DELEGATE = {
 const ADD_DELEGATE = {
   ...OF_DELEGATE,
   method: 'POST',
+  id: 'addDelegate',
   summary: 'Lets another key sign orders that the wallet pays for.',
   storing: true,
   answers: { 200: WALLET_DELEGATES },
@@ -111,6 +117,7 @@ const ADD_DELEGATE = {
 const REMOVE_DELEGATE = {
   ...OF_DELEGATE,
   method: 'DELETE',
+  id: 'removeDelegate',
   summary: 'Takes a delegate away from the wallet and cancels the open orders that it has signed.',
   answers: { 200: RESTRICTED },
   errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND'],
@@ -119,6 +126,7 @@ const REMOVE_DELEGATE = {
 const OFFER_STEP_UP = {
   ...OFFER,
   path: '/v1/auth/step-up/nonce',
+  id: 'getStepUpMessage',
   summary: 'The message with which a wallet of the account proves that its person is still there.',
   query: WALLET_MESSAGE_QUERY,
 } as const satisfies RouteSpec;
@@ -127,6 +135,7 @@ const CONFIRM = {
   ...CHANGE,
   method: 'POST',
   path: '/v1/auth/step-up',
+  id: 'stepUp',
   summary: 'Confirms the session with a signature of a linked wallet.',
   body: SIGNED_MESSAGE,
   answers: { 200: STEP_UP },

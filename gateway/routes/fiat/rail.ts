@@ -61,6 +61,7 @@ const SEND = {
 const SHOW = {
   ...READ,
   path: '/v1/fiat/rail',
+  id: 'getFiatRail',
   summary: 'What transfers are signed for, and the blocks of the rail.',
   answers: { 200: RAIL },
   errors: ['FIAT_UNAVAILABLE'],
@@ -69,6 +70,7 @@ const SHOW = {
 const ARRIVALS = {
   ...READ,
   path: '/v1/fiat/rail/transfers',
+  id: 'listRailArrivals',
   summary: 'Transfers that have arrived in wallets of the account, oldest first.',
   query: RAIL_ARRIVALS_QUERY,
   answers: { 200: RAIL_ARRIVALS },
@@ -78,6 +80,7 @@ const ARRIVALS = {
 const SHOW_AUTHORIZATION = {
   ...READ,
   path: '/v1/fiat/rail/authorizations/:from/:nonce',
+  id: 'getRailAuthorization',
   summary: 'If the nonce of a wallet of the account is used or cancelled.',
   params: { from: ADDRESS, nonce: HASH },
   answers: { 200: RAIL_AUTHORIZATION_STATE },
@@ -87,6 +90,7 @@ const SHOW_AUTHORIZATION = {
 const TRANSFER = {
   ...SEND,
   path: '/v1/fiat/rail/transfers',
+  id: 'transferOnRail',
   summary: 'Sends a transfer that a wallet of the account has signed; a repeat is the same transfer.',
   body: NEW_RAIL_TRANSFER,
 } as const satisfies RouteSpec;
@@ -94,6 +98,7 @@ const TRANSFER = {
 const CANCEL = {
   ...SEND,
   path: '/v1/fiat/rail/cancellations',
+  id: 'cancelRailAuthorization',
   summary: 'Makes a nonce useless that no transfer has used, signed by its wallet.',
   body: NEW_RAIL_CANCELLATION,
 } as const satisfies RouteSpec;

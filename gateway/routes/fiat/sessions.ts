@@ -60,6 +60,7 @@ const LAUNCH = {
 const LIST = {
   ...READ,
   path: '/v1/user/fiat/sessions',
+  id: 'listFiatSessions',
   summary: 'The sessions of the account, newest first.',
   query: SESSIONS_QUERY,
   answers: { 200: FIAT_SESSIONS },
@@ -69,6 +70,7 @@ const SHOW = {
   ...READ,
   ...OF_SESSION,
   path: '/v1/user/fiat/sessions/:id',
+  id: 'getFiatSession',
   summary: 'One session.',
   answers: { 200: FIAT_SESSION },
 } as const satisfies RouteSpec;
@@ -76,6 +78,7 @@ const SHOW = {
 const CREATE_ONRAMP = {
   ...CREATE,
   path: '/v1/user/fiat/onramp/sessions',
+  id: 'createOnramp',
   summary: 'Begins to cash in: a session, and the page of the provider to go to.',
   limit: 'createOnramp',
   body: NEW_ONRAMP,
@@ -85,6 +88,7 @@ const CREATE_ONRAMP = {
 const CREATE_OFFRAMP = {
   ...CREATE,
   path: '/v1/user/fiat/offramp/sessions',
+  id: 'createOfframp',
   summary: 'Begins to cash out: a session, and the page of the provider to go to.',
   limit: 'createOfframp',
   body: NEW_OFFRAMP,
@@ -95,6 +99,7 @@ const COMPLETE_ONRAMP = {
   ...WRITE,
   ...OF_SESSION,
   path: '/v1/user/fiat/onramp/sessions/:id/complete',
+  id: 'completeOnramp',
   summary: 'Says that the person is back from the provider, who is asked soon; credits nothing.',
   limit: 'completeOnramp',
   bodyOptional: true,
@@ -105,6 +110,7 @@ const COMPLETE_ONRAMP = {
 const LAUNCH_ONRAMP = {
   ...LAUNCH,
   path: '/v1/user/fiat/onramp/sessions/:id/launch-token',
+  id: 'launchOnramp',
   summary: 'Another way to the page of the provider, for a session that has begun to cash in.',
   errors: [...LAUNCH.errors, 'ACCOUNT_CLOSE_ONLY'],
 } as const satisfies RouteSpec;
@@ -112,6 +118,7 @@ const LAUNCH_ONRAMP = {
 const LAUNCH_OFFRAMP = {
   ...LAUNCH,
   path: '/v1/user/fiat/offramp/sessions/:id/launch-token',
+  id: 'launchOfframp',
   summary: 'Another way to the page of the provider, for a session that has begun to cash out.',
 } as const satisfies RouteSpec;
 
@@ -119,6 +126,7 @@ const CANCEL_OFFRAMP = {
   ...WRITE,
   params: ID_PARAM,
   path: '/v1/user/fiat/offramp/sessions/:id/cancel',
+  id: 'cancelOfframp',
   summary: 'Ends a session whose transfer is not signed yet; a repeat is answered in the same way.',
   answers: { 200: FIAT_SESSION },
   errors: ['RESOURCE_NOT_FOUND', 'CONFLICT'],

@@ -25,6 +25,7 @@ const PATH = '/v1/user/fiat/offramp/sessions/:id';
 const SHOW = {
   ...READ,
   path: `${PATH}/transfer`,
+  id: 'getOfframpTransfer',
   summary: 'The transfer: its state, what the wallet signs, and what the rail shows of it.',
   answers: { 200: FIAT_TRANSFER },
 } as const satisfies RouteSpec;
@@ -32,6 +33,7 @@ const SHOW = {
 const SHOW_TRANSACTION = {
   ...READ,
   path: `${PATH}/transaction`,
+  id: 'getOfframpTransaction',
   summary: 'The transaction of the provider, or a message while there is none.',
   answers: { 200: FIAT_TRANSACTION },
 } as const satisfies RouteSpec;
@@ -39,6 +41,7 @@ const SHOW_TRANSACTION = {
 const AUTHORIZE = {
   ...WRITE,
   path: `${PATH}/transfer/authorization`,
+  id: 'authorizeOfframpTransfer',
   summary: 'Takes the signature of the wallet, which is kept before the transfer is sent.',
   storing: true,
   body: AUTHORIZATION_BODY,
@@ -48,6 +51,7 @@ const AUTHORIZE = {
 const SUBMIT = {
   ...WRITE,
   path: `${PATH}/transfer/submit`,
+  id: 'submitOfframpTransfer',
   summary: 'Sends the signed transfer again, with the same bytes.',
   keepsKey: true,
   body: INTENT_BODY,

@@ -17,6 +17,7 @@ type WebhookDeps = {
 const TAKE = {
   method: 'POST',
   path: '/v1/fiat/webhooks/:provider',
+  id: 'receiveFiatWebhook',
   summary: 'An event of a provider, signed in its own way over these bytes; a hint, not a fact.',
   access: 'public',
   limit: 'providerEvent',

@@ -24,6 +24,7 @@ const BOTH_BOOKS = 2;
 const SHOW_BOOK = {
   method: 'GET',
   path: '/v1/orders/book/:market_id',
+  id: 'getBook',
   summary: 'The book of a market: one outcome or both, by level or (`l3`) by order.',
   access: 'public',
   limit: 'unlisted',

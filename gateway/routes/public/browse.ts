@@ -36,6 +36,7 @@ const KEPT_MS = 5000;
 const BROWSE_EVENTS = {
   method: 'GET',
   path: '/v1/events/browse',
+  id: 'browseEvents',
   summary: 'Events with the counts and groups of their markets, and with quotes if asked for.',
   access: 'public',
   limit: 'unlisted',

@@ -17,6 +17,7 @@ type CandleDeps = MarketDeps & {
 const SHOW_CANDLES = {
   method: 'GET',
   path: '/v1/markets/:id/candles',
+  id: 'listCandles',
   summary: 'The trading of a market by interval, without a gap: prices, volumes and number of trades.',
   access: 'public',
   limit: 'unlisted',

@@ -39,6 +39,7 @@ const READ = { method: 'GET', access: 'public', limit: 'unlisted', errors: ['ENG
 const LIST_MARKETS = {
   ...READ,
   path: '/v1/markets',
+  id: 'listMarkets',
   summary: 'Markets by status, category or words, newest first unless asked otherwise.',
   limit: 'marketList',
   errors: ['SEARCH_TOO_BROAD', 'ENGINE_BUSY'],
@@ -49,6 +50,7 @@ const LIST_MARKETS = {
 const SHOW_METADATA = {
   ...READ,
   path: '/v1/markets/metadata',
+  id: 'getCatalogMetadata',
   summary: 'The categories of the markets, and how many markets there are.',
   answers: { 200: CATALOG_METADATA },
 } as const satisfies RouteSpec;
@@ -56,6 +58,7 @@ const SHOW_METADATA = {
 const SHOW_TAXONOMY = {
   ...READ,
   path: '/v1/sports/taxonomy',
+  id: 'getSportsTaxonomy',
   summary: 'The leagues of the events and their teams.',
   answers: { 200: SPORTS_TAXONOMY },
 } as const satisfies RouteSpec;
@@ -63,6 +66,7 @@ const SHOW_TAXONOMY = {
 const LIST_EVENTS = {
   ...READ,
   path: '/v1/events',
+  id: 'listEvents',
   summary: 'Events by status, category or words, newest first.',
   query: EVENTS_QUERY,
   errors: ['SEARCH_TOO_BROAD', 'ENGINE_BUSY'],

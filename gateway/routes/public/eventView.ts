@@ -27,6 +27,7 @@ const READ = {
 const SHOW_EVENT = {
   ...READ,
   path: '/v1/events/:slug',
+  id: 'getEvent',
   summary: 'One event with its markets of every status, of two mirrored ones the canonical.',
   answers: { 200: EVENT_WITH_MARKETS },
 } as const satisfies RouteSpec;
@@ -34,6 +35,7 @@ const SHOW_EVENT = {
 const VIEW_EVENT = {
   ...READ,
   path: '/v1/events/:slug/view',
+  id: 'getEventView',
   summary: 'One event as its page shows it: markets, groups, the featured market and the score.',
   answers: { 200: EVENT_VIEW },
 } as const satisfies RouteSpec;

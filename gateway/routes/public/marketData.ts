@@ -33,6 +33,7 @@ const READ = { method: 'GET', limit: 'unlisted', params: MARKET_ID_PARAM, errors
 const SHOW_TICK_SIZE = {
   ...READ,
   path: '/v1/market-data/:market_id/tick-size',
+  id: 'getTickSize',
   summary: 'The grid of a market: its price step, its lot and its smallest order.',
   access: 'public',
   answers: { 200: TICK_SIZE },
@@ -41,6 +42,7 @@ const SHOW_TICK_SIZE = {
 const SHOW_FEE_RATE = {
   ...READ,
   path: '/v1/market-data/:market_id/fee-rate',
+  id: 'getFeeRate',
   summary: 'The fee rate that orders of a market are signed with.',
   access: 'read:account',
   answers: { 200: FEE_RATE },
@@ -49,6 +51,7 @@ const SHOW_FEE_RATE = {
 const SHOW_BBO = {
   ...READ,
   path: '/v1/market-data/:market_id/bbo',
+  id: 'getBestPrices',
   summary: 'The best bid and offer of one outcome.',
   access: 'public',
   query: OUTCOME_QUERY,
@@ -58,6 +61,7 @@ const SHOW_BBO = {
 const SHOW_BBOS = {
   method: 'POST',
   path: '/v1/market-data/bbo',
+  id: 'getManyBestPrices',
   summary: 'The best bids and offers of up to 50 outcomes, all of one moment.',
   changes: false,
   access: 'public',
@@ -70,6 +74,7 @@ const SHOW_BBOS = {
 const SHOW_SPREAD = {
   ...READ,
   path: '/v1/market-data/:market_id/spread',
+  id: 'getSpread',
   summary: 'The distance between the best bid and offer of one outcome.',
   access: 'public',
   query: OUTCOME_QUERY,
@@ -79,6 +84,7 @@ const SHOW_SPREAD = {
 const SHOW_MIDPOINT = {
   ...READ,
   path: '/v1/market-data/:market_id/midpoint',
+  id: 'getMidpoint',
   summary: 'The price halfway between the best bid and offer of one outcome.',
   access: 'public',
   query: OUTCOME_QUERY,

@@ -13,6 +13,7 @@ type MarketDeps = { readonly catalog: Catalog; readonly views: Views; readonly r
 const SHOW_MARKET = {
   method: 'GET',
   path: '/v1/markets/:id',
+  id: 'getMarket',
   summary: 'One market.',
   access: 'public',
   limit: 'market',

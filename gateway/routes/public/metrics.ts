@@ -8,6 +8,7 @@ import type { Metrics } from '../../operator/metrics.ts';
 const SHOW_METRICS = {
   method: 'GET',
   path: '/metrics',
+  id: 'getMetrics',
   summary: 'Metrics in the text format of Prometheus.',
   access: 'operator',
   limit: 'unlisted',

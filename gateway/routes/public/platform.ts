@@ -57,6 +57,7 @@ const READ = { method: 'GET', access: 'public', limit: 'unlisted' } as const;
 const CHECK_HEALTH = {
   ...PROBE,
   path: '/health',
+  id: 'checkHealth',
   summary: 'Says that the process is up and not about to end.',
   answers: { 200: HEALTH, 503: HEALTH },
 } as const satisfies RouteSpec;
@@ -64,6 +65,7 @@ const CHECK_HEALTH = {
 const CHECK_READINESS = {
   ...PROBE,
   path: '/ready',
+  id: 'checkReadiness',
   summary: 'Says whether requests are answered, and if not, why; with `role=leader`, whether all are carried out here.',
   query: READINESS_QUERY,
   answers: { 200: READINESS, 503: READINESS },
@@ -76,6 +78,7 @@ const CHECK_READINESS = {
 const MEASURE_READINESS = {
   ...PROBE,
   path: '/ready/metrics',
+  id: 'checkMetricsReadiness',
   summary:
     'The same without role in the text format of Prometheus, always with 200: `exchange_ready`, and how long a start ' +
     'has gone on.',
@@ -86,6 +89,7 @@ const MEASURE_READINESS = {
 const CHECK_CHAIN = {
   ...PROBE,
   path: '/health/polygon',
+  id: 'checkChain',
   summary:
     'Says that the exchange reaches the place where its funds are; `mode` is `ledger` where it keeps them itself.',
   answers: { 200: CHAIN_HEALTH, 503: CHAIN_HEALTH },
@@ -94,6 +98,7 @@ const CHECK_CHAIN = {
 const SHOW_TIME = {
   ...READ,
   path: '/v1/time',
+  id: 'getTime',
   summary: 'The clock that timestamps of signed requests are compared with.',
   answers: { 200: SERVER_TIME },
 } as const satisfies RouteSpec;
@@ -101,6 +106,7 @@ const SHOW_TIME = {
 const SHOW_CONFIG = {
   ...READ,
   path: '/v1/platform/config',
+  id: 'getPlatformConfig',
   summary: 'The contracts and the domain that orders are signed for, and totals of the platform.',
   answers: { 200: PLATFORM_CONFIG },
 } as const satisfies RouteSpec;

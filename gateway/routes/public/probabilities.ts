@@ -29,6 +29,7 @@ const MARKETS_PER_ROW = 256;
 const SHOW_PROBABILITIES = {
   method: 'GET',
   path: '/v1/onchain/market-probabilities',
+  id: 'getMarketProbabilities',
   summary: 'The midpoints of both outcomes, of every active market with orders on both sides of its book.',
   access: 'public',
   limit: 'unlisted',

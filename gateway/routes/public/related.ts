@@ -20,6 +20,7 @@ type RelatedDeps = {
 const SHOW_RELATED = {
   method: 'GET',
   path: '/v1/markets/:id/related',
+  id: 'listRelatedMarkets',
   summary: 'The other markets of the same event or series, each question once.',
   access: 'public',
   limit: 'unlisted',

@@ -29,6 +29,7 @@ const MICRO_PER_USD = 1_000_000;
 const SHOW_PULSE = {
   method: 'GET',
   path: '/v1/markets/stats/pulse',
+  id: 'getPulse',
   summary: 'Volume, traders and markets of the last 24 hours, beside those of the 24 before.',
   access: 'public',
   limit: 'unlisted',
@@ -39,6 +40,7 @@ const SHOW_PULSE = {
 const SHOW_SPOTLIGHT = {
   method: 'GET',
   path: '/v1/markets/stats/category-spotlight',
+  id: 'getCategorySpotlight',
   summary: 'The ten categories with the largest volume in seven days.',
   access: 'public',
   limit: 'unlisted',

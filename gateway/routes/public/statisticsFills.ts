@@ -30,6 +30,7 @@ const MICRO_PER_USD = 1_000_000;
 const LIST_FILLS = {
   method: 'GET',
   path: '/v1/markets/fills/recent',
+  id: 'listRecentFills',
   summary: 'The newest fills of all markets, as their takers see them.',
   access: 'public',
   limit: 'unlisted',

@@ -53,6 +53,7 @@ const WINDOWS: Readonly<Record<LeaderboardWindow, { readonly by: LeaderboardTask
 const SHOW_LEADERBOARD = {
   method: 'GET',
   path: '/v1/leaderboards/traders',
+  id: 'getLeaderboard',
   summary: 'The accounts that earned most in a window.',
   access: 'public',
   limit: 'unlisted',

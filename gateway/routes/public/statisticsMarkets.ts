@@ -19,6 +19,7 @@ const READ = {
 const SHOW_HISTORY = {
   ...READ,
   path: '/v1/markets/:id/history',
+  id: 'listPriceHistory',
   summary: 'The last price of each interval with trades, oldest first, at most 1,000 of them.',
   query: PRICE_HISTORY_QUERY,
   answers: { 200: PRICE_HISTORY },
@@ -27,6 +28,7 @@ const SHOW_HISTORY = {
 const SHOW_TRADES = {
   ...READ,
   path: '/v1/markets/:id/trades',
+  id: 'listMarketTrades',
   summary: 'The newest 100 trades of a market.',
   answers: { 200: MARKET_TRADES },
 } as const satisfies RouteSpec;

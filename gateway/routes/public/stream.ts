@@ -26,6 +26,7 @@ type StreamDeps = {
 const OPEN_STREAM = {
   method: 'GET',
   path: STREAM_PATH,
+  id: 'openStream',
   summary: 'The upgrade to the WebSocket stream, which /asyncapi.json describes.',
   access: 'public',
   strictKey: true,
@@ -38,6 +39,7 @@ const OPEN_STREAM = {
 const ISSUE_TICKET = {
   method: 'POST',
   path: '/v1/auth/ws-ticket',
+  id: 'issueStreamTicket',
   summary: 'A ticket that opens one socket of this session: the parameter `ticket` of the upgrade.',
   access: 'stream:user',
   limit: 'unlisted',
@@ -49,6 +51,7 @@ const ISSUE_TICKET = {
 const SHOW_ASYNCAPI = {
   method: 'GET',
   path: '/asyncapi.json',
+  id: 'getAsyncApi',
   summary: 'The AsyncAPI document of the stream.',
   access: 'public',
   limit: 'unlisted',

@@ -34,6 +34,7 @@ const READ = { method: 'GET', access: 'public', limit: 'unlisted' } as const;
 const SHOW_TICKER = {
   ...READ,
   path: '/v1/markets/:id/ticker',
+  id: 'getTicker',
   summary: 'The last price, the trading of 24 hours and the best prices of one outcome of a market.',
   params: ID_PARAM,
   query: OUTCOME_QUERY,
@@ -44,6 +45,7 @@ const SHOW_TICKER = {
 const LIST_TICKERS = {
   ...READ,
   path: '/v1/tickers',
+  id: 'listTickers',
   summary: 'The tickers of Yes of every market that is not decided, each of one moment.',
   hasEntityTag: true,
   answers: { 200: TICKERS, 304: {} },

@@ -52,6 +52,7 @@ const BULK = { access: 'trade:bulk', path: '/v1/orders/batch', maxBodyBytes: MAX
 const PLACE_BATCH = {
   ...BULK,
   method: 'POST',
+  id: 'placeOrders',
   summary: 'Places up to 15 orders; each succeeds or fails by itself.',
   limit: 'placeBatch',
   idempotency: EXT_ROUTE.BATCH,
@@ -66,6 +67,7 @@ const PLACE_BATCH = {
 const CANCEL_BATCH = {
   ...BULK,
   method: 'DELETE',
+  id: 'cancelOrders',
   summary: 'Cancels up to 200 orders by their hashes; each succeeds or fails by itself.',
   limit: 'cancelBatch',
   early: 'carriedOut',

@@ -47,6 +47,7 @@ const MANY = { method: 'DELETE', access: 'trade:bulk', limit: 'massCancel', earl
 const CANCEL_ALL = {
   ...MANY,
   path: '/v1/orders/cancel-all',
+  id: 'cancelAllOrders',
   summary: 'Cancels all open orders of the account.',
   body: NO_BODY,
   bodyOptional: true,
@@ -57,6 +58,7 @@ const CANCEL_ALL = {
 const CANCEL_ORDERS_OF_MARKET = {
   ...MANY,
   path: '/v1/orders/cancel-market',
+  id: 'cancelMarketOrders',
   summary: 'Cancels the open orders of the account in one market, of both outcomes or of one.',
   body: CANCEL_MARKET,
   answers: { 200: CANCEL_MARKET_RESPONSE },
@@ -67,6 +69,7 @@ const CANCEL_ORDER = {
   ...ONE,
   path: '/v1/orders/:hash',
   early: 'carriedOut',
+  id: 'cancelOrder',
   summary: 'Cancels one order; with `tombstone` an order that has not arrived yet will be refused.',
   params: HASH_PARAM,
   query: TOMBSTONE_QUERY,
@@ -78,6 +81,7 @@ const CANCEL_BY_CLIENT_ID = {
   ...ONE,
   path: '/v1/orders/by-client-id/:id',
   early: 'whileSetBack',
+  id: 'cancelOrderByClientId',
   summary: 'Cancels the open order with this client order id.',
   hasEncodedParams: true,
   params: { id: CLIENT_ORDER_ID_SCHEMA },

@@ -21,6 +21,7 @@ type DeployDeps = MarketDeps & {
 const DEPLOY = {
   method: 'POST',
   path: '/v1/markets/:id/deploy',
+  id: 'deployMarket',
   summary: 'Deploys a market: its condition and question get their ids. A repeat changes nothing.',
   access: 'trade:orders',
   limit: 'deployMarket',
@@ -33,6 +34,7 @@ const DEPLOY = {
 const DEPLOY_AGAIN = {
   method: 'POST',
   path: '/admin/markets/:id/deploy',
+  id: 'adminDeployMarket',
   summary: 'Deploys a market, also one whose deployment was given up.',
   access: 'catalogue',
   limit: 'unlisted',
@@ -44,6 +46,7 @@ const DEPLOY_AGAIN = {
 const SHOW_SPLIT_PARAMS = {
   method: 'GET',
   path: '/v1/markets/:id/split-params',
+  id: 'getSplitParams',
   summary: 'The condition, the tokens and the contract of a split on the chain.',
   access: 'trade:orders',
   limit: 'unlisted',

@@ -10,6 +10,7 @@ import type { DeadMansSwitch } from '../../trading/deadMansSwitch.ts';
 const HEARTBEAT = {
   method: 'POST',
   path: '/v1/orders/heartbeat',
+  id: 'sendHeartbeat',
   summary: 'Arms the switch: 15 seconds without another heartbeat cancel all open orders.',
   access: 'trade:orders',
   limit: 'heartbeat',

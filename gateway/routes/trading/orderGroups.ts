@@ -24,6 +24,7 @@ const WRITE = {
 const LIST_GROUPS = {
   method: 'GET',
   path: '/v1/user/order-groups',
+  id: 'listOrderGroups',
   summary: 'The order groups of the account, in the order they were made.',
   access: 'read:account',
   limit: 'unlisted',
@@ -34,6 +35,7 @@ const SET_GROUP = {
   ...WRITE,
   method: 'PUT',
   path: '/v1/user/order-groups/:name',
+  id: 'setOrderGroup',
   summary: 'Makes an order group or changes it.',
   storing: true,
   body: ORDER_GROUP_SETTINGS,
@@ -44,6 +46,7 @@ const RESET_GROUP = {
   ...WRITE,
   method: 'POST',
   path: '/v1/user/order-groups/:name/reset',
+  id: 'resetOrderGroup',
   summary: 'Lets a triggered order group accept orders again.',
   storing: true,
   errors: ['RESOURCE_NOT_FOUND', 'OUTCOME_UNKNOWN'],

@@ -40,6 +40,7 @@ const PLACE_ORDER = {
   ...PLACING,
   method: 'POST',
   path: '/v1/orders',
+  id: 'placeOrder',
   summary: 'Places a signed order.',
   idempotency: EXT_ROUTE.PLACE,
   body: PLACEMENT,
@@ -51,6 +52,7 @@ const REPLACE_ORDER = {
   ...PLACING,
   method: 'POST',
   path: '/v1/orders/cancel-replace',
+  id: 'replaceOrder',
   summary: 'Cancels an order and places another in one step, or does neither.',
   idempotency: EXT_ROUTE.CANCEL_REPLACE,
   body: CANCEL_REPLACE,
@@ -62,6 +64,7 @@ const AMEND_ORDER = {
   ...PLACING,
   method: 'PUT',
   path: '/v1/orders/:hash/amend',
+  id: 'amendOrder',
   summary:
     'Replaces an order by one for what is still to be filled: of 10, of which 6 are filled, an amend to 4 keeps all ' +
     'that is left, with its time priority, and one to 10 asks for 10 more.',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { errorsPage } from '../../../../gateway/docs/errorsPage.ts';
-import { errorsOf } from '../../../../gateway/http/openapi.ts';
+import { errorsOf } from '../../../../gateway/http/openApiErrors.ts';
 import { routeTable } from '../../../../gateway/routes/index.ts';
 import { ERROR_NOTES } from '../../../../shared/api/errorNotes.ts';
 import { ERRORS, type ErrorKey } from '../../../../shared/base/errors.ts';

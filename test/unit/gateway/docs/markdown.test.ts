@@ -6,7 +6,7 @@ import { type Links, plainOf, rendered } from '../../../../gateway/docs/markdown
 
 const LINKS: Links = {
   pageOf: (path) => ({ 'data/docs/money.md': '/docs/money', 'shared/RULES.md': '/docs/rules' })[path],
-  operationOf: (name) => (name === 'POST /v1/orders' ? '/docs/api/orders#postOrders' : undefined),
+  operationOf: (name) => (name === 'POST /v1/orders' ? '/docs/api/orders#placeOrder' : undefined),
   errorOf: (code) => (code === 'INVALID_TICK' ? '/docs/errors#invalid_tick' : undefined),
 };
 const htmlOf = (text: string, path = 'data/docs/a.md'): string => rendered(text, path, LINKS).html;
@@ -18,7 +18,7 @@ test('a link to a document leads to its page; one to a source file is text', () 
 });
 
 test('routes, codes, rules and what the exchange serves are links, but not inside of one', () => {
-  assert.match(htmlOf('`POST /v1/orders`'), /<a href="\/docs\/api\/orders#postOrders"><code>/);
+  assert.match(htmlOf('`POST /v1/orders`'), /<a href="\/docs\/api\/orders#placeOrder"><code>/);
   assert.match(htmlOf('`INVALID_TICK`'), /<a href="\/docs\/errors#invalid_tick"><code>INVALID_TICK<\/code><\/a>/);
   assert.match(htmlOf('as RULES.md 8.1 says'), /<a href="\/docs\/rules#rule-8\.1">RULES\.md 8\.1<\/a>/);
   assert.match(htmlOf('`/openapi.json`'), /<a href="\/openapi\.json">/);

@@ -1,9 +1,11 @@
 /** The OpenAPI document as it follows from declarations: each member of it, for a few routes of all kinds. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { exampleOf } from '../../../../gateway/http/example.ts';
-import { errorsOf, openApiPieces } from '../../../../gateway/http/openapi.ts';
+import { errorsOf } from '../../../../gateway/http/openApiErrors.ts';
+import { openApiPieces } from '../../../../gateway/http/openapi.ts';
 import type { RouteSpec } from '../../../../gateway/http/spec.ts';
+import { exampleOf } from '../../../../shared/api/example.ts';
+import type { JsonSchema } from '../../../../shared/api/schema.ts';
 import { ERRORS, type ErrorKey } from '../../../../shared/base/errors.ts';
 import type { Json } from '../../../support/server.ts';
 
@@ -13,6 +15,7 @@ const NAMED = { type: 'object', required: ['a'], properties: { a: TEXT, b: { typ
 const spec = (method: RouteSpec['method'], path: string, access: RouteSpec['access'], more = {}): RouteSpec => ({
   method,
   path,
+  id: `${method.toLowerCase()}It`,
   summary: `${method} ${path}`,
   access,
   limit: 'unlimited',
@@ -46,7 +49,7 @@ test('an operation has everything that its route declares', () => {
   const { get, post } = document.paths['/v1/orders/{hash}/amend-it'];
   assert.equal(document.openapi, '3.1.0');
   assert.deepEqual(document.servers, [{ url: '/' }]);
-  assert.deepEqual([get.operationId, post.operationId], ['getOrdersByHashAmendIt', 'postOrdersByHashAmendIt']);
+  assert.deepEqual([get.operationId, post.operationId], ['getIt', 'postIt']);
   assert.deepEqual([post.tags, post.summary], [['orders'], 'POST /v1/orders/:hash/amend-it']);
   assert.equal(post.description, 'With a session: 10 requests in 1 s.');
   assert.deepEqual(post['x-rate-limit'], { requests: 10, window_seconds: 1, per: 'account', keys: 'by tier' });
@@ -74,33 +77,70 @@ test('an operation has everything that its route declares', () => {
     content: { 'application/json': { schema: reference, example: { a: 'x' } } },
   });
   assert.equal('requestBody' in get, false);
-  const { 201: created, 202: accepted, 429: limited, 404: missing } = post.responses;
-  assert.deepEqual(created.content['application/json'], {
-    schema: { type: 'array', items: reference },
-    example: [{ a: 'x' }],
-  });
-  assert.deepEqual(Object.keys(created.headers), [
-    'X-RateLimit-Decision',
-    'X-RateLimit-Limit',
-    'X-RateLimit-Window-Seconds',
-    'X-RateLimit-Remaining',
-    'X-RateLimit-Reset',
-  ]);
+  const { 201: created, 202: accepted } = post.responses;
+  assert.deepEqual(created.content['application/json'], { schema: { type: 'array', items: reference } });
+  assert.equal('headers' in created, false);
   assert.equal('content' in accepted, false, 'an empty schema is an answer without a body');
-  assert.equal('headers' in get.responses[200], false);
-  assert.deepEqual(limited.headers, { 'Retry-After': { $ref: '#/components/headers/Retry-After' } });
-  for (const status of [503, 423]) assert.ok(post.responses[status].headers !== undefined, `${status}`);
-  assert.equal('headers' in missing, false);
-  assert.equal(missing.description, 'NOT_FOUND: order not found');
-  const { schema, example } = missing.content['application/json'];
-  assert.deepEqual(schema.required, ['error', 'code']);
-  assert.deepEqual(schema.properties.code.enum, ['NOT_FOUND']);
-  assert.deepEqual(example, { error: ERRORS.ORDER_NOT_FOUND.message, code: 'NOT_FOUND' });
-  assert.deepEqual(Object.keys(document.components.schemas), ['Named']);
+  assert.deepEqual(Object.keys(document.components.schemas), ['Named', 'Error', 'ErrorCode']);
   assert.deepEqual(document.components.schemas.Named.properties.b, { type: 'integer', minimum: 3 });
 });
 
-test('an answer that is no JSON has its type and no example; formats of this interface are patterns', () => {
+test('operations refer to what they answer to a refused request, which is in the document once', () => {
+  const { paths, components } = documentOf(PLACE, {
+    ...PLACE,
+    path: '/v1/orders',
+    id: 'placeAgain',
+    answers: { 503: NAMED },
+  });
+  const of = (path: string, status: number): string => paths[path].post.responses[status].$ref.split('/').at(-1);
+  const [first, second] = ['/v1/orders/{hash}/amend-it', '/v1/orders'];
+  for (const status of [400, 401, 404, 409, 423, 429]) assert.equal(of(first!, status), of(second!, status));
+  assert.equal(of(first!, 404), 'OrderNotFound', 'by its one refusal');
+  assert.equal(of(first!, 401), 'Unauthorized', 'by the stages that answer it');
+  assert.equal(of(first!, 503), 'PostItUnavailable', 'by the operation that has it alone');
+  assert.ok('content' in paths[second!].post.responses[503], 'an answer of its own stands before the refusals');
+  const { OrderNotFound: missing, TooManyRequests: limited, TradingTimeoutActive: locked } = components.responses;
+  assert.equal(missing.description, 'NOT_FOUND: order not found');
+  const { schema, example } = missing.content['application/json'];
+  assert.deepEqual(schema, { $ref: '#/components/schemas/Error', properties: { code: { enum: ['NOT_FOUND'] } } });
+  assert.deepEqual(example, { error: ERRORS.ORDER_NOT_FOUND.message, code: 'NOT_FOUND' });
+  assert.deepEqual(
+    [missing, locked, limited].map(({ headers = {} }) => Object.keys(headers).length),
+    [0, 1, 6],
+  );
+  assert.ok(components.schemas.ErrorCode.enum.includes('ORDER_TOMBSTONED'));
+});
+
+test('a schema with a name is written once, and copies of it refer to it with what they say themselves', () => {
+  const hash = { type: 'string', format: 'hash' } as const;
+  const words = ['a', 'b'];
+  const named = new Map<JsonSchema, string>([
+    [NAMED, 'Named'],
+    [hash, 'Hash'],
+    [{ type: 'string', enum: words }, 'Word'],
+  ]);
+  const answer = {
+    type: 'object',
+    properties: {
+      copy: { ...NAMED, description: 'Its own.' },
+      narrower: { ...NAMED, required: ['a', 'b'] },
+      word: { type: 'string', enum: words },
+      no_hash: { type: 'string', format: 'hash', minLength: 3 },
+      hash: { type: 'string', format: 'hash', examples: ['0x1'] },
+    },
+  };
+  const routes = [spec('GET', '/v1/a', 'public', { answers: { 200: answer } })];
+  const { paths, components }: Json = JSON.parse([...openApiPieces(routes, named)].join(''));
+  const { properties } = paths['/v1/a'].get.responses[200].content['application/json'].schema;
+  assert.deepEqual(properties.copy, { $ref: '#/components/schemas/Named', description: 'Its own.' });
+  assert.deepEqual(properties.narrower.required, ['a', 'b']);
+  assert.deepEqual(properties.word, { $ref: '#/components/schemas/Word' });
+  assert.equal(properties.no_hash.minLength, 3);
+  assert.deepEqual(properties.hash, { $ref: '#/components/schemas/Hash', examples: ['0x1'] });
+  assert.deepEqual(components.schemas.Word, { type: 'string', enum: words });
+});
+
+test('an answer that is no JSON has its type; formats of this interface are patterns', () => {
   const address = { type: 'string', format: 'address' };
   const route = spec('GET', '/v1/a', 'public', { answers: { 200: { anyOf: [address, { type: 'null' }] } } });
   const { paths } = documentOf(TEXT_ROUTE, route);
@@ -197,6 +237,10 @@ test('an example is made of the examples of its fields', () => {
     [{ type: 'object', required: ['b'], properties: { a: { const: 1 }, b: { const: 2 } } }, { b: 2 }],
     [{ type: 'object' }, {}],
     [{}, undefined],
+    [{ $ref: '#/components/schemas/One', description: 'Named.' }, 1],
   ];
-  for (const [schema, example] of cases) assert.deepEqual(exampleOf(schema as never), example, JSON.stringify(schema));
+  const schemas = { One: { const: 1 } };
+  for (const [schema, example] of cases) {
+    assert.deepEqual(exampleOf(schema as never, schemas), example, JSON.stringify(schema));
+  }
 });

@@ -1,0 +1,45 @@
+/** The example of a schema, composed of the examples of its fields. */
+import type { JsonSchema } from './schema.ts';
+
+/** The beginning of a reference to a schema with a name; that follows. */
+export const REFERENCE = '#/components/schemas/';
+
+type Schemas = Readonly<Record<string, JsonSchema>>;
+
+/**
+ * Undefined when a field of unknown form has none.
+ * @param schemas of a document, which its references name
+ */
+export function exampleOf(schema: JsonSchema, schemas: Schemas = {}): unknown {
+  const { examples, default: usual, enum: values, anyOf, type, $ref: reference } = schema;
+  if (Array.isArray(examples)) return examples[0];
+  if ('const' in schema) return schema['const'];
+  if (usual !== undefined) return usual;
+  if (Array.isArray(values)) return values[0];
+  if (Array.isArray(anyOf)) return exampleOf(anyOf[0], schemas);
+  if (typeof reference === 'string') return exampleOf(schemas[reference.slice(REFERENCE.length)]!, schemas);
+  switch (Array.isArray(type) ? type[0] : type) {
+    case 'object':
+      return exampleOfObject(schema, schemas);
+    case 'array':
+      return exampleOfArray(schema, schemas);
+    case 'boolean':
+      return false;
+    case 'integer':
+      return schema['minimum'];
+    default:
+      return undefined;
+  }
+}
+
+/** An object with its required members, or with all members where none is required. */
+function exampleOfObject({ required, properties }: JsonSchema, schemas: Schemas): unknown {
+  const members = Object.entries((properties ?? {}) as Readonly<Record<string, JsonSchema>>);
+  const shown = required === undefined ? members : members.filter(([name]) => (required as string[]).includes(name));
+  const examples = shown.map(([name, schema]) => [name, exampleOf(schema, schemas)] as const);
+  return Object.fromEntries(examples.filter(([, example]) => example !== undefined));
+}
+
+function exampleOfArray({ items, minItems }: JsonSchema, schemas: Schemas): unknown {
+  return Array(Math.max(Number(minItems ?? 1), 1)).fill(exampleOf(items as JsonSchema, schemas));
+}
