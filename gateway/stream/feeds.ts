@@ -1,9 +1,10 @@
 /**
- * The two feeds of the stream, public and private: what the shards' events mean for the subscriptions. They follow the
+ * The feeds of the stream, public and private: what the shards' events mean for the subscriptions. They follow the
  * views (shardlink/link.ts calls them for each event), so nothing is published before it is durable.
  * Owner: the gateway thread.
  *
  *   event ─► views ─┬► market feed ──► channels: numbered, kept, pushed to subscribers at the end of the batch
+ *                   ├► changes of markets: the same, over all markets
  *                   └► private feed ─► intake ──► log of private frames ──commit──► subscribers
  *
  * In a cluster the intake numbers private frames in the order of the replicated log.
@@ -23,10 +24,12 @@ import { type FrameIntake, PrivateIntake, type PrivateSource } from './private/i
 import type { PrivateLog } from './private/log.ts';
 import { OrderedIntake } from './private/orderedIntake.ts';
 import { PrivateSubscribers } from './private/subscribers.ts';
+import { type EventOf, MarketChanges } from './summary/changes.ts';
 
 type StreamFeedsOptions = {
   readonly views: Views;
   readonly groups: GroupNames;
+  readonly eventOf: EventOf;
   readonly privateLog: PrivateLog;
   readonly privateSource: PrivateSource;
   readonly progress: Pick<Progress, 'setLogged'>;
@@ -47,6 +50,8 @@ const SETTLED_MS = 2000;
 
 export class StreamFeeds implements ViewsFollower {
   readonly markets: MarketFeed;
+  readonly changes: MarketChanges;
+  readonly eventOf: EventOf;
   readonly privateLog: PrivateLog;
   readonly privateSubscribers = new PrivateSubscribers();
   /** Frames have been pushed to subscribers, and the sockets can send them. */
@@ -61,12 +66,15 @@ export class StreamFeeds implements ViewsFollower {
   readonly #groups: GroupNames;
   readonly #clock: Clock;
 
-  constructor({ views, groups, privateLog, privateSource, progress, clock, log, cluster }: StreamFeedsOptions) {
+  constructor(given: StreamFeedsOptions) {
+    const { views, groups, eventOf, privateLog, privateSource, progress, clock, log, cluster } = given;
     this.#views = views;
     this.#groups = groups;
     this.#clock = clock;
     this.privateLog = privateLog;
     this.markets = new MarketFeed(views);
+    this.eventOf = eventOf;
+    this.changes = new MarketChanges({ markets: views.markets, eventOf, clock });
     const options = {
       log: privateLog,
       source: privateSource,
@@ -108,16 +116,19 @@ export class StreamFeeds implements ViewsFollower {
 
   applied(shard: number, record: RecordResult, words: Uint32Array, word: number): void {
     this.markets.applied(shard, record, words, word);
+    this.changes.applied(shard, record, words, word);
     this.#privates.applied(shard, record, words, word);
   }
 
   recovered(shard: number, shardSequence: number): void {
     this.markets.recovered(shard, this.#clock.nowMs());
+    this.changes.recovered(shard);
     this.#privates.recovered(shard, shardSequence);
   }
 
   flush(): void {
     this.markets.flush();
+    this.changes.flush();
     this.#intake.flush();
     this.pushed.notify();
   }

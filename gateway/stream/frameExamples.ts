@@ -47,6 +47,19 @@ export const FRAME_EXAMPLES: Readonly<Record<keyof typeof CLIENT_MESSAGES | keyo
     channel: 'heartbeat',
     data: { time: TIMESTAMP, sequences: { [MARKET]: 72 }, user_sequence: 17 },
   },
+  market: {
+    channel: 'market',
+    ...MARKET_HEAD,
+    sequence: 41,
+    previous_sequence: 7,
+    data: {
+      changed: ['status', 'decision'],
+      event_id: null,
+      ...{ status: 'resolved', stage: 'open', fee_bps: 50 },
+      ...{ trading_starts_at: '2026-09-01T00:00:00.000Z', trading_ends_at: '2026-09-21T12:00:00.000Z' },
+      ...{ resolved_at: '2026-09-21T14:13:20.000Z', payouts: [1_000_000, 0] },
+    },
+  },
   trade: {
     channel: 'trade',
     ...MARKET_HEAD,

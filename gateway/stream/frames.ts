@@ -8,27 +8,26 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import { REASON_NAMES, ROLE_NAMES } from '../../shared/wire/privateRecord.ts';
+import { MARKET_ACTIVE, MARKET_FRAME, MARKET_LEFT, MARKET_WANTED } from './changeFrames.ts';
 import { ORDER_ACTIONS } from './entry/actions.ts';
+import {
+  BOOLEAN,
+  type FrameSpec,
+  MARKETS,
+  OUTCOME_INDEX,
+  object,
+  type Properties,
+  SEQUENCE,
+  TIME_MS,
+  UUID,
+} from './frameFields.ts';
 import { DELTA_EVENT_NAMES } from './market/record.ts';
-
-export type FrameSpec = { readonly summary: string; readonly schema: JsonSchema };
 
 /** Markets that one connection may subscribe to. */
 export const MAX_MARKETS = 500;
 
 const MAX_ID_CHARACTERS = 64;
 
-type Properties = Readonly<Record<string, JsonSchema>>;
-
-function object(properties: Properties, optional: readonly string[] = []): JsonSchema {
-  const required = Object.keys(properties).filter((name) => !optional.includes(name));
-  return { type: 'object', additionalProperties: false, required, properties };
-}
-
-const UUID: JsonSchema = { type: 'string', format: 'uuid' };
-const BOOLEAN: JsonSchema = { type: 'boolean' };
-const SEQUENCE: JsonSchema = { type: 'integer', minimum: 0, maximum: MAX_SAFE };
-const TIME_MS: JsonSchema = { type: 'integer', minimum: 0, description: 'Unix time in milliseconds' };
 const FILL_TIME: JsonSchema = {
   type: 'string',
   pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$',
@@ -36,7 +35,6 @@ const FILL_TIME: JsonSchema = {
 };
 const AMOUNT: JsonSchema = { type: 'string', pattern: '^(0|[1-9][0-9]*)$', description: 'atomic units' };
 const PRICE: JsonSchema = { type: 'string', pattern: '^(0|1|0\\.[0-9]+)$', description: 'USDC per token' };
-const OUTCOME_INDEX: JsonSchema = { type: 'integer', enum: [0, 1] };
 const SIDE: JsonSchema = { type: 'string', enum: SIDE_NAMES };
 const STATUS: JsonSchema = { type: 'string', enum: ORDER_STATUS_NAMES };
 const HASH: JsonSchema = { type: 'string', pattern: '^0x[0-9a-f]{64}$' };
@@ -55,7 +53,6 @@ const ID: JsonSchema = {
     { type: 'integer', minimum: -MAX_SAFE, maximum: MAX_SAFE },
   ],
 };
-const MARKETS: JsonSchema = { type: 'array', items: UUID };
 
 function nullable(schema: JsonSchema): JsonSchema {
   return { ...schema, type: [schema['type'], 'null'] };
@@ -89,14 +86,15 @@ export const CLIENT_MESSAGES = {
           description:
             'cancel all open orders of the account when this connection ends; on a standby of a cluster, once it leads',
         },
+        market: MARKET_WANTED,
       },
-      ['markets', 'user', 'snapshot', 'from_sequence', 'checksum', 'user_since', 'cancel_on_disconnect'],
+      ['markets', 'user', 'snapshot', 'from_sequence', 'checksum', 'user_since', 'cancel_on_disconnect', 'market'],
     ),
   ),
   unsubscribe: message(
     'unsubscribe',
     'Takes markets, or the private frames, away again; the latter ends cancel_on_disconnect too.',
-    object({ markets: MARKETS, user: BOOLEAN }, ['markets', 'user']),
+    object({ markets: MARKETS, user: BOOLEAN, market: MARKET_LEFT }, ['markets', 'user', 'market']),
   ),
   ping: message('ping', 'Answered by pong.', object({}), true),
   order: {
@@ -150,8 +148,9 @@ const ACTIVE = object(
       description: 'private frames up to this one are not sent again; present when user is true',
     },
     cancel_on_disconnect: BOOLEAN,
+    market: MARKET_ACTIVE,
   },
-  ['user_sequence'],
+  ['user_sequence', 'market'],
 );
 
 const LEVEL = object({
@@ -218,11 +217,13 @@ export const SERVER_FRAMES = {
           time: TIME_MS,
           sequences: { type: 'object', propertyNames: UUID, additionalProperties: SEQUENCE },
           user_sequence: SEQUENCE,
+          market_sequence: { ...SEQUENCE, description: 'every change of markets up to this one was sent' },
         },
-        ['user_sequence'],
+        ['user_sequence', 'market_sequence'],
       ),
     }),
   },
+  market: MARKET_FRAME,
   trade: marketFrame(
     'trade',
     "One fill, in terms of the taker's outcome.",

@@ -93,6 +93,8 @@ export class Trading {
     this.feeds = new StreamFeeds({
       views,
       groups: control.orderGroups,
+      // A standby may have the market before its entry of the catalogue.
+      eventOf: (market) => control.catalog.markets[market]?.eventId ?? null,
       privateLog,
       privateSource,
       progress,

@@ -67,6 +67,13 @@ export type SplitParams = FromSchema<typeof SPLIT_PARAMS>;
 /** The midpoint price of an outcome, as a JSON number. */
 const CURRENT_PRICE = { type: 'number', minimum: 0, maximum: 1, examples: [0.65] } as const;
 
+export const PAYOUTS = {
+  type: 'array',
+  minItems: 2,
+  maxItems: 2,
+  items: { type: 'integer', minimum: 0, maximum: PPM },
+  examples: [[PPM, 0]],
+} as const;
 export const MARKET = object(
   {
     id: UUID,
@@ -112,6 +119,7 @@ export const MARKET = object(
     question_id: HASH,
     resolved_at: TIME,
     settled_at: TIME,
+    payouts: described(PAYOUTS, 'Millionths of a USDC that a Yes and a No token pay, once it is decided.'),
     canonical_sibling_market_id: UUID,
   },
 );
@@ -368,13 +376,6 @@ export const MARKET_PATCH = {
 } as const;
 export type MarketPatch = FromSchema<typeof MARKET_PATCH>;
 
-const PAYOUTS = {
-  type: 'array',
-  minItems: 2,
-  maxItems: 2,
-  items: { type: 'integer', minimum: 0, maximum: PPM },
-  examples: [[PPM, 0]],
-} as const;
 /** Millionths of a USDC that a Yes and a No token pay: together 1,000,000. */
 export type Payouts = FromSchema<typeof PAYOUTS>;
 

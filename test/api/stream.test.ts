@@ -290,6 +290,10 @@ test('too large a message: error, 1008; too many messages or markets: an error a
   const { channel, data } = await greedy.ask('subscribe', { markets: ids.slice(500) });
   assert.deepEqual([channel, data.code, data.error], ['error', 'INVALID_REQUEST', 'too many markets (max 500)']);
   assert.equal((await greedy.subscribe({ markets: ids.slice(0, 1) })).markets.length, 500);
+  for (const part of [ids.slice(0, 300), ids.slice(200, 500)]) await greedy.subscribe({ market: { markets: part } });
+  const over = await greedy.ask('subscribe', { market: { markets: ids.slice(500), all: true } });
+  assert.deepEqual([over.data.code, over.data.error], ['INVALID_REQUEST', 'too many markets (max 500)']);
+  assert.equal((await greedy.subscribe({ market: { all: true } })).market.markets.length, 500);
 });
 
 test('a revoked key closes its sockets at once (RULES.md 8.1)', async (t) => {

@@ -92,6 +92,7 @@ export class StreamRig {
     this.feeds = new StreamFeeds({
       views,
       groups: { nameOf: (group) => (group === 0 ? undefined : `group-${group}`) },
+      eventOf: () => null,
       privateLog: new PrivateLog({ directory: this.#directory, shards: 1 }),
       // Nothing is kept of what a lost shard did not publish.
       privateSource: { privateTail: async () => ({ start: 1, records: [], isLast: true }) },
@@ -124,6 +125,7 @@ export class StreamRig {
           // All that the stream asks of a market of the catalogue.
           return index < 0 ? undefined : ({ index, id } as MarketEntry);
         },
+        eventById: () => undefined,
       },
       isStandby: () => this.isStandby,
       isMember,

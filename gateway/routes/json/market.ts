@@ -4,7 +4,7 @@
  * a list answers a hundred of them.
  */
 
-import { MARKET_STATUS_NAMES, type MarketStatus, STAGE_NAMES } from '../../../shared/base/codes.ts';
+import { MARKET_STATUS_NAMES, type MarketStatus } from '../../../shared/base/codes.ts';
 import { sumToDecimal } from '../../../shared/base/units.ts';
 import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import type { MirrorPair, StatusOf } from '../../catalogue/mirrorPairs.ts';
@@ -14,6 +14,7 @@ import type { ContractStore } from '../../store/contracts.ts';
 import { deployStatus } from '../../store/deployments.ts';
 import type { Book } from '../../views/books.ts';
 import type { Views } from '../../views/index.ts';
+import { marketState } from '../../views/marketState.ts';
 import { midsOf } from '../../views/prices.ts';
 
 /** A full set is one USDC. */
@@ -86,17 +87,10 @@ export class MarketResponses {
   toJson(market: MarketEntry, form: MarketForm = 'whole', pairs: KnownPairs = new Map()): string {
     const { markets, books } = this.#views;
     const description = this.#description(market);
-    const startsAt = new Date(markets.startMs(market.index)).toISOString();
-    const endsAt = new Date(markets.endMs(market.index)).toISOString();
     return (
       `${form === 'whole' ? description.json : description.trimmedJson}` +
       this.#contractField(market) +
-      `,"status":"${this.statusName(market)}"` +
-      `,"stage":"${STAGE_NAMES[markets.stage(market.index)]}"` +
-      `,"fee_bps":${markets.feeBps(market.index)}` +
-      `,"trading_starts_at":"${startsAt}","trading_ends_at":"${endsAt}"` +
-      timeField('resolved_at', markets.resolvedMs(market.index)) +
-      timeField('settled_at', markets.settledMs(market.index)) +
+      `,${marketState(markets, market.index)}` +
       `,"total_volume":"${sumToDecimal(this.volumeMicro(market))}"` +
       this.#tradingFields(market) +
       `,"current_prices":${pricesOf(books.of(market.index))}` +
@@ -187,11 +181,6 @@ function isNative({ details }: MarketEntry): boolean {
 /** Without the closing brace. */
 function openJson(members: object): string {
   return JSON.stringify(members).slice(0, -1);
-}
-
-/** Absent until it has happened. */
-function timeField(name: string, ms: number): string {
-  return ms === 0 ? '' : `,"${name}":"${new Date(ms).toISOString()}"`;
 }
 
 /** Without orders on both sides there is no mid. */

@@ -4,7 +4,8 @@ import { KEY_SCHEMES } from '../../http/securitySchemes.ts';
 import { withUnits } from '../../http/units.ts';
 import { MAX_ORDER_MESSAGE_BYTES, MAX_ORDERS_IN_FLIGHT } from '../entry/limits.ts';
 import { FRAME_EXAMPLES } from '../frameExamples.ts';
-import { CLIENT_MESSAGES, type FrameSpec, MAX_MARKETS, SERVER_FRAMES } from '../frames.ts';
+import type { FrameSpec } from '../frameFields.ts';
+import { CLIENT_MESSAGES, MAX_MARKETS, SERVER_FRAMES } from '../frames.ts';
 import * as limits from './limits.ts';
 
 const CHANNEL = 'stream';

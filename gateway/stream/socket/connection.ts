@@ -18,6 +18,7 @@ import type { BinaryConnection, OrderConnection, Origin, RequestId } from '../en
 import { Results } from '../entry/results.ts';
 import { toFrame } from '../market/channel.ts';
 import { asciiText } from '../market/text.ts';
+import type { ChangesSubscription } from '../summary/changesSubscription.ts';
 import type { CatchingUp } from './catchUps.ts';
 import { CLOSE, MAX_BUFFERED_BYTES, MAX_MESSAGES_PER_SECOND, PACED_BUFFERED_BYTES } from './limits.ts';
 import { MessageRate } from './messageRate.ts';
@@ -60,6 +61,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   /** By market index. */
   readonly markets = new Map<number, MarketSubscription>();
   user: UserSubscription | null = null;
+  changes: ChangesSubscription | null = null;
   lastReceivedMs: number;
   nextPingMs = 0;
   nextHeartbeatMs = 0;
@@ -116,6 +118,13 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     this.markets.clear();
     this.user?.end();
     this.user = null;
+    this.changes?.end();
+    this.changes = null;
+  }
+
+  /** True when it follows anything. */
+  get isSubscribed(): boolean {
+    return this.markets.size > 0 || this.user !== null || this.changes !== null;
   }
 
   /**

@@ -9,6 +9,15 @@ import { type BodyCheck, compileBodyLater } from '../../http/validate.ts';
 import type { OrderData } from '../entry/actions.ts';
 import type { RequestId } from '../entry/connection.ts';
 import { CLIENT_MESSAGES, type ClientChannel } from '../frames.ts';
+import type { ChangePlace } from '../summary/changesSubscription.ts';
+
+/** Of the channel `market`. */
+export type Named = {
+  readonly markets?: readonly string[];
+  readonly events?: readonly string[];
+  readonly all?: boolean;
+};
+export type MarketWanted = Named & { readonly snapshot?: boolean; readonly after?: ChangePlace };
 
 export type SubscribeData = {
   readonly markets?: readonly string[];
@@ -18,8 +27,13 @@ export type SubscribeData = {
   readonly checksum?: boolean;
   readonly user_since?: number;
   readonly cancel_on_disconnect?: boolean;
+  readonly market?: MarketWanted;
 };
-type UnsubscribeData = { readonly markets?: readonly string[]; readonly user?: boolean };
+type UnsubscribeData = {
+  readonly markets?: readonly string[];
+  readonly user?: boolean;
+  readonly market?: Named;
+};
 
 export type Request = { readonly id?: RequestId } & (
   | { readonly channel: 'subscribe'; readonly data: SubscribeData }
@@ -67,6 +81,9 @@ function misplacedField(data: SubscribeData): Invalid | null {
   }
   if (data.user_since !== undefined && !isUser) return misplaced('user_since', 'user');
   if (data.cancel_on_disconnect === true && !isUser) return misplaced('cancel_on_disconnect', 'user');
+  const { market } = data;
+  const names = (market?.markets?.length ?? 0) + (market?.events?.length ?? 0);
+  if (market !== undefined && names === 0 && market.all !== true) return misplaced('market', 'markets, events or all');
   return null;
 }
 

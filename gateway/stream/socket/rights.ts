@@ -21,7 +21,8 @@ export function endOf({ kind }: AccountPrincipal): ErrorRow {
 export function notAllowed({ principal }: Connection, data: SubscribeData): Refusal | null {
   if (data.user === true && principal === null) return { row: ERRORS.MISSING_API_KEY_HEADERS };
   if (principal === null) return null;
-  const lacksMarket = (data.markets ?? []).length > 0 && (principal.scopes & SCOPE['stream:market']) === 0;
+  const isOfMarkets = (data.markets ?? []).length > 0 || data.market !== undefined;
+  const lacksMarket = isOfMarkets && (principal.scopes & SCOPE['stream:market']) === 0;
   const lacksUser = data.user === true && (principal.scopes & SCOPE['stream:user']) === 0;
   const row: ErrorRow = ERRORS.INSUFFICIENT_SCOPE;
   return lacksMarket || lacksUser ? { row } : null;

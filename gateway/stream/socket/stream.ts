@@ -43,7 +43,7 @@ type StreamOptions = {
   readonly feeds: StreamFeeds;
   readonly views: Views;
   readonly engine: Pick<ShardClient, 'cancelMarket' | 'batch' | 'owe'>;
-  readonly catalog: Pick<Catalog, 'byId' | 'byToken'>;
+  readonly catalog: Pick<Catalog, 'byId' | 'byToken' | 'eventById'>;
   /** Absent: no socket is of a session. */
   readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
   /** True on a standby of a cluster, where the end of a connection cancels nothing (RULES.md 18.5). */
@@ -235,7 +235,7 @@ export class Stream {
     }
     if (steadyMs < connection.nextHeartbeatMs) return;
     connection.nextHeartbeatMs = steadyMs + limits.HEARTBEAT_EVERY_MS;
-    if (connection.markets.size > 0 || connection.user !== null) this.#sendHeartbeat(connection);
+    if (connection.isSubscribed) this.#sendHeartbeat(connection);
   }
 
   /** Heartbeats carry the last sequences; a client that has other ones has missed a frame. */
@@ -248,6 +248,7 @@ export class Stream {
       time: this.#options.clock.nowMs(),
       sequences,
       user_sequence: connection.user?.userSequence,
+      market_sequence: connection.changes?.sequence,
     });
   }
 
