@@ -107,13 +107,18 @@ test('a client that comes back gets what it missed, and after kill -9 the market
     await back.settle();
     assert.deepEqual(changesOf(back, market.id), sent.slice(at), `after ${sequence}`);
   }
+  const elsewhere = await StreamClient.open(t, server.baseUrl);
+  const after = { run: 'f'.repeat(16), sequence: place.sequence };
+  await elsewhere.subscribe({ market: { markets: [market.id], after } });
+  const instead = await elsewhere.until(({ channel }) => channel === 'market');
+  assert.deepEqual([instead.data.changed, instead.sequence], [[], sent.at(-1)!.sequence], 'another run');
   const asked = server.adminRequest('PATCH', `/admin/markets/${market.id}`, { fee_bps: 15 }).catch(() => null);
   await server.kill();
   await asked;
   await server.start();
   const back = await StreamClient.open(t, server.baseUrl);
-  const after = { run: place.run, sequence: sent.at(-1)!.sequence };
-  const { market: next } = await back.subscribe({ market: { markets: [market.id], after } });
+  const last = { run: place.run, sequence: sent.at(-1)!.sequence };
+  const { market: next } = await back.subscribe({ market: { markets: [market.id], after: last } });
   assert.notEqual(next.run, place.run, 'numbers are those of a run');
   const state = await back.until(({ channel }) => channel === 'market');
   assert.deepEqual([state.data.changed, stateOf(state.data)], [[], stateOf(await shown(market.id))]);
