@@ -28,7 +28,7 @@ import { fallbacks } from '../process/fallbacks.ts';
 import type { Logger } from '../process/log.ts';
 import { SupervisedThread } from '../process/supervisedThread.ts';
 import { threadEnds } from '../process/threadEnds.ts';
-import type { JournaledKey } from '../queries/keys.ts';
+import type { JournaledKey } from '../queries/journaledKeys.ts';
 import type { KeyedAnswer, KeyUse } from './answerBatch.ts';
 import {
   AnswerReader,

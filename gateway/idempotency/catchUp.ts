@@ -4,12 +4,12 @@
  * gateway thread.
  */
 import type { Progress } from '../../shared/wire/progress.ts';
-import type { QueryPool } from '../queries/pool.ts';
+import type { KeyReads } from '../queries/journaledKeys.ts';
 import type { Answers } from './answers.ts';
 
 export type CatchUpOptions = {
   readonly answers: Answers;
-  readonly queries: Pick<QueryPool, 'journaledKeys'>;
+  readonly queries: Pick<KeyReads, 'journaledKeys'>;
   readonly progress: Progress;
   readonly isStopped: () => boolean;
 };

@@ -11,25 +11,10 @@ import { ORDER_KEYS } from '../../shared/tables/orderKeys.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
 import { TRADES } from '../../shared/tables/trades.ts';
 import { EXT_ROUTE } from '../../shared/wire/commands.ts';
+import type { KeyedOrder, KeyPage } from './journaledKeys.ts';
 import { type OrderRow, orderFacts, SELECT_ORDER } from './orders.ts';
 import { firstIdAfter } from './page.ts';
 import type { Placed, PlacedFill } from './placed.ts';
-
-/** A command that was journaled with an idempotency key. */
-export type JournaledKey = {
-  readonly account: number;
-  /** EXT_ROUTE. */
-  readonly route: number;
-  readonly key: Uint8Array;
-  readonly fingerprint: Uint8Array;
-  readonly createdMs: number;
-};
-
-/** `next` is the start of the next page, or null. */
-export type KeyPage = { readonly keys: readonly JournaledKey[]; readonly next: number | null };
-
-/** One order of a request with a key; `row` is its index in a batch. */
-export type KeyedOrder = Omit<JournaledKey, 'createdMs'> & { readonly row: number };
 
 const JOURNALED = select(ORDER_KEYS, 'id', 'account', 'route', 'key', 'fingerprint', 'time_ms');
 const AMENDED = select(ORDER_KEYS, 'kept_place', 'changed_price');

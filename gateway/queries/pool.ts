@@ -8,24 +8,27 @@
  */
 import { fileURLToPath } from 'node:url';
 import { Piscina } from 'piscina';
-import { assert } from '../../shared/base/assert.ts';
 import { isDamaged } from '../../shared/base/damagedDatabase.ts';
-import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
 import { DURATION_BOUNDS_SEC, Histogram } from '../../shared/base/histogram.ts';
 import type { OrderRecord, OrderRecordV2 } from '../../shared/base/orderMath.ts';
 import { nowUs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import { NO_GROUP } from '../../shared/wire/commands.ts';
 import { NOT_KNOWN, Progress } from '../../shared/wire/progress.ts';
+import type { AccountQueries, AccountReads } from './accountReads.ts';
+import type { NflPart, NflTask } from './achievements.ts';
 import type { ActivityFilters, StoredActivity } from './activity.ts';
 import type { Asker } from './askers.ts';
 import { FairQueue, NOT_RUN } from './fairQueue.ts';
-import type { KeyedOrder, KeyPage } from './keys.ts';
+import type { KeyedOrder, KeyPage, KeyReads } from './journaledKeys.ts';
+import type { MarketQueries, MarketReads } from './marketReads.ts';
 import type { OrderFilters } from './orderLists.ts';
 import type { StoredOrder } from './orders.ts';
 import type { HistoryPage } from './page.ts';
 import type { Placed } from './placed.ts';
+import type { PlacementReads } from './placementReads.ts';
 import type { PrivateTailPage } from './privateTail.ts';
-import type { AccountQueries, PublicQueries } from './queryNames.ts';
+import { accountOf, type OfAccount, type QueryResult } from './reads.ts';
 import type { WindowTask } from './statsExchange.ts';
 import type { TimedAnswer, TimedQuery } from './timedQuery.ts';
 import type { LegacyTradeRecord, TradeFilters, TradeRecord } from './trades.ts';
@@ -56,10 +59,10 @@ type Thread = {
   readonly destroyed: boolean;
 };
 
-/** An account, or a call of one: nothing is read for a call whose client has gone. */
-export type OfAccount = number | Asker;
-
-type QueryResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
+/** The worker has every query that a room names. */
+type Named<Q extends AccountQueries & MarketQueries> = Q;
+type Queries = Named<typeof worker>;
+type Reads = AccountReads & MarketReads & KeyReads & PlacementReads;
 
 const MAX_THREADS = 2;
 /** The second thread stays for so long: starting one takes more processor time than hundreds of queries. */
@@ -67,7 +70,7 @@ const IDLE_MS = 60_000;
 const DEFAULT_WAIT_MS = 2000;
 const BUSY = { ok: false, row: ERRORS.ENGINE_BUSY } as const;
 
-export class QueryPool {
+export class QueryPool implements Reads {
   readonly #progress: Progress;
   readonly #lastAcknowledged: QueryPoolOptions['lastAcknowledged'];
   readonly #lastMarketChange: QueryPoolOptions['lastMarketChange'];
@@ -119,14 +122,14 @@ export class QueryPool {
   /** An order of the account in whatever state, null when it has none with this hash. */
   async orderByHash(asker: OfAccount, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>> {
     const account = accountOf(asker);
-    const result = await this.#ask<typeof worker.orderByHash>('orderByHash', asker, { account, hash });
+    const result = await this.#ask<Queries['orderByHash']>('orderByHash', asker, { account, hash });
     if (!result.ok || result.value === null) return result as QueryResult<null>;
     return { ok: true, value: this.#named(result.value) };
   }
 
   async userOrders(asker: OfAccount, filters: OrderFilters): Promise<QueryResult<HistoryPage<OrderRecordV2>>> {
     const account = accountOf(asker);
-    const result = await this.#ask<typeof worker.userOrders>('userOrders', asker, { account, filters });
+    const result = await this.#ask<Queries['userOrders']>('userOrders', asker, { account, filters });
     if (!result.ok) return result;
     return { ok: true, value: { ...result.value, rows: result.value.rows.map((row) => this.#named(row)) } };
   }
@@ -134,12 +137,12 @@ export class QueryPool {
   /** The newest by creation. */
   async newestOrders(asker: OfAccount, limit: number): Promise<QueryResult<OrderRecord[]>> {
     const account = accountOf(asker);
-    const result = await this.#ask<typeof worker.newestOrders>('newestOrders', asker, { account, limit });
+    const result = await this.#ask<Queries['newestOrders']>('newestOrders', asker, { account, limit });
     return result.ok ? { ok: true, value: result.value.map((row) => this.#named(row)) } : result;
   }
 
   userTrades(asker: OfAccount, filters: TradeFilters): Promise<QueryResult<HistoryPage<TradeRecord>>> {
-    return this.#ask<typeof worker.userTrades>('userTrades', asker, { account: accountOf(asker), filters });
+    return this.#ask<Queries['userTrades']>('userTrades', asker, { account: accountOf(asker), filters });
   }
 
   /** The task is of this account. */
@@ -152,11 +155,11 @@ export class QueryPool {
   }
 
   legacyTrades(asker: OfAccount, filters: TradeFilters): Promise<QueryResult<HistoryPage<LegacyTradeRecord>>> {
-    return this.#ask<typeof worker.legacyTrades>('legacyTrades', asker, { account: accountOf(asker), filters });
+    return this.#ask<Queries['legacyTrades']>('legacyTrades', asker, { account: accountOf(asker), filters });
   }
 
   userActivity(asker: OfAccount, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>> {
-    return this.#ask<typeof worker.userActivity>('userActivity', asker, { account: accountOf(asker), filters });
+    return this.#ask<Queries['userActivity']>('userActivity', asker, { account: accountOf(asker), filters });
   }
 
   /** Another number stands for another file: parts of an answer from two of them would not fit together. */
@@ -183,13 +186,17 @@ export class QueryPool {
     return isThere ? this.ofAccount(asker, name, task) : BUSY;
   }
 
+  nflPart(asker: Asker, task: NflTask): Promise<QueryResult<NflPart>> {
+    return this.#public<Queries['nflPart']>('nflPart', asker, task);
+  }
+
   /** The order placed by the command with this key; null if another command placed it. */
   placedWithKey(order: KeyedOrder): Promise<QueryResult<Placed | null>> {
-    return this.#ask<typeof worker.placedWithKey>('placedWithKey', order.account, { order });
+    return this.#ask<Queries['placedWithKey']>('placedWithKey', order.account, { order });
   }
 
   cancelledWithKey(order: KeyedOrder, hash: Uint8Array): Promise<QueryResult<boolean>> {
-    return this.#ask<typeof worker.cancelledWithKey>('cancelledWithKey', order.account, { order, hash });
+    return this.#ask<Queries['cancelledWithKey']>('cancelledWithKey', order.account, { order, hash });
   }
 
   /**
@@ -198,7 +205,7 @@ export class QueryPool {
    */
   async convertedWithKey(use: KeyedOrder): Promise<QueryResult<boolean>> {
     const isThere = await this.#awaitProjected((shard) => Math.max(this.#progress.committed(shard), 0));
-    return isThere ? this.#inTurn<typeof worker.convertedWithKey>('convertedWithKey', use.account, { use }) : BUSY;
+    return isThere ? this.#inTurn<Queries['convertedWithKey']>('convertedWithKey', use.account, { use }) : BUSY;
   }
 
   /** The keys of the read model from a moment on, a page at a time. The query does not wait for the projector. */
@@ -226,22 +233,21 @@ export class QueryPool {
    * A query of public data. It does not wait for the projector, but a read.db that does not follow every shard is no
    * answer: it would show an exchange without a past.
    */
-  async ofPublic<N extends keyof PublicQueries>(
+  ofPublic<N extends keyof MarketQueries>(
     asker: Asker,
     name: N,
-    task: Parameters<PublicQueries[N]>[0],
-  ): Promise<QueryResult<ReturnType<PublicQueries[N]>>> {
-    if (!this.#hasStarted()) return BUSY;
-    return answered(this.#queue.run<ReturnType<PublicQueries[N]>>(asker, (took) => this.#run(name, task, took)));
+    task: Parameters<MarketQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<MarketQueries[N]>>> {
+    return this.#public<MarketQueries[N]>(name, asker, task);
   }
 
   /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
-  async ofCatalog<N extends keyof PublicQueries>(
+  async ofCatalog<N extends keyof MarketQueries>(
     asker: Asker,
     revision: number,
     name: N,
-    task: Parameters<PublicQueries[N]>[0],
-  ): Promise<QueryResult<ReturnType<PublicQueries[N]>>> {
+    task: Parameters<MarketQueries[N]>[0],
+  ): Promise<QueryResult<ReturnType<MarketQueries[N]>>> {
     const isThere = await Promise.all([
       this.#progress.awaitCatalog(revision, this.#waitMs),
       this.#awaitProjected(this.#lastMarketChange),
@@ -253,7 +259,7 @@ export class QueryPool {
    * If the key of the address has signed the digest: a recovery takes milliseconds. It does not wait for the projector.
    */
   async isSigned(account: number, task: worker.SignedTask): Promise<QueryResult<boolean>> {
-    return this.#inTurn<typeof worker.isSigned>('isSigned', account, task);
+    return this.#inTurn<Queries['isSigned']>('isSigned', account, task);
   }
 
   /** Queries still running are given up. */
@@ -277,6 +283,15 @@ export class QueryPool {
 
   #named<R extends object>({ record, group }: StoredOrder<R>): R {
     return group === NO_GROUP ? record : this.#inGroup(record, group);
+  }
+
+  async #public<F extends (task: never) => unknown>(
+    name: string,
+    asker: Asker,
+    task: Parameters<F>[0],
+  ): Promise<QueryResult<ReturnType<F>>> {
+    if (!this.#hasStarted()) return BUSY;
+    return answered(this.#queue.run<ReturnType<F>>(asker, (took) => this.#run(name, task, took)));
   }
 
   async #ask<F extends (task: never) => unknown>(
@@ -339,19 +354,13 @@ export class QueryPool {
 }
 
 /** Parts of changes and of cancels, which do not wait for reads of the same account. */
-const OF_CHANGES: ReadonlySet<string> = new Set<keyof typeof worker>([
+const OF_CHANGES: ReadonlySet<string> = new Set<keyof Queries>([
   'cancelledWithKey',
   'convertedWithKey',
   'isSigned',
   'orderByHash',
   'placedWithKey',
 ]);
-
-export function accountOf(asker: OfAccount): number {
-  const lane = typeof asker === 'number' ? asker : asker.lane;
-  assert(typeof lane === 'number', 'queries: what is of an account is asked by one');
-  return lane;
-}
 
 /** A damaged file is being made anew: that is a matter of waiting. A query that was not run has no reader left. */
 async function answered<T>(turn: Promise<T | typeof NOT_RUN> | null): Promise<QueryResult<T>> {

@@ -23,7 +23,8 @@ import { CatalogFacts, type CatalogMetadata, type SportsTaxonomy } from './catal
 import { CatalogLists, type EventListTask, type IndexPage, type MarketListTask } from './catalogLists.ts';
 import { type DayTask, DayTradingQueries, type MarketDay, type MarketDays, type MarketDayTask } from './dayTrading.ts';
 import { FundMovementQueries, type StoredMovement } from './fundMovements.ts';
-import { type KeyedOrder, type KeyPage, KeyQueries } from './keys.ts';
+import type { KeyedOrder, KeyPage } from './journaledKeys.ts';
+import { KeyQueries } from './keys.ts';
 import { MarketQueries } from './markets.ts';
 import {
   type FoundNotifications,

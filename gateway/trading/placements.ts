@@ -14,8 +14,9 @@ import type { Call } from '../http/call.ts';
 import type { Refusal } from '../http/refusal.ts';
 import { okWritten } from '../http/respond.ts';
 import type { AccountCall } from '../http/route.ts';
+import type { AccountReads } from '../queries/accountReads.ts';
 import type { Placed } from '../queries/placed.ts';
-import type { QueryPool } from '../queries/pool.ts';
+import type { PlacementReads } from '../queries/placementReads.ts';
 import type { ShardClient } from '../shardlink/client.ts';
 import { refusalOf } from '../shardlink/refusal.ts';
 import type { ReplyHandler, ShardReply } from '../shardlink/reply.ts';
@@ -100,7 +101,7 @@ export type PlacementsDeps = {
   readonly badSignatures: BadSignatures | null;
   readonly openOrders: OpenOrderCounts;
   readonly groups: GroupCommands;
-  readonly queries: Pick<QueryPool, 'orderByHash' | 'placedWithKey'>;
+  readonly queries: Pick<AccountReads & PlacementReads, 'orderByHash' | 'placedWithKey'>;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
 };

@@ -3,7 +3,7 @@ import type Database from 'better-sqlite3';
 import { compileQuery } from '../../gateway/http/validate.ts';
 import { ActivityQueries } from '../../gateway/queries/activity.ts';
 import { OrderLists } from '../../gateway/queries/orderLists.ts';
-import { accountOf } from '../../gateway/queries/pool.ts';
+import { accountOf } from '../../gateway/queries/reads.ts';
 import { TradeQueries } from '../../gateway/queries/trades.ts';
 import { historyRoutes } from '../../gateway/routes/account/history.ts';
 import { TestCall } from './calls.ts';

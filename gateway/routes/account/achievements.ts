@@ -4,8 +4,8 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import type { AchievementFacts } from '../../queries/achievements.ts';
-import type { QueryPool } from '../../queries/pool.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import { type Achievements, STORED_ACHIEVEMENTS, type StoredAchievement } from '../../store/achievements.ts';
 import { NFL_WINDOW_MS, NflRanking } from './nflRanking.ts';
@@ -13,7 +13,7 @@ import { NFL_WINDOW_MS, NflRanking } from './nflRanking.ts';
 type AchievementDeps = {
   readonly accounts: Pick<Accounts, 'byIndex'>;
   readonly achievements: Achievements;
-  readonly queries: Pick<QueryPool, 'ofAccount' | 'ofPublic'>;
+  readonly queries: Pick<AccountReads, 'nflPart' | 'ofAccount'>;
   readonly clock: Clock;
   readonly isDiskLow: () => boolean;
 };

@@ -9,13 +9,13 @@ import { FUND_MOVEMENT, type SettlementStatus } from '../../../shared/base/codes
 import { okPage, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import type { StoredMovement } from '../../queries/fundMovements.ts';
 import { MAX_OFFSET } from '../../queries/page.ts';
-import type { QueryPool } from '../../queries/pool.ts';
 import type { Movements } from '../../store/movements.ts';
 
 type FundMovementDeps = {
-  readonly queries: Pick<QueryPool, 'ofAccount'>;
+  readonly queries: Pick<AccountReads, 'ofAccount'>;
   readonly movements: Pick<Movements, 'byHash'>;
 };
 

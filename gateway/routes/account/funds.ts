@@ -8,7 +8,7 @@ import { ok, okInRows, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { ChainBounds } from '../../operator/chainBounds.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import { refusalOf } from '../../shardlink/refusal.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
@@ -19,7 +19,7 @@ import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts'
 type FundDeps = MarketDeps & {
   readonly engine: ShardClient;
   readonly accountStates: AccountStates;
-  readonly queries: Pick<QueryPool, 'convertedWithKey'>;
+  readonly queries: Pick<AccountReads, 'convertedWithKey'>;
   /** Null without a chain. */
   readonly chainBounds: ChainBounds | null;
   /** Answers a call whose handler has failed. */

@@ -19,16 +19,16 @@ import { UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import type { StoredActivity } from '../../queries/activity.ts';
 import { LIST, type List, readCursor, writeCursor } from '../../queries/cursors.ts';
 import { boundOf, FILLS_EVER, type HistoryPage, MAX_OFFSET, microsOf, type Position } from '../../queries/page.ts';
-import type { QueryPool } from '../../queries/pool.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 
 type HistoryDeps = {
   readonly queries: Pick<
-    QueryPool,
+    AccountReads,
     'userOrders' | 'newestOrders' | 'userTrades' | 'legacyTrades' | 'userActivity' | 'ofAccount'
   >;
   readonly catalog: Pick<Catalog, 'byIndex'>;

@@ -12,15 +12,16 @@
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { ErrorRow } from '../../../shared/base/errors.ts';
 import { bytesToUuid, UUID_BYTES, uuidToBytes } from '../../../shared/base/hex.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import { type FoundNotifications, type NotificationPlace, newestFirst } from '../../queries/notifications.ts';
-import { accountOf, type OfAccount, type QueryPool } from '../../queries/pool.ts';
+import { accountOf, type OfAccount } from '../../queries/reads.ts';
 import type { Notices } from '../../store/notices.ts';
 import { type Origin, type ReadMarks, type Reads, readMsOf } from '../../store/readMarks.ts';
 import type { NoticeItem, NotificationItem } from '../json/notification.ts';
 
 export type InboxDeps = {
   readonly shards: number;
-  readonly queries: Pick<QueryPool, 'ofAccount' | 'ofAccountByNow'>;
+  readonly queries: Pick<AccountReads, 'ofAccount' | 'ofAccountByNow'>;
   readonly notices: Notices;
   readonly readMarks: ReadMarks;
   readonly views: { lastAcknowledged(account: number, shard: number): number };

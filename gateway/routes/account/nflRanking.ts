@@ -9,11 +9,11 @@
  */
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { AccountCall } from '../../http/route.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import type { NflPart } from '../../queries/achievements.ts';
 import { type Asker, Askers } from '../../queries/askers.ts';
-import type { QueryPool } from '../../queries/pool.ts';
 
-type RankingDeps = { readonly queries: Pick<QueryPool, 'ofPublic'>; readonly clock: Clock };
+type RankingDeps = { readonly queries: Pick<AccountReads, 'nflPart'>; readonly clock: Clock };
 
 /** The sums of the results of all accounts with closed NFL positions. */
 type Results = { readonly accounts: Int32Array; readonly micro: Float64Array };
@@ -68,10 +68,8 @@ export class NflRanking {
     const computedMs = clock.nowMs();
     const parts: NflPart[] = [];
     for (let after: number | null = 0; after !== null; ) {
-      const part: Awaited<ReturnType<typeof queries.ofPublic<'nflPart'>>> = await queries.ofPublic(askers, 'nflPart', {
-        sinceMs: computedMs - NFL_WINDOW_MS,
-        after,
-      });
+      const task = { sinceMs: computedMs - NFL_WINDOW_MS, after };
+      const part: Awaited<ReturnType<typeof queries.nflPart>> = await queries.nflPart(askers, task);
       if (!part.ok) return null;
       parts.push(part.value);
       after = part.value.next;

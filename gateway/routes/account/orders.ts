@@ -13,7 +13,7 @@ import { type OrderRecord, orderRecord } from '../../../shared/base/orderMath.ts
 import { ok, okArray, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Handler, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { GroupCommands } from '../../trading/groupCommands.ts';
 import { NONE } from '../../views/growingColumn.ts';
@@ -29,7 +29,7 @@ type OrderReadDeps = {
   readonly views: Views;
   readonly catalog: Catalog;
   readonly groups: Pick<GroupCommands, 'named'>;
-  readonly queries: Pick<QueryPool, 'orderByHash'>;
+  readonly queries: Pick<AccountReads, 'orderByHash'>;
 };
 
 const READ = { method: 'GET', access: 'read:account' } as const;

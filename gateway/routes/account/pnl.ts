@@ -11,8 +11,8 @@ import { okBytes } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import type { Askers } from '../../queries/askers.ts';
-import type { QueryPool } from '../../queries/pool.ts';
 import type { PortfolioSlice } from '../../queries/portfolio.ts';
 import type { PositionKey } from '../../queries/positions.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
@@ -20,7 +20,7 @@ import type { Views } from '../../views/index.ts';
 import { presentYesPpm } from '../../views/marks.ts';
 
 type PnlDeps = {
-  readonly queries: Pick<QueryPool, 'ofAccount'>;
+  readonly queries: Pick<AccountReads, 'ofAccount'>;
   readonly views: Pick<Views, 'accounts' | 'books' | 'markets' | 'lastAcknowledged'>;
   readonly engine: Pick<ShardClient, 'isReady'>;
   readonly shards: number;

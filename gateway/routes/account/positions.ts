@@ -9,7 +9,7 @@ import type { Refusal } from '../../http/refusal.ts';
 import { ok, okInSlices, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import { marketOfPosition, type PositionMask, positionMask } from '../../queries/positionIds.ts';
 import { FIRST_POSITION, type PositionKey, type PositionsTask } from '../../queries/positions.ts';
 import type { Accounts } from '../../store/accounts.ts';
@@ -23,7 +23,7 @@ type PositionDeps = MarketDeps & {
   /** Null where the ledger settles itself. */
   readonly chain: Pick<ChainFacts, 'isClaimed'> | null;
   readonly claimMarks: ClaimMarks;
-  readonly queries: Pick<QueryPool, 'ofAccount'>;
+  readonly queries: Pick<AccountReads, 'ofAccount'>;
 };
 type ListCall = CallOf<typeof LIST_POSITIONS>;
 

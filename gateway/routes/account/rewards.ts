@@ -5,14 +5,14 @@ import { sumToDecimal, unitsToDecimal } from '../../../shared/base/units.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import { MAX_OFFSET } from '../../queries/page.ts';
-import type { QueryPool } from '../../queries/pool.ts';
 import type { Rebate, RebatesSlice, RebatesTask } from '../../queries/rebates.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { RebateRates } from '../../store/rebateRates.ts';
 
 type RewardDeps = {
-  readonly queries: Pick<QueryPool, 'furtherOfAccount' | 'ofAccount'>;
+  readonly queries: Pick<AccountReads, 'furtherOfAccount' | 'ofAccount'>;
   readonly accounts: Pick<Accounts, 'idOf' | 'referredBy'>;
   readonly rebateRates: Pick<RebateRates, 'all'>;
 };

@@ -13,14 +13,14 @@ import { parseTimeMs } from '../../../shared/base/time.ts';
 import { okInRows, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import type { Movements } from '../../store/movements.ts';
 import type { MarketViews } from '../../views/markets.ts';
 import { StatementReader } from './statementReader.ts';
 import { csvRows, jsonRows } from './statementRows.ts';
 
 type StatementDeps = {
-  readonly queries: Pick<QueryPool, 'furtherOfAccount' | 'generation' | 'ofAccount'>;
+  readonly queries: Pick<AccountReads, 'furtherOfAccount' | 'generation' | 'ofAccount'>;
   readonly movements: Pick<Movements, 'byHash'>;
   readonly markets: Pick<MarketViews, 'id'>;
   readonly clock: Clock;

@@ -9,15 +9,16 @@
  */
 import { assert } from '../../../shared/base/assert.ts';
 import type { ErrorRow } from '../../../shared/base/errors.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
 import { firstIdAfter } from '../../queries/page.ts';
-import { accountOf, type OfAccount, type QueryPool } from '../../queries/pool.ts';
+import { accountOf, type OfAccount } from '../../queries/reads.ts';
 import type { StatementCursor, StatementPage } from '../../queries/statement.ts';
 import type { StatementCut, StatementStart } from '../../queries/statementStart.ts';
 import type { StatementForm } from '../../queries/statementText.ts';
 
 /** `fromMs` null: from the first entry on; `toMs` null: up to the present. */
 type Period = { readonly fromMs: number | null; readonly toMs: number | null; readonly nowMs: number };
-type StatementQueries = Pick<QueryPool, 'furtherOfAccount' | 'generation' | 'ofAccount'>;
+type StatementQueries = Pick<AccountReads, 'furtherOfAccount' | 'generation' | 'ofAccount'>;
 type Opened = { readonly ok: true } | { readonly ok: false; readonly row: ErrorRow };
 
 /** A page takes a thread of the pool a few milliseconds; as does one of which only the balances are wanted. */

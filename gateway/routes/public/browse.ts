@@ -11,7 +11,7 @@ import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Config } from '../../process/config.ts';
 import type { Askers } from '../../queries/askers.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { MarketReads } from '../../queries/marketReads.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Indications } from '../../store/indications.ts';
 import type { Views } from '../../views/index.ts';
@@ -25,7 +25,7 @@ type BrowseDeps = {
   readonly views: Pick<Views, 'books' | 'isWhole' | 'markets'>;
   readonly indications: Pick<Indications, 'of'>;
   readonly responses: MarketResponses;
-  readonly queries: Pick<QueryPool, 'ofCatalog' | 'ofPublic'>;
+  readonly queries: Pick<MarketReads, 'ofCatalog' | 'ofPublic'>;
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
   readonly clock: Clock;

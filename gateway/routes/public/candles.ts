@@ -6,11 +6,11 @@ import { parseTimeMs } from '../../../shared/base/time.ts';
 import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { MarketReads } from '../../queries/marketReads.ts';
 import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 
 type CandleDeps = MarketDeps & {
-  readonly queries: Pick<QueryPool, 'ofPublic'>;
+  readonly queries: Pick<MarketReads, 'ofPublic'>;
   readonly clock: Clock;
 };
 

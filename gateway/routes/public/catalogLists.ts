@@ -16,7 +16,7 @@ import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Askers } from '../../queries/askers.ts';
 import type { MarketListTask } from '../../queries/catalogLists.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { MarketReads } from '../../queries/marketReads.ts';
 import type { Catalog, MarketEntry } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
 import { eventOf, separated } from '../json/event.ts';
@@ -26,7 +26,7 @@ type ListDeps = {
   readonly catalog: Catalog;
   readonly views: Pick<Views, 'markets'>;
   readonly responses: MarketResponses;
-  readonly queries: Pick<QueryPool, 'ofCatalog'>;
+  readonly queries: Pick<MarketReads, 'ofCatalog'>;
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
 };

@@ -24,7 +24,6 @@ import type { RouteSpec } from '../../http/spec.ts';
 import { METRICS } from '../../operator/metricTable.ts';
 import { platformStage } from '../../operator/stages.ts';
 import type { Config } from '../../process/config.ts';
-import type { QueryPool } from '../../queries/pool.ts';
 import type { Volumes } from '../../queries/volumes.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { ContractStore, Contracts } from '../../store/contracts.ts';
@@ -38,7 +37,7 @@ type PlatformDeps = {
   readonly catalog: Catalog;
   readonly views: Views;
   readonly volumes: Volumes;
-  readonly queries: QueryPool;
+  readonly queries: { readonly historyFromMs: number };
   readonly clock: Clock;
   readonly readiness: () => Readiness;
   readonly role: () => RoleFields;

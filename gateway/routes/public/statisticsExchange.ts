@@ -9,12 +9,12 @@ import { type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Askers } from '../../queries/askers.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { MarketReads } from '../../queries/marketReads.ts';
 import type { CategorySums, PulseSums } from '../../queries/statsExchange.ts';
 import type { OnlineAccounts } from '../../store/onlineAccounts.ts';
 
 type ExchangeDeps = {
-  readonly queries: Pick<QueryPool, 'ofPublic'>;
+  readonly queries: Pick<MarketReads, 'ofPublic'>;
   readonly onlineAccounts: Pick<OnlineAccounts, 'count'>;
   readonly sharedAnswers: SharedAnswers;
   readonly clock: Clock;

@@ -10,8 +10,8 @@ import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Asker } from '../../queries/askers.ts';
+import type { MarketReads } from '../../queries/marketReads.ts';
 import { microsOf } from '../../queries/page.ts';
-import type { QueryPool } from '../../queries/pool.ts';
 import type { Fill, FillsTask } from '../../queries/statsFills.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { PublicProfiles } from '../../store/publicProfiles.ts';
@@ -19,7 +19,7 @@ import type { PublicProfiles } from '../../store/publicProfiles.ts';
 type FillDeps = {
   readonly catalog: Pick<Catalog, 'markets'>;
   readonly profiles: PublicProfiles;
-  readonly queries: Pick<QueryPool, 'ofPublic'>;
+  readonly queries: Pick<MarketReads, 'ofPublic'>;
   readonly sharedAnswers: SharedAnswers;
 };
 

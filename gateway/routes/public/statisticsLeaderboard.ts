@@ -10,9 +10,11 @@ import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Asker, Askers } from '../../queries/askers.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { MarketReads } from '../../queries/marketReads.ts';
+import type { QueryResult } from '../../queries/reads.ts';
 import {
   byEarnings,
+  type LeaderboardPart,
   type LeaderboardTask,
   MOST_TRADERS,
   NO_MARK,
@@ -23,14 +25,14 @@ import type { Views } from '../../views/index.ts';
 import { presentYesPpm } from '../../views/marks.ts';
 
 type LeaderboardDeps = {
-  readonly queries: Pick<QueryPool, 'ofPublic'>;
+  readonly queries: Pick<MarketReads, 'ofPublic'>;
   readonly views: Pick<Views, 'books' | 'markets'>;
   readonly profiles: PublicProfiles;
   readonly sharedAnswers: SharedAnswers;
   readonly clock: Clock;
 };
 
-type LeaderboardResult = Awaited<ReturnType<typeof QueryPool.prototype.ofPublic<'leaderboardPart'>>>;
+type LeaderboardResult = QueryResult<LeaderboardPart>;
 
 const KEPT_MS = 30_000;
 /** All forms but the default one are cut from one computation, which may be so old. */

@@ -3,10 +3,10 @@ import { MARKET_TRADES, PRICE_HISTORY, PRICE_HISTORY_QUERY } from '../../../shar
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { MarketReads } from '../../queries/marketReads.ts';
 import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 
-type HistoryDeps = MarketDeps & { readonly queries: Pick<QueryPool, 'ofPublic'> };
+type HistoryDeps = MarketDeps & { readonly queries: Pick<MarketReads, 'ofPublic'> };
 
 const READ = {
   method: 'GET',

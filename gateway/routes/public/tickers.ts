@@ -12,12 +12,12 @@ import type { SharedAnswers } from '../../http/sharedAnswers.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { Askers } from '../../queries/askers.ts';
 import type { DayTrade } from '../../queries/dayTrading.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { MarketReads } from '../../queries/marketReads.ts';
 import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
 import { TickerTexts } from '../json/ticker.ts';
 
 type TickerDeps = MarketDeps & {
-  readonly queries: Pick<QueryPool, 'ofPublic'>;
+  readonly queries: Pick<MarketReads, 'ofPublic'>;
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
   readonly clock: Clock;

@@ -19,7 +19,7 @@ import { type AccountCall, type CallOf, type Handler, type Route, route } from '
 import type { RouteSpec } from '../../http/spec.ts';
 import { compileBodyLater } from '../../http/validate.ts';
 import type { Placed } from '../../queries/placed.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { PlacementReads } from '../../queries/placementReads.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
 import { placedRowText } from '../../trading/placementResponse.ts';
@@ -34,7 +34,7 @@ type BatchDeps = {
   readonly engine: ShardClient;
   readonly placements: Placements;
   readonly views: Views;
-  readonly queries: Pick<QueryPool, 'cancelledWithKey'>;
+  readonly queries: Pick<PlacementReads, 'cancelledWithKey'>;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
 };

@@ -2,7 +2,8 @@
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { Call } from '../../http/call.ts';
 import type { Route } from '../../http/route.ts';
-import type { QueryPool } from '../../queries/pool.ts';
+import type { AccountReads } from '../../queries/accountReads.ts';
+import type { PlacementReads } from '../../queries/placementReads.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import type { AccountStates } from '../../store/accountStates.ts';
 import type { Accounts } from '../../store/accounts.ts';
@@ -33,7 +34,7 @@ type OrderDeps = {
   /** Null where nothing is limited. */
   readonly badSignatures: BadSignatures | null;
   readonly isDiskLow: () => boolean;
-  readonly queries: Pick<QueryPool, 'orderByHash' | 'placedWithKey' | 'cancelledWithKey'>;
+  readonly queries: PlacementReads & Pick<AccountReads, 'orderByHash'>;
   /** Answers a call whose handler has failed. */
   readonly onError: (error: unknown, call: Call) => void;
 };

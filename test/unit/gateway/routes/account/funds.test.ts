@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { UNRESOLVED } from '../../../../../gateway/idempotency/answerDb.ts';
 import { IdempotencyStage } from '../../../../../gateway/idempotency/stage.ts';
-import type { QueryPool } from '../../../../../gateway/queries/pool.ts';
+import type { AccountReads } from '../../../../../gateway/queries/accountReads.ts';
 import { fundRoutes } from '../../../../../gateway/routes/account/funds.ts';
 import type { AccountStates } from '../../../../../gateway/store/accountStates.ts';
 import type { MarketEntry } from '../../../../../gateway/store/catalog.ts';
@@ -21,7 +21,7 @@ const AMOUNT = 5_000_000;
 
 /** The read model's answer about the key, and the restriction of the account. */
 type World = {
-  found: Awaited<ReturnType<QueryPool['convertedWithKey']>>;
+  found: Awaited<ReturnType<AccountReads['convertedWithKey']>>;
   questions: number;
   restriction: ErrorRow | null;
 };

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Asker } from '../../../../../gateway/queries/askers.ts';
 import { SINCE_EVER } from '../../../../../gateway/queries/page.ts';
-import type { OfAccount } from '../../../../../gateway/queries/pool.ts';
+import type { OfAccount } from '../../../../../gateway/queries/reads.ts';
 import { historyRoutes } from '../../../../../gateway/routes/account/history.ts';
 import { ORDER_STATUS, SIDE } from '../../../../../shared/base/codes.ts';
 import { ERRORS } from '../../../../../shared/base/errors.ts';

@@ -5,7 +5,7 @@ import { mirrorPair } from '../../../../../gateway/catalogue/mirrorPairs.ts';
 import { TextsInTurns } from '../../../../../gateway/http/pieces.ts';
 import type { Route } from '../../../../../gateway/http/route.ts';
 import { SharedAnswers } from '../../../../../gateway/http/sharedAnswers.ts';
-import type { QueryPool } from '../../../../../gateway/queries/pool.ts';
+import type { MarketReads } from '../../../../../gateway/queries/marketReads.ts';
 import { MarketResponses } from '../../../../../gateway/routes/json/market.ts';
 import { browseRoutes } from '../../../../../gateway/routes/public/browse.ts';
 import type { Catalog } from '../../../../../gateway/store/catalog.ts';
@@ -82,7 +82,7 @@ class BrowseRig {
   }
 
   /** Stands for the threads of the query pool. */
-  #queries(): Pick<QueryPool, 'ofCatalog' | 'ofPublic'> {
+  #queries(): Pick<MarketReads, 'ofCatalog' | 'ofPublic'> {
     const page = async () => {
       this.asked++;
       const value = { rows: this.events, total: this.events.length, isFloor: this.isFloor };
@@ -90,7 +90,7 @@ class BrowseRig {
     };
     const lastTicks = async (_asker: unknown, _name: string, markets: number[]) =>
       this.busy === 'lastTicks' ? BUSY : { ok: true, value: markets.map((market) => 10 * market) };
-    return { ofCatalog: page, ofPublic: lastTicks } as unknown as Pick<QueryPool, 'ofCatalog' | 'ofPublic'>;
+    return { ofCatalog: page, ofPublic: lastTicks } as unknown as Pick<MarketReads, 'ofCatalog' | 'ofPublic'>;
   }
 
   async ask(query: Partial<BrowseQuery>): Promise<TestCall> {

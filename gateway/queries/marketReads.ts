@@ -1,0 +1,33 @@
+/** The queries of read.db about markets and the whole exchange. */
+import type { BrowseFilters } from './browse.ts';
+import type { CandlesTask } from './candles.ts';
+import type { CatalogMetadata, SportsTaxonomy } from './catalogFacts.ts';
+import type { EventListTask, IndexPage, MarketListTask } from './catalogLists.ts';
+import type { DayTask, MarketDay, MarketDays, MarketDayTask } from './dayTrading.ts';
+import type { Page } from './page.ts';
+import type { PublicReads } from './reads.ts';
+import type { CategorySums, PulseSums, PulseTask } from './statsExchange.ts';
+import type { Fill, FillsTask } from './statsFills.ts';
+import type { LeaderboardPart, LeaderboardTask } from './statsLeaderboard.ts';
+import type { HistoryTask, MarketTrade, PricePoint } from './statsMarkets.ts';
+
+export type MarketQueries = {
+  browse(filters: BrowseFilters): Page<number> | null;
+  /** As text: a page is a thousand objects, which would be copied and written by the gateway thread. */
+  candles(task: CandlesTask): { readonly json: string; readonly nextMs: number | null };
+  catalogMetadata(task: null): CatalogMetadata;
+  lastTicks(markets: readonly number[]): number[];
+  leaderboardPart(task: LeaderboardTask): LeaderboardPart;
+  listEvents(task: EventListTask): IndexPage | null;
+  listMarkets(task: MarketListTask): IndexPage | null;
+  marketDay(task: MarketDayTask): MarketDay;
+  marketDays(task: DayTask): MarketDays;
+  marketTrades(task: { market: number }): MarketTrade[];
+  priceHistory(task: HistoryTask): PricePoint[];
+  pulse(task: PulseTask): PulseSums;
+  recentFills(task: FillsTask): Fill[];
+  sportsTaxonomy(task: null): SportsTaxonomy;
+  spotlight(task: PulseTask): CategorySums[];
+};
+
+export type MarketReads = PublicReads<MarketQueries>;
