@@ -9,7 +9,7 @@
  *   HELD-1  Only the request of this thread, which has a secret path, is held; the port is closed once it has come.
  */
 
-import '../http/headerBytes.ts';
+import '../../shared/base/headerBytes.ts';
 import { App, type HttpResponse, us_listen_socket_close, us_socket_local_port } from 'uWebSockets.js';
 import { randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';

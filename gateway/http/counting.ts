@@ -1,8 +1,11 @@
 /** The decision of a rate limit becomes headers of the answer, or the refusal of the call (RULES.md 4.6). */
 import { ERRORS } from '../../shared/base/errors.ts';
-import type { LimitResult } from '../limits/limiter.ts';
+import type { Limiter, LimitResult } from '../limits/limiter.ts';
 import type { Call, Passage } from './call.ts';
 import { refuse } from './respond.ts';
+
+/** Handlers count in this way what the limits of their routes do not bound; null where nothing is limited. */
+export type HandlerLimits = Pick<Limiter, 'countAccount' | 'countAddress' | 'countFailure' | 'countSignUp'> | null;
 
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
 

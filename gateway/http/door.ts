@@ -13,7 +13,7 @@
  *   DOOR-2  A shared door hands connections to apps of threads that run. Its own app gets them only while there are no
  *           others: the gateway thread has enough to do.
  */
-import './headerBytes.ts';
+import '../../shared/base/headerBytes.ts';
 import {
   App,
   type HttpRequest,

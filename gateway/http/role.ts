@@ -3,7 +3,6 @@
  * here. An exchange on one machine has none.
  */
 import type { Refusal } from './refusal.ts';
-import type { RouteSpec } from './spec.ts';
 
 export type Role = {
   /** On a standby the time of which everything that the log held is shown by now; null when it leads, or has none. */
@@ -20,6 +19,12 @@ export type Role = {
 };
 
 /** A standby refuses such a request (RULES.md 18.5). */
-export function changesSomething({ method, changes }: RouteSpec): boolean {
+export function changesSomething({
+  method,
+  changes,
+}: {
+  readonly method: string;
+  readonly changes?: boolean;
+}): boolean {
   return changes ?? method !== 'GET';
 }

@@ -26,13 +26,12 @@ import type { Administrator } from '../access/principal.ts';
 import type { Refusal } from '../http/refusal.ts';
 import { errorFields } from '../http/respond.ts';
 import type { Catalog, MarketEntry, NewMarket } from '../store/catalog.ts';
-import type { FourEyes } from './approvals.ts';
 import { changeOfEvent, changeOfMarket, type PresentTerms } from './catalogueChanges.ts';
 import { idOfProvided, isBlank, linesOf, parseLine } from './catalogueLines.ts';
 import { completeEventDetails } from './marketDetails.ts';
 import type { MarketChange, MarketCommands } from './markets.ts';
 import { invalidField, readNewMarket } from './newMarket.ts';
-import { type ReliedTerms, refuseAlone, type TermsChange } from './reliedTerms.ts';
+import { type ReliedTerms, refuseAlone, type SecondOperator, type TermsChange } from './reliedTerms.ts';
 
 type States = {
   has(marketIndex: number): boolean;
@@ -47,7 +46,7 @@ type CatalogueImportDeps = {
   readonly states: States;
   readonly marketCommands: Pick<MarketCommands, 'openMany' | 'change'>;
   readonly terms: Pick<ReliedTerms, 'ofMarket' | 'ofEvent' | 'noteAlone'>;
-  readonly fourEyes: Pick<FourEyes, 'hasSecond'>;
+  readonly fourEyes: SecondOperator;
   /** Copies the write-ahead log of control.db into its file if it has become long. */
   readonly checkpoint: () => void;
   readonly defaultFeeBps: number;

@@ -17,7 +17,6 @@ import type { MemoryUse } from '../process/memoryUse.ts';
 import type { ShardLoad } from '../shardlink/lane.ts';
 import type { ReplyTimes } from '../shardlink/replyTimes.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
-import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import type { MarketViews } from '../views/markets.ts';
 import type { DataFiles } from './dataFiles.ts';
 import type { DiskGuard } from './diskGuard.ts';
@@ -43,7 +42,7 @@ export type MetricsSources = {
   /** The implementation that checks signatures in a shard; undefined until the shard has started. */
   readonly verifierOf: (shard: number) => string | undefined;
   readonly spotCounts: Pick<SpotCounts, 'checked' | 'missed' | 'differences'>;
-  readonly deadMansSwitch: Pick<DeadMansSwitch, 'armed' | 'triggered' | 'cancelledOrders'>;
+  readonly deadMansSwitch: { readonly armed: number; readonly triggered: number; readonly cancelledOrders: number };
   readonly clock: {
     nowMs(): number;
     /** False while the clock of this machine, or that of every client, is wrong. */

@@ -15,7 +15,6 @@ import type { Refusal } from '../http/refusal.ts';
 import type { Logger } from '../process/log.ts';
 import type { EventDetails, EventEntry, MarketDetails, MarketEntry } from '../store/catalog.ts';
 import type { Views } from '../views/index.ts';
-import type { FourEyes } from './approvals.ts';
 import type { MarketChange } from './markets.ts';
 
 /** These say what has to happen for a token to pay, or who says whether it has. */
@@ -124,12 +123,17 @@ export class ReliedTerms {
   }
 }
 
+type TermsKind = 'market_terms' | 'event_terms';
+
+/** Says whether another operator could approve such a change (operator/approvals.ts). */
+export type SecondOperator = { hasSecond(administrator: Administrator, kind: TermsKind): boolean };
+
 /** The refusal of a change that is no request of its own and so cannot wait; null where the operator may make it. */
 export function refuseAlone(
   administrator: Administrator,
-  kind: 'market_terms' | 'event_terms',
+  kind: TermsKind,
   { after }: TermsChange,
-  fourEyes: Pick<FourEyes, 'hasSecond'>,
+  fourEyes: SecondOperator,
 ): Refusal | null {
   if (!fourEyes.hasSecond(administrator, kind)) return null;
   const details = { fields: Object.keys(after), rule: 'asked for by a PATCH of its own' };

@@ -12,7 +12,7 @@ const VOLUME = select(MARKETS, 'market', 'volume_micro');
 /** As `safeIntegers` reads it. */
 type VolumeRow = Record<keyof SelectedBy<typeof VOLUME>, bigint>;
 
-export class MarketQueries {
+export class VolumeQueries {
   readonly #volumes: Database.Statement<[], VolumeRow>;
 
   constructor(db: Database.Database) {

@@ -59,9 +59,7 @@ type Thread = {
   readonly destroyed: boolean;
 };
 
-/** The worker has every query that a room names. */
-type Named<Q extends AccountQueries & MarketQueries> = Q;
-type Queries = Named<typeof worker>;
+type Queries = typeof worker.QUERIES;
 type Reads = AccountReads & MarketReads & KeyReads & PlacementReads;
 
 const MAX_THREADS = 2;

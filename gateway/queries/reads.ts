@@ -1,7 +1,7 @@
 /**
- * How other rooms ask for the past: each names its queries, with their tasks and answers, in a type of its own
- * (accountReads.ts, marketReads.ts), and the pool of threads (pool.ts) has them all. So no room depends on the queries of
- * another.
+ * Other rooms ask for the past by types: each names its queries, with their tasks and answers, in a type of its own
+ * (accountReads.ts, marketReads.ts), and the pool of threads (pool.ts) has them all. So no room depends on the queries
+ * of another.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';

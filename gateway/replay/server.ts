@@ -3,7 +3,7 @@
  * RULES.md 8 for one market and without private frames; messages are checked by the same code.
  * Owner: the thread of the replay.
  */
-import '../http/headerBytes.ts';
+import '../../shared/base/headerBytes.ts';
 import {
   App,
   type us_listen_socket,

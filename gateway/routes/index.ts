@@ -68,12 +68,12 @@ import { rateLimitRoutes } from './account/rateLimits.ts';
 import { rewardRoutes } from './account/rewards.ts';
 import { statementRoutes } from './account/statement.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
-import { type ApprovalDeps, adminApprovalRoutes } from './admin/approvals.ts';
+import { adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
 import { adminBackupRoutes } from './admin/backups.ts';
 import { adminCatalogRoutes } from './admin/catalog.ts';
 import { catalogueFileRoutes } from './admin/catalogueFiles.ts';
-import { chainMoneyRoutes } from './admin/chainMoney.ts';
+import { chainMoneyRoutes, comparedChain } from './admin/chainMoney.ts';
 import { adminClusterRoutes } from './admin/cluster.ts';
 import { failedTradeRoutes } from './admin/failedTrades.ts';
 import { adminEventRoutes } from './admin/feed.ts';
@@ -102,6 +102,7 @@ import { railRoutes } from './fiat/rail.ts';
 import { fiatSessionRoutes } from './fiat/sessions.ts';
 import { fiatTransferRoutes } from './fiat/transfers.ts';
 import { fiatWebhookRoutes } from './fiat/webhooks.ts';
+import type { ApprovalDeps } from './json/approval.ts';
 import { MarketResponses } from './json/market.ts';
 import { browseRoutes } from './public/browse.ts';
 import { candleRoutes } from './public/candles.ts';
@@ -244,8 +245,8 @@ export function routeTable(deps: RouteTableDeps): Route[] {
       catalog,
       views,
       approvalAboveMicro: config.approvalAboveMicro,
-      chainLink: deps.chainLink,
-      chainHealth: deps.chainHealth,
+      isOnChain: deps.chainLink !== null,
+      comparedChain: () => comparedChain({ ...deps, accounts, catalog }),
     }),
     ...chainMoneyRoutes({ chainLink: deps.chainLink }),
     ...failedTradeRoutes({ ...approvalDeps, accounts, catalog, failedTrades: deps.failedTrades }),

@@ -30,7 +30,6 @@ import {
 } from '../../shared/wire/commands.ts';
 import { writeSafe, writeSigned } from '../../shared/wire/record.ts';
 import type { TradePlace, Unwinding } from '../../shared/wire/tradeQuestions.ts';
-import type { MarketEntry } from '../store/catalog.ts';
 import { CANCEL_OR_TOMBSTONE, COUNT_CANCELLED, FIND_AND_CANCEL } from './fanOut.ts';
 import { NO_ROOM } from './lane.ts';
 import type { ShardLink } from './link.ts';
@@ -269,7 +268,7 @@ export class ShardClient {
     movement: Movement,
     amountMicro: number,
     reference: Uint8Array,
-    sets: Pick<MarketEntry, 'index' | 'shard'> | null = null,
+    sets: Pick<MarketTerms, 'index' | 'shard'> | null = null,
   ): Promise<CommandResult> {
     assert(reference.length === HASH_BYTES, 'shard client: a reference is a hash');
     const [shard, market] = sets === null ? [account % this.#link.shards, NO_MARKET] : [sets.shard, sets.index];

@@ -1,11 +1,14 @@
 /** Facts of a market that its shard is sent. */
 import type { MarketStatus } from '../../shared/base/codes.ts';
-import type { MarketEntry } from '../store/catalog.ts';
 
-export type MarketTerms = Pick<
-  MarketEntry,
-  'index' | 'shard' | 'idBytes' | 'ticksPerUnit' | 'minOrderAtomic' | 'opening'
->;
+export type MarketTerms = {
+  readonly index: number;
+  readonly shard: number;
+  readonly idBytes: Uint8Array;
+  readonly ticksPerUnit: number;
+  readonly minOrderAtomic: number;
+  readonly opening: { readonly startMs: number; readonly endMs: number };
+};
 
 export type MarketPatch = {
   readonly status?: MarketStatus;

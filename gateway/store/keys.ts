@@ -20,7 +20,6 @@ import { Passphrase, sealPassphrase } from '../access/passphrase.ts';
 import type { ApiKey } from '../access/principal.ts';
 import type { Limit, Tier } from '../limits/classes.ts';
 import { tryParseNetworks } from '../process/networks.ts';
-import type { User } from './accounts.ts';
 import type { ControlDatabase } from './database.ts';
 
 /** The rights and limits of a key. */
@@ -126,7 +125,12 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     }));
   }
 
-  issue(user: User, policy: KeyPolicy, expiresMs: number | null, nowMs: number): IssuedKey {
+  issue(
+    user: { readonly index: number; readonly id: string },
+    policy: KeyPolicy,
+    expiresMs: number | null,
+    nowMs: number,
+  ): IssuedKey {
     const keyId = `key_${randomBytes(KEY_ID_BYTES).toString('base64url')}`;
     const secret = randomBytes(SECRET_BYTES);
     const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url');

@@ -15,7 +15,7 @@ import type { AccountStates } from '../../store/accountStates.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { ClaimMarks } from '../../store/claimMarks.ts';
 import type { Views } from '../../views/index.ts';
-import { requireMarket } from '../json/pathParams.ts';
+import { requireMarket } from '../json/requireMarket.ts';
 import { resolutionOf } from '../json/resolution.ts';
 
 type ClaimDeps = {

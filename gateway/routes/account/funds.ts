@@ -14,7 +14,8 @@ import { refusalOf } from '../../shardlink/refusal.ts';
 import type { ReplyHandler } from '../../shardlink/reply.ts';
 import type { AccountStates } from '../../store/accountStates.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
-import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 
 type FundDeps = MarketDeps & {
   readonly engine: ShardClient;

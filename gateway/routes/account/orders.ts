@@ -15,7 +15,6 @@ import { type AccountCall, type CallOf, type Handler, type Route, route } from '
 import type { RouteSpec } from '../../http/spec.ts';
 import type { AccountReads } from '../../queries/accountReads.ts';
 import type { Catalog } from '../../store/catalog.ts';
-import type { GroupCommands } from '../../trading/groupCommands.ts';
 import { NONE } from '../../views/growingColumn.ts';
 import type { Views } from '../../views/index.ts';
 import { OrderCopies } from '../../views/orderCopies.ts';
@@ -23,12 +22,13 @@ import { type OrderColumns, openOrderFacts } from '../../views/orderFacts.ts';
 import { type OpenOrders, ORDER_STATE } from '../../views/orders.ts';
 import { OrderTexts } from '../../views/orderTexts.ts';
 import { queuePosition } from '../../views/queuePosition.ts';
-import { HASH_PARAM, MARKET_ID_PARAM, requireHash, requireMarket } from '../json/pathParams.ts';
+import { HASH_PARAM, MARKET_ID_PARAM, requireHash } from '../json/pathParams.ts';
+import { requireMarket } from '../json/requireMarket.ts';
 
 type OrderReadDeps = {
   readonly views: Views;
   readonly catalog: Catalog;
-  readonly groups: Pick<GroupCommands, 'named'>;
+  readonly groups: { named<R extends object>(record: R, group: number): R };
   readonly queries: Pick<AccountReads, 'orderByHash'>;
 };
 

@@ -16,7 +16,7 @@ import type { Accounts } from '../../store/accounts.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
 import type { ClaimMarks } from '../../store/claimMarks.ts';
 import { refuseUntilDone } from '../json/chainRefusals.ts';
-import { type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 
 type PositionDeps = MarketDeps & {
   readonly accounts: Pick<Accounts, 'idOf' | 'escrowOf'>;

@@ -1,24 +1,14 @@
 /** The administrator's routes for changes that need a second operator (RULES.md 9.17). */
 
-import { APPROVAL, APPROVALS, APPROVALS_QUERY, type Approval } from '../../../shared/api/approvals.ts';
+import { APPROVAL, APPROVALS, APPROVALS_QUERY } from '../../../shared/api/approvals.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
-import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
-import type { Administrator } from '../../access/principal.ts';
-import type { Call } from '../../http/call.ts';
 import type { Refusal } from '../../http/refusal.ts';
 import { ok, okPage, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { FourEyes } from '../../operator/approvals.ts';
-import type { ApprovalEntry, ApprovalRequest, Approvals } from '../../store/approvals.ts';
-import type { Operators } from '../../store/operators.ts';
+import type { ApprovalEntry } from '../../store/approvals.ts';
+import { type ApprovalDeps, approvalOf } from '../json/approval.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
-
-export type ApprovalDeps = {
-  readonly approvals: Approvals;
-  readonly fourEyes: FourEyes;
-  readonly operators: Operators;
-};
 
 /** A kind of change needs the role that may ask for it, so the handler looks for the role once it knows the kind. */
 const VIEW = { access: 'viewer', limit: 'unlisted' } as const;
@@ -83,20 +73,6 @@ export function adminApprovalRoutes(deps: ApprovalDeps): Route[] {
   ];
 }
 
-/** True when the change is not to be carried out now: it waits for a second operator, or was refused. */
-export function waitsForSecond(
-  call: Call & { readonly principal: Administrator },
-  deps: ApprovalDeps,
-  subject: string,
-  request: ApprovalRequest,
-): boolean {
-  const asked = deps.fourEyes.ask(call.principal, subject, request);
-  if (asked === null) return false;
-  if ('approval' in asked) ok(call, approvalOf(asked.approval, deps), 202);
-  else refuse(call, asked.refusal);
-  return true;
-}
-
 function listApprovals(call: CallOf<typeof LIST_APPROVALS>, deps: ApprovalDeps): void {
   const { limit, cursor } = call.query;
   const page = deps.approvals.page(limit, cursor);
@@ -129,28 +105,4 @@ function answerDecided(
 ): void {
   if ('approval' in decided) ok(call, approvalOf(decided.approval, deps));
   else refuse(call, decided.refusal);
-}
-
-function approvalOf(approval: ApprovalEntry, { fourEyes, operators }: ApprovalDeps): Approval {
-  const { id, request, requestedBy, requestedMs, expiresMs, decidedBy, decidedMs, failure } = approval;
-  const { kind, ...details } = request;
-  return {
-    id,
-    kind,
-    status: fourEyes.statusOf(approval),
-    request: kind === 'contracts' ? withShownAddresses(details) : details,
-    requested_by: operators.nameOf(requestedBy),
-    requested_at: new Date(requestedMs).toISOString(),
-    expires_at: new Date(expiresMs).toISOString(),
-    decided_by: decidedBy === null ? null : operators.nameOf(decidedBy),
-    decided_at: decidedMs === null ? null : new Date(decidedMs).toISOString(),
-    failure,
-  };
-}
-
-function withShownAddresses(details: object): Readonly<Record<string, unknown>> {
-  const shown = Object.entries(details).map(([name, value]) => {
-    return [name, typeof value === 'string' ? shownAddress(value) : value];
-  });
-  return Object.fromEntries(shown);
 }

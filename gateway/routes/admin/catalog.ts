@@ -16,10 +16,11 @@ import { readNewMarket } from '../../operator/newMarket.ts';
 import type { ReliedTerms } from '../../operator/reliedTerms.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
+import { type ApprovalDeps, waitsForSecond } from '../json/approval.ts';
 import { eventOf } from '../json/event.ts';
 import type { MarketResponses } from '../json/market.ts';
-import { ID_PARAM, requireMarket } from '../json/pathParams.ts';
-import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { requireMarket } from '../json/requireMarket.ts';
 
 type AdminCatalogDeps = ApprovalDeps & {
   readonly catalog: Catalog;

@@ -19,7 +19,7 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Catalog } from '../../store/catalog.ts';
 
-export type ChainMoneyDeps = {
+type ChainMoneyDeps = {
   readonly accounts: Pick<Accounts, 'idOf'>;
   readonly catalog: Pick<Catalog, 'byIndex'>;
   /** Both null without a chain. */

@@ -11,8 +11,8 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { FailedTrades } from '../../operator/failedTrades.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { Catalog } from '../../store/catalog.ts';
+import { type ApprovalDeps, waitsForSecond } from '../json/approval.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
-import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
 type FailedTradeDeps = ApprovalDeps & {
   readonly accounts: Pick<Accounts, 'idOf'>;

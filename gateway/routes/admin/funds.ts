@@ -15,22 +15,23 @@ import type { Catalog } from '../../store/catalog.ts';
 import type { FundKind } from '../../store/movements.ts';
 import type { Views } from '../../views/index.ts';
 import type { LedgerCopy } from '../../views/ledger.ts';
+import { type ApprovalDeps, waitsForSecond } from '../json/approval.ts';
 import { movementOf } from '../json/movement.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
-import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
-import { type ChainMoneyDeps, comparedChain } from './chainMoney.ts';
-import { requireUser } from './users.ts';
+import { requireUser } from '../json/requireUser.ts';
 
-type AdminFundDeps = ApprovalDeps &
-  ChainMoneyDeps & {
-    readonly accounts: Accounts;
-    readonly funding: Funding;
-    readonly catalog: Catalog;
-    readonly views: Views;
-    readonly texts: Pick<TextsInTurns, 'join'>;
-    /** Withdrawals above it need a second operator. */
-    readonly approvalAboveMicro: number;
-  };
+type AdminFundDeps = ApprovalDeps & {
+  readonly accounts: Accounts;
+  readonly funding: Funding;
+  readonly catalog: Catalog;
+  readonly views: Views;
+  readonly texts: Pick<TextsInTurns, 'join'>;
+  /** Withdrawals above it need a second operator. */
+  readonly approvalAboveMicro: number;
+  readonly isOnChain: boolean;
+  /** Null without a chain. */
+  readonly comparedChain: () => Promise<Ledger['chain'] | null>;
+};
 
 const MOVE = {
   access: 'treasury',
@@ -127,13 +128,13 @@ function readMovement(call: MovementCall, { accounts }: AdminFundDeps): NewMovem
 
 async function carryOut(
   call: MovementCall,
-  { funding, views, chainLink }: AdminFundDeps,
+  { funding, views, isOnChain }: AdminFundDeps,
   kind: FundKind,
   { user, amountMicro, reference }: NewMovement,
 ): Promise<void> {
   call.before = { available_usdc_micro: String(views.accounts.availableMicro(user.index)) };
   const result = await funding.move(user.index, kind, amountMicro, reference);
-  if (result.movement !== null) ok(call, movementOf(result.movement, chainLink !== null), 201);
+  if (result.movement !== null) ok(call, movementOf(result.movement, isOnChain), 201);
   else refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
 }
 
@@ -144,7 +145,7 @@ async function showLedger(call: CallOf<typeof SHOW_LEDGER>, deps: AdminFundDeps)
     refuse(call, { row: ERRORS.ENGINE_BUSY });
     return;
   }
-  const chain = await comparedChain(deps);
+  const chain = await deps.comparedChain();
   // It may have become incomplete meanwhile.
   if (!views.isWhole) refuse(call, { row: ERRORS.ENGINE_BUSY });
   else okKept(call, await texts.join(ledgerRows(views.ledger(), catalog, chain)));

@@ -6,7 +6,7 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import type { OpenOrderBoundsStore } from '../../store/openOrderBounds.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
-import { requireUser } from './users.ts';
+import { requireUser } from '../json/requireUser.ts';
 
 type AdminOpenOrderDeps = { readonly accounts: Accounts; readonly openOrderBounds: OpenOrderBoundsStore };
 

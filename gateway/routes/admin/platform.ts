@@ -30,9 +30,8 @@ import { refuseSuccessor } from '../../operator/successor.ts';
 import type { ContractStore, Contracts } from '../../store/contracts.ts';
 import type { Platform } from '../../store/platform.ts';
 import type { Views } from '../../views/index.ts';
-import { timeOf } from '../json/fiat.ts';
+import { type ApprovalDeps, waitsForSecond } from '../json/approval.ts';
 import { contractsOf } from '../public/platform.ts';
-import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
 
 const FIXED_ON_CHAIN = [
   ['market_factory_address', 'marketFactory'],
@@ -140,7 +139,7 @@ export function adminPlatformRoutes(deps: AdminPlatformDeps): Route[] {
       feed.publish('drills', { drills: drills.active });
       ok(call, { drills: drills.active });
     }),
-    route(TEST_ALERT, (call) => ok(call, { until: timeOf(alertTest.begin(call.startedMs)) })),
+    route(TEST_ALERT, (call) => ok(call, { until: new Date(alertTest.begin(call.startedMs)).toISOString() })),
     route(CHANGE_CONTRACTS, (call) => changeContracts(call, deps)),
   ];
 }

@@ -5,7 +5,8 @@ import { ok } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { RebateRates } from '../../store/rebateRates.ts';
-import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 
 type RebateDeps = MarketDeps & { readonly rebateRates: RebateRates; readonly clock: Clock };
 

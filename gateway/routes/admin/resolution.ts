@@ -10,9 +10,10 @@ import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { MarketCommands } from '../../operator/markets.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
+import { type ApprovalDeps, waitsForSecond } from '../json/approval.ts';
 import type { MarketResponses } from '../json/market.ts';
-import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
-import { type ApprovalDeps, waitsForSecond } from './approvals.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 
 type AdminResolutionDeps = MarketDeps &
   ApprovalDeps & {

@@ -26,7 +26,7 @@ import type { Accounts, User } from '../../store/accounts.ts';
 import type { ApiKeys, KnownKey } from '../../store/keys.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 import { profileOf } from '../json/profile.ts';
-import { requireUser } from './users.ts';
+import { requireUser } from '../json/requireUser.ts';
 
 type AdminRestrictionDeps = {
   readonly accounts: Accounts;

@@ -14,7 +14,8 @@ import type { Catalog, MarketEntry } from '../../store/catalog.ts';
 import type { Indication, Indications } from '../../store/indications.ts';
 import type { LiveScores } from '../../store/liveScores.ts';
 import type { Views } from '../../views/index.ts';
-import { ID_PARAM, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { requireMarket } from '../json/requireMarket.ts';
 import { requireEvent } from '../public/eventView.ts';
 
 type ScoreDeps = {

@@ -7,8 +7,8 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
+import { requireUser } from '../json/requireUser.ts';
 import { sessionJson } from '../json/session.ts';
-import { requireUser } from './users.ts';
 
 type AdminSessionDeps = { readonly accounts: Accounts; readonly sessions: Sessions; readonly clock: Clock };
 

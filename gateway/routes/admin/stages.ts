@@ -6,19 +6,19 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
-import type { AdminFeed } from '../../operator/feed.ts';
 import { platformStagesOf, type StageCommands, type StageStep, stagesOfEvent } from '../../operator/stages.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
 import type { MarketResponses } from '../json/market.ts';
-import { ID_PARAM, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { requireMarket } from '../json/requireMarket.ts';
 
 type AdminStageDeps = {
   readonly catalog: Catalog;
   readonly views: Views;
   readonly stages: StageCommands;
   readonly responses: MarketResponses;
-  readonly feed: Pick<AdminFeed, 'publish'>;
+  readonly feed: { publish(kind: string, data: object): void };
 };
 
 const STEP = { method: 'POST', limit: 'unlisted', body: STAGE_STEP } as const;

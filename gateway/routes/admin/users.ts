@@ -25,12 +25,13 @@ import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import { tryParseNetworks } from '../../process/networks.ts';
 import type { AccountStates } from '../../store/accountStates.ts';
-import type { Accounts, User } from '../../store/accounts.ts';
+import type { Accounts } from '../../store/accounts.ts';
 import type { ApiKeys, IssuedKey } from '../../store/keys.ts';
 import type { Views } from '../../views/index.ts';
 import { refuseDelegate } from '../json/chainRefusals.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 import { profileOf } from '../json/profile.ts';
+import { requireUser } from '../json/requireUser.ts';
 
 type AdminUserDeps = {
   readonly accounts: Accounts;
@@ -143,16 +144,6 @@ export function adminUserRoutes(deps: AdminUserDeps): Route[] {
     route(REVOKE_KEY, (call) => revokeKey(call, deps)),
     route(ROTATE_KEY, (call) => rotateKey(call, deps)),
   ];
-}
-
-type UserCall = Call & { readonly params: { readonly id: string } };
-
-/** The user that the path names, or null when the call was answered 404. */
-export function requireUser(call: UserCall, accounts: Accounts): User | null {
-  const user = accounts.byId(call.params.id);
-  if (user !== undefined) return user;
-  refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'user not found' });
-  return null;
 }
 
 async function createUser(call: CallOf<typeof CREATE_USER>, deps: AdminUserDeps): Promise<void> {

@@ -2,7 +2,7 @@
 import type { BlockList } from 'node:net';
 import type { Clock } from '../../../shared/base/clock.ts';
 import type { OwnPages } from '../../http/cookies.ts';
-import type { Limiter } from '../../limits/limiter.ts';
+import type { HandlerLimits } from '../../http/counting.ts';
 import type { AccessTokens } from '../../sessions/accessTokens.ts';
 import type { Sessions } from '../../sessions/sessions.ts';
 import type { SignIn } from '../../sessions/signIn.ts';
@@ -19,8 +19,7 @@ export type AuthDeps = {
   readonly pages: OwnPages;
   /** False where browsers reach the exchange on loopback, without TLS. */
   readonly areCookiesSecure: boolean;
-  /** Null: nothing is counted. */
-  readonly limiter: Limiter | null;
+  readonly limiter: HandlerLimits;
   readonly trustProxy: BlockList | null;
   readonly clock: Clock;
 };

@@ -19,12 +19,11 @@ import { CONFIRMATIONS } from '../../../shared/chain/depth.ts';
 import { shownAddress } from '../../../shared/crypto/checksumAddress.ts';
 import type { LedgerRail, SendFault } from '../../fiat/ledgerRail.ts';
 import { type Rail, RailDown } from '../../fiat/rail.ts';
-import { applyLimit } from '../../http/counting.ts';
+import { applyLimit, type HandlerLimits } from '../../http/counting.ts';
 import { ok, refuse } from '../../http/respond.ts';
 import { type AccountCall, type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import { clientSubject } from '../../limits/clientAddress.ts';
-import type { Limiter } from '../../limits/limiter.ts';
 import type { Config } from '../../process/config.ts';
 import type { Accounts } from '../../store/accounts.ts';
 import { ENDLESS } from '../../store/railTransactions.ts';
@@ -39,7 +38,7 @@ type RailDeps = {
   readonly config: Pick<Config, 'trustProxy'>;
   readonly clock: Clock;
   /** Null: nothing is counted. */
-  readonly limiter: Pick<Limiter, 'countAccount' | 'countAddress'> | null;
+  readonly limiter: HandlerLimits;
   readonly badSignatures: Pick<BadSignatures, 'refusalFor' | 'count'> | null;
 };
 

@@ -10,7 +10,8 @@ import type { TradedMarket } from '../../store/catalogEntries.ts';
 import { bookLevels } from '../../views/bookLevels.ts';
 import { BookOrders, type BookTexts, makeBookTexts } from '../../views/bookOrders.ts';
 import type { Views } from '../../views/index.ts';
-import { MARKET_ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { MARKET_ID_PARAM } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 import { RenderedBooks } from './renderedBooks.ts';
 
 type BookDeps = MarketDeps<TradedMarket> & { readonly clock: Clock };

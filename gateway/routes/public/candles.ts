@@ -7,7 +7,8 @@ import { ok, refuse, refuseField } from '../../http/respond.ts';
 import { type CallOf, type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
 import type { MarketReads } from '../../queries/marketReads.ts';
-import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 
 type CandleDeps = MarketDeps & {
   readonly queries: Pick<MarketReads, 'ofPublic'>;

@@ -22,7 +22,8 @@ import type { TradedMarket } from '../../store/catalogEntries.ts';
 import { bestTicks } from '../../views/bookLevels.ts';
 import type { Views } from '../../views/index.ts';
 import { bookPrices } from '../../views/prices.ts';
-import { MARKET_ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { MARKET_ID_PARAM } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 import { RenderedBooks } from './renderedBooks.ts';
 
 type MarketDataDeps = MarketDeps<TradedMarket> & { readonly clock: Clock };

@@ -6,7 +6,8 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Catalog } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
 import type { MarketResponses } from '../json/market.ts';
-import { ID_PARAM, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { requireMarket } from '../json/requireMarket.ts';
 
 type MarketDeps = { readonly catalog: Catalog; readonly views: Views; readonly responses: MarketResponses };
 

@@ -9,7 +9,8 @@ import type { Catalog, MarketEntry } from '../../store/catalog.ts';
 import type { Views } from '../../views/index.ts';
 import { separated } from '../json/event.ts';
 import type { MarketResponses } from '../json/market.ts';
-import { ID_PARAM, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { requireMarket } from '../json/requireMarket.ts';
 
 type RelatedDeps = {
   readonly catalog: Catalog;

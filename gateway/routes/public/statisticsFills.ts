@@ -14,11 +14,13 @@ import type { MarketReads } from '../../queries/marketReads.ts';
 import { microsOf } from '../../queries/page.ts';
 import type { Fill, FillsTask } from '../../queries/statsFills.ts';
 import type { Catalog } from '../../store/catalog.ts';
-import type { PublicProfiles } from '../../store/publicProfiles.ts';
+import type { PublicNames } from './publicNames.ts';
 
 type FillDeps = {
   readonly catalog: Pick<Catalog, 'markets'>;
-  readonly profiles: PublicProfiles;
+  readonly profiles: PublicNames & {
+    readonly pseudonyms: { idOf(cursor: string): Buffer | null; cursorOf(id: Uint8Array): string };
+  };
   readonly queries: Pick<MarketReads, 'ofPublic'>;
   readonly sharedAnswers: SharedAnswers;
 };

@@ -20,14 +20,14 @@ import {
   NO_MARK,
   type TraderSums,
 } from '../../queries/statsLeaderboard.ts';
-import type { PublicProfiles } from '../../store/publicProfiles.ts';
 import type { Views } from '../../views/index.ts';
 import { presentYesPpm } from '../../views/marks.ts';
+import type { PublicNames } from './publicNames.ts';
 
 type LeaderboardDeps = {
   readonly queries: Pick<MarketReads, 'ofPublic'>;
   readonly views: Pick<Views, 'books' | 'markets'>;
-  readonly profiles: PublicProfiles;
+  readonly profiles: PublicNames;
   readonly sharedAnswers: SharedAnswers;
   readonly clock: Clock;
 };
@@ -136,7 +136,7 @@ async function presentMarks(views: LeaderboardDeps['views']): Promise<SharedArra
   return memory;
 }
 
-function traderOf({ account, pnlMicro, basisMicro, trades }: TraderSums, profiles: PublicProfiles): object {
+function traderOf({ account, pnlMicro, basisMicro, trades }: TraderSums, profiles: PublicNames): object {
   const { handle, userId, avatarUrl } = profiles.shown(account);
   return {
     handle,

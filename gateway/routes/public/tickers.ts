@@ -13,7 +13,8 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Askers } from '../../queries/askers.ts';
 import type { DayTrade } from '../../queries/dayTrading.ts';
 import type { MarketReads } from '../../queries/marketReads.ts';
-import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 import { TickerTexts } from '../json/ticker.ts';
 
 type TickerDeps = MarketDeps & {

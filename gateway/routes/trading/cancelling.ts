@@ -21,7 +21,8 @@ import type { Catalog } from '../../store/catalog.ts';
 import type { ClientOrderIds } from '../../trading/clientOrderIds.ts';
 import { NONE } from '../../views/growingColumn.ts';
 import type { Views } from '../../views/index.ts';
-import { HASH_PARAM, requireHash, requireMarket } from '../json/pathParams.ts';
+import { HASH_PARAM, requireHash } from '../json/pathParams.ts';
+import { requireMarket } from '../json/requireMarket.ts';
 
 type CancellingDeps = {
   readonly engine: ShardClient;

@@ -11,7 +11,8 @@ import type { MarketDeployment } from '../../operator/deployment.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
 import type { ContractStore } from '../../store/contracts.ts';
 import { deployStatus } from '../../store/deployments.ts';
-import { ID_PARAM, type MarketDeps, requireMarket } from '../json/pathParams.ts';
+import { ID_PARAM } from '../json/pathParams.ts';
+import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 
 type DeployDeps = MarketDeps & {
   readonly deployment: MarketDeployment;

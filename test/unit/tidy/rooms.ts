@@ -50,7 +50,7 @@ export const ROOMS: readonly Room[] = [
   { room: 'gateway/audit', own: 'access http process', shared: 'base crypto records' },
   { room: 'gateway/idempotency', own: 'access http process queries', shared: 'base records wire' },
   { room: 'gateway/catalogue', own: 'store', shared: 'base' },
-  { room: 'gateway/shardlink', own: 'http store views', shared: 'base wire' },
+  { room: 'gateway/shardlink', own: 'http views', shared: 'base wire' },
   { room: 'gateway/trading', own: 'access http limits process queries shardlink store views', shared: 'api base wire' },
   {
     room: 'gateway/operator',

@@ -1,0 +1,8 @@
+/** Accounts as everyone may see them (RULES.md 13.3). */
+export type PublicNames = {
+  shown(account: number): {
+    readonly handle: string;
+    readonly userId: string | null;
+    readonly avatarUrl: string | null;
+  };
+};
