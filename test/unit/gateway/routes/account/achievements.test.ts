@@ -36,7 +36,7 @@ class Scene {
     const queries = {
       ofAccount: async () =>
         this.facts === null ? { ok: false, row: ERRORS.ENGINE_BUSY } : { ok: true, value: this.facts },
-      ofPublic: async (_asker: unknown, _name: string, { after }: { after: number }) => {
+      nflPart: async (_asker: unknown, { after }: { after: number }) => {
         if (after === 0) this.rankings++;
         return { ok: true, value: this.#part(after) };
       },
