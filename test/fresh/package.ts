@@ -21,8 +21,11 @@ const STOP_LIMIT_MS = 60_000;
 const MAX_BYTES = 4_200_000;
 /** The project's files that a package has: all of the three wings, and the data that they read. */
 const PACKED = /^(?:engine|gateway|shared|data\/(?:binaries\.json|demo|deploy|docs|schema)|\.env\.example)(?:\/|$)/;
-const OF_DEVELOPERS =
-  /^(?:test|bench|\.ci|node_modules|data\/live|shared\/client\/npm)\/|(?:^|\/)(?:\.git|tsconfig|biome\.json|\.npmrc)/;
+/** Packages of their own. */
+const OF_CLIENTS = /^shared\/client\/(?:npm|python)\//;
+const OF_DEVELOPERS = /^(?:test|bench|\.ci|node_modules|data\/live)\/|(?:^|\/)(?:\.git|tsconfig|biome\.json|\.npmrc)/;
+
+const isLeftOut = (path: string): boolean => OF_DEVELOPERS.test(path) || OF_CLIENTS.test(path);
 
 const port = await freePort();
 const { directory: project, environment } = makePlace(port);
@@ -52,9 +55,7 @@ function bin(name: string, ...args: string[]) {
 describe('the package', () => {
   test('has every file of the wings and of their data, and each source without its types', () => {
     const tracked = execFileSync('git', ['ls-files'], { cwd: ROOT, encoding: 'utf8' }).split('\n');
-    const missing = tracked.filter(
-      (path) => PACKED.test(path) && !OF_DEVELOPERS.test(path) && existsSync(join(ROOT, path)),
-    );
+    const missing = tracked.filter((path) => PACKED.test(path) && !isLeftOut(path) && existsSync(join(ROOT, path)));
     assert.deepEqual(
       missing.filter((path) => !listed.includes(path)),
       [],
@@ -64,10 +65,7 @@ describe('the package', () => {
   });
 
   test('has nothing that only developers need, and no state', () => {
-    assert.deepEqual(
-      listed.filter((path) => OF_DEVELOPERS.test(path)),
-      [],
-    );
+    assert.deepEqual(listed.filter(isLeftOut), []);
   });
 
   test('has the file of each of its bins', () => {

@@ -2,6 +2,7 @@
 import { ACCOUNT_FAULTS } from './faults/accounts.ts';
 import { ALERT_FAULTS } from './faults/alerts.ts';
 import { BACKUP_FAULTS } from './faults/backup.ts';
+import { CLIENT_FAULTS } from './faults/client.ts';
 import { CLUSTER_FAULTS } from './faults/cluster.ts';
 import type { Fault } from './faults/fault.ts';
 import { HISTORY_FAULTS } from './faults/history.ts';
@@ -14,6 +15,7 @@ import { STREAM_FAULTS } from './faults/streams.ts';
 import { VERIFICATION_FAULTS } from './faults/verification.ts';
 
 export const FAULTS: readonly Fault[] = [
+  ...CLIENT_FAULTS,
   ...CLUSTER_FAULTS,
   ...MATCHING_FAULTS,
   ...MARKET_FAULTS,

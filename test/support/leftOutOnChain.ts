@@ -65,4 +65,5 @@ export const LEFT_OUT_ON_CHAIN: Readonly<Record<string, string>> = {
   transportAdmission: NO_SERVER,
   transportIdentity: NO_SERVER,
   upgrade: 'data directories of releases that knew no chain',
+  versions: 'what clients and exchanges of other versions say, which does not depend on where funds are kept',
 };

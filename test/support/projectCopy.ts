@@ -11,7 +11,7 @@ import { endTree, treeOf } from './processTree.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Everything that the tests load; without the state of an exchange that runs here. */
-const COPIED = ['.env.example', 'package.json', 'package-lock.json', 'tsconfig.json'];
+const COPIED = ['.env.example', 'LICENSE', 'package.json', 'package-lock.json', 'tsconfig.json'];
 const COPIED_FOLDERS = ['bench', 'data', 'engine', 'gateway', 'shared', 'test'];
 /** `npm run kernel` and `npm run contracts`, by the sources that they compile, and what they write. */
 const COMPILERS: readonly Compiler[] = [
