@@ -8,6 +8,7 @@ import type { Fault } from './faults/fault.ts';
 import { HISTORY_FAULTS } from './faults/history.ts';
 import { MARKET_FAULTS } from './faults/markets.ts';
 import { MATCHING_FAULTS } from './faults/matching.ts';
+import { PYTHON_FAULTS } from './faults/python.ts';
 import { REQUEST_FAULTS } from './faults/requests.ts';
 import { SETTLEMENT_FAULTS } from './faults/settlement.ts';
 import { SHARD_FAULTS } from './faults/shards.ts';
@@ -28,4 +29,5 @@ export const FAULTS: readonly Fault[] = [
   ...STREAM_FAULTS,
   ...ALERT_FAULTS,
   ...BACKUP_FAULTS,
+  ...PYTHON_FAULTS,
 ];

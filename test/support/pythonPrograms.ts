@@ -1,5 +1,5 @@
 /** A Python that has what the Python client needs (Debian's packages), or why there is none. */
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
+import { type SpawnOptions, type SpawnSyncReturns, spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
 /** The folder that the package is imported from. */
@@ -25,7 +25,13 @@ export const NO_MYPY: string | false = MYPY === null && 'mypy is not installed b
 
 /** @param input what the program reads */
 export function runPython(args: readonly string[], input = ''): SpawnSyncReturns<string> {
+  const [python, options] = pythonCommand();
+  return spawnSync(python, args, { ...options, input, encoding: 'utf8', stdio: 'pipe' });
+}
+
+/** For programs that run beside the test. */
+export function pythonCommand(): readonly [string, SpawnOptions] {
   // Nothing is written beside the sources.
   const env = { ...process.env, PYTHONPATH: PYTHON_CLIENT, PYTHONDONTWRITEBYTECODE: '1' };
-  return spawnSync(PYTHON!, args, { input, encoding: 'utf8', env, cwd: PYTHON_CLIENT });
+  return [PYTHON!, { env, cwd: PYTHON_CLIENT }];
 }

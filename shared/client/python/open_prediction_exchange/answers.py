@@ -10,7 +10,7 @@ from typing import Any, Literal, Mapping, NoReturn
 
 from .error_codes import CODES, STATUSES
 from .errors import ApiError, ExchangeError, NoAnswerError, NotConnectedError, ProxyError, RedirectError
-from .errors import UnknownOutcomeError
+from .errors import UnexpectedAnswerError, UnknownOutcomeError
 
 Meaning = Literal["refused", "not now", "open", "fault"]
 """`refused`: the exchange has looked at it and says no. `not now`: nothing was done, and another moment may be better.
@@ -98,7 +98,7 @@ def meaning_of(error: BaseException) -> Meaning | None:
     """None for an error of the program, which no answer has caused."""
     if isinstance(error, ApiError):
         return _MEANINGS.get(error.code, "refused")
-    if isinstance(error, (UnknownOutcomeError, RedirectError)):
+    if isinstance(error, (UnknownOutcomeError, RedirectError, UnexpectedAnswerError)):
         return "fault"
     if isinstance(error, NotConnectedError):
         return "not now"

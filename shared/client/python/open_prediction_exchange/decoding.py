@@ -12,17 +12,19 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, Callable, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from .errors import UnexpectedAnswerError
+
 T = TypeVar("T")
 Convert = Callable[[Any], Any]
 
 
 def decode(kind: type[T], value: Any) -> T:
-    """The value as `kind`. ValueError if it has not that form."""
+    """The value as `kind`. UnexpectedAnswerError if it has not that form."""
     try:
         form: Any = kind
         converted: T = _converter(form)(value)
-    except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
-        raise ValueError(f"an answer is no {getattr(kind, '__name__', kind)}: {error!r}") from error
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise UnexpectedAnswerError(f"an answer is no {getattr(kind, '__name__', kind)}: {error!r}") from error
     return converted
 
 

@@ -54,6 +54,10 @@ class NotConnectedError(NoAnswerError):
     """There was no connection: the request did not leave, and nothing was done."""
 
 
+class UnexpectedAnswerError(ExchangeError):
+    """The exchange has answered in a form that this version of the client does not know. A change was carried out."""
+
+
 class StreamError(ExchangeError):
     """The server has refused a subscription, or the connection for good."""
 

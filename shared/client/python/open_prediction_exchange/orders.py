@@ -79,7 +79,7 @@ Wallet = Union[str, PrivateKey, DigestSigner, TypedDataSigner]
 
 def draft_order(intent: Intent, market: OrderMarket, fee_rate_bps: int, nonce: int) -> dict[str, Any]:
     """A placement body without wallets, salt and signature. ValueError for a price or a size off the grid."""
-    ticks, lots = _grid(intent, market.ticks_per_unit)
+    ticks, lots = grid_of(intent, market.ticks_per_unit)
     quantity_atomic, notional_micro = lots * market.ticks_per_unit, lots * ticks
     if intent.side not in SIDE_CODES:
         raise ValueError(f"{intent.side!r} is neither BUY nor SELL")
@@ -108,7 +108,8 @@ def draft_order(intent: Intent, market: OrderMarket, fee_rate_bps: int, nonce: i
     return {**draft, **{name: value for name, value in optional.items() if value is not None}}
 
 
-def _grid(intent: Intent, ticks_per_unit: int) -> tuple[int, int]:
+def grid_of(intent: Intent, ticks_per_unit: int) -> tuple[int, int]:
+    """Price in ticks and quantity in lots. ValueError for what is off the market's grid."""
     by_text = intent.price is not None and intent.size is not None
     exact = intent.price_ticks is not None and intent.quantity_lots is not None
     given = [intent.price, intent.size, intent.price_ticks, intent.quantity_lots]

@@ -1,0 +1,216 @@
+"""Runs the generators of `logic`: with blocking calls, or with asyncio. Only here is anything sent or waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import re
+import time
+from typing import Any, AsyncIterator, Callable, Concatenate, Coroutine, Generic, Iterator, ParamSpec, TypeVar
+
+import httpx
+
+from .answers import Answer
+from .errors import NoAnswerError, NotConnectedError
+from .logic.pages import Pager
+from .logic.steps import Pause, Send, Step, Steps
+
+P = ParamSpec("P")
+L = TypeVar("L")
+T = TypeVar("T")
+
+
+class Driver:
+    """Blocking calls over a pool of connections. Threads may share one."""
+
+    def __init__(self, http: httpx.Client | None = None) -> None:
+        self._owns = http is None
+        self._http = http or httpx.Client(follow_redirects=False)
+
+    def run(self, steps: Steps[T]) -> T:
+        """The result of the work."""
+        given: Any = None
+        error: BaseException | None = None
+        while True:
+            try:
+                step = steps.send(given) if error is None else steps.throw(error)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            given, error = None, None
+            try:
+                given = self._perform(step)
+            except NoAnswerError as failure:
+                error = failure
+            except BaseException:
+                steps.close()
+                raise
+
+    def _perform(self, step: Step) -> Answer | None:
+        if isinstance(step, Pause):
+            time.sleep(step.seconds)
+            return None
+        try:
+            return _answer(self._http.request(**_request(step)))
+        except httpx.HTTPError as error:
+            raise _failure(error) from error
+
+    def close(self) -> None:
+        """Closes the connections, unless the caller has brought them."""
+        if self._owns:
+            self._http.close()
+
+
+class AsyncDriver:
+    """The same in the event loop that awaits it."""
+
+    def __init__(self, http: httpx.AsyncClient | None = None) -> None:
+        self._owns = http is None
+        self._http = http or httpx.AsyncClient(follow_redirects=False)
+
+    async def run(self, steps: Steps[T]) -> T:
+        """The result of the work."""
+        given: Any = None
+        error: BaseException | None = None
+        while True:
+            try:
+                step = steps.send(given) if error is None else steps.throw(error)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            given, error = None, None
+            try:
+                given = await self._perform(step)
+            except NoAnswerError as failure:
+                error = failure
+            except BaseException:
+                steps.close()
+                raise
+
+    async def _perform(self, step: Step) -> Answer | None:
+        if isinstance(step, Pause):
+            await asyncio.sleep(step.seconds)
+            return None
+        try:
+            # httpx limits each read; an answer that comes byte by byte ends here.
+            return _answer(await asyncio.wait_for(self._http.request(**_request(step)), step.timeout_sec))
+        except asyncio.TimeoutError as error:
+            raise NoAnswerError(f"no answer in {step.timeout_sec} seconds") from error
+        except httpx.HTTPError as error:
+            raise _failure(error) from error
+
+    async def close(self) -> None:
+        """Closes the connections, unless the caller has brought them."""
+        if self._owns:
+            await self._http.aclose()
+
+
+def _request(step: Send) -> dict[str, Any]:
+    return {
+        "method": step.method,
+        "url": step.url,
+        "headers": dict(step.headers),
+        "content": step.body or None,
+        "timeout": step.timeout_sec,
+        "follow_redirects": False,
+    }
+
+
+def _answer(response: httpx.Response) -> Answer:
+    headers = {name.lower(): value for name, value in response.headers.items()}
+    return Answer(response.status_code, headers, response.content.decode("utf-8", "replace"))
+
+
+def _failure(error: httpx.HTTPError) -> NoAnswerError:
+    """No text of these has a header or a body."""
+    kind = type(error).__name__
+    if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol)):
+        return NotConnectedError(f"{kind}: {error}")
+    return NoAnswerError(f"{kind}: {error}")
+
+
+class HasLogic(Generic[L]):
+    """What is made of the methods of an object of `logic`."""
+
+    _logic: L
+
+
+class Runs(HasLogic[L]):
+    """What has methods that block."""
+
+    _driver: Driver
+
+
+class AsyncRuns(HasLogic[L]):
+    """What has methods that are awaited."""
+
+    _driver: AsyncDriver
+
+
+def blocking(work: Callable[Concatenate[L, P], Steps[T]]) -> Callable[Concatenate[Any, P], T]:
+    """A method that does the work of a generator and gives its result."""
+
+    @functools.wraps(work)
+    def method(self: Runs[L], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._driver.run(work(self._logic, *args, **kwargs))
+
+    return _shown(method, work)
+
+
+def giving(kind: type[T], method: Callable[P, Any]) -> Callable[P, T]:
+    """The method as its class gives it: of an order that blocks, or of one to await."""
+    setattr(method, "__signature__", inspect.signature(method).replace(return_annotation=kind))
+    return method
+
+
+def giving_async(kind: type[T], method: Callable[P, Coroutine[Any, Any, Any]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """The same for a method to await."""
+    giving(kind, method)
+    return method
+
+
+def awaited(work: Callable[Concatenate[L, P], Steps[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+    """The same for asyncio."""
+
+    @functools.wraps(work)
+    async def method(self: AsyncRuns[L], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self._driver.run(work(self._logic, *args, **kwargs))
+
+    return _shown(method, work)
+
+
+def iterated(work: Callable[Concatenate[L, P], Pager[T]]) -> Callable[Concatenate[Any, P], Iterator[T]]:
+    """A method that gives the rows of all pages, one by one."""
+
+    @functools.wraps(work)
+    def method(self: Runs[L], /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        pager = work(self._logic, *args, **kwargs)
+        while not pager.is_over:
+            yield from self._driver.run(pager.next_page())
+
+    return _shown(method, work)
+
+
+def iterated_async(work: Callable[Concatenate[L, P], Pager[T]]) -> Callable[Concatenate[Any, P], AsyncIterator[T]]:
+    """The same for asyncio: `async for row in client.all_…()`."""
+
+    @functools.wraps(work)
+    async def method(self: AsyncRuns[L], /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        pager = work(self._logic, *args, **kwargs)
+        while not pager.is_over:
+            for row in await self._driver.run(pager.next_page()):
+                yield row
+
+    return _shown(method, work)
+
+
+M = TypeVar("M", bound=Callable[..., Any])
+
+
+def _shown(method: M, work: Callable[..., Any]) -> M:
+    """The signature that `help` shows: that of the work, without how its result comes."""
+    shape = inspect.signature(work)
+    result = re.sub(r"^(?:Steps|Pager)\[(.*)\]$", r"\1", str(shape.return_annotation))
+    setattr(method, "__signature__", shape.replace(return_annotation=result))
+    return method

@@ -1,0 +1,112 @@
+/** Plays a scenario of test/vectors with the client for TypeScript: what each step gives. */
+import { isRefusal } from '../../shared/client/answers.ts';
+import { ExchangeClient } from '../../shared/client/client.ts';
+import type { Credentials } from '../../shared/client/credentials.ts';
+import type { PlacedOrder } from '../../shared/client/placedOrder.ts';
+import type { PlaceIntent } from '../../shared/client/placer.ts';
+import type { PlacementResponse, TimeInForceName } from '../../shared/client/types.ts';
+import type { Json } from './server.ts';
+
+export type ScenarioAccount = Credentials & { readonly privateKey: string };
+type Given = {
+  readonly baseUrl: string;
+  readonly market: string;
+  readonly accounts: Readonly<Record<string, ScenarioAccount>>;
+};
+export type ScenarioStep = { readonly do: string; readonly gives?: Json };
+type Order = Pick<PlacedOrder, 'hash' | 'body' | 'answer'>;
+
+export class ScenarioPlayer {
+  readonly #market: string;
+  readonly #clients = new Map<string, ExchangeClient>();
+  readonly #orders = new Map<string, { order: Order; by: ExchangeClient }>();
+  #isReplayed = false;
+
+  constructor({ baseUrl, market, accounts }: Given) {
+    this.#market = market;
+    const onAnswer = ({ isReplayed }: { isReplayed: boolean }): void => {
+      this.#isReplayed = isReplayed;
+    };
+    for (const [name, { privateKey, ...credentials }] of Object.entries(accounts)) {
+      this.#clients.set(name, new ExchangeClient({ baseUrl, credentials, wallet: privateKey, onAnswer }));
+    }
+  }
+
+  async play(step: Json): Promise<unknown> {
+    try {
+      return await this.#do(step);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      return { code: error.code, status: error.status };
+    }
+  }
+
+  async #do(step: Json): Promise<unknown> {
+    const client = this.#clients.get(step.as ?? 'maker')!;
+    switch (step.do) {
+      case 'place': {
+        const order = await client.place(this.#intent(step.intent));
+        this.#orders.set(step.order, { order, by: client });
+        return placed(order.answer!);
+      }
+      case 'amend':
+        return this.#amend(step);
+      case 'record': {
+        const { order, by } = this.#orders.get(step.order)!;
+        const { status, remaining, filled_token_quantity_atomic, average_fill_price } = await by.getOrder(order.hash);
+        return { status, remaining, filled: filled_token_quantity_atomic, average: average_fill_price };
+      }
+      case 'cancel': {
+        const { order, by } = this.#orders.get(step.order)!;
+        await by.cancelOrder(order.hash);
+        return { status: (await by.getOrder(order.hash)).status };
+      }
+      case 'book': {
+        const { bids, asks } = await client.book(this.#market);
+        const row = (level: Json): unknown => [level.price, level.token_quantity_atomic, level.num_orders];
+        return { bids: bids.map(row), asks: asks.map(row) };
+      }
+      case 'again': {
+        const { order, by } = this.#orders.get(step.order)!;
+        const answer = await by.placeOrder(order.body);
+        return { same: JSON.stringify(answer) === JSON.stringify(order.answer), replayed: this.#isReplayed };
+      }
+      case 'orders':
+        return (await client.userOrders()).orders.map(({ status }) => status);
+      case 'trades': {
+        const { trades } = await client.userTrades({ market_id: this.#market });
+        return trades.map(({ role, party_side, token_quantity_atomic }) => [role, party_side, token_quantity_atomic]);
+      }
+      case 'cancelled all':
+        return (await client.cancelAll()).cancelled;
+      case 'balances': {
+        const { usdc, tokens } = await client.balances();
+        const held = tokens.filter(({ market_id }) => market_id === this.#market);
+        const rows = held.map(({ outcome_index, available }) => [String(outcome_index), available]);
+        return { available: usdc.available, reserved: usdc.reserved, tokens: rows };
+      }
+      default:
+        throw new Error(`a scenario has no step ${step.do}`);
+    }
+  }
+
+  async #amend(step: Json): Promise<unknown> {
+    const { order, by } = this.#orders.get(step.order)!;
+    const { side, outcome_index } = order.body;
+    const { body, orderHash } = await by.signOrder(this.#intent({ side, outcome_index, ...step.to }));
+    const answer = await by.amendOrder(order.hash, body);
+    this.#orders.set(step.order, { order: { hash: orderHash, body, answer }, by });
+    return placed(answer);
+  }
+
+  #intent(fields: Json): PlaceIntent {
+    const { outcome_index, side, price, size, time_in_force, client_order_id } = fields;
+    const names = { timeInForce: time_in_force as TimeInForceName, clientOrderId: client_order_id as string };
+    return { marketId: this.#market, outcomeIndex: outcome_index, side, price, size, ...names };
+  }
+}
+
+function placed({ status, remaining, fills }: Pick<PlacementResponse, 'status' | 'remaining' | 'fills'>): unknown {
+  const rows = fills.map((fill) => [fill.price, fill.token_quantity_atomic, fill.notional_usdc_micro]);
+  return { status, remaining, fills: rows };
+}
