@@ -1,6 +1,6 @@
 /**
- * A client of one version asks an exchange of another. Its requests are the same each time, so that recorded answers can
- * be given back.
+ * A client of one version asks an exchange of another. Its requests are the same each time, so that recorded answers
+ * can be given back.
  */
 import type { ApiError, ExchangeClient, OpenSocket, Scope } from '../../shared/client/index.ts';
 

@@ -5,8 +5,8 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   {
     name: 'the declarations of the client have the sentences of all schemas',
     file: 'test/packages/build.ts',
-    search: 'const NOTE = /^readonly (?:description|examples|',
-    replace: 'const NOTE = /^readonly (?:',
+    search: ".replaceAll(NOTE, '').replaceAll(EXAMPLES, '')",
+    replace: '',
     caughtBy: 'test/unit/packages.test.ts',
   },
   {
