@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { freeTime } from '../../shared/base/freeName.ts';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
-import { lowerHeldMark } from '../replication/heldMark.ts';
+import { HELD_MARK_FILE, heldMarkDamage, lowerHeldMark } from '../replication/heldMark.ts';
 import { checkAuditLog } from './auditLog.ts';
 import { type Call, dataDir, integerOf, print, UsageError } from './commandLine.ts';
 import { repairControl } from './controlRepair.ts';
@@ -41,9 +41,18 @@ export async function verify(call: Call): Promise<boolean> {
   const all = files.map(inspectShard);
   const lack = isDamaged || !all.every(isSound) ? null : await lackOf(directory, files);
   const beside = databases.map((each) => (each.name === 'control.db' && lack !== null ? lack : each));
-  const report = describeShards(all, auditLog === null ? beside : [...beside, auditLog]);
+  const others = [auditLog, markOf(directory)].filter((each) => each !== null);
+  const report = describeShards(all, [...beside, ...others]);
   print(call, report.text);
   return report.isSound;
+}
+
+/** Of a member of a cluster. */
+function markOf(directory: string): DatabaseFinding | null {
+  if (!existsSync(join(directory, HELD_MARK_FILE))) return null;
+  const damage = heldMarkDamage(directory);
+  const problem = damage && `${damage}: the next start of this member compares its files with the log, and mends it`;
+  return { name: HELD_MARK_FILE, state: problem === null ? 'ok' : 'damaged', problem };
 }
 
 /** Of control.db, beside whole journals. */
@@ -87,7 +96,7 @@ export async function repair(call: Call): Promise<boolean> {
       .map((plan): LocalEnd => {
         return { stream: plan.findings.file.shard, sequence: endOf(plan) };
       });
-    if (isMember) lowerHeldMark(directory, ends);
+    if (isMember && ends.length > 0) lowerHeldMark(directory, ends);
     if (control !== null && shortened.length > 0) forgetHeads(control, files, shortened);
     for (const plan of plans) {
       const { shard } = plan.findings.file;

@@ -28,6 +28,11 @@ const DATABASES: readonly Kept[] = [
     whenDamaged: `${RESTORE}, or see what \`npm run admin -- control repair\` can read of it`,
   },
   { name: 'settlement.db', check: 'integrity_check', whenDamaged: SETTLEMENT_REMEDY },
+  {
+    name: 'ramp.db',
+    check: 'integrity_check',
+    whenDamaged: 'put its backup in its place, or move it away: then the sandbox provider begins anew',
+  },
   { name: 'idempotency.db', check: 'quick_check', whenDamaged: 'the next start sets it aside and makes it anew' },
   {
     name: 'read.db',

@@ -122,14 +122,11 @@ export function readHeldMark(directory: string): FoundMark | null {
 /** Null where both copies are whole, or there is no file. */
 export function heldMarkDamage(directory: string): string | null {
   const damage = withCopies(directory, (_, copies) => {
-    if (areBothWhole(copies)) return null;
+    if (copies.length === COPIES_AT.length) return null;
     return copies.length === 0 ? 'no copy in it is whole' : 'one of the two copies in it is not whole';
   });
   if (damage === null) return null;
-  return (
-    `${join(directory, HELD_MARK_FILE)} is damaged (${damage}): it no longer proves what was not acknowledged. ` +
-    'The next start of this member compares its files with the log, and writes it anew (data/docs/cluster.md)'
-  );
+  return `${join(directory, HELD_MARK_FILE)} is damaged (${damage}): it no longer proves what was not acknowledged`;
 }
 
 export class HeldMark {

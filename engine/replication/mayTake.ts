@@ -30,8 +30,8 @@ const NOTE_MS = 10_000;
 /** Of a log that has nothing. */
 export const NOT_BEGUN =
   'the log has no row, and the database was started, promoted or restored since it was founded: what it had may be ' +
-  'lost. Start a member that has files; where there never was one, admin cluster found --new once more ' +
-  '(data/docs/cluster.md)';
+  'lost. Start a member that has files; where there never was one, `npm run admin -- cluster found --new` once ' +
+  'more (data/docs/cluster.md)';
 
 type Own = { readonly log: string; readonly members: readonly string[] };
 

@@ -72,7 +72,7 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   const history = await reads.history();
   const isMember = existsSync(join(directory, CONTROL_FILE));
   const damage = isMember ? heldMarkDamage(directory) : null;
-  if (damage !== null) options.onDamagedMark(damage);
+  if (damage !== null) options.onDamagedMark(`${damage}: all files are compared with the log, and it is written anew`);
   const isNew = history.id === null && (await reads.lease()).epoch === 0;
   if (isNew) throw isMember ? notOf(readHeldMark(directory), null, []) : noLog();
   // A log of an older version has no id yet, and gets one from the first member that gives it one.
@@ -152,20 +152,23 @@ async function standingOf(options: PrepareOptions, history: LogHistory, mark: Fo
 function noLog(): NotAMemberError {
   return new NotAMemberError(
     'refused: the database has no log yet under this name, and this member has no files. A new cluster begins with ' +
-      'admin cluster found --new; where there was one, start a member that has files (data/docs/cluster.md)',
+      '`npm run admin -- cluster found --new`; where there was one, start a member that has files ' +
+      '(data/docs/cluster.md)',
   );
 }
 
 /** Another log would take what this member has for new, or for nothing. */
 function notOf(mark: FoundMark | null, log: string | null, bases: readonly Base[]): LostRowsError {
-  const own = mark === null ? 'it has no mark of the log that they are of' : `they are of the log ${mark.log}`;
+  const own =
+    mark === null ? 'it has no mark of the log that they are of' : `they are of the log ${mark.log} by held.mark`;
   const all = bases.map(({ stream, sequence }) => `${streamName(stream)} after record ${sequence}`);
   const since = all.length === 0 ? '' : `, which goes on with ${all.join(', ')}`;
   const found =
     log === null ? 'the database has no log yet under this name' : `the database has the log ${log}${since}`;
   return new LostRowsError(
     `refused: the files of this member are those of another log: ${own}, and ${found}. Nothing was changed. ` +
-      'An operator decides: admin cluster found (data/docs/cluster.md)',
+      'Where held.mark is not theirs, put their own back; otherwise an operator decides: ' +
+      '`npm run admin -- cluster found` (data/docs/cluster.md)',
   );
 }
 

@@ -259,6 +259,6 @@ function refusal(missing: readonly Missing[], history: LogHistory, mark: FoundMa
     `${seen}; ` +
     `the log does not have: ${all.join('; ') || 'the last row that this member has seen'}. ` +
     `Nothing was changed. Members that may have it: ${others}. ` +
-    'An operator decides: admin cluster refill, or admin cluster accept-loss (data/docs/cluster.md)'
+    'An operator decides: `npm run admin -- cluster refill`, or `cluster accept-loss` (data/docs/cluster.md)'
   );
 }

@@ -22,6 +22,7 @@ export type ClusterConfig = Readonly<{
 
 type Reader = {
   has(name: string): boolean;
+  isFile(name: string): boolean;
   text(name: string, fallback: string): string;
   choice<const T extends string>(name: string, choices: readonly T[], fallback: T): T;
   flag(name: string, fallback: boolean): boolean;
@@ -56,7 +57,8 @@ export function readCluster(read: Reader, surroundings: Surroundings): ClusterCo
   if (member === '') return 'JOURNAL=postgres: MEMBER_NAME must be set, to a name of this member alone';
   if (!NAME.test(member)) return 'MEMBER_NAME: expected up to 63 letters, digits, dots, dashes and underscores';
   for (const needed of ['MASTER_KEY', 'SHARDS']) {
-    if (!read.has(needed)) return `JOURNAL=postgres: ${needed} must be set, to the same value on every member`;
+    if (read.has(needed) && !read.isFile(needed)) continue;
+    return `JOURNAL=postgres: ${needed} must be set, to the same value on every member`;
   }
   if (surroundings.demo) return 'JOURNAL=postgres: there is no demo with DEMO=on, whose keys are on one machine';
   if (allowsUnsynced && !(surroundings.isLoopback && hostsOf(url).every(isLoopback))) {

@@ -10,7 +10,7 @@ import type { SendHook } from './hooks.ts';
 import type { RampRail } from './rail.ts';
 import { Ramp } from './ramp.ts';
 import { type RampSettings, readRampSettings } from './settings.ts';
-import { RampStore } from './store.ts';
+import { openRampStore } from './store.ts';
 
 const EXIT_CONFIG = 78;
 const HOOK_TIMEOUT_MS = 5000;
@@ -24,7 +24,7 @@ async function run(settings: RampSettings): Promise<void> {
   mkdirSync(dirname(file), { recursive: true });
   const rail = railOf(settings);
   const ramp = new Ramp({
-    store: new RampStore(file),
+    store: openRampStore(file, rail.address, console.error),
     rail,
     clock: systemClock,
     randomHex: (bytes) => randomBytes(bytes).toString('hex'),

@@ -7,8 +7,11 @@
  *   RAMPSTORE-2  A deal takes, gives back and pays out once each, and one transfer of a purpose is alive at a time: the
  *                tables allow no second row.
  */
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import Sqlite, { type Database, type Statement } from 'better-sqlite3';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { DealStatus } from './switches.ts';
 
@@ -69,25 +72,65 @@ type ArrivalRow = {
 };
 
 type BankAct = 'taken' | 'given_back' | 'paid_out';
+/** The setting with the address of the wallet that it is of. */
+const WALLET = 'wallet';
+const RUNBOOK = 'data/docs/damages.md';
 export type HookRow = { sequence: number; event_id: string; body: string; due_ms: number; tries: number };
+
+/** Throws, with the file and what helps, where it is damaged or another wallet's. Deals are paid from one wallet. */
+export function openRampStore(path: string, wallet: string, say: (line: string) => void): RampStore {
+  const next = `put its backup in its place, or move it away: then the provider begins anew. See ${RUNBOOK}`;
+  try {
+    const isEmpty = statSync(path, { throwIfNoEntry: false })?.size === 0;
+    const store = new RampStore(path);
+    if (isEmpty) say(`${path} was empty: the provider begins anew, and knows no deal of before`);
+    const owner = store.setting(WALLET);
+    if (owner !== undefined && owner !== wallet) {
+      store.close();
+      throw new RampFileError(`${path} is of the wallet ${owner}, not of ${wallet}: ${next}`);
+    }
+    store.setSetting(WALLET, wallet);
+    return store;
+  } catch (error) {
+    if (error instanceof RampFileError) throw error;
+    const { message } = error as Error;
+    const what = isDamaged(error) ? `${path} is damaged (${message}): ${next}` : `${path}: ${message}`;
+    throw new RampFileError(accessProblem(path, error) ?? what);
+  }
+}
+
+class RampFileError extends Error {}
 
 export class RampStore {
   readonly #database: Database;
 
   /** @param path ':memory:' for a store that ends with the process. */
   constructor(path: string) {
-    this.#database = new Sqlite(path, { timeout: 0 });
-    this.#database.pragma('locking_mode = EXCLUSIVE');
-    this.#database.pragma('journal_mode = WAL');
-    this.#database.pragma('synchronous = FULL');
-    this.#database.pragma('foreign_keys = ON');
-    if (this.#database.pragma('user_version', { simple: true }) !== 0) return;
-    this.#database.exec(readFileSync(new URL('../../data/schema/ramp-001.sql', import.meta.url), 'utf8'));
-    this.#database.pragma('user_version = 1');
+    this.#database = openDatabase(path, { timeout: 0 });
+    try {
+      this.#database.pragma('locking_mode = EXCLUSIVE');
+      this.#database.pragma('journal_mode = WAL');
+      this.#database.pragma('synchronous = FULL');
+      this.#database.pragma('foreign_keys = ON');
+      const isNew = this.#database.pragma('user_version', { simple: true }) === 0;
+      // It is a small file, and a damaged page would be met in the middle of a deal.
+      const found = isNew ? 'ok' : this.#database.pragma('integrity_check(1)', { simple: true });
+      if (found !== 'ok') throw new Sqlite.SqliteError(String(found).replaceAll('\n', ' '), 'SQLITE_CORRUPT');
+      if (isNew) this.#makeTables();
+    } catch (error) {
+      this.#database.close();
+      throw error;
+    }
   }
 
   close(): void {
     this.#database.close();
+  }
+
+  /** All, or none of them where the process is killed meanwhile. */
+  #makeTables(): void {
+    const schema = readFileSync(new URL('../../data/schema/ramp-001.sql', import.meta.url), 'utf8');
+    this.together(() => this.#database.exec(`${schema}; PRAGMA user_version = 1`));
   }
 
   /** Rows of any question, for those who audit. */

@@ -14,6 +14,7 @@ import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { Config } from '../process/config.ts';
 import type { Logger } from '../process/log.ts';
+import { StartError } from '../process/startError.ts';
 import { isDemo } from './demoFile.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -55,6 +56,9 @@ export async function startDemoRamp(exchange: Exchange, ramp: DemoRamp, log: Log
     await fund(exchange, addressOf(ramp.keys.private_key).toLowerCase());
     const child = startProgram(exchange, ramp);
     child.on('error', (error) => log.warn({ err: error }, 'the demo has no provider'));
+    child.on('exit', (code) => {
+      if (code !== 0) log.warn({ code }, 'the demo has no provider until the next start: it has ended');
+    });
   } catch (error) {
     log.warn({ err: error }, 'the demo has no provider');
   }
@@ -93,12 +97,28 @@ async function fund({ stores, trading, clock }: Exchange, wallet: string): Promi
 
 function keysIn(dataDir: string): Keys {
   const path = join(dataDir, KEYS_FILE);
-  if (existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as Keys;
+  if (existsSync(path)) return read(path);
   return {
     private_key: `0x${randomBytes(32).toString('hex')}`,
     api_key: randomBytes(24).toString('hex'),
     webhook_secret: randomBytes(24).toString('hex'),
   };
+}
+
+function read(path: string): Keys {
+  const keys = tryParse(readFileSync(path, 'utf8'));
+  const names = ['private_key', 'api_key', 'webhook_secret'] as const;
+  if (names.every((name) => typeof keys?.[name] === 'string')) return keys as Keys;
+  const anew = 'move it and ramp.db away: then the provider of the demo begins anew';
+  throw new StartError(`${path} is damaged: put its backup in its place, or ${anew}`);
+}
+
+function tryParse(text: string): Partial<Keys> | null {
+  try {
+    return JSON.parse(text) as Partial<Keys> | null;
+  } catch {
+    return null;
+  }
 }
 
 function keep(dataDir: string, keys: Keys): void {

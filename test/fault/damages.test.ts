@@ -9,6 +9,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { assertEveryDamage, compareRows } from '../support/damages/cells.ts';
 import { nameIn } from '../support/damages/damages.ts';
+import { startRamp } from '../support/damages/rampWorld.ts';
 import { hashesOf } from '../support/damages/seen.ts';
 import { rowsOfTable } from '../support/damages/table.ts';
 import { makeWorld } from '../support/damages/world.ts';
@@ -22,7 +23,9 @@ test('a start and every command do what the table says of each file and damage, 
   const table = rowsOfTable();
   assertEveryDamage(table);
   const world = await makeWorld(t);
-  const named = new Set(table.map(({ file }) => nameIn(world.whole, file)));
+  const ofProvider = rowsOfTable('Provider');
+  assertEveryDamage(ofProvider);
+  const named = new Set([...table, ...ofProvider].map(({ file }) => nameIn(world.whole, file)));
   const there = [...hashesOf(world.whole).keys()].filter((name) => !/^(?:read|idempotency)\.db-wal$/.test(name));
   assert.deepEqual(
     there.filter((name) => !named.has(name)),
@@ -30,4 +33,5 @@ test('a start and every command do what the table says of each file and damage, 
     'the table has every file',
   );
   await compareRows(t, world, table, CELLS_AT_A_TIME);
+  await compareRows(t, { ...world, start: startRamp }, ofProvider, CELLS_AT_A_TIME);
 });

@@ -63,6 +63,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/fault/backup.test.ts': FAULTS,
   'test/fault/damagedBackups.test.ts': FAULTS,
   'test/fault/damages.test.ts': FAULTS,
+  'test/fault/damagesInCluster.test.ts': CLUSTER,
   'test/fault/damagesOnChain.test.ts': CHAIN,
   'test/fault/memory.test.ts': TURNS,
   'test/fault/failingDiskPages.test.ts': PAGES,

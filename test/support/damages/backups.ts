@@ -8,9 +8,10 @@ import { dirname, join } from 'node:path';
 import type { BackedFile, BackedJournal, Point } from '../../../engine/backup/point.ts';
 import { BackupStore } from '../../../engine/backup/store.ts';
 import { temporaryDirectory } from '../directory.ts';
+import { NOBODY } from './nobody.ts';
 import { readable } from './readable.ts';
 import { type AdminHost, removeCopy } from './seen.ts';
-import { copyOf, NOBODY, type World } from './world.ts';
+import { copyOf, type World } from './world.ts';
 
 /** The folders that DAMAGES needs. */
 export type Backups = {

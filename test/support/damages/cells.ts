@@ -65,7 +65,7 @@ async function see(world: World, host: AdminHost, row: Row): Promise<Outcome> {
   const accepted = repair.code === 0 ? undefined : await host.run(copy, ...row.command, '--accept-loss');
   lost('repair', copy);
   const second = damaged();
-  const started = await start(second, world);
+  const started = await (world.start ?? start)(second, world);
   lost('start', second);
   const cells = {
     start: wordOf('start', started),
@@ -74,7 +74,7 @@ async function see(world: World, host: AdminHost, row: Row): Promise<Outcome> {
     repair: wordOf('repair', repair, accepted),
   };
   if (cells.start === 'refused' && (cells.repair === 'repaired' || cells.repair === 'asks')) {
-    const again = await start(copy, world);
+    const again = await (world.start ?? start)(copy, world);
     if (again.code !== 0) wrong.push(`after the repair it does not start: ${again.text}`);
   }
   for (const [what, seen] of Object.entries({ start: started, verify, audit, repair })) explained(what, seen);

@@ -12,8 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { Random } from '../random.ts';
+import { NOBODY } from './nobody.ts';
 import { PAGE_BYTES, placeIn } from './places.ts';
-import { NOBODY, type World } from './world.ts';
+import type { World } from './world.ts';
 
 const SEED = 48;
 

@@ -1,8 +1,8 @@
 /**
  * The places at which files are damaged, so that every run says the same. Of `control.db` that is a page with accounts
  * and of `read.db` one with orders, neither of which is in the write-ahead log too, of a write-ahead log the frame in
- * its middle (of control.db's the first one after an account with money was made), of any other file the middle of what
- * is written in it.
+ * its middle (of control.db's the first one after an account with money was made), of a member's mark one of its two
+ * copies, of any other file the middle of what is written in it.
  */
 import { copyFileSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -18,7 +18,10 @@ const DAMAGED_TABLES: Readonly<Record<string, string>> = {
   'control.db': 'users',
   'read.db': 'orders',
   'settlement.db': 'escrows',
+  'ramp.db': 'deals',
 };
+/** Where the second copy in held.mark begins, and a byte of its text. */
+const HELD_MARK = { copy: 16 << 10, text: 200 } as const;
 /** Those of both salts, in the header of the log and in each frame of it. */
 const SALTS = { header: 16, frame: 8, bytes: 8 } as const;
 
@@ -28,6 +31,10 @@ type Place = { readonly at: number; readonly page: number; readonly end: number 
 /** @param framesBefore of a write-ahead log of control.db, how many frames stay whole */
 export function placeIn(path: string, framesBefore: number): Place {
   if (path.endsWith('-wal')) return inLog(path, path.endsWith('control.db-wal') ? framesBefore : null);
+  if (path.endsWith('held.mark')) {
+    const { copy, text } = HELD_MARK;
+    return { at: copy + text, page: copy, end: copy };
+  }
   const table = DAMAGED_TABLES[basename(path)];
   if (table !== undefined) {
     const page = (oldestPage(path, table) - 1) * PAGE_BYTES;

@@ -8,7 +8,7 @@ import { SqlitePages } from '../../../shared/base/sqlitePages.ts';
 export function readable(directory: string): Set<string> {
   const rows = new Set<string>();
   for (const name of readdirSync(directory)) {
-    if (!/^(?:control|journal-\d+)\.db/.test(name) || /-wal|-shm|-room|\.jsonl$/.test(name)) continue;
+    if (!/^(?:control|ramp|journal-\d+)\.db/.test(name) || /-wal|-shm|-room|\.jsonl$/.test(name)) continue;
     const kind = name.startsWith('control') ? 'control' : name.slice(0, name.indexOf('.'));
     const pages = new SqlitePages(join(directory, name));
     for (const cell of pages.cells()) {

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { within } from '../eventually.ts';
 import { type Scope, TestServer } from '../server.ts';
-import { NOBODY, startAsNobody, toldBy, type World } from './world.ts';
+import { NOBODY } from './nobody.ts';
+import { startAsNobody, toldBy, type World } from './world.ts';
 
 const LOADER = new URL('../../../shared/base/keptSources.mjs', import.meta.url).href;
 
@@ -34,6 +35,7 @@ export async function start(directory: string, world: World): Promise<Seen> {
   const server = new TestServer(directory, '1');
   try {
     await startAsNobody(server, world.settings);
+    await world.awaitLead?.(server);
   } catch {
     return { code: 1, text: linesOf(server).join('\n') };
   }
@@ -57,7 +59,7 @@ export class AdminHost {
       execArgv: ['--disable-warning=ExperimentalWarning', '--import', LOADER],
       uid: NOBODY,
       gid: NOBODY,
-      env: { PATH: process.env['PATH'] },
+      env: { PATH: process.env['PATH'], ...settings },
     });
     scope.after(() => void this.#process.kill());
   }

@@ -13,13 +13,11 @@ import { IN_FILE } from '../../../shared/crypto/masterKey.ts';
 import { temporaryDirectory } from '../directory.ts';
 import { type Scope, TestServer } from '../server.ts';
 import { makeMarket, makeTrader, type Trader } from '../traders.ts';
+import { AS_NOBODY, NOBODY } from './nobody.ts';
 import { framesOf } from './places.ts';
+import { fillRamp } from './rampWorld.ts';
 import { readable } from './readable.ts';
 
-/** The user that the exchange runs as; another one has nothing in its directory. */
-export const NOBODY = 65_534;
-/** A command that takes the server's as its last arguments. */
-const AS_NOBODY = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'];
 /** A stop makes a snapshot of every record. While the usual settings trade none is due: it would be of any of them. */
 const SNAPSHOT_AT_STOP = { SNAPSHOT_EVERY: '1' };
 const ROUNDS = 60;
@@ -40,6 +38,10 @@ export type World = {
   readonly framesBefore: number;
   /** Rows that any start writes anew. */
   readonly changing: ReadonlySet<string>;
+  /** The program that reads the file, where that is not the exchange. */
+  readonly start?: (directory: string, world: World) => Promise<{ readonly code: number; readonly text: string }>;
+  /** Of the member of a cluster. */
+  readonly awaitLead?: (server: TestServer) => Promise<unknown>;
 };
 
 export function startAsNobody(server: TestServer, environment: Readonly<Record<string, string>> = {}): Promise<void> {
@@ -174,5 +176,9 @@ export async function makeWorld(scope: Scope): Promise<World> {
   await server.kill();
   const later = readable(server.dataDir);
   const changing = new Set([...readable(whole)].filter((row) => !later.has(row)));
-  return { settings: {}, whole, earlier, other: await makeOther(), ...newest, traders, market, changing };
+  const other = await makeOther();
+  fillRamp(earlier, { deals: 40 });
+  fillRamp(whole, { deals: 60 });
+  fillRamp(other, { deals: 20, isOther: true });
+  return { settings: {}, whole, earlier, other, ...newest, traders, market, changing };
 }

@@ -73,10 +73,7 @@ test('HELDMARK-2: a torn copy leaves the one before', () => {
   assert.equal(heldMarkDamage(directory), null);
   spoil(directory, '"position":2');
   assert.equal(readHeldMark(directory)!.last!.position, 1);
-  assert.match(
-    heldMarkDamage(directory)!,
-    /held\.mark is damaged \(one of the two copies .* not whole\): .*next start/,
-  );
+  assert.match(heldMarkDamage(directory)!, /held\.mark is damaged \(one of the two copies .* not whole\): /);
   writeFileSync(join(directory, FILE), 'nothing of it');
   assert.equal(readHeldMark(directory), null);
   assert.match(heldMarkDamage(directory)!, /no copy in it is whole/);

@@ -69,7 +69,7 @@ test('MAYTAKE-1: a log that was set back to before its first row is led by no on
   c.isConnected = true;
   await cluster.pass(PATIENCE_MS);
   assert.deepEqual([c.memory.state(), cluster.database.end], ['standby', 0]);
-  assert.match(problemOf(c), /the log has no row, and the database was started.*found --new once more/);
+  assert.match(problemOf(c), /the log has no row, and the database was started.*found --new` once more/);
 });
 
 test('MAYTAKE-2: a leader that had a successor unknowingly does not go on in a database without it', async () => {

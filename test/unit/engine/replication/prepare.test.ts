@@ -121,7 +121,7 @@ test('PREPARE-1: a log without a row is begun only on the run of the database on
     const history = async () => ({ ...historyOf('the log'), foundedOn });
     await assert.rejects(prepare(directory, { reads: readsOf({ history }) }), ({ name, message }: Error) => {
       assert.equal(name, 'NotAMemberError');
-      assert.match(message, /^refused: the log has no row, and the database was started.*found --new once more/);
+      assert.match(message, /^refused: the log has no row, and the database was started.*found --new` once more/);
       return true;
     });
   }

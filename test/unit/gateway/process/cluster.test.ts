@@ -73,6 +73,7 @@ describe('cluster settings (RULES.md 18.1)', () => {
       [{ MEMBER_NAME: 'a b' }, /^MEMBER_NAME: expected/],
       [{ CLUSTER_NAME: '-' }, /^CLUSTER_NAME: expected/],
       [{ MASTER_KEY: '' }, /^JOURNAL=postgres: MASTER_KEY must be set, to the same value on every member$/],
+      [{ MASTER_KEY: 'file' }, /^JOURNAL=postgres: MASTER_KEY must be set, to the same value on every member$/],
       [{ SHARDS: '' }, /^JOURNAL=postgres: SHARDS must be set, to the same value on every member$/],
       [{ DEMO: 'on' }, /^JOURNAL=postgres: there is no demo/],
       [{ PORT: '0' }, /^JOURNAL=postgres: MEMBER_URL must be set/],
