@@ -2,8 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errorsPage } from '../../gateway/docs/errorsPage.ts';
 import { pythonFiles } from './python/main.ts';
+import { ROOMS_PAGE, roomsPage } from './rooms.ts';
 import { SETTINGS_PAGE, withSettings } from './settings.ts';
 
 writeFileSync(new URL('../../data/docs/errors.md', import.meta.url), errorsPage());
+writeFileSync(ROOMS_PAGE, roomsPage());
 writeFileSync(SETTINGS_PAGE, withSettings(readFileSync(SETTINGS_PAGE, 'utf8')));
 for (const [path, text] of await pythonFiles()) writeFileSync(path, text);
