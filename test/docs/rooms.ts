@@ -1,4 +1,4 @@
-/** shared/ROOMS.md: the rooms of the three wings with the arrows between them, drawn from the table of the tidy tests. */
+/** shared/ROOMS.md: the rooms of the three wings, and the arrows between them as the tidy tests have them. */
 import { readFileSync } from 'node:fs';
 import { ROOMS, type Room } from '../unit/tidy/rooms.ts';
 
@@ -13,9 +13,9 @@ const WINGS = [
 const HEAD = `# Rooms
 
 Which folders there are, and which of them may import which. \`npm run docs\` writes this page: the arrows are those of
-\`test/unit/tidy/rooms.ts\`, which a test compares with the imports of every file; the sentences are those of the README of
-each wing. A room imports only rooms below it. The pictures leave out an arrow where a longer way leads to the same room;
-the tables have all of them, and the rooms of \`shared/\` that a room imports.
+\`test/unit/tidy/rooms.ts\`, which a test compares with the imports of every file; the sentences are those of the
+README of each wing. A room imports only rooms below it. The pictures leave out an arrow where a longer way leads to the
+same room; the tables have all of them, and the rooms of \`shared/\` that a room imports.
 `;
 
 export function roomsPage(): string {
@@ -29,11 +29,13 @@ function wingOf(wing: string, about: string): string {
   const rows = rooms.map(({ room, own, shared }) => {
     const others = wing === 'shared' ? [] : split(shared).map((name) => `shared/${name}`);
     const imports = [...split(own), ...others].map((name) => `\`${name}\``).join(', ');
-    return `| \`${nameOf(room)}/\` | ${duties.get(nameOf(room)) ?? ''} | ${imports === '' ? '–' : imports} |`;
+    const contents = duties.get(nameOf(room))?.replaceAll('`', '') ?? '';
+    return `| **${nameOf(room)}** | ${contents} | ${imports === '' ? '–' : imports} |`;
   });
+  const readme = wing === 'shared' ? 'README.md' : `../${wing}/README.md`;
   return `## ${wing}/
 
-The wing is ${about} ([README](${wing === 'shared' ? '' : `../${wing}/`}README.md)): ${rooms.length} rooms, ${arrows} arrows.
+The wing is ${about} ([README](${readme})): ${rooms.length} rooms, ${arrows} arrows.
 
 \`\`\`mermaid
 flowchart TD
