@@ -9,6 +9,7 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 import { SESSION_SCOPES } from '../access/scopes.ts';
 import { LIMIT_CLASSES, type Limit, TIER_LIMITS } from '../limits/classes.ts';
 import { ERROR_SCHEMAS, ErrorResponses } from './openApiErrors.ts';
+import { noteOn } from './parameterNotes.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
 import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
 import { tagOf, tagsOf } from './tags.ts';
@@ -188,12 +189,12 @@ function securityOf(route: RouteSpec): unknown {
 
 function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[] {
   const inPath = Object.entries(route.params ?? {}).map(([name, schema]) => {
-    return { name, in: 'path', required: true, schema: writer.member(name, schema) };
+    return { name, in: 'path', required: true, ...parameterOf(name, schema, writer, route.path) };
   });
   const properties = (route.query?.['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
   const required = (route.query?.['required'] ?? []) as readonly string[];
   const inQuery = Object.entries(properties).map(([name, schema]) => {
-    return { name, in: 'query', required: required.includes(name), schema: writer.member(name, schema) };
+    return { name, in: 'query', required: required.includes(name), ...parameterOf(name, schema, writer, route.path) };
   });
   const headers: unknown[] = [];
   if (route.idempotency !== undefined || route.keepsKey) {
@@ -209,6 +210,12 @@ function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[
     headers.push({ name: 'If-None-Match', in: 'header', description, schema: { type: 'string' } });
   }
   return [...inPath, ...inQuery, ...headers];
+}
+
+/** The sentence about a parameter stands beside its schema, where all readers show it. */
+function parameterOf(name: string, schema: JsonSchema, writer: SchemaWriter, path: string): Document {
+  const { description = noteOn(name, path), ...rest } = schema;
+  return { description, schema: writer.member(name, rest) };
 }
 
 function requestBody(route: RouteSpec, body: JsonSchema, writer: SchemaWriter): Document {

@@ -1,5 +1,5 @@
 /** Schemas of the changes that a second operator has to approve. */
-import { TIME, UUID } from './fields.ts';
+import { ANY_MEMBERS, TIME, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const NAME = { type: 'string', examples: ['ada'] } as const;
@@ -18,7 +18,7 @@ export const APPROVAL = object({
   id: UUID,
   kind: APPROVAL_KIND,
   status: APPROVAL_STATUS,
-  request: { type: 'object', description: 'What is carried out, complete.' },
+  request: described(ANY_MEMBERS, 'What is carried out, complete.'),
   requested_by: NAME,
   requested_at: TIME,
   expires_at: TIME,

@@ -1,5 +1,5 @@
 /** Schemas of the audit log. */
-import { COUNT, TIME, UUID } from './fields.ts';
+import { ANY_MEMBERS, COUNT, TIME, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const AUDIT_EVENTS = [
@@ -22,7 +22,7 @@ const DIGEST = {
   type: 'string',
   examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 } as const;
-const STATE = { type: 'object', description: 'Members as in the bodies of the routes, without secrets.' } as const;
+const STATE = described(ANY_MEMBERS, 'Members as in the bodies of the routes, without secrets.');
 
 /** Newest first. All filters that are given have to fit. */
 export const AUDIT_QUERY = {
@@ -31,8 +31,8 @@ export const AUDIT_QUERY = {
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
     cursor: { type: 'string', maxLength: 64, description: 'The next_cursor of the page before.', examples: ['MTcuMA'] },
-    operator: OPERATOR,
-    event: AUDIT_EVENT,
+    operator: described(OPERATOR, 'Only what this operator did.'),
+    event: described(AUDIT_EVENT, 'Only records of this kind.'),
     path: { type: 'string', maxLength: 200, description: 'The start of the path.', examples: ['/admin/users'] },
     since: described(TIME, 'From this time on.'),
     until: described(TIME, 'Before this time.'),

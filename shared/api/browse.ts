@@ -34,16 +34,19 @@ const SWITCH = { type: 'boolean', default: false } as const;
 export const BROWSE_QUERY = {
   type: 'object',
   properties: {
-    status: { ...FILTER, default: 'active' },
-    category: FILTER,
-    sport_league: FILTER,
-    search: FILTER,
+    status: described(
+      { ...FILTER, default: 'active' },
+      'By itself events to trade in; else only events with this status.',
+    ),
+    category: described(FILTER, 'Only events of this category.'),
+    sport_league: described(FILTER, 'Only events of this league.'),
+    search: described(FILTER, 'Words of titles and outcomes.'),
     limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
     offset: OFFSET,
-    home: SWITCH,
-    core_lines: SWITCH,
-    quotes: SWITCH,
-    quotes_only: SWITCH,
+    home: described(SWITCH, 'Live events first, trimmed for a front page.'),
+    core_lines: described(SWITCH, 'Only the lines of each event.'),
+    quotes: described(SWITCH, 'With the prices of their markets.'),
+    quotes_only: described(SWITCH, 'Beside `quotes`: only the prices.'),
   },
 } as const;
 export type BrowseQuery = FromSchema<typeof BROWSE_QUERY>;

@@ -9,8 +9,8 @@ const CURSOR = { type: 'string', examples: ['1790856000'] } as const;
 export const CANDLES_QUERY = {
   type: 'object',
   properties: {
-    interval: { ...INTERVAL, default: '1h' },
-    outcome_index: { ...OUTCOME_INDEX, default: 0 },
+    interval: described({ ...INTERVAL, default: '1h' }, 'How long each candle is.'),
+    outcome_index: described({ ...OUTCOME_INDEX, default: 0 }, '0 is Yes, 1 is No.'),
     from: described(SINCE, 'Only intervals that start at this time or later.'),
     to: described(SINCE, 'Only intervals that start before this time.'),
     limit: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },

@@ -1,6 +1,6 @@
 /** A catalogue as lines of JSON: what an import reads, an export writes, and a report says of each line. */
 import { EVENT_PATCH, NEW_EVENT } from './events.ts';
-import { COUNT, UUID } from './fields.ts';
+import { ANY_MEMBERS, COUNT, UUID } from './fields.ts';
 import { MARKET_PATCH, NEW_MARKET } from './markets.ts';
 import { arrayOf, described, type FromSchema, object } from './schema.ts';
 
@@ -72,7 +72,7 @@ export const LINE_REPORT = object(
     slug: { type: 'string', examples: ['who-wins'] },
     error: { type: 'string', examples: ['invalid line'] },
     code: { type: 'string', examples: ['VALIDATION_ERROR'] },
-    details: { type: 'object' },
+    details: described(ANY_MEMBERS, 'As in a refusal.'),
   },
 );
 export type LineReport = FromSchema<typeof LINE_REPORT>;

@@ -27,7 +27,7 @@ export const WAITING_MONEY_QUERY = {
   additionalProperties: false,
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
-    offset: { type: 'integer', minimum: 0, maximum: 10_000, default: 0 },
+    offset: described({ type: 'integer', minimum: 0, maximum: 10_000, default: 0 }, 'So many rows are left out.'),
   },
 } as const;
 export type WaitingMoneyQuery = Partial<FromSchema<typeof WAITING_MONEY_QUERY>>;

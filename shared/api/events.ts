@@ -83,7 +83,12 @@ export type RelatedMarkets = FromSchema<typeof RELATED_MARKETS>;
 
 export const EVENTS_QUERY = {
   type: 'object',
-  properties: { status: FILTER, category: FILTER, search: FILTER, ...CATALOG_PAGE },
+  properties: {
+    status: described(FILTER, 'Only events with this status.'),
+    category: described(FILTER, 'Only events of this category.'),
+    search: described(FILTER, 'Words of titles and outcomes.'),
+    ...CATALOG_PAGE,
+  },
 } as const;
 export type EventsQuery = Partial<FromSchema<typeof EVENTS_QUERY>>;
 

@@ -1,5 +1,6 @@
 /** Schemas of cashing in and out (RULES.md 16). Amounts are decimal texts with their currency. */
-import { ADDRESS, CHAIN_ID, COUNT, FLAG, HASH, MESSAGE_TEXT, OFFSET, TEXT, TIME, UUID } from './fields.ts';
+import { TYPE_FIELD } from './chainFunds.ts';
+import { ADDRESS, ANY_MEMBERS, CHAIN_ID, COUNT, FLAG, HASH, MESSAGE_TEXT, OFFSET, TEXT, TIME, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const FIAT_KINDS = ['onramp', 'offramp'] as const;
@@ -96,8 +97,8 @@ export const AUTHORIZATION_BODY = {
 export const SESSIONS_QUERY = {
   type: 'object',
   properties: {
-    kind: KIND,
-    status: STATUS,
+    kind: described(KIND, 'Only those in this direction.'),
+    status: described(STATUS, 'Only those that stand so.'),
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
     offset: OFFSET,
   },
@@ -148,7 +149,7 @@ export const TX_EVIDENCE = object({
 export const SIGNING_DOMAIN = object({ name: TEXT, version: TEXT, chainId: CHAIN_ID, verifyingContract: ADDRESS });
 export const TYPED_DATA = object({
   domain: SIGNING_DOMAIN,
-  types: { type: 'object', description: 'TransferWithAuthorization and EIP712Domain.' },
+  types: object({ TransferWithAuthorization: arrayOf(TYPE_FIELD), EIP712Domain: arrayOf(TYPE_FIELD) }),
   primaryType: { type: 'string', examples: ['TransferWithAuthorization'] },
   message: object({
     from: ADDRESS,
@@ -260,7 +261,13 @@ export const RAIL_ARRIVALS = object({
 export const RAIL_ARRIVALS_QUERY = {
   type: 'object',
   properties: {
-    after: { type: 'string', pattern: '^(?:[0-9]{1,15}-0x[0-9a-f]{64})?$', default: '', examples: [''] },
+    after: {
+      type: 'string',
+      pattern: '^(?:[0-9]{1,15}-0x[0-9a-f]{64})?$',
+      default: '',
+      description: 'The `cursor` of the answer before.',
+      examples: [''],
+    },
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 50 },
   },
 } as const;
@@ -276,7 +283,7 @@ export const TRANSITION = object({
   from: orNull(TEXT),
   to: TEXT,
   cause: { type: 'string', examples: ['provider_locked'] },
-  evidence: orNull({ type: 'object' }),
+  evidence: orNull(described(ANY_MEMBERS, 'Whatever the step was decided by.')),
   at: TIME,
 });
 const ADMIN_FIELDS = {
@@ -306,7 +313,11 @@ export const ADMIN_FIAT_SESSIONS = object({
   queues: object({
     open: COUNT,
     alarmed: COUNT,
-    by_state: { type: 'object', description: 'Open sessions by transfer state, or by status of an on-ramp.' },
+    by_state: {
+      type: 'object',
+      additionalProperties: COUNT,
+      description: 'Open sessions by transfer state, or by status of an on-ramp.',
+    },
     waiting_events: COUNT,
     polls_under_way: COUNT,
     relay: { type: 'string', enum: ['idle', 'busy', 'waiting'] },

@@ -102,7 +102,9 @@ export const DIFFERENCES = object({
   differences: described(arrayOf(DIFFERENCE), 'Newest first.'),
 });
 
-export const DIFFERENCE_PARAM = { difference: { type: 'string', examples: ['7'] } } as const;
+export const DIFFERENCE_PARAM = {
+  difference: { type: 'string', description: 'The number of the difference.', examples: ['7'] },
+} as const;
 
 export const CLOSE_BODY = {
   type: 'object',

@@ -55,6 +55,8 @@ export const USD = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]{1,6})?$', exam
 export const HANDLE = { type: 'string', examples: ['anon-K7QD'] } as const;
 export const MESSAGE_TEXT = { type: 'string', examples: ['done'] } as const;
 export const COUNT = { type: 'integer', minimum: 0, examples: [3] } as const;
+/** An object whose members are those of something else, or differ from case to case. */
+export const ANY_MEMBERS = { type: 'object', additionalProperties: true } as const;
 export const FLAG = { type: 'boolean' } as const;
 export const MARKET_SEQUENCE = { type: 'integer', minimum: 0, examples: [1042] } as const;
 
@@ -67,5 +69,5 @@ export const GROUP_NAME_FORM = '^[A-Za-z0-9._~-]{1,64}$';
 export const CLIENT_ORDER_ID = { type: 'string', pattern: CLIENT_ORDER_ID_FORM, examples: ['quote 17'] } as const;
 export const GROUP_NAME = { type: 'string', pattern: GROUP_NAME_FORM, examples: ['quotes'] } as const;
 
-export const OFFSET = { type: 'integer', minimum: 0, default: 0 } as const;
+export const OFFSET = { type: 'integer', minimum: 0, default: 0, description: 'So many rows are left out.' } as const;
 export const CHAIN_ID = { type: 'integer', minimum: 1, maximum: MAX_SAFE, examples: [31_337] } as const;

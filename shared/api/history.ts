@@ -135,11 +135,19 @@ const STATUS_WORD = `(?:${ORDER_STATUS_NAMES.join('|')})`;
 export const USER_ORDERS_QUERY = {
   type: 'object',
   properties: {
-    status: { type: 'string', pattern: `^${STATUS_WORD}(?:,${STATUS_WORD})*$`, examples: ['open,filled'] },
-    side: SIDE_FIELD,
-    outcome: { type: 'integer', minimum: OUTCOME.YES, maximum: OUTCOME.NO },
+    status: {
+      type: 'string',
+      pattern: `^${STATUS_WORD}(?:,${STATUS_WORD})*$`,
+      description: 'Only orders with one of these, separated by commas.',
+      examples: ['open,filled'],
+    },
+    side: described(SIDE_FIELD, 'Only orders of this side.'),
+    outcome: described({ type: 'integer', minimum: OUTCOME.YES, maximum: OUTCOME.NO }, 'Only orders for this outcome.'),
     since: SINCE,
-    sort: { type: 'string', enum: ['created_at', 'updated_at'], default: 'updated_at' },
+    sort: described(
+      { type: 'string', enum: ['created_at', 'updated_at'], default: 'updated_at' },
+      'Newest first by this.',
+    ),
     limit: { type: 'integer', minimum: 1, maximum: 200, default: HISTORY_LIMIT },
     offset: HISTORY_OFFSET,
     ...AFTER,
@@ -149,7 +157,7 @@ export const USER_ORDERS_QUERY = {
 export const USER_TRADES_QUERY = {
   type: 'object',
   properties: {
-    market_id: UUID,
+    market_id: described(UUID, 'Only those in this market.'),
     side: described(SIDE_FIELD, 'The side of the taker.'),
     since: SINCE,
     limit: { type: 'integer', minimum: 1, maximum: 100, default: HISTORY_LIMIT },
@@ -160,13 +168,13 @@ export const USER_TRADES_QUERY = {
 
 export const LEGACY_USER_TRADES_QUERY = {
   type: 'object',
-  properties: { market_id: UUID, limit: LARGE_LIMIT, offset: HISTORY_OFFSET },
+  properties: { market_id: described(UUID, 'Only those in this market.'), limit: LARGE_LIMIT, offset: HISTORY_OFFSET },
 } as const;
 
 export const USER_ACTIVITY_QUERY = {
   type: 'object',
   properties: {
-    market_id: UUID,
+    market_id: described(UUID, 'Only what happened in this market.'),
     type: described(ACTIVITY_TYPE, 'Without it all types.'),
     limit: LARGE_LIMIT,
     offset: HISTORY_OFFSET,

@@ -25,7 +25,7 @@ export type Pulse = FromSchema<typeof PULSE>;
 
 export const SPOTLIGHT_QUERY = {
   type: 'object',
-  properties: { window: { type: 'string', enum: ['7d'], default: '7d' } },
+  properties: { window: described({ type: 'string', enum: ['7d'], default: '7d' }, 'The time that is counted.') },
 } as const;
 export const SPOTLIGHT = object({
   window: { const: '7d' },
@@ -39,7 +39,7 @@ export type LeaderboardWindow = (typeof LEADERBOARD_WINDOWS)[number];
 export const LEADERBOARD_QUERY = {
   type: 'object',
   properties: {
-    window: { type: 'string', enum: LEADERBOARD_WINDOWS, default: '7d' },
+    window: described({ type: 'string', enum: LEADERBOARD_WINDOWS, default: '7d' }, 'The time that is counted.'),
     limit: { type: 'integer', minimum: 1, maximum: 100, default: 10 },
   },
 } as const;

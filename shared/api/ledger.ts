@@ -78,7 +78,7 @@ export const STATEMENT_QUERY = {
   properties: {
     from: described(SINCE, 'The first moment of the statement; from the first entry on if it is left out.'),
     to: described(SINCE, 'The moment before which the statement ends; the present if it is left out.'),
-    format: { type: 'string', enum: ['json', 'csv'], default: 'json' },
+    format: described({ type: 'string', enum: ['json', 'csv'], default: 'json' }, 'CSV has the same lines.'),
   },
 } as const;
 /** As clients write it: what has a default may be left out. */

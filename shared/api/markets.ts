@@ -10,7 +10,6 @@ import {
   FLAG,
   HASH,
   LINE,
-  MARKET_SEQUENCE,
   OFFSET,
   OUTCOME_INDEX,
   PRICE,
@@ -143,14 +142,23 @@ export const CATALOG_PAGE = {
 export const MARKETS_QUERY = {
   type: 'object',
   properties: {
-    status: FILTER,
-    category: FILTER,
-    deploy_status: FILTER,
-    search: FILTER,
-    sort: { ...FILTER, default: 'created_at' },
-    order: { type: 'string', pattern: '^(?:[aA][sS][cC]|[dD][eE][sS][cC])$', default: 'desc', examples: ['asc'] },
+    status: described(FILTER, 'Only markets with this status.'),
+    category: described(FILTER, 'Only markets of this category.'),
+    deploy_status: described(FILTER, 'Only markets whose contract stands so.'),
+    search: described(FILTER, 'Words of titles and outcomes.'),
+    sort: described(
+      { ...FILTER, default: 'created_at' },
+      '`created_at`, `updated_at`, `title`, `trading_starts_at`, `trading_ends_at`, `status` or `total_volume`.',
+    ),
+    order: {
+      type: 'string',
+      pattern: '^(?:[aA][sS][cC]|[dD][eE][sS][cC])$',
+      default: 'desc',
+      description: 'The lowest or the highest first.',
+      examples: ['asc'],
+    },
     ...CATALOG_PAGE,
-    cursor: FILTER,
+    cursor: described(FILTER, 'The `next_cursor` of the page before, of markets in the usual order.'),
   },
 } as const;
 
@@ -177,58 +185,6 @@ export const SPORTS_TAXONOMY = object({
 export type SportsTaxonomy = FromSchema<typeof SPORTS_TAXONOMY>;
 
 export type MarketsQuery = Partial<FromSchema<typeof MARKETS_QUERY>>;
-
-/** A level of a book: all its orders at one price. */
-export const BOOK_LEVEL = object({
-  price: PRICE,
-  num_orders: COUNT,
-  token_quantity_atomic: UNITS,
-  notional_usdc_micro: UNITS,
-  size: described(UNITS, 'The sum of what the makers still provide, each in its asset.'),
-});
-export type BookLevel = FromSchema<typeof BOOK_LEVEL>;
-const BOOK_SIDES_FIELDS = { bids: arrayOf(BOOK_LEVEL), asks: arrayOf(BOOK_LEVEL) } as const;
-export const BOOK_SIDES = object(BOOK_SIDES_FIELDS);
-export type BookSides = FromSchema<typeof BOOK_SIDES>;
-
-/** Orders at one price stand in the order in which they are filled. */
-export const BOOK_ORDER = object({ id: UUID, price: PRICE, remaining_token_quantity_atomic: UNITS });
-export type BookOrder = FromSchema<typeof BOOK_ORDER>;
-const ORDER_SIDES_FIELDS = {
-  bids: arrayOf(BOOK_ORDER),
-  asks: arrayOf(BOOK_ORDER),
-  has_more: described(FLAG, 'The requested levels have more orders than an answer holds.'),
-} as const;
-
-const MARK = {
-  market_id: UUID,
-  sequence: MARKET_SEQUENCE,
-  timestamp: { type: 'integer', description: 'Unix milliseconds.', examples: [1_790_856_000_000] },
-} as const;
-export const BOOK = object({ ...MARK, outcome_index: OUTCOME_INDEX, ...BOOK_SIDES_FIELDS });
-export const BOTH_BOOKS = object({ ...MARK, outcome_0: BOOK_SIDES, outcome_1: BOOK_SIDES });
-export const BOOK_OF_ORDERS = object({ ...MARK, outcome_index: OUTCOME_INDEX, ...ORDER_SIDES_FIELDS });
-export const ORDER_SIDES = object(ORDER_SIDES_FIELDS);
-export const BOTH_BOOKS_OF_ORDERS = object({ ...MARK, outcome_0: ORDER_SIDES, outcome_1: ORDER_SIDES });
-export type Book = FromSchema<typeof BOOK>;
-export type BothBooks = FromSchema<typeof BOTH_BOOKS>;
-export type BookOfOrders = FromSchema<typeof BOOK_OF_ORDERS>;
-export const ANY_BOOK = { anyOf: [BOOK, BOTH_BOOKS, BOOK_OF_ORDERS, BOTH_BOOKS_OF_ORDERS] } as const;
-
-export const BOOK_QUERY = {
-  type: 'object',
-  properties: {
-    outcome_index: { ...OUTCOME_INDEX, default: OUTCOME.YES, 'x-ignored-with': 'both' },
-    levels: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
-    both: { type: 'boolean', default: false },
-    l3: { type: 'boolean', default: false },
-  },
-} as const;
-
-export const OUTCOME_QUERY = {
-  type: 'object',
-  properties: { outcome_index: { ...OUTCOME_INDEX, default: OUTCOME.YES } },
-} as const;
 
 const OF_OUTCOME = { market_id: UUID, outcome_index: OUTCOME_INDEX } as const;
 const BEST = { best_bid: orNull(PRICE), best_ask: orNull(PRICE) } as const;

@@ -11,6 +11,7 @@ import { MAX_SAFE } from '../base/int.ts';
 import {
   ADDRESS,
   AMOUNT,
+  ANY_MEMBERS,
   CLIENT_ORDER_ID,
   COUNT,
   FLAG,
@@ -190,7 +191,13 @@ export const NO_BODY = { type: 'object', additionalProperties: false, properties
 export const TOMBSTONE_QUERY = {
   type: 'object',
   additionalProperties: false,
-  properties: { tombstone: { type: 'boolean', default: false } },
+  properties: {
+    tombstone: {
+      type: 'boolean',
+      default: false,
+      description: 'An order of this hash that arrives within 60 seconds is refused, if none has yet.',
+    },
+  },
 } as const;
 
 export const FILL = object({
@@ -251,7 +258,7 @@ const FAILED_FIELDS = {
   error: { type: 'string', examples: ['insufficient balance'] },
   code: { type: 'string', examples: ['INSUFFICIENT_BALANCE'] },
 } as const;
-const DETAILS = { details: { type: 'object' } } as const;
+const DETAILS = { details: described(ANY_MEMBERS, 'As in a refusal.') } as const;
 
 const ROW_INDEX = { index: COUNT } as const;
 /** `matches` are the fills themselves here. */

@@ -1,5 +1,5 @@
 /** The platform itself: probes, its clock, what clients sign for, and the administrator's switches. */
-import { ADDRESS, CHAIN_ID, COUNT, FLAG, PRICE, TIME } from './fields.ts';
+import { ADDRESS, ANY_MEMBERS, CHAIN_ID, COUNT, FLAG, PRICE, TIME } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 import { PLATFORM_STAGE_FIELDS, STAGE_FIELD } from './stages.ts';
 
@@ -22,7 +22,10 @@ export const CHAIN_HEALTH = object(
   { mode: { const: 'ledger' } },
 );
 export type ChainHealth = FromSchema<typeof CHAIN_HEALTH>;
-export const READINESS_QUERY = object({}, { role: { type: 'string', enum: ['leader'] } });
+export const READINESS_QUERY = object(
+  {},
+  { role: described({ type: 'string', enum: ['leader'] } as const, 'Only a leader is ready then: for writes.') },
+);
 export const READINESS = object(
   { status: { type: 'string', enum: ['starting', 'standby', 'ready', 'degraded', 'draining'] } },
   { reason: { type: 'string', examples: ['shard 1 is recovering'] }, ...ROLE_FIELDS },
@@ -121,4 +124,4 @@ export type PlatformStatus = FromSchema<typeof PLATFORM_STATUS>;
 /** A body that may be left out and has no members. */
 export const NO_FIELDS = { type: 'object', additionalProperties: false, properties: {} } as const;
 /** A document whose form is described elsewhere. */
-export const DOCUMENT = { type: 'object', description: 'A document of its own kind.' } as const;
+export const DOCUMENT = { ...ANY_MEMBERS, description: 'A document of its own kind.' } as const;

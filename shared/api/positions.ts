@@ -22,7 +22,7 @@ export type Positions = FromSchema<typeof POSITION_LIST>;
 export const POSITIONS_QUERY = {
   type: 'object',
   properties: {
-    market_id: UUID,
+    market_id: described(UUID, 'Only the position in this market.'),
     limit: { type: 'integer', minimum: 1, maximum: 1000, description: 'All positions when left out.', examples: [100] },
     cursor: described(UUID, 'The id of the last position of the page before.'),
   },

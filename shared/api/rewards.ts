@@ -3,8 +3,11 @@ import { COUNT, TIME, USD, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object } from './schema.ts';
 
 const REBATE_BPS = { type: 'integer', minimum: 0, maximum: 10_000, examples: [2500] } as const;
-const PER_PAGE = { type: 'integer', minimum: 1, maximum: 100, default: 20 } as const;
-const PAGES = { page: { type: 'integer', minimum: 1, maximum: 100_000, default: 1 }, per_page: PER_PAGE } as const;
+const PER_PAGE = described({ type: 'integer', minimum: 1, maximum: 100, default: 20 }, 'So many rows at most.');
+const PAGES = {
+  page: described({ type: 'integer', minimum: 1, maximum: 100_000, default: 1 }, 'The number of the page, from 1 on.'),
+  per_page: PER_PAGE,
+} as const;
 const PAGE = { total: COUNT, page: COUNT, per_page: COUNT } as const;
 
 export const REBATES = object({

@@ -18,7 +18,7 @@ const WISHES = { referral_code: REFERRAL_CODE, token_delivery: TOKEN_DELIVERY } 
 export const WALLET_MESSAGE_QUERY = {
   type: 'object',
   required: ['address'],
-  properties: { address: ADDRESS },
+  properties: { address: described(ADDRESS, 'The wallet that signs the message.') },
 } as const;
 export const WALLET_MESSAGE = object({
   nonce: { type: 'string', examples: ['6ab3f2d0c4e1907755d2a9b8c7e6f504'] },
@@ -69,7 +69,7 @@ export const OAUTH_QUERY = {
       description: 'Where the page goes on once the session is open: a path of the exchange.',
       examples: ['/portfolio'],
     },
-    referral_code: REFERRAL_CODE,
+    referral_code: described(REFERRAL_CODE, 'Of the account that has brought this one.'),
   },
 } as const;
 /** The header Location says where the browser goes. */

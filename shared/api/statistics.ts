@@ -8,7 +8,9 @@ const HISTORY_INTERVALS = ['1m', '5m', '1h', '1d'] as const;
 
 export const PRICE_HISTORY_QUERY = {
   type: 'object',
-  properties: { interval: { type: 'string', enum: HISTORY_INTERVALS, default: '1h' } },
+  properties: {
+    interval: described({ type: 'string', enum: HISTORY_INTERVALS, default: '1h' }, 'How far the points are apart.'),
+  },
 } as const;
 
 export const PRICE_POINT = object({
@@ -34,8 +36,14 @@ export const RECENT_FILLS_QUERY = {
   properties: {
     limit: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
     since: SINCE,
-    min_size_usd: { type: 'number', minimum: 0, maximum: MOST_USD, examples: [100] },
-    cursor: { type: 'string', examples: ['q1ZNQ9mCq3sQJk4mW0xk7g'] },
+    min_size_usd: described(
+      { type: 'number', minimum: 0, maximum: MOST_USD, examples: [100] },
+      'Only fills of so much USDC or more.',
+    ),
+    cursor: described(
+      { type: 'string', examples: ['q1ZNQ9mCq3sQJk4mW0xk7g'] },
+      'The `next_cursor` of the page before.',
+    ),
   },
 } as const;
 

@@ -8,7 +8,7 @@ export const DELEGATE_MESSAGE_QUERY = {
   type: 'object',
   required: ['signer'],
   properties: {
-    signer: ADDRESS,
+    signer: described(ADDRESS, 'The delegate.'),
     act: { type: 'string', enum: ['add', 'remove'], default: 'add', description: 'The message says which.' },
   },
 } as const;

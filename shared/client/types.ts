@@ -34,6 +34,7 @@ export type {
 export type { Approval, Approvals, ApprovalsQuery } from '../api/approvals.ts';
 export type { AuditPage, AuditQuery, AuditRecord } from '../api/audit.ts';
 export type { BackupOrder, BackupReport } from '../api/backups.ts';
+export type { Book, BookLevel, BookOfOrders, BookOrder, BookSides, BothBooks } from '../api/books.ts';
 export type { BrowsedEvents, BrowsedQuotes, BrowseQuery } from '../api/browse.ts';
 export type { Candle, Candles, CandlesQuery } from '../api/candles.ts';
 export type { CatalogueLine, ImportReport, LineReport } from '../api/catalogue.ts';
@@ -94,12 +95,6 @@ export type {
 export type {
   Bbo,
   Bbos,
-  Book,
-  BookLevel,
-  BookOfOrders,
-  BookOrder,
-  BookSides,
-  BothBooks,
   CatalogMetadata,
   FeeRate,
   Market,

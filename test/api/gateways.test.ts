@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { Agent, get, request } from 'node:http';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import type { BookSides } from '../../shared/api/markets.ts';
+import type { BookSides } from '../../shared/api/books.ts';
 import { fileScope } from '../support/fileScope.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';

@@ -139,6 +139,17 @@ test('what operations answer and take has a name, and many share what they answe
   assert.doesNotMatch(Object.keys(document.components.schemas).join(' '), /Documented/);
 });
 
+test('an object has members that are named, or says that it may have any', () => {
+  const walk = (value: Json, name: string): void => {
+    if (typeof value !== 'object' || value === null) return;
+    const isOpen =
+      value.type === 'object' && value.properties === undefined && value.additionalProperties === undefined;
+    assert.ok(!isOpen, name);
+    for (const [member, inner] of Object.entries(value)) walk(inner, `${name}/${member}`);
+  };
+  walk(document, '');
+});
+
 test('the example of a placement is one that the server would read', () => {
   const { example } = document.paths['/v1/orders'].post.requestBody.content['application/json'];
   assert.equal(compileBody(PLACEMENT)(example), null);

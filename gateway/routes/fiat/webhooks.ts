@@ -1,5 +1,7 @@
 /** Events of providers (RULES.md 16.30): stored when their signature holds, looked at afterwards. */
 import { WEBHOOK_TAKEN } from '../../../shared/api/fiat.ts';
+import { ANY_MEMBERS } from '../../../shared/api/fields.ts';
+import { described } from '../../../shared/api/schema.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { ERRORS } from '../../../shared/base/errors.ts';
 import type { FiatProvider } from '../../fiat/provider.ts';
@@ -25,7 +27,7 @@ const TAKE = {
   hasForeignHeaders: true,
   params: { provider: { type: 'string', examples: ['sandbox'] } },
   bodyType: 'application/json',
-  documentedBody: { type: 'object', description: 'As the provider documents it.' },
+  documentedBody: described(ANY_MEMBERS, 'As the provider documents it.'),
   answers: { 200: WEBHOOK_TAKEN },
   errors: ['RESOURCE_NOT_FOUND', 'INVALID_HMAC_SIGNATURE', 'FIAT_UNAVAILABLE'],
 } as const satisfies RouteSpec;

@@ -1,5 +1,5 @@
 /** The book of a market, level by level or order by order (RULES.md 7.5). */
-import { ANY_BOOK, BOOK_QUERY } from '../../../shared/api/markets.ts';
+import { ANY_BOOK, BOOK_QUERY } from '../../../shared/api/books.ts';
 import type { FromSchema } from '../../../shared/api/schema.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { OUTCOME, type Outcome } from '../../../shared/base/codes.ts';

@@ -1,4 +1,5 @@
 /** A market's grid, fees and best prices. */
+import { OUTCOME_QUERY } from '../../../shared/api/books.ts';
 import {
   BBO,
   BBOS,
@@ -6,7 +7,6 @@ import {
   FEE_RATE,
   type FeeRate,
   MIDPOINT,
-  OUTCOME_QUERY,
   SPREAD,
   TICK_SIZE,
   type TickSize,

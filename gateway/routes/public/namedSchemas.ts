@@ -6,6 +6,7 @@ import * as accounts from '../../../shared/api/accounts.ts';
 import * as approvals from '../../../shared/api/approvals.ts';
 import * as audit from '../../../shared/api/audit.ts';
 import * as backups from '../../../shared/api/backups.ts';
+import * as books from '../../../shared/api/books.ts';
 import * as browse from '../../../shared/api/browse.ts';
 import * as candles from '../../../shared/api/candles.ts';
 import * as catalogue from '../../../shared/api/catalogue.ts';
@@ -43,6 +44,7 @@ const MODULES: readonly Readonly<Record<string, unknown>>[] = [
   approvals,
   audit,
   backups,
+  books,
   browse,
   candles,
   catalogue,
@@ -117,14 +119,14 @@ const NAMED: Readonly<Record<string, JsonSchema>> = {
   AccountMovement: ledger.ACCOUNT_MOVEMENT,
   StatementBalances: ledger.STATEMENT_BALANCES,
   StatementEntry: ledger.STATEMENT_ENTRY,
-  BookLevel: markets.BOOK_LEVEL,
-  BookSides: markets.BOOK_SIDES,
-  BookOrder: markets.BOOK_ORDER,
-  Book: markets.BOOK,
-  BothBooks: markets.BOTH_BOOKS,
-  BookOfOrders: markets.BOOK_OF_ORDERS,
-  OrderSides: markets.ORDER_SIDES,
-  BothBooksOfOrders: markets.BOTH_BOOKS_OF_ORDERS,
+  BookLevel: books.BOOK_LEVEL,
+  BookSides: books.BOOK_SIDES,
+  BookOrder: books.BOOK_ORDER,
+  Book: books.BOOK,
+  BothBooks: books.BOTH_BOOKS,
+  BookOfOrders: books.BOOK_OF_ORDERS,
+  OrderSides: books.ORDER_SIDES,
+  BothBooksOfOrders: books.BOTH_BOOKS_OF_ORDERS,
   Notification: notifications.NOTIFICATION,
   Achievement: notifications.ACHIEVEMENT,
   Histogram: operations.HISTOGRAM,

@@ -1,5 +1,5 @@
 /** The tickers of one market and of all (RULES.md 13.14). */
-import { OUTCOME_QUERY } from '../../../shared/api/markets.ts';
+import { OUTCOME_QUERY } from '../../../shared/api/books.ts';
 import { TICKER, TICKERS } from '../../../shared/api/tickers.ts';
 import type { Clock } from '../../../shared/base/clock.ts';
 import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';

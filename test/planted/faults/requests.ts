@@ -592,4 +592,25 @@ export const REQUEST_FAULTS: readonly Fault[] = [
     replace: '',
     caughtBy: 'test/api/replace.test.ts',
   },
+  {
+    name: 'parameters of the document of the interface lose their sentences',
+    file: 'gateway/http/openapi.ts',
+    search: '  return { description, schema: writer.member(name, rest) };',
+    replace: '  return { schema: writer.member(name, rest) };',
+    caughtBy: 'test/api/openapiReaders.test.ts',
+  },
+  {
+    name: 'a copy of a named schema that lets less through is taken for it in the document of the interface',
+    file: 'gateway/http/openapi.ts',
+    search: '    if (own.some(([keyword]) => !ANNOTATIONS.includes(keyword))) return this.#inline(schema);\n',
+    replace: '',
+    caughtBy: 'test/unit/gateway/http/openapi.test.ts',
+  },
+  {
+    name: 'an operation has the shared answer to a refused request in place of its own of that status',
+    file: 'gateway/http/openApiErrors.ts',
+    search: '.filter((key) => !(ERRORS[key].status in route.answers))',
+    replace: '',
+    caughtBy: 'test/unit/gateway/http/openapi.test.ts',
+  },
 ];
