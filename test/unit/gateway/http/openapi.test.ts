@@ -99,6 +99,8 @@ test('operations refer to what they answer to a refused request, which is in the
   assert.equal(of(first!, 401), 'Unauthorized', 'by the stages that answer it');
   assert.equal(of(first!, 503), 'PostItUnavailable', 'by the operation that has it alone');
   assert.ok('content' in paths[second!].post.responses[503], 'an answer of its own stands before the refusals');
+  const alone = documentOf({ ...PLACE, answers: { 503: NAMED } });
+  assert.ok(!('PostItUnavailable' in alone.components.responses), 'which is not written then');
   const { OrderNotFound: missing, TooManyRequests: limited, TradingTimeoutActive: locked } = components.responses;
   assert.equal(missing.description, 'NOT_FOUND: order not found');
   const { schema, example } = missing.content['application/json'];
@@ -133,7 +135,7 @@ test('a schema with a name is written once, and copies of it refer to it with wh
   const { paths, components }: Json = JSON.parse([...openApiPieces(routes, named)].join(''));
   const { properties } = paths['/v1/a'].get.responses[200].content['application/json'].schema;
   assert.deepEqual(properties.copy, { $ref: '#/components/schemas/Named', description: 'Its own.' });
-  assert.deepEqual(properties.narrower.required, ['a', 'b']);
+  assert.deepEqual([properties.narrower.$ref, properties.narrower.required], [undefined, ['a', 'b']]);
   assert.deepEqual(properties.word, { $ref: '#/components/schemas/Word' });
   assert.equal(properties.no_hash.minLength, 3);
   assert.deepEqual(properties.hash, { $ref: '#/components/schemas/Hash', examples: ['0x1'] });
