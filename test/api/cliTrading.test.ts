@@ -1,5 +1,6 @@
 /** `pmx` for traders: every command of orders, markets and accounts, its success and its errors. */
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -80,6 +81,9 @@ describe('placing', () => {
     const { code, err } = await pmx.run(buy('0.50', '1000000'));
     assert.equal(code, 1);
     assert.match(err, /error: insufficient balance \(INSUFFICIENT_BALANCE, HTTP 400\)\n {2}details .*\n[\s\S]*hint/);
+    assert.match(err, /required: 500000 USDC\n/);
+    assert.doesNotMatch(err, /\{"|\d{10}/, 'neither JSON nor atomic units');
+    assert.match((await pmx.failure(1, 'markets', 'show', randomUUID())).hint, /pmx markets search/);
   });
 
   test('a wrong command line is refused with 2 before anything is sent', async () => {
@@ -115,6 +119,9 @@ describe('placing', () => {
       assert.match(err, /^error: .+/);
     }
     assert.equal((await pmx.failure(2, 'cancel')).code, 'USAGE');
+    const { error } = await pmx.failure(2, 'place', '--side', 'buy');
+    assert.equal(error, 'an order needs a market, --price, --size, or --file', 'all that is missing at once');
+    assert.match((await pmx.failure(2, 'groups', 'set', 'quotes')).error, /needs --seconds, --most$/);
   });
 
   test('a file has one order or many, with price and size or with exact amounts', async () => {
@@ -260,6 +267,9 @@ describe('looking', () => {
     assert.ok((await pmx.json('statement')).entries.length >= 2);
     assert.match((await pmx.lines('statement')).at(-1)!, /^closing {2}994 USDC$/);
     assert.ok((await pmx.json('limits')).limits.length > 10);
+    const left = await pmx.lines('limits');
+    assert.ok(left.length < 10 && /others are whole/.test(left.at(-1)!), 'it fits a screen');
+    assert.ok((await pmx.lines('limits', '--all')).length > 40);
     await eventually('a notification', async () => (await pmx.json('notifications', 'list')).items.length > 0);
     assert.ok((await pmx.json('notifications', 'read')).marked > 0);
     assert.match((await pmx.lines('notifications', 'list'))[0]!, /^0 unread$/);
@@ -310,9 +320,13 @@ describe('looking', () => {
 });
 
 test('an exchange that does not answer is exit code 3, and says how to look', async () => {
-  const away = new Pmx({ ...env, BASE_URL: `http://127.0.0.1:${await freePort()}` });
+  const origin = `http://127.0.0.1:${await freePort()}`;
+  const away = new Pmx({ ...env, BASE_URL: origin });
   const failure = await away.failure(3, 'markets', 'list', '--timeout', '60');
-  assert.deepEqual([failure.code, failure.error], ['UNREACHABLE', 'cannot reach the exchange (ECONNREFUSED)']);
+  assert.deepEqual(
+    [failure.code, failure.error],
+    ['UNREACHABLE', `cannot reach the exchange at ${origin} (ECONNREFUSED)`],
+  );
   assert.match(failure.hint, /pmx doctor/);
 });
 

@@ -1,11 +1,14 @@
 /** Writes the documents that follow from the code (npm run docs). */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { errorsPage } from '../../gateway/docs/errorsPage.ts';
+import { GROUPS } from '../../shared/client/cli/groups.ts';
+import { referencePage } from '../../shared/client/cli/written/reference.ts';
 import { pythonFiles } from './python/main.ts';
 import { ROOMS_PAGE, roomsPage } from './rooms.ts';
 import { SETTINGS_PAGE, withSettings } from './settings.ts';
 
 writeFileSync(new URL('../../data/docs/errors.md', import.meta.url), errorsPage());
 writeFileSync(ROOMS_PAGE, roomsPage());
+writeFileSync(new URL('../../data/docs/cli.md', import.meta.url), referencePage(GROUPS));
 writeFileSync(SETTINGS_PAGE, withSettings(readFileSync(SETTINGS_PAGE, 'utf8')));
 for (const [path, text] of await pythonFiles()) writeFileSync(path, text);

@@ -14,6 +14,7 @@ import { EXIT, EXIT_MEANINGS, explain, linesOf } from './frame/explain.ts';
 import { GLOBAL_OPTIONS } from './frame/globalOptions.ts';
 import { type Output, paintFor, type Terminal } from './frame/terminal.ts';
 import { printableLines } from './frame/text.ts';
+import { programVersion } from './frame/version.ts';
 
 const PAGE_WIDTH = 100;
 const LONGEST_TIMEOUT_SEC = 600;
@@ -64,6 +65,7 @@ function describeProgram(groups: readonly CommandGroup[], terminal: Terminal, ac
   program
     .description('Trades on an open prediction exchange from a terminal, and looks after one.')
     .usage('<command> [options]')
+    .version(programVersion(), '-V, --version', 'the version of this program')
     .addHelpText('after', programHelp);
   for (const [name, spec] of Object.entries(GLOBAL_OPTIONS)) program.addOption(optionOf(name, spec));
   for (const group of groups) {
@@ -168,7 +170,7 @@ function optionOf(name: string, spec: OptionSpec): Option {
   if (spec.many) option.argParser((value: string, before: string[] = []) => [...before, ...value.split(',')]);
   if (spec.many && !spec.required) option.default([], 'none');
   if (spec.fallback !== undefined) option.default(spec.fallback);
-  return spec.required ? option.makeOptionMandatory() : option;
+  return option;
 }
 
 /** Names of the interface are in capitals, and people do not type them so. */
@@ -183,6 +185,8 @@ function givenOf(spec: Command, command: CommanderCommand): Record<string, unkno
   const options = command.opts();
   const names = Object.keys(spec.options);
   const given = Object.fromEntries(names.map((name) => [name, options[attributeOf(name)] ?? defaultOf(spec, name)]));
+  const missing = names.filter((name) => spec.options[name].required && given[name] === undefined);
+  if (missing.length > 0) throw new UsageError(`${spec.name} needs ${missing.map((name) => `--${name}`).join(', ')}`);
   for (const name of names) checkChoices(name, spec.options[name], given[name]);
   return {
     ...given,
@@ -225,7 +229,7 @@ async function runCommand(command: Command, given: Record<string, unknown>, cont
     if (result !== null) print(result, context);
     return result?.isBad ? EXIT.REFUSED : EXIT.DONE;
   } catch (error) {
-    return fail(error, context.terminal, context.isJson);
+    return fail(error, context.terminal, context.isJson, context.addresses);
   }
 }
 
@@ -236,9 +240,14 @@ function print({ value, lines, isPainted }: Result, { isJson, terminal }: Contex
   else if (lines.length > 0) terminal.out.write(`${isPainted ? text : printableLines(text)}\n`);
 }
 
-function fail(error: unknown, { err, env, interrupted }: Terminal, isJson: boolean): number {
+function fail(
+  error: unknown,
+  { err, env, interrupted }: Terminal,
+  isJson: boolean,
+  at: readonly string[] = [],
+): number {
   if (interrupted.aborted) return EXIT.INTERRUPTED;
-  const { failure, exitCode } = explain(error);
+  const { failure, exitCode } = explain(error, at.join(', '));
   const paint = paintFor(err, env);
   if (isJson) err.write(`${JSON.stringify(failure)}\n`);
   else

@@ -188,20 +188,25 @@ const claim = command({
 const limits = command({
   name: 'limits',
   summary: 'Show what is left of the limits of your key or session',
+  details: 'Limits that nothing was taken from are not shown, unless --all is given.',
   access: 'account',
-  examples: ['limits', 'limits --json'],
+  options: { all: { description: 'of every route, also where all is left' } },
+  examples: ['limits', 'limits --all --json'],
   json: 'the answer of GET /v1/rate-limits',
-  run: async (context) => {
+  run: async (context, { all }) => {
     const answer = await (await context.client()).rateLimits();
-    const rows = answer.limits.map((row) => [
+    const used = answer.limits.filter(({ remaining, requests }) => all || remaining < requests);
+    const rows = used.map((row) => [
       `${row.method} ${row.path}`,
       row.remaining,
       row.requests,
       `${row.window_seconds} s`,
     ]);
+    const hidden = answer.limits.length - used.length;
     const lines = [
       `tier ${answer.tier ?? 'of a session'}${answer.enforced ? '' : ', not enforced'}`,
-      ...columns(['endpoint', 'left', 'of', 'in'], rows),
+      ...columns(['endpoint', 'left', 'of', 'in'], rows, 'nothing was taken from any limit'),
+      ...(hidden === 0 ? [] : [`${hidden} others are whole (--all shows them)`]),
     ];
     return { value: answer, lines };
   },

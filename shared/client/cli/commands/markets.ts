@@ -6,7 +6,7 @@ import { numberOf, outcomeOf } from '../frame/orderForm.ts';
 import { columns, decimal, facts } from '../frame/text.ts';
 
 const FILTERS = {
-  status: { value: 'name', description: 'active, locked, resolved, …' },
+  status: { value: 'name', description: 'active, locked, resolved, …, or all', fallback: 'active' },
   category: { value: 'name', description: 'of this category' },
   limit: { value: 'number', description: 'how many at most (100)', fallback: '20' },
   offset: { value: 'number', description: 'how many to leave out', fallback: '0' },
@@ -15,7 +15,7 @@ const FILTERS = {
 const IDS = { ids: { description: 'print only the ids, one on each line' } } as const satisfies OptionSpecs;
 
 type Filters = {
-  readonly status?: string;
+  readonly status: string;
   readonly category?: string;
   readonly limit: string;
   readonly offset: string;
@@ -24,15 +24,19 @@ type Filters = {
 export const MARKETS = [
   command({
     name: 'markets list',
-    summary: 'List markets',
+    summary: 'List markets, those with the most trading first',
     access: 'anyone',
     options: {
       ...FILTERS,
       ...IDS,
-      sort: { value: 'field', description: 'created_at, trading_ends_at, total_volume, …' },
+      sort: { value: 'field', description: 'total_volume, created_at, trading_ends_at, …', fallback: 'total_volume' },
       order: { value: 'way', description: 'ascending or descending', choices: ['asc', 'desc'] },
     },
-    examples: ['markets list --status active', 'markets list --category Politics --limit 100 --json'],
+    examples: [
+      'markets list',
+      'markets list --sort created_at --status all',
+      'markets list --category Politics --limit 100 --json',
+    ],
     json: 'the answer of GET /v1/markets',
     run: async (context, given) => {
       const query = { ...filterQuery(given), sort: given.sort, order: given.order };
@@ -45,11 +49,15 @@ export const MARKETS = [
     summary: 'Find markets by words of their title',
     access: 'anyone',
     arguments: { words: { description: 'what to look for', many: true } },
-    options: { ...FILTERS, ...IDS },
+    options: { ...FILTERS, status: { ...FILTERS.status, fallback: 'all' }, ...IDS },
     examples: ['markets search election', 'markets search "super bowl" --status active --json'],
     json: 'the answer of GET /v1/markets?search=',
     run: async (context, given) => {
-      const answer = await (await context.reader()).markets({ ...filterQuery(given), search: given.words.join(' ') });
+      const answer = await (await context.reader()).markets({
+        ...filterQuery(given),
+        search: given.words.join(' '),
+        sort: 'total_volume',
+      });
       return { value: answer, lines: given.ids ? idsOf(answer.markets) : marketLines(answer.markets, answer.total) };
     },
   }),
@@ -142,7 +150,11 @@ export const EVENTS = [
     name: 'events list',
     summary: 'List events',
     access: 'anyone',
-    options: { ...FILTERS, search: { value: 'words', description: 'by words of the title' } },
+    options: {
+      ...FILTERS,
+      status: { value: 'name', description: 'of this status', fallback: 'all' },
+      search: { value: 'words', description: 'by words of the title' },
+    },
     examples: ['events list --category Sports', 'events list --search final --json'],
     json: 'the answer of GET /v1/events',
     run: async (context, given) => {
@@ -172,7 +184,12 @@ export const EVENTS = [
 ];
 
 function filterQuery({ status, category, limit, offset }: Filters) {
-  return { status, category, limit: numberOf('limit', limit), offset: numberOf('offset', offset) };
+  return {
+    status: status === 'all' ? undefined : status,
+    category,
+    limit: numberOf('limit', limit),
+    offset: numberOf('offset', offset),
+  };
 }
 
 function idsOf(markets: readonly Market[]): string[] {

@@ -46,6 +46,11 @@ export class Context {
     return this.access.baseUrl;
   }
 
+  /** The addresses that were tried; none before settings were read. */
+  get addresses(): readonly string[] {
+    return this.#access?.baseUrls ?? [];
+  }
+
   get paint(): Paint {
     return paintFor(this.terminal.out, this.terminal.env);
   }

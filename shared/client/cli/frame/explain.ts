@@ -6,6 +6,7 @@ import { ApiError, RedirectError } from '../../http.ts';
 import { UnknownOutcomeError } from '../../placedOrder.ts';
 import { SlowReaderError } from '../../stream/eventFeed.ts';
 import { StreamError } from '../../stream/exchangeStream.ts';
+import { detailsInWords } from './details.ts';
 import { NeedsError, UsageError } from './errors.ts';
 import { hintFor } from './hints.ts';
 
@@ -47,7 +48,8 @@ type Explained = { readonly failure: Failure; readonly exitCode: number };
 
 const UNAUTHORIZED = 401;
 
-export function explain(error: unknown): Explained {
+/** @param at the address that was asked, for people who have several */
+export function explain(error: unknown, at = ''): Explained {
   if (error instanceof ApiError) return explainRefusal(error);
   if (error instanceof StreamError) {
     return { failure: withHint({ error: error.message, code: error.code }), exitCode: EXIT.REFUSED };
@@ -76,7 +78,7 @@ export function explain(error: unknown): Explained {
     const failure = { error: error.message, code: 'APPROVAL_NEEDED', details: error.approval, hint };
     return { failure, exitCode: EXIT.REFUSED };
   }
-  return explainOther(error);
+  return explainOther(error, at === '' ? 'the exchange' : `the exchange at ${at}`);
 }
 
 function explainRefusal(error: ApiError): Explained {
@@ -94,20 +96,20 @@ function explainRefusal(error: ApiError): Explained {
   return { failure: withHint(failure), exitCode: status === UNAUTHORIZED ? EXIT.SIGN_IN : EXIT.REFUSED };
 }
 
-function explainOther(error: unknown): Explained {
+function explainOther(error: unknown, exchange: string): Explained {
   if (error instanceof RedirectError) {
     const failure = { error: error.message, code: 'UNREACHABLE', hint: 'is this the address of the exchange itself?' };
     return { failure, exitCode: EXIT.NETWORK };
   }
   const { name, message, cause } = error as Error & { cause?: Error & { code?: string } };
   if (name === 'TimeoutError' || name === 'AbortError') {
-    const failure = { error: 'the exchange did not answer in time', code: 'NO_ANSWER', hint: DOCTOR };
+    const failure = { error: `${exchange} did not answer in time`, code: 'NO_ANSWER', hint: DOCTOR };
     return { failure, exitCode: EXIT.NETWORK };
   }
   if (cause instanceof Error && name === 'TypeError') {
     const reason = cause.code ?? (cause as { errors?: { code?: string }[] }).errors?.[0]?.code ?? cause.message;
     return {
-      failure: { error: `cannot reach the exchange (${reason})`, code: 'UNREACHABLE', hint: DOCTOR },
+      failure: { error: `cannot reach ${exchange} (${reason})`, code: 'UNREACHABLE', hint: DOCTOR },
       exitCode: EXIT.NETWORK,
     };
   }
@@ -129,7 +131,7 @@ export function linesOf({ error, code, status, details, retry_after, request_id,
   const wait = retry_after === undefined ? '' : `; try again in ${retry_after} s`;
   return [
     `error: ${error}${where}${wait}`,
-    ...(details === undefined ? [] : [`  details     ${JSON.stringify(details)}`]),
+    ...detailsInWords(details).map((line, at) => `${at === 0 ? '  details     ' : '              '}${line}`),
     ...(request_id === undefined ? [] : [`  request id  ${request_id}`]),
     ...(hint === undefined ? [] : [`  hint        ${hint}`]),
   ];

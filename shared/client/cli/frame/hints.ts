@@ -23,6 +23,8 @@ const HINTS: readonly Hint[] = [
   { code: 'BELOW_MIN_SIZE', hint: '`pmx markets show MARKET` has the smallest size' },
   { code: 'INVALID_SIGNATURE', hint: '`pmx doctor` tries a signature without placing an order' },
   { code: 'FORBIDDEN', message: 'maker is not a wallet of this account', hint: 'link the wallet: `pmx wallet link`' },
+  { code: 'NOT_FOUND', message: 'market not found', hint: '`pmx markets search WORDS` finds it' },
+  { code: 'NOT_FOUND', message: 'order not found', hint: '`pmx orders` lists yours with their hashes' },
   { code: 'MARKET_NOT_ACTIVE', hint: '`pmx markets show MARKET` has its status' },
   { code: 'FEE_RATE_MISMATCH', hint: 'the fee has changed: sign the order again' },
   { code: 'PLATFORM_PAUSED', hint: 'cancels still work; try again later' },

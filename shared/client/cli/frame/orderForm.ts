@@ -60,9 +60,7 @@ const SAFE_INTEGER = /^(?:0|[1-9]\d{0,15})$/;
 
 export function formOf(marketId: string, given: OrderGiven, nowMs: number): OrderForm {
   const { side, price, size } = given;
-  if (side === undefined || price === undefined || size === undefined) {
-    throw new UsageError('an order needs --side, --price and --size');
-  }
+  if (side === undefined || price === undefined || size === undefined) throw new UsageError(missingIn(given));
   const intent = {
     side: side.toUpperCase() as SideName,
     outcomeIndex: outcomeOf(given.outcome),
@@ -71,6 +69,16 @@ export function formOf(marketId: string, given: OrderGiven, nowMs: number): Orde
     ...optionalParts(given, nowMs),
   };
   return { marketId, draft: (terms) => draftFrom(intent, terms) };
+}
+
+/** Everything that an order lacks, in one message. */
+export function missingIn(given: Partial<OrderGiven> & { readonly market?: string | undefined }): string {
+  const missing = (['side', 'price', 'size'] as const).filter((name) => given[name] === undefined);
+  const words = [
+    ...('market' in given && given.market === undefined ? ['a market'] : []),
+    ...missing.map((name) => `--${name}`),
+  ];
+  return `an order needs ${words.join(', ')}, or --file`;
 }
 
 /** The parts that a new order takes over from an old one unless they are given again. */

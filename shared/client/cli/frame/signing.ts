@@ -6,7 +6,7 @@ import type { OrderSigner } from '../../orderSigner.ts';
 import type { Fill, PlacementResponse } from '../../types.ts';
 import type { Context } from './context.ts';
 import { UsageError } from './errors.ts';
-import { formOf, formsOf, type MarketTerms, type OrderForm, type OrderGiven, termsOf } from './orderForm.ts';
+import { formOf, formsOf, type MarketTerms, missingIn, type OrderForm, type OrderGiven, termsOf } from './orderForm.ts';
 import { decimal, facts, outcomeName } from './text.ts';
 
 type Signers = { readonly maker?: string; readonly salt?: string };
@@ -35,7 +35,7 @@ async function formsGiven(context: Context, given: Ordering): Promise<OrderForm[
   const { file, market } = given;
   if (file !== undefined && market !== undefined) throw new UsageError('the market is in the file: give one of both');
   if (file !== undefined) return formsOf(await context.readJson(file));
-  if (market === undefined) throw new UsageError('an order needs a market, or --file');
+  if (market === undefined) throw new UsageError(missingIn(given));
   return [formOf(market, given, context.terminal.clock.nowMs())];
 }
 

@@ -20,7 +20,6 @@ class Profile:
     role: str
     referral_code: str
     created_at: datetime
-    """UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +74,6 @@ class Redeemable:
     """Unit: micro-USDC."""
     resolution: str
     resolved_at: datetime
-    """UTC."""
 
 
 Redeemables = Tuple[Redeemable, ...]
@@ -119,8 +117,8 @@ class NonceFloor:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RateLimitOverride:
-    """A part of an answer: RateLimitOverride."""
+class RateLimit:
+    """A part of an answer: RateLimit."""
 
     requests: int
     window_seconds: int
@@ -128,8 +126,8 @@ class RateLimitOverride:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RateLimit:
-    """A part of an answer: RateLimit."""
+class RateLimit2:
+    """A part of an answer: RateLimit2."""
 
     method: str
     path: str
@@ -147,13 +145,13 @@ class RateLimits:
     """The limits of the key, or of the session, and the requests that they still admit, by endpoint."""
 
     tier: Literal["standard", "premium", "market_maker", None]
-    rate_limit_override: RateLimitOverride | None
+    rate_limit_override: RateLimit | None
     enforced: bool
     address: str
     """The address of the client, as the exchange sees it."""
     unread_forwarded_for: Any
     """What a proxy of the exchange wrote as the address and is none: then `address` is the proxy."""
-    limits: tuple[RateLimit, ...]
+    limits: tuple[RateLimit2, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,7 +167,6 @@ class Notification:
     body: str
     read_at: datetime | None
     created_at: datetime
-    """UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,6 @@ class UserOrder:
     time_in_force: Literal["GTC", "GTD", "FOK", "FAK"]
     post_only: bool
     created_at: datetime
-    """UTC."""
     filled_token_quantity_atomic: int
     """Unit: atomic tokens (10^-6)."""
     average_fill_price: Decimal | None
@@ -133,7 +132,6 @@ class Activity:
     ] | None
     """Why the order ended."""
     created_at: datetime
-    """UTC."""
     party_order_id: str | None
     party_side: Literal["BUY", "SELL"] | None
     party_outcome_index: Literal[0, 1] | None
@@ -159,8 +157,8 @@ class UserActivity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatementBalanceToken:
-    """A part of an answer: StatementBalanceToken."""
+class StatementBalancesToken:
+    """A part of an answer: StatementBalancesToken."""
 
     market_id: str
     outcome_index: Literal[0, 1]
@@ -169,12 +167,12 @@ class StatementBalanceToken:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatementBalance:
-    """A part of an answer: StatementBalance."""
+class StatementBalances:
+    """A part of an answer: StatementBalances."""
 
     usdc_micro: int
     """Available and reserved. Unit: micro-USDC."""
-    tokens: tuple[StatementBalanceToken, ...]
+    tokens: tuple[StatementBalancesToken, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,7 +180,6 @@ class StatementEntry:
     """A part of an answer: StatementEntry."""
 
     time: datetime
-    """UTC."""
     type: Literal[
         "fill", "deposit", "withdrawal", "split", "merge", "claim", "settlement", "refund", "carried", "unwinding"
     ]
@@ -215,10 +212,9 @@ class Statement:
 
     from_: datetime | None
     to: datetime
-    """UTC."""
-    opening: StatementBalance
+    opening: StatementBalances
     entries: tuple[StatementEntry, ...]
-    closing: StatementBalance
+    closing: StatementBalances
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +235,6 @@ class AccountMovement:
     tx_hash: str | None
     """The transaction on the chain, once a block has it."""
     created_at: datetime
-    """UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +255,6 @@ class TradeSettlementHistoryItem:
 
     status: Literal["pending", "submitted", "mined", "settled", "failed"]
     at: datetime
-    """UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -76,18 +76,14 @@ class Market:
     yes_token_id: int
     no_token_id: int
     created_at: datetime
-    """UTC."""
     updated_at: datetime
-    """UTC."""
     status: Literal["draft", "pending", "active", "locked", "resolving", "resolved", "settled", "cancelled"]
     stage: Literal["open", "post_only", "cancel_only"]
     """What books take: every order, orders that do not cross, or cancels alone."""
     fee_bps: int
     """Unit: basis points."""
     trading_starts_at: datetime
-    """UTC."""
     trading_ends_at: datetime
-    """UTC."""
     total_volume: Decimal
     """USDC. Unit: USDC."""
     current_prices: dict[str, Decimal]
@@ -112,9 +108,9 @@ class Market:
     condition_id: str | None = None
     question_id: str | None = None
     resolved_at: datetime | None = None
-    """UTC."""
     settled_at: datetime | None = None
-    """UTC."""
+    payouts: tuple[int, ...] | None = None
+    """Millionths of a USDC that a Yes and a No token pay, once it is decided."""
     canonical_sibling_market_id: str | None = None
 
 
@@ -154,16 +150,13 @@ class MarketEvent:
     sport_teams: tuple[str, ...] | None
     image_url: str | None
     start_time: datetime
-    """UTC."""
     external_event_id: str
     external_platform: str
     external_event_subtitle: str | None
     external_event_mutually_exclusive: bool
     market_count: int
     created_at: datetime
-    """UTC."""
     updated_at: datetime
-    """UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)

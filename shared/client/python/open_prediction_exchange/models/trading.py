@@ -90,8 +90,8 @@ class AmendResponse:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchPlaced:
-    """A part of an answer: BatchPlaced."""
+class PlacedRowResponse:
+    """A part of an answer: PlacedRowResponse."""
 
     order_id: str
     order_hash: str
@@ -105,32 +105,33 @@ class BatchPlaced:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchPlaceRow:
-    """A part of an answer: BatchPlaceRow."""
+class PlacedRow:
+    """A part of an answer: PlacedRow."""
 
     index: int
     status: Literal["success"]
     order_hash: str
     order_id: str
-    response: BatchPlaced
+    response: PlacedRowResponse
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchPlaceRefusal:
-    """A part of an answer: BatchPlaceRefusal."""
+class BatchPlaceRow:
+    """A part of an answer: BatchPlaceRow."""
 
     index: int
     status: Literal["failed"]
     error: str
     code: str
     details: dict[str, Any] | None = None
+    """As in a refusal."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchPlaceResponse:
     """Places up to 15 orders; each succeeds or fails by itself."""
 
-    results: tuple[BatchPlaceRow | BatchPlaceRefusal, ...]
+    results: tuple[PlacedRow | BatchPlaceRow, ...]
     succeeded: int
     failed: int
     total: int
@@ -153,6 +154,7 @@ class BatchCancelRefusal:
     error: str
     code: str
     details: dict[str, Any] | None = None
+    """As in a refusal."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -195,7 +197,6 @@ class TombstoneResponse:
 
     message: str
     tombstone_until: datetime
-    """UTC."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,7 +217,6 @@ class OrderRecord:
     time_in_force: Literal["GTC", "GTD", "FOK", "FAK"]
     post_only: bool
     created_at: datetime
-    """UTC."""
     filled_token_quantity_atomic: int
     """Unit: atomic tokens (10^-6)."""
     average_fill_price: Decimal | None

@@ -18,8 +18,13 @@ const commands: readonly Command[] = GROUPS.flatMap((group) => group.commands);
 test('the reference page is what the program prints', async () => {
   const page = readFileSync(join(ROOT, 'data/docs/cli.md'), 'utf8');
   const { out } = await pmx.run(['reference']);
-  assert.equal(out, page, 'npx pmx reference > data/docs/cli.md');
+  assert.equal(out, page, 'npm run docs');
   assert.equal((await pmx.json('reference')).page, page);
+});
+
+test('the version is that of the package', async () => {
+  const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+  assert.deepEqual(await pmx.run(['--version']), { code: 0, out: `${version}\n`, err: '' });
 });
 
 test('every command has a name of its own, an example of itself, and help with it', async () => {
