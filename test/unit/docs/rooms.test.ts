@@ -10,7 +10,7 @@ test('the drawing of the rooms is that of the imports', () => {
 
 test('every room has a sentence in the README of its wing', () => {
   assert.deepEqual(
-    [...roomsPage().matchAll(/^\| `(\w+)\/` \| {2}\|/gm)].map(([, room]) => room),
+    [...roomsPage().matchAll(/^\| \*\*(\w+)\*\* \| {2}\|/gm)].map(([, room]) => room),
     [],
   );
 });
