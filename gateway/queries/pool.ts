@@ -59,7 +59,7 @@ type Thread = {
   readonly destroyed: boolean;
 };
 
-type Queries = typeof worker.QUERIES;
+type Queries = worker.Queries;
 type Reads = AccountReads & MarketReads & KeyReads & PlacementReads;
 
 const MAX_THREADS = 2;

@@ -2,16 +2,14 @@
  * The entry of a thread of the query pool: a query by its name (worker.ts), and what it took of the processor. Time by
  * the clock would count against a reader whenever other work has the processor.
  */
-import { QUERIES } from './worker.ts';
+import { answer } from './worker.ts';
 
 export type TimedQuery = { readonly name: string; readonly task: unknown };
 export type TimedAnswer = { readonly value: unknown; readonly tookMs: number };
 
-const BY_NAME: Readonly<Record<string, (task: never) => unknown>> = QUERIES;
-
 export default function timedQuery({ name, task }: TimedQuery): TimedAnswer {
   const before = process.threadCpuUsage();
-  const value = BY_NAME[name]!(task as never);
+  const value = answer(name, task);
   const { user, system } = process.threadCpuUsage(before);
   return { value, tookMs: (user + system) / 1000 };
 }
