@@ -28,7 +28,7 @@ test('a damaged file of a provider is named, and an empty one begins anew with a
   const path = join(temporaryDirectory(), 'ramp.db');
   open(path);
   const bytes = readFileSync(path);
-  writeFileSync(path, bytes.fill(0, bytes.length - PAGE_BYTES));
+  writeFileSync(path, bytes.fill(0, 2 * PAGE_BYTES, 3 * PAGE_BYTES));
   assert.throws(() => open(path), /ramp\.db is damaged \(.*\): put its backup in its place, or move it away/);
   writeFileSync(path, 'no database, but longer than a header of one would be, by some words'.repeat(99));
   assert.throws(() => open(path), /ramp\.db is damaged \(file is not a database\)/);
