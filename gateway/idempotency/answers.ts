@@ -9,7 +9,8 @@
  * Invariants:
  *   ANSWERS-1  `whenKept(true)` is called after the transaction with the answer is durable.
  *   ANSWERS-2  The writer has one batch at a time; answers that arrive meanwhile form the next.
- *   ANSWERS-3  A row survives the write that failed: the next one has it before any new request is let in.
+ *   ANSWERS-3  A batch survives the write that failed: the next write is the same one, before any new request is let
+ *              in. In a cluster its record is in the log already, and is not put there again.
  *   ANSWERS-5  In a cluster `whenKept(true)` is called after the log holds the answer too. The disk and the log write
  *              side by side, and the next batch does not wait for the log.
  *   ANSWERS-4  No request with a key is let in until every key of the last process has its row, nor while there is no
@@ -64,6 +65,9 @@ const FULL_RETRY_MS = 1000;
 const SAY_FULL_EVERY_MS = 60_000;
 
 const FULL = 'there is no room to keep answers: requests with an idempotency key are refused, but for cancels';
+const FULL_STANDBY = 'there is no room to keep the answers of the leader: this member cannot take over until there is';
+/** Of records that wait for room, in memory; then a standby ends, as where it can write nothing at all. */
+const MOST_WAITING_BYTES = 64 << 20;
 
 const NO_RECEIVER = (): void => {};
 
@@ -76,7 +80,8 @@ export class Answers {
   /** Null while no writer is ready. */
   #worker: Worker | null = null;
   #waiting: Waiting[] = [];
-  /** The batch that the writer is writing. */
+  /** The batch that the writer is writing, or is to write again, and those who wait for it. */
+  #batch: WriterBatch | null = null;
   #sent: Waiting[] = [];
   #isSending = false;
   #isScheduled = false;
@@ -88,19 +93,18 @@ export class Answers {
   readonly #onRefused: ((why: string) => void) | null;
   /** Null without a cluster, and while another member leads. */
   #shared: Shared | null = null;
-  /** Of the batch that the writer is writing. */
-  #sentRecord: BatchRecord | null = null;
   /** Records of another member: the last one that is durable here, and those that wait for the writer. */
   #applied = 0;
   readonly #toApply: FileRecord[] = [];
+  #toApplyBytes = 0;
   /** The disk had no room for the last batch. */
   isDiskFull = false;
   #saidFullMs = Number.NEGATIVE_INFINITY;
-  readonly #sayFull: () => void;
+  readonly #sayFull: (text: string) => void;
 
   constructor({ path, sync, inFlight, clock, log, onRefused }: AnswersOptions) {
     this.#clock = clock;
-    this.#sayFull = () => log.error({ file: path }, FULL);
+    this.#sayFull = (text) => log.error({ file: path }, text);
     this.#inFlight = inFlight;
     const onDamaged = (aside: string): void => {
       const cost =
@@ -165,6 +169,8 @@ export class Answers {
   /** A record of the member that leads. */
   apply(record: FileRecord): void {
     this.#toApply.push(record);
+    this.#toApplyBytes += record.bytes.length;
+    if (this.isDiskFull && this.#toApplyBytes > MOST_WAITING_BYTES) this.#onRefused?.(FULL_STANDBY);
     this.#worker?.postMessage({ apply: record });
   }
 
@@ -173,6 +179,7 @@ export class Answers {
     assert(this.#toApply.length === 0, 'answers: a member leads after it has applied every record');
     const { sequence, link, queue } = readTail(this.#db);
     this.#shared = { log, sequence, link };
+    this.#saidFullMs = Number.NEGATIVE_INFINITY;
     for (const each of queue) if (each.sequence > log.held()) log.put(each.sequence, each.bytes);
   }
 
@@ -199,11 +206,13 @@ export class Answers {
         for (const record of this.#toApply) worker.postMessage({ apply: record });
         this.#send();
       } else if (message === 'full') {
-        this.#noteFull();
+        this.#noteFull(FULL);
         this.#failed();
         setTimeout(() => this.tick(), FULL_RETRY_MS).unref();
-      } else if (typeof message === 'object' && 'applied' in message) {
-        this.#toApply.shift();
+      } else if (message === 'waits') this.#noteFull(FULL_STANDBY);
+      else if (typeof message === 'object' && 'applied' in message) {
+        this.isDiskFull = false;
+        this.#toApplyBytes -= this.#toApply.shift()!.bytes.length;
         this.#applied = Math.max(this.#applied, message.applied);
       } else if (typeof message === 'object' && 'refused' in message) {
         this.#onRefused?.(message.refused);
@@ -215,12 +224,12 @@ export class Answers {
     return worker;
   }
 
-  #noteFull(): void {
+  #noteFull(text: string): void {
     this.isDiskFull = true;
     const nowMs = performance.now();
     if (nowMs - this.#saidFullMs < SAY_FULL_EVERY_MS) return;
     this.#saidFullMs = nowMs;
-    this.#sayFull();
+    this.#sayFull(text);
   }
 
   #schedule(): void {
@@ -239,23 +248,24 @@ export class Answers {
       this.#disown(this.#waiting);
       return;
     }
+    this.#isSending = true;
+    const { record, ...batch } = this.#batch ?? this.#nextBatch();
+    this.#batch = { ...batch, record: record ?? (this.#shared && recordOf(this.#shared, batch)) };
+    worker.postMessage(this.#batch);
+  }
+
+  #nextBatch(): WriterBatch {
     const nowMs = this.#clock.nowMs();
     this.#sent = this.#waiting;
     this.#waiting = [];
-    this.#isSending = true;
-    const rows = {
-      rows: this.#sent.map(({ row }) => row),
-      settledMs: this.#isCaughtUp ? this.#inFlight.oldestMs(nowMs) : null,
-      nowMs,
-    };
-    this.#sentRecord = this.#shared === null ? null : recordOf(this.#shared, rows);
-    const batch: WriterBatch = { ...rows, record: this.#sentRecord };
-    worker.postMessage(batch);
+    const settledMs = this.#isCaughtUp ? this.#inFlight.oldestMs(nowMs) : null;
+    return { rows: this.#sent.map(({ row }) => row), settledMs, nowMs, record: null };
   }
 
   #kept(): void {
     const sent = this.#sent;
-    const record = this.#sentRecord;
+    const record = this.#batch?.record ?? null;
+    this.#batch = null;
     this.#sent = [];
     this.#isSending = false;
     this.isDiskFull = false;
@@ -270,13 +280,11 @@ export class Answers {
     this.#failed();
   }
 
-  /** Gives the rows of the failed write to the next one (ANSWERS-3). */
+  /** The batch is written again (ANSWERS-3), and what waits for it does not wait any longer. */
   #failed(): void {
     this.#isSending = false;
     this.#isBehind = true;
-    this.#waiting = [...this.#sent, ...this.#waiting];
-    this.#sent = [];
-    this.#disown(this.#waiting);
+    this.#disown([...this.#sent, ...this.#waiting]);
   }
 
   #disown(waiting: readonly Waiting[]): void {

@@ -1,7 +1,8 @@
 /**
  * The thread that writes idempotency.db, so that no other thread waits for its disk. One batch of answers is one
  * transaction; what is kept is sent back once it is durable. A full disk leaves everything as it was, and the batch is
- * sent again later. Any other error ends the thread, and the next one gets the batch again.
+ * sent again later; records of another member wait here, in their order. Any other error ends the thread, and the next
+ * one gets all of that again.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
@@ -18,18 +19,24 @@ export type WriterMessage =
   | 'ready'
   | 'full'
   | KeptAnswers
-  /** In a cluster: the record of another member is durable here, or contradicts what is here. */
+  /** In a cluster: the record of another member has no room, is durable here, or contradicts what is here. */
+  | 'waits'
   | { readonly applied: number }
   | { readonly refused: string };
 
 /** One transaction; in a cluster with its record, where this member leads. */
 export type WriterBatch = AnswerBatch & { readonly record: BatchRecord | null };
+/** Time after which a full disk is tried again. */
+const FULL_RETRY_MS = 1000;
+
 type WriterRequest = WriterBatch | { readonly apply: FileRecord } | 'stop';
 
 assert(parentPort !== null, 'idempotency: the writer runs as a worker thread');
 const port = parentPort;
 const { path, sync } = workerData as WriterOptions;
 const writer = new AnswerWriter(path, sync);
+/** Records of another member; those behind one that waits for room wait as well. */
+const toApply: FileRecord[] = [];
 const say = (message: WriterMessage): void => port.postMessage(message);
 port.on('message', (message: WriterRequest) => {
   if (message === 'stop') {
@@ -39,15 +46,29 @@ port.on('message', (message: WriterRequest) => {
     port.close();
     return;
   }
-  say('apply' in message ? tryApply(message.apply) : tryWrite(message));
+  if (!('apply' in message)) say(tryWrite(message));
+  else if (toApply.push(message.apply) === 1) applyAll();
 });
 say('ready');
+
+function applyAll(): void {
+  for (let record = toApply[0]; record !== undefined; record = toApply[0]) {
+    const message = tryApply(record);
+    say(message);
+    if (message === 'waits') {
+      setTimeout(applyAll, FULL_RETRY_MS).unref();
+      return;
+    }
+    toApply.shift();
+  }
+}
 
 function tryApply(record: FileRecord): WriterMessage {
   try {
     writer.apply(record);
   } catch (error) {
     if (error instanceof RecordError) return { refused: error.message };
+    if (isDiskFull(error, path)) return 'waits';
     throw error;
   }
   return { applied: record.sequence };

@@ -163,6 +163,7 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
   },
   exchange_kept_answers: single(({ keptAnswers }) => keptAnswers().rows),
   exchange_kept_answers_bytes: single(({ keptAnswers }) => keptAnswers().bytes),
+  exchange_kept_answers_full: single(({ areAnswersFull }) => Number(areAnswersFull())),
   exchange_shard_ready: ofShard(({ link }, shard) => Number(link.isReady(shard))),
   exchange_open_orders: ofShard(({ views }, shard) => views.orders[shard].count),
   exchange_command_seconds: ({ link }, observe) => {

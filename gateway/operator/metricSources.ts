@@ -99,6 +99,7 @@ export type MetricsSources = {
     readonly statementRows: { readonly openCount: number; readonly claimMicro: number };
   };
   /** The answers of idempotency keys that are stored. */
+  readonly areAnswersFull: () => boolean;
   readonly keptAnswers: () => { readonly rows: number; readonly bytes: number };
   /** Null without a cluster. */
   readonly member: Member | null;

@@ -77,6 +77,10 @@ export const METRICS = {
   exchange_queries_waiting: gauge('Queries of the past that wait for a thread.', []),
   exchange_kept_answers: gauge('Answers kept for idempotency keys, of all accounts.', []),
   exchange_kept_answers_bytes: gauge('Their bytes.', []),
+  exchange_kept_answers_full: gauge(
+    '1 while the disk has no room for them: requests with an idempotency key are refused, but for cancels.',
+    [],
+  ),
   // Memory. What `exchange_memory_bytes` has beyond that of all threads is native: SQLite, and what the threads share.
   exchange_memory_bytes: gauge(
     'Memory of the process: resident, of which anonymous, file and shared, and what only this process has (private).',

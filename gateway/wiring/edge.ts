@@ -315,6 +315,7 @@ export class Edge {
       fiat: this.fiatParts.fiat,
       controlReserveBytes: () => stores.control.reserve.leftBytes(),
       keptAnswers: () => this.answers.kept,
+      areAnswersFull: () => this.answers.isDiskFull,
       ...{ member, settlement: chainHealth },
       positionDifferences: () => threads.positionDifferences,
       droppedLogLines: () => lines.dropped,

@@ -48,6 +48,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/adminRoutes.test.ts': CLUSTER,
   'test/cluster/alertCauses.test.ts': CLUSTER,
   'test/cluster/answers.test.ts': CLUSTER,
+  'test/cluster/answersDisk.test.ts': FAULTS,
   'test/cluster/fileEnds.test.ts': CLUSTER,
   'test/cluster/fronts.test.ts': CLUSTER,
   'test/cluster/fullDisk.test.ts': FAULTS,

@@ -242,6 +242,67 @@ test('a store that is stopped before its writer has begun ends without a failure
   assert.deepEqual([failures, results], [[], [false]]);
 });
 
+test('a standby that has no room keeps 64 MiB of records waiting, and ends with the cause at more', async (t) => {
+  const inFlight = { oldestMs: () => START_MS };
+  const clock = { nowMs: () => START_MS };
+  const refused: string[] = [];
+  const onRefused = (why: string): void => void refused.push(why);
+  const answers = new Answers({
+    path: pathFor(),
+    sync: 'full',
+    inFlight,
+    clock,
+    log: createLogger('silent'),
+    onRefused,
+  });
+  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, message: unknown) {
+    if (message === 'stop') void this.terminate();
+    else if (typeof message === 'object' && 'apply' in message!) this.emit('message', 'waits');
+  });
+  t.after(() => answers.stop());
+  const bytes = new Uint8Array(32 << 20);
+  for (const sequence of [1, 2]) answers.apply({ sequence, bytes });
+  await eventually('a standby that says so', async () => answers.isDiskFull);
+  assert.deepEqual(refused, []);
+  answers.apply({ sequence: 3, bytes });
+  assert.match(refused.join('\n'), /^there is no room to keep the answers of the leader/);
+});
+
+test('in a cluster a batch without room is written again with the record that the log has (ANSWERS-3)', async (t) => {
+  const inFlight = { oldestMs: () => START_MS };
+  const clock = { nowMs: () => START_MS };
+  const log = createLogger('silent');
+  const answers = new Answers({ path: pathFor(), sync: 'full', inFlight, clock, log, onRefused: assert.fail });
+  const records: number[] = [];
+  const put = (sequence: number): void => void records.push(sequence);
+  answers.lead({ put, held: () => records.at(-1) ?? 0, whenHeld: async () => {} });
+  let [isFull, refusals] = [false, 0];
+  t.after(() => {
+    isFull = false;
+    return answers.stop();
+  });
+  answers.caughtUp();
+  await eventually('an open store', async () => answers.isOpen);
+  isFull = true;
+  const { postMessage } = Worker.prototype;
+  t.mock.method(Worker.prototype, 'postMessage', function (this: Worker, message: unknown) {
+    if (!isFull) return postMessage.call(this, message);
+    refusals++;
+    setImmediate(() => this.emit('message', 'full'));
+  });
+  const before = records.length;
+  answers.keep(answer(1), () => {});
+  for (let tries = 1; tries <= 3; tries++) {
+    await eventually('a full disk', async () => refusals >= tries);
+    assert.equal(records.length, before + 1, 'the log has it once');
+    answers.keep(answer(1 + tries), () => {});
+    answers.tick();
+  }
+  isFull = false;
+  await eventually('a store that has it', async () => answers.isOpen);
+  for (const number of [1, 2, 3, 4]) assert.equal(answers.find(answer(number))?.status, 200, `answer ${number}`);
+});
+
 test('a full disk lets no key in until the batch that it refused is stored (ANSWERS-3)', async (t) => {
   const inFlight = { oldestMs: () => START_MS };
   const clock = { nowMs: () => START_MS };
