@@ -47,6 +47,7 @@ function check(index: number, result: unknown): void {
 test('the client for TypeScript gives what the scenario says, over a kill of the exchange', async (t) => {
   const { given, kill } = await stage(t);
   const player = new ScenarioPlayer(given);
+  t.after(() => player.close());
   for (const [index, step] of steps.entries()) {
     if (step.do === 'kill') await kill();
     else check(index, await player.play(step));

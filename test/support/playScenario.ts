@@ -4,7 +4,12 @@ import { ExchangeClient } from '../../shared/client/client.ts';
 import type { Credentials } from '../../shared/client/credentials.ts';
 import type { PlacedOrder } from '../../shared/client/placedOrder.ts';
 import type { PlaceIntent } from '../../shared/client/placer.ts';
+import type { Level } from '../../shared/client/stream/bookReplica.ts';
+import type { BookStream } from '../../shared/client/stream/bookStream.ts';
+import type { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
+import type { UserEvent } from '../../shared/client/stream/userStream.ts';
 import type { PlacementResponse, TimeInForceName } from '../../shared/client/types.ts';
+import { eventually, within } from './eventually.ts';
 import type { Json } from './server.ts';
 
 export type ScenarioAccount = Credentials & { readonly privateKey: string };
@@ -21,6 +26,7 @@ export class ScenarioPlayer {
   readonly #clients = new Map<string, ExchangeClient>();
   readonly #orders = new Map<string, { order: Order; by: ExchangeClient }>();
   #isReplayed = false;
+  #followed: { stream: ExchangeStream; book: BookStream; events: AsyncIterator<UserEvent> } | undefined;
 
   constructor({ baseUrl, market, accounts }: Given) {
     this.#market = market;
@@ -63,9 +69,14 @@ export class ScenarioPlayer {
       }
       case 'book': {
         const { bids, asks } = await client.book(this.#market);
-        const row = (level: Json): unknown => [level.price, level.token_quantity_atomic, level.num_orders];
-        return { bids: bids.map(row), asks: asks.map(row) };
+        return { bids: bids.map(levelRow), asks: asks.map(levelRow) };
       }
+      case 'follow':
+        return this.#follow(client);
+      case 'events':
+        return this.#eventRows(step.gives.length);
+      case 'followed book':
+        return this.#followedBook(client);
       case 'again': {
         const { order, by } = this.#orders.get(step.order)!;
         const answer = await by.placeOrder(order.body);
@@ -90,6 +101,45 @@ export class ScenarioPlayer {
     }
   }
 
+  async #follow(client: ExchangeClient): Promise<string> {
+    const stream = await client.openStream();
+    const book = stream.openBook(this.#market, { verify: 'every' });
+    const user = stream.openUser();
+    await Promise.all([book.ready(), user.ready()]);
+    this.#followed = { stream, book, events: user[Symbol.asyncIterator]() };
+    return book.state;
+  }
+
+  async #eventRows(count: number): Promise<unknown[]> {
+    const rows: unknown[] = [];
+    while (rows.length < count) {
+      const { value: event } = await within('a private event', this.#followed!.events.next());
+      if (event.type === 'gap') rows.push(['gap', event.cause]);
+      if (event.type === 'order_status') {
+        const { status, reason, remaining } = event.frame.data;
+        rows.push(['order_status', status, reason, remaining]);
+      } else if (event.type === 'fill') {
+        const { status, price, token_quantity_atomic, remaining, role } = event.frame.data;
+        rows.push(['fill', status, price, token_quantity_atomic, remaining, role]);
+      }
+    }
+    return rows;
+  }
+
+  /** The book of the stream, once it has come as far as the one that is read. */
+  async #followedBook(client: ExchangeClient): Promise<unknown> {
+    const { book } = this.#followed!;
+    const { sequence } = await client.book(this.#market);
+    await eventually('the book of the stream', async () => book.state === 'live' && book.sequence! >= sequence);
+    const { bids, asks } = book.levels(0);
+    return { bids: bids.map(levelRow), asks: asks.map(levelRow) };
+  }
+
+  close(): void {
+    this.#followed?.stream.close();
+    for (const client of this.#clients.values()) client.close();
+  }
+
   async #amend(step: Json): Promise<unknown> {
     const { order, by } = this.#orders.get(step.order)!;
     const { side, outcome_index } = order.body;
@@ -104,6 +154,10 @@ export class ScenarioPlayer {
     const names = { timeInForce: time_in_force as TimeInForceName, clientOrderId: client_order_id as string };
     return { marketId: this.#market, outcomeIndex: outcome_index, side, price, size, ...names };
   }
+}
+
+function levelRow({ price, token_quantity_atomic, num_orders }: Level): unknown {
+  return [price, token_quantity_atomic, num_orders];
 }
 
 function placed({ status, remaining, fills }: Pick<PlacementResponse, 'status' | 'remaining' | 'fills'>): unknown {

@@ -8,7 +8,7 @@ export const PYTHON_FAULTS: readonly Fault[] = [
     name: 'the Python client takes the page of a proxy for a refusal',
     file: 'shared/client/python/open_prediction_exchange/answers.py',
     search: 'if not isinstance(code, str) or code not in CODES or status not in STATUSES:',
-    replace: 'if status >= 500:',
+    replace: 'if not isinstance(code, str) or code not in CODES:',
     caughtBy: CAUGHT_BY,
   },
   {
@@ -23,6 +23,13 @@ export const PYTHON_FAULTS: readonly Fault[] = [
     file: 'shared/client/python/open_prediction_exchange/amounts.py',
     search: 'numerator, denominator = value.as_integer_ratio()',
     replace: 'numerator, denominator = (+value).as_integer_ratio()',
+    caughtBy: CAUGHT_BY,
+  },
+  {
+    name: 'a book of the Python client goes on over a gap',
+    file: 'shared/client/python/open_prediction_exchange/stream/replica.py',
+    search: 'if frame["sequence"] != self.sequence + 1:',
+    replace: 'if frame["sequence"] < self.sequence:',
     caughtBy: CAUGHT_BY,
   },
 ];

@@ -7,6 +7,7 @@ import json
 import sys
 
 from open_prediction_exchange import ApiError, ApiKey, AsyncClient, Client, Intent
+from open_prediction_exchange.stream import Fill, Gap, OrderStatus
 
 IS_ASYNC = sys.argv[1] == "asyncio"
 LOOP = asyncio.new_event_loop()
@@ -36,7 +37,7 @@ def client_of(account):
 
 CLIENTS = {name: client_of(account) for name, account in given["accounts"].items()}
 MARKET = given["market"]
-orders, owners = {}, {}
+orders, owners, follows = {}, {}, {}
 
 
 def placed(answer):
@@ -91,6 +92,59 @@ def balances(step):
     return {"available": str(held.usdc.available), "reserved": str(held.usdc.reserved), "tokens": tokens}
 
 
+def follow(step):
+    stream = CLIENTS["maker"].open_stream() if not IS_ASYNC else do(opened())
+    options = dict(market_id=MARKET, verify="every")
+    follows["book"] = do(in_loop(lambda: stream.open_book(**options)))
+    follows["user"] = do(in_loop(stream.open_user))
+    follows["stream"] = stream
+    do(follows["book"].ready())
+    do(follows["user"].ready())
+    return follows["book"].state
+
+
+async def opened():
+    return CLIENTS["maker"].open_stream()
+
+
+def in_loop(call):
+    """A call that needs the running loop, where there is one."""
+
+    async def called():
+        return call()
+
+    return called() if IS_ASYNC else call()
+
+
+def events(step):
+    found = []
+    while len(found) < len(step["gives"]):
+        event = do(follows["user"].next_event(60))
+        if isinstance(event, OrderStatus):
+            found.append(["order_status", event.status, event.reason, str(event.remaining)])
+        elif isinstance(event, Fill):
+            price, quantity = str(event.price), str(event.token_quantity_atomic)
+            found.append(["fill", event.status, price, quantity, str(event.remaining), event.role])
+        elif isinstance(event, Gap):
+            found.append(["gap", event.cause])
+    return found
+
+
+def followed_book(step):
+    """The book of the stream, once it has come as far as the one that is read."""
+    followed, target = follows["book"], do(CLIENTS["maker"].book(MARKET)).sequence
+    while followed.state != "live" or followed.sequence < target:
+        do(followed.next_event(60))
+    levels = followed.levels(0)
+    mirrored = followed.levels(1)
+    assert [x.price for x in mirrored.asks] == [1 - x.price for x in levels.bids]
+    assert followed.best(0)[0] == (levels.bids[0] if levels.bids else None)
+    sides = {"bids": levels.bids, "asks": levels.asks}
+    return {
+        side: [[str(x.price), str(x.token_quantity_atomic), x.num_orders] for x in of] for side, of in sides.items()
+    }
+
+
 def kill(step):
     print(json.dumps("kill"), flush=True)
     sys.stdin.readline()
@@ -105,6 +159,9 @@ STEPS = {
     "book": book,
     "again": again,
     "kill": kill,
+    "follow": follow,
+    "events": events,
+    "followed book": followed_book,
     "balances": balances,
     "orders": lambda step: [row.status for row in rows(CLIENTS[step["as"]].all_user_orders())],
     "trades": lambda step: [
@@ -121,5 +178,6 @@ with open(sys.argv[2]) as scenario:
             result = {"code": error.code, "status": error.status}
         if step["do"] != "kill":
             print(json.dumps(result), flush=True)
+do(follows["stream"].close())
 for client in CLIENTS.values():
     do(client.close())

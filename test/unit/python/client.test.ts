@@ -53,3 +53,11 @@ test('the Python client repeats what may be repeated, and says what became of th
   assert.equal(status, 0, stderr);
   assert.equal(stdout, 'every fault is met\n');
 });
+
+test('books, private events and heartbeats of the Python client heal, or say that they cannot', {
+  skip: NO_PYTHON,
+}, () => {
+  const { status, stdout, stderr } = runPython([join(PYTHON_TESTS, 'streams.py'), join(ROOT, 'test/vectors')]);
+  assert.equal(status, 0, stderr);
+  assert.equal(stdout, 'every stream heals\n');
+});

@@ -8,7 +8,7 @@
 Amounts are exact: ints of micro-USDC and atomic tokens, and Decimals of USDC per token. No amount is a float.
 """
 
-from . import error_codes, models
+from . import error_codes, models, stream
 from .amounts import floor_size, format_lots, format_price, format_units, parse_lots, parse_price, parse_units
 from .amounts import units_to_decimal
 from .answers import AnswerInfo
@@ -57,5 +57,6 @@ __all__ = [
     "parse_lots",
     "parse_price",
     "parse_units",
+    "stream",
     "units_to_decimal",
 ]

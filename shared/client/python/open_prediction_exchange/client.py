@@ -23,6 +23,7 @@ from .drivers import (
     iterated,
     iterated_async,
 )
+from .heartbeats import EVERY_SEC, AsyncHeartbeats, Heartbeats, OnLapse
 from .logic.addresses import BaseUrl
 from .logic.placed_order import PlacedOrderLogic
 from .logic.requests import NO_RETRY, Options, Requests
@@ -31,6 +32,7 @@ from .logic.trading import TradingLogic
 from .orders import Wallet
 from .placed import AsyncPlacedOrder, PlacedOrder
 from .signing import ApiKey
+from .stream import AsyncStream, ConnectionTimes, Stream
 
 
 def _options(
@@ -73,6 +75,14 @@ class Client(Runs[TradingLogic]):
     def clock_offset_sec(self) -> float:
         """Seconds that the exchange's clock is ahead, as they are used to sign; 0 until a difference is known."""
         return self._logic.requests.clock.offset_sec
+
+    def open_stream(self, times: ConnectionTimes = ConnectionTimes()) -> Stream:
+        """A stream of the same account: books and private events, on a thread of their own. Its owner closes it."""
+        return Stream(self._logic.requests.with_options(), times)
+
+    def start_heartbeats(self, every_sec: float = EVERY_SEC, on_lapse: OnLapse | None = None) -> Heartbeats:
+        """Arms the dead man's switch of the whole account, and keeps it from going off until the result is closed."""
+        return Heartbeats(self._logic.requests, self._driver, every_sec, on_lapse)
 
     def close(self) -> None:
         """Closes the connections."""
@@ -176,6 +186,16 @@ class AsyncClient(AsyncRuns[TradingLogic]):
     def clock_offset_sec(self) -> float:
         """Seconds that the exchange's clock is ahead, as they are used to sign; 0 until a difference is known."""
         return self._logic.requests.clock.offset_sec
+
+    def open_stream(self, times: ConnectionTimes = ConnectionTimes()) -> AsyncStream:
+        """A stream of the same account: books and private events, in the running event loop. Its owner closes it."""
+        return AsyncStream(self._logic.requests.with_options(), times)
+
+    async def start_heartbeats(self, every_sec: float = EVERY_SEC, on_lapse: OnLapse | None = None) -> AsyncHeartbeats:
+        """Arms the dead man's switch of the whole account, and keeps it from going off until the result is closed."""
+        heartbeats = AsyncHeartbeats(self._logic.requests, self._driver, every_sec, on_lapse)
+        await heartbeats.start()
+        return heartbeats
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -1,0 +1,34 @@
+"""Books and private events over a WebSocket that heals itself."""
+
+from .blocking import Book, Stream, UserEvents
+from .book import AsyncBook
+from .connection import ConnectionTimes
+from .events import BestPrices, BookEvent, BookLive, BookReplaced, BookStale, Delta, Fill, Gap, Level, Levels
+from .events import OrderStatus, Trade, UserEvent, UserLive, UserStale
+from .stream import AsyncStream
+from .user import AsyncUserEvents
+
+__all__ = [
+    "AsyncBook",
+    "AsyncStream",
+    "AsyncUserEvents",
+    "BestPrices",
+    "Book",
+    "BookEvent",
+    "BookLive",
+    "BookReplaced",
+    "BookStale",
+    "ConnectionTimes",
+    "Delta",
+    "Fill",
+    "Gap",
+    "Level",
+    "Levels",
+    "OrderStatus",
+    "Stream",
+    "Trade",
+    "UserEvent",
+    "UserEvents",
+    "UserLive",
+    "UserStale",
+]
