@@ -47,6 +47,10 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     /// @notice The asset id of USDC; every other asset id is that of an outcome token.
     uint256 public constant USDC = 0;
     uint256 private constant MOST = type(uint128).max;
+    /// @dev The most that the operator may keep from an account for carrying a movement out.
+    uint256 private constant MOST_FEE = 1_000_000;
+    /// @dev Of ERC-165: operations may have a fee. A function that says so would make each match dearer.
+    bytes4 private constant TAKES_FEES = bytes4(keccak256("takesMovementFees"));
     bytes32 private constant PERMIT_TYPE_HASH =
         keccak256("DepositPermit(address account,uint256 amount,bytes32 nonce,uint256 deadline)");
 
@@ -66,6 +70,7 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     event Held(address indexed account, uint256 indexed assetId, uint256 amount);
     event Released(bytes32 indexed operationId, address indexed account, uint256 indexed assetId, uint256 amount);
     event PaidOut(bytes32 indexed operationId, address indexed account, uint256 indexed assetId, uint256 amount);
+    event MovementCharged(bytes32 indexed operationId, address indexed account, uint256 fee);
     event Withdrawn(address indexed account, uint256 indexed assetId, address to, uint256 amount);
     event ExitRequested(address indexed account, uint256 exitableAt);
     event ExitCancelled(address indexed account);
@@ -78,6 +83,7 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
     error PermitNotSigned(address recovered);
     error ZeroAmount();
     error AmountTooLarge(uint256 amount);
+    error FeeTooLarge(uint256 fee);
     error InvalidAddress();
     error InsufficientHeld(address account, uint256 assetId, uint256 held, uint256 required);
     error InsufficientUnheld(address account, uint256 assetId, uint256 unheld, uint256 required);
@@ -159,16 +165,20 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
 
     // Out of the escrow
 
+    // An operation of the ledger has one word for its amount and, in the high 128 bits, its fee. `Payments` passes that
+    // word on, so accounts pay for their movements by whichever key those are sent.
+
     /// @notice Makes funds unheld that the ledger has debited. A repeat of the operation does nothing.
     function release(
         bytes32 operationId,
         address account,
         uint256 assetId,
-        uint256 amount
+        uint256 amountAndFee
     ) external onlyRole(OPERATOR_ROLE) nonReentrant {
         // The fee account has no key: what is unheld there would be lost.
         if (account == address(this)) revert InvalidAddress();
         if (!_begin(operationId)) return;
+        uint256 amount = _charge(operationId, account, amountAndFee);
         _debit(account, assetId, amount);
         _creditUnheld(account, assetId, amount);
         emit Released(operationId, account, assetId, amount);
@@ -179,9 +189,10 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         bytes32 operationId,
         address account,
         uint256 assetId,
-        uint256 amount
+        uint256 amountAndFee
     ) external onlyRole(OPERATOR_ROLE) nonReentrant {
         if (!_begin(operationId)) return;
+        uint256 amount = _charge(operationId, account, amountAndFee);
         _debit(account, assetId, amount);
         emit PaidOut(operationId, account, assetId, amount);
         _pay(account, assetId, amount);
@@ -243,7 +254,8 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
 
     /// @notice ERC-165.
     function supportsInterface(bytes4 interfaceId) public view virtual override(AccessControl, IERC165) returns (bool) {
-        return interfaceId == type(IERC1155Receiver).interfaceId || super.supportsInterface(interfaceId);
+        if (interfaceId == type(IERC1155Receiver).interfaceId || interfaceId == TAKES_FEES) return true;
+        return super.supportsInterface(interfaceId);
     }
 
     /// @dev Tokens that another contract sent here: credits them, or refuses them.
@@ -301,6 +313,18 @@ abstract contract Escrow is AccessControl, EIP712, Pausable, ReentrancyGuardTran
         if (operationDone[operationId]) return false;
         operationDone[operationId] = true;
         return true;
+    }
+
+    /// @dev Takes the fee of an operation from the USDC of its account.
+    /// @return amount of the operation, without the fee.
+    function _charge(bytes32 operationId, address account, uint256 amountAndFee) internal returns (uint256 amount) {
+        uint256 fee = amountAndFee >> 128;
+        if (fee == 0) return amountAndFee;
+        if (fee > MOST_FEE) revert FeeTooLarge(fee);
+        _debit(account, USDC, fee);
+        _credit(address(this), USDC, fee);
+        emit MovementCharged(operationId, account, fee);
+        return amountAndFee & MOST;
     }
 
     function _requireNoExit(address account) internal view {

@@ -92,10 +92,11 @@ abstract contract Sets is Escrow {
         bytes32 operationId,
         address account,
         bytes32 conditionId,
-        uint256 amount
+        uint256 amountAndFee
     ) external onlyRole(OPERATOR_ROLE) whenNotPaused nonReentrant {
         if (!_begin(operationId)) return;
         Market storage market = _tradable(conditionId);
+        uint256 amount = _charge(operationId, account, amountAndFee);
         _debit(account, USDC, amount);
         _credit(account, market.yesTokenId, amount);
         _credit(account, market.noTokenId, amount);
@@ -108,13 +109,16 @@ abstract contract Sets is Escrow {
         bytes32 operationId,
         address account,
         bytes32 conditionId,
-        uint256 amount
+        uint256 amountAndFee
     ) external onlyRole(OPERATOR_ROLE) whenNotPaused nonReentrant {
         if (!_begin(operationId)) return;
         Market storage market = _tradable(conditionId);
+        // What the sets pay may be all that there is for the fee.
+        uint256 amount = amountAndFee & type(uint128).max;
         _debit(account, market.yesTokenId, amount);
         _debit(account, market.noTokenId, amount);
         _credit(account, USDC, amount);
+        _charge(operationId, account, amountAndFee);
         emit MergedFor(operationId, account, conditionId, amount);
         _merge(conditionId, amount);
     }
