@@ -8,35 +8,19 @@
  */
 import { FEE_ACCOUNT, MATCH_TYPE, MOVEMENT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { toHex } from '../../shared/base/hex.ts';
-import { type Command, type CommandOf, decodeCommand, NO_MARKET } from '../../shared/wire/commands.ts';
+import {
+  type Command,
+  type CommandOf,
+  decodeCommand,
+  feeIn,
+  movementIn,
+  NO_MARKET,
+} from '../../shared/wire/commands.ts';
 import { decodeEvents, type Event, type EventOf } from '../../shared/wire/events.ts';
 import type { JournalRecord } from '../journal/journalRecord.ts';
+import type { MarketBooks, OpenOrder, Purse } from './books.ts';
 import { AdminError } from './directory.ts';
 import { termsOf } from './signedOrder.ts';
-
-export type Purse = { available: bigint; reserved: bigint };
-type MarketBooks = {
-  readonly ticksPerUnit: bigint;
-  collateral: bigint;
-  payoutYesPpm: bigint;
-  /** Its holders are being paid, some in each record. */
-  isSettling: boolean;
-  /** Purses by account: Yes at index 0, No at index 1. */
-  readonly tokens: Map<number, readonly [Purse, Purse]>;
-};
-type OpenOrder = {
-  readonly account: number;
-  readonly market: number;
-  readonly side: number;
-  readonly outcome: number;
-  readonly limitTicks: bigint;
-  readonly feeBps: bigint;
-  /** The least it may receive after fees (RULES.md 2.5); 0 for an order that may rest. */
-  readonly leastNet: bigint;
-  remainingLots: bigint;
-  /** Received so far, before fees: tokens of a BUY, USDC of a SELL. */
-  received: bigint;
-};
 
 /** A deposit or withdrawal, and the record that carried it out. */
 export type JournaledMovement = {
@@ -115,7 +99,8 @@ export class Accounting {
         this.#place(command);
         break;
       case 'CONVERT':
-        this.#convert(account, market, BigInt(command.amountAtomic), command.movement);
+        this.#convert(account, market, BigInt(command.amountAtomic), movementIn(command.movementAndFee));
+        this.#payFee(account, command.movementAndFee);
         break;
       case 'FUNDS':
         this.#funds(command);
@@ -182,7 +167,8 @@ export class Accounting {
     this.market(market).collateral += sign * amount;
   }
 
-  #funds({ account, market, amountMicro, movement, reference: hash }: CommandOf<'FUNDS'>): void {
+  #funds({ account, market, amountMicro, movementAndFee, reference: hash }: CommandOf<'FUNDS'>): void {
+    const movement = movementIn(movementAndFee);
     const amount = BigInt(amountMicro);
     const reference = toHex(hash);
     this.#same('a movement of money happens once', this.movements.has(reference), false);
@@ -195,6 +181,15 @@ export class Accounting {
       this.withdrawn += amount;
       this.purse(account).available -= amount;
     }
+    this.#payFee(account, movementAndFee);
+  }
+
+  /** Of a movement on a chain. */
+  #payFee(account: number, movementAndFee: number): void {
+    const fee = BigInt(feeIn(movementAndFee));
+    this.purse(account).available -= fee;
+    this.purse(FEE_ACCOUNT).available += fee;
+    this.feesMicro += fee;
   }
 
   /** A fee that is given back is none any more. */

@@ -11,6 +11,7 @@ import {
   CLOSE_REASON_NAMES,
   MARKET_STATUS_NAMES,
   MATCH_TYPE_NAMES,
+  MOVEMENT,
   MOVEMENT_NAMES,
   SIDE,
   SIDE_NAMES,
@@ -228,10 +229,11 @@ export class History {
   }
 
   #funds(event: EventOf<'FUNDS'>): void {
-    this.#write(MOVEMENT_NAMES[event.movement], event, {
+    const isFee = event.movement === MOVEMENT.FEE;
+    this.#write(isFee ? 'movement_fee' : MOVEMENT_NAMES[event.movement], event, {
       account: event.account,
       amount_usdc_micro: String(event.amount),
-      ...(event.market === NO_MARKET ? { reference_hash: toHex(event.reference) } : {}),
+      ...(event.market === NO_MARKET && !isFee ? { reference_hash: toHex(event.reference) } : {}),
     });
   }
 

@@ -35,11 +35,15 @@ export function remakeMovements(
        market_index)
      VALUES (?, ?, ?, ?, ?, 'completed', ?, ?, ?)`,
   );
-  return movements.map(({ shard, sequence, timeMs, account, market, movement, amountMicro, hash }, index) => {
+  // A movement with a fee is of a file that has a place for it.
+  const setFee = columns.includes('fee_micro') && control.prepare('UPDATE movements SET fee_micro = ? WHERE id = ?');
+  return movements.map((moved, index) => {
+    const { shard, sequence, timeMs, account, market, movement, amountMicro, feeMicro, hash } = moved;
     const id = randomUUID();
     const known = names[index] ?? null;
     const reference = known ?? `record ${shard}:${sequence}`;
     add.run(id, account, movement, amountMicro, reference, timeMs, hash, market === NO_MARKET ? null : market);
+    if (setFee !== false) setFee.run(feeMicro, id);
     const lost = known === null ? 'its id and its reference' : 'its id';
     const now = `its id is ${id} and its reference "${reference}" now`;
     return `${textOf({ account, movement, amountMicro })} has lost ${lost}: ${now}, compare it with your books`;

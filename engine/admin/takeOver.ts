@@ -22,7 +22,9 @@ import { ChainLogs } from '../settlement/chainLogs.ts';
 import { Markets } from '../settlement/chainMarkets.ts';
 
 const SENT = ['MatchSettled', 'SplitFor', 'MergedFor', 'PaidOut', 'Released'] as const;
-const TOPICS = SENT.map((eventName) => encodeEventTopics({ abi: EXCHANGE_ABI, eventName })[0] as Hex);
+/** The fee of a movement has a log of its own, in its transaction. */
+const CHARGED = 'MovementCharged';
+const TOPICS = [...SENT, CHARGED].map((eventName) => topicOf(eventName as (typeof SENT)[number] | typeof CHARGED));
 const NOTHING = [0, 0, 0] as const;
 type Change = UnwindingChanges['maker'];
 
@@ -37,6 +39,8 @@ export type TakenEvent = {
   readonly log: PlacedLog;
   readonly wallet: string;
   readonly amount: bigint;
+  /** The fee that the account has paid for it, where `taken` does not say so. */
+  readonly feeMicro: bigint;
   /** Null: USDC of the wallet was paid out. */
   readonly taken: TakenOver | null;
 };
@@ -66,12 +70,14 @@ export async function onlyOnChain(
   let early = 0;
   for (const { exchange, next_block } of scans) {
     const found = await logs.all(exchange, TOPICS, next_block ?? 0, head);
-    const unknown = found.map((log) => ({ log, sent: decoded(log) })).filter(({ sent }) => !isKnown(sent, known));
+    const fees = feesIn(found);
+    const movements = found.filter(({ topics }) => topics[0] !== topicOf(CHARGED));
+    const unknown = movements.map((log) => ({ log, sent: decoded(log) })).filter(({ sent }) => !isKnown(sent, known));
     const stays = unknown.filter(({ log }) => log.blockNumber <= final);
     early += unknown.length - stays.length;
     await logs.verify(stays.map(({ log }) => log));
     if (stays.length === 0) continue;
-    const reading = new Reading(node, control, await marketsOf(db, node, exchange));
+    const reading = new Reading(node, control, await marketsOf(db, node, exchange), fees);
     for (const { log, sent } of stays) {
       const read = await reading.read(sent, log);
       if (typeof read === 'string') unclear.push(`${sent.eventName} in ${log.transactionHash}: ${read}`);
@@ -80,6 +86,16 @@ export async function onlyOnChain(
   }
   events.sort((a, b) => a.log.blockNumber - b.log.blockNumber || a.log.logIndex - b.log.logIndex);
   return { events, unclear, early };
+}
+
+function topicOf(eventName: (typeof SENT)[number] | typeof CHARGED): Hex {
+  return encodeEventTopics({ abi: EXCHANGE_ABI, eventName })[0] as Hex;
+}
+
+/** By the id of the operation. */
+function feesIn(logs: readonly PlacedLog[]): ReadonlyMap<Hex, bigint> {
+  const charged = logs.filter(({ topics }) => topics[0] === topicOf(CHARGED));
+  return new Map(charged.map(({ topics, data }) => [topics[1] as Hex, BigInt(data)]));
 }
 
 function decoded({ topics, data }: PlacedLog) {
@@ -108,17 +124,19 @@ async function marketsOf(db: Database.Database, node: ChainNode, exchange: Hex):
   return new Markets(db, { marketFactory: await addressOf('marketFactory'), collateral: await addressOf('usdc') });
 }
 
-type Read = Pick<TakenEvent, 'wallet' | 'amount' | 'taken'>;
+type Read = Pick<TakenEvent, 'wallet' | 'amount' | 'feeMicro' | 'taken'>;
 
 /** The changes of balances that an event stands for. */
 class Reading {
   readonly #node: ChainNode;
   readonly #markets: Markets;
   readonly #account: Database.Statement<[string], number>;
+  readonly #fees: ReadonlyMap<Hex, bigint>;
   /** Of the batch that was read last: a batch has many trades. */
   #batch: { readonly hash: Hex; readonly args: BatchArgs | null } | null = null;
 
-  constructor(node: ChainNode, control: Database.Database, markets: Markets) {
+  constructor(node: ChainNode, control: Database.Database, markets: Markets, fees: ReadonlyMap<Hex, bigint>) {
+    this.#fees = fees;
     this.#node = node;
     this.#markets = markets;
     this.#account = control.prepare<[string], number>('SELECT account_index FROM wallets WHERE address = ?').pluck();
@@ -134,7 +152,8 @@ class Reading {
         const { account, conditionId, amount } = sent.args;
         const market = this.#markets.withCondition(conditionId.toLowerCase());
         const sets = (sent.eventName === 'SplitFor' ? 1 : -1) * Number(amount);
-        const changes = { maker: [-sets, sets, sets], taker: NOTHING, fee: NOTHING } as const;
+        const fee = Number(this.#fees.get(sent.args.operationId) ?? 0n);
+        const changes = { maker: [-sets - fee, sets, sets], taker: NOTHING, fee: [fee, 0, 0] } as const;
         return this.#of(account, account, market, amount, { tradeSequence: 0, changes });
       }
       case 'PaidOut':
@@ -142,7 +161,8 @@ class Reading {
         const { account, assetId, amount } = sent.args;
         if (assetId !== 0n) return 'it paid out tokens';
         const wallet = account.toLowerCase();
-        return this.#isUnknown(wallet) ?? { wallet, amount, taken: null };
+        const feeMicro = this.#fees.get(sent.args.operationId) ?? 0n;
+        return this.#isUnknown(wallet) ?? { wallet, amount, feeMicro, taken: null };
       }
     }
   }
@@ -188,7 +208,7 @@ class Reading {
     if (market === null) return 'its market is not known here';
     const [wallet, taker] = [makerAddress.toLowerCase(), takerAddress.toLowerCase()];
     const unknown = this.#isUnknown(wallet) ?? this.#isUnknown(taker);
-    return unknown ?? { wallet, amount, taken: { taker, market, tradeSequence, changes } };
+    return unknown ?? { wallet, amount, feeMicro: 0n, taken: { taker, market, tradeSequence, changes } };
   }
 
   #isUnknown(wallet: string): string | null {

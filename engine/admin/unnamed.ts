@@ -1,14 +1,17 @@
 /** Accounts, markets and movements of money that the journals have and control.db has not. */
 import type Database from 'better-sqlite3';
 import { bytesToUuid, toHex } from '../../shared/base/hex.ts';
-import { ANY_COMMAND, COMMAND, type CommandOf, decodeCommand } from '../../shared/wire/commands.ts';
+import { ANY_COMMAND, COMMAND, type CommandOf, decodeCommand, feeIn, movementIn } from '../../shared/wire/commands.ts';
 import type { ShardFile } from './directory.ts';
 import { orderedMovements } from './reconcile.ts';
 import { currentState } from './replica.ts';
 
 type NamedMarket = { readonly shard: number; readonly id: string };
 /** A deposit or a withdrawal of the administrator, and the record that has carried it out. */
-export type UnnamedMovement = Pick<CommandOf<'FUNDS'>, 'account' | 'market' | 'movement' | 'amountMicro'> & {
+export type UnnamedMovement = Pick<CommandOf<'FUNDS'>, 'account' | 'market' | 'amountMicro'> & {
+  readonly movement: number;
+  /** The fee that the account paid for it (RULES.md 17.50). */
+  readonly feeMicro: number;
   readonly shard: number;
   readonly sequence: number;
   readonly timeMs: number;
@@ -35,10 +38,13 @@ export function findUnnamed(control: Database.Database, files: readonly ShardFil
     const { shard } = file;
     const { state } = currentState(file, ({ sequence, timeMs, command: { words, word } }) => {
       if ((words[word + ANY_COMMAND.type] & 0xffff) !== COMMAND.FUNDS.TYPE) return;
-      const { account, market, movement, amountMicro, reference } = decodeCommand(words, word) as CommandOf<'FUNDS'>;
+      const moved = decodeCommand(words, word) as CommandOf<'FUNDS'>;
+      const { account, market, movementAndFee, amountMicro, reference } = moved;
       if (ordered.has(toHex(reference))) return;
       accounts.add(account);
-      movements.push({ shard, sequence, timeMs, account, market, movement, amountMicro, hash: reference.slice() });
+      const [movement, feeMicro] = [movementIn(movementAndFee), feeIn(movementAndFee)];
+      const hash = reference.slice();
+      movements.push({ shard, sequence, timeMs, account, market, movement, feeMicro, amountMicro, hash });
     }).engine;
     for (const { uuid } of state.markets.all()) {
       const id = bytesToUuid(new Uint8Array(new Uint32Array(uuid.subarray(0, 4)).buffer));

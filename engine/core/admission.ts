@@ -23,6 +23,7 @@ import { refuseGroupCommand } from './groupLimits.ts';
 import { freedBy, leftOf, sellsAllLots } from './holdings.ts';
 import { LookAhead } from './lookAhead.ts';
 import { refuseMarketEnd, refuseMarketPatch } from './marketRefusals.ts';
+import { debitOf } from './moving.ts';
 import { groupIn, isBidInYes } from './orderCommand.ts';
 import { onlyShrinks, refuseStage } from './stages.ts';
 import type { ShardState } from './state.ts';
@@ -44,10 +45,12 @@ const {
   PLACE_BIT_TOO_MANY_OPEN,
   REPLACE_ELSEWHERE,
   REPLACE_MODE,
+  feeIn,
   kindBits,
   kindOutcome,
   kindSide,
   kindTimeInForce,
+  movementIn,
   takeExpected,
 } = commands;
 const {
@@ -333,16 +336,17 @@ export class Admission {
     const amount = readSafe(words, word + CONVERT.amountAtomic);
     const market = markets.get(words[word + ANY_COMMAND.market]);
     if (market === undefined) return E.MARKET_NOT_FOUND;
-    const isSplit = words[word + CONVERT.movement] === MOVEMENT.SPLIT;
+    const isSplit = movementIn(words[word + CONVERT.movementAndFee]) === MOVEMENT.SPLIT;
     const isOpen = market.status === MARKET_STATUS.ACTIVE || (!isSplit && market.status === MARKET_STATUS.LOCKED);
     if (!isOpen) return E.MARKET_NOT_ACTIVE;
     // Any number of sets merges: that is the way out of what is below a lot.
     if (amount === 0 || (isSplit && amount % market.ticksPerUnit !== 0)) return E.INVALID_LOT;
-    if (isSplit) {
+    const debit = debitOf(isSplit, amount, feeIn(words[word + CONVERT.movementAndFee]));
+    if (debit > 0) {
       const available = ledger.availableMicro(account);
-      if (available < amount) return refuseShort(amount, available, ledger.reservedOf(account), admitted);
-      return this.#checkExactBound(SPLIT_WEIGHT * amount, ledger.reservedOf(account), admitted);
+      if (available < debit) return refuseShort(debit, available, ledger.reservedOf(account), admitted);
     }
+    if (isSplit) return this.#checkExactBound(SPLIT_WEIGHT * debit, ledger.reservedOf(account), admitted);
     for (const outcome of [OUTCOME.YES, OUTCOME.NO]) {
       const available = ledger.availableTokens(account, market.index, outcome);
       if (available < amount)
@@ -356,7 +360,7 @@ export class Admission {
     const account = words[word + ANY_COMMAND.account];
     const amount = readSafe(words, word + FUNDS.amountMicro);
     if (references.has(words, word + FUNDS.reference)) return OK; // a repeat: answered again, applied once
-    if (words[word + FUNDS.movement] === MOVEMENT.DEPOSIT) {
+    if (movementIn(words[word + FUNDS.movementAndFee]) === MOVEMENT.DEPOSIT) {
       if (totals.depositedMicro + amount > MAX_SAFE) return E.VALIDATION_ERROR;
       const index = words[word + ANY_COMMAND.market];
       if (index === NO_MARKET) return this.#checkExactBound(amount, ledger.reservedOf(account), admitted);
@@ -367,9 +371,10 @@ export class Admission {
       return this.#checkExactBound(SPLIT_WEIGHT * amount, ledger.reservedOf(account), admitted);
     }
     const available = ledger.availableMicro(account);
-    if (available < amount) return refuseShort(amount, available, ledger.reservedOf(account), admitted);
+    const debit = amount + feeIn(words[word + FUNDS.movementAndFee]);
+    if (available < debit) return refuseShort(debit, available, ledger.reservedOf(account), admitted);
     if (totals.withdrawnMicro + amount > MAX_SAFE) return E.VALIDATION_ERROR;
-    return this.#checkExactBound(amount, ledger.reservedOf(account), admitted);
+    return this.#checkExactBound(debit, ledger.reservedOf(account), admitted);
   }
 
   #contracts(words: Uint32Array, bytes: Uint8Array, word: number): number {

@@ -7,9 +7,8 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
-import { E, OK } from '../../shared/base/errors.ts';
+import { OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES } from '../../shared/base/hex.ts';
-import { addSafe } from '../../shared/base/int.ts';
 import * as commands from '../../shared/wire/commands.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import { Market, mayMove } from '../book/market.ts';
@@ -18,6 +17,7 @@ import { NONE, SLOT_STATE } from '../book/orders.ts';
 import type { Admitted } from './admitted.ts';
 import { moveFee } from './dormancy.ts';
 import { raiseFloor } from './floorRaising.ts';
+import { convert, moveFunds } from './moving.ts';
 import { Placing } from './placing.ts';
 import { raise } from './raising.ts';
 import * as resolution from './resolution.ts';
@@ -27,7 +27,7 @@ import { ALL_ROWS, goOn, nextDueMs, rowsOf, step, tick } from './steps.ts';
 import { sweep } from './sweeping.ts';
 import { unwind } from './unwinding.ts';
 
-const { CLOSE_REASON, MARKET_STATUS, MOVEMENT, OUTCOME } = codes;
+const { CLOSE_REASON, MARKET_STATUS } = codes;
 const { ANY_COMMAND, BOTH_OUTCOMES, CANCEL_TOMBSTONE, COMMAND, NO_MARKET, UNCHANGED, kindOutcome } = commands;
 const {
   CANCEL,
@@ -93,9 +93,9 @@ export class Apply {
         admitted.detailA = sweep(this.#state, words, word);
         return OK;
       case CONVERT.TYPE:
-        return this.#convert(words, word);
+        return convert(this.#state, this.#market(words, word), words, word);
       case FUNDS.TYPE:
-        return this.#funds(words, word);
+        return moveFunds(this.#state, this.#marketIn(words, word), words, word);
       case MARKET_OPEN.TYPE:
         return this.#marketOpen(words, word);
       case MARKET_PATCH.TYPE:
@@ -166,55 +166,6 @@ export class Apply {
       slot = after;
     }
     return OK;
-  }
-
-  #convert(words: Uint32Array, word: number): number {
-    const { ledger, emit, markets } = this.#state;
-    const account = words[word + ANY_COMMAND.account];
-    const market = this.#market(words, word);
-    const amount = readSafe(words, word + CONVERT.amountAtomic);
-    const movement = words[word + CONVERT.movement];
-    const isSplit = movement === MOVEMENT.SPLIT;
-    if (isSplit && !ledger.tryDebit(account, amount)) return E.INSUFFICIENT_BALANCE;
-    const sign = isSplit ? 1 : -1;
-    ledger.addTokens(account, market.index, OUTCOME.YES, sign * amount);
-    ledger.addTokens(account, market.index, OUTCOME.NO, sign * amount);
-    market.collateralMicro = addSafe(market.collateralMicro, sign * amount);
-    if (!isSplit) ledger.credit(account, amount);
-    markets.touch(market);
-    emit.funds(account, market.index, movement, amount);
-    return OK;
-  }
-
-  #funds(words: Uint32Array, word: number): number {
-    const { ledger, digest, emit, references, totals } = this.#state;
-    const account = words[word + ANY_COMMAND.account];
-    const amount = readSafe(words, word + FUNDS.amountMicro);
-    const movement = words[word + FUNDS.movement];
-    const reference = word + FUNDS.reference;
-    if (references.has(words, reference)) return OK; // a repeat: answered again, applied once
-    const isOfSets = words[word + ANY_COMMAND.market] !== NO_MARKET;
-    if (movement === MOVEMENT.DEPOSIT) {
-      totals.depositedMicro = addSafe(totals.depositedMicro, amount);
-      if (!isOfSets) ledger.credit(account, amount);
-    } else {
-      if (!ledger.tryDebit(account, amount)) return E.INSUFFICIENT_BALANCE;
-      totals.withdrawnMicro = addSafe(totals.withdrawnMicro, amount);
-    }
-    references.insert(words, reference, account, NONE);
-    digest.hashAccepted(words, reference, account);
-    emit.funds(account, NO_MARKET, movement, amount, words, reference);
-    if (isOfSets) this.#addSets(account, this.#market(words, word), amount);
-    return OK;
-  }
-
-  /** The USDC of a deposit is split before the account can use it. */
-  #addSets(account: number, market: Market, amount: number): void {
-    const { ledger, emit, markets } = this.#state;
-    for (const outcome of [OUTCOME.YES, OUTCOME.NO]) ledger.addTokens(account, market.index, outcome, amount);
-    market.collateralMicro = addSafe(market.collateralMicro, amount);
-    markets.touch(market);
-    emit.funds(account, market.index, MOVEMENT.SPLIT, amount);
   }
 
   #marketOpen(words: Uint32Array, word: number): number {
@@ -352,6 +303,11 @@ export class Apply {
     const market = this.#state.markets.get(words[word + ANY_COMMAND.market]);
     assert(market !== undefined, 'apply: the market of an accepted command is known');
     return market;
+  }
+
+  /** Null where the command is of no market. */
+  #marketIn(words: Uint32Array, word: number): Market | null {
+    return words[word + ANY_COMMAND.market] === NO_MARKET ? null : this.#market(words, word);
   }
 
   #marketOf(slot: number): Market {

@@ -2,9 +2,9 @@
  * Projection of the movements of funds (shared/tables/fundMovements.ts).
  * Owner: the projector thread.
  *
- * Deposits, withdrawals, splits and merges are FUNDS events, an unwinding is an UNWOUND event. The end of a holding in
- * a decided market is seen by the ACCOUNT event after which its tokens are gone, because losing tokens pay nothing and
- * cause no FUNDS event.
+ * Deposits, withdrawals, splits, merges and their fees are FUNDS events, an unwinding is an UNWOUND event. The end of a
+ * holding in a decided market is seen by the ACCOUNT event after which its tokens are gone, because losing tokens pay
+ * nothing and cause no FUNDS event.
  *
  * Invariants:
  *   FUNDROWS-1  The rows of an account and its trades add up to what it owns: the USDC, and the tokens of each outcome.
@@ -77,6 +77,10 @@ export class FundMovementProjection {
       const at = words.byteOffset + (word + EVENT.FUNDS.reference) * 4;
       const reference = new Uint8Array(words.buffer, at, REFERENCE_BYTES).slice();
       this.#add(account, kind, { market: null, usdc_micro, yes_atomic: 0, no_atomic: 0 }, reference, record);
+      return;
+    }
+    if (kind === MOVEMENT.FEE) {
+      this.#add(account, kind, { market: null, usdc_micro, yes_atomic: 0, no_atomic: 0 }, null, record);
       return;
     }
     assert(kind === MOVEMENT.SPLIT || kind === MOVEMENT.MERGE, 'FUNDROWS-1: a movement is of a known kind');

@@ -100,7 +100,7 @@ export class AccountStats {
     sums.feeShares++;
   }
 
-  /** A deposit, or a withdrawal as a negative one. */
+  /** A deposit, or as a negative one a withdrawal or the fee of a movement. */
   funded(account: number, micro: bigint, record: RecordContext): void {
     this.#touched(account, record).fundedMicro += micro;
   }

@@ -46,6 +46,8 @@ export type MoneyRow = {
   readonly status: 'found' | 'accepted' | 'waiting' | 'done';
   readonly reason: string | null;
   readonly found_ms: number;
+  /** Of a withdrawal that is taken over: what the account has paid for it. */
+  readonly fee_micro: number;
 };
 
 /** The wallet may have been linked, or the market opened. */
@@ -189,11 +191,12 @@ export class ChainMoney {
   takeOver(
     exchange: string,
     log: Pick<PlacedLog, 'transactionHash' | 'logIndex' | 'blockNumber'>,
-    { wallet, amount }: { readonly wallet: string; readonly amount: bigint },
+    of: { readonly wallet: string; readonly amount: bigint; readonly feeMicro: bigint },
     taken: TakenOver | null,
   ): void {
-    const id = this.#insert(taken === null ? 'paid' : 'taken', exchange, log, wallet, amount, null);
+    const id = this.#insert(taken === null ? 'paid' : 'taken', exchange, log, of.wallet, of.amount, null);
     if (id === null) return;
+    if (of.feeMicro > 0n) this.#sql('UPDATE chain_money SET fee_micro = ? WHERE id = ?').run(Number(of.feeMicro), id);
     if (taken !== null) this.#sql('INSERT INTO taken_over VALUES (?, ?)').run(id, JSON.stringify(taken));
     this.#report(this.get(id)!);
   }
@@ -333,6 +336,7 @@ export class ChainMoney {
       amount: row.amount,
       reference: referenceOf(row),
       market,
+      ...(row.fee_micro === 0 ? {} : { feeMicro: row.fee_micro }),
       ...(row.kind === 'taken' ? { taken: this.#takenOver(row.id) } : {}),
     });
   }

@@ -11,6 +11,8 @@ import type { KeyBalance } from '../../shared/wire/threads.ts';
 const CHECK_AGAIN_MS = 300_000;
 const BALANCES_MS = 30_000;
 const WORD_HEX = 66;
+/** The contract says by this that it takes fees. */
+const TAKES_FEES = keccak256(toBytes('takesMovementFees')).slice(0, 10) as Hex;
 
 const ALWAYS = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'] as const;
 const ADMIN_ROLE: Hex = `0x${'00'.repeat(32)}`;
@@ -22,6 +24,8 @@ type ChainSetup = {
   readonly conditionalTokens: Hex;
   /** The contract by which PAYER pays; null without such a key. */
   readonly payments: Hex | null;
+  /** Accounts pay so much for a withdrawal, split or merge. */
+  readonly movementFeeMicro: number;
   /** By job, the address of each key; that of PERMIT pays for no transaction. */
   readonly keys: Readonly<Record<(typeof ALWAYS)[number], Hex> & Record<'PAYER' | 'RELAYER', Hex | null>>;
 };
@@ -129,7 +133,16 @@ export class ChainChecks {
         return `${setting}: the contract at ${of} belongs to 0x${word.slice(-40)}, and not to ${expected}`;
       }
     }
-    return null;
+    return this.#feeProblem(exchange);
+  }
+
+  /** A contract of before there were fees would refuse every movement that has one. */
+  async #feeProblem(exchange: Hex): Promise<string | null> {
+    const { movementFeeMicro } = this.#setup;
+    if (movementFeeMicro === 0) return null;
+    const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'supportsInterface', args: [TAKES_FEES] });
+    if (BigInt((await this.#word(exchange, data)) ?? 0) === 1n) return null;
+    return `CHAIN_MOVEMENT_FEE_MICRO: the contract at ${exchange} takes no fees of movements: set 0`;
   }
 
   async #missingRight(exchange: Hex): Promise<string | null> {

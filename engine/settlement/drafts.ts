@@ -34,6 +34,7 @@ const MATCH_BYTES = 160;
 const MOVED_GAS = 160_000;
 const MOST_MOVED = 40;
 const ONE_PPM = 1_000_000;
+const FEE_SHIFT = 128n;
 
 export type Contracts = {
   readonly exchange: Hex;
@@ -135,7 +136,7 @@ export class Drafts {
   payments(contract: Hex, work: readonly Work[]): Draft {
     const payments = work.map((each) => {
       const [operation, isRelease] = [operationId(each, this.#floors), each.kind === KIND.RELEASE];
-      return { operationId: operation, account: this.#escrow(each)!, amount: BigInt(each.amount), isRelease };
+      return { operationId: operation, account: this.#escrow(each)!, amount: amountAndFee(each), isRelease };
     });
     const args = [this.#rotation.exchange(work[0].exchange), payments] as const;
     const data = encodeFunctionData({ abi: PAYMENTS_ABI, functionName: 'pay', args });
@@ -168,7 +169,7 @@ export class Drafts {
     if (work.kind === KIND.CLAIM) {
       return encodeFunctionData({ abi, functionName: 'claim', args: [account, this.#conditionId(work.market)] });
     }
-    const [id, amount] = [operationId(work, this.#floors), BigInt(work.amount)];
+    const [id, amount] = [operationId(work, this.#floors), amountAndFee(work)];
     if (work.kind === KIND.WITHDRAWAL || work.kind === KIND.RELEASE) {
       const functionName = work.kind === KIND.RELEASE ? 'release' : 'withdrawFor';
       return encodeFunctionData({ abi, functionName, args: [id, account, 0n, amount] });
@@ -194,6 +195,11 @@ export class Drafts {
   #escrow({ account, exchange }: Work): Hex | null {
     return account === FEE_ACCOUNT ? this.#rotation.exchange(exchange) : (this.#rows.escrow(account) as Hex | null);
   }
+}
+
+/** One word for both, as the contract has it: the fee in its high half. */
+function amountAndFee({ amount, fee_micro }: Work): bigint {
+  return BigInt(amount) | (BigInt(fee_micro) << FEE_SHIFT);
 }
 
 function isMove({ kind }: Work): boolean {

@@ -18,7 +18,7 @@ import { prepared } from '../../shared/base/prepared.ts';
 import { SETTLEMENT_REMEDY } from '../../shared/base/settlementRemedy.ts';
 import type { Hex } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
-import { ANY_COMMAND, COMMAND, kindOutcome, kindSide, NO_MARKET } from '../../shared/wire/commands.ts';
+import { ANY_COMMAND, COMMAND, feeIn, kindOutcome, kindSide, NO_MARKET } from '../../shared/wire/commands.ts';
 import { ANY_EVENT, assertEvent, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
 import { readSafe } from '../../shared/wire/record.ts';
@@ -286,6 +286,8 @@ export class Follower {
     const [movement, reference] = [words[word + EVENT.FUNDS.movement], hexAt(words, word + EVENT.FUNDS.reference, 32)];
     const [account, market] = [words[word + ANY_EVENT.account], words[word + ANY_EVENT.market]];
     const amount = readSafe(words, word + EVENT.FUNDS.amount);
+    // The work of the movement has it, which the event before this one has made.
+    if (movement === MOVEMENT.FEE) return;
     const isOfFunds = typeOf(command.words[command.word + ANY_COMMAND.type]) === COMMAND.FUNDS.TYPE;
     const isOfSets = isOfFunds && command.words[command.word + ANY_COMMAND.market] !== NO_MARKET;
     const exchange = this.#numberOf(shard);
@@ -298,7 +300,11 @@ export class Follower {
     }
     // The work of a claim follows from the tokens that are gone.
     if (movement === MOVEMENT.CLAIM) money.ledgerClaimed(account, market, amount, `${shard}:${sequence}:${part}`);
-    else work.add({ ...row, kind: money.isRelease(reference) ? KIND.RELEASE : KIND_OF.get(movement)! });
+    else {
+      const fee_micro = feeIn(command.words[command.word + ANY_COMMAND.flags]);
+      const kind = money.isRelease(reference) ? KIND.RELEASE : KIND_OF.get(movement)!;
+      work.add({ ...row, kind, fee_micro });
+    }
   }
 
   /** A market that the chain does not know, nor will, needs no resolution there. */

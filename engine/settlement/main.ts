@@ -84,6 +84,7 @@ const setup = {
   ...contracts,
   chainId: options.chainId,
   payments: payer?.contract ?? null,
+  movementFeeMicro: options.movementFeeMicro,
   keys: {
     OPERATOR: operator.address,
     RESOLVER: resolver.address,

@@ -30,7 +30,7 @@ const FIRST = 3;
 /** The tables that this version has. */
 const VERSION = FORMATS.settlement.newest;
 /** Each brings the file from one version, the first of them FIRST, to the next. A released one is never edited. */
-const MIGRATIONS: readonly string[] = [];
+const MIGRATIONS: readonly string[] = ['settlement-004.sql'];
 
 assert(FIRST + MIGRATIONS.length === VERSION, 'settlement: members of a cluster say which tables they know');
 

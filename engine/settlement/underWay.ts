@@ -101,6 +101,9 @@ export class UnderWay {
         this.#add(account, USDC, amount);
         break;
     }
+    if (work.fee_micro === 0) return;
+    this.#add(account, USDC, work.fee_micro);
+    this.#add(FEE_ACCOUNT, USDC, -work.fee_micro);
   }
 
   #undoTrade(work: Work): void {
@@ -145,11 +148,12 @@ export class UnderWay {
   }
 
   /** The chain has done it, the ledger not yet. */
-  #follow({ kind, wallet, account, amount, condition }: MoneyRow): void {
+  #follow({ kind, wallet, account, amount, condition, fee_micro }: MoneyRow): void {
     const owner = account ?? this.#accountOf(wallet);
     if (owner === null) return;
     if (kind === 'deposit') this.#add(owner, USDC, BigInt(amount));
-    else if (isPaidOut(kind)) this.#add(owner, USDC, -BigInt(amount));
+    else if (isPaidOut(kind)) this.#add(owner, USDC, -BigInt(amount) - BigInt(fee_micro));
+    if (fee_micro > 0) this.#add(FEE_ACCOUNT, USDC, fee_micro);
     const market = condition === null ? null : this.#markets.withCondition(condition);
     if (market === null) return;
     for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.#add(owner, tokenAsset(market, outcome), BigInt(amount));

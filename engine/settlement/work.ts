@@ -48,9 +48,12 @@ export type Work = {
   readonly status: SettlementStatus;
   readonly job: number | null;
   readonly failures: number;
+  /** The fee of a movement, micro-USDC: the contract takes it with the movement. */
+  readonly fee_micro: number;
 };
-export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms' | 'exchange'> & {
+export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms' | 'exchange' | 'fee_micro'> & {
   readonly exchange?: number;
+  readonly fee_micro?: number;
   /** Of a trade. */
   readonly matched_ms?: number;
 };
@@ -114,12 +117,13 @@ export class WorkRows {
   }
 
   add(work: NewWork): void {
-    const row = { matched_ms: null, exchange: 1, ...work, created_ms: this.#nowMs() };
+    const row = { matched_ms: null, exchange: 1, fee_micro: 0, ...work, created_ms: this.#nowMs() };
     const { lastInsertRowid } = this.#sql(
       `INSERT INTO work (kind, shard, sequence, part, account, market, amount, maker_order, taker_order, yes_ticks,
-         match_type, taker_account, exchange, matched_ms, created_ms)
+         match_type, taker_account, exchange, matched_ms, created_ms, fee_micro)
        VALUES (@kind, @shard, @sequence, @part, @account, @market, @amount, @maker_order, @taker_order, @yes_ticks,
-         @match_type, @taker_account, @exchange, @matched_ms, @created_ms)`,
+         @match_type, @taker_account, @exchange, @matched_ms, @created_ms,
+         @fee_micro)`,
     ).run(row);
     this.#note(Number(lastInsertRowid), 'pending');
     if (work.kind === KIND.TRADE) this.#receive(work, 1);

@@ -30,6 +30,8 @@ export class ChainHealth {
   latest: SettlementHealth | null = null;
   /** Why placing is refused; null while settlement is healthy. */
   unhealthy: string | null = SILENT;
+  /** Since the start the node has answered once, and was the one of the settings: contracts, keys, fees. */
+  hasAgreed = false;
   readonly #options: ChainHealthOptions;
   #reportedMs = 0;
   #isSilent = true;
@@ -67,6 +69,7 @@ export class ChainHealth {
     const lowBefore = this.lowKeys;
     this.latest = health;
     this.#reportedMs = clock.nowMs();
+    if (health.problem === null) this.hasAgreed = true;
     if (health.problem !== (before?.problem ?? null)) {
       if (health.problem === null) log.info('the node of the chain answers as it should');
       else log.warn({ problem: health.problem }, 'settlement cannot use its node');

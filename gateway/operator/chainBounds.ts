@@ -6,6 +6,8 @@
  * Invariants:
  *   CHAINBOUNDS-1  An account has at most `mostADay` movements at once, and as many again in each 24 hours.
  *   CHAINBOUNDS-2  Less than the least amount moves only if it is all there is, and once in 24 hours of an account.
+ *   CHAINBOUNDS-3  No fee is taken before the contract was found to take it: without that the chain would never follow
+ *                  a movement with one.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -15,6 +17,14 @@ type ChainBoundsConfig = {
   /** Of a withdrawal, split or merge, in micro-USDC. */
   readonly leastMovementMicro: number;
   readonly mostMovementsADay: number;
+  readonly movementFeeMicro: number;
+};
+
+type FeeFacts = {
+  /** False while a member of the cluster may not know fees: there are none then. */
+  readonly areFeesKnownEverywhere: () => boolean;
+  /** The contracts of the chain were found to be those of the settings. */
+  readonly hasAgreed: () => boolean;
 };
 
 type Used = {
@@ -32,20 +42,38 @@ const SWEPT_AFTER = 10_000;
 export class ChainBounds {
   readonly #config: ChainBoundsConfig;
   readonly #clock: Clock;
+  readonly #facts: FeeFacts;
   readonly #used = new Map<number, Used>();
   #sweepAt = SWEPT_AFTER;
 
-  constructor(config: ChainBoundsConfig, clock: Clock) {
+  constructor(config: ChainBoundsConfig, clock: Clock, facts: FeeFacts) {
     this.#config = config;
+    this.#facts = facts;
     this.#clock = clock;
+  }
+
+  /** The fee of the next movement (RULES.md 17.50), micro-USDC. */
+  get feeMicro(): number {
+    return this.#facts.areFeesKnownEverywhere() ? this.#config.movementFeeMicro : 0;
+  }
+
+  /** As clients see them. */
+  get shown(): { movement_fee_usdc_micro: string; least_movement_usdc_micro: string; most_movements_a_day: number } {
+    const { leastMovementMicro, mostMovementsADay } = this.#config;
+    return {
+      movement_fee_usdc_micro: String(this.feeMicro),
+      least_movement_usdc_micro: String(leastMovementMicro),
+      most_movements_a_day: mostMovementsADay,
+    };
   }
 
   /**
    * Counts a movement, unless it is refused.
-   * @param wholeMicro all that the account could move so: below the least amount nothing but this
+   * @param wholeMicro all that the account could move so, without the fee: below the least amount nothing but this
    */
   take(account: number, field: string, amountMicro: number, wholeMicro: number): Refusal | null {
     const { leastMovementMicro, mostMovementsADay } = this.#config;
+    if (this.feeMicro > 0 && !this.#facts.hasAgreed()) return NOT_COMPARED;
     const nowMs = this.#clock.nowMs();
     const used = this.#usedBy(account, nowMs);
     const isRest = amountMicro < leastMovementMicro;
@@ -88,6 +116,11 @@ export class ChainBounds {
     this.#sweepAt = Math.max(SWEPT_AFTER, 2 * this.#used.size);
   }
 }
+
+const NOT_COMPARED: Refusal = {
+  row: ERRORS.SETTLEMENT_UNHEALTHY,
+  message: 'the chain was not compared with the settings yet, so it is not known whether the contract takes the fee',
+};
 
 function tooLittle(field: string, leastMicro: number): Refusal {
   const message = `the least amount on the chain is ${leastMicro}, or all there is`;

@@ -94,14 +94,15 @@ async function followMoney(facts: FollowedMoney, options: MoneyOptions): Promise
 
 /** Null once the ledger has it; else the number of the error for which it has not. */
 async function moveOf(
-  { kind, amount, reference }: FollowedMoney,
+  { kind, amount, reference, feeMicro = 0 }: FollowedMoney,
   account: number,
   market: number | null,
   { funding }: MoneyOptions,
 ): Promise<number | null> {
   const amountMicro = Number(amount);
   const movement = kind === 'exit' || kind === 'paid' ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
-  const send = (of: number | null) => funding.follow({ account, kind: movement, amountMicro, reference, market: of });
+  const moved = { account, kind: movement, amountMicro, reference, feeMicro };
+  const send = (of: number | null) => funding.follow({ ...moved, market: of });
   let result = await send(market);
   // RULES.md 17.20: a full set of a decided market is worth one USDC.
   const isDecided = result.movement === null && market !== null && result.code === E.MARKET_NOT_ACTIVE;

@@ -19,6 +19,7 @@ export type FundsEngine = {
     amountMicro: number,
     reference: Uint8Array,
     market: number | null,
+    feeMicro: number,
   ): Promise<FundsReply>;
 };
 
@@ -58,9 +59,12 @@ export class Funding {
     this.#clock = clock;
   }
 
-  /** A repeat of a reference returns the first movement; the same reference with another amount is a CONFLICT. */
-  move(account: number, kind: FundKind, amountMicro: number, reference: string): Promise<FundResult> {
-    return this.#once({ account, kind, amountMicro, reference, market: null }, false);
+  /**
+   * A repeat of a reference returns the first movement; the same reference with another amount is a CONFLICT.
+   * @param feeMicro what the account pays for a withdrawal beside it
+   */
+  move(account: number, kind: FundKind, amountMicro: number, reference: string, feeMicro = 0): Promise<FundResult> {
+    return this.#once({ account, kind, amountMicro, reference, market: null, feeMicro }, false);
   }
 
   /** A movement that the chain has made: neither a state of the account nor anything but the ledger refuses it. */
@@ -107,8 +111,9 @@ export class Funding {
     const restricted = isOfChain ? null : this.#restrictionOf({ account, kind });
     if (restricted !== null) return { movement: null, code: restricted };
     if (kind === MOVEMENT.DEPOSIT && !this.#movements.hasRoomFor(amountMicro)) return TOO_MUCH;
-    const { market } = wanted;
-    const started = this.#movements.start({ account, kind, amountMicro, reference, market }, this.#clock.nowMs());
+    const { market, feeMicro } = wanted;
+    const fields = { account, kind, amountMicro, reference, market, feeMicro };
+    const started = this.#movements.start(fields, this.#clock.nowMs());
     return this.#send(started, isOfChain);
   }
 
@@ -128,8 +133,8 @@ export class Funding {
       return { movement: null, code: restricted };
     }
     const hash = referenceHash(movement.account, movement.kind, movement.reference);
-    const { account, kind, amountMicro, market } = movement;
-    const reply = await this.#engine.funds(account, kind, amountMicro, hash, market);
+    const { account, kind, amountMicro, market, feeMicro } = movement;
+    const reply = await this.#engine.funds(account, kind, amountMicro, hash, market, feeMicro);
     const { code } = reply;
     if (code === OK) return { movement: this.#movements.complete(movement) };
     // A busy shard received nothing. But an earlier attempt may have reached it, and then the movement stays pending.

@@ -4,6 +4,7 @@
  */
 
 import type { SignerAt } from '../../shared/base/chainFacts.ts';
+import { MOST_MOVEMENT_FEE_MICRO } from '../../shared/base/movementFee.ts';
 
 /** A key signs for one job: batches, decisions, payments, new markets, transfers for customers, permits of deposits. */
 export const CHAIN_JOBS = ['OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'RELAYER', 'PERMIT'] as const;
@@ -31,6 +32,8 @@ export type ChainConfig = Readonly<{
   leastMovementMicro: number;
   /** Withdrawals, splits and merges of one account in 24 hours. */
   mostMovementsADay: number;
+  /** The fee of each of them, in micro-USDC. */
+  movementFeeMicro: number;
   /** Of payments to one account, and to all of them, in an hour; in micro-USDC. */
   mostPaidMicro: number;
   mostPaidToAllMicro: number;
@@ -92,6 +95,7 @@ export function readChain(read: Reader, others: Others): ChainConfig | string | 
     mostPaidMicro: read.integer('MOST_PAID_AN_HOUR_MICRO', 100_000_000_000, 1, Number.MAX_SAFE_INTEGER),
     mostPaidToAllMicro: read.integer('MOST_PAID_TO_ALL_AN_HOUR_MICRO', 1_000_000_000_000, 8, Number.MAX_SAFE_INTEGER),
     mostMovementsADay: read.integer('MOST_CHAIN_MOVEMENTS_A_DAY', 20, 1, 1_000_000_000),
+    movementFeeMicro: read.integer('CHAIN_MOVEMENT_FEE_MICRO', 25_000, 0, MOST_MOVEMENT_FEE_MICRO),
   });
 }
 

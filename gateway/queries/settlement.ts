@@ -52,16 +52,19 @@ const OF_TRADE = 'work.kind = 0 AND work.part = 0';
 const PENDING: MovementSettlement = { status: 'pending', hash: null };
 const SETTLED: MovementSettlement = { status: 'settled', hash: null };
 /** By the kind of a movement, those of the work that carries it out (engine/settlement/work.ts); others have none. */
-const WORK_OF = new Map<number, readonly [number, number]>([
-  [FUND_MOVEMENT.SPLIT, [1, 1]],
-  [FUND_MOVEMENT.MERGE, [2, 2]],
+const WORK_OF = new Map<number, readonly number[]>([
+  [FUND_MOVEMENT.SPLIT, [1]],
+  [FUND_MOVEMENT.MERGE, [2]],
   // To the wallet, or into its unheld escrow.
   [FUND_MOVEMENT.WITHDRAWAL, [3, 6]],
-  [FUND_MOVEMENT.CLAIM, [5, 5]],
-  [FUND_MOVEMENT.SETTLEMENT, [5, 5]],
-  [FUND_MOVEMENT.REFUND, [5, 5]],
+  [FUND_MOVEMENT.CLAIM, [5]],
+  [FUND_MOVEMENT.SETTLEMENT, [5]],
+  [FUND_MOVEMENT.REFUND, [5]],
+  // That of the movement which it is for.
+  [FUND_MOVEMENT.FEE, [1, 2, 3, 6]],
 ]);
-const NO_WORK = [-1, -1] as const;
+/** Places of the kinds in what is asked: those that are missing are null, which is no kind. */
+const KINDS = [2, 3, 4, 5];
 
 /** Without a chain. */
 export const LEDGER_SETTLEMENTS: Settlements = {
@@ -135,7 +138,7 @@ export class SettlementReader {
       FROM work LEFT JOIN jobs ON jobs.id = work.job WHERE work.shard = ? AND work.sequence = ? AND ${OF_TRADE}`);
     this.#movements = db.prepare(`
       SELECT wanted.key AS position, work.status, jobs.hash FROM json_each(?) AS wanted CROSS JOIN work
-        ON work.shard = wanted.value ->> 0 AND work.kind IN (wanted.value ->> 2, wanted.value ->> 3)
+        ON work.shard = wanted.value ->> 0 AND work.kind IN (${KINDS.map((at) => `wanted.value ->> ${at}`)})
           AND work.sequence = wanted.value ->> 1 AND work.account = ?
       LEFT JOIN jobs ON jobs.id = work.job`);
     this.#followed = db.prepare('SELECT shard, sequence FROM followed');
@@ -172,7 +175,7 @@ export class SettlementReader {
       return (followed.get(shard) ?? 0) >= shardSequence ? SETTLED : PENDING;
     });
     const wanted = movements.map(({ shard, shardSequence, kind }) => {
-      return [shard, shardSequence, ...(WORK_OF.get(kind) ?? NO_WORK)];
+      return [shard, shardSequence, ...(WORK_OF.get(kind) ?? [])];
     });
     for (const { position, status, hash } of this.#movements.all(JSON.stringify(wanted), account)) {
       found[position] = { status, hash };

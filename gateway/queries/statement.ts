@@ -113,6 +113,7 @@ const TYPES: Readonly<Record<number, string>> = {
   [FUND_MOVEMENT.REFUND]: 'refund',
   [FUND_MOVEMENT.CARRIED]: 'carried',
   [FUND_MOVEMENT.UNWINDING]: 'unwinding',
+  [FUND_MOVEMENT.FEE]: 'movement_fee',
 };
 
 export class StatementQueries {

@@ -19,7 +19,7 @@ import type { AlertTest } from '../operator/alertTest.ts';
 import type { FourEyes } from '../operator/approvals.ts';
 import type { BackupRuns } from '../operator/backupRuns.ts';
 import type { CatalogueImport } from '../operator/catalogueImport.ts';
-import { ChainBounds } from '../operator/chainBounds.ts';
+import type { ChainBounds } from '../operator/chainBounds.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import type { ContractRotation } from '../operator/contractRotation.ts';
 import type { MarketDeployment } from '../operator/deployment.ts';
@@ -182,6 +182,7 @@ type RouteTableDeps = {
   readonly cluster: ClusterControl | null;
   /** Null without a chain. */
   readonly chainHealth: ChainHealth | null;
+  readonly chainBounds: ChainBounds | null;
   readonly chainLink: ChainLink | null;
   readonly chain: ChainFacts | null;
   readonly isDiskLow: () => boolean;
@@ -323,9 +324,8 @@ function describingRoutes(routes: readonly Route[]): Route[] {
 
 /** The routes by which an account reads and changes what is its own, orders apart. */
 function accountRoutes(deps: RouteTableDeps): Route[] {
-  const { isDemo, config, control, funding, views, engine, queries, clock, isDiskLow, chain, onError } = deps;
+  const { isDemo, control, funding, views, engine, queries, clock, isDiskLow, chain, chainBounds, onError } = deps;
   const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
-  const chainBounds = config.chain && new ChainBounds(config.chain, clock);
   return [
     ...notificationRoutes({ ...control, views, queries, clock }),
     ...achievementRoutes({ ...control, queries, clock, isDiskLow }),

@@ -7,14 +7,7 @@
  * returns ENGINE_BUSY when the ring is full or the shard is not READY: then nothing was enqueued and no reply comes.
  */
 import { assert } from '../../shared/base/assert.ts';
-import {
-  CLOSE_REASON,
-  FEE_ACCOUNT,
-  type MarketStatus,
-  type MOVEMENT,
-  type Movement,
-  type Stage,
-} from '../../shared/base/codes.ts';
+import { CLOSE_REASON, FEE_ACCOUNT, type MarketStatus, type Stage } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 import { ADDRESS_BYTES, HASH_BYTES, tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import {
@@ -225,12 +218,12 @@ export class ShardClient {
     });
   }
 
-  /** Splits USDC into full sets of a market's tokens, or merges sets back into USDC. */
+  /** Splits USDC into full sets of a market's tokens, or merges sets back into USDC. @param movement with its fee */
   convert<C>(
     shard: number,
     account: number,
     market: number,
-    movement: typeof MOVEMENT.SPLIT | typeof MOVEMENT.MERGE,
+    movement: number,
     amountAtomic: number,
     handler: ReplyHandler<C>,
     context: C,
@@ -262,10 +255,11 @@ export class ShardClient {
   /**
    * Deposits or withdraws. All movements of an account go to the same shard, which remembers their references; a
    * deposit of full sets goes to the shard of their market.
+   * @param movement with its fee
    */
   funds(
     account: number,
-    movement: Movement,
+    movement: number,
     amountMicro: number,
     reference: Uint8Array,
     sets: Pick<MarketTerms, 'index' | 'shard'> | null = null,

@@ -34,16 +34,20 @@ export type FundMovement = {
   readonly createdMs: number;
   /** Of a deposit of full sets: their market. */
   readonly market: number | null;
+  /** The fee of a withdrawal on a chain (RULES.md 17.50). */
+  readonly feeMicro: number;
 };
 
 /** `market`: of a deposit of full sets. */
-export type NewMovement = Pick<FundMovement, 'account' | 'kind' | 'amountMicro' | 'reference' | 'market'>;
+export type NewMovement = Pick<FundMovement, 'account' | 'kind' | 'amountMicro' | 'reference' | 'market'> & {
+  readonly feeMicro?: number;
+};
 
 /** In the table `platform`: settlement.db is at least as new as this. */
 export const SETTLEMENT_MARK = 'settlement_mark';
 const COLUMNS =
   'id, account_index AS account, kind, amount_micro AS amountMicro, reference, status, created_ms AS createdMs, ' +
-  'market_index AS market';
+  'market_index AS market, fee_micro AS feeMicro';
 
 export class Movements {
   readonly #changes: Changes;
@@ -55,6 +59,7 @@ export class Movements {
   readonly #reopen;
   readonly #setStatus;
   readonly #pending;
+  readonly #setFee;
   readonly #setMark;
   #mark: number;
 
@@ -77,6 +82,7 @@ export class Movements {
     this.#pending = database.prepare<[], FundMovement>(
       `SELECT ${COLUMNS} FROM movements WHERE status = 'pending' ORDER BY created_ms, id`,
     );
+    this.#setFee = database.prepare<[number, string]>('UPDATE movements SET fee_micro = ? WHERE id = ?');
     this.#setMark = database.prepare<[string, string]>(
       'INSERT INTO platform (key, value) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value',
     );
@@ -128,12 +134,13 @@ export class Movements {
 
   /** Records a movement, sent once it is durable. The caller has found none of the reference, or a refused one. */
   start(fields: NewMovement, nowMs: number): FundMovement {
-    const { account, kind, reference, amountMicro } = fields;
+    const { account, kind, reference, amountMicro, feeMicro = 0 } = fields;
     const before = this.#issuedMicro;
     const earlier = this.find(account, kind, reference);
     const movement: FundMovement = {
       id: earlier?.id ?? randomUUID(),
       ...fields,
+      feeMicro,
       status: 'pending',
       createdMs: nowMs,
     };
@@ -144,6 +151,9 @@ export class Movements {
       assert(earlier.status === 'refused', 'MOVEMENTS-1: only a refused movement starts again');
       this.#changes.write(() => this.#reopen.run(movement));
     }
+    // Members of an older version have no such column: while they may follow, there is no fee.
+    const hasOther = feeMicro !== (earlier?.feeMicro ?? 0);
+    if (hasOther) this.#changes.write(() => this.#setFee.run(feeMicro, movement.id));
     if (kind === MOVEMENT.DEPOSIT) this.#summedMicro = addSafe(before, amountMicro);
     return movement;
   }

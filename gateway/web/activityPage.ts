@@ -110,7 +110,7 @@ function StatementLink(): VNode {
 }
 
 /** All others bring USDC. */
-const OUTGOING: readonly string[] = ['withdrawal', 'split'];
+const OUTGOING: readonly string[] = ['withdrawal', 'split', 'movement_fee'];
 
 function Movements(): VNode {
   const path = `/v1/user/fund-movements?limit=${MOVEMENTS}`;
@@ -125,7 +125,7 @@ function Movements(): VNode {
         <thead><tr><th scope="col">Movement</th><th scope="col">Amount</th></tr></thead>
         <tbody>${value.movements.map(
           ({ id, type, amount_usdc_micro, created_at }) => html`<tr key=${id}>
-            <th scope="row">${type}<br /><small>${dateTime(created_at)}</small></th>
+            <th scope="row">${type.replace('_', ' ')}<br /><small>${dateTime(created_at)}</small></th>
             <td>${OUTGOING.includes(type) ? '−' : '+'}$${units(amount_usdc_micro)}</td></tr>`,
         )}</tbody></table>`
     }</section>`;

@@ -27,6 +27,7 @@ import type { Limiter } from '../limits/limiter.ts';
 import { AlertTest } from '../operator/alertTest.ts';
 import { BackupRuns } from '../operator/backupRuns.ts';
 import { boundsOf, memoryLimitBytes } from '../operator/bounds.ts';
+import { ChainBounds } from '../operator/chainBounds.ts';
 import { DataFiles } from '../operator/dataFiles.ts';
 import { DiskGuard, freeBytes } from '../operator/diskGuard.ts';
 import { Drills } from '../operator/drills.ts';
@@ -326,6 +327,13 @@ export class Edge {
     };
   }
 
+  #chainBounds(): ChainBounds | null {
+    const { config, clock, trading, chainHealth } = this.#options;
+    if (config.chain === null || chainHealth === null) return null;
+    const { areFeesKnownEverywhere } = trading;
+    return new ChainBounds(config.chain, clock, { areFeesKnownEverywhere, hasAgreed: () => chainHealth.hasAgreed });
+  }
+
   #routes(): Route[] {
     const { config, clock, log, stores, trading, feed, chainHealth, chainLink, onError } = this.#options;
     const { control, views, queries, volumes } = stores;
@@ -371,6 +379,7 @@ export class Edge {
       role: () => this.#options.member?.fields ?? {},
       cluster: this.#options.cluster,
       chainHealth,
+      chainBounds: this.#chainBounds(),
       chain: chainLink && new ChainFacts(chainLink),
       chainLink,
       isDiskLow: () => this.disk.isLow,

@@ -194,6 +194,7 @@ function optionsOf({ config, secrets, stores }: SettlementThreadOptions): Omit<S
     mostFeeWei: chain.mostFeeWei,
     limits: { headAgeMs: chain.mostHeadAgeMs, waitMs: chain.mostWaitMs },
     payBounds: { accountMicro: chain.mostPaidMicro, allMicro: chain.mostPaidToAllMicro },
+    movementFeeMicro: chain.movementFeeMicro,
     floors: control.platform.floors,
   };
 }

@@ -5,7 +5,10 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
+import type { Layout } from '../../shared/base/formats.ts';
+import { knowsMovementFees } from '../../shared/base/movementFee.ts';
 import { knowsNonceFloors } from '../../shared/base/nonceFloor.ts';
+import { withFee } from '../../shared/wire/commands.ts';
 import type { Replication } from '../../shared/wire/replication.ts';
 import { ChainFacts } from '../chain/facts.ts';
 import type { ChainHealth } from '../chain/health.ts';
@@ -74,6 +77,8 @@ export class Trading {
   readonly restrictions: Restrictions;
   /** False while a member of the cluster may not know the floors of nonces. */
   readonly areFloorsKnownEverywhere: () => boolean;
+  /** The same of fees of movements on a chain. */
+  readonly areFeesKnownEverywhere: () => boolean;
   readonly groups: GroupCommands;
   readonly deadMansSwitch: DeadMansSwitch;
   readonly rotation: ContractRotation;
@@ -110,14 +115,13 @@ export class Trading {
     this.stages = this.#makeStages(options);
     this.catalogueImport = this.#makeImport(options);
     const fundsEngine: FundsEngine = {
-      funds: (account, kind, amountMicro, reference, market) => {
+      funds: (account, kind, amountMicro, reference, market, feeMicro) => {
         const sets = market === null ? null : control.catalog.byIndex(market);
-        return this.engine.funds(account, kind, amountMicro, reference, sets);
+        return this.engine.funds(account, withFee(kind, feeMicro), amountMicro, reference, sets);
       },
     };
     this.funding = new Funding(control.movements, fundsEngine, control.accountStates, clock, chainLink !== null);
-    const { formats } = options;
-    this.areFloorsKnownEverywhere = () => formats === null || knowsNonceFloors((layout) => formats.format(layout));
+    [this.areFloorsKnownEverywhere, this.areFeesKnownEverywhere] = knownEverywhere(options.formats);
     this.restrictions = new Restrictions({
       shards,
       engine: this.engine,
@@ -241,4 +245,11 @@ export class Trading {
     this.link.stop();
     await this.feeds.close();
   }
+}
+
+/** Floors of nonces and fees of movements are used once every member that may follow this lead knows them. */
+function knownEverywhere(formats: TradingOptions['formats']): readonly [() => boolean, () => boolean] {
+  const asked = (knows: (format: (layout: Layout) => number) => boolean) => () =>
+    formats === null || knows((layout) => formats.format(layout));
+  return [asked(knowsNonceFloors), asked(knowsMovementFees)];
 }

@@ -52,7 +52,10 @@ export const CONVERSION = {
   properties: { amount: AMOUNT },
 } as const;
 /** The answer of split and merge. */
-export const FULL_SETS = object({ message: MESSAGE_TEXT, market_id: UUID, amount: AMOUNT });
+export const FULL_SETS = object(
+  { message: MESSAGE_TEXT, market_id: UUID, amount: AMOUNT },
+  { fee_usdc_micro: described(UNITS, 'With a chain: what the account has paid for it beside the amount.') },
+);
 export type FullSets = FromSchema<typeof FULL_SETS>;
 
 /** The payout of the account's tokens of one outcome of a decided market. */
@@ -345,17 +348,25 @@ export const NEW_MOVEMENT = {
 } as const;
 export type NewMovement = FromSchema<typeof NEW_MOVEMENT>;
 
-export const FUND_MOVEMENT = object({
-  id: UUID,
-  type: { type: 'string', enum: MOVEMENT_NAMES },
-  amount_usdc_micro: UNITS,
-  reference: REFERENCE,
-  status: described(
-    { type: 'string', enum: ['pending', 'completed', 'refused'], examples: ['completed'] },
-    'With a chain a withdrawal is pending here: `GET /v1/user/fund-movements` says when it is paid.',
-  ),
-  created_at: TIME,
-});
+export const FUND_MOVEMENT = object(
+  {
+    id: UUID,
+    type: { type: 'string', enum: MOVEMENT_NAMES },
+    amount_usdc_micro: UNITS,
+    reference: REFERENCE,
+    status: described(
+      { type: 'string', enum: ['pending', 'completed', 'refused'], examples: ['completed'] },
+      'With a chain a withdrawal is pending here: `GET /v1/user/fund-movements` says when it is paid.',
+    ),
+    created_at: TIME,
+  },
+  {
+    fee_usdc_micro: described(
+      UNITS,
+      'Of a withdrawal with a chain: what the account has paid for it beside the amount.',
+    ),
+  },
+);
 export type FundMovement = FromSchema<typeof FUND_MOVEMENT>;
 
 export const LEDGER = object(

@@ -6,7 +6,7 @@ import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts
 
 const TYPE = {
   type: 'string',
-  enum: ['deposit', 'withdrawal', 'split', 'merge', 'claim', 'fee_rebate', 'unwinding'],
+  enum: ['deposit', 'withdrawal', 'split', 'merge', 'claim', 'fee_rebate', 'unwinding', 'movement_fee'],
 } as const;
 export type AccountMovementType = FromSchema<typeof TYPE>;
 
@@ -46,7 +46,10 @@ export const STATEMENT_ENTRY = object({
   time: TIME,
   type: {
     type: 'string',
-    enum: ['fill', 'deposit', 'withdrawal', 'split', 'merge', 'claim', 'settlement', 'refund', 'carried', 'unwinding'],
+    enum: [
+      ...(['fill', 'deposit', 'withdrawal', 'split', 'merge', 'claim', 'settlement', 'refund', 'carried'] as const),
+      ...(['unwinding', 'movement_fee'] as const),
+    ],
   },
   id: UUID,
   reference: ACCOUNT_MOVEMENT.properties.reference,

@@ -1,5 +1,5 @@
 /** The platform itself: probes, its clock, what clients sign for, and the administrator's switches. */
-import { ADDRESS, ANY_MEMBERS, CHAIN_ID, COUNT, FLAG, PRICE, TIME } from './fields.ts';
+import { ADDRESS, ANY_MEMBERS, CHAIN_ID, COUNT, FLAG, PRICE, TIME, UNITS } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 import { PLATFORM_STAGE_FIELDS, STAGE_FIELD } from './stages.ts';
 
@@ -52,7 +52,13 @@ const CONTRACT_FIELDS = {
 export const PLATFORM_CONTRACTS = object(CONTRACT_FIELDS);
 export type PlatformContracts = FromSchema<typeof PLATFORM_CONTRACTS>;
 
-export const PLATFORM_CONFIG = object({
+/** Only with a chain: what a withdrawal, split or merge costs, and how little and how often it may be. */
+const MOVEMENT_FIELDS = {
+  movement_fee_usdc_micro: UNITS,
+  least_movement_usdc_micro: UNITS,
+  most_movements_a_day: COUNT,
+} as const;
+const CONFIG_FIELDS = {
   ...CONTRACT_FIELDS,
   outcome_slot_count: { const: 2 },
   platform_fee_bps: COUNT,
@@ -74,7 +80,8 @@ export const PLATFORM_CONFIG = object({
     chainId: CHAIN_ID,
     verifyingContract: ADDRESS,
   }),
-});
+} as const;
+export const PLATFORM_CONFIG = object(CONFIG_FIELDS, MOVEMENT_FIELDS);
 export type PlatformConfig = FromSchema<typeof PLATFORM_CONFIG>;
 
 /** Absent fields keep their value. */

@@ -108,8 +108,9 @@ export function isDecided(status: number): boolean {
   return status >= MARKET_STATUS.RESOLVED;
 }
 
-export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3, CLAIM: 4 } as const;
-export type Movement = (typeof MOVEMENT)[keyof typeof MOVEMENT];
+/** FEE is what an account pays for a withdrawal, split or merge on a chain. 5 to 8 are FUND_MOVEMENT's own. */
+export const MOVEMENT = { DEPOSIT: 0, WITHDRAWAL: 1, SPLIT: 2, MERGE: 3, CLAIM: 4, FEE: 9 } as const;
+/** Of those that are asked for. */
 export const MOVEMENT_NAMES = ['deposit', 'withdrawal', 'split', 'merge', 'claim'] as const;
 
 /**

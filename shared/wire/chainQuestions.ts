@@ -100,6 +100,8 @@ export type ChainNews = {
     readonly reference: string;
     /** Of sets: the market; null while the ledger has none with their condition. */
     readonly market: number | null;
+    /** The fee of a withdrawal that is taken over. */
+    readonly feeMicro?: number;
     /** Of what is taken over; `wallet` is the maker's. */
     readonly taken?: TakenOver;
   };

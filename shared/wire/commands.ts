@@ -8,6 +8,7 @@
  *              KEYED_CANCEL, a CONVERT that of KEYED_CONVERT.
  */
 import { assert } from '../base/assert.ts';
+import { MOST_MOVEMENT_FEE_MICRO } from '../base/movementFee.ts';
 import {
   type AnyLayout,
   alias,
@@ -77,6 +78,9 @@ const EXTENSION = {
 
 const GROUP = { group: u32() };
 
+/** Zero in older journals. */
+const AND_FEE = 'and above its 8 bits what the account pays for it, in micro-USDC';
+
 /** Written by the shard before it journals the command. */
 const ROWS = alias('flags', u32('orders and holders handled in this record; 0, in older journals: all of them'));
 
@@ -92,11 +96,11 @@ export const COMMAND = family(HEADER, {
     unused: unused(1),
   }),
   CONVERT: member(4, 'Split USDC into full sets of tokens, or merge sets.', {
-    movement: alias('flags', u32('MOVEMENT.SPLIT or MERGE')),
+    movementAndFee: alias('flags', u32(`MOVEMENT.SPLIT or MERGE, ${AND_FEE}`)),
     amountAtomic: safe(),
   }),
   FUNDS: member(5, 'Deposit or withdraw; a deposit with a market is one of full sets.', {
-    movement: alias('flags', u32('MOVEMENT.DEPOSIT or WITHDRAWAL')),
+    movementAndFee: alias('flags', u32(`MOVEMENT.DEPOSIT or WITHDRAWAL, ${AND_FEE}`)),
     amountMicro: safe(),
     reference: bytes(32, 'hash of the reference: each is applied once'),
   }),
@@ -212,6 +216,22 @@ export const NO_REQUEST = 0;
 export const COMMAND_BYTES = lengthsByType(COMMAND);
 
 const BY_TYPE: readonly AnyLayout[] = Object.values<AnyLayout>(COMMAND).toSorted((a, b) => a.TYPE - b.TYPE);
+
+/** A movement and its fee as the flags of a CONVERT and of a FUNDS have them. */
+const MOVEMENT_BITS = 8;
+
+export function withFee(movement: number, feeMicro: number): number {
+  assert(feeMicro >= 0 && feeMicro <= MOST_MOVEMENT_FEE_MICRO, 'COMMAND-1: a fee of a movement has its bits');
+  return movement | (feeMicro << MOVEMENT_BITS);
+}
+
+export function movementIn(flags: number): number {
+  return flags & ((1 << MOVEMENT_BITS) - 1);
+}
+
+export function feeIn(flags: number): number {
+  return flags >>> MOVEMENT_BITS;
+}
 
 export const NO_MARKET = 0xffff_ffff;
 export const BOTH_OUTCOMES = 2;

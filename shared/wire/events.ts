@@ -126,10 +126,10 @@ export const EVENT = family(HEADER, {
     settledMs: safe(),
     roundingPpm: safe('millionths of a micro-USDC in the collateral that no token is worth'),
   }),
-  FUNDS: member(11, 'A deposit, withdrawal, split, merge or claim.', {
+  FUNDS: member(11, 'A deposit, withdrawal, split, merge or claim, or the fee of one of them.', {
     movement: alias('flags', u32('MOVEMENT')),
     amount: safe('micro-USDC, or atomic tokens of a split or merge'),
-    reference: bytes(32, 'zero for a split, merge or claim'),
+    reference: bytes(32, 'zero but for a deposit or withdrawal'),
   }),
   REPLY: member(12, REPLY_NOTE, {
     requestId: alias('slot', u32()),

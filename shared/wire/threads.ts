@@ -170,6 +170,8 @@ export type SettlementOptions = {
   readonly limits: SettlementLimits;
   /** Of what is paid in an hour, in micro-USDC. */
   readonly payBounds: { readonly accountMicro: number; readonly allMicro: number };
+  /** The fee of a withdrawal, split or merge: the contract has to take it. */
+  readonly movementFeeMicro: number;
   readonly floors: Floors;
   /** Null without a cluster. */
   readonly cluster: SettlementCluster | null;

@@ -179,6 +179,7 @@ test('a chain that is not the one of the settings is named in words, by what is 
     ...{ chainId: CHAIN_ID, keys, usdc: lower(contracts.usdc) },
     ...{ marketFactory: lower(contracts.marketFactory), conditionalTokens: lower(contracts.conditionalTokens) },
     payments: lower(contracts.payments),
+    movementFeeMicro: 0,
   };
   const exchange = lower(contracts.exchange);
   const problem = (changes: Partial<typeof setup>, at = [exchange]): Promise<string | null> =>
@@ -213,7 +214,7 @@ test('a key with a right that is no part of its job stops settlement, until it i
   };
   const checks = () => {
     const { marketFactory, usdc, conditionalTokens, payments } = contracts;
-    const setup = { chainId: CHAIN_ID, keys, marketFactory, usdc, conditionalTokens, payments } as const;
+    const setup = { chainId: CHAIN_ID, keys, marketFactory, usdc, conditionalTokens, payments, movementFeeMicro: 0 };
     return new ChainChecks(new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0])), setup, () => 1);
   };
   const problem = () => checks().step([contracts.exchange]);

@@ -57,6 +57,7 @@ class Thread {
       journalPaths: this.#exchange.journalPaths,
       journalKey: TEST_SECRET,
       floors: [],
+      movementFeeMicro: 0,
       progress: this.#progress,
       settlementDbPath: this.path,
       rpcUrl: client.chain.rpcUrls.default.http[0],

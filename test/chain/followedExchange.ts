@@ -27,6 +27,7 @@ import {
   claimCommand,
   EXTENDED_PLACE,
   type REPLACE_MODE,
+  withFee,
 } from '../../shared/wire/commands.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
@@ -45,6 +46,8 @@ export const RESOLVER = toHex(0x4e50, { size: 32 });
 export const PAYER = toHex(0x9a1e, { size: 32 });
 export const FINAL_BLOCKS = 70;
 export const FEE_BPS = 50;
+/** Of a movement on the chain. */
+export const FEE_MICRO = 25_000;
 const YEAR_MS = 365 * 86_400_000;
 const KEYS = [TEST_KEY, await ShardKey.create({ ...TEST_SECRET, keyedFrom: [1, 1] }, 1)];
 
@@ -361,15 +364,15 @@ export class FollowedExchange {
   }
 
   split(account: number, market: number, atomic: number): CommandResult {
-    return this.engineOf(market).convert(account, market, atomic, MOVEMENT.SPLIT);
+    return this.engineOf(market).convert(account, market, atomic, withFee(MOVEMENT.SPLIT, FEE_MICRO));
   }
 
   merge(account: number, market: number, atomic: number): CommandResult {
-    return this.engineOf(market).convert(account, market, atomic, MOVEMENT.MERGE);
+    return this.engineOf(market).convert(account, market, atomic, withFee(MOVEMENT.MERGE, FEE_MICRO));
   }
 
   withdraw(account: number, micro: number): CommandResult {
-    return this.#shardOf(account, null).fund(account, micro, MOVEMENT.WITHDRAWAL);
+    return this.#shardOf(account, null).fund(account, micro, withFee(MOVEMENT.WITHDRAWAL, FEE_MICRO));
   }
 
   get trades(): number {

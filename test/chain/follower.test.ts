@@ -26,7 +26,16 @@ import { Random } from '../support/random.ts';
 import { seedOr } from '../support/seeds.ts';
 import { NO_ANVIL } from './anvil.ts';
 import { deployExchange, send } from './deploy.ts';
-import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR, PAYER, RESOLVER } from './followedExchange.ts';
+import {
+  DEPLOYER,
+  FEE_BPS,
+  FEE_MICRO,
+  FINAL_BLOCKS,
+  FollowedExchange,
+  OPERATOR,
+  PAYER,
+  RESOLVER,
+} from './followedExchange.ts';
 import { BUY, CHAIN_ID, chainRig, EXIT_DELAY, key, ROLES, SETTLEMENT_GRACE, USDC } from './rig.ts';
 
 const chain = await chainRig();
@@ -95,7 +104,11 @@ class RandomExchange extends FollowedExchange {
     const others = { RELAYER: null, PAYER: payer.address, RESOLVER: resolver.address };
     const keys = { OPERATOR: operator.address, DEPLOYER: deployer.address, PERMIT: ROLES.permitSigner, ...others };
     const node = new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0]));
-    return new ChainChecks(node, { ...contracts, chainId: CHAIN_ID, keys }, () => this.nowMs);
+    return new ChainChecks(
+      node,
+      { ...contracts, chainId: CHAIN_ID, keys, movementFeeMicro: FEE_MICRO },
+      () => this.nowMs,
+    );
   }
 
   /** Everything that RULES.md 17.36 asks for, then the change: from here on orders are signed for the next one. */
@@ -302,6 +315,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     journalPaths: exchange.journalPaths,
     journalKey: TEST_SECRET,
     floors: [],
+    movementFeeMicro: 0,
     progress: exchange.progressMemory,
     settlementDbPath: join(temporaryDirectory(), 'settlement.db'),
     rpcUrl: client.chain.rpcUrls.default.http[0],

@@ -45,7 +45,7 @@ class Restored {
   static async begin(): Promise<Restored> {
     const rig = await ChainRig.start();
     after(() => rig.stop());
-    const world = new Restored(rig, { ...(await chainSettings(rig)), ...LIMITS });
+    const world = new Restored(rig, { ...(await chainSettings(rig)), ...LIMITS, CHAIN_MOVEMENT_FEE_MICRO: '25000' });
     after(() => world.server.kill());
     after(() => world.back.kill());
     await rig.client.setIntervalMining({ interval: 1 });
@@ -268,10 +268,10 @@ test('what is of a wallet that the ledger does not have is named, and refuses or
   assert.match(adopted, named('MatchSettled'));
   assert.match(adopted, named('PaidOut'));
   const hers = alice.on(back);
-  await world.has(hers, HUNDRED - 2_000_000);
+  const left = HUNDRED - 2_025_000;
+  await world.has(hers, left);
   await world.settled(back);
-  const chain = HUNDRED - 2_000_000 - 8_000_000;
-  const difference = new RegExp(`${alice.address} +USDC +${HUNDRED - 2_000_000} +0 +${chain} `, 'i');
+  const difference = new RegExp(`${alice.address} +USDC +${left} +0 +${left - 8_000_000} `, 'i');
   await world.finalized('the trade that the ledger does not have', async () => {
     return difference.test((await world.differences(back)).join('\n'));
   });

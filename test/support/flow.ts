@@ -1,6 +1,13 @@
 /** A seeded stream of commands of every kind, for tests that compare two tellings of the same history. */
 import { CLOSE_REASON, MARKET_STATUS, MAX_ORDER_AMOUNT, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
-import { COMMAND, type CommandType, claimCommand, EXTENDED_PLACE, NO_MARKET } from '../../shared/wire/commands.ts';
+import {
+  COMMAND,
+  type CommandType,
+  claimCommand,
+  EXTENDED_PLACE,
+  NO_MARKET,
+  withFee,
+} from '../../shared/wire/commands.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
 import { RingProducer } from '../../shared/wire/ring.ts';
 import { amountsOf, type PlacementFields, writeMarketOpen, writeMarketPatch, writePlacement } from './commandBodies.ts';
@@ -75,10 +82,10 @@ export class CommandFlow {
     else if (die < 88) this.#cancel(account);
     else if (die < 90) this.#cancelMany(account, market);
     else if (die < 92) this.#patchFee(market);
-    else if (die < 94) this.#convert(account, market, MOVEMENT.SPLIT, this.#below(50) * 1000);
-    else if (die < 96) this.#convert(account, market, MOVEMENT.MERGE, this.#below(50) * 1000);
+    else if (die < 94) this.#convert(account, market, withFee(MOVEMENT.SPLIT, die), this.#below(50) * 1000);
+    else if (die < 96) this.#convert(account, market, withFee(MOVEMENT.MERGE, die * 500), this.#below(50) * 1000);
     else if (die < 98) this.#funds(account, MOVEMENT.DEPOSIT, 1 + this.#below(100_000));
-    else this.#funds(account, MOVEMENT.WITHDRAWAL, 1 + this.#below(100_000));
+    else this.#funds(account, withFee(MOVEMENT.WITHDRAWAL, die), 1 + this.#below(100_000));
   }
 
   #place(account: number, market: number): void {

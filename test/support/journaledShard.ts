@@ -22,6 +22,7 @@ import type { ShardKey } from '../../engine/journal/shardKey.ts';
 import { listSnapshots, type SnapshotFile, saveSnapshot } from '../../engine/snapshot/snapshot.ts';
 import { MARKET_STATUS, MOVEMENT, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { crc32c } from '../../shared/base/crc32c.ts';
+import { withFee } from '../../shared/wire/commands.ts';
 import { RecordBuffer, readSafe, writeSafe } from '../../shared/wire/record.ts';
 import type { Extension } from './commandBodies.ts';
 import { temporaryDirectory } from './directory.ts';
@@ -30,6 +31,7 @@ import { TEST_KEY, writeTestKey } from './journalKey.ts';
 import { seededRandom } from './random.ts';
 
 const TICKS_PER_UNIT = [100, 1000, 10];
+const FEE_MICRO = 25_000;
 const FEES_BPS = [50, 60];
 
 export class JournaledShard {
@@ -72,12 +74,18 @@ export class JournaledShard {
       const die = this.#below(100);
       if (die < 4) this.rig.patch(market, { feeBps: FEES_BPS[this.#below(2)] });
       else if (die < 8) this.rig.cancelMany(account, market, this.#below(3));
-      else if (die < 11) this.rig.convert(account, market, 1_000_000, MOVEMENT.MERGE);
-      else if (die < 14) this.rig.fund(account, 1 + this.#below(5_000_000), this.#below(2));
+      else if (die < 11) this.rig.convert(account, market, 1_000_000, withFee(MOVEMENT.MERGE, (i % 3) * FEE_MICRO));
+      else if (die < 14) this.#move(account);
       else this.#place(account, market);
       this.rig.nowMs += 500;
     }
     this.commit();
+  }
+
+  #move(account: number): void {
+    const micro = 1 + this.#below(5_000_000);
+    const isOut = this.#below(2) === MOVEMENT.WITHDRAWAL;
+    this.rig.fund(account, micro, isOut ? withFee(MOVEMENT.WITHDRAWAL, FEE_MICRO) : MOVEMENT.DEPOSIT);
   }
 
   /** Decides and pays the markets: one by a split vote, one cancelled, both settled; the third is left open. */

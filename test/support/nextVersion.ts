@@ -49,8 +49,8 @@ export function nextVersion(): string {
     `settlement: { newest: ${first}, oldest: ${least} }`,
     `settlement: ${NEXT.settlement}`,
   );
-  const migrations = 'const MIGRATIONS: readonly string[] = [';
-  copy.change('engine/settlement/settlementDb.ts', migrations, `${migrations}'${NEXT.settlementMigration}'`);
+  const last = `'settlement-00${first}.sql'];`;
+  copy.change('engine/settlement/settlementDb.ts', last, last.replace(']', `, '${NEXT.settlementMigration}']`));
   copy.change('engine/settlement/recordedTables.ts', "  news: 'derived',", "  news: 'derived',\n  notes: 'recorded',");
   writeFileSync(join(copy.root, 'data/schema', NEXT.settlementMigration), SETTLEMENT_MIGRATION);
   writeFileSync(join(copy.root, 'data/schema', NEXT.migration), MIGRATION);

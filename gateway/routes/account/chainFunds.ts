@@ -28,6 +28,7 @@ import type { Contracts } from '../../store/contracts.ts';
 import type { Movements } from '../../store/movements.ts';
 import type { AccountViews } from '../../views/accounts.ts';
 import { movementOf } from '../json/movement.ts';
+import { namingFee } from '../json/movementFee.ts';
 
 type ChainFundDeps = {
   /** Null without a chain. */
@@ -76,6 +77,7 @@ const WITHDRAW = {
     'ACCOUNT_FROZEN',
     'INSUFFICIENT_BALANCE',
     'RATE_LIMITED',
+    'SETTLEMENT_UNHEALTHY',
     'FUNDING_UNAVAILABLE',
     'OUTCOME_UNKNOWN',
   ],
@@ -184,13 +186,15 @@ async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Pro
     refuse(call, { row: ERRORS.FUNDING_UNAVAILABLE, message: 'settlement does not answer' });
     return;
   }
-  const result = await funding.move(account, MOVEMENT.WITHDRAWAL, amountMicro, reference);
+  const { feeMicro } = chainBounds;
+  const result = await funding.move(account, MOVEMENT.WITHDRAWAL, amountMicro, reference, feeMicro);
   if (result.movement !== null) {
     ok(call, movementOf(result.movement, true), 201);
     return;
   }
   if (!isRepeat && result.code !== E.OUTCOME_UNKNOWN) chainBounds.giveBack(account, amountMicro);
-  refuse(call, { row: errorRow(result.code), message: result.message, details: result.details });
+  const { message, details } = namingFee(result, feeMicro);
+  refuse(call, { row: errorRow(result.code), message, details });
 }
 
 /** Why the account may not have this paid now (RULES.md 17.46); null if it may, and then it is counted. */
@@ -208,7 +212,8 @@ async function boundOf(
     // Withdrawals go on while settlement does not (RULES.md 17.4): the count of a day bounds them.
     if (!(error instanceof ChainDown)) throw error;
   }
-  return chainBounds.take(account, 'amount_usdc_micro', amountMicro, views.accounts.availableMicro(account));
+  const wholeMicro = views.accounts.availableMicro(account) - chainBounds.feeMicro;
+  return chainBounds.take(account, 'amount_usdc_micro', amountMicro, wholeMicro);
 }
 
 const TOO_MANY_WAIT = `${MOST_WAITING_PAYMENTS} payments of the account wait for the chain`;

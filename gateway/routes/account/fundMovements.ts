@@ -39,13 +39,14 @@ const TYPES: Readonly<Record<number, AccountMovementType>> = {
   [FUND_MOVEMENT.SETTLEMENT]: 'claim',
   [FUND_MOVEMENT.REFUND]: 'claim',
   [FUND_MOVEMENT.UNWINDING]: 'unwinding',
+  [FUND_MOVEMENT.FEE]: 'movement_fee',
 };
 const OF_CHAIN = 'chain:';
 const TRANSACTION = /^chain:(0x[0-9a-f]{64}):/;
 /** No block of the chain has paid it. */
 const WAITS: readonly SettlementStatus[] = ['pending', 'submitted'];
 /** Their type says that the account has less USDC afterwards. */
-const OUTGOING: readonly number[] = [FUND_MOVEMENT.WITHDRAWAL, FUND_MOVEMENT.SPLIT];
+const OUTGOING: readonly number[] = [FUND_MOVEMENT.WITHDRAWAL, FUND_MOVEMENT.SPLIT, FUND_MOVEMENT.FEE];
 
 export function fundMovementRoutes(deps: FundMovementDeps): Route[] {
   return [route(LIST, (call) => list(call, deps))];

@@ -2,7 +2,7 @@
 import { BALANCES, CONVERSION, FULL_SETS } from '../../../shared/api/accounts.ts';
 import { MOVEMENT } from '../../../shared/base/codes.ts';
 import { E, ERRORS, errorRow, OK } from '../../../shared/base/errors.ts';
-import { EXT_ROUTE } from '../../../shared/wire/commands.ts';
+import { EXT_ROUTE, withFee } from '../../../shared/wire/commands.ts';
 import type { Call } from '../../http/call.ts';
 import { ok, okInRows, refuse } from '../../http/respond.ts';
 import { type CallOf, type Handler, type Route, route } from '../../http/route.ts';
@@ -11,9 +11,10 @@ import type { ChainBounds } from '../../operator/chainBounds.ts';
 import type { AccountReads } from '../../queries/accountReads.ts';
 import type { ShardClient } from '../../shardlink/client.ts';
 import { refusalOf } from '../../shardlink/refusal.ts';
-import type { ReplyHandler } from '../../shardlink/reply.ts';
+import type { ReplyHandler, ShardReply } from '../../shardlink/reply.ts';
 import type { AccountStates } from '../../store/accountStates.ts';
 import type { MarketEntry } from '../../store/catalog.ts';
+import { lessThanFee, namingFee } from '../json/movementFee.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
 
@@ -86,41 +87,50 @@ export function fundRoutes(deps: FundDeps): Route[] {
 }
 
 function convertHandler(deps: FundDeps, movement: Conversion, message: string): Handler<ConvertSpec> {
-  const asset = movement === MOVEMENT.SPLIT ? 'USDC' : 'TOKEN';
-  const converted = (call: CallOf<ConvertSpec>): void => {
-    ok(call, { message, market_id: call.params.id.toLowerCase(), amount: call.body.amount });
+  const isSplit = movement === MOVEMENT.SPLIT;
+  const asset = isSplit ? 'USDC' : 'TOKEN';
+  /** @param feeMicro null: of an earlier request, whose fee may have been another */
+  const converted = (call: CallOf<ConvertSpec>, feeMicro: number | null): void => {
+    const fee = feeMicro === null ? {} : { fee_usdc_micro: String(feeMicro) };
+    ok(call, { message, market_id: call.params.id.toLowerCase(), amount: call.body.amount, ...fee });
   };
   const { accounts } = deps.views;
   const giveBack = (call: CallOf<ConvertSpec>): void => {
     deps.chainBounds?.giveBack(call.principal.accountIndex, Number(call.body.amount));
   };
-  const onReply: ReplyHandler<CallOf<ConvertSpec>> = (reply, call) => {
+  const onReply = (reply: ShardReply, call: CallOf<ConvertSpec>, feeMicro: number | null): void => {
     if (reply.code === OK) {
-      converted(call);
+      converted(call, feeMicro);
       return;
     }
     if (reply.code !== E.OUTCOME_UNKNOWN) giveBack(call);
-    refuse(call, refusalOf(reply, asset));
+    const refusal = refusalOf(reply, asset);
+    const { code } = reply;
+    refuse(call, isSplit ? { ...refusal, ...namingFee({ code, ...refusal }, feeMicro ?? 0) } : refusal);
   };
   const convert = (call: CallOf<ConvertSpec>, { shard, index }: MarketEntry): void => {
     const account = call.principal.accountIndex;
     const { accountStates, engine } = deps;
-    const restricted =
-      movement === MOVEMENT.SPLIT ? accountStates.addingRefusal(account) : accountStates.reducingRefusal(account);
+    const restricted = isSplit ? accountStates.addingRefusal(account) : accountStates.reducingRefusal(account);
     if (restricted !== null) {
       refuse(call, { row: restricted });
       return;
     }
     const amount = Number(call.body.amount);
-    const isSplit = movement === MOVEMENT.SPLIT;
-    const whole = isSplit ? accounts.availableMicro(account) : accounts.availableSets(account, index);
-    const bound = deps.chainBounds?.take(account, 'amount', amount, whole) ?? null;
+    const feeMicro = deps.chainBounds?.feeMicro ?? null;
+    const whole = isSplit ? accounts.availableMicro(account) - (feeMicro ?? 0) : accounts.availableSets(account, index);
+    const bound =
+      isSplit || feeMicro === null || amount >= feeMicro
+        ? (deps.chainBounds?.take(account, 'amount', amount, whole) ?? null)
+        : lessThanFee('amount', feeMicro);
     if (bound !== null) {
       refuse(call, bound);
       return;
     }
     const key = call.idempotencyHold?.words;
-    const code = engine.convert(shard, account, index, movement, amount, onReply, call, key);
+    const answer: ReplyHandler<CallOf<ConvertSpec>> = (reply, asked) => onReply(reply, asked, feeMicro);
+    const charged = withFee(movement, feeMicro ?? 0);
+    const code = engine.convert(shard, account, index, charged, amount, answer, call, key);
     if (code === OK) return;
     giveBack(call);
     refuse(call, { row: errorRow(code) });
@@ -129,7 +139,13 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
     const market = requireMarket(call, deps, call.params.id);
     if (market === null) return;
     if (call.idempotencyHold?.mayHaveRun)
-      void convertUnlessDone(deps, call, market.shard, converted, () => convert(call, market));
+      void convertUnlessDone(
+        deps,
+        call,
+        market.shard,
+        (done) => converted(done, null),
+        () => convert(call, market),
+      );
     else convert(call, market);
   };
 }

@@ -13,5 +13,6 @@ export function movementOf(movement: FundMovement, hasChain: boolean): ShownMove
     reference: movement.reference,
     status: isPaidLater ? 'pending' : movement.status,
     created_at: new Date(movement.createdMs).toISOString(),
+    ...(isPaidLater ? { fee_usdc_micro: String(movement.feeMicro) } : {}),
   };
 }

@@ -21,6 +21,7 @@ import type { ChainHealth } from '../../chain/health.ts';
 import { ok, okAs } from '../../http/respond.ts';
 import { type Route, route } from '../../http/route.ts';
 import type { RouteSpec } from '../../http/spec.ts';
+import type { ChainBounds } from '../../operator/chainBounds.ts';
 import { METRICS } from '../../operator/metricTable.ts';
 import { platformStage } from '../../operator/stages.ts';
 import type { Config } from '../../process/config.ts';
@@ -43,6 +44,7 @@ type PlatformDeps = {
   readonly role: () => RoleFields;
   /** Null: the exchange keeps the funds itself. */
   readonly chainHealth: Pick<ChainHealth, 'isConnected'> | null;
+  readonly chainBounds: Pick<ChainBounds, 'shown'> | null;
 };
 
 const OUTCOME_SLOT_COUNT = 2;
@@ -172,6 +174,7 @@ function platformConfig(deps: PlatformDeps): PlatformConfig {
       chainId: addresses.chain_id,
       verifyingContract: addresses.exchange_address,
     },
+    ...deps.chainBounds?.shown,
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * A connection follows a part of the channel `market` (RULES.md 8.23): markets by name, those of events, or all. Changes
- * are sent as they come; states that were asked for, and changes of before, at the pace of the client.
+ * A connection follows a part of the channel `market` (RULES.md 8.23): markets by name, those of events, or all.
+ * Changes are sent as they come; states that were asked for, and changes of before, at the pace of the client.
  * Owner: the gateway thread, between two pump batches, but for `changed`.
  *
  * Invariant:

@@ -511,4 +511,32 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     replace: '// RELAYER-5',
     caughtBy: 'test/unit/gateway/fiat/relayer.test.ts',
   },
+  {
+    name: 'the fee of a movement leaves the account and nobody gets it',
+    file: 'engine/core/moving.ts',
+    search: '  ledger.credit(FEE_ACCOUNT, fee);',
+    replace: '',
+    caughtBy: 'test/unit/engine/core/movementFees.test.ts',
+  },
+  {
+    name: 'a fee is taken before the contract was found to take it',
+    file: 'gateway/operator/chainBounds.ts',
+    search: 'if (this.feeMicro > 0 && !this.#facts.hasAgreed()) return NOT_COMPARED;',
+    replace: '',
+    caughtBy: 'test/unit/gateway/operator/chainBounds.test.ts',
+  },
+  {
+    name: 'the chain is not sent the fee of a movement',
+    file: 'engine/settlement/drafts.ts',
+    search: '  return BigInt(amount) | (BigInt(fee_micro) << FEE_SHIFT);',
+    replace: '  return BigInt(amount) | (BigInt(fee_micro - fee_micro) << FEE_SHIFT);',
+    caughtBy: DAY,
+  },
+  {
+    name: 'the contract takes any fee',
+    file: `${CONTRACTS}/Escrow.sol`,
+    search: '        if (fee > MOST_FEE) revert FeeTooLarge(fee);\n',
+    replace: '',
+    caughtBy: 'test/chain/movementFees.test.ts',
+  },
 ];

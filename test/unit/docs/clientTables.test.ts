@@ -59,7 +59,7 @@ for (const [file, make] of Object.entries(MADE)) {
 }
 
 test('every schema and migration of data/schema is of a file whose tables are listed', () => {
-  const known = /^(?:control-\d+|ramp-001|idempotency|records|log)\.sql$/;
+  const known = /^(?:(?:control|settlement)-\d+|ramp-001|idempotency|records|log)\.sql$/;
   const names = readdirSync(join(PROJECT, 'data/schema'));
   assert.deepEqual(
     names.filter((name) => !known.test(name)),

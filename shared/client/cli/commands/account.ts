@@ -114,7 +114,7 @@ const activity = command({
 
 const funds = command({
   name: 'funds',
-  summary: 'List deposits, withdrawals, splits, merges and payouts',
+  summary: 'List deposits, withdrawals, splits, merges, their fees and payouts',
   access: 'account',
   options: {
     limit: PAGE_OPTIONS.limit,

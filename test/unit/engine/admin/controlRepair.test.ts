@@ -60,7 +60,7 @@ function directoryOf(): JournaledShard {
       db.prepare(`INSERT INTO markets VALUES (${values.map(() => '?').join(', ')})`).run(values);
     }
   })();
-  const movement = db.prepare("INSERT INTO movements VALUES (?, ?, ?, ?, ?, 'completed', ?, ?, NULL)");
+  const movement = db.prepare("INSERT INTO movements VALUES (?, ?, ?, ?, ?, 'completed', ?, ?, NULL, 0)");
   for (const { sequence, account, movement: kind, amountMicro, timeMs, hash } of findUnnamed(db, [shard.file])
     .movements) {
     movement.run(`movement ${sequence}`, account, kind, amountMicro, `paper ${sequence}`, timeMs, hash);

@@ -63,7 +63,7 @@ test('FORMATS-1: a leader of the next version writes what the other reads, until
   const upgraded = cluster.add('a', [{ stream: 0, sequence: 1 }], NEXT);
   await cluster.pass(1500);
   assert.deepEqual(await raised(cluster), [
-    `the next lead writes ${CONTROL}engine 1 to 3, files ${FILES}, journal 3 to 4`,
+    `the next lead writes ${CONTROL}engine 1 to 4, files ${FILES}, journal 3 to 4, settlement 3 to 4`,
     'a member of a version that does not know it is refused from now on',
   ]);
   await cluster.pass(500);

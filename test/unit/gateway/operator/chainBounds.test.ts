@@ -8,11 +8,15 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const UNIT = 1_000_000;
 
-function rig(mostMovementsADay = 24) {
+function rig(mostMovementsADay = 24, movementFeeMicro = 0) {
   const clock = new ManualClock(5);
-  const bounds = new ChainBounds({ leastMovementMicro: UNIT, mostMovementsADay }, clock);
+  const facts = { isKnown: true, hasAgreed: true };
+  const bounds = new ChainBounds({ leastMovementMicro: UNIT, mostMovementsADay, movementFeeMicro }, clock, {
+    areFeesKnownEverywhere: () => facts.isKnown,
+    hasAgreed: () => facts.hasAgreed,
+  });
   const take = (account: number, amount: number, whole = 100 * UNIT) => bounds.take(account, 'amount', amount, whole);
-  return { clock, bounds, take };
+  return { clock, bounds, facts, take };
 }
 
 test('an account moves so often at once, and as often again in a day', () => {
@@ -59,4 +63,16 @@ test('accounts that have moved nothing for a day are not kept', () => {
   clock.advance(DAY_MS + 1);
   for (let account = 9_000; account < 10_001; account++) take(account, UNIT);
   assert.ok(bounds.size <= 1_001, String(bounds.size));
+});
+
+test('no fee is taken before the contract was found to take it, nor while a member may not know fees', () => {
+  const { bounds, facts, take } = rig(24, 25_000);
+  assert.deepEqual([bounds.feeMicro, take(1, UNIT)], [25_000, null]);
+  facts.hasAgreed = false;
+  assert.equal(take(1, UNIT)!.row.code, 'SETTLEMENT_UNHEALTHY');
+  assert.equal(rig().bounds.take(1, 'amount', UNIT, UNIT), null, 'without a fee nothing waits for the chain');
+  facts.isKnown = false;
+  assert.deepEqual([bounds.feeMicro, take(1, UNIT)], [0, null]);
+  const shown = { movement_fee_usdc_micro: '0', least_movement_usdc_micro: '1000000', most_movements_a_day: 24 };
+  assert.deepEqual(bounds.shown, shown);
 });

@@ -60,6 +60,8 @@ class FullSets:
     market_id: str
     amount: int
     """Unit: micro-USDC or atomic tokens, of the asset meant."""
+    fee_usdc_micro: int | None = None
+    """With a chain: what the account has paid for it beside the amount. Unit: micro-USDC."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -181,7 +181,17 @@ class StatementEntry:
 
     time: datetime
     type: Literal[
-        "fill", "deposit", "withdrawal", "split", "merge", "claim", "settlement", "refund", "carried", "unwinding"
+        "fill",
+        "deposit",
+        "withdrawal",
+        "split",
+        "merge",
+        "claim",
+        "settlement",
+        "refund",
+        "carried",
+        "unwinding",
+        "movement_fee",
     ]
     id: str
     reference: str | None
@@ -222,7 +232,7 @@ class AccountMovement:
     """A part of an answer: AccountMovement."""
 
     id: str
-    type: Literal["deposit", "withdrawal", "split", "merge", "claim", "fee_rebate", "unwinding"]
+    type: Literal["deposit", "withdrawal", "split", "merge", "claim", "fee_rebate", "unwinding", "movement_fee"]
     amount_usdc_micro: int
     """Unit: micro-USDC."""
     reference: str | None

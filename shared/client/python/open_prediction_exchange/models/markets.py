@@ -50,6 +50,11 @@ class PlatformConfig:
     history_from: Any
     """Lists of the past and sums over it begin here; null: they are complete (RULES.md 10.17)."""
     eip712_domain: SigningDomain
+    movement_fee_usdc_micro: int | None = None
+    """Unit: micro-USDC."""
+    least_movement_usdc_micro: int | None = None
+    """Unit: micro-USDC."""
+    most_movements_a_day: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

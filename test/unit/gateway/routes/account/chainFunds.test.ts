@@ -21,7 +21,8 @@ const TOKEN = {
   chainId: 137,
   verifyingContract: checksumAddress(`0x${'d1'.repeat(20)}`),
 };
-const BOUNDS = { leastMovementMicro: 1_000_000, mostMovementsADay: 2 };
+const BOUNDS = { leastMovementMicro: 1_000_000, mostMovementsADay: 2, movementFeeMicro: 0 };
+const FACTS = { areFeesKnownEverywhere: () => true, hasAgreed: () => true };
 const PERMIT = { digest: '0xd1', signature: '0x51', token: TOKEN, data: { before: '0xbe', after: 'af' } };
 
 type Changes = {
@@ -37,7 +38,11 @@ type Changes = {
 
 async function ask(path: string, body: object, changes: Changes = {}) {
   const { answer = () => PERMIT, hasChain = true, wallet = WALLET, isFrozen = false, room = true } = changes;
-  const { isKnown = false, available = 50_000_000, bounds = new ChainBounds(BOUNDS, new ManualClock(0)) } = changes;
+  const {
+    isKnown = false,
+    available = 50_000_000,
+    bounds = new ChainBounds(BOUNDS, new ManualClock(0), FACTS),
+  } = changes;
   const asked: unknown[] = [];
   const link = {
     ask: async (...question: unknown[]) => {
@@ -115,7 +120,7 @@ test('where a deposit would fail there is no permit', async () => {
 test('settlement knows where a withdrawal ends before the ledger has it', async () => {
   const withdrawal = { ...BODY, reference: 'mine' };
   const plain = await ask(WITHDRAW, withdrawal, { answer: () => ({ count: 0 }) });
-  assert.deepEqual(plain.moved, [[7, MOVEMENT.WITHDRAWAL, 5_000_000, 'mine']]);
+  assert.deepEqual(plain.moved, [[7, MOVEMENT.WITHDRAWAL, 5_000_000, 'mine', 0]]);
   assert.deepEqual([plain.status, plain.json['code']], [400, 'INSUFFICIENT_BALANCE']);
   const unheld = await ask(WITHDRAW, { ...withdrawal, to: 'unheld' }, { answer: () => ({ mark: 4, count: 0 }) });
   const reference = toHex(referenceHash(7, MOVEMENT.WITHDRAWAL, 'mine'));
@@ -154,11 +159,27 @@ test('a withdrawal that is too small, one too many in a day or behind too many m
   };
   assert.equal((await ask(WITHDRAW, BODY, { answer: away })).moved.length, 1, 'withdrawals go on without settlement');
 
-  const bounds = new ChainBounds(BOUNDS, new ManualClock(0));
+  const bounds = new ChainBounds(BOUNDS, new ManualClock(0), FACTS);
   for (let i = 0; i < 2; i++) assert.equal(bounds.take(7, 'amount_usdc_micro', 1_000_000, 5_000_000), null);
   const over = await ask(WITHDRAW, BODY, { ...counted(0), bounds });
   assert.deepEqual([over.status, over.json['code'], over.moved], [429, 'RATE_LIMITED', []]);
   assert.equal(over.headers.get('Retry-After'), '43200');
   const repeat = await ask(WITHDRAW, { ...BODY, reference: 'mine' }, { ...counted(16), bounds, isKnown: true });
   assert.equal(repeat.moved.length, 1, 'a repeat makes no work');
+});
+
+/** RULES.md 17.50 */
+test('a withdrawal has its fee with it, and a refusal names it', async () => {
+  const bounds = new ChainBounds({ ...BOUNDS, movementFeeMicro: 25_000 }, new ManualClock(0), FACTS);
+  const known = { answer: () => ({ count: 0 }), bounds };
+  const { moved, json } = await ask(WITHDRAW, { ...BODY, reference: 'mine' }, known);
+  assert.deepEqual(moved, [[7, MOVEMENT.WITHDRAWAL, 5_000_000, 'mine', 25_000]]);
+  assert.equal(json['error'], 'the amount and the fee of 25000 micro-USDC are more than is available');
+  assert.deepEqual(json['details'], { required: '5', fee_usdc_micro: '25000' });
+  const rest = { amount_usdc_micro: '975000' };
+  assert.equal((await ask(WITHDRAW, rest, { ...known, available: 1_000_000 })).moved.length, 1, 'all but the fee');
+  const facts = { ...FACTS, hasAgreed: () => false };
+  const early = new ChainBounds({ ...BOUNDS, movementFeeMicro: 1 }, new ManualClock(0), facts);
+  const refused = await ask(WITHDRAW, BODY, { ...known, bounds: early });
+  assert.deepEqual([refused.status, refused.json['code'], refused.moved], [503, 'SETTLEMENT_UNHEALTHY', []]);
 });

@@ -26,7 +26,7 @@ test('RULES.md 14.41: each kind has its type, a positive amount, and the id that
   const rows = Object.values(FUND_MOVEMENT)
     .filter((kind) => kind !== FUND_MOVEMENT.CARRIED)
     .map((kind) => {
-      const isOut = kind === FUND_MOVEMENT.SPLIT || kind === FUND_MOVEMENT.WITHDRAWAL;
+      const isOut = [FUND_MOVEMENT.SPLIT, FUND_MOVEMENT.WITHDRAWAL, FUND_MOVEMENT.FEE].some((out) => out === kind);
       const isRequested = kind === FUND_MOVEMENT.DEPOSIT || kind === FUND_MOVEMENT.WITHDRAWAL;
       const requested = isRequested ? { referenceHash: HASH, entryHash: null } : {};
       return { ...NEWEST, kind, usdcMicro: isOut ? -5 : 5, ...requested };
@@ -44,7 +44,9 @@ test('RULES.md 14.41: each kind has its type, a positive amount, and the id that
     ['known', 'withdrawal', '5', 'r'],
     ['row', 'split', '5', '0x1'],
     ['row', 'merge', '5', '0x1'],
-    ...[paid, paid, paid],
+    paid,
+    ['row', 'movement_fee', '5', '0x1'],
+    ...[paid, paid],
     ['row', 'unwinding', '5', '0x1'],
   ]);
 });
