@@ -32,6 +32,11 @@ type Candle = {
   readonly is_open: boolean;
 };
 
+/** Of the stream: from an interval on, or without one the newest two. */
+export type NewestTask = Pick<CandlesTask, 'market' | 'shard' | 'outcome' | 'interval' | 'fromMs'>;
+/** A candle as JSON, with its start in Unix seconds. */
+export type CandleText = { readonly start: number; readonly isOpen: boolean; readonly json: string };
+
 /** Oldest first. */
 type CandlePage = {
   readonly candles: readonly Candle[];
@@ -68,6 +73,7 @@ type Row = CandleRow & { readonly start_ms: bigint };
 
 /** After its end an interval may get trades for so long: their orders came before, and wait for their shard. */
 const LATE_MS = 5000;
+const MOST_NEWEST = 1000;
 const NOTHING: CandlePage = { candles: [], nextMs: null };
 
 export class CandleQueries {
@@ -94,6 +100,14 @@ export class CandleQueries {
   /** @param committed the records that the shard had committed before */
   page(task: CandlesTask, committed: number): CandlePage {
     return this.#read(task, committed);
+  }
+
+  newest(task: NewestTask, nowMs: number, committed: number): CandleText[] {
+    const limit = task.fromMs === null ? 2 : MOST_NEWEST;
+    const { candles } = this.page({ ...task, beforeMs: null, limit, nowMs }, committed);
+    return candles.map((candle) => {
+      return { start: candle.start, isOpen: candle.is_open, json: JSON.stringify(candle) };
+    });
   }
 
   #page(task: CandlesTask, committed: number): CandlePage {

@@ -26,6 +26,9 @@ export type DayTask = { readonly nowMs: number };
 export type MarketDayTask = DayTask & { readonly market: number };
 /** The last price of Yes, in ticks; 0 before the first trade. Null: nothing was traded in the window. */
 export type MarketDay = { readonly traded: DayTrade | null; readonly lastYesTicks: number };
+/** Of these markets, and of those of which a trade has left the window since a moment; null: of no others. */
+export type DaysTask = DayTask & { readonly markets: readonly number[]; readonly leftSinceMs: number | null };
+export type NamedDay = MarketDay & { readonly market: number };
 /** The last prices are by market index; the newest markets may be missing. */
 export type MarketDays = { readonly traded: readonly DayTrade[]; readonly lastYesTicks: Uint32Array };
 
@@ -35,6 +38,8 @@ type ByMarket = Map<number, DayTrade>;
 const COLUMNS =
   'market, trades, tokens_atomic, notional_micro, volume_micro, open_ticks, high_ticks, low_ticks, close_ticks';
 const OPEN_HOURS = 2;
+/** Of more markets the days are read as those of all. */
+const MOST_ONE_BY_ONE = 300;
 
 export class DayTradingQueries {
   readonly #hours: Database.Statement<[number, number], Row>;
@@ -45,6 +50,7 @@ export class DayTradingQueries {
   #kept: { readonly fromMs: number; readonly closed: ByMarket; readonly lasts: Uint32Array } | null = null;
   readonly #readAll: (nowMs: number) => MarketDays;
   readonly #readOne: (task: MarketDayTask) => MarketDay;
+  readonly #readSome: (task: DaysTask) => NamedDay[];
 
   constructor(db: Database.Database) {
     this.#hours = db
@@ -64,6 +70,7 @@ export class DayTradingQueries {
     // One transaction each: prices and sums are of the same moment.
     this.#readAll = db.transaction((nowMs: number) => this.#all(nowMs));
     this.#readOne = db.transaction((task: MarketDayTask) => this.#one(task));
+    this.#readSome = db.transaction((task: DaysTask) => this.#some(task));
   }
 
   all({ nowMs }: DayTask): MarketDays {
@@ -72,6 +79,32 @@ export class DayTradingQueries {
 
   one(task: MarketDayTask): MarketDay {
     return this.#readOne(task);
+  }
+
+  some(task: DaysTask): NamedDay[] {
+    return this.#readSome(task);
+  }
+
+  #some({ markets, leftSinceMs, nowMs }: DaysTask): NamedDay[] {
+    const asked = new Set(markets);
+    if (leftSinceMs !== null) for (const market of this.#left(leftSinceMs, nowMs)) asked.add(market);
+    if (asked.size <= MOST_ONE_BY_ONE) {
+      return [...asked].map((market) => ({ market, ...this.#one({ market, nowMs }) }));
+    }
+    const { traded, lastYesTicks } = this.#all(nowMs);
+    const byMarket = new Map(traded.map((trade) => [trade.market, trade]));
+    return [...asked].map((market) => {
+      return { market, traded: byMarket.get(market) ?? null, lastYesTicks: lastYesTicks[market] ?? 0 };
+    });
+  }
+
+  /** Markets with a trade in the minutes that have left the window since then. */
+  #left(sinceMs: number, nowMs: number): number[] {
+    const [fromMs, endMs] = [startOf(sinceMs), startOf(nowMs)];
+    if (fromMs >= endMs) return [];
+    const hours = this.#hours.all(bucketOf(fromMs, HOUR_MS), endMs);
+    const markets = new Set(hours.map(({ market }) => Number(market)));
+    return [...markets].filter((market) => this.#ofMarket.all(market, MINUTE_MS, fromMs, endMs).length > 0);
   }
 
   #one({ market, nowMs }: MarketDayTask): MarketDay {

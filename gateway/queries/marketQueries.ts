@@ -42,6 +42,9 @@ export function prepareMarketQueries(
     },
     marketDay: (task) => days.one(task),
     marketDays: (task) => days.all(task),
+    marketDaysOf: (task) => days.some(task),
+    newestCandles: ({ tasks, nowMs }) =>
+      tasks.map((task) => candles.newest(task, nowMs, progress.committed(task.shard))),
     lastTicks: (markets) => browse.lastTicks(markets),
     listMarkets: (task) => lists.markets(task),
     listEvents: (task) => lists.events(task),

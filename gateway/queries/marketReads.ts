@@ -1,9 +1,9 @@
 /** The queries of read.db about markets and the whole exchange. */
 import type { BrowseFilters } from './browse.ts';
-import type { CandlesTask } from './candles.ts';
+import type { CandlesTask, CandleText, NewestTask } from './candles.ts';
 import type { CatalogMetadata, SportsTaxonomy } from './catalogFacts.ts';
 import type { EventListTask, IndexPage, MarketListTask } from './catalogLists.ts';
-import type { DayTask, MarketDay, MarketDays, MarketDayTask } from './dayTrading.ts';
+import type { DaysTask, DayTask, MarketDay, MarketDays, MarketDayTask, NamedDay } from './dayTrading.ts';
 import type { Page } from './page.ts';
 import type { PublicReads } from './reads.ts';
 import type { CategorySums, PulseSums, PulseTask } from './statsExchange.ts';
@@ -22,7 +22,10 @@ export type MarketQueries = {
   listMarkets(task: MarketListTask): IndexPage | null;
   marketDay(task: MarketDayTask): MarketDay;
   marketDays(task: DayTask): MarketDays;
+  marketDaysOf(task: DaysTask): NamedDay[];
   marketTrades(task: { market: number }): MarketTrade[];
+  /** For each task its candles, oldest first. */
+  newestCandles(task: { readonly tasks: readonly NewestTask[]; readonly nowMs: number }): CandleText[][];
   priceHistory(task: HistoryTask): PricePoint[];
   pulse(task: PulseTask): PulseSums;
   recentFills(task: FillsTask): Fill[];

@@ -239,6 +239,19 @@ export class QueryPool implements Reads {
     return this.#public<MarketQueries[N]>(name, asker, task);
   }
 
+  /**
+   * A query of public data for all who follow the stream, over these records of the shards; null where they are not
+   * there in time.
+   */
+  async ofStream<N extends keyof MarketQueries>(
+    through: (shard: number) => number,
+    name: N,
+    task: Parameters<MarketQueries[N]>[0],
+  ): Promise<ReturnType<MarketQueries[N]> | null> {
+    const isThere = this.#hasStarted() && (await this.#awaitProjected(through));
+    return isThere ? this.#runOwn(name, task) : null;
+  }
+
   /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
   async ofCatalog<N extends keyof MarketQueries>(
     asker: Asker,

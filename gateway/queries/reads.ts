@@ -45,6 +45,12 @@ export type PublicReads<Q extends Queries> = {
    * show an exchange without a past.
    */
   ofPublic<N extends keyof Q>(asker: Asker, name: N, task: Parameters<Q[N]>[0]): Promise<QueryResult<ReturnType<Q[N]>>>;
+  /** A query for all who follow the stream, over these records of the shards; null: they are not there in time. */
+  ofStream<N extends keyof Q>(
+    through: (shard: number) => number,
+    name: N,
+    task: Parameters<Q[N]>[0],
+  ): Promise<ReturnType<Q[N]> | null>;
   /** The same over the catalogue with all its changes up to this revision, and all changes of status so far. */
   ofCatalog<N extends keyof Q>(
     asker: Asker,

@@ -47,6 +47,7 @@ import type { ShardClient } from '../shardlink/client.ts';
 import type { Control } from '../store/control.ts';
 import { asyncApiDocument } from '../stream/socket/asyncapi.ts';
 import type { Stream } from '../stream/socket/stream.ts';
+import type { TickerTexts } from '../stream/summary/tickerTexts.ts';
 import type { BadSignatures } from '../trading/badSignatures.ts';
 import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import { escrowGrants } from '../trading/escrowGrants.ts';
@@ -148,6 +149,7 @@ type RouteTableDeps = {
   /** Every answer that the contract lets be some seconds old. */
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
+  readonly tickers: TickerTexts;
   readonly pageFiles: PageFiles;
   /** The data directory is a demo's: its visitors get play money. */
   readonly isDemo: boolean;
@@ -219,7 +221,7 @@ export function routeTable(deps: RouteTableDeps): Route[] {
     ...marketDataRoutes({ catalog, views, clock }),
     ...marketHistoryRoutes({ catalog, views, queries }),
     ...candleRoutes({ catalog, views, queries, clock }),
-    ...tickerRoutes({ catalog, views, queries, clock, texts, sharedAnswers: deps.sharedAnswers }),
+    ...tickerRoutes({ ...deps, catalog }),
     ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
     ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
     ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),

@@ -5,6 +5,7 @@
  *
  *   event ─► views ─┬► market feed ──► channels: numbered, kept, pushed to subscribers at the end of the batch
  *                   ├► changes of markets: the same, over all markets
+ *                   ├► rounds: tickers and candles of what was touched, once a second
  *                   └► private feed ─► intake ──► log of private frames ──commit──► subscribers
  *
  * In a cluster the intake numbers private frames in the order of the replicated log.
@@ -25,11 +26,13 @@ import type { PrivateLog } from './private/log.ts';
 import { OrderedIntake } from './private/orderedIntake.ts';
 import { PrivateSubscribers } from './private/subscribers.ts';
 import { type EventOf, MarketChanges } from './summary/changes.ts';
+import { type SummaryQueries, SummaryRounds } from './summary/rounds.ts';
 
 type StreamFeedsOptions = {
   readonly views: Views;
   readonly groups: GroupNames;
   readonly eventOf: EventOf;
+  readonly queries: SummaryQueries;
   readonly privateLog: PrivateLog;
   readonly privateSource: PrivateSource;
   readonly progress: Pick<Progress, 'setLogged'>;
@@ -51,6 +54,7 @@ const SETTLED_MS = 2000;
 export class StreamFeeds implements ViewsFollower {
   readonly markets: MarketFeed;
   readonly changes: MarketChanges;
+  readonly summaries: SummaryRounds;
   readonly eventOf: EventOf;
   readonly privateLog: PrivateLog;
   readonly privateSubscribers = new PrivateSubscribers();
@@ -67,13 +71,14 @@ export class StreamFeeds implements ViewsFollower {
   readonly #clock: Clock;
 
   constructor(given: StreamFeedsOptions) {
-    const { views, groups, eventOf, privateLog, privateSource, progress, clock, log, cluster } = given;
+    const { views, groups, eventOf, queries, privateLog, privateSource, progress, clock, log, cluster } = given;
     this.#views = views;
     this.#groups = groups;
     this.#clock = clock;
     this.privateLog = privateLog;
     this.markets = new MarketFeed(views);
     this.eventOf = eventOf;
+    this.summaries = new SummaryRounds({ views, queries, clock, log });
     this.changes = new MarketChanges({ markets: views.markets, eventOf, clock });
     const options = {
       log: privateLog,
@@ -111,18 +116,21 @@ export class StreamFeeds implements ViewsFollower {
 
   /** The shards publish nothing any more. */
   close(): Promise<void> {
+    this.summaries.close();
     return this.#intake.close();
   }
 
   applied(shard: number, record: RecordResult, words: Uint32Array, word: number): void {
     this.markets.applied(shard, record, words, word);
     this.changes.applied(shard, record, words, word);
+    this.summaries.applied(shard, record, words, word);
     this.#privates.applied(shard, record, words, word);
   }
 
   recovered(shard: number, shardSequence: number): void {
     this.markets.recovered(shard, this.#clock.nowMs());
     this.changes.recovered(shard);
+    this.summaries.recovered(shard, shardSequence);
     this.#privates.recovered(shard, shardSequence);
   }
 

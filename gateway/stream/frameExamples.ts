@@ -60,6 +60,25 @@ export const FRAME_EXAMPLES: Readonly<Record<keyof typeof CLIENT_MESSAGES | keyo
       ...{ resolved_at: '2026-09-21T14:13:20.000Z', payouts: [1_000_000, 0] },
     },
   },
+  ticker: {
+    channel: 'ticker',
+    data: {
+      ...{ market_id: MARKET, outcome_index: 0, last_price: '0.65', change: '-0.05', open: '0.7', high: '0.7' },
+      ...{ low: '0.65', token_quantity_atomic: '14000000', notional_usdc_micro: '9300000' },
+      ...{ volume_usdc_micro: '9300000', trades: 2, best_bid: '0.65', best_ask: '0.67' },
+      ...{ best_bid_quantity_atomic: '6000000', best_ask_quantity_atomic: '4000000', spread: '0.02' },
+      ...{ midpoint: '0.66', open_interest_atomic: '14000000', sequence: 72, timestamp: TIMESTAMP },
+    },
+  },
+  candle: {
+    channel: 'candle',
+    ...{ market_id: MARKET, outcome_index: 0, interval: '1m' },
+    data: {
+      ...{ start: 1_790_000_000, open: '0.7', high: '0.7', low: '0.65', close: '0.65' },
+      ...{ token_quantity_atomic: '14000000', notional_usdc_micro: '9300000', volume_usdc_micro: '9300000' },
+      ...{ trades: 2, is_open: true },
+    },
+  },
   trade: {
     channel: 'trade',
     ...MARKET_HEAD,

@@ -8,7 +8,7 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import { REASON_NAMES, ROLE_NAMES } from '../../shared/wire/privateRecord.ts';
-import { MARKET_ACTIVE, MARKET_FRAME, MARKET_LEFT, MARKET_WANTED } from './changeFrames.ts';
+import { ACTIVE_CHANNELS, CHANNEL_FRAMES, CHANNEL_NAMES, LEFT_CHANNELS, WANTED_CHANNELS } from './channelFrames.ts';
 import { ORDER_ACTIONS } from './entry/actions.ts';
 import {
   BOOLEAN,
@@ -25,6 +25,8 @@ import { DELTA_EVENT_NAMES } from './market/record.ts';
 
 /** Markets that one connection may subscribe to. */
 export const MAX_MARKETS = 500;
+/** Series of candles that one connection may follow. */
+export const MAX_CANDLES = 100;
 
 const MAX_ID_CHARACTERS = 64;
 
@@ -86,15 +88,18 @@ export const CLIENT_MESSAGES = {
           description:
             'cancel all open orders of the account when this connection ends; on a standby of a cluster, once it leads',
         },
-        market: MARKET_WANTED,
+        ...WANTED_CHANNELS,
       },
-      ['markets', 'user', 'snapshot', 'from_sequence', 'checksum', 'user_since', 'cancel_on_disconnect', 'market'],
+      [
+        ...['markets', 'user', 'snapshot', 'from_sequence', 'checksum', 'user_since', 'cancel_on_disconnect'],
+        ...CHANNEL_NAMES,
+      ],
     ),
   ),
   unsubscribe: message(
     'unsubscribe',
     'Takes markets, or the private frames, away again; the latter ends cancel_on_disconnect too.',
-    object({ markets: MARKETS, user: BOOLEAN, market: MARKET_LEFT }, ['markets', 'user', 'market']),
+    object({ markets: MARKETS, user: BOOLEAN, ...LEFT_CHANNELS }, ['markets', 'user', ...CHANNEL_NAMES]),
   ),
   ping: message('ping', 'Answered by pong.', object({}), true),
   order: {
@@ -148,9 +153,9 @@ const ACTIVE = object(
       description: 'private frames up to this one are not sent again; present when user is true',
     },
     cancel_on_disconnect: BOOLEAN,
-    market: MARKET_ACTIVE,
+    ...ACTIVE_CHANNELS,
   },
-  ['user_sequence', 'market'],
+  ['user_sequence', ...CHANNEL_NAMES],
 );
 
 const LEVEL = object({
@@ -223,7 +228,7 @@ export const SERVER_FRAMES = {
       ),
     }),
   },
-  market: MARKET_FRAME,
+  ...CHANNEL_FRAMES,
   trade: marketFrame(
     'trade',
     "One fill, in terms of the taker's outcome.",

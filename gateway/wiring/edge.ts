@@ -360,7 +360,7 @@ export class Edge {
       isDemo: isDemoDirectory,
       pageFiles: new PageFiles({ isDemo: isDemoDirectory, providers: config.oidc.map(({ name }) => name) }),
       texts: new TextsInTurns(() => trading.link.inFlight > 0),
-      stream: this.stream,
+      ...{ stream: this.stream, tickers: trading.feeds.summaries.tickers.texts },
       userSessions: this.userSessions,
       fiatParts: this.fiatParts,
       limiter: this.#limiter,

@@ -100,9 +100,7 @@ export class Trading {
       groups: control.orderGroups,
       // A standby may have the market before its entry of the catalogue.
       eventOf: (market) => control.catalog.markets[market]?.eventId ?? null,
-      privateLog,
-      privateSource,
-      progress,
+      ...{ queries: stores.queries, privateLog, privateSource, progress },
       ...{ clock, log, cluster },
     });
     const linked = { follower: this.feeds, onHandlerError, onFatal, isFollowing: cluster !== null };

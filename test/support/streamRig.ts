@@ -24,7 +24,7 @@ import { bookLevels } from '../../gateway/views/bookLevels.ts';
 import { Views } from '../../gateway/views/index.ts';
 import { RecordResult } from '../../gateway/views/recordResult.ts';
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
-import { E, OK } from '../../shared/base/errors.ts';
+import { E, ERRORS, OK } from '../../shared/base/errors.ts';
 import type { Credentials } from '../../shared/client/credentials.ts';
 import type { HeaderFields } from '../../shared/client/request.ts';
 import { RequestSigner } from '../../shared/client/requestSigner.ts';
@@ -93,6 +93,7 @@ export class StreamRig {
       views,
       groups: { nameOf: (group) => (group === 0 ? undefined : `group-${group}`) },
       eventOf: () => null,
+      queries: { ofStream: async () => null, ofPublic: async () => ({ ok: false, row: ERRORS.ENGINE_BUSY }) },
       privateLog: new PrivateLog({ directory: this.#directory, shards: 1 }),
       // Nothing is kept of what a lost shard did not publish.
       privateSource: { privateTail: async () => ({ start: 1, records: [], isLast: true }) },

@@ -13,14 +13,15 @@ import type { RouteSpec } from '../../http/spec.ts';
 import type { Askers } from '../../queries/askers.ts';
 import type { DayTrade } from '../../queries/dayTrading.ts';
 import type { MarketReads } from '../../queries/marketReads.ts';
+import type { TickerTexts } from '../../stream/summary/tickerTexts.ts';
 import { ID_PARAM } from '../json/pathParams.ts';
 import { type MarketDeps, requireMarket } from '../json/requireMarket.ts';
-import { TickerTexts } from '../json/ticker.ts';
 
 type TickerDeps = MarketDeps & {
   readonly queries: Pick<MarketReads, 'ofPublic'>;
   readonly sharedAnswers: SharedAnswers;
   readonly texts: TextsInTurns;
+  readonly tickers: TickerTexts;
   readonly clock: Clock;
 };
 
@@ -54,7 +55,7 @@ const LIST_TICKERS = {
 } as const satisfies RouteSpec;
 
 export function tickerRoutes(deps: TickerDeps): Route[] {
-  const tickers = new TickerTexts(deps);
+  const { tickers } = deps;
   return [
     route(SHOW_TICKER, (call) => showTicker(call, deps, tickers)),
     route(LIST_TICKERS, async (call) => {

@@ -5,7 +5,7 @@ import { withUnits } from '../../http/units.ts';
 import { MAX_ORDER_MESSAGE_BYTES, MAX_ORDERS_IN_FLIGHT } from '../entry/limits.ts';
 import { FRAME_EXAMPLES } from '../frameExamples.ts';
 import type { FrameSpec } from '../frameFields.ts';
-import { CLIENT_MESSAGES, MAX_MARKETS, SERVER_FRAMES } from '../frames.ts';
+import { CLIENT_MESSAGES, MAX_CANDLES, MAX_MARKETS, SERVER_FRAMES } from '../frames.ts';
 import * as limits from './limits.ts';
 
 const CHANNEL = 'stream';
@@ -32,6 +32,7 @@ const LIMITS = {
   connections_of_sessions_per_account: limits.MAX_CONNECTIONS_OF_SESSIONS,
   connections_per_address_without_a_key: limits.MAX_CONNECTIONS_PER_ADDRESS,
   markets_per_connection: MAX_MARKETS,
+  candles_per_connection: MAX_CANDLES,
   message_bytes: limits.MAX_MESSAGE_BYTES,
   order_message_bytes: MAX_ORDER_MESSAGE_BYTES,
   orders_in_flight: MAX_ORDERS_IN_FLIGHT,

@@ -18,7 +18,9 @@ import type { BinaryConnection, OrderConnection, Origin, RequestId } from '../en
 import { Results } from '../entry/results.ts';
 import { toFrame } from '../market/channel.ts';
 import { asciiText } from '../market/text.ts';
+import type { CandleSubscription } from '../summary/candleSubscription.ts';
 import type { ChangesSubscription } from '../summary/changesSubscription.ts';
+import type { SummarySink, TickerSubscription } from '../summary/tickers.ts';
 import type { CatchingUp } from './catchUps.ts';
 import { CLOSE, MAX_BUFFERED_BYTES, MAX_MESSAGES_PER_SECOND, PACED_BUFFERED_BYTES } from './limits.ts';
 import { MessageRate } from './messageRate.ts';
@@ -47,6 +49,8 @@ export type ConnectionHost = {
   pushed(connection: Connection): void;
   /** So many bytes wait for the client. */
   buffered(connection: Connection, bytes: number): void;
+  /** Frames can be sent at the pace of its client. */
+  waiting(connection: Connection): void;
   /** Frames that the connection needs cannot be made. */
   failed(connection: Connection, error: unknown): void;
 };
@@ -62,6 +66,8 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   readonly markets = new Map<number, MarketSubscription>();
   user: UserSubscription | null = null;
   changes: ChangesSubscription | null = null;
+  tickers: TickerSubscription | null = null;
+  candles: CandleSubscription | null = null;
   lastReceivedMs: number;
   nextPingMs = 0;
   nextHeartbeatMs = 0;
@@ -118,13 +124,16 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     this.markets.clear();
     this.user?.end();
     this.user = null;
-    this.changes?.end();
+    for (const summary of [this.changes, this.tickers, this.candles]) summary?.end();
     this.changes = null;
+    this.tickers = null;
+    this.candles = null;
   }
 
   /** True when it follows anything. */
   get isSubscribed(): boolean {
-    return this.markets.size > 0 || this.user !== null || this.changes !== null;
+    const hasSummaries = this.changes !== null || this.tickers !== null || this.candles !== null;
+    return this.markets.size > 0 || this.user !== null || hasSummaries;
   }
 
   /**
@@ -194,6 +203,19 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   serve(subscription: Subscription): void {
     this.#catchingUp.delete(subscription);
     this.#catchingUp.add(subscription);
+  }
+
+  /** For a subscription whose frames are made apart from messages and batches. */
+  sinkOf(subscription: () => Subscription | null): SummarySink {
+    return {
+      push: (frame) => this.push(frame),
+      wake: () => {
+        const waiting = subscription();
+        if (waiting === null || this.#socket === null) return;
+        this.serve(waiting);
+        this.#host.waiting(this);
+      },
+    };
   }
 
   forget(subscription: Subscription): void {

@@ -9,6 +9,7 @@ import { type BodyCheck, compileBodyLater } from '../../http/validate.ts';
 import type { OrderData } from '../entry/actions.ts';
 import type { RequestId } from '../entry/connection.ts';
 import { CLIENT_MESSAGES, type ClientChannel } from '../frames.ts';
+import type { CandleInterval } from '../summary/candles.ts';
 import type { ChangePlace } from '../summary/changesSubscription.ts';
 
 /** Of the channel `market`. */
@@ -19,6 +20,14 @@ export type Named = {
 };
 export type MarketWanted = Named & { readonly snapshot?: boolean; readonly after?: ChangePlace };
 
+export type TickerNamed = { readonly markets?: readonly string[]; readonly all?: boolean };
+export type SeriesNamed = {
+  readonly markets: readonly string[];
+  readonly interval: CandleInterval;
+  readonly outcome_index?: 0 | 1;
+};
+export type CandleWanted = SeriesNamed & { readonly after?: Readonly<Record<string, number>> };
+
 export type SubscribeData = {
   readonly markets?: readonly string[];
   readonly user?: boolean;
@@ -28,11 +37,15 @@ export type SubscribeData = {
   readonly user_since?: number;
   readonly cancel_on_disconnect?: boolean;
   readonly market?: MarketWanted;
+  readonly ticker?: TickerNamed;
+  readonly candle?: CandleWanted;
 };
-type UnsubscribeData = {
+export type UnsubscribeData = {
   readonly markets?: readonly string[];
   readonly user?: boolean;
   readonly market?: Named;
+  readonly ticker?: TickerNamed;
+  readonly candle?: SeriesNamed;
 };
 
 export type Request = { readonly id?: RequestId } & (
@@ -81,9 +94,19 @@ function misplacedField(data: SubscribeData): Invalid | null {
   }
   if (data.user_since !== undefined && !isUser) return misplaced('user_since', 'user');
   if (data.cancel_on_disconnect === true && !isUser) return misplaced('cancel_on_disconnect', 'user');
-  const { market } = data;
+  return misplacedOfChannels(data);
+}
+
+function misplacedOfChannels({ market, ticker, candle }: SubscribeData): Invalid | null {
   const names = (market?.markets?.length ?? 0) + (market?.events?.length ?? 0);
   if (market !== undefined && names === 0 && market.all !== true) return misplaced('market', 'markets, events or all');
+  const isOfNone = (ticker?.markets ?? []).length === 0 && ticker?.all !== true;
+  if (ticker !== undefined && isOfNone) return misplaced('ticker', 'markets or all');
+  const markets = new Set(candle?.markets.map((id) => id.toLowerCase()));
+  if (candle !== undefined && markets.size === 0) return misplaced('candle', 'markets');
+  for (const id of Object.keys(candle?.after ?? {})) {
+    if (!markets.has(id.toLowerCase())) return misplaced('candle.after', 'candle.markets');
+  }
   return null;
 }
 

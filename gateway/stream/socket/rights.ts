@@ -3,6 +3,7 @@ import { ERRORS, type ErrorRow } from '../../../shared/base/errors.ts';
 import type { AccountPrincipal } from '../../access/principal.ts';
 import { SCOPE } from '../../access/scopes.ts';
 import type { Refusal } from '../../http/refusal.ts';
+import { CHANNEL_NAMES } from '../channelFrames.ts';
 import type { Connection } from './connection.ts';
 import { MAX_CONNECTIONS_OF_SESSIONS, MAX_CONNECTIONS_PER_ADDRESS, MAX_CONNECTIONS_PER_KEY } from './limits.ts';
 import type { SubscribeData } from './requests.ts';
@@ -21,7 +22,7 @@ export function endOf({ kind }: AccountPrincipal): ErrorRow {
 export function notAllowed({ principal }: Connection, data: SubscribeData): Refusal | null {
   if (data.user === true && principal === null) return { row: ERRORS.MISSING_API_KEY_HEADERS };
   if (principal === null) return null;
-  const isOfMarkets = (data.markets ?? []).length > 0 || data.market !== undefined;
+  const isOfMarkets = (data.markets ?? []).length > 0 || CHANNEL_NAMES.some((name) => data[name] !== undefined);
   const lacksMarket = isOfMarkets && (principal.scopes & SCOPE['stream:market']) === 0;
   const lacksUser = data.user === true && (principal.scopes & SCOPE['stream:user']) === 0;
   const row: ErrorRow = ERRORS.INSUFFICIENT_SCOPE;

@@ -95,6 +95,7 @@ export class Stream {
     pushed: (connection) => this.#pushedTo(connection),
     buffered: (connection, bytes) => this.#sendBuffers.note(connection, bytes),
     failed: (connection, error) => this.#fail(connection, error),
+    waiting: (connection) => this.#catchUps.serve(connection),
   };
   #timer: NodeJS.Timeout | undefined;
 
@@ -278,11 +279,10 @@ export class Stream {
     this.#pushed.delete(connection);
     this.#catchUps.forget(connection);
     this.#sendBuffers.note(connection, 0);
-    const { owner, successor } = connection;
+    const { owner, successor, user } = connection;
     const others = this.#byOwner.get(owner);
     others?.delete(connection);
     if (others?.size === 0) this.#byOwner.delete(owner);
-    const { user } = connection;
     connection.closed();
     const cancels = user?.cancelsOnDisconnect === true;
     this.#handovers.ended(connection, cancels);

@@ -3,6 +3,20 @@ import type { Fault } from './fault.ts';
 
 export const STREAM_FAULTS: readonly Fault[] = [
   {
+    name: 'a ticker is read before the read model has the trade',
+    file: 'gateway/queries/pool.ts',
+    search: 'this.#hasStarted() && (await this.#awaitProjected(through))',
+    replace: 'this.#hasStarted()',
+    caughtBy: 'test/fault/streamSummaries.test.ts',
+  },
+  {
+    name: 'a candle that closes without another trade is not sent',
+    file: 'gateway/stream/summary/candles.ts',
+    search: 'series.isDue || isOver(series, nowMs)',
+    replace: 'series.isDue',
+    caughtBy: 'test/unit/gateway/stream/summary/candles.test.ts',
+  },
+  {
     name: 'a step of all markets is no change of them',
     file: 'gateway/stream/summary/changes.ts',
     search: 'else if (type === EVENT.STAGE.TYPE) this.#lookAtAll(shard, timeMs);',

@@ -40,7 +40,9 @@ test(`RULES.md 13.14: 24 hours slide by the minute, for one market and for all (
   const db = new Database(tape.readDbPath, { readonly: true });
   const queries = new DayTradingQueries(db);
   let looks = 0;
+  let lefts = 0;
   let empty = 0;
+  let beforeMs = START;
   const look = (nowMs: number): void => {
     looks++;
     const expected = TAPE_MARKETS.map((_, market) => dayOf(market, tape.fills[market]!, nowMs));
@@ -56,6 +58,17 @@ test(`RULES.md 13.14: 24 hours slide by the minute, for one market and for all (
       assert.equal(lastYesTicks[market], lastTicks[market]);
       assert.deepEqual(queries.one({ market, nowMs }), { traded: day, lastYesTicks: lastTicks[market] });
     }
+    // For the stream: those that are named, and those of which a trade has left the window since the look before.
+    const first = (ms: number): number => Math.floor((ms * 1000) / MINUTE_MICROS) - MINUTES + 1;
+    const leaves = ({ micros }: TapeFill): boolean =>
+      Math.floor(micros / MINUTE_MICROS) >= first(beforeMs) && Math.floor(micros / MINUTE_MICROS) < first(nowMs);
+    const left = TAPE_MARKETS.flatMap((_, market) => (tape.fills[market]!.some(leaves) ? [market] : []));
+    const named = queries.some({ markets: [1], leftSinceMs: beforeMs, nowMs });
+    assert.deepEqual(new Set(named.map(({ market }) => market)), new Set([1, ...left]));
+    const many = queries.some({ markets: Array.from({ length: 301 }, (_, at) => at), leftSinceMs: null, nowMs });
+    for (const { market, ...day } of [...named, ...many]) assert.deepEqual(day, queries.one({ market, nowMs }));
+    lefts += left.length;
+    beforeMs = nowMs;
   };
   look(START);
   randomTape(tape, random, TRADES, () => {
@@ -64,6 +77,7 @@ test(`RULES.md 13.14: 24 hours slide by the minute, for one market and for all (
     look(tape.timeMs + random.below(5) * 30_000);
   });
   for (const hours of [1, 12, 23, 24, 25]) look(tape.timeMs + hours * 3_600_000 - 1);
+  assert.ok(lefts > 3, 'trades have left the window');
   assert.ok(looks > 20 && empty >= 3, `${looks} looks, ${empty} without a trade`);
   assert.deepEqual(queries.one({ market: 9, nowMs: START }), { traded: null, lastYesTicks: 0 });
   db.close();

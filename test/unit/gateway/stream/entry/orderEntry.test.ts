@@ -29,7 +29,7 @@ class Rig {
     };
     this.#entry = new OrderEntry({ calls: () => calls, clock });
     const nowMs = (): number => clock.nowMs();
-    const host = { nowMs, steadyMs: nowMs, pushed: () => {}, buffered: () => {}, failed: () => assert.fail() };
+    const host = { nowMs, steadyMs: nowMs, pushed() {}, buffered() {}, waiting() {}, failed: () => assert.fail() };
     const origin = { subject: '192.0.2.1', peer: new Uint8Array(4), forwardedFor: '' };
     this.connection = new Connection(apiKey(1), origin, host);
     this.connection.opened({
