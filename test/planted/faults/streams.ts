@@ -3,11 +3,11 @@ import type { Fault } from './fault.ts';
 
 export const STREAM_FAULTS: readonly Fault[] = [
   {
-    name: 'a ticker is read before the read model has the trade',
-    file: 'gateway/queries/pool.ts',
-    search: 'this.#hasStarted() && (await this.#awaitProjected(through))',
-    replace: 'this.#hasStarted()',
-    caughtBy: 'test/fault/streamSummaries.test.ts',
+    name: 'who follows all tickers gets those that others name',
+    file: 'gateway/stream/summary/tickers.ts',
+    search: '(market) => followsAll || this.#named.has(market)',
+    replace: '(market) => this.#named.has(market)',
+    caughtBy: 'test/api/streamSummaries.test.ts',
   },
   {
     name: 'a candle that closes without another trade is not sent',
