@@ -43,6 +43,9 @@ test('RULES.md 8.24: a named ticker comes first, and each change after it; of al
     assert.deepEqual(newest(client, market.id).data, await tickerOf(market.id));
   }
   assert.equal(newest(all, quiet.id), undefined, 'nothing of it has changed');
+  const unnamed = await makeMarket(server);
+  await trade(unnamed, '0.55');
+  await all.until(({ channel, data }) => channel === 'ticker' && data.market_id === unnamed.id && data.trades === 1);
   const again = await StreamClient.open(t, server.baseUrl);
   await again.subscribe({ ticker: { markets: [market.id] } });
   const known = await again.until(({ channel }) => channel === 'ticker');
