@@ -26,7 +26,8 @@ import type { PrivateLog } from './private/log.ts';
 import { OrderedIntake } from './private/orderedIntake.ts';
 import { PrivateSubscribers } from './private/subscribers.ts';
 import { type EventOf, MarketChanges } from './summary/changes.ts';
-import { type SummaryQueries, SummaryRounds } from './summary/rounds.ts';
+import type { SummaryQueries } from './summary/parts.ts';
+import { SummaryRounds } from './summary/rounds.ts';
 
 type StreamFeedsOptions = {
   readonly views: Views;

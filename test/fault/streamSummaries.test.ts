@@ -106,7 +106,7 @@ function valueOfChange(name: string, data: Json): string {
   return name === 'decision' ? data.payouts.join() : (data[name] ?? '');
 }
 
-/** What was acknowledged since the last quiet moment, as the follower notes it. */
+/** Changes that were acknowledged since the last quiet moment, as the follower notes them. */
 let made = new Map<string, string[]>();
 const note = (id: string, ...what: string[]): void => void made.set(id, [...(made.get(id) ?? []), ...what]);
 let counter = 0;

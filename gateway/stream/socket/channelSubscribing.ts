@@ -147,7 +147,7 @@ export class ChannelSubscribing {
     return { ok: true, value: follow };
   }
 
-  /** Those of the names that there are: nobody follows the others. */
+  /** Those of the names that there are: the others are not followed. */
   #known({ markets = [], events = [], all = false }: Named): ChangeSelection {
     const { catalog } = this.#options;
     return {
@@ -168,7 +168,7 @@ function seriesOf(markets: readonly number[], { interval, outcome_index = 0 }: S
   return markets.map((market) => ({ market, interval, outcome: outcome_index }));
 }
 
-/** How many there are of both. */
+/** The number of those in either. */
 function united<T>(some: ReadonlySet<T> | undefined, others: readonly T[]): number {
   return new Set([...(some ?? []), ...others]).size;
 }

@@ -18,15 +18,15 @@ export type Named = {
   readonly events?: readonly string[];
   readonly all?: boolean;
 };
-export type MarketWanted = Named & { readonly snapshot?: boolean; readonly after?: ChangePlace };
+type MarketWanted = Named & { readonly snapshot?: boolean; readonly after?: ChangePlace };
 
-export type TickerNamed = { readonly markets?: readonly string[]; readonly all?: boolean };
+type TickerNamed = { readonly markets?: readonly string[]; readonly all?: boolean };
 export type SeriesNamed = {
   readonly markets: readonly string[];
   readonly interval: CandleInterval;
   readonly outcome_index?: 0 | 1;
 };
-export type CandleWanted = SeriesNamed & { readonly after?: Readonly<Record<string, number>> };
+type CandleWanted = SeriesNamed & { readonly after?: Readonly<Record<string, number>> };
 
 export type SubscribeData = {
   readonly markets?: readonly string[];

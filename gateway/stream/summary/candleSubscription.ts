@@ -9,7 +9,7 @@
 import type { Asker } from '../../queries/askers.ts';
 import type { CandleText } from '../../queries/candles.ts';
 import { type CandleFeed, type CandleSeries, keyOf, type SeriesName } from './candles.ts';
-import type { SummarySink } from './tickers.ts';
+import type { SummarySink } from './parts.ts';
 
 /** Frames sent in one turn. */
 const FRAMES_A_TURN = 64;

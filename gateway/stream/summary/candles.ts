@@ -1,5 +1,5 @@
 /**
- * The channel `candle` (RULES.md 8.25): the candles of some markets as they become, each interval at most once a second.
+ * The channel `candle` (RULES.md 8.25): the candles of some markets as they become, each at most once a second.
  * Owner: the gateway thread.
  *
  * Invariants:
@@ -11,8 +11,7 @@ import { OUTCOME, type Outcome } from '../../../shared/base/codes.ts';
 import type { CandleText, NewestTask } from '../../queries/candles.ts';
 import type { Views } from '../../views/index.ts';
 import { toFrame } from '../market/channel.ts';
-import type { CandleSubscription } from './candleSubscription.ts';
-import type { SummaryQueries, Through } from './rounds.ts';
+import type { SummaryQueries, Through } from './parts.ts';
 
 /** Closed candles that are kept for connections that are full. */
 const MOST_KEPT = 100;
@@ -33,9 +32,12 @@ type CandleFeedOptions = {
   readonly onFollowed: () => void;
 };
 
+/** A subscription of the series. */
+type CandleFollower = { changed(series: CandleSeries): void };
+
 export class CandleSeries {
   readonly name: SeriesName;
-  readonly followers = new Set<CandleSubscription>();
+  readonly followers = new Set<CandleFollower>();
   /** Oldest first. */
   closed: CandleText[] = [];
   open: readonly CandleText[] = [];
@@ -90,7 +92,7 @@ export class CandleFeed {
     return this.#series.size > 0;
   }
 
-  follow(name: SeriesName, by: CandleSubscription): CandleSeries {
+  follow(name: SeriesName, by: CandleFollower): CandleSeries {
     const key = keyOf(name);
     let series = this.#series.get(key);
     if (series === undefined) {
@@ -104,7 +106,7 @@ export class CandleFeed {
     return series;
   }
 
-  leave(series: CandleSeries, by: CandleSubscription): void {
+  leave(series: CandleSeries, by: CandleFollower): void {
     series.followers.delete(by);
     if (series.followers.size > 0) return;
     this.#series.delete(keyOf(series.name));

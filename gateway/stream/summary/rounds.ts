@@ -1,6 +1,6 @@
 /**
  * Rounds of tickers and candles: once a second what was touched since is read from the read model, in one query each,
- * and passed on where it has changed. While nobody follows any there are none.
+ * and passed on where it has changed. While no client follows any there are none.
  * Owner: the gateway thread. `applied` runs inside the pump, after the views.
  *
  * Invariant:
@@ -11,17 +11,14 @@ import type { Clock } from '../../../shared/base/clock.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../../shared/wire/events.ts';
 import { readSafe } from '../../../shared/wire/record.ts';
 import type { Logger } from '../../process/log.ts';
-import type { MarketReads } from '../../queries/marketReads.ts';
 import type { Views } from '../../views/index.ts';
 import type { RecordResult } from '../../views/recordResult.ts';
 import { CandleFeed } from './candles.ts';
+import type { SummaryQueries } from './parts.ts';
 import { TickerFeed } from './tickers.ts';
 
 const ROUND_MS = 1000;
 
-export type SummaryQueries = Pick<MarketReads, 'ofPublic' | 'ofStream'>;
-/** The records that a query has to be over, by shard. */
-export type Through = (shard: number) => number;
 type RoundsOptions = {
   readonly views: Views;
   readonly queries: SummaryQueries;

@@ -4,7 +4,7 @@
  *
  * Invariants:
  *   TICKERFEED-1  After a round `#sent` has the newest ticker of every market that is followed by name, and of all that
- *                 have changed since somebody follows all.
+ *                 have changed since a client follows all.
  *   TICKERFEED-2  A client whose connection is full gets the newest ticker of each market once it has room: only states
  *                 in between are left out.
  */
@@ -13,7 +13,7 @@ import { isDecided, OUTCOME } from '../../../shared/base/codes.ts';
 import type { NamedDay } from '../../queries/dayTrading.ts';
 import type { Views } from '../../views/index.ts';
 import { toFrame } from '../market/channel.ts';
-import type { SummaryQueries, Through } from './rounds.ts';
+import type { SummaryQueries, SummarySink, Through } from './parts.ts';
 import { TickerTexts } from './tickerTexts.ts';
 
 const MINUTE_MS = 60_000;
@@ -26,8 +26,6 @@ type TickerFeedOptions = {
   readonly clock: Clock;
   readonly onFollowed: () => void;
 };
-/** Where a subscription leaves its frames, and says that it has some. */
-export type SummarySink = { readonly push: (frame: Buffer) => void; readonly wake: () => void };
 
 export class TickerFeed {
   readonly texts: TickerTexts;
@@ -35,7 +33,7 @@ export class TickerFeed {
   readonly #subscribers = new Set<TickerSubscription>();
   /** TICKERFEED-1. */
   readonly #sent = new Map<number, string>();
-  /** How many name the market. */
+  /** By market, by how many it is named. */
   readonly #named = new Map<number, number>();
   /** Named, and not read since. */
   readonly #asked = new Set<number>();
@@ -121,7 +119,7 @@ export class TickerFeed {
     const text = this.texts.text(market, OUTCOME.YES, day);
     const before = this.#sent.get(market);
     const wasAsked = this.#asked.delete(market);
-    // One that is read for the first time has changed, unless somebody has asked how it is.
+    // One that is read for the first time has changed, unless a client has asked how it is.
     const hasChanged = before === undefined ? isTouched || !wasAsked : before !== text;
     if (!hasChanged && !wasAsked) return;
     this.#sent.set(market, text);

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { CandleQueries, type NewestTask } from '../../../../../gateway/queries/candles.ts';
 import { CandleSubscription } from '../../../../../gateway/stream/summary/candleSubscription.ts';
 import { CandleFeed, type SeriesName } from '../../../../../gateway/stream/summary/candles.ts';
-import type { SummaryQueries } from '../../../../../gateway/stream/summary/rounds.ts';
+import type { SummaryQueries } from '../../../../../gateway/stream/summary/parts.ts';
 import type { Views } from '../../../../../gateway/views/index.ts';
 import type { Candle } from '../../../../../shared/api/candles.ts';
 import { OUTCOME } from '../../../../../shared/base/codes.ts';
@@ -45,7 +45,7 @@ class Follower {
   }
 
   async catchUp(): Promise<void> {
-    // What is read comes in a later turn.
+    // Candles that are read come in a later turn.
     for (let turn = 0; turn < 40; turn++) {
       this.#subscription.catchUp();
       await nextTurn();
