@@ -11,7 +11,7 @@ type Schema = {
   readonly anyOf?: readonly Schema[];
   readonly const?: unknown;
   readonly enum?: readonly unknown[];
-  readonly type?: string;
+  readonly type?: string | readonly string[];
   readonly format?: string;
   readonly pattern?: string;
   readonly items?: Schema;
@@ -96,7 +96,7 @@ class ModelWriter {
     const statuses = Object.keys(operation.responses).filter((status) => status.startsWith('2'));
     const status = statuses.includes(choice) ? choice : statuses[0]!;
     const schema = operation.responses[status]!.content![JSON_TYPE]!.schema;
-    const form = schema.anyOf?.[Number(choice)] ?? schema;
+    const form = this.#resolved(schema).anyOf?.[Number(choice)] ?? schema;
     const python = this.#type(form, name, operation.summary);
     if (python === name) return;
     // A list, or an answer that is declared under another name.
@@ -105,13 +105,16 @@ class ModelWriter {
   }
 
   #type(schema: Schema, name: string, about = schema.description ?? ''): string {
-    if (schema.$ref !== undefined) {
-      const component = schema.$ref.split('/').at(-1)!;
-      return this.#type(this.#document.components.schemas[component]!, component, about);
-    }
+    if (schema.$ref !== undefined) return this.#type(this.#resolved(schema), nameOf(schema.$ref), about);
     if (schema.anyOf !== undefined) return this.#union(schema.anyOf, name, about);
     if ('const' in schema) return `Literal[${literal(schema.const)}]`;
     if (schema.enum !== undefined) return `Literal[${schema.enum.map(literal).join(', ')}]`;
+    if (Array.isArray(schema.type))
+      return this.#union(
+        schema.type.map((type: string) => ({ ...schema, type })),
+        name,
+        about,
+      );
     switch (schema.type) {
       case 'string':
         return textType(schema);
@@ -130,6 +133,10 @@ class ModelWriter {
       default:
         return 'Any';
     }
+  }
+
+  #resolved(schema: Schema): Schema {
+    return schema.$ref === undefined ? schema : this.#document.components.schemas[nameOf(schema.$ref)]!;
   }
 
   #union(options: readonly Schema[], name: string, about: string): string {
@@ -194,6 +201,10 @@ class ModelWriter {
     this.names.get(this.#file)!.push(name);
     this.#blocks.push(block);
   }
+}
+
+function nameOf(reference: string): string {
+  return reference.split('/').at(-1)!;
 }
 
 /** By what the pattern of a text lets through: whole numbers, decimals, or anything else. */

@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal, Tuple
+from typing import Literal, Tuple
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,8 +128,8 @@ class RateLimit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RateLimit2:
-    """A part of an answer: RateLimit2."""
+class EndpointLimit:
+    """A part of an answer: EndpointLimit."""
 
     method: str
     path: str
@@ -151,9 +151,9 @@ class RateLimits:
     enforced: bool
     address: str
     """The address of the client, as the exchange sees it."""
-    unread_forwarded_for: Any
+    unread_forwarded_for: str | None
     """What a proxy of the exchange wrote as the address and is none: then `address` is the proxy."""
-    limits: tuple[RateLimit2, ...]
+    limits: tuple[EndpointLimit, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -157,8 +157,8 @@ class UserActivity:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StatementBalancesToken:
-    """A part of an answer: StatementBalancesToken."""
+class StatementToken:
+    """A part of an answer: StatementToken."""
 
     market_id: str
     outcome_index: Literal[0, 1]
@@ -172,7 +172,7 @@ class StatementBalances:
 
     usdc_micro: int
     """Available and reserved. Unit: micro-USDC."""
-    tokens: tuple[StatementBalancesToken, ...]
+    tokens: tuple[StatementToken, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,8 +260,8 @@ class FundMovements:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TradeSettlementHistoryItem:
-    """A part of an answer: TradeSettlementHistoryItem."""
+class SettlementStep:
+    """A part of an answer: SettlementStep."""
 
     status: Literal["pending", "submitted", "mined", "settled", "failed"]
     at: datetime
@@ -273,7 +273,7 @@ class TradeSettlement:
 
     trade_id: str
     settlement_status: Literal["pending", "submitted", "mined", "settled", "failed"]
-    history: tuple[TradeSettlementHistoryItem, ...]
+    history: tuple[SettlementStep, ...]
     """The oldest first."""
     batch_id: str | None
     """Of the batch that has the trade; null while none has it, and without a chain."""

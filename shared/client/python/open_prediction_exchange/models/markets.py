@@ -4,7 +4,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Literal
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +16,8 @@ class ServerTime:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SigningDomain:
-    """A part of an answer: SigningDomain."""
+class PlatformConfigEip712Domain:
+    """A part of an answer: PlatformConfigEip712Domain."""
 
     name: str
     version: str
@@ -47,9 +47,9 @@ class PlatformConfig:
     """USDC. Unit: USDC."""
     total_fees_collected: Decimal
     """USDC. Unit: USDC."""
-    history_from: Any
+    history_from: datetime | None
     """Lists of the past and sums over it begin here; null: they are complete (RULES.md 10.17)."""
-    eip712_domain: SigningDomain
+    eip712_domain: PlatformConfigEip712Domain
     movement_fee_usdc_micro: int | None = None
     """Unit: micro-USDC."""
     least_movement_usdc_micro: int | None = None

@@ -108,60 +108,6 @@ class BothBooks:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BookOrder:
-    """A part of an answer: BookOrder."""
-
-    id: str
-    price: Decimal
-    """Unit: USDC per token."""
-    remaining_token_quantity_atomic: int
-    """Unit: atomic tokens (10^-6)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BookOfOrders:
-    """The book of a market: one outcome or both, by level or (`l3`) by order."""
-
-    market_id: str
-    sequence: int
-    timestamp: int
-    """Unix milliseconds."""
-    outcome_index: Literal[0, 1]
-    bids: tuple[BookOrder, ...]
-    asks: tuple[BookOrder, ...]
-    has_more: bool
-    """The requested levels have more orders than an answer holds."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OrderSides:
-    """A part of an answer: OrderSides."""
-
-    bids: tuple[BookOrder, ...]
-    asks: tuple[BookOrder, ...]
-    has_more: bool
-    """The requested levels have more orders than an answer holds."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BothBooksOfOrders:
-    """The book of a market: one outcome or both, by level or (`l3`) by order."""
-
-    market_id: str
-    sequence: int
-    timestamp: int
-    """Unix milliseconds."""
-    outcome_0: OrderSides
-    outcome_1: OrderSides
-
-
-Book = Book | BothBooks | BookOfOrders | BothBooksOfOrders
-
-
-BothBooks = Book | BothBooks | BookOfOrders | BothBooksOfOrders
-
-
-@dataclass(frozen=True, kw_only=True)
 class Candle:
     """A part of an answer: Candle."""
 

@@ -90,8 +90,8 @@ class AmendResponse:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacedRowResponse:
-    """A part of an answer: PlacedRowResponse."""
+class BatchPlaced:
+    """A part of an answer: BatchPlaced."""
 
     order_id: str
     order_hash: str
@@ -112,12 +112,12 @@ class PlacedRow:
     status: Literal["success"]
     order_hash: str
     order_id: str
-    response: PlacedRowResponse
+    response: BatchPlaced
 
 
 @dataclass(frozen=True, kw_only=True)
-class BatchPlaceRow:
-    """A part of an answer: BatchPlaceRow."""
+class BatchPlaceRefusal:
+    """A part of an answer: BatchPlaceRefusal."""
 
     index: int
     status: Literal["failed"]
@@ -131,7 +131,7 @@ class BatchPlaceRow:
 class BatchPlaceResponse:
     """Places up to 15 orders; each succeeds or fails by itself."""
 
-    results: tuple[PlacedRow | BatchPlaceRow, ...]
+    results: tuple[PlacedRow | BatchPlaceRefusal, ...]
     succeeded: int
     failed: int
     total: int
