@@ -2,6 +2,7 @@
 import type { Outcome } from '../../shared/base/codes.ts';
 import { sumToDecimal } from '../../shared/base/units.ts';
 import { ApiError } from '../../shared/client/http.ts';
+import type { Side } from '../../shared/client/sweep.ts';
 import type {
   AmendResponse,
   Market,
@@ -17,7 +18,6 @@ import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import { get } from './api.ts';
 import { sendOnce } from './sending.ts';
 import { ask } from './session.ts';
-import type { Side } from './sweep.ts';
 import { currentWallet } from './wallets.ts';
 
 /** Everything of an order that its person chooses. */

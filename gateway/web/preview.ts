@@ -9,9 +9,8 @@
  */
 import { NOT_A_NUMBER, sumToDecimal, tickToPrice, tryParsePriceTicks, tryParseUnits } from '../../shared/base/units.ts';
 import type { Levels } from '../../shared/client/stream/bookReplica.ts';
+import { facing, feeOf, type Side, type Sweep, sweep, sweepBudget } from '../../shared/client/sweep.ts';
 import type { SelfTradeName, TimeInForceName } from '../../shared/client/types.ts';
-
-import { facing, type Side, type Sweep, sweep, sweepBudget } from './sweep.ts';
 
 /** `MARKET` takes what is in the book at once, for so much money or so many tokens. */
 export type Kind = TimeInForceName | 'MARKET';
@@ -66,7 +65,6 @@ export type Preview = {
 
 export type Problem = { readonly field: 'price' | 'size' | 'budget' | 'expiry' | 'net'; readonly text: string };
 
-const BPS = 10_000n;
 const SECOND_MS = 1000;
 
 export function preview(ticket: Ticket, grid: Grid, book: Levels, nowMs: number): Preview | Problem {
@@ -106,10 +104,6 @@ export function preview(ticket: Ticket, grid: Grid, book: Levels, nowMs: number)
 
 export function wholeLots(atomic: bigint, ticksPerUnit: number): bigint {
   return atomic - (atomic % BigInt(ticksPerUnit));
-}
-
-export function feeOf(gross: bigint, feeBps: number): bigint {
-  return (gross * BigInt(feeBps)) / BPS;
 }
 
 /** The price in cents one or more ticks further, within the grid: for the arrow keys. */

@@ -7,6 +7,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { NOT_A_NUMBER, sumToDecimal } from '../../shared/base/units.ts';
 import type { Levels } from '../../shared/client/stream/bookReplica.ts';
+import type { Side } from '../../shared/client/sweep.ts';
 import type { Balances, Market, PlacementResponse, TickSize } from '../../shared/client/types.ts';
 import { useAccountChanges } from './accountChanges.ts';
 import { changeTextOf, get, useLoaded } from './api.ts';
@@ -14,7 +15,6 @@ import { units } from './format.ts';
 import { place } from './placing.ts';
 import { type Grid, type Preview, type Problem, preview, type Ticket, ticksOf, wholeLots } from './preview.ts';
 import { ask, useVisitor } from './session.ts';
-import type { Side } from './sweep.ts';
 import { TicketCosts } from './ticketCosts.ts';
 import { minutesAhead, TicketFields } from './ticketFields.ts';
 

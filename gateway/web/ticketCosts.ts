@@ -1,9 +1,9 @@
 /** Shows the cost and the gain of an order at its limit, and its effect on the book of this moment. */
 import { html } from 'htm/preact';
 import type { VNode } from 'preact';
+import { feeOf, type Side } from '../../shared/client/sweep.ts';
 import { units } from './format.ts';
-import { centsOf, feeOf, type Grid, type Preview } from './preview.ts';
-import type { Side } from './sweep.ts';
+import { centsOf, type Grid, type Preview } from './preview.ts';
 
 type CostsProps = {
   readonly preview: Preview;

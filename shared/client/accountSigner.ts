@@ -16,11 +16,18 @@ import {
   typedOrder,
 } from './orderSigning.ts';
 
+/** Wallets show this and sign it (EIP-712): an order, or a transfer of USDC. */
+export type TypedData = {
+  readonly domain: Readonly<Record<string, unknown>>;
+  readonly types: Readonly<Record<string, unknown>>;
+  readonly primaryType: string;
+  readonly message: Readonly<Record<string, unknown>>;
+};
+
 /** An account of viem is one, and so is anything that signs the data of `eth_signTypedData_v4`. */
 export type TypedDataAccount = {
   readonly address: string;
-  // biome-ignore lint/suspicious/noExplicitAny: libraries type the data each in their own, generic way
-  signTypedData(data: any): Promise<string>;
+  signTypedData(data: TypedData): Promise<string>;
 };
 
 /** r, s and v: 65 bytes. */

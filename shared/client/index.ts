@@ -5,7 +5,7 @@
 export { type Eip712Domain, orderDigest, type SignableOrder } from '../crypto/eip712.ts';
 export type { Keccak256 } from '../crypto/keccak.ts';
 export type { CallOptions, ClientOptions } from './accountRequests.ts';
-export { AccountSigner, type TypedDataAccount } from './accountSigner.ts';
+export { AccountSigner, type TypedData, type TypedDataAccount } from './accountSigner.ts';
 export { AdminClient } from './admin.ts';
 export type { AdminOptions } from './adminRequests.ts';
 export {
@@ -25,6 +25,7 @@ export { ApiKey, type Credentials } from './credentials.ts';
 export { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
 export { ApiError, RedirectError, type SendOptions, sendRequest } from './http.ts';
 export { keyOfContent } from './idempotencyKey.ts';
+export type { MarketBuy, MarketPreview, MarketSell } from './marketOrder.ts';
 export {
   draftOrder,
   type ExactIntent,
@@ -34,10 +35,11 @@ export {
   type SignedOrder,
   type SigningOptions,
 } from './order.ts';
+export type { OrderChanges } from './orderChanges.ts';
 export { OrderSigner, signOrder } from './orderSigner.ts';
 export { type OrderSigning, type TypedOrder, typedOrder } from './orderSigning.ts';
 export type { FinalOrder } from './orderTracker.ts';
-export { PlacedOrder, UnknownOutcomeError } from './placedOrder.ts';
+export { type PlacedAnswer, PlacedOrder, UnknownOutcomeError } from './placedOrder.ts';
 export type { OrderWallet, PlaceIntent } from './placer.ts';
 export { addressOf } from './privateKey.ts';
 export { type HeaderFields, type PreparedRequest, prepareRequest, type Query, withQuery } from './request.ts';
@@ -53,7 +55,7 @@ export {
 } from './session.ts';
 export type { SessionTokens, TokenStore } from './sessionTokens.ts';
 export type { SignInWallet, TextWallet } from './signInWallet.ts';
-export { type ApplyResult, BookReplica, type Level, type Levels } from './stream/bookReplica.ts';
+export { type ApplyResult, BookReplica, type Depth, type Level, type Levels } from './stream/bookReplica.ts';
 export type { BookEvent, BookOptions, BookState, BookStream, StaleCause } from './stream/bookStream.ts';
 export type { ConnectionTimes, OpenSocket, StreamSocket } from './stream/connection.ts';
 export { SlowReaderError } from './stream/eventFeed.ts';

@@ -3,6 +3,7 @@ import type { Outcome } from '../base/codes.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, type Eip712Domain } from '../crypto/eip712.ts';
 import type { AccountRequests } from './accountRequests.ts';
 import type { OrderMarket } from './order.ts';
+import { eachRow } from './pages.ts';
 import { segment, withQuery } from './request.ts';
 import type {
   Bbo,
@@ -13,6 +14,7 @@ import type {
   BrowsedEvents,
   BrowsedQuotes,
   BrowseQuery,
+  Candle,
   Candles,
   CandlesQuery,
   CatalogMetadata,
@@ -98,6 +100,14 @@ export class MarketDataClient {
    */
   candles(marketId: string, query: CandlesQuery = {}): Promise<Candles> {
     return this.requests.read(withQuery(`/v1/markets/${segment(marketId)}/candles`, query));
+  }
+
+  /** Every interval of `candles`, newest first, page by page as they are read. */
+  eachCandle(marketId: string, query: Omit<CandlesQuery, 'cursor'> = {}): AsyncGenerator<Candle, void, undefined> {
+    return eachRow(
+      (cursor) => this.candles(marketId, { ...query, cursor }),
+      ({ candles }) => candles.toReversed(),
+    );
   }
 
   /** The last price, what was traded in 24 hours, and the best prices, of one outcome: Yes unless it is given. */

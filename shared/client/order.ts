@@ -66,15 +66,18 @@ export function draftOrder(intent: OrderIntent | ExactIntent): OrderDraft {
   };
 }
 
+/** Each of the two is said in one of its ways. */
 function gridOf(intent: OrderIntent | ExactIntent): Pick<ExactIntent, 'priceTicks' | 'quantityLots'> {
   const ticksPerUnit = intent.market.ticks_per_unit;
-  if (!('priceTicks' in intent)) {
-    return { priceTicks: parsePrice(intent.price, ticksPerUnit), quantityLots: parseLots(intent.size, ticksPerUnit) };
-  }
-  const { priceTicks, quantityLots } = intent;
-  if (typeof priceTicks !== 'bigint' || typeof quantityLots !== 'bigint') {
-    throw new TypeError('priceTicks and quantityLots are bigints');
-  }
-  checkedTicks(priceTicks, ticksPerUnit);
-  return { priceTicks, quantityLots: checkedLots(quantityLots, ticksPerUnit) };
+  const { price, size, priceTicks, quantityLots } = intent as Partial<OrderIntent & ExactIntent>;
+  const isExact = (given: unknown): boolean => given === undefined || typeof given === 'bigint';
+  if (!isExact(priceTicks) || !isExact(quantityLots)) throw new TypeError('priceTicks and quantityLots are bigints');
+  return {
+    priceTicks: priceTicks === undefined ? parsePrice(price!, ticksPerUnit) : onGrid(priceTicks, ticksPerUnit),
+    quantityLots: quantityLots === undefined ? parseLots(size!, ticksPerUnit) : checkedLots(quantityLots, ticksPerUnit),
+  };
+}
+
+function onGrid(ticks: bigint, ticksPerUnit: number): bigint {
+  return BigInt(checkedTicks(ticks, ticksPerUnit));
 }

@@ -2,8 +2,11 @@
 import { isOfProxy } from './answers.ts';
 import { ApiError } from './http.ts';
 import type { SignedOrder } from './order.ts';
+import type { OrderChanges } from './orderChanges.ts';
 import type { FinalOrder, OrderTracker } from './orderTracker.ts';
-import type { OrderRecord, PlacementBody, PlacementResponse, TombstoneResponse } from './types.ts';
+import type { ReplacingOptions } from './placingOptions.ts';
+import { INSPECT, shown } from './shown.ts';
+import type { AmendResponse, OrderRecord, PlacementBody, PlacementResponse, TombstoneResponse } from './types.ts';
 
 /** The part of the client that an order needs. */
 type Orders = {
@@ -12,21 +15,38 @@ type Orders = {
   cancelWithTombstone(orderHash: string): Promise<object | TombstoneResponse>;
 };
 
+/** The answer to a placement, with what the answer to an amend has beside it. */
+export type PlacedAnswer = PlacementResponse & Partial<Omit<AmendResponse, keyof PlacementResponse>>;
+/** Sends an order in the place of another one. */
+export type Change = (
+  way: 'amend' | 'replace',
+  changes: OrderChanges,
+  options: ReplacingOptions,
+) => Promise<PlacedOrder>;
+
+type Parts = {
+  readonly orders: Orders;
+  readonly tracker: OrderTracker;
+  readonly signal: AbortSignal | undefined;
+  readonly change: Change;
+};
+
 export class PlacedOrder {
   readonly hash: string;
   /** As it was signed: sent again, `client.placeOrder(order.body)` gives the first answer and no second order. */
   readonly body: PlacementBody;
   /** Null if the answer was lost. */
-  readonly answer: PlacementResponse | null;
+  readonly answer: PlacedAnswer | null;
   readonly #orders: Orders;
   readonly #tracker: OrderTracker;
   readonly #signal: AbortSignal | undefined;
+  readonly #change: Change;
   #done: Promise<FinalOrder> | undefined;
 
   constructor(
     { orderHash, body }: SignedOrder,
-    answer: PlacementResponse | null,
-    { orders, tracker, signal }: { orders: Orders; tracker: OrderTracker; signal: AbortSignal | undefined },
+    answer: PlacedAnswer | null,
+    { orders, tracker, signal, change }: Parts,
   ) {
     this.hash = orderHash;
     this.body = body;
@@ -34,6 +54,7 @@ export class PlacedOrder {
     this.#orders = orders;
     this.#tracker = tracker;
     this.#signal = signal;
+    this.#change = change;
   }
 
   /**
@@ -66,12 +87,34 @@ export class PlacedOrder {
       if (!(error instanceof ApiError) || error.code !== 'ORDER_NOT_CANCELLABLE') throw error;
     }
   }
+
+  /**
+   * Signs an order of the same outcome and side that differs in `changes`, and puts it in the place of this one in one
+   * step. It is returned, and this one is cancelled; refused, this one stays. Without a size it is for what is still to
+   * be filled of this one, which is read first: 409 `REMAINING_CHANGED` if more was filled meanwhile. It keeps its
+   * place in the queue where RULES.md 7.10 allows: `answer.time_priority` says so.
+   */
+  amend(changes: OrderChanges, options: ReplacingOptions = {}): Promise<PlacedOrder> {
+    return this.#change('amend', changes, options);
+  }
+
+  /** The same with any order of the same market, which begins at the end of its queue. */
+  replace(changes: OrderChanges, options: ReplacingOptions = {}): Promise<PlacedOrder> {
+    return this.#change('replace', changes, options);
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    const { side, maker_amount, taker_amount } = this.body;
+    const status = this.answer?.status ?? null;
+    return shown('PlacedOrder', { hash: this.hash, status, side, maker_amount, taker_amount }, options, inspect);
+  }
 }
 
 /**
  * The exchange's answer to a change was lost, also after retries: it may have been carried out, or may still be. Of a
  * placement by `client.place` it has the order: `order.record()` looks, `order.done` waits, `order.cancel()` makes sure
- * that it is not in the book, and `client.placeOrder(order.body)` sends it again. `cause` is the last failure.
+ * that it is not in the book, and `client.placeOrder(order.body)` sends it again; of an order that was to take the
+ * place of another one that would be a second order, so look at both. `cause` is the last failure.
  */
 export class UnknownOutcomeError<Order extends PlacedOrder | null = PlacedOrder | null> extends Error {
   override readonly name = 'UnknownOutcomeError';

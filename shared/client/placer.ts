@@ -75,7 +75,7 @@ export class Placer {
   }
 
   async #draft(reads: Reads, { marketId, ...terms }: PlaceIntent): Promise<OrderDraft> {
-    const { market, feeRateBps } = await this.#market(reads, marketId);
+    const { market, feeRateBps } = await this.market(reads, marketId);
     return draftOrder({ feeRateBps, ...withoutUndefined(terms), market } as OrderIntent | ExactIntent);
   }
 
@@ -87,7 +87,7 @@ export class Placer {
   ): Promise<boolean> {
     if (!(error instanceof ApiError)) return false;
     if (error.code === 'FEE_RATE_MISMATCH' && feeRateBps === undefined) {
-      const kept = await this.#market(reads, marketId);
+      const kept = await this.market(reads, marketId);
       const before = kept.feeRateBps;
       kept.feeRateBps = (await reads.feeRate(marketId)).maker_fee_bps;
       return kept.feeRateBps !== before;
@@ -103,7 +103,8 @@ export class Placer {
     return (await this.#signerOf(reads)).useDomain(await reads.signingDomain());
   }
 
-  #market(reads: Reads, marketId: string): Promise<KeptMarket> {
+  /** The grid and the fee of a market, as orders are signed with them. */
+  market(reads: Reads, marketId: string): Promise<KeptMarket> {
     return kept(this.#markets, marketId.toLowerCase(), async () => {
       const [market, fee] = await Promise.all([reads.orderMarket(marketId), reads.feeRate(marketId)]);
       return { market, feeRateBps: fee.maker_fee_bps };

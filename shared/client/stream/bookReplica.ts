@@ -10,6 +10,7 @@
  */
 import { crc32OfText } from '../../base/crc32.ts';
 import { tickToPrice, tryParsePriceTicks } from '../../base/units.ts';
+import { type Side, type Sweep, sweep, sweepBudget } from '../sweep.ts';
 import type { BboFrame, BookFrame, DeltaFrame, FrameLevel, FrameLevels, MarketFrame } from './frames.ts';
 
 /** Prices of every grid are a multiple of this grid's step. */
@@ -22,6 +23,9 @@ export type Levels = { readonly bids: readonly Level[]; readonly asks: readonly 
  * `unready`: no book frame has arrived yet, or none since the last mismatch.
  */
 export type ApplyResult = 'applied' | 'repeated' | 'gap' | 'mismatch' | 'unready';
+
+/** A part of the book, before fees: the tokens, the USDC for them, and the last price among it, null if it is empty. */
+export type Depth = Omit<Sweep, 'lastTicks'> & { readonly lastPrice: string | null };
 
 type PricedLevel = { ticks: number; level: Level };
 
@@ -63,6 +67,16 @@ export class BookReplica {
     const [bid, ask] = [this.#bids[0], this.#asks[0]];
     if (outcome === 0) return { bid: bid?.level ?? null, ask: ask?.level ?? null };
     return { bid: ask === undefined ? null : mirrored(ask), ask: bid === undefined ? null : mirrored(bid) };
+  }
+
+  /** The part of the book that an order for so many tokens takes, up to its end. */
+  depthOf(side: Side, sizeAtomic: bigint, outcome: 0 | 1): Depth {
+    return depthOf(sweep(this.levels(outcome), side, FINEST, sizeAtomic), FINEST);
+  }
+
+  /** The part that so much USDC buys in whole lots, of which one is `ticksPerUnit` units. */
+  depthFor(budgetMicro: bigint, ticksPerUnit: number, outcome: 0 | 1): Depth {
+    return depthOf(sweepBudget(this.levels(outcome), ticksPerUnit, budgetMicro), ticksPerUnit);
   }
 
   /** The checksum of RULES.md 8.8. */
@@ -153,4 +167,8 @@ function indexOfPrice(levels: readonly PricedLevel[], ticks: number, direction: 
     else high = middle;
   }
   return low;
+}
+
+function depthOf({ lastTicks, ...taken }: Sweep, ticksPerUnit: number): Depth {
+  return { ...taken, lastPrice: lastTicks === null ? null : tickToPrice(lastTicks, ticksPerUnit) };
 }

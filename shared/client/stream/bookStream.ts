@@ -9,7 +9,9 @@
  *                 missing.
  */
 import { deferred } from '../../base/deferred.ts';
-import { BookReplica, type Level, type Levels } from './bookReplica.ts';
+import { INSPECT, shown } from '../shown.ts';
+import type { Side } from '../sweep.ts';
+import { BookReplica, type Depth, type Level, type Levels } from './bookReplica.ts';
 import { EventFeed, SlowReaderError } from './eventFeed.ts';
 import type { BboFrame, BookFrame, DeltaFrame, HeartbeatFrame, MarketFrame, TradeFrame } from './frames.ts';
 
@@ -97,6 +99,21 @@ export class BookStream implements AsyncIterable<BookEvent> {
 
   best(outcome: 0 | 1 = 0): { readonly bid: Level | null; readonly ask: Level | null } {
     return this.#book.best(outcome);
+  }
+
+  /** An order for so many tokens would take this now: `notionalMicro` is its cost, or what it brings, before fees. */
+  depthOf(side: Side, sizeAtomic: bigint, outcome: 0 | 1 = 0): Depth {
+    return this.#book.depthOf(side, sizeAtomic, outcome);
+  }
+
+  /** So much USDC would buy this now, in whole lots of a market with so many ticks (`client.tickSize`). */
+  depthFor(budgetMicro: bigint, ticksPerUnit: number, outcome: 0 | 1 = 0): Depth {
+    return this.#book.depthFor(budgetMicro, ticksPerUnit, outcome);
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    const { marketId, state, sequence } = this;
+    return shown('BookStream', { marketId, state, sequence, ...this.best() }, options, inspect);
   }
 
   checksum(): number {

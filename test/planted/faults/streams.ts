@@ -151,7 +151,7 @@ export const STREAM_FAULTS: readonly Fault[] = [
   },
   {
     name: 'the key of a placement does not depend on its content',
-    file: 'shared/client/client.ts',
+    file: 'shared/client/accountRoutes.ts',
     search: 'keyOfContent(method, path, JSON.stringify(payload))',
     replace: 'crypto.randomUUID()',
     caughtBy: 'test/unit/shared/client/retry.test.ts',

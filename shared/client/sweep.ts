@@ -1,9 +1,12 @@
 /**
  * Computes which part of the book an order would take at this moment: exactly, in lots and ticks, as matching would
- * (RULES.md 2.1). The book may change before the order arrives: the ticket expects this, and does not promise it.
+ * (RULES.md 2.1). The book may change before the order arrives: what follows is expected, and not promised.
  */
-import { tryParsePriceTicks } from '../../shared/base/units.ts';
-import type { Level, Levels } from '../../shared/client/stream/bookReplica.ts';
+import { tryParsePriceTicks } from '../base/units.ts';
+
+/** The parts of a book that count, of the stream or of an answer. */
+type Level = { readonly price: string; readonly token_quantity_atomic: string };
+export type Levels = { readonly bids: readonly Level[]; readonly asks: readonly Level[] };
 
 export type Side = 'BUY' | 'SELL';
 
@@ -17,6 +20,7 @@ export type Sweep = {
   readonly lastTicks: number | null;
 };
 
+const BPS = 10_000n;
 const NOTHING: Sweep = { filledAtomic: 0n, notionalMicro: 0n, levels: 0, lastTicks: null };
 
 /** Of an order for so many tokens, up to its limit. */
@@ -66,8 +70,13 @@ function isWorse(ticks: number, limitTicks: number, side: Side): boolean {
 function plus(taken: Sweep, ticks: number, quantityAtomic: bigint, ticksPerUnit: number): Sweep {
   return {
     filledAtomic: taken.filledAtomic + quantityAtomic,
-    notionalMicro: taken.notionalMicro + (quantityAtomic / BigInt(ticksPerUnit)) * BigInt(ticks),
+    notionalMicro: taken.notionalMicro + (quantityAtomic * BigInt(ticks)) / BigInt(ticksPerUnit),
     levels: taken.levels + 1,
     lastTicks: ticks,
   };
+}
+
+/** Of all that an order receives, in that asset (RULES.md 2.3). */
+export function feeOf(gross: bigint, feeBps: number): bigint {
+  return (gross * BigInt(feeBps)) / BPS;
 }

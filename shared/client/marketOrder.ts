@@ -1,0 +1,114 @@
+/**
+ * Orders at the market: so many dollars or tokens, taken from the book at once, and never at a price that is worse than
+ * the best one of now by more than the caller allows. The preview says exactly, in units, what the book of now gives.
+ *
+ * Invariant:
+ *   MARKETORDER-1  A buyer never pays more than `usd`, whatever the book has become: it buys the tokens that so much
+ *                  pays for at the limit.
+ */
+import type { Outcome } from '../base/codes.ts';
+import { formatPrice, parseUnits } from './amounts.ts';
+import type { OrderMarket } from './order.ts';
+import type { PlaceIntent } from './placer.ts';
+import { facing, feeOf, type Levels, type Side, sweep } from './sweep.ts';
+import type { SelfTradeName } from './types.ts';
+
+type Terms = {
+  /** Yes unless it is given. */
+  readonly outcomeIndex?: Outcome;
+  /** A fill may be so much worse than the best price of now, in USDC per token: "0.02", or "0" for the best alone. */
+  readonly maxSlippage: string;
+  /** A verified book of the same market (`stream.openBook`), in place of one that is asked for. */
+  readonly book?: { readonly state: string; levels(outcome: Outcome): Levels };
+  readonly minTakerNet?: string;
+  readonly selfTradePrevention?: SelfTradeName;
+  readonly clientOrderId?: string;
+  readonly orderGroup?: string;
+};
+/** In tokens: "12.5", or 12_500_000n units. */
+type OfTokens = { readonly size: string | bigint };
+/** In USDC: "20", or 20_000_000n units. */
+type OfUsd = { readonly usd: string | bigint };
+export type MarketBuy = Terms & (OfUsd | OfTokens);
+export type MarketSell = Terms & OfTokens;
+
+export type MarketPreview = {
+  /** The order that is placed: it takes what it finds up to its limit, and its rest is cancelled (FAK). */
+  readonly intent: PlaceIntent;
+  readonly limitPrice: string;
+  readonly sizeAtomic: bigint;
+  /** If all is filled, a buyer pays this at most, and a seller gets it at least, before the fee. */
+  readonly limitMicro: bigint;
+  /** The tokens that the book of now gives or takes, and the USDC for them before the fee. */
+  readonly filledAtomic: bigint;
+  readonly notionalMicro: bigint;
+  /** A buyer pays it in tokens, a seller in USDC; what arrives is after it. */
+  readonly feeAtomic: bigint;
+  readonly receivedAtomic: bigint;
+  /** With eight digits, rounded down; null if the book has nothing up to the limit. */
+  readonly averagePrice: string | null;
+};
+
+const UNITS = 1_000_000n;
+const PRICE_DIGITS = 8;
+
+/** @throws RangeError where nothing stands on the other side, or where the amount pays for no lot. */
+export function marketPreview(
+  side: Side,
+  { market, feeRateBps }: { readonly market: OrderMarket; readonly feeRateBps: number },
+  levels: Levels,
+  order: MarketBuy | MarketSell,
+): MarketPreview {
+  const { outcomeIndex = 0, maxSlippage, book: _, ...rest } = order;
+  const { usd, size, ...terms } = rest as typeof rest & Partial<OfUsd & OfTokens>;
+  const ticksPerUnit = market.ticks_per_unit;
+  const grid = BigInt(ticksPerUnit);
+  const limit = limitTicks(side, levels, ticksPerUnit, unitsOf(maxSlippage));
+  // MARKETORDER-1.
+  const lots = usd === undefined ? unitsOf(size!) / grid : unitsOf(usd) / limit;
+  const sizeAtomic = lots * grid;
+  if (lots === 0n) throw new RangeError('the amount pays for no lot of tokens');
+  if (usd === undefined && sizeAtomic !== unitsOf(size!)) throw new RangeError(`${size} is no whole number of lots`);
+  const taken = sweep(levels, side, ticksPerUnit, sizeAtomic, Number(limit));
+  const gross = side === 'BUY' ? taken.filledAtomic : taken.notionalMicro;
+  const feeAtomic = feeOf(gross, feeRateBps);
+  return {
+    intent: {
+      ...terms,
+      marketId: market.id,
+      outcomeIndex,
+      side,
+      priceTicks: limit,
+      quantityLots: lots,
+      timeInForce: 'FAK',
+    },
+    limitPrice: formatPrice(limit, ticksPerUnit),
+    sizeAtomic,
+    limitMicro: lots * limit,
+    filledAtomic: taken.filledAtomic,
+    notionalMicro: taken.notionalMicro,
+    feeAtomic,
+    receivedAtomic: gross - feeAtomic,
+    averagePrice: taken.filledAtomic === 0n ? null : ratio(taken.notionalMicro, taken.filledAtomic),
+  };
+}
+
+function limitTicks(side: Side, levels: Levels, ticksPerUnit: number, slippage: bigint): bigint {
+  const [best] = facing(levels, side);
+  if (best === undefined) throw new RangeError(`nothing is ${side === 'BUY' ? 'offered' : 'bid for'} at the moment`);
+  const grid = BigInt(ticksPerUnit);
+  const bestTicks = (parseUnits(best.price) * grid) / UNITS;
+  const steps = (slippage * grid) / UNITS;
+  if (side === 'BUY') return bestTicks + steps < grid ? bestTicks + steps : grid - 1n;
+  return bestTicks > steps ? bestTicks - steps : 1n;
+}
+
+/** A text in its decimals, or units. */
+function unitsOf(amount: string | bigint): bigint {
+  return typeof amount === 'bigint' ? amount : parseUnits(amount);
+}
+
+function ratio(notionalMicro: bigint, quantityAtomic: bigint): string {
+  const scaled = String((notionalMicro * 10n ** BigInt(PRICE_DIGITS)) / quantityAtomic).padStart(PRICE_DIGITS + 1, '0');
+  return `${scaled.slice(0, -PRICE_DIGITS)}.${scaled.slice(-PRICE_DIGITS)}`;
+}
