@@ -93,3 +93,8 @@ const NO_FIELDS: { readonly [field in keyof Required<RouteSpec>]: undefined } = 
 export function route<S extends RouteSpec>(spec: S, handler: Handler<S>, readUsual?: ReadUsual): Route {
   return { ...NO_FIELDS, ...spec, handler: handler as Route['handler'], readUsual };
 }
+
+type Group = (deps: never) => Route[];
+
+/** The parts of the exchange that groups of routes need together. */
+export type DepsOf<G extends readonly Group[]> = G[number] extends (deps: infer D) => Route[] ? D : never;

@@ -53,77 +53,39 @@ import type { DeadMansSwitch } from '../trading/deadMansSwitch.ts';
 import { escrowGrants } from '../trading/escrowGrants.ts';
 import type { GroupCommands } from '../trading/groupCommands.ts';
 import type { Views } from '../views/index.ts';
-import { achievementRoutes } from './account/achievements.ts';
 import { chainFundRoutes } from './account/chainFunds.ts';
-import { claimRoutes } from './account/claims.ts';
-import { demoFundRoutes } from './account/demoFunds.ts';
-import { fundMovementRoutes } from './account/fundMovements.ts';
-import { fundRoutes } from './account/funds.ts';
-import { historyRoutes } from './account/history.ts';
-import { notificationRoutes } from './account/notifications.ts';
-import { pnlRoutes } from './account/pnl.ts';
-import { positionRoutes } from './account/positions.ts';
-import { profileRoutes } from './account/profile.ts';
-import { publicProfileRoutes } from './account/publicProfile.ts';
 import { rateLimitRoutes } from './account/rateLimits.ts';
-import { rewardRoutes } from './account/rewards.ts';
-import { statementRoutes } from './account/statement.ts';
 import { tradingTimeoutRoutes } from './account/tradingTimeouts.ts';
 import { adminApprovalRoutes } from './admin/approvals.ts';
 import { adminAuditRoutes } from './admin/audit.ts';
 import { adminBackupRoutes } from './admin/backups.ts';
-import { adminCatalogRoutes } from './admin/catalog.ts';
-import { catalogueFileRoutes } from './admin/catalogueFiles.ts';
 import { chainMoneyRoutes, comparedChain } from './admin/chainMoney.ts';
 import { adminClusterRoutes } from './admin/cluster.ts';
 import { failedTradeRoutes } from './admin/failedTrades.ts';
 import { adminEventRoutes } from './admin/feed.ts';
 import { adminFiatRoutes } from './admin/fiat.ts';
 import { fiatStatementRoutes } from './admin/fiatStatements.ts';
-import { adminFundRoutes } from './admin/funds.ts';
 import { adminOpenOrderRoutes } from './admin/openOrders.ts';
 import { adminOperationsRoutes } from './admin/operations.ts';
 import { adminOperatorRoutes } from './admin/operators.ts';
 import { adminPlatformRoutes } from './admin/platform.ts';
-import { adminRebateRoutes } from './admin/rebates.ts';
-import { adminResolutionRoutes } from './admin/resolution.ts';
 import { adminRestrictionRoutes } from './admin/restrictions.ts';
-import { adminScoreRoutes } from './admin/scores.ts';
-import { adminSessionRoutes } from './admin/sessions.ts';
-import { adminStageRoutes } from './admin/stages.ts';
 import { adminUserRoutes } from './admin/users.ts';
 import type { AuthDeps } from './auth/deps.ts';
-import { nonceFloorRoutes } from './auth/nonceFloors.ts';
-import { oauthRoutes } from './auth/oauth.ts';
-import { privyRoutes } from './auth/privy.ts';
-import { sessionRoutes } from './auth/sessions.ts';
-import { walletSignInRoutes } from './auth/wallet.ts';
-import { walletRoutes } from './auth/wallets.ts';
 import { railRoutes } from './fiat/rail.ts';
 import { fiatSessionRoutes } from './fiat/sessions.ts';
 import { fiatTransferRoutes } from './fiat/transfers.ts';
 import { fiatWebhookRoutes } from './fiat/webhooks.ts';
 import type { ApprovalDeps } from './json/approval.ts';
 import { MarketResponses } from './json/market.ts';
-import { browseRoutes } from './public/browse.ts';
-import { candleRoutes } from './public/candles.ts';
-import { catalogListRoutes } from './public/catalogLists.ts';
 import { documentRoutes } from './public/docs.ts';
-import { eventViewRoutes } from './public/eventView.ts';
-import { marketDataRoutes } from './public/marketData.ts';
-import { marketRoutes } from './public/markets.ts';
 import { metricsRoutes } from './public/metrics.ts';
 import { openApiRoutes, openApiText } from './public/openapi.ts';
 import { pageRoutes } from './public/page.ts';
 import { platformRoutes } from './public/platform.ts';
-import { probabilityRoutes } from './public/probabilities.ts';
-import { relatedRoutes } from './public/related.ts';
-import { exchangeStatisticsRoutes } from './public/statisticsExchange.ts';
-import { recentFillRoutes } from './public/statisticsFills.ts';
-import { leaderboardRoutes } from './public/statisticsLeaderboard.ts';
-import { marketHistoryRoutes } from './public/statisticsMarkets.ts';
 import { streamRoutes } from './public/stream.ts';
-import { tickerRoutes } from './public/tickers.ts';
+import { routesOfAccounts } from './routesOfAccounts.ts';
+import { routesOfMarkets } from './routesOfMarkets.ts';
 import { deployRoutes } from './trading/deploying.ts';
 import { heartbeatRoutes } from './trading/heartbeat.ts';
 import { orderRoutes } from './trading/orders.ts';
@@ -193,72 +155,28 @@ type RouteTableDeps = {
 };
 
 export function routeTable(deps: RouteTableDeps): Route[] {
-  const { config, clock, control, marketCommands, groups, views, queries, volumes, texts, isDiskLow } = deps;
-  const { accounts, accountStates, catalog, contracts, keys, liveScores, openOrderBounds, operators, platform } =
-    control;
-  const responses = new MarketResponses({
-    catalog,
-    contracts,
-    views,
-    volumes,
-    findPair: mirrorPair,
-    onPairFailed: (error) => deps.log.error({ err: error }, 'markets are answered without their mirror pair'),
-  });
-  const placers = deps.chain === null ? accounts : escrowGrants(accounts);
+  const { config, clock, control } = deps;
+  const { accounts, operators } = control;
   const approvalDeps = { approvals: control.approvals, fourEyes: deps.fourEyes, operators };
-  const authDeps = { ...deps, ...deps.userSessions, accounts, accountStates, trustProxy: config.trustProxy };
-  const needsWallet = (wallet: string): boolean => deps.fiatParts.fiat.service.needsWallet(wallet);
+  const parts = partsOf(deps);
   const routes: Route[] = [
-    ...platformRoutes({ ...deps, platform, contracts, catalog }),
+    ...platformRoutes(parts),
     ...pageRoutes(deps.pageFiles),
     ...metricsRoutes(deps.metrics),
-    ...catalogListRoutes({ catalog, views, responses, queries, sharedAnswers: deps.sharedAnswers, texts }),
-    ...marketRoutes({ catalog, views, responses }),
-    ...browseRoutes({ ...deps, catalog, indications: control.indications, responses, texts }),
-    ...eventViewRoutes({ catalog, responses, liveScores }),
-    ...relatedRoutes({ catalog, views, responses }),
-    ...probabilityRoutes({ ...deps, catalog, isOnChain: deps.chain !== null }),
-    ...marketDataRoutes({ catalog, views, clock }),
-    ...marketHistoryRoutes({ catalog, views, queries }),
-    ...candleRoutes({ catalog, views, queries, clock }),
-    ...tickerRoutes({ ...deps, catalog }),
-    ...recentFillRoutes({ catalog, profiles: control.publicProfiles, queries, sharedAnswers: deps.sharedAnswers }),
-    ...exchangeStatisticsRoutes({ ...deps, onlineAccounts: control.onlineAccounts }),
-    ...leaderboardRoutes({ ...deps, profiles: control.publicProfiles }),
-    ...orderRoutes({ ...deps, accounts: placers, accountStates, catalog, groups, openOrderBounds, isDiskLow }),
+    ...routesOfMarkets(parts),
+    ...orderRoutes({ ...parts, accounts: deps.chain === null ? accounts : escrowGrants(accounts) }),
     ...heartbeatRoutes(deps.deadMansSwitch),
-    ...accountRoutes(deps),
+    ...tradingTimeoutRoutes(parts),
+    ...adminOpenOrderRoutes(parts),
+    ...routesOfAccounts(parts),
     ...fiatRoutes(deps),
-    ...deployRoutes({ catalog, views, contracts, deployment: deps.deployment }),
-    ...sessionRoutes(authDeps, control.sessionKeys),
-    ...walletSignInRoutes(authDeps),
-    ...walletRoutes({ ...authDeps, restrictions: deps.restrictions, chain: deps.chain, needsWallet }),
-    ...nonceFloorRoutes({ ...deps, accounts, nonceFloors: control.nonceFloors }),
-    ...providerRoutes(authDeps),
-    ...streamRoutes({ stream: deps.stream, tickets: deps.userSessions.tickets, trustProxy: config.trustProxy, clock }),
-    ...adminUserRoutes({ accounts, accountStates, keys, views, clock, chain: deps.chain }),
-    ...adminSessionRoutes({ accounts, sessions: deps.userSessions.sessions, clock }),
-    ...adminOpenOrderRoutes({ accounts, openOrderBounds }),
-    ...adminRestrictionRoutes({ accounts, accountStates, keys, restrictions: deps.restrictions, needsWallet }),
-    ...adminFundRoutes({
-      texts,
-      ...approvalDeps,
-      accounts,
-      funding: deps.funding,
-      catalog,
-      views,
-      approvalAboveMicro: config.approvalAboveMicro,
-      isOnChain: deps.chainLink !== null,
-      comparedChain: () => comparedChain({ ...deps, accounts, catalog }),
-    }),
-    ...chainMoneyRoutes({ chainLink: deps.chainLink }),
-    ...failedTradeRoutes({ ...approvalDeps, accounts, catalog, failedTrades: deps.failedTrades }),
-    ...adminRebateRoutes({ catalog, views, rebateRates: control.rebateRates, clock }),
-    ...adminCatalogRoutes({ ...deps, ...approvalDeps, catalog, responses, defaultFeeBps: config.feeBps }),
-    ...adminScoreRoutes({ catalog, views, liveScores, indications: control.indications, clock }),
-    ...catalogueFileRoutes({ catalog, views, catalogueImport: deps.catalogueImport }),
-    ...adminStageRoutes({ catalog, views, responses, stages: deps.stages, feed: deps.feed }),
-    ...adminResolutionRoutes({ ...approvalDeps, catalog, views, marketCommands, responses }),
+    ...deployRoutes(parts),
+    ...chainFundRoutes(parts),
+    ...chainMoneyRoutes(parts),
+    ...failedTradeRoutes(parts),
+    ...streamRoutes(parts),
+    ...adminUserRoutes(parts),
+    ...adminRestrictionRoutes(parts),
     ...adminExchangeRoutes(deps, approvalDeps),
     ...adminEventRoutes({ feed: deps.feed, stats: deps.stats }),
   ];
@@ -267,9 +185,32 @@ export function routeTable(deps: RouteTableDeps): Route[] {
   return routes;
 }
 
-/** Sign-in with those who vouch for people. */
-function providerRoutes(deps: Parameters<typeof privyRoutes>[0] & Parameters<typeof oauthRoutes>[0]): Route[] {
-  return [...privyRoutes(deps), ...oauthRoutes(deps)];
+/** The parts of the exchange by the names that groups of routes have for them. */
+function partsOf(deps: RouteTableDeps) {
+  const { config, clock, control, views, volumes, chainLink, queries, sharedAnswers } = deps;
+  const { catalog, contracts } = control;
+  const responses = new MarketResponses({
+    catalog,
+    contracts,
+    views,
+    volumes,
+    findPair: mirrorPair,
+    onPairFailed: (error) => deps.log.error({ err: error }, 'markets are answered without their mirror pair'),
+  });
+  return {
+    ...control,
+    ...deps,
+    ...deps.userSessions,
+    ...{ responses, views, catalog, clock, queries, sharedAnswers },
+    markets: views.markets,
+    profiles: control.publicProfiles,
+    trustProxy: config.trustProxy,
+    defaultFeeBps: config.feeBps,
+    approvalAboveMicro: config.approvalAboveMicro,
+    isOnChain: chainLink !== null,
+    comparedChain: () => comparedChain({ ...control, ...deps }),
+    needsWallet: (wallet: string): boolean => deps.fiatParts.fiat.service.needsWallet(wallet),
+  };
 }
 
 /** The exchange as a whole in the hands of administrators, and their own records. */
@@ -322,27 +263,4 @@ function describingRoutes(routes: readonly Route[]): Route[] {
     return { openApi: String(await openApi()), asyncApi: JSON.stringify(asyncApiDocument()) };
   });
   return [...openApiRoutes(openApi), ...documentRoutes(documents)];
-}
-
-/** The routes by which an account reads and changes what is its own, orders apart. */
-function accountRoutes(deps: RouteTableDeps): Route[] {
-  const { isDemo, control, funding, views, engine, queries, clock, isDiskLow, chain, chainBounds, onError } = deps;
-  const { accounts, accountStates, catalog, claimMarks, movements, publicProfiles, tradingTimeouts } = control;
-  return [
-    ...notificationRoutes({ ...control, views, queries, clock }),
-    ...achievementRoutes({ ...control, queries, clock, isDiskLow }),
-    ...profileRoutes({ accounts, accountStates }),
-    ...publicProfileRoutes({ profiles: publicProfiles }),
-    ...tradingTimeoutRoutes({ tradingTimeouts, clock }),
-    ...demoFundRoutes({ isDemo, funding }),
-    ...chainFundRoutes({ ...control, funding, views, clock, chainLink: deps.chainLink, chainBounds }),
-    ...fundRoutes({ engine, views, catalog, accountStates, queries, chainBounds, onError }),
-    ...claimRoutes({ engine, views, catalog, accountStates, claimMarks, chain }),
-    ...pnlRoutes({ queries, views, engine, clock, sharedAnswers: deps.sharedAnswers, shards: control.shards }),
-    ...positionRoutes({ accounts, catalog, views, queries, claimMarks, chain }),
-    ...statementRoutes({ queries, movements, markets: views.markets, clock }),
-    ...fundMovementRoutes({ queries, movements }),
-    ...rewardRoutes({ queries, accounts, rebateRates: control.rebateRates }),
-    ...historyRoutes({ queries, catalog }),
-  ];
 }

@@ -97,7 +97,8 @@ const SHOW_KEYS = {
 
 const ENDED = { message: 'session ended' };
 
-export function sessionRoutes(deps: AuthDeps, keys: SessionKeys): Route[] {
+export function sessionRoutes(deps: AuthDeps & { readonly sessionKeys: SessionKeys }): Route[] {
+  const { sessionKeys: keys } = deps;
   return [
     route(REFRESH, (call) => refresh(call, deps)),
     route(REVOKE, (call) => revoke(call, deps)),

@@ -25,7 +25,7 @@ function open() {
   const rig = new SessionRig({ isDurable: false, write: (change) => change(), durable: () => disk.durable() });
   const states = { of: () => 0 };
   const deps = { ...rig, accounts: rig.accounts, accountStates: states, pages: { isOwn: () => true }, limiter: null };
-  const routes = sessionRoutes(deps as unknown as AuthDeps, rig.keys);
+  const routes = sessionRoutes({ ...(deps as unknown as AuthDeps), sessionKeys: rig.keys });
   const run = (method: string, path: string, more: { body?: object; id?: string; account?: number } = {}): TestCall => {
     const sent = new TestCall({ method, path, body: more.body ?? {}, account: more.account ?? 1 });
     sent.call.params = { id: more.id };
