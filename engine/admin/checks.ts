@@ -19,6 +19,7 @@ import {
 } from './directory.ts';
 import { givenUpPath, writeGivenUp } from './givenUp.ts';
 import { forgetHeads, saveHeads, withKnownHeads } from './heads.ts';
+import { withHistories } from './histories.ts';
 import { inspectShard } from './inspect.ts';
 import { type Plan, planRepair } from './plan.ts';
 import { carryOut, endOf, finishNames } from './repair.ts';
@@ -40,7 +41,8 @@ export async function verify(call: Call): Promise<boolean> {
   const auditLog = isDamaged ? null : await checkAuditLog(directory);
   const all = files.map(inspectShard);
   const lack = isDamaged || !all.every(isSound) ? null : await lackOf(directory, files);
-  const beside = databases.map((each) => (each.name === 'control.db' && lack !== null ? lack : each));
+  const ofHistory = isDamaged || !all.every(isSound) ? databases : withHistories(directory, files, databases);
+  const beside = ofHistory.map((each) => (each.name === 'control.db' && lack !== null ? lack : each));
   const others = [auditLog, markOf(directory)].filter((each) => each !== null);
   const report = describeShards(all, [...beside, ...others]);
   print(call, report.text);

@@ -47,11 +47,12 @@ const catalog: CatalogSource = {
 };
 const say = (message: ProjectorMessage): void => parentPort?.postMessage(message);
 const onDifference: OnDifference = (difference) => say({ difference });
+const onMadeAnew = (journalPath: string): void => say({ doesNotGoOnWith: journalPath });
 const keyed = await ShardKey.forAll(options);
 const openingState = isAnyTrimmed(keyed) ? await import('./openingState.ts') : null;
 if (options.makesAnew) setAside(options.readDbPath);
 try {
-  const projector = new Projector(keyed, catalog, onDifference, openingState?.readOpeningState);
+  const projector = new Projector(keyed, catalog, onDifference, openingState?.readOpeningState, onMadeAnew);
   say({ refused: null });
   await follow(projector);
 } catch (error) {

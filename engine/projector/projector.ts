@@ -65,6 +65,7 @@ export class Projector {
   readonly #catalog: CatalogSource | null;
   readonly #onDifference: OnDifference;
   readonly #readOpeningState: ReadOpeningState | null;
+  readonly #onMadeAnew: (journalPath: string) => void;
   readonly #follow: (shard: number, reader: JournalReader, records: number) => void;
   readonly #visit: RecordVisitor;
   /** By shard: the last committed sequence at the step before. */
@@ -81,13 +82,16 @@ export class Projector {
    * @param catalog null: the catalogue is not followed, and nothing is listed
    * @param onDifference called where the read model was wrong (POSITIONROWS-1); by default that is an error
    * @param readOpeningState null: no journal was trimmed
+   * @param onMadeAnew called with the journal that read.db does not go on with (PROJECTOR-2)
    */
   constructor(
     options: Keyed<ProjectorOptions>,
     catalog: CatalogSource | null = null,
     onDifference: OnDifference = endOnDifference,
     readOpeningState: ReadOpeningState | null = null,
+    onMadeAnew: (journalPath: string) => void = () => {},
   ) {
+    this.#onMadeAnew = onMadeAnew;
     this.#onDifference = onDifference;
     this.#readOpeningState = readOpeningState;
     this.progress = new Progress(options.progress);
@@ -207,7 +211,10 @@ export class Projector {
     const { progress } = this;
     if (!reader.continues(this.#state.heads[shard])) {
       const first = reader.facts().firstSequence;
-      if (this.#state.heads[shard].sequence > 0) this.#rebuild();
+      if (this.#state.heads[shard].sequence > 0) {
+        this.#onMadeAnew(this.#journalPaths[shard]);
+        this.#rebuild();
+      }
       if (first > 1) this.#open(shard, first);
     }
     this.#readers[shard] = reader;

@@ -22,7 +22,9 @@ import Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { prepared } from '../../shared/base/prepared.ts';
 import { addEnvelopeTables } from '../../shared/chain/envelopeRows.ts';
+import { JournalHead } from '../journal/row.ts';
 import { addMoneyTables } from './moneyTables.ts';
 
 /** Those before were never released. */
@@ -72,6 +74,16 @@ export function readSettlementDb(path: string): Database.Database | null {
   if (versionOf(db) === VERSION) return db;
   db.close();
   return null;
+}
+
+/** Where the journal of a shard goes on for settlement. */
+export function followedHead(db: Database.Database, shard: number): JournalHead {
+  const select = prepared<[number], { sequence: number; low: number; high: number }>(
+    db,
+    'SELECT sequence, chain_low AS low, chain_high AS high FROM followed WHERE shard = ?',
+  );
+  const { sequence, low, high } = select.get(shard) ?? { sequence: 0, low: 0, high: 0 };
+  return new JournalHead(sequence, low, high);
 }
 
 /** Of the first version; later ones are migrations. */

@@ -99,6 +99,11 @@ export class JournalFollowers {
       this.#differs(message.difference);
       return;
     }
+    if ('doesNotGoOnWith' in message) {
+      const what = `read.db does not go on with ${message.doesNotGoOnWith}: it is of another exchange, or of before a repair`;
+      fallbacks.note(this.#log, 'read_model', `${what}, and is made anew from the journals`);
+      return;
+    }
     if (message.refused !== null && message.refused !== this.problem) this.#log.error(message.refused);
     this.problem = message.refused;
   }

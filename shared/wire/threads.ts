@@ -140,6 +140,8 @@ export type ProjectorPort = {
 export type ProjectorMessage =
   /** The read model had another quantity of tokens than the engine. */
   | { readonly difference: Readonly<Record<string, string | number>> }
+  /** read.db was of another history than this journal, and is made anew. */
+  | { readonly doesNotGoOnWith: string }
   /** Sent at each start: why the system gives the thread no read.db, or null. */
   | { readonly refused: string | null };
 
