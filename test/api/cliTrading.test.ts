@@ -70,7 +70,7 @@ describe('placing', () => {
     const { code, out, err } = await pmx.run(buy('0.20', '12.5'));
     assert.equal(code, 0);
     const hash = /order hash {2}(0x[0-9a-f]{64})/.exec(err)?.[1];
-    assert.match(err, /BUY 12\.5 Yes at 0\.2, GTC[\s\S]*2\.5 USDC at most[\s\S]*fee of up to 0\.5%/);
+    assert.match(err, /BUY 12\.5 Yes at 0\.20, GTC[\s\S]*2\.5 USDC at most[\s\S]*fee of up to 0\.5%/);
     assert.ok(out.includes(`order hash  ${hash}\nstatus      open`));
   });
 
@@ -82,7 +82,7 @@ describe('placing', () => {
     assert.equal(code, 1);
     assert.match(err, /error: insufficient balance \(INSUFFICIENT_BALANCE, HTTP 400\)\n {2}details .*\n[\s\S]*hint/);
     assert.match(err, /required: 500000 USDC\n/);
-    assert.doesNotMatch(err, /\{"|\d{10}/, 'neither JSON nor atomic units');
+    assert.doesNotMatch(err, /\{"|: \d{10}/, 'neither JSON nor atomic units');
     assert.match((await pmx.failure(1, 'markets', 'show', randomUUID())).hint, /pmx markets search/);
   });
 
@@ -185,10 +185,10 @@ describe('placing', () => {
     const ofNo = await pmx.json(...no);
     const again = await pmx.json('amend', ofNo.order_hash, '--size', '4');
     assert.equal((await pmx.json('order', again.order_hash)).outcome_index, 1, 'the outcome is that of the old order');
-    assert.ok((await pmx.lines('order', again.order_hash)).some((line) => /^order +BUY No, limit 0\.1/.test(line)));
+    assert.ok((await pmx.lines('order', again.order_hash)).some((line) => /^order +BUY No, limit 0\.10,/.test(line)));
     const rows = await pmx.lines('orders', '--market', market.id);
     assert.ok(
-      rows.some((line) => / BUY +No +0\.1/.test(line)),
+      rows.some((line) => / BUY +No +0\.10 /.test(line)),
       rows.join('\n'),
     );
     assert.equal((await pmx.failure(1, 'amend', `0x${'0'.repeat(64)}`, '--size', '5')).code, 'NOT_FOUND');
@@ -235,6 +235,71 @@ describe('looking', () => {
     assert.equal((await reader.failure(4, 'balances')).code, 'NOT_SIGNED_IN');
   });
 
+  test('a market is found by its words, the slug of its event or the start of its id, and never guessed', async () => {
+    const event = await server.admin.createEvent({ title: 'Lark', slug: 'lark-ascends', category: 'Cli' });
+    const lark = await makeMarket(server, {
+      title: 'Does the lark ascend?',
+      event_id: event.id,
+      outcomes: ['Up', 'Down'],
+    });
+    const reader = new Pmx({ BASE_URL: server.baseUrl });
+    for (const name of [
+      'Does the lark ascend?',
+      'lark ascend',
+      'lark-ascends',
+      'does-the-lark-ascend',
+      lark.id.slice(0, 13),
+    ]) {
+      assert.equal((await reader.json('markets', 'show', name)).market.id, lark.id, name);
+    }
+    await makeMarket(server, { title: 'Does the lark sing?', event_id: event.id });
+    for (const name of ['lark', 'lark-ascends']) {
+      assert.match(
+        (await reader.failure(2, 'book', name)).error,
+        /one of these[\s\S]*ascend\?[\s\S]*sing\?|one of these[\s\S]*sing/,
+      );
+    }
+    assert.match((await reader.failure(2, 'book', 'no such lark')).error, /markets search/);
+    const { pmx } = await makeUser();
+    await pmx.json('place', 'lark ascend', '--side', 'buy', '--price', '0.10', '--size', '10');
+    const [, row] = await pmx.lines('orders', '--market', 'lark ascend');
+    assert.match(row!, / BUY +Up +0\.10 .* Does the lark ascend\?$/, 'question and outcome, no ids');
+    assert.match((await pmx.lines('cancel', '--market', 'lark ascend')).join(), /: 1$/);
+  });
+
+  test('a sum buys what the book has for it, within the slippage, and a preview says so first', async () => {
+    const { pmx } = await makeUser();
+    const other = await makeTrader(server);
+    const market = await makeMarket(server);
+    await other.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.60', size: '10' });
+    await other.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.55', size: '20' });
+    await other.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.30', size: '100' });
+    const preview = await pmx.json('buy', market.id, '$8.50', '--preview');
+    assert.deepEqual(preview, { price: '0.45', size: '20', cost_usdc_micro: '8500000', is_whole: true });
+    assert.equal((await pmx.json('orders')).total, 0, 'nothing was sent');
+    const narrow = await pmx.json('buy', market.id, '20usd', '--max-slippage', '0.04', '--preview');
+    assert.deepEqual([narrow.size, narrow.is_whole], ['10', false]);
+    const lines = await pmx.lines('buy', market.id, '$8.50');
+    assert.ok(lines.includes('in all      20 tokens for 8.5 USDC'), lines.join('\n'));
+    assert.equal((await pmx.json('balances')).usdc.available, '991500000', 'the sum was spent, and no more');
+    const wide = await pmx.json('buy', market.id, '100usd', '--max-slippage', '1', '--preview');
+    assert.deepEqual([wide.price, wide.is_whole], ['0.7', false], 'all that is there');
+    await pmx.json('place', market.id, '--side', 'buy', '--size', '5', '--market-order');
+    assert.equal(Number((await pmx.json('trades')).trades[0].price), 0.45);
+    assert.match((await pmx.failure(2, 'sell', market.id, '5tokens')).error, /no order to sell to/);
+    assert.match((await pmx.failure(2, 'buy', market.id, '50')).error, /quoted/, 'what a shell leaves of $250');
+    for (const args of [
+      ['buy', market.id, '$0.000001'],
+      ['buy', market.id, '$'],
+      ['buy', market.id, '1e3usd'],
+      ['buy', market.id, '$1', '--max-slippage', 'some'],
+      ['place', market.id, '--side', 'buy', '--market-order'],
+      ['place', market.id, '--side', 'buy', '--size', '1', '--price', '0.50', '--market-order'],
+    ]) {
+      assert.equal((await pmx.run(args)).code, 2, args.join(' '));
+    }
+  });
+
   test('a trade shows in every view of the account', async () => {
     const { pmx } = await makeUser();
     const other = await makeTrader(server);
@@ -245,21 +310,21 @@ describe('looking', () => {
     assert.ok((await pmx.lines('trades', '--market', traded.id))[1]?.includes('taker'));
     const { last_price, trades } = await pmx.json('markets', 'ticker', traded.id, '--outcome', 'no');
     assert.deepEqual([last_price, trades], ['0.4', 1]);
-    assert.match((await pmx.lines('markets', 'ticker', traded.id))[1]!, / 0\.6 +0 +0\.6 +0\.6 +10 +6 +1 /);
-    assert.ok((await pmx.lines('markets', 'ticker')).some((line) => line.startsWith(traded.id)));
+    assert.match((await pmx.lines('markets', 'ticker', traded.id))[1]!, /^0\.60 +0\.00 +0\.60 +0\.60 +10 +6 +1 /);
+    assert.ok((await pmx.lines('markets', 'ticker')).some((line) => line.endsWith('Will it rain tomorrow?')));
     assert.equal((await pmx.failure(1, 'markets', 'ticker', `0${traded.id.slice(1, -4)}0000`)).code, 'NOT_FOUND');
     const day = ['markets', 'candles', traded.id, '--interval', '1d'];
     const { candles } = await pmx.json('markets', 'candles', traded.id, '--interval', '1d', '--outcome', 'no');
     assert.deepEqual([candles.at(-1).close, candles.at(-1).token_quantity_atomic], ['0.4', '10000000']);
     const [head, ...rows] = await pmx.lines(...day);
     assert.match(head!, /^START \(UTC\) +OPEN +HIGH +LOW +CLOSE +TOKENS +USDC +TRADES$/);
-    assert.match(rows.at(-1)!, /^\S+T00:00… +0\.6 +0\.6 +0\.6 +0\.6 +10 +6 +1$/);
+    assert.match(rows.at(-1)!, /^\S+T00:00… +0\.60 +0\.60 +0\.60 +0\.60 +10 +6 +1$/);
     assert.equal((await pmx.failure(1, 'markets', 'candles', `0${traded.id.slice(1, -4)}0000`)).code, 'NOT_FOUND');
     assert.ok((await pmx.json('activity', '--type', 'fill')).activity.length === 1);
     assert.ok((await pmx.lines('balances'))[1]?.startsWith('USDC'));
     assert.equal((await pmx.json('balances')).usdc.available, '994000000');
     assert.equal((await pmx.json('positions', '--market', traded.id))[0].quantity, '9950000');
-    assert.ok((await pmx.lines('positions')).join().includes('0.60000000'));
+    assert.ok((await pmx.lines('positions')).join().includes('0.60 '));
     const { pnl_24h, redeemable } = await pmx.json('portfolio');
     assert.ok(pnl_24h.computed_at && redeemable.length === 0);
     assert.ok((await pmx.lines('portfolio')).some((line) => /^available +994 USDC$/.test(line)));

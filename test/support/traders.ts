@@ -170,6 +170,8 @@ export async function makeTrader(server: TestServer, options: TraderOptions = {}
 }
 
 type MarketOptions = {
+  title?: string;
+  outcomes?: [string, string];
   ticks_per_unit?: NewMarket['ticks_per_unit'];
   min_order_size_atomic?: string;
   fee_bps?: number;

@@ -7,6 +7,7 @@ import { ADMIN_MARKETS } from './commands/adminMarkets.ts';
 import { ADMIN_PLATFORM } from './commands/adminPlatform.ts';
 import { ADMIN_SETTLEMENT } from './commands/adminSettlement.ts';
 import { BOOK } from './commands/book.ts';
+import { BUYING } from './commands/buying.ts';
 import { DOCTOR } from './commands/doctor.ts';
 import { FIAT } from './commands/fiat.ts';
 import { REMINDERS, TIMEOUTS } from './commands/gaming.ts';
@@ -27,7 +28,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { word: 'markets', title: 'Markets', commands: MARKETS },
   { word: 'events', title: 'Events', commands: EVENTS },
   { word: null, title: 'Market data', commands: [...BOOK, ...TAIL, ...RECORD] },
-  { word: null, title: 'Trading', commands: [...PLACING, ...ORDERS] },
+  { word: null, title: 'Trading', commands: [...BUYING, ...PLACING, ...ORDERS] },
   { word: 'groups', title: 'Order groups', commands: ORDER_GROUPS },
   { word: null, title: 'Account', commands: ACCOUNT },
   { word: 'notifications', title: 'Notifications', commands: NOTIFICATIONS },

@@ -147,6 +147,7 @@ function programHelp(): string {
     '  $ pmx doctor                       is everything as it should be?',
     '  $ pmx markets search election      find a market',
     '  $ pmx book MARKET --live           watch its book',
+    "  $ pmx buy MARKET '$20'             buy at the prices that are there",
     '  $ pmx place MARKET --side buy --price 0.55 --size 10',
     '',
     'Exit codes:',

@@ -1,12 +1,14 @@
 /** The account: its money, what moved it, and what its limits leave. */
 import type { ExchangeClient } from '../../client.ts';
 import { command, type Result } from '../frame/command.ts';
+import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
+import { MARKET_WORDS, MarketNames } from '../frame/marketNames.ts';
 import { numberOf, unitsOf } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS, pageQuery } from '../frame/pages.ts';
-import { columns, decimal, facts, outcomeName, type Row } from '../frame/text.ts';
+import { columns, decimal, facts, type Row, shownPrice } from '../frame/text.ts';
 
-const MARKET = { market: { description: 'the id of the market' } } as const;
+const MARKET = { market: { description: MARKET_WORDS } } as const;
 
 const balances = command({
   name: 'balances',
@@ -15,15 +17,17 @@ const balances = command({
   examples: ['balances', 'balances --json'],
   json: 'the answer of GET /v1/user/balances',
   run: async (context) => {
-    const answer = await (await context.client()).balances();
+    const client = await context.client();
+    const answer = await client.balances();
     const { usdc, tokens } = answer;
+    const names = await MarketNames.of(context, client, tokens);
     const rows: Row[] = [
       ['USDC', decimal(usdc.available), decimal(usdc.reserved), ''],
       ...tokens.map((row) => [
-        outcomeName(row.outcome_index),
+        names.outcome(row.market_id, row.outcome_index),
         decimal(row.available),
         decimal(row.reserved),
-        row.market_id,
+        names.title(row.market_id),
       ]),
     ];
     return { value: answer, lines: columns(['asset', 'available', 'reserved', 'market'], rows) };
@@ -34,19 +38,21 @@ const positions = command({
   name: 'positions',
   summary: 'List positions: tokens, average price, realized gain',
   access: 'account',
-  options: { market: { value: 'id', description: 'only in this market' }, ...PAGE_OPTIONS },
+  options: { market: { value: 'market', description: 'only in this market' }, ...PAGE_OPTIONS },
   examples: ['positions', 'positions --market MARKET --json'],
   json: 'the answer of GET /v1/user/positions',
   run: async (context, given) => {
-    const query = { ...pageQuery(given), market_id: given.market };
-    const answer = await (await context.client()).positions.list(query);
+    const client = await context.client();
+    const query = { ...pageQuery(given), market_id: given.market && (await context.marketId(given.market)) };
+    const answer = await client.positions.list(query);
+    const names = await MarketNames.of(context, client, answer);
     const rows = answer.map((row) => [
-      outcomeName(row.outcome_index),
+      names.outcome(row.market_id, row.outcome_index),
       decimal(row.quantity),
-      row.average_entry_price,
+      shownPrice(row.average_entry_price),
       row.realized_pnl,
       row.claimed ? 'claimed' : '',
-      row.market_id,
+      names.title(row.market_id),
     ]);
     const head = ['outcome', 'tokens', 'average price', 'realized', '', 'market'];
     return { value: answer, lines: columns(head, rows, 'no positions') };
@@ -86,7 +92,7 @@ const activity = command({
   summary: 'List what happened to your orders, the newest first',
   access: 'account',
   options: {
-    market: { value: 'id', description: 'only in this market' },
+    market: { value: 'market', description: 'only in this market' },
     type: { value: 'name', description: 'only this kind', choices: ['fill', 'placed', 'cancelled', 'expired'] },
     ...PAGE_OPTIONS,
   },
@@ -94,18 +100,21 @@ const activity = command({
   json: 'the answer of GET /v1/user/activity',
   run: async (context, given) => {
     const type = given.type as 'fill' | undefined;
-    const answer = await (await context.client()).userActivity({ market_id: given.market, type, ...pageQuery(given) });
+    const client = await context.client();
+    const market_id = given.market && (await context.marketId(given.market));
+    const answer = await client.userActivity({ market_id, type, ...pageQuery(given) });
+    const names = await MarketNames.of(context, client, answer.activity);
     const rows = answer.activity.map((row) => [
       row.created_at,
       row.type,
       row.side,
-      outcomeName(row.outcome_index),
+      names.outcome(row.market_id, row.outcome_index),
       decimal(row.quantity_atomic),
       // A signed price is none that anybody paid (RULES.md 1.8).
-      row.type === 'fill' ? null : row.price,
-      row.type === 'fill' ? row.price : null,
+      row.type === 'fill' ? null : shownPrice(row.price),
+      row.type === 'fill' ? shownPrice(row.price) : null,
       row.reason ?? '',
-      row.market_id,
+      names.title(row.market_id),
     ]);
     const head = ['time', 'what', 'side', 'outcome', 'tokens', 'limit', 'price', 'reason', 'market'];
     return { value: answer, lines: [...columns(head, rows, 'nothing yet'), ...nextLine(answer.next_cursor)] };
@@ -147,7 +156,9 @@ const statement = command({
   examples: ['statement --from 2026-10-01T00:00:00Z', 'statement --json > statement.json'],
   json: 'the answer of GET /v1/user/statement',
   run: async (context, { from, to }) => {
-    const answer = await (await context.client()).ledger.statement({ from, to });
+    const client = await context.client();
+    const answer = await client.ledger.statement({ from, to });
+    const names = await MarketNames.of(context, client, answer.entries);
     const rows = answer.entries.map((entry) => [
       entry.time,
       entry.type,
@@ -155,7 +166,7 @@ const statement = command({
       decimal(entry.yes_delta_atomic),
       decimal(entry.no_delta_atomic),
       decimal(entry.usdc_balance_micro),
-      entry.market_id,
+      names.title(entry.market_id),
     ]);
     const lines = [
       `opening  ${decimal(answer.opening.usdc_micro)} USDC`,
@@ -170,7 +181,7 @@ const claim = command({
   name: 'claim',
   summary: 'Exchange the tokens of a decided market for their payout',
   access: 'account',
-  arguments: { market: { description: 'the id of the market', optional: true } },
+  arguments: { market: { description: MARKET_WORDS, optional: true } },
   options: { all: { description: 'of every market that pays something' } },
   examples: ['claim MARKET', 'claim --all'],
   json: 'the answer of POST /v1/user/positions/{market}/claim, with --all a list of them',
@@ -178,10 +189,10 @@ const claim = command({
     if (all === (market !== undefined)) throw new UsageError('claim needs a market, or --all');
     const client = await context.client();
     if (market !== undefined) {
-      const answer = await client.claim(market);
+      const answer = await client.claim(await context.marketId(market));
       return { value: answer, lines: [`${answer.message}: ${answer.tx_hash}`] };
     }
-    return claimAll(client);
+    return claimAll(context, client);
   },
 });
 
@@ -225,7 +236,7 @@ const conversions = (['split', 'merge'] as const).map((name) =>
     json: `the answer of POST /v1/markets/{market}/${name}`,
     run: async (context, { market, amount, 'idempotency-key': key }) => {
       const client = await context.client();
-      const answer = await client[name](market, Number(unitsOf('amount', amount)), key);
+      const answer = await client[name](await context.marketId(market), Number(unitsOf('amount', amount)), key);
       return { value: answer, lines: [`${answer.message}: ${decimal(answer.amount)}`] };
     },
   }),
@@ -269,11 +280,12 @@ export const NOTIFICATIONS = [
 ];
 
 /** One after the other: the first that is refused ends it, and the answers so far are kept on the exchange. */
-async function claimAll(client: ExchangeClient): Promise<Result> {
+async function claimAll(context: Context, client: ExchangeClient): Promise<Result> {
   const markets = [...new Set((await client.redeemable()).map(({ market_id }) => market_id))];
   const answers = [];
   for (const market of markets) answers.push(await client.claim(market));
-  const lines = answers.map(({ market_id, message }) => `${message}: ${market_id}`);
+  const names = await MarketNames.of(context, client, answers);
+  const lines = answers.map(({ market_id, message }) => `${message}: ${names.title(market_id)}`);
   return { value: answers, lines: lines.length === 0 ? ['there is nothing to claim'] : lines };
 }
 

@@ -7,9 +7,10 @@ import type { BookLevel, BookSides } from '../../types.ts';
 import { command } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
+import { MARKET_WORDS } from '../frame/marketNames.ts';
 import { numberOf, outcomeOf, unitsOf } from '../frame/orderForm.ts';
 import { untilInterrupted, writeLine } from '../frame/terminal.ts';
-import { columns, decimal, printable } from '../frame/text.ts';
+import { columns, decimal, printable, shownPrice } from '../frame/text.ts';
 import { type BookPicture, drawBook, type Trade } from '../live/bookView.ts';
 import { Screen } from '../live/screen.ts';
 
@@ -24,7 +25,7 @@ const book = command({
     'checksum shows as STALE until it is right again. Where the output is no terminal there is a line for each ' +
     'change of the best prices, and with --json a JSON value on each line.',
   access: 'anyone',
-  arguments: { market: { description: 'the id of the market' } },
+  arguments: { market: { description: MARKET_WORDS } },
   options: {
     live: { description: 'follow it until q or Ctrl-C' },
     outcome: { value: 'outcome', description: 'only this token (live: yes unless given)', choices: ['yes', 'no'] },
@@ -34,10 +35,11 @@ const book = command({
   json:
     'the answer of GET /v1/orders/book/{market}?both=true, or with --outcome of one token; with --live ' +
     '`{market_id, outcome_index, state, sequence, bids, asks}` on each line',
-  run: async (context, { market, live, outcome, levels: given }) => {
+  run: async (context, { market: named, live, outcome, levels: given }) => {
     const levels = numberOf('levels', given);
     if (levels < 1 || levels > 100) throw new UsageError('--levels is 1 to 100');
     const index = outcome === undefined ? undefined : outcomeOf(outcome);
+    const market = await context.marketId(named);
     if (live) {
       await follow(context, market, index ?? 0, levels);
       return null;
@@ -68,7 +70,7 @@ export const BOOK = [book];
 function bookLines(name: string, { bids, asks }: BookSides): string[] {
   const row = (side: string) => (level: BookLevel) => [
     side,
-    level.price,
+    shownPrice(level.price),
     decimal(level.token_quantity_atomic),
     level.num_orders,
   ];
@@ -182,7 +184,7 @@ class Lines {
     }
     const { bid, ask } = this.#book.best(this.#outcome);
     const side = (level: typeof bid): string =>
-      level === null ? '-' : `${level.price} x ${decimal(level.token_quantity_atomic)}`;
+      level === null ? '-' : `${shownPrice(level.price)} x ${decimal(level.token_quantity_atomic)}`;
     return `${state}  bid ${side(bid)}  ask ${side(ask)}`;
   }
 }

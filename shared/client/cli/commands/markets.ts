@@ -1,9 +1,12 @@
 /** Finding markets and events. */
 import { CANDLE_INTERVALS } from '../../../api/candles.ts';
+import type { ExchangeClient } from '../../client.ts';
 import type { Candles, CandlesQuery, Market, MarketEvent, Ticker } from '../../types.ts';
 import { command, type OptionSpecs } from '../frame/command.ts';
+import type { Context } from '../frame/context.ts';
+import { MARKET_WORDS, MarketNames } from '../frame/marketNames.ts';
 import { numberOf, outcomeOf } from '../frame/orderForm.ts';
-import { columns, decimal, facts } from '../frame/text.ts';
+import { columns, decimal, facts, shownPrice } from '../frame/text.ts';
 
 const FILTERS = {
   status: { value: 'name', description: 'active, locked, resolved, …, or all', fallback: 'active' },
@@ -65,17 +68,18 @@ export const MARKETS = [
     name: 'markets show',
     summary: 'Show a market: its question, its grid, its fee and its best prices',
     access: 'anyone',
-    arguments: { market: { description: 'the id of the market' } },
+    arguments: { market: { description: MARKET_WORDS } },
     examples: ['markets show MARKET', 'markets show MARKET --json'],
     json: '`{market, tick_size, bbo}`: the answers of the three routes',
-    run: async (context, { market: id }) => {
+    run: async (context, { market: named }) => {
       const client = await context.reader();
+      const id = await context.marketId(named);
       const [market, tick_size, bbo] = await Promise.all([client.market(id), client.tickSize(id), client.bbo(id)]);
       const lines = facts([
         ['question', market.title],
         ['status', market.status],
         ['outcomes', market.outcomes.join(' / ')],
-        ['best bid, ask', `${bbo.best_bid ?? '-'}, ${bbo.best_ask ?? '-'}`],
+        ['best bid, ask', `${shownPrice(bbo.best_bid) ?? '-'}, ${shownPrice(bbo.best_ask) ?? '-'}`],
         ['tick, lot', `${tick_size.tick_size} USDC, ${decimal(tick_size.lot_size_atomic)} tokens`],
         ['smallest size', `${decimal(tick_size.min_order_size_atomic)} tokens`],
         ['fee', `${decimal(market.fee_bps * 10_000)}%`],
@@ -93,7 +97,7 @@ export const MARKETS = [
     name: 'markets candles',
     summary: 'Show the trading of a market by interval: prices, tokens, USDC and number of trades',
     access: 'anyone',
-    arguments: { market: { description: 'the id of the market' } },
+    arguments: { market: { description: MARKET_WORDS } },
     options: {
       interval: { value: 'span', description: 'the length of a candle', choices: CANDLE_INTERVALS, fallback: '1h' },
       outcome: { value: 'outcome', description: 'the token', choices: ['yes', 'no'], fallback: 'yes' },
@@ -103,7 +107,8 @@ export const MARKETS = [
     },
     examples: ['markets candles MARKET', 'markets candles MARKET --interval 1d --from 2026-10-01 --limit 100 --json'],
     json: 'the answer of GET /v1/markets/{id}/candles',
-    run: async (context, { market: id, interval, outcome, from, to, limit }) => {
+    run: async (context, { market, interval, outcome, from, to, limit }) => {
+      const id = await context.marketId(market);
       const answer = await (await context.reader()).candles(id, {
         ...{ interval: interval as CandlesQuery['interval'], outcome_index: outcomeOf(outcome) },
         ...{ from, to, limit: numberOf('limit', limit) },
@@ -115,20 +120,21 @@ export const MARKETS = [
     name: 'markets ticker',
     summary: 'Show the last price of a market, its 24 hours and its best prices, or those of all markets',
     access: 'anyone',
-    arguments: { market: { description: 'the id of the market; without it all that are not decided', optional: true } },
+    arguments: { market: { description: `${MARKET_WORDS}; without it all that are not decided`, optional: true } },
     options: {
       outcome: { value: 'outcome', description: 'the token of one market', choices: ['yes', 'no'], fallback: 'yes' },
     },
     examples: ['markets ticker', 'markets ticker MARKET --outcome no --json'],
     json: 'the answer of GET /v1/markets/{id}/ticker, or of GET /v1/tickers',
-    run: async (context, { market: id, outcome }) => {
+    run: async (context, { market, outcome }) => {
       const client = await context.reader();
-      if (id === undefined) {
+      if (market === undefined) {
         const answer = await client.tickers();
-        return { value: answer, lines: tickerLines(answer.tickers) };
+        return { value: answer, lines: await tickerLines(context, client, answer.tickers) };
       }
+      const id = await context.marketId(market);
       const answer = await client.ticker(id, { outcome_index: outcomeOf(outcome) });
-      return { value: answer, lines: tickerLines([answer]) };
+      return { value: answer, lines: await tickerLines(context, client, [answer]) };
     },
   }),
   command({
@@ -200,19 +206,21 @@ function idsOf(markets: readonly Market[]): string[] {
 function candleLines({ candles }: Candles): string[] {
   const rows = candles.map(({ start, is_open, ...candle }) => [
     `${new Date(start * 1000).toISOString().slice(0, 16)}${is_open ? '…' : ''}`,
-    ...[candle.open, candle.high, candle.low, candle.close],
+    ...[candle.open, candle.high, candle.low, candle.close].map(shownPrice),
     ...[decimal(candle.token_quantity_atomic), decimal(candle.notional_usdc_micro), candle.trades],
   ]);
   return columns(['start (UTC)', 'open', 'high', 'low', 'close', 'tokens', 'USDC', 'trades'], rows, 'no candles');
 }
 
-function tickerLines(tickers: readonly Ticker[]): string[] {
+async function tickerLines(context: Context, client: ExchangeClient, tickers: readonly Ticker[]): Promise<string[]> {
+  const names = await MarketNames.of(context, client, tickers);
   const rows = tickers.map((ticker) => [
-    ...[ticker.market_id, ticker.last_price, ticker.change, ticker.low, ticker.high],
+    ...[ticker.last_price, ticker.change, ticker.low, ticker.high].map(shownPrice),
     ...[decimal(ticker.token_quantity_atomic), decimal(ticker.notional_usdc_micro), ticker.trades],
-    ...[ticker.best_bid, ticker.best_ask, decimal(ticker.open_interest_atomic)],
+    ...[ticker.best_bid, ticker.best_ask].map(shownPrice),
+    ...[decimal(ticker.open_interest_atomic), names.title(ticker.market_id)],
   ]);
-  const head = ['market', 'last', 'change', 'low', 'high', 'tokens', 'USDC', 'trades', 'bid', 'ask', 'sets'];
+  const head = ['last', 'change', 'low', 'high', 'tokens', 'USDC', 'trades', 'bid', 'ask', 'sets', 'market'];
   return columns(head, rows, 'no markets');
 }
 
@@ -220,7 +228,7 @@ function marketLines(markets: readonly Market[], total: number): string[] {
   const rows = markets.map((market) => [
     market.id,
     market.status,
-    market.current_prices[0],
+    shownPrice(market.current_prices[0]),
     market.total_volume,
     market.title,
   ]);

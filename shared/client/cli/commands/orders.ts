@@ -7,10 +7,11 @@ import type { OrderRecord, UserOrder } from '../../types.ts';
 import { command, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
+import { MarketNames } from '../frame/marketNames.ts';
 import { numberOf, outcomeOf, unitsOf } from '../frame/orderForm.ts';
 import { nextLine, PAGE_OPTIONS, pageQuery } from '../frame/pages.ts';
 import { pause, writeLine } from '../frame/terminal.ts';
-import { columns, decimal, facts, outcomeName } from '../frame/text.ts';
+import { columns, decimal, facts, shownPrice } from '../frame/text.ts';
 
 const UNAUTHORIZED = 401;
 const OPEN_PAGE = 200;
@@ -26,6 +27,9 @@ const order = command({
   run: async (context, { hash }) => {
     const client = await context.client();
     const record = await client.getOrder(hash);
+    const names = await MarketNames.of(context, client, [record]);
+    const what = `${record.side} ${names.outcome(record.market_id, record.outcome_index)}`;
+    const average = shownPrice(record.average_fill_price) ?? '-';
     const isOpen = record.status === 'open' || record.status === 'partially_filled';
     // It may have been filled since.
     const queue = isOpen ? await client.queuePosition(hash).catch(() => null) : null;
@@ -34,17 +38,14 @@ const order = command({
     const lines = facts([
       [
         'order',
-        `${record.side} ${outcomeName(record.outcome_index)}, limit ${record.price}, ${record.time_in_force}` +
-          (record.post_only ? ', post-only' : ''),
+        `${what}, limit ${shownPrice(record.price)}, ${record.time_in_force}${record.post_only ? ', post-only' : ''}`,
       ],
       ['status', record.status],
-      [
-        'filled',
-        `${decimal(record.filled_token_quantity_atomic)} tokens, at ${record.average_fill_price ?? '-'} on average`,
-      ],
+      ['filled', `${decimal(record.filled_token_quantity_atomic)} tokens, at ${average} on average`],
       ['remaining', `${decimal(record.remaining)} ${record.side === 'BUY' ? 'USDC' : 'tokens'}`],
       ['ahead', ahead ?? undefined],
-      ['market', record.market_id],
+      ['market', names.title(record.market_id)],
+      ['market id', record.market_id],
       ['order hash', record.order_hash],
       ['client id', record.client_order_id],
       ['group', record.order_group],
@@ -59,7 +60,7 @@ const orders = command({
   summary: 'List orders: all of them, or the open ones of a market',
   access: 'account',
   options: {
-    market: { value: 'id', description: 'only the open orders of this market, oldest first' },
+    market: { value: 'market', description: 'only the open orders of this market, oldest first' },
     open: { description: 'only open orders' },
     status: { value: 'names', description: 'of these statuses: open,filled,cancelled' },
     side: { value: 'side', description: 'buy or sell', choices: ['buy', 'sell'] },
@@ -72,15 +73,16 @@ const orders = command({
     const client = await context.client();
     if (given.market !== undefined) {
       const open = await client.openOrders(
-        given.market,
+        await context.marketId(given.market),
         given.limit === undefined ? {} : { limit: numberOf('limit', given.limit) },
       );
-      return { value: open, lines: orderRows(open) };
+      return { value: open, lines: orderRows(open, await MarketNames.of(context, client, open)) };
     }
     const status = given.open ? 'open,partially_filled' : given.status;
     const side = given.side?.toUpperCase() as 'BUY' | 'SELL' | undefined;
     const answer = await client.userOrders({ status, side, since: given.since, ...pageQuery(given) });
-    return { value: answer, lines: [...orderRows(answer.orders), ...nextLine(answer.next_cursor)] };
+    const names = await MarketNames.of(context, client, answer.orders);
+    return { value: answer, lines: [...orderRows(answer.orders, names), ...nextLine(answer.next_cursor)] };
   },
 });
 
@@ -89,23 +91,25 @@ const trades = command({
   summary: 'List your trades, the newest first',
   access: 'account',
   options: {
-    market: { value: 'id', description: 'only of this market' },
+    market: { value: 'market', description: 'only of this market' },
     since: { value: 'time', description: 'since then' },
     ...PAGE_OPTIONS,
   },
   examples: ['trades --limit 20', 'trades --market MARKET --json'],
   json: 'the answer of GET /v1/user/trades/v2',
   run: async (context, given) => {
-    const query = { market_id: given.market, since: given.since, ...pageQuery(given) };
-    const answer = await (await context.client()).userTrades(query);
+    const client = await context.client();
+    const market_id = given.market && (await context.marketId(given.market));
+    const answer = await client.userTrades({ market_id, since: given.since, ...pageQuery(given) });
+    const names = await MarketNames.of(context, client, answer.trades);
     const rows = answer.trades.map((trade) => [
       trade.matched_at,
       trade.role,
       trade.party_side,
-      trade.party_outcome_index === null ? null : outcomeName(trade.party_outcome_index),
+      trade.party_outcome_index === null ? null : names.outcome(trade.market_id, trade.party_outcome_index),
       trade.token_quantity_atomic === null ? null : decimal(trade.token_quantity_atomic),
-      trade.price,
-      trade.market_id,
+      shownPrice(trade.price),
+      names.title(trade.market_id),
     ]);
     const head = ['time', 'role', 'side', 'outcome', 'tokens', 'price', 'market'];
     return { value: answer, lines: [...columns(head, rows, 'no trades'), ...nextLine(answer.next_cursor)] };
@@ -119,7 +123,7 @@ const cancel = command({
   access: 'account',
   arguments: { hashes: { description: 'order hashes', optional: true, many: true } },
   options: {
-    market: { value: 'id', description: 'all open orders of this market' },
+    market: { value: 'market', description: 'all open orders of this market' },
     outcome: { value: 'outcome', description: 'with --market: only of this token', choices: ['yes', 'no'] },
     'client-id': { value: 'name', description: 'the order that you gave this name' },
     tombstone: { description: 'also refuse the order if it arrives only after this cancel' },
@@ -140,7 +144,8 @@ const cancel = command({
     if (all) return cancelEverywhere(client);
     if (named !== undefined) return said(await client.cancelByClientId(named));
     if (market !== undefined) {
-      return cancelEverywhere(client, market, given.outcome === undefined ? undefined : outcomeOf(given.outcome));
+      const id = await context.marketId(market);
+      return cancelEverywhere(client, id, given.outcome === undefined ? undefined : outcomeOf(given.outcome));
     }
     if (hashes.length > 1) return cancelMany(client, hashes);
     return said(await (tombstone ? client.cancelWithTombstone(hashes[0]) : client.cancelOrder(hashes[0])));
@@ -223,19 +228,31 @@ const groups = [
 export const ORDERS = [order, orders, trades, cancel, heartbeat];
 export const ORDER_GROUPS = groups;
 
-function orderRows(rows: readonly OrderRecord[]): string[] {
+function orderRows(rows: readonly OrderRecord[], names: MarketNames): string[] {
   const cells = rows.map((row) => [
     row.created_at,
     row.status,
     row.side,
-    outcomeName(row.outcome_index),
-    row.price,
+    names.outcome(row.market_id, row.outcome_index),
+    shownPrice(row.price),
     decimal(row.filled_token_quantity_atomic),
-    row.average_fill_price,
+    shownPrice(row.average_fill_price),
     `${decimal(row.remaining)} ${row.side === 'BUY' ? 'USDC' : 'tokens'}`,
     row.order_hash,
+    names.title(row.market_id),
   ]);
-  const head = ['placed', 'status', 'side', 'outcome', 'limit', 'filled', 'average', 'remaining', 'order hash'];
+  const head = [
+    'placed',
+    'status',
+    'side',
+    'outcome',
+    'limit',
+    'filled',
+    'average',
+    'remaining',
+    'order hash',
+    'market',
+  ];
   return columns(head, cells, 'no orders');
 }
 

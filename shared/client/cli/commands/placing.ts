@@ -8,8 +8,10 @@ import { command, type OptionSpecs, type Result } from '../frame/command.ts';
 import type { Context } from '../frame/context.ts';
 import { UsageError } from '../frame/errors.ts';
 import { UnknownOrdersError } from '../frame/explain.ts';
+import { MARKET_WORDS } from '../frame/marketNames.ts';
 import {
   draftFrom,
+  type MarketTerms,
   numberOf,
   ORDER_OPTIONS,
   type OrderGiven,
@@ -17,10 +19,11 @@ import {
   outcomeOf,
   termsOf,
 } from '../frame/orderForm.ts';
-import { orderLines, placedLines, signGiven } from '../frame/signing.ts';
-import { columns, decimal, facts } from '../frame/text.ts';
+import { orderLines, placedLines, type Signing, signGiven } from '../frame/signing.ts';
+import { MARKET_ORDER_OPTIONS } from '../frame/taking.ts';
+import { columns, decimal, facts, shownPrice } from '../frame/text.ts';
 
-const MARKET = { market: { description: 'the id of the market', optional: true } } as const;
+const MARKET = { market: { description: MARKET_WORDS, optional: true } } as const;
 const FILE = {
   file: { value: 'file', description: 'the order in JSON, or a list of them; - is standard input', file: true },
 } as const satisfies OptionSpecs;
@@ -49,7 +52,7 @@ const sign = command({
     'that another implementation can be compared with this one. With --salt the result is always the same.',
   access: 'wallet',
   arguments: MARKET,
-  options: { ...ORDER_OPTIONS, ...FILE },
+  options: { ...ORDER_OPTIONS, ...MARKET_ORDER_OPTIONS, ...FILE },
   examples: [
     'sign MARKET --side buy --price 0.55 --size 10',
     'sign MARKET --side sell --outcome no --price 0.40 --size 5 --tif fok --salt 7 --json',
@@ -57,7 +60,7 @@ const sign = command({
   ],
   json: '`{typed_data, order_hash, signature, body}`, or a list of them for a list in the file',
   run: async (context, given) => {
-    const { orders, domain } = await signGiven(context, await context.reader(), given);
+    const { orders, domain, terms } = await signGiven(context, await context.reader(), given);
     const values = orders.map(({ body, orderHash }) => ({
       typed_data: typedOrder(body, domain),
       order_hash: orderHash,
@@ -66,7 +69,7 @@ const sign = command({
     }));
     const lines = orders.flatMap((order, at) => [
       ...(at === 0 ? [] : ['']),
-      ...orderLines(order),
+      ...orderLines(order, terms.get(order.body.market_id.toLowerCase())!),
       `signature   ${order.body.signature}`,
       'typed data',
       ...JSON.stringify(values[at].typed_data, null, 2).split('\n'),
@@ -83,10 +86,11 @@ const place = command({
     'before it is sent, so that an order whose answer is lost can be looked up.',
   access: 'wallet',
   arguments: MARKET,
-  options: { ...ORDER_OPTIONS, ...FILE, ...SENDING },
+  options: { ...ORDER_OPTIONS, ...MARKET_ORDER_OPTIONS, ...FILE, ...SENDING },
   examples: [
     'place MARKET --side buy --price 0.55 --size 10',
     'place MARKET --side sell --outcome no --price 0.40 --size 5 --post-only',
+    'place MARKET --side sell --size 20 --market-order',
     'place MARKET --side buy --price 0.60 --size 100 --tif fak --min-receive 50',
     'place MARKET --side buy --price 0.50 --size 10 --expires-in 3600',
     'place --file orders.json --json',
@@ -94,21 +98,7 @@ const place = command({
   json: 'the answer of POST /v1/orders, or of POST /v1/orders/batch for a list in the file',
   run: async (context, given) => {
     const client = await context.client();
-    const { orders } = await signGiven(context, client, given);
-    const options = placingOptions(context, given);
-    for (const order of orders) for (const line of orderLines(order)) context.note(line);
-    const send = async (): Promise<Result> => {
-      if (orders.length > 1)
-        return batchResult(
-          await client.placeOrders(
-            orders.map(({ body }) => body),
-            options,
-          ),
-        );
-      const answer = await client.placeOrder(orders[0].body, options);
-      return { value: answer, lines: placedLines(answer) };
-    };
-    return answered(orders, send);
+    return sendSigned(context, client, await signGiven(context, client, given), placingOptions(context, given));
   },
 });
 
@@ -125,8 +115,8 @@ const amend = command({
   json: 'the answer of PUT /v1/orders/{hash}/amend',
   run: async (context, given) => {
     const client = await context.client();
-    const { order, remaining } = await signChanged(context, client, given);
-    for (const line of orderLines(order)) context.note(line);
+    const { order, terms, remaining } = await signChanged(context, client, given);
+    for (const line of orderLines(order, terms)) context.note(line);
     return answered([order], async () => {
       const options = { ...placingOptions(context, given), expectedRemaining: remaining };
       const answer = await client.amendOrder(given.hash, order.body, options);
@@ -146,8 +136,8 @@ const replace = command({
   json: 'the answer of POST /v1/orders/cancel-replace',
   run: async (context, given) => {
     const client = await context.client();
-    const { order, remaining } = await signChanged(context, client, given, given.side);
-    for (const line of orderLines(order)) context.note(line);
+    const { order, terms, remaining } = await signChanged(context, client, given, given.side);
+    for (const line of orderLines(order, terms)) context.note(line);
     return answered([order], async () => {
       const options = { ...placingOptions(context, given), expectedRemaining: remaining };
       const answer = await client.cancelReplace(given.hash, order.body, options);
@@ -158,13 +148,31 @@ const replace = command({
 
 export const PLACING = [place, sign, amend, replace];
 
+/** Says what each order is, and sends them. */
+export function sendSigned(
+  context: Context,
+  client: ExchangeClient,
+  { orders, terms }: Pick<Signing, 'orders' | 'terms'>,
+  options: PlacingOptions,
+): Promise<Result> {
+  for (const order of orders) {
+    for (const line of orderLines(order, terms.get(order.body.market_id.toLowerCase())!)) context.note(line);
+  }
+  return answered(orders, async () => {
+    const bodies = orders.map(({ body }) => body);
+    if (orders.length > 1) return batchResult(await client.placeOrders(bodies, options));
+    const answer = await client.placeOrder(bodies[0], options);
+    return { value: answer, lines: placedLines(answer) };
+  });
+}
+
 /** The old order with what is given in place of its own, and what was left of it: a fill meanwhile is no surprise. */
 async function signChanged(
   context: Context,
   client: ExchangeClient,
   given: Changed,
   side?: string,
-): Promise<{ order: SignedOrder; remaining: string }> {
+): Promise<{ order: SignedOrder; terms: MarketTerms; remaining: string }> {
   const old = await client.getOrder(given.hash);
   if (old.status !== 'open' && old.status !== 'partially_filled') throw new UsageError(`the order is ${old.status}`);
   const { nowMs } = context.terminal.clock;
@@ -185,9 +193,10 @@ async function signChanged(
     orderGroup: given.group ?? old.order_group,
   };
   const signer = await context.signer(client);
-  const draft = draftFrom(intent, await termsOf(client, old.market_id, given.maker ?? signer.address));
+  const terms = await termsOf(client, old.market_id, given.maker ?? signer.address);
+  const draft = draftFrom(intent, terms);
   const order = signer.sign(draft, { maker: given.maker, salt: given.salt });
-  return { order, remaining: old.remaining };
+  return { order, terms, remaining: old.remaining };
 }
 
 /** `remaining` is in the asset that the maker gives: USDC of a BUY, of which the price makes tokens. */
@@ -235,7 +244,7 @@ function amendedLines(answer: AmendResponse): string[] {
   return [
     ...placedLines(answer),
     ...facts([
-      ['limit', answer.price],
+      ['limit', shownPrice(answer.price)],
       ['queue', keeps],
     ]),
   ];

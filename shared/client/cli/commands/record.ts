@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { record as recordBook } from '../../stream/recording.ts';
 import { command } from '../frame/command.ts';
+import { MARKET_WORDS } from '../frame/marketNames.ts';
 import { untilInterrupted } from '../frame/terminal.ts';
 
 /** Frames that may wait for the disk. */
@@ -13,10 +14,11 @@ const record = command({
   summary: 'Write every frame of a market to a file, with its time of arrival',
   details: '`npm run replay` serves such a file as the stream it was. The file must not exist. Ctrl-C ends it.',
   access: 'anyone',
-  arguments: { market: { description: 'the id of the market' }, file: { description: 'a new file', file: true } },
+  arguments: { market: { description: MARKET_WORDS }, file: { description: 'a new file', file: true } },
   examples: ['record MARKET day.ndjson'],
   json: '`{file, lines}` at the end',
-  run: async (context, { market, file }) => {
+  run: async (context, { market: named, file }) => {
+    const market = await context.marketId(named);
     const { ticks_per_unit: ticksPerUnit } = await (await context.reader()).tickSize(market);
     const out = createWriteStream(file, { flags: 'wx' });
     await once(out, 'open');

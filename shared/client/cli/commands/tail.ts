@@ -20,7 +20,13 @@ const tail = command({
     'has the `type` of the event and the `frame` as the exchange has sent it. `stale` and `live` say how the ' +
     'connection is. It goes on until Ctrl-C.',
   access: 'anyone',
-  arguments: { markets: { description: 'the ids of markets', optional: true, many: true } },
+  arguments: {
+    markets: {
+      description: 'markets: words of the question, the slug of the event, or the id of each',
+      optional: true,
+      many: true,
+    },
+  },
   options: {
     user: { description: 'the private events of your account' },
     since: { value: 'number', description: 'with --user: after this user_sequence, which an earlier run has seen' },
@@ -36,12 +42,13 @@ const tail = command({
   ],
   json: 'the same: every line is a JSON value',
   run: async (context, given) => {
-    const { markets, user } = given;
-    if (markets.length === 0 && !user) throw new UsageError('tail needs markets, or --user');
-    if (new Set(markets).size < markets.length) throw new UsageError('a market is given twice');
+    const { user } = given;
+    if (given.markets.length === 0 && !user) throw new UsageError('tail needs markets, or --user');
     if (given.since !== undefined && !user) throw new UsageError('--since is for --user');
     const since = given.since === undefined ? undefined : numberOf('since', given.since);
     const count = given.count === undefined ? Number.POSITIVE_INFINITY : numberOf('count', given.count);
+    const markets = await Promise.all(given.markets.map((named) => context.marketId(named)));
+    if (new Set(markets).size < markets.length) throw new UsageError('a market is given twice');
     const stream = await context.stream({ isPrivate: user });
     const cancelOnDisconnect = given['cancel-on-disconnect'];
     const feeds: AsyncIterable<Event>[] = markets.map((id) => stream.openBook(id));

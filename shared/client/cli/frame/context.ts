@@ -7,6 +7,7 @@ import { RequestSigner } from '../../requestSigner.ts';
 import { ExchangeStream } from '../../stream/exchangeStream.ts';
 import { Access, type AccessFlags, type Account } from './access.ts';
 import { UsageError } from './errors.ts';
+import { marketIdOf } from './marketNames.ts';
 import { readInput } from './prompt.ts';
 import { type Paint, paintFor, type Terminal } from './terminal.ts';
 import { printableLines, withoutMark } from './text.ts';
@@ -63,6 +64,11 @@ export class Context {
   /** For public reads: those of an account count on its own limit. */
   async reader(): Promise<ExchangeClient> {
     return this.#clientOf(await this.#accountOrNone());
+  }
+
+  /** The id of a market that a person has named. */
+  async marketId(given: string): Promise<string> {
+    return marketIdOf(await this.reader(), given);
   }
 
   /** Without an account, whatever is kept. */

@@ -53,8 +53,14 @@ export type OrderGiven = {
 /** An order before its market is looked up. */
 export type OrderForm = { readonly marketId: string; readonly draft: (market: MarketTerms) => OrderDraft };
 
-/** The parts of a market that an order depends on, and the floor under the nonces of its maker. */
-export type MarketTerms = { readonly market: OrderMarket; readonly feeRateBps: number; readonly nonceFloor: number };
+/** The parts of a market that an order depends on, its words, and the floor under the nonces of its maker. */
+export type MarketTerms = {
+  readonly market: OrderMarket;
+  readonly feeRateBps: number;
+  readonly nonceFloor: number;
+  readonly title: string;
+  readonly outcomes: readonly string[];
+};
 
 const SAFE_INTEGER = /^(?:0|[1-9]\d{0,15})$/;
 
@@ -206,12 +212,12 @@ export function draftFrom(
 
 /** @param maker a wallet of the account, or one of which the exchange will say that it is none. */
 export async function termsOf(client: ExchangeClient, marketId: string, maker: string): Promise<MarketTerms> {
-  const [market, { fee_bps }, nonceFloor] = await Promise.all([
+  const [market, { fee_bps, title, outcomes }, nonceFloor] = await Promise.all([
     client.orderMarket(marketId),
     client.market(marketId),
     floorOf(client, maker),
   ]);
-  return { market, feeRateBps: fee_bps, nonceFloor };
+  return { market, feeRateBps: fee_bps, nonceFloor, title, outcomes };
 }
 
 async function floorOf(client: ExchangeClient, maker: string): Promise<number> {

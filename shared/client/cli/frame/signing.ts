@@ -3,53 +3,93 @@ import type { Eip712Domain } from '../../../crypto/eip712.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { OrderDraft, SignedOrder } from '../../order.ts';
 import type { OrderSigner } from '../../orderSigner.ts';
-import type { Fill, PlacementResponse } from '../../types.ts';
+import type { Fill, PlacementResponse, SideName } from '../../types.ts';
 import type { Context } from './context.ts';
 import { UsageError } from './errors.ts';
-import { formOf, formsOf, type MarketTerms, missingIn, type OrderForm, type OrderGiven, termsOf } from './orderForm.ts';
-import { decimal, facts, outcomeName } from './text.ts';
+import {
+  formOf,
+  formsOf,
+  type MarketTerms,
+  missingIn,
+  type OrderForm,
+  type OrderGiven,
+  outcomeOf,
+  termsOf,
+  unitsOf,
+} from './orderForm.ts';
+import { takingOf } from './taking.ts';
+import { decimal, facts, outcomeName, shownPrice } from './text.ts';
 
 type Signers = { readonly maker?: string; readonly salt?: string };
-type Ordering = OrderGiven & Signers & { readonly market: string | undefined; readonly file: string | undefined };
-type Signing = { readonly signer: OrderSigner; readonly domain: Eip712Domain; readonly orders: SignedOrder[] };
+type Ordering = OrderGiven &
+  Signers & {
+    readonly market: string | undefined;
+    readonly file: string | undefined;
+    readonly 'market-order': boolean;
+    readonly 'max-slippage': string;
+  };
+export type Signing = {
+  readonly signer: OrderSigner;
+  readonly domain: Eip712Domain;
+  readonly orders: SignedOrder[];
+  /** By the ids of their markets. */
+  readonly terms: ReadonlyMap<string, MarketTerms>;
+};
 
 /** Signs the order of the command line, or all of the file. */
 export async function signGiven(context: Context, client: ExchangeClient, given: Ordering): Promise<Signing> {
-  const forms = await formsGiven(context, given);
+  const forms = await formsGiven(context, client, given);
   if (forms.length > 1 && given.salt !== undefined) throw new UsageError('--salt is for one order');
-  const markets = [...new Set(forms.map(({ marketId }) => marketId))];
+  const markets = [...new Set(forms.map(({ marketId }) => marketId.toLowerCase()))];
   const terms = new Map<string, MarketTerms>();
   const signer = await context.signer(client);
   const maker = given.maker ?? signer.address;
   for (const id of markets) terms.set(id, await termsOf(client, id, maker));
-  const drafts = forms.map(({ marketId, draft }) => draft(terms.get(marketId)!));
+  const drafts = forms.map(({ marketId, draft }) => draft(terms.get(marketId.toLowerCase())!));
   const domain = await client.signingDomain();
   return {
     signer,
     domain,
+    terms,
     orders: drafts.map((draft) => signer.sign(draft, { maker: given.maker, salt: given.salt })),
   };
 }
 
-async function formsGiven(context: Context, given: Ordering): Promise<OrderForm[]> {
+async function formsGiven(context: Context, client: ExchangeClient, given: Ordering): Promise<OrderForm[]> {
   const { file, market } = given;
   if (file !== undefined && market !== undefined) throw new UsageError('the market is in the file: give one of both');
   if (file !== undefined) return formsOf(await context.readJson(file));
   if (market === undefined) throw new UsageError(missingIn(given));
-  return [formOf(market, given, context.terminal.clock.nowMs())];
+  const id = given['market-order'] ? await context.marketId(market) : market;
+  const priced = given['market-order'] ? await pricedByBook(client, id, given) : given;
+  const form = formOf(id, priced, context.terminal.clock.nowMs());
+  return [{ ...form, marketId: await context.marketId(id) }];
 }
 
+async function pricedByBook(client: ExchangeClient, id: string, given: Ordering): Promise<Ordering> {
+  const { side, size, price, outcome, 'max-slippage': maxSlippage } = given;
+  if (price !== undefined) throw new UsageError('--market-order and --price exclude each other');
+  if (side === undefined || size === undefined) throw new UsageError(missingIn({ ...given, price: '' }));
+  const wanted = { side: side.toUpperCase() as SideName, outcome: outcomeOf(outcome), maxSlippage };
+  const amount = { tokensAtomic: BigInt(unitsOf('size', size)) };
+  const taking = await takingOf(client, await client.orderMarket(id), amount, wanted);
+  return { ...given, price: taking.price, tif: given.tif ?? 'fak' };
+}
+
+type Words = Pick<MarketTerms, 'title' | 'outcomes'>;
+
 /** The order in words: what it gives at most, and what for. */
-export function orderLines({ body, orderHash }: SignedOrder): string[] {
+export function orderLines({ body, orderHash }: SignedOrder, { title, outcomes }: Words): string[] {
   const { side, maker_amount, taker_amount, fee_rate_bps } = body;
   const isBuy = side === 'BUY';
+  const outcome = outcomes[body.outcome_index] ?? outcomeName(body.outcome_index);
   const tokens = decimal(isBuy ? taker_amount : maker_amount);
   const usdc = decimal(isBuy ? maker_amount : taker_amount);
   const fee = `${decimal(fee_rate_bps * 10_000)}%`;
   return facts([
-    ['order', `${side} ${tokens} ${outcomeName(body.outcome_index)} at ${priceOf(body)}, ${kindOf(body)}`],
-    ['market', body.market_id],
-    ['gives', isBuy ? `${usdc} USDC at most` : `${tokens} ${outcomeName(body.outcome_index)}`],
+    ['order', `${side} ${tokens} ${outcome} at ${priceOf(body)}, ${kindOf(body)}`],
+    ['market', title],
+    ['gives', isBuy ? `${usdc} USDC at most` : `${tokens} ${outcome}`],
     ['for', `${isBuy ? `${tokens} tokens` : `${usdc} USDC at least`}, less a fee of up to ${fee}`],
     ['order hash', orderHash],
   ]);
@@ -63,14 +103,18 @@ function kindOf({ time_in_force, post_only, expiration }: OrderDraft): string {
 /** Exact where the price has at most six decimals, and every price of a grid has. */
 function priceOf({ side, maker_amount, taker_amount }: OrderDraft): string {
   const [usdc, tokens] = side === 'BUY' ? [maker_amount, taker_amount] : [taker_amount, maker_amount];
-  return decimal((BigInt(usdc) * 1_000_000n) / BigInt(tokens));
+  return shownPrice(decimal((BigInt(usdc) * 1_000_000n) / BigInt(tokens)));
 }
 
-export function placedLines({ order_id, order_hash, status, fills }: PlacementResponse): string[] {
-  const rows = (fills ?? []).map((fill): [string, string] => ['fill', fillText(fill)]);
-  return facts([['order id', order_id], ['order hash', order_hash], ['status', status], ...rows]);
+export function placedLines({ order_id, order_hash, status, fills = [] }: PlacementResponse): string[] {
+  const rows = fills.map((fill): [string, string] => ['fill', fillText(fill)]);
+  const tokens = fills.reduce((sum, fill) => sum + BigInt(fill.token_quantity_atomic), 0n);
+  const usdc = fills.reduce((sum, fill) => sum + BigInt(fill.notional_usdc_micro), 0n);
+  const all = fills.length > 1 ? `${decimal(tokens)} tokens for ${decimal(usdc)} USDC` : undefined;
+  return facts([['order id', order_id], ['order hash', order_hash], ['status', status], ...rows, ['in all', all]]);
 }
 
 function fillText({ token_quantity_atomic, price, match_type, notional_usdc_micro }: Fill): string {
-  return `${decimal(token_quantity_atomic)} at ${price} (${decimal(notional_usdc_micro)} USDC, ${match_type})`;
+  const sum = `${decimal(notional_usdc_micro)} USDC, ${match_type}`;
+  return `${decimal(token_quantity_atomic)} at ${shownPrice(price)} (${sum})`;
 }

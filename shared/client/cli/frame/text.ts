@@ -9,6 +9,15 @@ export function decimal(atomic: string | number | bigint): string {
   return value < 0n ? `-${sumToDecimal(-value)}` : sumToDecimal(value);
 }
 
+/** A price as every table has it: exact, and with two decimals at least. Null stays. */
+export function shownPrice<P extends string | number | null | undefined>(
+  price: P,
+): string | Exclude<P, string | number> {
+  if (price === null || price === undefined) return price as Exclude<P, string | number>;
+  const [whole, fraction = ''] = String(price).split('.');
+  return `${whole}.${fraction.replace(/0+$/, '').padEnd(2, '0')}`;
+}
+
 export function outcomeName(index: number): string {
   return index === 0 ? 'Yes' : 'No';
 }

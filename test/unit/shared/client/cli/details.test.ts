@@ -14,6 +14,7 @@ test('amounts have their unit, fields their rule, and nothing is left out', () =
     ],
     [{ field: 'limit', rule: 'maximum', expected: 'at most 100', value: 500 }, ['limit: at most 100, not 500']],
     [{ field: 'body', rule: 'absent' }, ['body: absent']],
+    [{ remaining: '2500000' }, ['remaining: 2.5 of what the order gives']],
     [
       [{ step: 'nonce' }, 'more'],
       ['step: nonce', 'more'],

@@ -1,0 +1,76 @@
+/** Buying and selling at the prices that are there, for a sum or a quantity. */
+import type { SideName } from '../../types.ts';
+import { command } from '../frame/command.ts';
+import { MARKET_WORDS } from '../frame/marketNames.ts';
+import { ORDER_OPTIONS, outcomeOf, unitsOf } from '../frame/orderForm.ts';
+import { signGiven } from '../frame/signing.ts';
+import { amountOf, MARKET_ORDER_OPTIONS, takingOf } from '../frame/taking.ts';
+import { decimal, shownPrice } from '../frame/text.ts';
+import { sendSigned } from './placing.ts';
+
+const { outcome, 'client-id': clientId, group, maker } = ORDER_OPTIONS;
+const OPTIONS = {
+  outcome,
+  'max-slippage': MARKET_ORDER_OPTIONS['max-slippage'],
+  preview: { description: 'print what it would do, and send nothing' },
+  'client-id': clientId,
+  group,
+  maker,
+} as const;
+/** They are those of another kind of order. */
+const NOT_GIVEN = {
+  file: undefined,
+  'expires-in': undefined,
+  'expires-at': undefined,
+  'post-only': false,
+  'min-receive': undefined,
+  'self-trade': undefined,
+  nonce: undefined,
+  'market-order': false,
+} as const;
+
+export const BUYING = (['buy', 'sell'] as const).map((side) =>
+  command({
+    name: side,
+    summary:
+      side === 'buy'
+        ? 'Buy tokens at the prices that are there, for a sum or so many'
+        : 'Sell tokens at the prices that are there, so many or for a sum',
+    details:
+      'What the book has within --max-slippage of its best price is taken, never at a worse one, and the rest of the ' +
+      "amount is left. A sum is '$20', in quotes because of the shell, or 20usd; a quantity is 20tokens.",
+    access: 'wallet',
+    arguments: { market: { description: MARKET_WORDS }, amount: { description: "'$20', 20usd or 20tokens" } },
+    options: OPTIONS,
+    examples: [
+      `${side} MARKET '$20'`,
+      `${side} MARKET 20tokens --outcome no --max-slippage 0.01`,
+      `${side} MARKET 20usd --preview`,
+    ],
+    json: 'the answer of POST /v1/orders; with --preview `{price, size, cost_usdc_micro, is_whole}`',
+    run: async (context, given) => {
+      const amount = amountOf(given.amount);
+      const client = await context.client();
+      const market = await client.orderMarket(await context.marketId(given.market));
+      const wanted = {
+        side: side.toUpperCase() as SideName,
+        outcome: outcomeOf(given.outcome),
+        maxSlippage: given['max-slippage'],
+      };
+      const { price, size, costMicro, isWhole } = await takingOf(client, market, amount, wanted);
+      const average = shownPrice(decimal((costMicro * 1_000_000n) / BigInt(unitsOf('size', size))));
+      const prices = `${average} on average and ${shownPrice(price)} at worst`;
+      const lines = [
+        `${size} tokens for ${decimal(costMicro)} USDC, ${prices}, before the fee`,
+        ...(isWhole ? [] : [`the book has no more within ${given['max-slippage']} of its best price`]),
+      ];
+      if (given.preview) {
+        const value = { price, size, cost_usdc_micro: String(costMicro), is_whole: isWhole };
+        return { value, lines };
+      }
+      for (const line of lines) context.note(line);
+      const order = { ...NOT_GIVEN, ...given, market: market.id, side, price, size, tif: 'fak' };
+      return sendSigned(context, client, await signGiven(context, client, order), {});
+    },
+  }),
+);
