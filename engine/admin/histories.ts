@@ -1,6 +1,6 @@
 /**
- * Which databases follow the journals beside them, for `journal verify`: one of another exchange, or of another history,
- * is whole by itself, and a start refuses it or makes it anew.
+ * Which databases follow the journals beside them, for `journal verify`: one of another exchange, or of another
+ * history, is whole by itself, and a start refuses it or makes it anew.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';

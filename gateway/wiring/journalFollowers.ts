@@ -100,8 +100,8 @@ export class JournalFollowers {
       return;
     }
     if ('doesNotGoOnWith' in message) {
-      const what = `read.db does not go on with ${message.doesNotGoOnWith}: it is of another exchange, or of before a repair`;
-      fallbacks.note(this.#log, 'read_model', `${what}, and is made anew from the journals`);
+      const what = `read.db does not go on with ${message.doesNotGoOnWith}: it is of another exchange, or of`;
+      fallbacks.note(this.#log, 'read_model', `${what} before a repair, and is made anew from the journals`);
       return;
     }
     if (message.refused !== null && message.refused !== this.problem) this.#log.error(message.refused);

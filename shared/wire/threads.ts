@@ -140,10 +140,8 @@ export type ProjectorPort = {
 export type ProjectorMessage =
   /** The read model had another quantity of tokens than the engine. */
   | { readonly difference: Readonly<Record<string, string | number>> }
-  /** read.db was of another history than this journal, and is made anew. */
-  | { readonly doesNotGoOnWith: string }
-  /** Sent at each start: why the system gives the thread no read.db, or null. */
-  | { readonly refused: string | null };
+  /** Sent at each start: why the system gives the thread no read.db, or null. It is of another history, and made anew. */
+  | ({ readonly refused: string | null } | { readonly doesNotGoOnWith: string });
 
 export type SettlementOptions = {
   readonly journalPaths: readonly string[];
@@ -324,10 +322,8 @@ export type ReplicationMessage =
    * `joinsAnew`: the next start gets a copy of another member's files.
    */
   | { readonly lost: string; readonly joinsAnew?: boolean }
-  /** A line for the log: a member joins, this one or another. */
-  | { readonly news: string }
-  /** Of the mark of what was held: the member goes on with what is left of it. */
-  | { readonly damagedMark: string }
+  /** A line for the log: a member joins, this one or another; the mark of what was held is damaged. */
+  | ({ readonly news: string } | { readonly damagedMark: string })
   | { readonly copyControl: ControlCopy }
   | { readonly status: ReplicationStatus };
 
