@@ -8,7 +8,7 @@
  *   SCANNER-3  Every block is read a second time, later. A node that was behind gives fewer logs and no error, and one
  *              log means one movement however often it is read.
  *   SCANNER-4  What wallets ask for is looked for in every block up to the newest, however many those are, and in those
- *              that may still go at each round.
+ *              that may still go at each round. What was last read ten minutes ago is not known any more.
  */
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
@@ -23,6 +23,8 @@ const STRETCHES_A_STEP = 8;
 const VERIFIED: readonly ChainEvent['is'][] = ['deposited', 'held', 'split', 'exited', 'floorRaised'];
 /** A node of a pool may be behind the others by some blocks, not by as many as this. */
 const SECOND_LOOK_BLOCKS = 64;
+/** Far shorter than an exit delay, after which a raised floor or an exit is in force. */
+const LONGEST_BLIND_MS = 600_000;
 
 type Position = { readonly exchange: Hex; readonly next_block: number | null; readonly checked_block: number | null };
 
@@ -42,7 +44,8 @@ export class Scanner {
   readonly #positions: Database.Statement<[], Position>;
   /** By contract: the first block in which requests were not looked for, by the pass that goes up to the head. */
   readonly #looked = new Map<Hex, { readonly next: number; readonly isAtHead: boolean }>();
-  readonly #reachedHead = new Set<Hex>();
+  /** By contract: when its requests were known up to the newest block for the last time. */
+  readonly #reachedHeadMs = new Map<Hex, number>();
 
   constructor(options: ScannerOptions) {
     this.#options = options;
@@ -65,10 +68,11 @@ export class Scanner {
     return next.length === 0 || next.includes(null) ? null : Math.min(...(next as number[])) - 1;
   }
 
-  /** Everything is known that wallets had asked for when the thread began, or when a contract was added. */
+  /** Everything is known that wallets had asked for ten minutes ago, and since the thread began, of every contract. */
   get hasLooked(): boolean {
     const exchanges = this.exchanges();
-    return exchanges.length > 0 && exchanges.every((exchange) => this.#reachedHead.has(exchange));
+    const sinceMs = this.#options.nowMs() - LONGEST_BLIND_MS;
+    return exchanges.length > 0 && exchanges.every((each) => (this.#reachedHeadMs.get(each) ?? 0) > sinceMs);
   }
 
   /** @param final the last block that stays. @returns true once everything up to it was read. */
@@ -108,7 +112,7 @@ export class Scanner {
       }
       if (next <= head) continue;
       this.#looked.set(exchange, { next, isAtHead: true });
-      this.#reachedHead.add(exchange);
+      this.#reachedHeadMs.set(exchange, this.#options.nowMs());
     }
   }
 

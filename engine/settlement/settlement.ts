@@ -341,7 +341,7 @@ function whyUnhealthy(facts: Omit<SettlementHealth, 'unhealthy'>, limits: Settle
   // With the node away for less than the limit, nothing is wrong yet.
   if (headAgeMs === null) return problem ?? 'the chain was not seen yet';
   if (headAgeMs > limits.headAgeMs) return problem ?? "the chain's newest block is old";
-  if (facts.floorsToCarry === null) return 'what wallets ask the contract for is not read yet';
+  if (facts.floorsToCarry === null) return 'what wallets ask the contract for is not read';
   if (oldestTradeMs > limits.waitMs) return 'a trade has waited too long for its batch';
   return failedInRow >= MOST_FAILED_IN_ROW ? 'too many batches in a row have failed' : null;
 }

@@ -10,6 +10,8 @@
  *                     once, before that: raises that its ledger knew once are no news any more.
  *   CONTRACTFLOORS-3  An account has no money of a wallet before it has the floor of it, which may have been raised
  *                     before the wallet was linked.
+ *   CONTRACTFLOORS-4  While members follow that know no floors, an account whose wallet has raised one places nothing
+ *                     and has nothing open: others place on.
  */
 import { floorOf } from '../../shared/base/floors.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
@@ -25,7 +27,7 @@ type ContractFloorsOptions = {
   readonly health: Pick<ChainHealth, 'waitFor'>;
   readonly accounts: Pick<Accounts, 'ownerOf' | 'escrows' | 'durable'>;
   readonly platform: Pick<Platform, 'floors' | 'contractFloorsRead' | 'setContractFloorsRead'>;
-  readonly restrictions: Pick<Restrictions, 'raiseNonceFloor'>;
+  readonly restrictions: Pick<Restrictions, 'raiseNonceFloor' | 'hold' | 'letGo'>;
   /** False while members of an older version may follow, which know no floors (FORMATS-1). */
   readonly areKnownEverywhere: () => boolean;
   readonly log: Logger;
@@ -43,6 +45,8 @@ export class ContractFloors {
   readonly #options: ContractFloorsOptions;
   #isDone = false;
   #isAsking = false;
+  /** CONTRACTFLOORS-4. */
+  readonly #held = new Set<number>();
 
   constructor(options: ContractFloorsOptions) {
     this.#options = options;
@@ -60,10 +64,16 @@ export class ContractFloors {
   /** Durable when it resolves. A wallet without an account has no orders; it is asked for once it has (`ask`). */
   async #take(wallet: string, floor: number): Promise<void> {
     const { accounts, areKnownEverywhere, restrictions } = this.#options;
-    if (accounts.ownerOf(wallet) === NO_ACCOUNT) return;
-    if (!areKnownEverywhere()) throw new Error(OLD_MEMBERS);
+    const account = accounts.ownerOf(wallet);
+    if (account === NO_ACCOUNT) return;
+    if (!areKnownEverywhere()) {
+      this.#held.add(account);
+      await restrictions.hold(account);
+      throw new Error(OLD_MEMBERS);
+    }
     await restrictions.raiseNonceFloor(wallet, floor);
     await accounts.durable();
+    if (this.#held.delete(account)) restrictions.letGo(account);
   }
 
   /** Why orders cannot be placed yet; null once CONTRACTFLOORS-1 and -2 hold. */

@@ -114,6 +114,18 @@ export class Restrictions {
     return this.#run([this.#addFloor(wallet, floor)]);
   }
 
+  /** The account places nothing, and nothing of it is open, until it is let go or the process ends. */
+  hold(account: number): Promise<Swept> {
+    const { engine, states } = this.#options;
+    states.hold(account, true);
+    const send = (shard: number) => engine.sweep(shard, account, BOTH_SIDES, ANY_GRANT);
+    return this.#run([this.#add(send, () => undefined)]);
+  }
+
+  letGo(account: number): void {
+    this.#options.states.hold(account, false);
+  }
+
   /** A shard is READY: it is sent what it has missed. Resolves when it has answered. */
   async shardReady(shard: number): Promise<void> {
     const { accounts, nonceFloors, views } = this.#options;

@@ -28,6 +28,8 @@ export class AccountStates {
   /** Accounts whose wallet leaves the escrow of a chain: frozen, whatever the administrator says. */
   readonly #leaving = new Set<number>();
   readonly #unswept = new Set<number>();
+  /** Accounts that place no order for now, whatever their state: kept in memory, by whom it is needed. */
+  readonly #held = new Set<number>();
   readonly #write;
   readonly #delete;
   readonly #setSwept;
@@ -90,6 +92,11 @@ export class AccountStates {
     this.#read(account);
   }
 
+  hold(account: number, isHeld: boolean): void {
+    if (isHeld) this.#held.add(account);
+    else this.#held.delete(account);
+  }
+
   /** Restricted accounts of which a shard may still have orders that their state forbids. */
   unswept(): number[] {
     return [...this.#unswept];
@@ -103,6 +110,7 @@ export class AccountStates {
 
   /** The reason why the account may not place an order of this side now, or null. */
   placingRefusal(account: number, side: number): ErrorRow | null {
+    if (this.#held.has(account)) return ERRORS.SETTLEMENT_UNHEALTHY;
     const state = this.of(account);
     return state === FROZEN || (state === CLOSE_ONLY && side === SIDE.BUY) ? refusalIn(state) : null;
   }

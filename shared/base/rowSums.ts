@@ -17,6 +17,7 @@ const SUMMED = [
   ...['identities', 'api_keys', 'session_keys', 'events', 'markets', 'deployments', 'movements', 'order_groups'],
   ...['rebate_rates', 'nonce_floors', 'gaming_preferences', 'trading_timeouts', 'open_order_bounds', 'fiat_sessions'],
   ...['fiat_intents', 'fiat_envelopes', 'fiat_claims', 'fiat_transitions', 'rail_transactions'],
+  ...['fiat_statements', 'fiat_stated', 'fiat_differences'],
 ] as const;
 
 /** Rows of one table that are named. */

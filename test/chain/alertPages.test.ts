@@ -122,9 +122,20 @@ test('that five payments are refused, and not for four', options, async (t) => {
     await eventually('the refusal', async () => {
       return (await metricOf(server, 'exchange_settlement_waiting{for="payment"}')) === index + 1;
     });
+    if (index === 0) await prometheus.ringsTicket('PaymentRefused');
     if (index === 3) await prometheus.rings([]);
   }
   await prometheus.rings(['PaymentsRefused']);
+});
+
+test('a ticket that a payment is above what is paid in an hour, and no page', options, async (t) => {
+  const { rig, server, prometheus } = await scene(t, { MOST_PAID_AN_HOUR_MICRO: '2000000' });
+  const [alice] = await funded(rig, server, 0x71);
+  await alice!.client.ledger.withdraw({ amount_usdc_micro: '2000000' });
+  await prometheus.rings([]);
+  await alice!.client.ledger.withdraw({ amount_usdc_micro: '1000000' });
+  await prometheus.ringsTicket('PaymentHeldBack');
+  await prometheus.rings([]);
 });
 
 test('that ledger and chain differ, and not for a deposit that waits', options, async (t) => {

@@ -539,4 +539,18 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     replace: '',
     caughtBy: 'test/chain/movementFees.test.ts',
   },
+  {
+    name: 'orders go on though what wallets ask the contract for cannot be read any more',
+    file: 'engine/settlement/scanner.ts',
+    search: 'const LONGEST_BLIND_MS = 600_000;',
+    replace: 'const LONGEST_BLIND_MS = 600_000_000;',
+    caughtBy: MONEY,
+  },
+  {
+    name: 'a raise that members cannot follow yet holds nobody',
+    file: 'gateway/operator/contractFloors.ts',
+    search: '      await restrictions.hold(account);\n',
+    replace: '',
+    caughtBy: CONTRACT_FLOORS,
+  },
 ];

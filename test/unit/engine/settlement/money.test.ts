@@ -317,7 +317,7 @@ test('orders wait until what wallets ask for is read up to the newest block, in 
       },
     };
     await rig.step();
-    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read yet/);
+    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read$/);
     refused = false;
     for (let round = 0; healthOf(rig).unhealthy !== null; round++) {
       assert.ok(round < 100, `it is read at last: ${healthOf(rig).unhealthy}`);
@@ -326,12 +326,34 @@ test('orders wait until what wallets ask for is read up to the newest block, in 
     assert.ok(asked > 5 && rig.gateway.floors.length > 0, 'it was in the stretches');
   }));
 
+test('orders wait again where what wallets ask for was not read for ten minutes, however well the node is else', () =>
+  withRig(17, async (rig) => {
+    await rig.steps(3);
+    assert.equal(healthOf(rig).unhealthy, null);
+    const { chain } = rig;
+    rig.rpc = {
+      call: (method, params) => {
+        if (method === 'eth_getLogs') throw new NodeUnreachable('eth_getLogs: no answer');
+        return chain.call(method, params);
+      },
+    };
+    const startMs = rig.nowMs;
+    while (rig.nowMs - startMs < 600_000) {
+      assert.equal(healthOf(rig).unhealthy, null, `after ${rig.nowMs - startMs} ms`);
+      await rig.steps(1, 1);
+    }
+    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read$/);
+    rig.rpc = chain;
+    await rig.steps(1, 1);
+    assert.equal(healthOf(rig).unhealthy, null);
+  }));
+
 test('orders wait as well until a contract that is added was read', () =>
   withRig(19, async (rig) => {
     await rig.steps(3);
     assert.equal(healthOf(rig).unhealthy, null);
     rig.settlement.money.rotate(`0x${'5e'.repeat(20)}`);
-    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read yet/);
+    assert.match(healthOf(rig).unhealthy!, /what wallets ask the contract for is not read$/);
     await rig.steps(1);
     assert.equal(healthOf(rig).unhealthy, null);
   }));

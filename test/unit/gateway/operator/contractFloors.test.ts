@@ -12,6 +12,7 @@ import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import { NonceFloors } from '../../../../gateway/store/nonceFloors.ts';
 import { Platform } from '../../../../gateway/store/platform.ts';
 import { NonceFloorViews } from '../../../../gateway/views/nonceFloors.ts';
+import { SIDE } from '../../../../shared/base/codes.ts';
 import { OK } from '../../../../shared/base/errors.ts';
 import { FLOORS } from '../../../../shared/base/floors.ts';
 import type { SettlementHealth } from '../../../../shared/wire/threads.ts';
@@ -32,10 +33,14 @@ function rig(t: TestContext, contract: ReadonlyMap<string, number> = new Map()) 
   for (let number = 1; number <= ACCOUNTS; number++) accounts.signUp({ ...fields, wallet: walletOf(number) }, 1);
   const nonceFloors = new NonceFloors(database);
   const sent: string[] = [];
+  const states = new AccountStates(database);
   const restrictions = new Restrictions({
-    ...{ shards: 1, accounts, nonceFloors, clock: new ManualClock(1), states: new AccountStates(database) },
+    ...{ shards: 1, accounts, nonceFloors, clock: new ManualClock(1), states },
     engine: {
-      sweep: async () => ({ code: OK, a: 0 }),
+      sweep: async (_, account) => {
+        sent.push(`cancel ${account}`);
+        return { code: OK, a: 0 };
+      },
       raiseNonceFloor: async (_, account, wallet, floor) => {
         sent.push(`${account} ${wallet} ${floor}`);
         return { code: OK, a: 0 };
@@ -82,6 +87,7 @@ function rig(t: TestContext, contract: ReadonlyMap<string, number> = new Map()) 
     nonceFloors,
     platform,
     problem,
+    mayPlace: (account: number) => states.placingRefusal(account, SIDE.SELL)?.code ?? null,
     take: (wallet: string, floor: number) => take({ wallet, floor }),
   };
 }
@@ -140,12 +146,18 @@ test('after a restore the contract is asked about all wallets once, and orders w
 });
 
 test('a cluster that is not raised names why orders wait, and goes on with what it had begun', async (t) => {
-  const { problem, world, take, sent } = rig(t);
+  const { problem, world, take, sent, mayPlace } = rig(t);
   world.isKnown = false;
   await assert.rejects(take(walletOf(1), 7), /cluster raise/);
   assert.match(problem(1)!, /cluster raise/);
   assert.equal(problem(0), null, 'without a raise that waits, nothing is refused');
+  // From then on a raise holds its own account alone: below it nothing is matched, and others trade on.
+  await assert.rejects(take(walletOf(1), 7), /cluster raise/);
+  assert.equal(problem(1), null);
+  assert.deepEqual([mayPlace(1), mayPlace(2)], ['SETTLEMENT_UNHEALTHY', null]);
+  assert.deepEqual(sent.splice(0), ['cancel 1', 'cancel 1']);
   world.isKnown = true;
   await take(walletOf(1), 7);
   assert.deepEqual(sent, [`1 ${walletOf(1)} 7`]);
+  assert.equal(mayPlace(1), null);
 });

@@ -31,6 +31,29 @@ function fill(db: Database.Database): void {
 
 const problemsIn = (directory: string) => checkDatabases(directory).map(({ problem }) => problem);
 
+test('every table of control.db has sums, but those of a moment and those that follow from others', () => {
+  const { db } = filled();
+  const triggers = "SELECT tbl_name FROM sqlite_temp_schema WHERE type = 'trigger'";
+  const tables = db.prepare<[], string>(
+    `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' AND name NOT IN (${triggers})`,
+  );
+  assert.deepEqual(tables.pluck().all().sort(), [
+    ...['achievements', 'armed_switches', 'cancelled_shards', 'catalogue_revision', 'claim_marks', 'fiat_webhooks'],
+    ...[
+      'indications',
+      'live_scores',
+      'notices',
+      'online_hours',
+      'public_profiles',
+      'read_marks',
+      'row_sums',
+      'sessions',
+    ],
+    ...['single_reads', 'triggered_switches', 'used_refresh_tokens'],
+  ]);
+  db.close();
+});
+
 test('a byte that changes inside a row is found by the name of the row, though SQLite finds the file whole', () => {
   const { directory, path, db } = filled();
   db.pragma('wal_checkpoint(TRUNCATE)');
