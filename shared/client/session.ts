@@ -14,6 +14,7 @@ import { isRefusal } from './answers.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS, sendRequest } from './http.ts';
 import { type HeaderFields, prepareRequest, withQuery } from './request.ts';
 import { MemoryTokens, type SessionTokens, TabTokens, type TokenStore } from './sessionTokens.ts';
+import { INSPECT, shown } from './shown.ts';
 import { checkMessage, expectedDomains, type SignInWallet, textWalletOf } from './signInWallet.ts';
 import type { Profile, SessionAnswer, WalletMessage } from './types.ts';
 
@@ -154,6 +155,11 @@ export class Session {
       return at === undefined ? this.#addresses.toLeader(send) : send(at);
     });
     return ticket;
+  }
+
+  [INSPECT](_depth: number, options: object, inspect: (value: unknown, options: object) => string): string {
+    const { origins, user } = this;
+    return shown('Session', { of: user.id, origins, hasEnded: this.#end !== null }, options, inspect);
   }
 
   /** Ends the session here in any case; an error says that the exchange may not know. */

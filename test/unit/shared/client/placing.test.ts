@@ -45,6 +45,7 @@ class Exchange {
   floor: () => Response = () => answer(200, { address: WALLET, nonce_floor: 3 });
   placed: (count: number) => Outcome = () => answer(200, { status: 'open', order_id: 'o' });
   order: () => Response = () => refusal(404, 'NOT_FOUND');
+  changed: () => Error = () => lost();
   cancelled: () => Response = () => answer(200, { message: 'done' });
 
   readonly fetch = (async (url: string, { method, body, headers }: RequestInit) => {
@@ -56,6 +57,7 @@ class Exchange {
       if (outcome instanceof Error) throw outcome;
       return outcome;
     }
+    if (method === 'PUT') throw this.changed();
     this.reads.push(`${method} ${pathname}${search}`);
     if (method === 'DELETE') return this.cancelled();
     if (pathname.endsWith('/nonce-floor')) return this.floor();
@@ -186,6 +188,20 @@ test('when no answer comes the error has the order: to look at, to send again, t
   assert.ok(exchange.reads.includes(`DELETE /v1/orders/${order.hash}?tombstone=1`));
   assert.equal((await done).status, 'rejected');
   client.close();
+});
+
+test('an amend whose answer is lost has the new order; with a size nothing is read before it', async () => {
+  const exchange = new Exchange();
+  const client = exchange.client();
+  const order = await client.place(INTENT);
+  const reads = exchange.reads.length;
+  exchange.changed = () => lost();
+  const error: unknown = await order.amend({ price: '0.64', size: '5' }).catch((caught: unknown) => caught);
+  assert.ok(error instanceof UnknownOutcomeError);
+  assert.deepEqual([error.order.body.maker_amount, error.order.body.taker_amount], ['3200000', '5000000']);
+  assert.notEqual(error.order.hash, order.hash);
+  assert.equal(exchange.reads.length, reads);
+  assert.match(inspect(error.order), /^PlacedOrder \{\s+hash: '0x\w{64}',\s+status: null/);
 });
 
 test('a signal that ends a placement leaves its order too, and ends what waits for the order', async () => {
