@@ -140,7 +140,7 @@ export type ProjectorPort = {
 export type ProjectorMessage =
   /** The read model had another quantity of tokens than the engine. */
   | { readonly difference: Readonly<Record<string, string | number>> }
-  /** Sent at each start: why the system gives the thread no read.db, or null. It is of another history, and made anew. */
+  /** Sent at each start: why the system gives the thread no read.db, or null; of another history it is made anew. */
   | ({ readonly refused: string | null } | { readonly doesNotGoOnWith: string });
 
 export type SettlementOptions = {
