@@ -1,21 +1,11 @@
-/** The documents in a real browser, at both widths and in both schemes, and the script that they give to Python. */
+/** The documents in a real browser, at both widths and in both schemes. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts';
 import { NO_CHROMIUM } from '../support/browser.ts';
-import { temporaryDirectory } from '../support/directory.ts';
 import { pageServer } from '../support/pageServer.ts';
-import { makeMarket, makeTrader } from '../support/traders.ts';
 import { assertAccessible, openPage } from '../support/visitor.ts';
 
 const skip = NO_CHROMIUM;
-const STAND_IN = fileURLToPath(new URL('../support/python', import.meta.url));
-const PYTHON = readFileSync(new URL('../../data/docs/python.md', import.meta.url), 'utf8');
 
 const { server } = await pageServer();
 
@@ -73,37 +63,4 @@ test('pages are compressed, checked again and closed to all else; an unknown one
   }
   assert.equal((await get('/docs/signing.md', 'br')).headers.get('content-type'), 'text/markdown; charset=utf-8');
   assert.match(await (await get('/llms.txt', 'br')).text(), /^# Open prediction exchange\n/);
-});
-
-test('the Python script of the documents places an order', async (t) => {
-  const run = promisify(execFile);
-  const has = (module: string) =>
-    run('python3', ['-c', `import ${module}`]).then(
-      () => true,
-      () => false,
-    );
-  if (!(await has('requests'))) return t.skip('python3 with the package requests is not installed');
-  const isReal = await has('eth_account');
-  if (!isReal) t.diagnostic('eth-account is not installed: its stand-in signs');
-  const market = await makeMarket(server);
-  const trader = await makeTrader(server);
-  const directory = temporaryDirectory();
-  writeFileSync(join(directory, 'place_order.py'), /^```py file=place_order\.py\n(.*?)^```$/ms.exec(PYTHON)![1]!);
-  const { keyId, secret, passphrase } = trader.credentials;
-  const privateKey = generatePrivateKey();
-  await server.admin.addWallet(trader.userId, privateKeyToAccount(privateKey).address);
-  const account = { key_id: keyId, secret, passphrase, private_key: privateKey };
-  const { stdout } = await run('python3', ['place_order.py', 'BUY', 'yes', '0.55', '10'], {
-    cwd: directory,
-    env: {
-      ...process.env,
-      BASE_URL: server.baseUrl,
-      ACCOUNT: JSON.stringify(account),
-      MARKET: market.id,
-      PYTHONPATH: isReal ? directory : `${directory}:${STAND_IN}`,
-    },
-  });
-  const [, hash] = /^order (0x[0-9a-f]{64}) in .*\nopen [0-9a-f-]{36}\n$/.exec(stdout)!;
-  const order = await trader.client.getOrder(hash!);
-  assert.deepEqual([order.side, order.price, order.remaining], ['BUY', '0.55000000', '5500000']);
 });

@@ -4,10 +4,11 @@
  */
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { temporaryDirectory } from '../support/directory.ts';
+import { PYTHON } from '../support/pythonPrograms.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const KEPT = /^(?:PATH|LANG|LC_.*|TERM|TMPDIR|CI|(?:HTTPS?|NO|ALL)_PROXY|SSL_CERT_.*|NODE_EXTRA_CA_CERTS)$/i;
@@ -27,7 +28,9 @@ export function makePlace(port: number, hasPackages = true): Place {
   for (const path of sourcesOf()) cpSync(join(ROOT, path), join(directory, path));
   if (hasPackages) copyPackages(directory);
   mkdirSync(join(top, 'home'));
-  return { directory, environment: environmentOf(join(top, 'home'), directory, port) };
+  const environment = environmentOf(join(top, 'home'), directory, port);
+  if (PYTHON !== null && PYTHON !== 'python3') preferPython(PYTHON, join(top, 'bin'), environment);
+  return { directory, environment };
 }
 
 /** The files of a clone, with changes that are not committed. */
@@ -53,6 +56,13 @@ function copyPackages(directory: string): void {
   };
   copy('.', CACHE);
   if (existsSync(join(packages, CACHE))) copy(CACHE, COMPILED);
+}
+
+/** Where the first Python of the path has not what documents need, and Debian's has. */
+function preferPython(python: string, folder: string, environment: NodeJS.ProcessEnv): void {
+  mkdirSync(folder);
+  symlinkSync(python, join(folder, 'python3'));
+  environment['PATH'] = `${folder}:${environment['PATH']}`;
 }
 
 function environmentOf(home: string, project: string, port: number): NodeJS.ProcessEnv {

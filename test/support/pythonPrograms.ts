@@ -15,7 +15,7 @@ function has(python: string, modules: readonly string[]): boolean {
 }
 
 /** Null: this machine has none. */
-const PYTHON: string | null = PYTHONS.find((python) => has(python, MODULES)) ?? null;
+export const PYTHON: string | null = PYTHONS.find((python) => has(python, MODULES)) ?? null;
 export const NO_PYTHON: string | false =
   PYTHON === null &&
   'no Python has httpx, websockets, ecdsa and Cryptodome: apt-get install python3-httpx python3-websockets ' +

@@ -1,6 +1,7 @@
 """faults.py: what the Python client does when answers are lost, late, of a proxy, or refusals for a moment."""
 import asyncio
 import dataclasses
+import importlib.util
 import time
 import types
 from datetime import datetime
@@ -9,7 +10,7 @@ from typing import Literal, get_args, get_origin, get_type_hints
 
 import httpx
 
-from open_prediction_exchange import ApiKey, AsyncClient, Client, Intent, PrivateKey, RetryPolicy
+from open_prediction_exchange import ApiKey, AsyncClient, Client, Intent, PrivateKey, RetryPolicy, to_frame
 from open_prediction_exchange import error_codes, errors, models
 from open_prediction_exchange.decoding import decode
 from open_prediction_exchange.models import Balances, BatchPlaceResponse, PlacementResponse
@@ -176,6 +177,14 @@ assert type(batch.results[0]).__name__ == "BatchPlaceRefusal"
 # Nothing that is printed has a secret in it.
 seen = repr(KEY) + repr(vars(client)) + repr(poor) + repr(unknown) + repr(unknown.order)
 assert "c2VjcmV0" not in seen and "a passphrase" not in seen and "11" * 16 not in seen
+
+# A frame is exact, or says what it needs.
+ROWS = [decode(models.BookLevel, sample(models.BookLevel, token_quantity_atomic=str(10**30)))]
+if importlib.util.find_spec("pandas") is None:
+    assert "pandas" in str(raises(ImportError, lambda: to_frame(ROWS)))
+else:
+    frame = to_frame(ROWS, index="price")
+    assert frame.loc[Decimal("0.5")].token_quantity_atomic == 10**30 and to_frame([]).empty
 
 
 async def together():

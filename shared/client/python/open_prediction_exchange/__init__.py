@@ -15,6 +15,7 @@ from .answers import AnswerInfo
 from .client import AsyncClient, Client
 from .errors import ApiError, ExchangeError, NoAnswerError, NotConnectedError, ProxyError, RedirectError
 from .errors import SlowReaderError, StreamError, UnexpectedAnswerError, UnknownOutcomeError
+from .frames import to_frame
 from .keys import DigestSigner, PrivateKey, checksum_address
 from .logic.retry import RetryPolicy
 from .orders import Intent, OrderMarket, OrderSigner, SignedOrder
@@ -58,5 +59,6 @@ __all__ = [
     "parse_price",
     "parse_units",
     "stream",
+    "to_frame",
     "units_to_decimal",
 ]
