@@ -275,13 +275,17 @@ describe('looking', () => {
     await other.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.55', size: '20' });
     await other.place(market, { side: 'BUY', outcomeIndex: 1, price: '0.30', size: '100' });
     const preview = await pmx.json('buy', market.id, '$8.50', '--preview');
-    assert.deepEqual(preview, { price: '0.45', size: '20', cost_usdc_micro: '8500000', is_whole: true });
+    assert.deepEqual(preview, { price: '0.45', size: '18.8888', cost_usdc_micro: '7999960', is_whole: true });
     assert.equal((await pmx.json('orders')).total, 0, 'nothing was sent');
     const narrow = await pmx.json('buy', market.id, '20usd', '--max-slippage', '0.04', '--preview');
     assert.deepEqual([narrow.size, narrow.is_whole], ['10', false]);
     const lines = await pmx.lines('buy', market.id, '$8.50');
-    assert.ok(lines.includes('in all      20 tokens for 8.5 USDC'), lines.join('\n'));
-    assert.equal((await pmx.json('balances')).usdc.available, '991500000', 'the sum was spent, and no more');
+    assert.ok(lines.includes('in all      18.8888 tokens for 7.99996 USDC'), lines.join('\n'));
+    assert.equal(
+      (await pmx.json('balances')).usdc.available,
+      '992000040',
+      'no more than the sum, even if only the worst price were left',
+    );
     const wide = await pmx.json('buy', market.id, '100usd', '--max-slippage', '1', '--preview');
     assert.deepEqual([wide.price, wide.is_whole], ['0.7', false], 'all that is there');
     await pmx.json('place', market.id, '--side', 'buy', '--size', '5', '--market-order');
@@ -290,6 +294,7 @@ describe('looking', () => {
     assert.match((await pmx.failure(2, 'buy', market.id, '50')).error, /quoted/, 'what a shell leaves of $250');
     for (const args of [
       ['buy', market.id, '$0.000001'],
+      ['sell', market.id, '$5'],
       ['buy', market.id, '$'],
       ['buy', market.id, '1e3usd'],
       ['buy', market.id, '$1', '--max-slippage', 'some'],

@@ -1,6 +1,7 @@
 /** Buying and selling at the prices that are there, for a sum or a quantity. */
 import type { SideName } from '../../types.ts';
 import { command } from '../frame/command.ts';
+import { UsageError } from '../frame/errors.ts';
 import { MARKET_WORDS } from '../frame/marketNames.ts';
 import { ORDER_OPTIONS, outcomeOf, unitsOf } from '../frame/orderForm.ts';
 import { signGiven } from '../frame/signing.ts';
@@ -35,21 +36,27 @@ export const BUYING = (['buy', 'sell'] as const).map((side) =>
     summary:
       side === 'buy'
         ? 'Buy tokens at the prices that are there, for a sum or so many'
-        : 'Sell tokens at the prices that are there, so many or for a sum',
+        : 'Sell so many tokens at the prices that are there',
     details:
-      'What the book has within --max-slippage of its best price is taken, never at a worse one, and the rest of the ' +
-      "amount is left. A sum is '$20', in quotes because of the shell, or 20usd; a quantity is 20tokens.",
+      'What the book has within --max-slippage of its best price is taken, never at a worse one, and the rest is ' +
+      'left. ' +
+      (side === 'buy'
+        ? "A sum is '$20', in quotes because of the shell, or 20usd, and never more is paid; a quantity is 20tokens."
+        : 'A quantity is 20tokens.'),
     access: 'wallet',
-    arguments: { market: { description: MARKET_WORDS }, amount: { description: "'$20', 20usd or 20tokens" } },
+    arguments: {
+      market: { description: MARKET_WORDS },
+      amount: { description: side === 'buy' ? "'$20', 20usd or 20tokens" : '20tokens' },
+    },
     options: OPTIONS,
     examples: [
-      `${side} MARKET '$20'`,
+      ...(side === 'buy' ? ["buy MARKET '$20'", 'buy MARKET 20usd --preview'] : []),
       `${side} MARKET 20tokens --outcome no --max-slippage 0.01`,
-      `${side} MARKET 20usd --preview`,
     ],
     json: 'the answer of POST /v1/orders; with --preview `{price, size, cost_usdc_micro, is_whole}`',
     run: async (context, given) => {
       const amount = amountOf(given.amount);
+      if (side === 'sell' && 'usdcMicro' in amount) throw new UsageError('what is sold is a quantity: 20tokens');
       const client = await context.client();
       const market = await client.orderMarket(await context.marketId(given.market));
       const wanted = {

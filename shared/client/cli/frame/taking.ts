@@ -6,6 +6,7 @@ import type { Outcome } from '../../../base/codes.ts';
 import { formatPrice, formatUnits, parsePrice, parseUnits } from '../../amounts.ts';
 import type { ExchangeClient } from '../../client.ts';
 import type { OrderMarket } from '../../order.ts';
+import { facing, sweep, sweepBudget } from '../../sweep.ts';
 import type { SideName } from '../../types.ts';
 import type { OptionSpecs } from './command.ts';
 import { UsageError } from './errors.ts';
@@ -22,9 +23,9 @@ export const MARKET_ORDER_OPTIONS = {
 } as const satisfies OptionSpecs;
 
 /** A sum of USDC, or a number of tokens. */
-export type Amount = { readonly usdcMicro: bigint } | { readonly tokensAtomic: bigint };
+type Amount = { readonly usdcMicro: bigint } | { readonly tokensAtomic: bigint };
 type Wanted = { readonly side: SideName; readonly outcome: Outcome; readonly maxSlippage: string };
-export type Taking = {
+type Taking = {
   /** The worst price that is taken. */
   readonly price: string;
   readonly size: string;
@@ -49,35 +50,37 @@ export function amountOf(text: string): Amount {
   throw new UsageError(`${text} is no amount: ${AMOUNT_WORDS}${why}`);
 }
 
+/** A buyer never pays more than the sum, whatever the book has become (MARKETORDER-1). */
 export async function takingOf(
   client: ExchangeClient,
   market: OrderMarket,
   amount: Amount,
   { side, outcome, maxSlippage }: Wanted,
 ): Promise<Taking> {
-  const { bids, asks } = await client.book(market.id, { outcome_index: outcome, levels: LEVELS });
-  const levels = side === 'BUY' ? asks : bids;
+  const book = await client.book(market.id, { outcome_index: outcome, levels: LEVELS });
   const ticksPerUnit = market.ticks_per_unit;
   const lotAtomic = BigInt(ticksPerUnit);
-  const best = levels[0];
+  const [best] = facing(book, side);
   if (best === undefined) throw new UsageError(`there is no order to ${side === 'BUY' ? 'buy from' : 'sell to'}`);
-  const bestTicks = parsePrice(best.price, ticksPerUnit);
   const slippageTicks = slippageOf(maxSlippage) / (1_000_000n / lotAtomic);
-  let [lots, costMicro, worstTicks, isWhole] = [0n, 0n, bestTicks, false];
-  for (const level of levels) {
-    const ticks = parsePrice(level.price, ticksPerUnit);
-    const away = side === 'BUY' ? ticks - bestTicks : bestTicks - ticks;
-    if (away > slippageTicks) break;
-    const there = BigInt(level.token_quantity_atomic) / lotAtomic;
-    const wanted =
-      'usdcMicro' in amount ? (amount.usdcMicro - costMicro) / ticks : amount.tokensAtomic / lotAtomic - lots;
-    const taken = wanted < there ? wanted : there;
-    isWhole = wanted <= there;
-    if (taken > 0n) [lots, costMicro, worstTicks] = [lots + taken, costMicro + taken * ticks, ticks];
-    if (isWhole) break;
-  }
-  if (lots === 0n) throw new UsageError(`that is less than the smallest quantity, ${formatUnits(lotAtomic)} tokens`);
-  return { price: formatPrice(worstTicks, ticksPerUnit), size: formatUnits(lots * lotAtomic), costMicro, isWhole };
+  const bestTicks = parsePrice(best.price, ticksPerUnit);
+  const limit = Number(side === 'BUY' ? bestTicks + slippageTicks : bestTicks - slippageTicks);
+  const isSum = 'usdcMicro' in amount;
+  const near = { ...book, asks: book.asks.filter(({ price }) => parsePrice(price, ticksPerUnit) <= limit) };
+  const walked = isSum
+    ? sweepBudget(near, ticksPerUnit, amount.usdcMicro)
+    : sweep(book, side, ticksPerUnit, amount.tokensAtomic - (amount.tokensAtomic % lotAtomic), limit);
+  const last = BigInt(walked.lastTicks ?? bestTicks);
+  const affordable = isSum ? (amount.usdcMicro / last) * lotAtomic : walked.filledAtomic;
+  const sizeAtomic = affordable < walked.filledAtomic ? affordable : walked.filledAtomic;
+  if (sizeAtomic === 0n)
+    throw new UsageError(`that is less than the smallest quantity, ${formatUnits(lotAtomic)} tokens`);
+  return {
+    price: formatPrice(last, ticksPerUnit),
+    size: formatUnits(sizeAtomic),
+    costMicro: sweep(book, side, ticksPerUnit, sizeAtomic).notionalMicro,
+    isWhole: isSum ? amount.usdcMicro - walked.notionalMicro < last : amount.tokensAtomic - sizeAtomic < lotAtomic,
+  };
 }
 
 function slippageOf(text: string): bigint {
