@@ -1,4 +1,5 @@
 /** The documents: the links, files, folders, commands and rules that they name exist. */
+import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
@@ -6,6 +7,9 @@ import { assertClean, documents, ROOT, sources, tracked } from './sources.ts';
 
 const files = tracked();
 const folders = new Set(files.flatMap(foldersOf));
+
+/** A page of contributing/ fits a screen. */
+const MAX_PAGE_LINES = 40;
 
 /** Folders that a running exchange makes. */
 const MADE_LATER = ['data/live/', 'live/', 'private/', 'node_modules/'];
@@ -26,6 +30,18 @@ test('every source file and folder that a document names exists', () => {
   );
 });
 
+test('the pages of how to add something are short, and name a commit that there is', () => {
+  const pages = documents.filter(({ path }) => /^contributing\/(?!README)/.test(path));
+  const isWhole = git('rev-parse', '--is-shallow-repository') === 'false';
+  assertClean(pages, ({ lines, text }) => [
+    ...(lines.length - 1 > MAX_PAGE_LINES ? [`${lines.length - 1} lines`] : []),
+    ...(isWhole ? commitsIn(text).filter(([hash, words]) => git('log', '-1', '--pretty=%s', hash!) !== words) : []).map(
+      ([hash]) => `commit ${hash}`,
+    ),
+  ]);
+  assertClean(pages, ({ text }) => (commitsIn(text).length > 0 ? [] : ['no commit']));
+});
+
 test('every npm script that a document gives exists', () => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   assertClean(documents, ({ text }) =>
@@ -43,6 +59,15 @@ test('every rule that code or a document cites exists', () => {
       .filter((number) => !rules.has(number)),
   );
 });
+
+function commitsIn(text: string): string[][] {
+  return [...text.matchAll(/^A real one: `(\w+)` (.+)\.$/gm)].map(([, hash, words]) => [hash, words]);
+}
+
+/** Empty where there is no such thing. */
+function git(...args: string[]): string {
+  return spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout.trim();
+}
 
 function leadsSomewhere(document: string, target: string): boolean {
   const [file, heading] = target.split('#');
