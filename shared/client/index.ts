@@ -57,9 +57,21 @@ export type { SessionTokens, TokenStore } from './sessionTokens.ts';
 export type { SignInWallet, TextWallet } from './signInWallet.ts';
 export { type ApplyResult, BookReplica, type Depth, type Level, type Levels } from './stream/bookReplica.ts';
 export type { BookEvent, BookOptions, BookState, BookStream, StaleCause } from './stream/bookStream.ts';
+export type {
+  CandleEvent,
+  CandlesOptions,
+  CandlesStream,
+  MarketChangeEvent,
+  MarketChanges,
+  MarketChangesOptions,
+  TickerEvent,
+  TickersOptions,
+  TickersStream,
+} from './stream/channelStream.ts';
+export type { StreamOptions } from './stream/connect.ts';
 export type { ConnectionTimes, OpenSocket, StreamSocket } from './stream/connection.ts';
 export { SlowReaderError } from './stream/eventFeed.ts';
-export { ExchangeStream, StreamError, type StreamOptions } from './stream/exchangeStream.ts';
+export { ExchangeStream, StreamError } from './stream/exchangeStream.ts';
 export type * from './stream/frames.ts';
 export type { OrderSocket, OrderSocketOptions } from './stream/orderSocket.ts';
 export type { GapEvent, UserEvent, UserOptions, UserStream } from './stream/userStream.ts';

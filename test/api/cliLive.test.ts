@@ -183,6 +183,46 @@ test('tail prints what was chosen, as lines of JSON, and ends after the count', 
   assert.equal((await reader.failure(4, 'tail', '--user')).code, 'NOT_SIGNED_IN');
 });
 
+test('watch prints changes of markets, tickers and candles, as lines of JSON', async () => {
+  const market = await makeMarket(server);
+  const changes = running(reader, ['watch', 'changes', market.id, '--count', '3']);
+  const tickers = running(reader, ['watch', 'tickers', '--count', '2']);
+  const candles = running(reader, [
+    'watch',
+    'candles',
+    market.id,
+    '--interval',
+    '5m',
+    '--outcome',
+    '1',
+    '--count',
+    '2',
+  ]);
+  await eventually('the state of the market', async () => changes.printed().includes('"live"'));
+  await server.admin.patchMarket(market.id, { status: 'locked' });
+  const lines = ({ out }: { out: string }) =>
+    out
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+  const printed = lines(await changes.ended);
+  assert.deepEqual(printed.map(({ type }) => type).sort(), ['change', 'live', 'state']);
+  assert.equal(printed.at(-1).frame.data.status, 'locked');
+  assert.ok(lines(await tickers.ended).some(({ type, ticker }) => type === 'ticker' && ticker.trades >= 0));
+  const candle = lines(await candles.ended).find(({ type }) => type === 'candle');
+  assert.deepEqual([candle.frame.interval, candle.frame.outcome_index], ['5m', 1]);
+  for (const args of [
+    ['watch'],
+    ['watch', 'books'],
+    ['watch', 'candles'],
+    ['watch', 'tickers', '--event', market.id],
+    ['watch', 'changes', '--interval', '1m'],
+    ['watch', 'candles', market.id, '--interval', '2m'],
+  ]) {
+    assert.equal((await reader.run(args)).code, 2, args.join(' '));
+  }
+});
+
 test('a recording is written until Ctrl-C, and never over another file', async () => {
   const market = await makeMarket(server);
   const file = join(reader.home, 'day.ndjson');

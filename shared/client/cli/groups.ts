@@ -19,6 +19,7 @@ import { RECORD } from './commands/record.ts';
 import { PROFILES, SESSIONS, SIGN_IN } from './commands/signIn.ts';
 import { TAIL } from './commands/tail.ts';
 import { WALLETS } from './commands/wallets.ts';
+import { WATCH } from './commands/watch.ts';
 import type { CommandGroup } from './frame/command.ts';
 
 export const GROUPS: readonly CommandGroup[] = [
@@ -27,7 +28,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { word: 'sessions', title: 'Sessions', commands: SESSIONS },
   { word: 'markets', title: 'Markets', commands: MARKETS },
   { word: 'events', title: 'Events', commands: EVENTS },
-  { word: null, title: 'Market data', commands: [...BOOK, ...TAIL, ...RECORD] },
+  { word: null, title: 'Market data', commands: [...BOOK, ...TAIL, ...WATCH, ...RECORD] },
   { word: null, title: 'Trading', commands: [...BUYING, ...PLACING, ...ORDERS] },
   { word: 'groups', title: 'Order groups', commands: ORDER_GROUPS },
   { word: null, title: 'Account', commands: ACCOUNT },

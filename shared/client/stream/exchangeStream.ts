@@ -1,42 +1,23 @@
-/**
- * The stream for programs: books and private events over one WebSocket that is kept open.
- *
- * It runs on the WebSocket of Node and of browsers. Node's accepts headers, which the upgrade signed with an API key
- * needs; a browser's does not, and opens private events with the tickets of a session. `openSocket` replaces the
- * implementation.
- */
+/** The stream for programs: books, channels and private events over one WebSocket that is kept open (connect.ts). */
 
-import { Addresses, type BaseUrl } from '../addresses.ts';
-import { isRefusal } from '../answers.ts';
-import { type ApiError, sendRequest } from '../http.ts';
-import { type HeaderFields, prepareRequest, type Signer } from '../request.ts';
+import { Addresses } from '../addresses.ts';
+import { sendRequest } from '../http.ts';
+import { prepareRequest, type Signer } from '../request.ts';
 import { type BookOptions, BookStream } from './bookStream.ts';
 import {
-  type ConnectionHandler,
-  type ConnectionTimes,
-  DEFAULT_TIMES,
-  type OpenSocket,
-  StreamConnection,
-  type StreamSocket,
-} from './connection.ts';
-import { type AnswerFrame, STREAM_PATH, type StreamFrame } from './frames.ts';
+  type AnyChannel,
+  type CandlesOptions,
+  CandlesStream,
+  type ChannelHost,
+  MarketChanges,
+  type MarketChangesOptions,
+  type TickersOptions,
+  TickersStream,
+} from './channelStream.ts';
+import { connect, type StreamOptions, type Tickets } from './connect.ts';
+import type { StreamConnection } from './connection.ts';
+import type { AnswerFrame, StreamFrame } from './frames.ts';
 import { type UserOptions, UserStream } from './userStream.ts';
-
-/** The part of a session that opens sockets at an address. */
-type Tickets = { ticket(origin: string): Promise<string> };
-
-export type StreamOptions = {
-  /** Of a cluster those of its members, each of which has every stream. */
-  readonly baseUrl: BaseUrl;
-  /** Signs the upgrade with an API key; without it and without a session only books are available. */
-  readonly signer?: Signer;
-  /** Every connection has a ticket of its own. */
-  readonly session?: Tickets;
-  readonly openSocket?: OpenSocket;
-  readonly times?: Partial<ConnectionTimes>;
-  /** A random number from 0 up to 1 that spreads reconnects. */
-  readonly random?: () => number;
-};
 
 /** The server refused a message, or refuses the connection permanently. */
 export class StreamError extends Error {
@@ -51,15 +32,17 @@ export class StreamError extends Error {
 
 /** Markets of one message; 16 KiB, the limit of a message, would hold three times as many with their sequences. */
 const MARKETS_PER_MESSAGE = 50;
-const UNAUTHORIZED = 401;
-const FORBIDDEN = 403;
 const LONGEST_PAUSE_MS = 10_000;
 const PAUSE_MS = 100;
 /** Errors that the server sends without an id before it closes the connection, and that no retry heals. */
 const PERMANENT_CODES: readonly string[] = ['API_KEY_UNAUTHORIZED', 'UNAUTHORIZED', 'INSUFFICIENT_SCOPE'];
 
 /** The subscriptions of one message. */
-type Request = { readonly books: readonly BookStream[]; readonly user: UserStream | null };
+type Request = {
+  readonly books: readonly BookStream[];
+  readonly user: UserStream | null;
+  readonly channel?: AnyChannel;
+};
 
 export class ExchangeStream {
   readonly #signer: Signer | null;
@@ -71,6 +54,8 @@ export class ExchangeStream {
   /** Books to subscribe at the end of this turn of the event loop. */
   readonly #due = new Set<BookStream>();
   #user: UserStream | null = null;
+  readonly #channels = new Set<AnyChannel>();
+  readonly #channelHost: ChannelHost;
   #lastId = 0;
   /** Counts the connections. */
   #round = 0;
@@ -80,6 +65,15 @@ export class ExchangeStream {
     this.#signer = options.signer ?? null;
     this.#session = options.session ?? null;
     if (this.#signer !== null && this.#session !== null) throw new Error('a stream has a signer or a session');
+    const addresses = new Addresses(options.baseUrl);
+    this.#channelHost = {
+      subscribeChannel: (channel) => this.#subscribeChannel(channel),
+      leaveChannel: (channel) => {
+        this.#channels.delete(channel);
+        this.#connection.send({ channel: 'unsubscribe', data: { [channel.member]: channel.named() } });
+      },
+      read: async (path) => (await sendRequest(addresses.current, prepareRequest('GET', path, undefined))) as never,
+    };
     this.#connection = connect(options, {
       opened: () => this.#opened(),
       received: (frame) => this.#received(frame),
@@ -137,6 +131,31 @@ export class ExchangeStream {
     return user;
   }
 
+  /** Opens changes of markets: of some, of those of events, or of all; one at a time. */
+  openMarketChanges(options: MarketChangesOptions): MarketChanges {
+    return this.#openChannel(new MarketChanges(this.#channelHost, options));
+  }
+
+  /** Opens tickers of Yes, of some markets or of all; one at a time. */
+  openTickers(options: TickersOptions): TickersStream {
+    return this.#openChannel(new TickersStream(this.#channelHost, options));
+  }
+
+  /** Opens candles; each market, interval and outcome once. */
+  openCandles(options: CandlesOptions): CandlesStream {
+    return this.#openChannel(new CandlesStream(this.#channelHost, options));
+  }
+
+  #openChannel<C extends AnyChannel>(channel: C): C {
+    this.#assertOpen();
+    const isTwice = [...this.#channels].some(({ member }) => member === channel.member && member !== 'candle');
+    if (isTwice) throw new Error(`the channel ${channel.member} is open already`);
+    this.#channels.add(channel);
+    if (this.#connection.isOpen) this.#subscribeChannel(channel);
+    else this.#connection.start();
+    return channel;
+  }
+
   /** Closes all books, the private events and the connection; with `cancelOnDisconnect` the server then cancels. */
   close(): void {
     if (this.#isClosed) return;
@@ -144,6 +163,7 @@ export class ExchangeStream {
     this.#connection.close();
     for (const book of [...this.#books.values()]) book.close();
     this.#user?.close();
+    for (const channel of [...this.#channels]) channel.close();
   }
 
   #assertOpen(): void {
@@ -154,6 +174,7 @@ export class ExchangeStream {
     this.#requests.clear();
     if (this.#user !== null) this.#subscribeUser(this.#user);
     for (const book of this.#books.values()) this.#subscribeSoon(book, 0);
+    for (const channel of this.#channels) this.#subscribeChannel(channel);
   }
 
   #lost(): void {
@@ -162,12 +183,14 @@ export class ExchangeStream {
     this.#due.clear();
     this.#user?.connectionLost();
     for (const book of this.#books.values()) book.connectionLost();
+    for (const channel of this.#channels) channel.connectionLost();
   }
 
   #failed(error: Error): void {
     this.#isClosed = true;
     for (const book of [...this.#books.values()]) book.fail(error);
     this.#user?.fail(error);
+    for (const channel of [...this.#channels]) channel.fail(error);
   }
 
   #received(frame: StreamFrame): void {
@@ -178,6 +201,11 @@ export class ExchangeStream {
       case 'bbo':
         this.#books.get(frame.market_id)?.received(frame);
         break;
+      case 'market':
+      case 'ticker':
+      case 'candle':
+        for (const channel of this.#channels) channel.received(frame);
+        break;
       case 'fill':
       case 'order_status':
         this.#user?.received(frame);
@@ -186,6 +214,7 @@ export class ExchangeStream {
         this.#connection.settled();
         this.#user?.heartbeat(frame);
         for (const book of [...this.#books.values()]) book.heartbeat(frame);
+        for (const channel of this.#channels) channel.heartbeat(frame);
         break;
       default:
         this.#answered(frame);
@@ -208,15 +237,17 @@ export class ExchangeStream {
       this.#connection.settled();
       for (const book of request.books) if (this.#isOpen(book)) book.subscribed();
       if (request.user !== null && request.user === this.#user) request.user.subscribed(frame.data.user_sequence ?? 0);
+      request.channel?.subscribed(frame.data);
     } else if (frame.channel === 'pong') {
       this.#requests.delete(id!);
       for (const book of request.books) if (this.#isOpen(book)) book.caughtUp();
       if (request.user === this.#user) request.user?.caughtUp();
+      request.channel?.caughtUp();
     }
   }
 
   /** Another program on the same connection's limit, or a clock that runs fast: what was asked for is still wanted. */
-  #repeat(id: string, { books, user }: Request, afterMs = PAUSE_MS): void {
+  #repeat(id: string, { books, user, channel }: Request, afterMs = PAUSE_MS): void {
     this.#requests.delete(id);
     const round = this.#round;
     setTimeout(() => {
@@ -224,12 +255,14 @@ export class ExchangeStream {
       if (round !== this.#round || this.#isClosed) return;
       this.#subscribe(books.filter((book) => this.#isOpen(book)));
       if (user !== null && user === this.#user) this.#subscribeUser(user);
+      if (channel !== undefined) this.#subscribeChannel(channel);
     }, afterMs);
   }
 
   /** One unknown market makes the server refuse the whole message, so its markets are then subscribed one by one. */
-  #refused(id: string, { books, user }: Request, error: StreamError): void {
+  #refused(id: string, { books, user, channel }: Request, error: StreamError): void {
     this.#requests.delete(id);
+    channel?.fail(error);
     if (books.length > 1) for (const book of books) this.#subscribe([book]);
     else for (const book of books) if (this.#isOpen(book)) book.fail(error);
     if (user !== null && user === this.#user) user.fail(error);
@@ -282,58 +315,15 @@ export class ExchangeStream {
     this.#request({ user: true, user_since, cancel_on_disconnect }, { books: [], user });
   }
 
+  #subscribeChannel(channel: AnyChannel): void {
+    if (!this.#connection.isOpen || !this.#channels.has(channel)) return;
+    this.#request({ [channel.member]: channel.wanted() }, { books: [], user: null, channel });
+  }
+
   #request(data: object, request: Request): void {
     const id = String(++this.#lastId);
     this.#requests.set(id, request);
     this.#connection.send({ channel: 'subscribe', id, data });
     this.#connection.send({ channel: 'ping', id });
   }
-}
-
-/** The connection of a stream, or with another handler that of other messages. */
-export function connect(options: StreamOptions, handler: ConnectionHandler, protocol?: string): StreamConnection {
-  const { signer, session } = options;
-  const addresses = new Addresses(options.baseUrl);
-  return new StreamConnection(
-    {
-      url: () => addresses.current.replace(/^http/, 'ws') + STREAM_PATH,
-      onLost: () => addresses.moveFrom(addresses.current),
-      openSocket: options.openSocket ?? openGlobalSocket,
-      protocol,
-      headers: () => signer?.headers('GET', STREAM_PATH, ''),
-      ticket: session === undefined ? null : () => session.ticket(addresses.current),
-      permanentError: (ofTicket) => permanentError(addresses.current, signer, ofTicket),
-      times: { ...DEFAULT_TIMES, ...options.times },
-      random: options.random ?? Math.random,
-    },
-    handler,
-  );
-}
-
-/** A WebSocket does not report why it could not be opened; the answer to the same request without an upgrade does. */
-async function permanentError(origin: string, signer: Signer | undefined, ofTicket: unknown): Promise<Error | null> {
-  if (signer === undefined) return isPermanent(ofTicket) ? ofTicket : null;
-  try {
-    const request = prepareRequest('GET', STREAM_PATH, undefined, (...parts) => signer.headers(...parts));
-    await sendRequest(origin, request);
-    return null;
-  } catch (error) {
-    return isPermanent(error) ? error : null;
-  }
-}
-
-function isPermanent(error: unknown): error is ApiError {
-  return isRefusal(error) && [UNAUTHORIZED, FORBIDDEN].includes(error.status);
-}
-
-const NO_WEB_SOCKET =
-  'this Node has no WebSocket: use Node 22 or later, start it with --experimental-websocket, or give openSocket';
-
-function openGlobalSocket(url: string, headers: HeaderFields | undefined, protocol?: string): StreamSocket {
-  if (globalThis.WebSocket === undefined) throw new Error(NO_WEB_SOCKET);
-  const protocols = protocol === undefined ? [] : [protocol];
-  // A browser expects a list of protocols as the second argument, so this is for Node's, whose types are not there.
-  const socket = new WebSocket(url, headers === undefined ? protocols : ({ headers, protocols } as never));
-  socket.binaryType = 'arraybuffer';
-  return socket as unknown as StreamSocket;
 }

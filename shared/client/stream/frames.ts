@@ -1,5 +1,5 @@
 /** The frames of the stream (RULES.md 8) as types; GET /asyncapi.json describes them in full. */
-import type { MatchTypeName, OrderStatusName, SideName } from '../types.ts';
+import type { Candle, Market, MatchTypeName, OrderStatusName, SideName, Ticker } from '../types.ts';
 
 export const STREAM_PATH = '/v1/ws';
 
@@ -57,6 +57,24 @@ export type BboFrame = MarketHead & {
 };
 export type MarketFrame = BookFrame | DeltaFrame | TradeFrame | BboFrame;
 
+export type MarketChangeName = 'opened' | 'status' | 'stage' | 'fee' | 'times' | 'decision' | 'settled';
+type MarketState = Pick<Market, 'status' | 'stage' | 'fee_bps' | 'trading_starts_at' | 'trading_ends_at'>;
+type MarketEnd = Pick<Market, 'resolved_at' | 'settled_at' | 'payouts'>;
+/** A change of a market; with nothing in `changed` the market as it is. */
+export type MarketChangeFrame = MarketHead & {
+  channel: 'market';
+  previous_sequence: number;
+  data: MarketState & MarketEnd & { changed: readonly MarketChangeName[]; event_id: string | null };
+};
+export type TickerFrame = { channel: 'ticker'; data: Ticker };
+export type CandleFrame = {
+  channel: 'candle';
+  market_id: string;
+  outcome_index: 0 | 1;
+  interval: '1m' | '5m' | '15m' | '1h' | '4h' | '1d';
+  data: Candle;
+};
+
 type PrivateHead = { user_sequence: number; timestamp: number };
 /** The ids of an order, with the client's own names for it and its group where it has them. */
 type OrderKey = {
@@ -92,13 +110,24 @@ export type PrivateFrame = FillFrame | OrderStatusFrame;
 
 export type HeartbeatFrame = {
   channel: 'heartbeat';
-  data: { time: number; sequences: Record<string, number>; user_sequence?: number };
+  data: { time: number; sequences: Record<string, number>; user_sequence?: number; market_sequence?: number };
 };
 
 export type AnswerFrame = { id?: string | number } & (
-  | { channel: 'subscribed' | 'unsubscribed'; data: { markets: string[]; user: boolean; user_sequence?: number } }
+  | { channel: 'unsubscribed'; data: object }
+  | {
+      channel: 'subscribed';
+      data: {
+        markets: string[];
+        user: boolean;
+        user_sequence?: number;
+        market?: { run: string; sequence: number };
+      };
+    }
   | { channel: 'pong'; data: { time: number } }
   | { channel: 'error'; data: { code: string; error: string; details?: unknown; retry_after_ms?: number } }
 );
 
-export type StreamFrame = MarketFrame | PrivateFrame | HeartbeatFrame | AnswerFrame;
+type ChannelFrame = MarketChangeFrame | TickerFrame | CandleFrame;
+
+export type StreamFrame = MarketFrame | ChannelFrame | PrivateFrame | HeartbeatFrame | AnswerFrame;

@@ -13,8 +13,8 @@ import { deferred } from '../../base/deferred.ts';
 import { ENTRY_PROTOCOL } from '../../wire/entry.ts';
 import { ApiError, DEFAULT_TIMEOUT_MS } from '../http.ts';
 import type { HeaderFields } from '../request.ts';
+import { connect, type StreamOptions } from './connect.ts';
 import type { StreamConnection } from './connection.ts';
-import { connect, type StreamOptions } from './exchangeStream.ts';
 import { type Encoded, FORMS, type OrderForm, type Received } from './orderForms.ts';
 
 export type OrderSocketOptions = {

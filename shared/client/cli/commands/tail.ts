@@ -62,15 +62,16 @@ export const TAIL = [tail];
 
 type Choice = { readonly only: readonly string[]; readonly count: number };
 
-async function follow(
+/** Prints the events of all feeds, until Ctrl-C or so many lines. */
+export async function follow(
   { terminal }: Context,
   stream: ExchangeStream,
-  feeds: readonly AsyncIterable<Event>[],
+  feeds: readonly AsyncIterable<{ readonly type: string }>[],
   { only, count }: Choice,
 ): Promise<void> {
   let left = count;
   void untilInterrupted(terminal).then(() => stream.close());
-  const print = async (feed: AsyncIterable<Event>): Promise<void> => {
+  const print = async (feed: AsyncIterable<{ readonly type: string }>): Promise<void> => {
     for await (const event of feed) {
       if (only.length > 0 && !only.includes(event.type)) continue;
       if (left-- <= 0) break;
