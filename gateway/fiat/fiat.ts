@@ -6,6 +6,7 @@ import type { FiatStatements } from '../store/fiatStatements.ts';
 import type { FiatTransfers } from '../store/fiatTransfers.ts';
 import type { FiatWebhooks } from '../store/fiatWebhooks.ts';
 import { FiatChanges } from './changes.ts';
+import { DailyStatements } from './dailyStatements.ts';
 import { FiatDriver } from './driver.ts';
 import { OffRamps } from './offramp.ts';
 import { OnRamps } from './onramp.ts';
@@ -44,6 +45,7 @@ export class Fiat {
   readonly service: FiatService;
   readonly driver: FiatDriver;
   readonly relayer: Relayer;
+  readonly #daily: DailyStatements;
   readonly #options: FiatOptions;
   /** When the log last had something about each. */
   readonly #notedMs = new Map<string, number>();
@@ -70,6 +72,8 @@ export class Fiat {
     });
     const settlement = new Settlement({ ...options, changes, offRamps, relayer: this.relayer });
     const onFailure = (what: string, name: string, error: unknown): void => this.#note(what, name, error);
+    const { statements, statementRows: rows } = this;
+    this.#daily = new DailyStatements({ ...options, statements, rows, onFailure });
     this.driver = new FiatDriver({
       ...options,
       changes,
@@ -84,6 +88,7 @@ export class Fiat {
 
   tick(): void {
     this.driver.tick();
+    void this.#daily.tick();
   }
 
   /** Once a minute for each, however many sessions wait for it. Only its own errors are known to name no secret. */

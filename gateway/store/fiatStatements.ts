@@ -72,6 +72,10 @@ export class FiatStatements {
     this.#statements.addStated.run(sessionId, day);
   }
 
+  isCompared(provider: string, day: string): boolean {
+    return this.#statements.isCompared.get(provider, day) !== undefined;
+  }
+
   isStated(sessionId: string): boolean {
     return this.#statements.isStated.get(sessionId) !== undefined;
   }
@@ -123,6 +127,9 @@ function prepare(database: ControlDatabase) {
     addStatement: database.prepare<Statement>(
       `INSERT INTO fiat_statements (provider, day, row_count, compared_ms) VALUES ($provider, $day, $rowCount, $nowMs)
        ON CONFLICT (provider, day) DO UPDATE SET row_count = $rowCount, compared_ms = $nowMs`,
+    ),
+    isCompared: database.prepare<[string, string], number>(
+      'SELECT 1 FROM fiat_statements WHERE provider = ? AND day = ?',
     ),
     addStated: database.prepare<[string, string]>(
       'INSERT INTO fiat_stated (session_id, day) VALUES (?, ?) ON CONFLICT (session_id) DO NOTHING',

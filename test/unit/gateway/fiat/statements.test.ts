@@ -1,10 +1,16 @@
 /** Statements of providers compared with sessions and movements (RULES.md 16.80 to 16.84). */
 import assert from 'node:assert/strict';
+import { join } from 'node:path';
 import { test } from 'node:test';
-import type { StatedRow } from '../../../../gateway/fiat/provider.ts';
+import { DailyStatements } from '../../../../gateway/fiat/dailyStatements.ts';
+import type { FiatProvider, StatedRow } from '../../../../gateway/fiat/provider.ts';
 import { startOfDay } from '../../../../gateway/fiat/statements.ts';
+import { openControlDatabase } from '../../../../gateway/store/database.ts';
 import type { FiatSession } from '../../../../gateway/store/fiatSessions.ts';
+import { FiatStatements } from '../../../../gateway/store/fiatStatements.ts';
+import { temporaryDirectory } from '../../../support/directory.ts';
 import { FiatRig } from '../../../support/fiatRig.ts';
+import { ManualClock } from '../../../support/manualClock.ts';
 
 const USDC = 1_000_000;
 
@@ -123,4 +129,56 @@ test('a day is one of the calendar', () => {
   assert.equal(startOfDay('2026-02-30'), null);
   assert.equal(startOfDay('2026-13-01'), null);
   assert.equal(startOfDay('2026-11-28'), Date.UTC(2026, 10, 28));
+});
+
+test('16.80: each day is compared by itself once it is over, and asked for again until it was', async () => {
+  const clock = new ManualClock(Date.UTC(2026, 10, 20, 12));
+  const database = openControlDatabase(join(temporaryDirectory(), 'control.db'));
+  const rows = new FiatStatements(database);
+  const [asked, compared, failures] = [[] as string[], [] as string[], [] as string[]];
+  let isDown = true;
+  const provider = {
+    statement: async (startMs: number) => {
+      asked.push(new Date(startMs).toISOString().slice(0, 10));
+      if (isDown) throw new Error('away');
+      return [];
+    },
+  } as unknown as FiatProvider;
+  const compare = (name: string, day: string) => {
+    compared.push(day);
+    rows.compared({ provider: name, day, rowCount: 0, nowMs: 1 }, () => undefined);
+    return { matched: 0, differences: [] };
+  };
+  const silent = {} as unknown as FiatProvider;
+  const daily = new DailyStatements({
+    ...{
+      providers: new Map([
+        ['silent', silent],
+        ['fake', provider],
+      ]),
+      rows,
+      statements: { compare },
+      clock,
+    },
+    onFailure: (_, name) => void failures.push(name),
+  });
+  await daily.tick();
+  assert.deepEqual(asked, [], 'a start has other things to do');
+  clock.advance(600_000);
+  await daily.tick();
+  assert.deepEqual([asked.splice(0), failures.splice(0)], [['2026-11-13'], ['fake']]);
+  isDown = false;
+  await daily.tick();
+  clock.advance(3_600_000);
+  await Promise.all([daily.tick(), daily.tick()]);
+  const week = ['13', '14', '15', '16', '17', '18', '19'].map((day) => `2026-11-${day}`);
+  assert.deepEqual([asked.splice(0), compared.splice(0), failures], [week, week, []]);
+  // Midnight, and not yet an hour later; then only the day that is new.
+  clock.advance(40_800_000);
+  await daily.tick();
+  assert.deepEqual(asked, []);
+  clock.advance(3_600_000);
+  await daily.tick();
+  assert.deepEqual([asked, compared], [['2026-11-20'], ['2026-11-20']]);
+  database.close();
 });
