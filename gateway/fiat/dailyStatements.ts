@@ -22,7 +22,7 @@ type DailyOptions = {
 /** Providers close their books some time after midnight. */
 const CLOSED_AFTER_MS = 3_600_000;
 const PAUSE_MS = 3_600_000;
-/** What a start has to do comes first. */
+/** A start has other things to do first. */
 const FIRST_AFTER_MS = 600_000;
 const MOST_DAYS = 7;
 const ASK_MS = 10_000;
