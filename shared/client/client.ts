@@ -9,7 +9,7 @@ import { type HeartbeatOptions, Heartbeats } from './heartbeats.ts';
 import { ApiError } from './http.ts';
 import { LedgerClient } from './ledger.ts';
 import type { KeptConfig } from './marketData.ts';
-import { type MarketBuy, type MarketPreview, type MarketSell, marketPreview } from './marketOrder.ts';
+import { checkBook, type MarketBuy, type MarketPreview, type MarketSell, marketPreview } from './marketOrder.ts';
 import type { OrderDraft, SignedOrder, SigningOptions } from './order.ts';
 import { changedIntent, isSized, type OrderChanges, sizeLeft } from './orderChanges.ts';
 import type { OrderSigning } from './orderSigning.ts';
@@ -104,7 +104,7 @@ export class ExchangeClient extends AccountRoutes {
   /** Exactly what an order at the market would take from the book of now. */
   async previewMarket(side: Side, marketId: string, order: MarketBuy | MarketSell): Promise<MarketPreview> {
     const { outcomeIndex = 0, book } = order;
-    if (book !== undefined && book.state !== 'live') throw new Error(`the book is ${book.state}: it promises nothing`);
+    if (book !== undefined) checkBook(book, marketId);
     const [market, levels] = await Promise.all([
       this.#shared.placer.market(this, marketId),
       book?.levels(outcomeIndex) ?? this.book(marketId, { outcome_index: outcomeIndex, levels: MOST_LEVELS }),

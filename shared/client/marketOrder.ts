@@ -13,13 +13,15 @@ import type { PlaceIntent } from './placer.ts';
 import { facing, feeOf, type Levels, type Side, sweep } from './sweep.ts';
 import type { SelfTradeName } from './types.ts';
 
+type VerifiedBook = { readonly marketId: string; readonly state: string; levels(outcome: Outcome): Levels };
+
 type Terms = {
   /** Yes unless it is given. */
   readonly outcomeIndex?: Outcome;
   /** A fill may be so much worse than the best price of now, in USDC per token: "0.02", or "0" for the best alone. */
   readonly maxSlippage: string;
   /** A verified book of the same market (`stream.openBook`), in place of one that is asked for. */
-  readonly book?: { readonly state: string; levels(outcome: Outcome): Levels };
+  readonly book?: VerifiedBook;
   readonly minTakerNet?: string;
   readonly selfTradePrevention?: SelfTradeName;
   readonly clientOrderId?: string;
@@ -61,13 +63,14 @@ export function marketPreview(
 ): MarketPreview {
   const { outcomeIndex = 0, maxSlippage, book: _, ...rest } = order;
   const { usd, size, ...terms } = rest as typeof rest & Partial<OfUsd & OfTokens>;
+  if ((usd === undefined) === (size === undefined)) throw new TypeError('an order at the market has usd or a size');
   const ticksPerUnit = market.ticks_per_unit;
   const grid = BigInt(ticksPerUnit);
   const limit = limitTicks(side, levels, ticksPerUnit, unitsOf(maxSlippage));
   // MARKETORDER-1.
   const lots = usd === undefined ? unitsOf(size!) / grid : unitsOf(usd) / limit;
   const sizeAtomic = lots * grid;
-  if (lots === 0n) throw new RangeError('the amount pays for no lot of tokens');
+  if (lots <= 0n) throw new RangeError('the amount pays for no lot of tokens');
   if (usd === undefined && sizeAtomic !== unitsOf(size!)) throw new RangeError(`${size} is no whole number of lots`);
   const taken = sweep(levels, side, ticksPerUnit, sizeAtomic, Number(limit));
   const gross = side === 'BUY' ? taken.filledAtomic : taken.notionalMicro;
@@ -111,4 +114,10 @@ function unitsOf(amount: string | bigint): bigint {
 function ratio(notionalMicro: bigint, quantityAtomic: bigint): string {
   const scaled = String((notionalMicro * 10n ** BigInt(PRICE_DIGITS)) / quantityAtomic).padStart(PRICE_DIGITS + 1, '0');
   return `${scaled.slice(0, -PRICE_DIGITS)}.${scaled.slice(-PRICE_DIGITS)}`;
+}
+
+/** @throws Error unless the book is that of the market as it is now. */
+export function checkBook(book: VerifiedBook, marketId: string): void {
+  if (book.marketId !== marketId.toLowerCase()) throw new Error(`the book is that of market ${book.marketId}`);
+  if (book.state !== 'live') throw new Error(`the book is ${book.state}: it promises nothing`);
 }

@@ -71,6 +71,9 @@ function gridOf(intent: OrderIntent | ExactIntent): Pick<ExactIntent, 'priceTick
   const ticksPerUnit = intent.market.ticks_per_unit;
   const { price, size, priceTicks, quantityLots } = intent as Partial<OrderIntent & ExactIntent>;
   const isExact = (given: unknown): boolean => given === undefined || typeof given === 'bigint';
+  if ((price !== undefined && priceTicks !== undefined) || (size !== undefined && quantityLots !== undefined)) {
+    throw new TypeError('an order has a price or priceTicks, and a size or quantityLots');
+  }
   if (!isExact(priceTicks) || !isExact(quantityLots)) throw new TypeError('priceTicks and quantityLots are bigints');
   return {
     priceTicks: priceTicks === undefined ? parsePrice(price!, ticksPerUnit) : onGrid(priceTicks, ticksPerUnit),

@@ -45,6 +45,7 @@ test('a refused amend leaves the order, and an order that was filled meanwhile i
   const { market, client, bid, other } = await newcomer();
   const order = await client.place(bid);
   await assert.rejects(order.amend({ size: '10000000' }), ({ code }: ApiError) => code === 'INSUFFICIENT_BALANCE');
+  await assert.rejects(order.amend({ price: '0.41', priceTicks: 42n }), /a price or priceTicks/);
   const { remaining } = await order.record();
   await other.place(market, { outcomeIndex: 1, price: '0.60', size: '1' });
   const late = order.amend({ price: '0.41', size: '10' }, { expectedRemaining: remaining });
@@ -84,8 +85,13 @@ test('without offers, for less than a lot, or from a stale book nothing is bough
   await other.place(market, { outcomeIndex: 1, price: '0.50', size: '10' });
   await assert.rejects(client.buy(market.id, { ...order, usd: 49n }), /pays for no lot/);
   await assert.rejects(client.buy(market.id, { maxSlippage: '0', size: '0.00015' }), /no whole number of lots/);
-  const book = { state: 'stale', levels: () => assert.fail('a stale book is not looked at') };
+  await assert.rejects(client.buy(market.id, { ...order, usd: -9_000_000n }), /pays for no lot/);
+  await assert.rejects(client.buy(market.id, { ...order, size: '10' }), /usd or a size/);
+  await assert.rejects(client.buy(market.id, { ...order, usd: 9 as never }), /not a number/);
+  const book = { marketId: market.id, state: 'stale', levels: () => assert.fail('it is not looked at') };
   await assert.rejects(client.buy(market.id, { ...order, book }), /the book is stale/);
+  const wrong = { ...book, marketId: 'another', state: 'live' };
+  await assert.rejects(client.buy(market.id, { ...order, book: wrong }), /the book is that of market another/);
 });
 
 test('a verified book says what so many tokens cost and what so many dollars buy', async () => {

@@ -32,9 +32,9 @@ export const CLIENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an order at the market trusts a book that is stale',
-    file: 'shared/client/client.ts',
-    search: "book !== undefined && book.state !== 'live'",
-    replace: "book !== undefined && book.state === 'closed'",
+    file: 'shared/client/marketOrder.ts',
+    search: "if (book.state !== 'live')",
+    replace: "if (book.state === 'closed')",
     caughtBy: 'test/api/sdkOrders.test.ts',
   },
 ];
