@@ -121,6 +121,20 @@ exchange = Exchange(httpx.Response(307, headers={"location": OTHER}))
 raises(errors.UnknownOutcomeError, lambda: exchange.client().cancel_all())
 assert len(exchange.requests) == 1
 
+
+# An answer that comes byte by byte ends at the time-out of the attempt.
+def dripping(request):
+    def parts():
+        while True:
+            time.sleep(0.01)
+            yield b" "
+
+    return httpx.Response(200, content=parts())
+
+
+slow = Exchange(*[dripping] * 2)
+raises(errors.NoAnswerError, lambda: slow.client(timeout_sec=0.05, retry=None).claim(MARKET))
+
 # A refusal is of the class of its code, and is not repeated; a wait that is too long is the caller's.
 exchange = Exchange(refusal(400, "INSUFFICIENT_BALANCE", details={"required": "4000000"}))
 poor = raises(error_codes.InsufficientBalanceError, lambda: exchange.client().place(BUY))

@@ -1,4 +1,4 @@
-"""market_maker.py MARKET VALUE [SECONDS]: keeps a bid for Yes and one for No around what a Yes is worth to it.
+"""market_maker.py MARKET VALUE: keeps a bid for Yes and one for No around what a Yes is worth to it.
 
 Buying No at p is offering Yes at 1 - p, so both sides need only USDC, and when both are filled the pair is merged into
 one USDC. The more Yes it has, the lower it quotes. If it dies, heartbeats stop and the exchange cancels its orders; if
@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
-import time
 from decimal import Decimal
 
 from open_prediction_exchange import ApiError, ApiKey, AsyncClient, AsyncPlacedOrder, ExchangeError, Intent
@@ -37,13 +37,12 @@ class Maker:
         self.value = value
         self.quotes: dict[Outcome, tuple[int, AsyncPlacedOrder]] = {}
 
-    async def run(self, seconds: float) -> None:
-        """Quotes for so long, and takes everything back at the end."""
+    async def run(self, stopped: asyncio.Event) -> None:
+        """Quotes until it is stopped, and takes everything back at the end."""
         await self.client.cancel_market(self.market_id)
         heartbeats = await self.client.start_heartbeats(on_lapse=self.lapsed)
-        until = time.monotonic() + seconds
         try:
-            while time.monotonic() < until:
+            while not stopped.is_set():
                 try:
                     await self.requote()
                 except ApiError as error:
@@ -55,7 +54,10 @@ class Maker:
                     # No answer: an order may stand that is not among the quotes.
                     print("not answered:", error)
                     await self.begin_anew()
-                await asyncio.sleep(REQUOTE_SEC)
+                try:
+                    await asyncio.wait_for(stopped.wait(), REQUOTE_SEC)
+                except asyncio.TimeoutError:
+                    pass
         finally:
             heartbeats.close()
             await self.client.cancel_market(self.market_id)
@@ -124,10 +126,13 @@ class Maker:
             pass
 
 
-async def main(market_id: str, value: str, seconds: str = "inf") -> None:
+async def main(market_id: str, value: str) -> None:
+    stopped = asyncio.Event()
+    for each in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(each, stopped.set)
     key = ApiKey(os.environ["API_KEY"], os.environ["API_SECRET"], os.environ["API_PASSPHRASE"])
     async with AsyncClient(os.environ["EXCHANGE_URL"], api_key=key, wallet=os.environ["PRIVATE_KEY"]) as client:
-        await Maker(client, market_id, Decimal(value)).run(float(seconds))
+        await Maker(client, market_id, Decimal(value)).run(stopped)
         print("no order is left")
 
 

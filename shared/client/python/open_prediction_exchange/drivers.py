@@ -51,8 +51,16 @@ class Driver:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None
+        until = time.monotonic() + step.timeout_sec
         try:
-            return _answer(self._http.request(**_request(step)))
+            with self._http.stream(**_request(step)) as response:
+                body = bytearray()
+                for part in response.iter_bytes():
+                    body += part
+                    # httpx limits each read; an answer that comes byte by byte ends here.
+                    if time.monotonic() > until:
+                        raise NoAnswerError(f"no whole answer in {step.timeout_sec} seconds")
+                return _answer(response, bytes(body))
         except httpx.HTTPError as error:
             raise _failure(error) from error
 
@@ -93,8 +101,8 @@ class AsyncDriver:
             await asyncio.sleep(step.seconds)
             return None
         try:
-            # httpx limits each read; an answer that comes byte by byte ends here.
-            return _answer(await asyncio.wait_for(self._http.request(**_request(step)), step.timeout_sec))
+            response = await asyncio.wait_for(self._http.request(**_request(step)), step.timeout_sec)
+            return _answer(response, response.content)
         except asyncio.TimeoutError as error:
             raise NoAnswerError(f"no answer in {step.timeout_sec} seconds") from error
         except httpx.HTTPError as error:
@@ -117,9 +125,9 @@ def _request(step: Send) -> dict[str, Any]:
     }
 
 
-def _answer(response: httpx.Response) -> Answer:
+def _answer(response: httpx.Response, body: bytes) -> Answer:
     headers = {name.lower(): value for name, value in response.headers.items()}
-    return Answer(response.status_code, headers, response.content.decode("utf-8", "replace"))
+    return Answer(response.status_code, headers, body.decode("utf-8", "replace"))
 
 
 def _failure(error: httpx.HTTPError) -> NoAnswerError:
