@@ -45,9 +45,12 @@ export const SIGNED_UNITS = { type: 'string', pattern: '^(?:0|-?[1-9][0-9]*)$', 
 export const PRICE = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]+)?$', examples: ['0.65'] } as const;
 /**
  * Text of one line that people read has no control or format characters, which a terminal obeys or which hide what
- * stands there, no separators of lines and no halves of pairs (RULES.md 9.4).
+ * stands there, no separators of lines, no halves of pairs, and nothing else that is shown as nothing, but the two
+ * selectors of how an emoji is drawn (RULES.md 9.4).
  */
-export const LINE = { pattern: '^[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}]*$' } as const;
+export const LINE = {
+  pattern: '^(?:[\\ufe0e\\ufe0f]|[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800])*$',
+} as const;
 export const TEXT = { type: 'string', examples: ['Will it rain tomorrow?'] } as const;
 /** Dollars, exact, in the shortest form. */
 export const USD = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]{1,6})?$', examples: ['6.5'] } as const;

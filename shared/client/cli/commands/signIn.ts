@@ -260,7 +260,7 @@ export const PROFILES = [
     name: 'profile use',
     summary: 'Use this profile from now on',
     access: 'anyone',
-    arguments: { name: { description: 'the name of the profile' } },
+    arguments: { name: { description: 'the name of the profile', profile: true } },
     examples: ['profile use main'],
     json: '`{current}`',
     run: async ({ access }, { name }) => {
@@ -273,7 +273,7 @@ export const PROFILES = [
     name: 'profile set',
     summary: 'Make a profile for an exchange (--url) without signing in',
     access: 'anyone',
-    arguments: { name: { description: 'the name of the profile' } },
+    arguments: { name: { description: 'the name of the profile', profile: true } },
     examples: ['profile set main --url https://exchange.example'],
     json: '`{name, base_url}`',
     makesProfile: true,
@@ -291,7 +291,7 @@ export const PROFILES = [
     name: 'profile remove',
     summary: 'Forget a profile and what is kept in it',
     access: 'anyone',
-    arguments: { name: { description: 'the name of the profile' } },
+    arguments: { name: { description: 'the name of the profile', profile: true } },
     examples: ['profile remove main'],
     json: '`{removed}`',
     run: async ({ access }, { name }) => {

@@ -13,6 +13,8 @@ type Values = {
   readonly choices?: readonly string[];
   /** The value is the name of a file. */
   readonly file?: true;
+  /** The value is the name of a profile that there is. */
+  readonly profile?: true;
 };
 
 export type ArgumentSpec = Values & {

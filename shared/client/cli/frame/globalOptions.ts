@@ -3,7 +3,7 @@ import type { OptionSpecs } from './command.ts';
 
 export const GLOBAL_OPTIONS: OptionSpecs = {
   json: { description: "print the exchange's own answer as JSON" },
-  profile: { value: 'name', description: 'the settings of this name (PMX_PROFILE)' },
+  profile: { value: 'name', description: 'the settings of this name (PMX_PROFILE)', profile: true },
   url: { value: 'address', description: 'the exchange, of a cluster its members: a,b (BASE_URL)' },
   service: {
     value: 'file',

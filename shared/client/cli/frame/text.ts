@@ -46,8 +46,11 @@ export function facts(pairs: readonly (readonly [string, string | number | boole
   return shown.map(([name, value]) => `${name.padEnd(width)}${GAP}${printable(value ?? '-')}`);
 }
 
-/** A terminal obeys or hides these: control and format characters, separators of lines, halves of pairs. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
+/**
+ * A terminal obeys or hides these: control and format characters, separators of lines, halves of pairs, and whatever is
+ * shown as nothing. The two selectors of how an emoji is drawn are left.
+ */
+const HIDDEN = /(?![\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 const MARK = '\u00b7';
 
 /** Titles come from others: what would move the cursor, change colours or be hidden is shown as a mark. */

@@ -51,3 +51,7 @@ export function valueOptions(nodes: readonly Node[]): string[] {
   const options = nodes.flatMap(({ command }) => optionsOf(command));
   return [...new Set(options.filter(([, { value }]) => value !== undefined).map(([name]) => `--${name}`))];
 }
+
+/** For every shell: the names of the profiles are the keys at this depth of the settings, which pmx writes itself. */
+export const LIST_PROFILES = `sed -n 's/^    "\\([^"]*\\)": {.*/\\1/p'`;
+export const SETTINGS_FILE = 'open-prediction-exchange/config.json';

@@ -1,6 +1,6 @@
 /** The completion of bash. */
 import type { CommandGroup } from '../frame/command.ts';
-import { argumentsOf, nodesOf, optionsOf, valueOptions } from '../frame/tree.ts';
+import { argumentsOf, LIST_PROFILES, nodesOf, optionsOf, SETTINGS_FILE, valueOptions } from '../frame/tree.ts';
 
 /** Words, and what may follow an option, are looked up by the path of the command that is being typed. */
 export function bashScript(groups: readonly CommandGroup[]): string {
@@ -16,6 +16,10 @@ export function bashScript(groups: readonly CommandGroup[]): string {
   }
   return [
     '# bash: eval "$(pmx completion bash)", or put it into ~/.local/share/bash-completion/completions/pmx',
+    '# With eval, also of `npx pmx` in a clone, and of an alias pmx.',
+    '_pmx_profiles() {',
+    `  ${LIST_PROFILES} "\${PMX_CONFIG:-\${XDG_CONFIG_HOME:-$HOME/.config}/${SETTINGS_FILE}}" 2>/dev/null`,
+    '}',
     '_pmx() {',
     `  local current=\${COMP_WORDS[COMP_CWORD]} previous=\${COMP_WORDS[COMP_CWORD-1]} path="" word at words options`,
     '  for ((at = 1; at < COMP_CWORD; at++)); do',
@@ -26,6 +30,7 @@ export function bashScript(groups: readonly CommandGroup[]): string {
     `      ${paths.join('|')}) path="\${path:+$path }$word" ;;`,
     '    esac',
     '  done',
+    '  [[ $previous == --profile ]] && { COMPREPLY=($(compgen -W "$(_pmx_profiles)" -- "$current")); return; }',
     '  case "$path|$previous" in',
     ...[...values].map(
       ([key, choices]) => `    "${key}") COMPREPLY=($(compgen -W "${choices}" -- "$current")); return ;;`,
@@ -42,17 +47,26 @@ export function bashScript(groups: readonly CommandGroup[]): string {
     '  esac',
     '  [[ $current == -* || -z $words ]] && words=$options',
     '  COMPREPLY=($(compgen -W "$words" -- "$current"))',
-    ...fileArguments(nodes),
+    ...moreArguments(nodes, 'file', 'compgen -f -- "$current"'),
+    ...moreArguments(nodes, 'profile', 'compgen -W "$(_pmx_profiles)" -- "$current"'),
     '}',
     'complete -F _pmx pmx',
+    '_pmx_npx() {',
+    `  [[ $COMP_CWORD -gt 1 && \${COMP_WORDS[1]} =~ ^pmx(-cli)?$ ]] || return`,
+    `  COMP_WORDS=("\${COMP_WORDS[@]:1}")`,
+    '  ((COMP_CWORD--))',
+    '  _pmx',
+    '}',
+    'complete -o default -F _pmx_npx npx',
   ].join('\n');
 }
 
-function fileArguments(nodes: ReturnType<typeof nodesOf>): string[] {
+/** Words that a command line finds when it is completed: files and profiles. */
+function moreArguments(nodes: ReturnType<typeof nodesOf>, kind: 'file' | 'profile', words: string): string[] {
   const paths = nodes
-    .filter(({ command }) => argumentsOf(command).some(([, spec]) => spec.file))
+    .filter(({ command }) => argumentsOf(command).some(([, spec]) => spec[kind]))
     .map(({ path }) => path);
   if (paths.length === 0) return [];
   const names = paths.map((path) => `"${path}"`).join('|');
-  return [`  case "$path" in ${names}) COMPREPLY+=($(compgen -f -- "$current")) ;; esac`];
+  return [`  case "$path" in ${names}) COMPREPLY+=($(${words})) ;; esac`];
 }

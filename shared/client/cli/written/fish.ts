@@ -1,6 +1,14 @@
 /** The completion of fish: a line for each word and each option, under the condition that the words before it fit. */
-import type { CommandGroup } from '../frame/command.ts';
-import { argumentsOf, type Node, nodesOf, optionsOf, valueOptions } from '../frame/tree.ts';
+import type { ArgumentSpec, CommandGroup, OptionSpec } from '../frame/command.ts';
+import {
+  argumentsOf,
+  LIST_PROFILES,
+  type Node,
+  nodesOf,
+  optionsOf,
+  SETTINGS_FILE,
+  valueOptions,
+} from '../frame/tree.ts';
 
 export function fishScript(groups: readonly CommandGroup[]): string {
   const nodes = nodesOf(groups);
@@ -25,6 +33,13 @@ export function fishScript(groups: readonly CommandGroup[]): string {
     '    test "$head" = "$argv[2]"; or return 1',
     '    test "$argv[3]" = any; or test (count $plain) -eq $argv[1]',
     'end',
+    'function __pmx_profiles',
+    '    set -l config $HOME/.config',
+    '    set -q XDG_CONFIG_HOME; and set config $XDG_CONFIG_HOME',
+    `    set -l file $config/${SETTINGS_FILE}`,
+    '    set -q PMX_CONFIG; and set file $PMX_CONFIG',
+    `    ${LIST_PROFILES} $file 2>/dev/null`,
+    'end',
     'complete -c pmx -f',
     ...nodes.flatMap(linesOf),
   ].join('\n');
@@ -40,14 +55,20 @@ function linesOf({ path, children, command }: Node): string[] {
     ...words,
     ...options.map(([name, spec]) => {
       const value = spec.value === undefined ? '' : spec.file ? ' -r -F' : ' -x';
-      const choices = spec.choices === undefined ? '' : ` -a '${spec.choices.join(' ')}'`;
+      const choices = wordsOf(spec);
       return `complete -c pmx ${below}-l ${name}${value}${choices} -d '${quoted(spec.description)}'`;
     }),
-    ...argumentsOf(command).flatMap(([, { choices, file }]) => {
-      if (choices !== undefined) return [`complete -c pmx ${here} -a '${choices.join(' ')}'`];
-      return file ? [`complete -c pmx ${below}-F`] : [];
+    ...argumentsOf(command).flatMap(([, spec]) => {
+      const words = wordsOf(spec);
+      if (words !== '') return [`complete -c pmx ${here}${words}`];
+      return spec.file ? [`complete -c pmx ${below}-F`] : [];
     }),
   ];
+}
+
+function wordsOf({ choices, profile }: OptionSpec | ArgumentSpec): string {
+  if (choices !== undefined) return ` -a '${choices.join(' ')}'`;
+  return profile ? " -a '(__pmx_profiles)'" : '';
 }
 
 /** Those of every command have a line once, without a condition. */

@@ -1,12 +1,15 @@
 /** The completion of zsh, with the summary of each command and option beside it. */
-import type { CommandGroup, OptionSpec } from '../frame/command.ts';
-import { argumentsOf, type Node, nodesOf, optionsOf } from '../frame/tree.ts';
+import type { ArgumentSpec, CommandGroup, OptionSpec } from '../frame/command.ts';
+import { argumentsOf, LIST_PROFILES, type Node, nodesOf, optionsOf, SETTINGS_FILE } from '../frame/tree.ts';
 
 export function zshScript(groups: readonly CommandGroup[]): string {
   const nodes = nodesOf(groups);
   return [
     '#compdef pmx',
     '# zsh: pmx completion zsh > "$fpath[1]/_pmx", then start a new shell',
+    '_pmx_profiles() {',
+    `  compadd -- $(${LIST_PROFILES} "\${PMX_CONFIG:-\${XDG_CONFIG_HOME:-$HOME/.config}/${SETTINGS_FILE}}" 2>/dev/null)`,
+    '}',
     ...nodes.map(functionOf),
     'if [ "$funcstack[1]" = "_pmx" ]; then _pmx "$@"; else compdef _pmx pmx; fi',
   ].join('\n');
@@ -18,8 +21,7 @@ function functionOf({ path, children, command }: Node): string {
   const lines = [`${nameOf(path)}() {`, '  local context state line', '  typeset -A opt_args'];
   if (children.length === 0) {
     const args = argumentsOf(command).map(([name, spec]) => {
-      const action = spec.choices === undefined ? (spec.file ? '_files' : ' ') : `(${spec.choices.join(' ')})`;
-      return `'${spec.many ? '*' : ''}:${name}:${action}'`;
+      return `'${spec.many ? '*' : ''}:${name}:${actionOf(spec)}'`;
     });
     return [...lines, `  _arguments ${[...options, ...args].join(' \\\n    ')}`, '}'].join('\n');
   }
@@ -44,8 +46,12 @@ function nameOf(path: string): string {
 function optionText([name, spec]: readonly [string, OptionSpec]): string {
   const text = `--${name}[${quoted(spec.description).replace(/[[\]]/g, '')}]`;
   if (spec.value === undefined) return `'${text}'`;
-  const action = spec.choices === undefined ? (spec.file ? '_files' : ' ') : `(${spec.choices.join(' ')})`;
-  return `'${spec.many ? '*' : ''}${text}:${spec.value}:${action}'`;
+  return `'${spec.many ? '*' : ''}${text}:${spec.value}:${actionOf(spec)}'`;
+}
+
+function actionOf({ choices, file, profile }: OptionSpec | ArgumentSpec): string {
+  if (choices !== undefined) return `(${choices.join(' ')})`;
+  return file ? '_files' : profile ? '_pmx_profiles' : ' ';
 }
 
 /** Inside single quotes, where a colon would end the text. */

@@ -82,13 +82,23 @@ test('a word that is no command is refused with what it may have meant', async (
 test('bash completes commands, options and their values', async () => {
   const script = join(temporaryDirectory(), 'pmx.bash');
   writeFileSync(script, (await pmx.run(['completion', 'bash'])).out);
-  const complete = (...words: string[]): string[] => {
-    const program = `source ${script}; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); _pmx; echo "\${COMPREPLY[@]}"`;
-    const { stdout, stderr } = spawnSync('bash', ['-c', program, 'bash', ...words], { encoding: 'utf8' });
+  const config = join(temporaryDirectory(), 'config.json');
+  for (const name of ['main', 'maker']) {
+    assert.equal((await pmx.run(['profile', 'set', name], { env: { PMX_CONFIG: config } })).code, 0);
+  }
+  const completeBy = (way: string, ...words: string[]): string[] => {
+    const program = `source ${script}; COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); ${way}; echo "\${COMPREPLY[@]}"`;
+    const env = { ...process.env, PMX_CONFIG: config };
+    const { stdout, stderr } = spawnSync('bash', ['-c', program, 'bash', ...words], { encoding: 'utf8', env });
     assert.equal(stderr, '');
     return stdout.trim().split(' ');
   };
+  const complete = (...words: string[]): string[] => completeBy('_pmx', ...words);
   assert.deepEqual(complete('pmx', 'mar'), ['markets']);
+  assert.deepEqual(complete('pmx', 'orders', '--profile', ''), ['main', 'maker'], 'profiles that there are');
+  assert.deepEqual(complete('pmx', 'profile', 'use', 'mak'), ['maker']);
+  assert.deepEqual(completeBy('_pmx_npx', 'npx', 'pmx', 'markets', 'sea'), ['search'], 'in a clone');
+  assert.deepEqual(completeBy('_pmx_npx', 'npx', 'tsc', '--no'), [''], 'others are left to the shell');
   assert.deepEqual(complete('pmx', 'markets', ''), ['list', 'search', 'show', 'candles', 'ticker', 'categories']);
   assert.deepEqual(complete('pmx', '--profile', 'markets', 'admin', 'markets', 'res'), ['resume', 'resolve']);
   assert.deepEqual(complete('pmx', 'place', 'MARKET', '--side', ''), ['buy', 'sell']);

@@ -1,11 +1,14 @@
 /** Signs that a terminal would obey or hide are shown as a mark, and ends of lines only where there may be some. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { LINE } from '../../../../../shared/api/fields.ts';
 import { printable, printableLines, withoutMark } from '../../../../../shared/client/cli/frame/text.ts';
 
 const HIDDEN = [
   ...[0x00, 0x07, 0x0b, 0x1b, 0x7f, 0x9b, 0xad, 0x61c, 0x200b, 0x200d, 0x200e, 0x2028, 0x2029, 0x202a, 0x202e],
   ...[0x2060, 0x2066, 0x2069, 0xfeff, 0xfff9, 0xe0001, 0xe0041, 0xd800, 0xdfff],
+  // Shown as nothing, although they are letters, marks and a sign.
+  ...[0x34f, 0x115f, 0x1160, 0x17b4, 0x180b, 0x2800, 0x3164, 0xfe01, 0xffa0, 0xe0100],
 ];
 
 test('control and format characters of every kind become a mark', () => {
@@ -14,7 +17,15 @@ test('control and format characters of every kind become a mark', () => {
     assert.equal(printable(text), 'a\u00b7b', code.toString(16));
     assert.equal(printableLines(text), 'a\u00b7b', code.toString(16));
   }
-  for (const text of ['São Paulo: 5 °C?', '日本', 'नमस्ते', '€ 🙂 👍🏽']) assert.equal(printable(text), text);
+  for (const text of ['São Paulo: 5 °C?', '日本', 'नमस्ते', '€ 🙂 👍🏽', '❤\ufe0f', 'क्\u0301']) {
+    assert.equal(printable(text), text);
+  }
+});
+
+test('the catalogue accepts none of them in titles and outcomes (RULES.md 9.4)', () => {
+  const form = new RegExp(LINE.pattern, 'u');
+  for (const code of HIDDEN) assert.doesNotMatch(`a${String.fromCodePoint(code)}b`, form, code.toString(16));
+  for (const text of ['São Paulo: 5 °C?', '日本', 'नमस्ते', '❤\ufe0f', '']) assert.match(text, form);
 });
 
 test('ends of lines and tabs stay in text of several lines, and nowhere else', () => {
