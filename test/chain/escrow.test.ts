@@ -216,6 +216,24 @@ test('a pause stops what brings funds in, and nothing that brings them out', opt
   await rig.operator('withdrawFor', [rig.freshHash(), alice.address, USDC, 1n]);
 });
 
+test(
+  'USDC that is sent straight to the contract is in no account, and no function gives it back',
+  options,
+  async () => {
+    const { exchange } = rig.contracts;
+    const accounts = [alice.address, bob.address, exchange];
+    const held = () => Promise.all(accounts.map((account) => rig.balance(account, USDC)));
+    const before = await held();
+    const [, , [fees]] = before;
+    await rig.mint(exchange, TEN);
+    assert.deepEqual(await held(), before, 'whose it was is not known here');
+    await refused(rig.operator('sweepFees', [USDC, fees! + 1n]), 'InsufficientHeld');
+    await refused(rig.operator('withdrawFor', [rig.freshHash(), exchange, USDC, fees! + 1n]), 'InsufficientHeld');
+    await refused(rig.operator('release', [rig.freshHash(), exchange, USDC, 1n]), 'InvalidAddress');
+    await refused(rig.exchange(alice.address, 'withdraw', [USDC, TEN, alice.address]), 'InsufficientUnheld');
+  },
+);
+
 test('fees are swept to the one recipient of the deployment', options, async () => {
   const market = await rig.createMarket();
   await rig.fund(alice, TEN);
