@@ -2,6 +2,7 @@
 import asyncio
 import dataclasses
 import importlib.util
+import json
 import time
 import types
 from datetime import datetime
@@ -149,6 +150,17 @@ assert len(exchange.requests) == 1
 exchange = Exchange(lost, lost, lost, lost)
 raises(errors.NoAnswerError, lambda: exchange.client().split(MARKET, 100))
 assert len(exchange.requests) == 4 and len(keys(exchange)) == 1
+
+# An order is replaced by one of its own terms, under its own hash; what was lost on the way is in the error.
+exchange = Exchange()
+order = exchange.client().place(BUY)
+exchange.answers = [httpx.Response(200, json=sample(models.CancelReplaceResponse, order=sample(PlacementResponse)))]
+replaced = order.replace(price="0.41", size="9")
+sent = json.loads(exchange.requests[-1].content)
+assert sent["cancel_hash"] == order.hash and sent["new_order"] == replaced.body and replaced.hash != order.hash
+assert (replaced.body["maker_amount"], replaced.body["taker_amount"]) == ("3690000", "9000000")
+exchange.answers = [lost] * 4
+assert raises(errors.UnknownOutcomeError, lambda: order.amend(price="0.42", size="9")).order.hash != order.hash
 
 # A fee that has changed since it was read is signed anew, once; one that the caller has named is not.
 exchange = Exchange()

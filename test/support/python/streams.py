@@ -206,6 +206,25 @@ async def connections():
                 assert getattr(error, "code", None) == "NOT_FOUND" and good.state == "live"
 
 
+def blocked():
+    """A stream on its thread: a wait that is given up loses nothing, and the end is the end everywhere."""
+    client = Client("http://127.0.0.1:1", api_key=KEY, retry=None)
+    stream = client.open_stream()
+    book, found = stream.open_book("m"), []
+    for wait in (lambda: book.ready(timeout_sec=0.05), lambda: book.next_event(0.05)):
+        try:
+            wait()
+            raise AssertionError("nothing was to come")
+        except TimeoutError as error:
+            assert "0.05" in str(error)
+    reader = threading.Thread(target=lambda: found.extend(book))
+    reader.start()
+    stream.close()
+    stream.close()
+    reader.join()
+    assert book.state == "closed" and book.levels().bids == () and found == []
+
+
 def beats():
     heartbeats._LEAST_SEC, heartbeats._WINDOW_SEC = 0.01, 0.05
     fails, lapses, lapsed = threading.Event(), [], threading.Event()
@@ -238,5 +257,6 @@ def beats():
 replicas()
 for work in (books, privates, connections):
     asyncio.run(asyncio.wait_for(work(), 120))
+blocked()
 beats()
 print("every stream heals")

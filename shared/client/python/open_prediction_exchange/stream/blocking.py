@@ -19,6 +19,7 @@ from .user import AsyncUserEvents
 
 T = TypeVar("T")
 E = TypeVar("E")
+_END_SEC = 1.0
 
 
 class Portal:
@@ -26,18 +27,24 @@ class Portal:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._lock = threading.Lock()
+        self._is_ended = False
         self._thread = threading.Thread(target=self._loop.run_forever, name="exchange-stream", daemon=True)
         self._thread.start()
 
     def wait(self, work: Coroutine[Any, Any, T], timeout_sec: float | None = None) -> T:
         """The result of the work. TimeoutError when it takes longer; it is cancelled then."""
-        if not self._thread.is_alive():
-            work.close()
-            raise ExchangeError("the stream is closed")
-        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        with self._lock:
+            if self._is_ended:
+                work.close()
+                raise ExchangeError("the stream is closed")
+            future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result(timeout_sec)
         except concurrent.futures.TimeoutError as error:
+            if future.done():
+                # It is that of the work itself.
+                raise
             future.cancel()
             raise TimeoutError(f"nothing came in {timeout_sec} seconds") from error
         except BaseException:
@@ -45,7 +52,9 @@ class Portal:
             raise
 
     def call(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """The result of the function, which runs on the thread of the loop."""
+        """The result of the function, which runs on the thread of the loop; after its end, here."""
+        if self._is_ended:
+            return function(*args, **kwargs)
 
         async def called() -> T:
             return function(*args, **kwargs)
@@ -53,11 +62,26 @@ class Portal:
         return self.wait(called())
 
     def end(self) -> None:
-        """Ends the thread."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-            self._loop.close()
+        """Ends the thread, once all who wait for something of it have their answer."""
+        with self._lock:
+            if self._is_ended:
+                return
+            self._is_ended = True
+            rest = asyncio.run_coroutine_threadsafe(_others_end(), self._loop)
+        rest.result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+async def _others_end() -> None:
+    """What is read has ended by itself; the rest is cancelled."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    if others:
+        _, pending = await asyncio.wait(others, timeout=_END_SEC)
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
 
 
 class _Events(Generic[E]):
