@@ -86,7 +86,7 @@ export class SettlementExchange {
   private constructor(chain: ChainRig, market: ChainMarket, traders: number) {
     this.chain = chain;
     this.#market = market;
-    const { exchange, marketFactory, usdc, conditionalTokens } = chain.contracts;
+    const { exchange, ...contracts } = chain.contracts;
     const domain = { ...chain.domain, verifyingContract: exchange.toLowerCase() };
     this.#signers = Array.from(
       { length: traders },
@@ -103,7 +103,7 @@ export class SettlementExchange {
       chainId: CHAIN_ID,
       deployerKey: chainKey(DEPLOYER),
       resolverKey: chainKey(RESOLVER),
-      contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory, usdc, conditionalTokens },
+      contracts: { exchange: exchange.toLowerCase() as Hex, ...contracts },
       mostFeeWei: 10n ** 15n,
       progress: this.#progress,
       journalPaths: [journalPath],

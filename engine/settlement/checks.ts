@@ -3,7 +3,7 @@
  * their balances. This is repeated now and then, because rights are taken and balances run out.
  */
 import { type Abi, encodeFunctionData, type Hex, keccak256, toBytes } from 'viem';
-import { EXCHANGE_ABI, FACTORY_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { EXCHANGE_ABI, FACTORY_ABI, RESOLUTIONS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
 import type { KeyBalance } from '../../shared/wire/threads.ts';
@@ -22,6 +22,7 @@ type ChainSetup = {
   readonly marketFactory: Hex;
   readonly usdc: Hex;
   readonly conditionalTokens: Hex;
+  readonly resolutions: Hex;
   /** The contract by which PAYER pays; null without such a key. */
   readonly payments: Hex | null;
   /** Accounts pay so much for a withdrawal, split or merge. */
@@ -118,16 +119,18 @@ export class ChainChecks {
 
   /** The contracts have to belong together. */
   async #wrongPart(exchange: Hex): Promise<string | null> {
-    const { marketFactory, usdc, conditionalTokens } = this.#setup;
+    const { marketFactory, usdc, conditionalTokens, resolutions } = this.#setup;
     const parts: [setting: string, of: string, at: Hex, read: Name, expected: Hex][] = [
       ['USDC_ADDRESS', 'EXCHANGE_ADDRESS', exchange, 'usdc', usdc],
       ['CTF_ADDRESS', 'EXCHANGE_ADDRESS', exchange, 'conditionalTokens', conditionalTokens],
       ['MARKET_FACTORY_ADDRESS', 'EXCHANGE_ADDRESS', exchange, 'marketFactory', marketFactory],
       ['USDC_ADDRESS', 'MARKET_FACTORY_ADDRESS', marketFactory, 'usdc', usdc],
       ['CTF_ADDRESS', 'MARKET_FACTORY_ADDRESS', marketFactory, 'conditionalTokens', conditionalTokens],
+      ['MARKET_FACTORY_ADDRESS', 'RESOLUTIONS_ADDRESS', resolutions, 'factory', marketFactory],
     ];
     for (const [setting, of, at, functionName, expected] of parts) {
-      const word = await this.#word(at, encodeFunctionData({ abi: EXCHANGE_ABI, functionName }));
+      const abi = functionName === 'factory' ? RESOLUTIONS_ABI : EXCHANGE_ABI;
+      const word = await this.#word(at, encodeFunctionData({ abi: abi as Abi, functionName }));
       if (word === null) return `${of}: no contract of an exchange is at ${at}`;
       if (word.slice(-40) !== expected.slice(-40)) {
         return `${setting}: the contract at ${of} belongs to 0x${word.slice(-40)}, and not to ${expected}`;
@@ -146,13 +149,15 @@ export class ChainChecks {
   }
 
   async #missingRight(exchange: Hex): Promise<string | null> {
-    const { keys, marketFactory, payments } = this.#setup;
+    const { keys, marketFactory, payments, resolutions } = this.#setup;
     const rights: [key: keyof ChainSetup['keys'], role: string, of: string, at: Hex][] = [
       ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
       ['PERMIT', 'PERMIT_ROLE', 'exchange', exchange],
       ['DEPLOYER', 'DEPLOYER_ROLE', 'market factory', marketFactory],
-      ['RESOLVER', 'RESOLVER_ROLE', 'market factory', marketFactory],
     ];
+    if (!(await this.#hasRole(marketFactory, 'RESOLVER_ROLE', resolutions))) {
+      return `RESOLUTIONS_ADDRESS: ${resolutions} does not have RESOLVER_ROLE of the market factory`;
+    }
     if (keys.PAYER !== null && payments !== null) {
       rights.push(['PAYER', 'PAYER_ROLE', 'contract of payments', payments]);
       if (!(await this.#hasRole(exchange, 'OPERATOR_ROLE', payments))) {
@@ -169,10 +174,13 @@ export class ChainChecks {
 
   /** A key that is lost is worth no more than its job: what takes money or decides is no other's. */
   async #rightTooMuch(exchange: Hex): Promise<string | null> {
-    const { keys, marketFactory, payments } = this.#setup;
+    const { keys, marketFactory, payments, resolutions } = this.#setup;
     const rights: [owner: string | null, role: string, of: string, at: Hex | null][] = [
       ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
-      ['RESOLVER', 'RESOLVER_ROLE', 'market factory', marketFactory],
+      // A veto takes this right from the key that should have it: decisions wait then, and nothing else.
+      ['RESOLVER', 'PROPOSER_ROLE', 'contract of resolutions', resolutions],
+      [null, 'RESOLVER_ROLE', 'market factory', marketFactory],
+      [null, 'DEFAULT_ADMIN_ROLE', 'contract of resolutions', resolutions],
       [null, 'DEFAULT_ADMIN_ROLE', 'exchange', exchange],
       [null, 'DEFAULT_ADMIN_ROLE', 'market factory', marketFactory],
       [null, 'DEFAULT_ADMIN_ROLE', 'contract of payments', payments],
@@ -183,12 +191,22 @@ export class ChainChecks {
         return `${key}_KEY: ${address} has ${role} of the ${of}, which is not its job: take it from that key`;
       }),
     );
-    return (await Promise.all(asked)).find((problem) => problem !== null) ?? null;
+    const vetoing = Object.entries(keys).map(async ([key, address]) => {
+      if (address === null || !(await this.#isVetoer(address))) return null;
+      return `${key}_KEY: ${address} may veto decisions: the key that does has to be kept away from the exchange`;
+    });
+    return (await Promise.all([...asked, ...vetoing])).find((problem) => problem !== null) ?? null;
   }
 
   async #hasRole(at: Hex, role: string, account: Hex): Promise<boolean> {
     const args = [role === 'DEFAULT_ADMIN_ROLE' ? ADMIN_ROLE : keccak256(toBytes(role)), account] as const;
     const word = await this.#word(at, encodeFunctionData({ abi: FACTORY_ABI, functionName: 'hasRole', args }));
+    return word !== null && BigInt(word) === 1n;
+  }
+
+  async #isVetoer(address: Hex): Promise<boolean> {
+    const data = encodeFunctionData({ abi: RESOLUTIONS_ABI, functionName: 'isVetoer', args: [address] });
+    const word = await this.#word(this.#setup.resolutions, data);
     return word !== null && BigInt(word) === 1n;
   }
 
@@ -204,4 +222,4 @@ export class ChainChecks {
   }
 }
 
-type Name = 'usdc' | 'conditionalTokens' | 'marketFactory';
+type Name = 'usdc' | 'conditionalTokens' | 'marketFactory' | 'factory';

@@ -1,26 +1,255 @@
 /**
- * Decisions of markets, which a key of their own sends: the key of batches, which settles what it likes of signed
- * orders, decides nothing.
+ * Decisions of markets, which a key of their own proposes to the contract `Resolutions`. They wait there, another key
+ * can veto them, and the ledger follows what the chain has carried out.
+ *
+ *   wanted ──► proposed ──► decided ──► the ledger decides
+ *                  │ veto       └ otherwise: an alarm, and the ledger waits
+ *                  └──► none: the market is undecided
  *
  * Invariants:
- *   DECISIONS-1  A decision is sent once all older trades, splits, merges and late moves of its market are in a block:
- *                two keys have no common order.
- *   DECISIONS-2  Claims of a market wait until its decision is in a block, and no other work waits with them.
+ *   DECISIONS-1  A decision is proposed and carried out once all trades, splits, merges and late moves of its market
+ *                are in a block: two keys have no common order.
+ *   DECISIONS-2  Claims of a market wait until its decision is settled, and no other work waits with them.
+ *   DECISIONS-3  The end of a decision is what the contract says in a block that stays: it is of no importance who
+ *                has sent what, and whether this process was there. Transactions only bring it about, and may be sent
+ *                twice.
+ *   DECISIONS-4  After a veto nothing is proposed again unless it is asked for: but where the ledger has decided.
  */
-import { prepared } from '../../shared/base/prepared.ts';
+import { encodeFunctionData } from 'viem';
+import { DECISION_STATES, type DecisionState, type DecisionsHealth } from '../../shared/base/chainFacts.ts';
+import { lastSettledBlock } from '../../shared/chain/depth.ts';
+import { type Draft, EnvelopeRows } from '../../shared/chain/envelopeRows.ts';
+import { Envelopes } from '../../shared/chain/envelopes.ts';
+import { RESOLUTIONS_ABI } from '../../shared/chain/exchangeAbi.ts';
+import type { ChainKey } from '../../shared/chain/key.ts';
+import type { Block, ChainNode, Hex, Receipt } from '../../shared/chain/node.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
-import { IS_MARKET_THERE, KIND, OF_TOKENS, type Work } from './work.ts';
+import type { DecisionAnswer, DecisionAsk } from '../../shared/wire/chainQuestions.ts';
+import { type Decision, DecisionRows, ofLedger } from './decisionRows.ts';
+import type { News } from './news.ts';
+import { Proposals, type Standing } from './proposals.ts';
+import type { Rotation } from './rotation.ts';
+import type { WorkRows } from './work.ts';
 
-/** From then on its tokens are claimed where they are, so those that have to go elsewhere go before. */
-const BEFORE_A_DECISION = `${OF_TOKENS},${KIND.LATE_MOVE}`;
-const MOST_LOOKED_AT = 16;
+type DecisionsOptions = {
+  readonly db: StoreDatabase;
+  readonly node: ChainNode;
+  readonly key: ChainKey;
+  readonly chainId: number;
+  readonly mostFeeWei: bigint;
+  readonly nowMs: () => number;
+  readonly resolutions: Hex;
+  readonly work: WorkRows;
+  readonly rotation: Rotation;
+  readonly news: News;
+};
+type Heads = { readonly head: Block; readonly finalized: Block };
 
-/** DECISIONS-1. Those that may be sent at this block, the oldest first. */
-export function dueDecisions(db: StoreDatabase, block: number, exchange: number): Work[] {
-  const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ? AND exchange <= ?
-                 AND kind = ${KIND.RESOLUTION} AND ${IS_MARKET_THERE} AND NOT EXISTS (SELECT 1 FROM work AS older
-                   WHERE older.market = work.market AND older.id < work.id AND older.kind IN (${BEFORE_A_DECISION})
-                     AND older.status <> 'settled' AND older.status <> 'mined' AND older.unwound_ms IS NULL)
-               ORDER BY id LIMIT ?`;
-  return prepared(db, sql).all(block, exchange, MOST_LOOKED_AT) as Work[];
+/** Each look costs the node two calls or three. */
+const LOOK_MS = 2000;
+const MOST_TOGETHER = 50;
+const MOST_OF_LEDGER = 16;
+const DECISION_GAS = 400_000;
+const ONE_PPM = 1_000_000;
+
+export class Decisions {
+  readonly rows: DecisionRows;
+  readonly proposals: Proposals;
+  /** False while a veto, or the administrator, has taken the right to propose from the key. */
+  mayPropose = true;
+  readonly #options: DecisionsOptions;
+  readonly #envelopes: Envelopes;
+  readonly #envelopeRows: EnvelopeRows;
+  #lookedMs = Number.NEGATIVE_INFINITY;
+  #lookedAt = -1;
+
+  constructor(options: DecisionsOptions) {
+    this.#options = options;
+    const { db, key, node, resolutions } = options;
+    this.rows = new DecisionRows(db);
+    this.proposals = new Proposals(node, resolutions, this.rows);
+    this.#envelopeRows = new EnvelopeRows(db, key.address);
+    this.#envelopes = new Envelopes({ ...options, rows: this.#envelopeRows, jobs: this });
+    if (db.isFollowing !== true) this.begin();
+  }
+
+  /** Another key has sent what is not among the own, and nothing follows that any more. */
+  begin(): void {
+    const own = new Set(this.#envelopeRows.unsettled().map(({ job }) => job));
+    this.#options.db.transaction(() => this.rows.forgetJobs((job) => own.has(job)))();
+  }
+
+  /** The market is to be decided so; a repeat changes nothing. */
+  want(decision: DecisionAsk): DecisionAnswer {
+    const { market, marketId: uuid, status, payoutYesPpm: payout_yes_ppm } = decision;
+    if (!this.rows.isOnChain(market)) return 'not on the chain';
+    const before = this.rows.get(market);
+    const isSame = before?.status === status && before.payout_yes_ppm === payout_yes_ppm;
+    if (before !== undefined && (isSame || before.state !== 'otherwise'))
+      return isSame ? 'wanted' : 'another is wanted';
+    this.#options.db.transaction(() => this.rows.add({ market, uuid, status, payout_yes_ppm }))();
+    this.#lookedMs = Number.NEGATIVE_INFINITY;
+    return 'wanted';
+  }
+
+  /** While one is under way, funds do not begin to move: others may carry it out in their middle. */
+  get areUnderWay(): boolean {
+    return this.rows.after(-1, 1).length > 0;
+  }
+
+  /** True once every transaction is final. */
+  get isQuiet(): boolean {
+    return this.#envelopeRows.unsettled().length === 0;
+  }
+
+  health(): DecisionsHealth {
+    const { mayPropose, proposals } = this;
+    const counts = Object.fromEntries(DECISION_STATES.map((state) => [state, this.rows.count(state)]));
+    return { counts: counts as Record<DecisionState, number>, mayPropose, foreign: proposals.foreign };
+  }
+
+  get envelopes(): Pick<Envelopes, 'foreign' | 'isAtMostFee' | 'lastRefusal'> {
+    return this.#envelopes;
+  }
+
+  /** One round. An error of the node ends it; the next goes on. */
+  async step(heads: Heads): Promise<void> {
+    if (this.#options.nowMs() - this.#lookedMs >= LOOK_MS) {
+      this.#addOfLedger();
+      await this.#look(heads);
+      this.#lookedMs = this.#options.nowMs();
+    }
+    await this.#envelopes.step(heads);
+  }
+
+  async read(job: number, { isSuccess, blockNumber }: Receipt): Promise<() => void> {
+    return () => {
+      const decision = this.rows.ofJob(job);
+      if (decision === undefined) return;
+      if (isSuccess) this.rows.done(decision.market);
+      else this.rows.failed(decision, blockNumber);
+    };
+  }
+
+  /** The same bytes go out again, and what the contract says decides whether anything more is needed. */
+  unmined(): void {}
+
+  final(): void {}
+
+  lost(job: number): void {
+    const decision = this.rows.ofJob(job);
+    if (decision !== undefined) this.rows.done(decision.market);
+  }
+
+  /** Takes up what the ledger has decided before the chain. */
+  #addOfLedger(): void {
+    const { db, work, rotation } = this.#options;
+    const found = this.rows.ofLedger(rotation.active.number, MOST_OF_LEDGER);
+    const missing = found.filter(({ market }) => this.rows.get(market) === undefined);
+    if (missing.length === 0) return;
+    db.transaction(() => {
+      for (const each of missing) this.rows.add(ofLedger(each, work.market(each.market).uuid));
+    })();
+  }
+
+  /** The next of all decisions, by turns, beside everything that others have proposed. */
+  async #look(heads: Heads): Promise<void> {
+    const settled = Math.max(0, lastSettledBlock(heads));
+    const { head } = heads;
+    this.mayPropose = await this.proposals.mayPropose(this.#options.key.address);
+    await this.proposals.step(settled);
+    const decisions = this.rows.after(this.#lookedAt, MOST_TOGETHER);
+    this.#lookedAt = decisions.length < MOST_TOGETHER ? -1 : decisions.at(-1)!.market;
+    const uuids = decisions.map(({ uuid }) => uuid as Hex);
+    const now = await this.proposals.standings(uuids, head.number);
+    const stays = await this.proposals.standings(uuids, settled);
+    for (const [index, decision] of decisions.entries()) {
+      if (this.#end(decision, stays[index])) continue;
+      this.#goOn(decision, now[index], head);
+    }
+  }
+
+  /** Keeps DECISIONS-3. @returns true if nothing is to be sent. */
+  #end(decision: Decision, { isDecided, decidedYes, number, isOpen }: Standing): boolean {
+    const { market, status, payout_yes_ppm, base, state } = decision;
+    const commit = (change: () => void): true => {
+      this.#options.db.transaction(change)();
+      return true;
+    };
+    const { news } = this.#options;
+    if (isDecided && decidedYes !== payout_yes_ppm) {
+      if (state === 'otherwise') return true;
+      return commit(() => this.#setOtherwise(decision, decidedYes));
+    }
+    if (isDecided) {
+      return commit(() => {
+        if (this.#settle(market)) this.rows.remove(market);
+        else if (state !== 'decided') {
+          this.rows.set(market, 'decided');
+          news.add('marketDecided', { market, status, payoutYesPpm: payout_yes_ppm });
+        }
+      });
+    }
+    if (base === null || number <= base || isOpen) return false;
+    if (this.rows.isInLedger(market)) return commit(() => this.rows.setBase(market, number));
+    return commit(() => {
+      this.rows.remove(market);
+      news.add('decisionVetoed', { market, payoutYesPpm: payout_yes_ppm, number });
+    });
+  }
+
+  #setOtherwise({ market }: Decision, decidedYes: number): void {
+    this.rows.set(market, 'otherwise');
+    const reason = `the chain pays ${decidedYes} millionths for Yes`;
+    for (const { id } of this.rows.ofLedgerIn(market)) this.#options.work.setStatus(id, 'failed', reason);
+  }
+
+  /** The chain has what the ledger has decided. @returns false if the ledger has not decided yet. */
+  #settle(market: number): boolean {
+    for (const { id } of this.rows.ofLedgerIn(market)) this.#options.work.setStatus(id, 'settled');
+    return this.rows.isInLedger(market);
+  }
+
+  #goOn(decision: Decision, standing: Standing, { number: block, timestampSec }: Block): void {
+    const { market, payout_yes_ppm, base, job, state, not_before } = decision;
+    const { number, from, isOpen, isDecided, yesPayout } = standing;
+    const { db, rotation } = this.#options;
+    const isOurs = isOpen && yesPayout === payout_yes_ppm;
+    if (isOurs && (base === null || state !== 'proposed')) {
+      db.transaction(() => {
+        if (base === null) this.rows.setBase(market, number - 1);
+        this.rows.set(market, 'proposed');
+      })();
+    }
+    if (isDecided || job !== null || not_before > block || !this.#envelopes.hasRoom || !this.rows.isReady(market))
+      return;
+    if (isOurs) {
+      if (timestampSec >= from) this.#send(decision, 'carryOut', [BigInt(number)]);
+      return;
+    }
+    const isProposed = base !== null && number > base;
+    // A proposal of others, or a veto that may still be taken back.
+    if (isOpen || isProposed || !this.mayPropose) return;
+    if (!this.rows.isInLedger(market) && rotation.active.exchange !== rotation.newest) return;
+    const payouts = [payout_yes_ppm, ONE_PPM - payout_yes_ppm].map(BigInt);
+    this.#send(decision, 'propose', [decision.uuid, ...payouts], number);
+  }
+
+  /** Job, base and nonce are one transaction. */
+  #send(
+    { market }: Decision,
+    functionName: 'propose' | 'carryOut',
+    args: readonly unknown[],
+    base: number | null = null,
+  ): void {
+    const { db, work, rotation, resolutions } = this.#options;
+    const data = encodeFunctionData({ abi: RESOLUTIONS_ABI, functionName, args } as never) as Hex;
+    const draft: Draft = { to: resolutions, data, gas: DECISION_GAS };
+    db.transaction(() => {
+      if (base !== null) this.rows.setBase(market, base);
+      const job = work.addJob(rotation.active.exchange, [], null);
+      this.rows.submit(market, job);
+      this.#envelopes.reserve(job, draft);
+    })();
+  }
 }

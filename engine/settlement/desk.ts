@@ -16,12 +16,19 @@ import type { News } from './news.ts';
 import type { RefusedTrades } from './refusedTrades.ts';
 import type { Settlement } from './settlement.ts';
 
+type DeskSettlement =
+  | 'wantMarket'
+  | 'wantDecision'
+  | 'claimTransaction'
+  | 'marketsOnTheirWay'
+  | 'rotation'
+  | 'decisions';
 type DeskOptions = {
   readonly node: ChainNode;
   readonly contracts: Contracts;
   readonly news: News;
   readonly relay: Relay;
-  readonly settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction' | 'marketsOnTheirWay' | 'rotation'>;
+  readonly settlement: Pick<Settlement, DeskSettlement>;
   readonly money: MoneyHandlers;
   readonly refused: RefusedTrades;
   readonly checks: Pick<ChainChecks, 'successorProblem'>;
@@ -33,6 +40,7 @@ type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> 
 /** A standby changes nothing, signs nothing and sends nothing. */
 const OF_A_LEADER: ReadonlySet<ChainQuestion> = new Set<ChainQuestion>([
   'acknowledge',
+  'decide',
   'deploy',
   'depositPermit',
   'moneyAccepted',
@@ -82,7 +90,8 @@ function handlersOf({ node, contracts, news, relay, refused, settlement, money, 
     ...marketHandlers(node, contracts, settlement),
     ...money,
     successorProblem: async ({ next }) => {
-      const missing = () => missingMarkets(settlement.marketsOnTheirWay());
+      const missing = () =>
+        settlement.decisions.areUnderWay ? UNDER_WAY : missingMarkets(settlement.marketsOnTheirWay());
       return { problem: await checks.successorProblem(settlement.rotation.newest, next as Hex, missing) };
     },
     acknowledge: ({ news: number }) => {
@@ -91,6 +100,10 @@ function handlersOf({ node, contracts, news, relay, refused, settlement, money, 
     },
   };
 }
+
+/** Anybody may carry them out, also while the tokens of their markets move. */
+const UNDER_WAY =
+  'decisions of markets are under way on the chain: wait until they have taken effect, and ask for no others';
 
 /** The factory registers a market with the contract that it names, so their trades would never settle at this one. */
 function missingMarkets(count: number): string | null {

@@ -7,7 +7,7 @@ import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
 import { type Floors, floorOfRecord } from '../../shared/base/floors.ts';
 import { type ChainTrade, encodeBatch } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
-import { EXCHANGE_ABI, FACTORY_ABI, PAYMENTS_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { EXCHANGE_ABI, PAYMENTS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { NO_MARKET } from '../../shared/wire/commands.ts';
 import type { Rotation } from './rotation.ts';
@@ -33,7 +33,6 @@ const MATCH_BYTES = 160;
 /** An asset of an account: its tokens are sent, and credited by the other contract. */
 const MOVED_GAS = 160_000;
 const MOST_MOVED = 40;
-const ONE_PPM = 1_000_000;
 const FEE_SHIFT = 128n;
 
 export type Contracts = {
@@ -177,14 +176,6 @@ export class Drafts {
     const condition = this.#conditionId(work.market);
     const functionName = work.kind === KIND.SPLIT ? 'splitFor' : 'mergeFor';
     return encodeFunctionData({ abi, functionName, args: [id, account, condition, amount] });
-  }
-
-  resolution(work: Work): Chosen {
-    const { market, amount } = work;
-    const args = [this.#rows.market(market).uuid as Hex, BigInt(amount), BigInt(ONE_PPM - amount)] as const;
-    const data = encodeFunctionData({ abi: FACTORY_ABI, functionName: 'resolve', args });
-    const draft = { to: this.#contracts.marketFactory, data, gas: MOVEMENT_GAS };
-    return { work: [work], exchange: this.#rotation.exchange(work.exchange), batch: null, draft };
   }
 
   #conditionId(market: number): Hex {

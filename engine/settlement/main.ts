@@ -58,6 +58,7 @@ const contracts = {
   marketFactory: lower(options.marketFactoryAddress),
   usdc: lower(options.usdcAddress),
   conditionalTokens: lower(options.ctfAddress),
+  resolutions: lower(options.resolutionsAddress),
 };
 const progress = new Progress(options.progress);
 const nodes = openNodes(options.rpcUrl);

@@ -8,7 +8,7 @@ import type { AnswerOf, AskOf } from '../../shared/wire/chainQuestions.ts';
 import type { Contracts } from './drafts.ts';
 import type { Settlement } from './settlement.ts';
 
-type MarketQuestion = 'deploy' | 'claimTransaction' | 'isClaimed' | 'isDelegate' | 'nonceFloors';
+type MarketQuestion = 'deploy' | 'decide' | 'claimTransaction' | 'isClaimed' | 'isDelegate' | 'nonceFloors';
 type MarketHandlers = {
   readonly [N in MarketQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>>;
 };
@@ -18,7 +18,7 @@ const WORD_HEX = 64;
 export function marketHandlers(
   node: ChainNode,
   contracts: Contracts,
-  settlement: Pick<Settlement, 'wantMarket' | 'claimTransaction' | 'rotation'>,
+  settlement: Pick<Settlement, 'wantMarket' | 'wantDecision' | 'claimTransaction' | 'rotation'>,
 ): MarketHandlers {
   const words = async (to: Hex, data: Hex, count: number, tag: BlockTag = 'latest'): Promise<readonly bigint[]> => {
     const answer = await node.view(to, data, tag);
@@ -59,6 +59,7 @@ export function marketHandlers(
   };
   return {
     deploy: ({ market, marketId }) => ({ isWanted: settlement.wantMarket(market, marketId as Hex) }),
+    decide: (decision) => settlement.wantDecision(decision),
     claimTransaction: ({ shard, sequence }) => ({ hash: settlement.claimTransaction(shard, sequence) }),
     isDelegate: async ({ maker, signer }) => ({ isDelegate: await isDelegate(maker as Hex, signer as Hex) }),
     nonceFloors: async ({ wallets }) => ({ floors: await Promise.all((wallets as Hex[]).map(nonceFloor)) }),

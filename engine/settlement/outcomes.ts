@@ -5,16 +5,15 @@
  *   OUTCOMES-1  Work follows the transaction that is its `job` now: one that has moved on to another is left alone.
  *   OUTCOMES-2  A trade is taken for settled only by the contract's word: an event, or its answer when it is asked.
  */
-import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex, hexToBytes } from 'viem';
+import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex } from 'viem';
 import type { Floors } from '../../shared/base/floors.ts';
 import { chainTradeId } from '../../shared/chain/batch.ts';
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import type { JobListener } from '../../shared/chain/envelopes.ts';
-import { EXCHANGE_ABI, PAYMENTS_ABI, TOKENS_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { EXCHANGE_ABI, PAYMENTS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode, Log, Receipt } from '../../shared/chain/node.ts';
-import { marketIds } from '../../shared/chain/outcomeTokens.ts';
 import { NodeUnreachable } from '../../shared/chain/rpc.ts';
-import { type Contracts, operationId } from './drafts.ts';
+import { operationId } from './drafts.ts';
 import type { News } from './news.ts';
 import { KIND, type Work, type WorkRows } from './work.ts';
 
@@ -33,7 +32,6 @@ const MINED = '';
 type OutcomesOptions = {
   readonly rows: WorkRows;
   readonly node: ChainNode;
-  readonly contracts: Contracts;
   readonly news: News;
   /** A late move is final. Called in the transaction that says so. */
   readonly onMovedLate: (work: Work) => void;
@@ -48,17 +46,15 @@ export class Outcomes {
   readonly #rows: WorkRows;
   readonly #node: ChainNode;
   readonly #news: News;
-  readonly #contracts: Contracts;
   readonly #onMovedLate: (work: Work) => void;
   readonly #payments: Hex | null;
   readonly #floors: Floors;
 
-  constructor({ rows, node, contracts, news, onMovedLate, payments, floors = [] }: OutcomesOptions) {
+  constructor({ rows, node, news, onMovedLate, payments, floors = [] }: OutcomesOptions) {
     this.#payments = payments;
     this.#floors = floors;
     this.#rows = rows;
     this.#node = node;
-    this.#contracts = contracts;
     this.#news = news;
     this.#onMovedLate = onMovedLate;
   }
@@ -67,7 +63,7 @@ export class Outcomes {
     const { exchange, work } = this.#rows.job(job);
     const results = receipt.isSuccess
       ? await this.#resultsOf(work, exchange as Hex, receipt)
-      : await Promise.all(work.map((each) => this.#reverted(each)));
+      : work.map((each) => ({ work: each, is: 'again', reason: REVERTED }) as const);
     return () => {
       this.#rows.setMined(job, receipt);
       for (const result of results) this.#apply(job, result, receipt.blockNumber);
@@ -105,28 +101,6 @@ export class Outcomes {
       final: (job) => this.final(job),
       lost,
     };
-  }
-
-  /** A market that was decided before, which nothing can change, needs no resolution any more. */
-  async #reverted(work: Work): Promise<Result> {
-    const payout = work.kind === KIND.RESOLUTION ? await this.#payoutOf(work.market) : null;
-    if (payout === null) return { work, is: 'again', reason: REVERTED };
-    return payout === BigInt(work.amount)
-      ? { work, is: 'mined', reason: MINED }
-      : { work, is: 'failed', reason: `the chain pays ${payout} millionths for Yes` };
-  }
-
-  /** In millionths for Yes; null while the chain has not decided the market. */
-  async #payoutOf(market: number): Promise<bigint | null> {
-    const { conditionalTokens: tokens, marketFactory } = this.#contracts;
-    const { conditionId } = marketIds(marketFactory, hexToBytes(this.#rows.market(market).uuid as Hex));
-    const abi = TOKENS_ABI;
-    const condition = conditionId as Hex;
-    const wholeCall = encodeFunctionData({ abi, functionName: 'payoutDenominator', args: [condition] });
-    const whole = await this.#word(tokens, wholeCall);
-    if (whole === 0n) return null;
-    const yesCall = encodeFunctionData({ abi, functionName: 'payoutNumerators', args: [condition, 0n] });
-    return (1_000_000n * (await this.#word(tokens, yesCall))) / whole;
   }
 
   async #resultsOf(work: readonly Work[], exchange: Hex, { logs }: Receipt): Promise<Result[]> {

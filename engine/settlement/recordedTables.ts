@@ -9,6 +9,7 @@ const TABLES: { readonly [table: string]: 'recorded' | 'derived' | 'local' } = {
   ahead: 'recorded',
   chain_money: 'derived',
   claims: 'derived',
+  decisions: 'recorded',
   delegates: 'derived',
   deploy_jobs: 'recorded',
   deploys: 'derived',

@@ -19,10 +19,11 @@ import type { ChainKey } from '../../shared/chain/key.ts';
 import type { Block, ChainNode, Hex } from '../../shared/chain/node.ts';
 import { NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
+import type { DecisionAnswer, DecisionAsk } from '../../shared/wire/chainQuestions.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { SettlementHealth, SettlementLimits } from '../../shared/wire/threads.ts';
 import type { ShardKey } from '../journal/shardKey.ts';
-import { dueDecisions } from './decisions.ts';
+import { Decisions } from './decisions.ts';
 import { DeployRows } from './deployRows.ts';
 import { Deploys } from './deploys.ts';
 import { type Chosen, type Contracts, Drafts } from './drafts.ts';
@@ -57,7 +58,7 @@ type SettlementOptions = {
   /** Of an hour; absent: none. */
   readonly payBounds?: PayBounds;
   readonly chainId: number;
-  readonly contracts: Contracts & { readonly usdc: Hex };
+  readonly contracts: Contracts & { readonly usdc: Hex; readonly resolutions: Hex };
   readonly mostFeeWei: bigint;
   readonly progress: Progress;
   readonly journalPaths: readonly string[];
@@ -83,13 +84,13 @@ export class Settlement {
   readonly payments: PaymentRows;
   readonly money: MoneySide;
   readonly rotation: Rotation;
+  readonly decisions: Decisions;
   readonly #options: SettlementOptions;
   readonly #follower: Follower;
   readonly #outcomes: Outcomes;
   readonly #drafts: Drafts;
   readonly #payments: Payments;
   readonly #operator: KeyStream;
-  readonly #resolver: KeyStream;
   readonly #streams: readonly KeyStream[];
   readonly #deployRows: DeployRows;
   readonly #deploys: Deploys;
@@ -110,7 +111,7 @@ export class Settlement {
       ...{ work: this.rows, money: this.money, deploys: this.#deployRows, rotation: this.rotation },
     });
     this.#outcomes = new Outcomes({
-      ...{ rows: this.rows, node, contracts, news, floors: options.floors, payments: payer?.contract ?? null },
+      ...{ rows: this.rows, node, news, floors: options.floors, payments: payer?.contract ?? null },
       onMovedLate: (work) => this.rotation.brought(work),
     });
     this.#deploys = new Deploys({
@@ -118,9 +119,12 @@ export class Settlement {
       chain: { marketFactory: contracts.marketFactory, collateral: contracts.usdc },
     });
     this.#operator = this.#streamOf(key);
-    this.#resolver = this.#streamOf(options.resolverKey);
+    this.decisions = new Decisions({
+      ...{ db, node, chainId, mostFeeWei, nowMs, news, resolutions: contracts.resolutions },
+      ...{ key: options.resolverKey, work: this.rows, rotation: this.rotation },
+    });
     const paying = payer === null ? this.#operator : this.#streamOf(payer.key);
-    this.#streams = [...new Set([this.#operator, this.#resolver, paying])];
+    this.#streams = [...new Set([this.#operator, paying])];
     this.#payments = new Payments({
       ...{ db, node, work: this.rows, rows: this.payments, drafts: this.#drafts, nowMs },
       bounds: options.payBounds ?? null,
@@ -139,6 +143,7 @@ export class Settlement {
     this.rotation.begin();
     this.money.begin();
     this.#deploys.begin();
+    this.decisions.begin();
     this.#takeOver();
   }
 
@@ -175,7 +180,7 @@ export class Settlement {
     };
     await tried(this.#deploys.step({ head, finalized }));
     this.#send(head);
-    this.#decide(head);
+    await tried(this.decisions.step({ head, finalized }));
     const [read, paid] = await Promise.allSettled([
       tried(this.money.read({ head, finalized })),
       tried(this.#payments.step(head.number, this.rotation.active.number)),
@@ -184,7 +189,7 @@ export class Settlement {
     if (paid.status === 'rejected') throw paid.reason;
     for (const { envelopes } of this.#streams) await tried(envelopes.step({ head, finalized }));
     if (read.value !== null) {
-      const isAllFinal = this.#streams.every(({ rows }) => rows.unsettled().length === 0);
+      const isAllFinal = this.decisions.isQuiet && this.#streams.every(({ rows }) => rows.unsettled().length === 0);
       this.rotation.step(this.#follower.exchangeNumbers, isAllFinal);
       await tried(this.money.reconcile(read.value));
     }
@@ -197,6 +202,12 @@ export class Settlement {
     if ((this.rows.findMarket(market)?.payout_yes_ppm ?? null) !== null) return false;
     db.transaction(() => this.#deployRows.want(market, uuid, this.rotation.newest, false))();
     return true;
+  }
+
+  /** A market is to be decided on the chain, after everything that the ledger has done by now. */
+  wantDecision(decision: DecisionAsk): DecisionAnswer {
+    while (this.follow());
+    return this.decisions.want(decision);
   }
 
   /** Markets whose trades cannot settle at the contract of today before it knows them. */
@@ -248,7 +259,8 @@ export class Settlement {
   health(surroundings: Surroundings): SettlementHealth {
     const nowMs = this.#options.nowMs();
     const oldest = this.rows.oldestPendingMs(this.rotation.active.number);
-    const keys = [...this.#streams.map(({ envelopes }) => envelopes), this.#deploys.health()];
+    const streams = this.#streams.map(({ envelopes }) => envelopes);
+    const keys = [...streams, this.decisions.envelopes, this.#deploys.health()];
     const facts = {
       ...surroundings,
       isWaitingForLog: false,
@@ -266,6 +278,7 @@ export class Settlement {
       finalizedNumber: this.#finalizedNumber,
       behind: this.#follower.behind,
       move: this.rotation.health(nowMs),
+      decisions: this.decisions.health(),
       isAtMostFee: keys.some(({ isAtMostFee }) => isAtMostFee),
       lastRefusal: keys.find(({ lastRefusal }) => lastRefusal !== null)?.lastRefusal ?? null,
     };
@@ -304,14 +317,6 @@ export class Settlement {
       const chosen = this.#drafts.next(pending, head.gasLimit);
       if (chosen === null) return;
       db.transaction(() => this.#reserve(chosen, this.#operator))();
-    }
-  }
-
-  #decide(head: Block): void {
-    const { db } = this.#options;
-    for (const work of dueDecisions(db, head.number, this.rotation.active.number)) {
-      if (!this.#resolver.envelopes.hasRoom) return;
-      db.transaction(() => this.#reserve(this.#drafts.resolution(work), this.#resolver))();
     }
   }
 

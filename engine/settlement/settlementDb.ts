@@ -9,6 +9,7 @@
  *   history     the statuses of work, each with its time
  *   jobs        transactions, each with the work that it does; hash and block are known once it is mined
  *   markets     those of the journals, with the payout of Yes in millionths once they are decided
+ *   decisions   markets that the chain decides before the ledger, until the ledger has followed
  *   holders     accounts that have tokens of a market
  *   deploys     markets that an exchange contract has to know; `not_before_ms` is the time of a retry
  *   deploy_jobs transactions of the deployer, each with its deployment
@@ -25,6 +26,7 @@ import { openDatabase } from '../../shared/base/openDatabase.ts';
 import { prepared } from '../../shared/base/prepared.ts';
 import { addEnvelopeTables } from '../../shared/chain/envelopeRows.ts';
 import { JournalHead } from '../journal/row.ts';
+import { DECISION_TABLES } from './decisionRows.ts';
 import { addMoneyTables } from './moneyTables.ts';
 
 /** Those before were never released. */
@@ -56,6 +58,7 @@ export function emptySettlementDb(version: number): Database.Database {
 
 function bring(db: Database.Database, to: number): void {
   db.exec(TABLES);
+  db.exec(DECISION_TABLES);
   addMoneyTables(db);
   addEnvelopeTables(db);
   for (const name of MIGRATIONS.slice(Math.max(0, versionOf(db) - FIRST), to - FIRST)) {

@@ -92,7 +92,7 @@ export type OrderRow = {
 
 export const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
 const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION},${KIND.MOVE},${KIND.LATE_MOVE}`;
-export const IS_MARKET_THERE = `NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
+const IS_MARKET_THERE = `NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
   WHERE deploys.market = work.market AND deploys.status NOT IN ('mined', 'final')))`;
 /** Another key decides (DECISIONS-2). */
 const IS_DECIDED_THERE = `NOT (kind = ${KIND.CLAIM} AND NOT EXISTS (SELECT 1 FROM work AS decision

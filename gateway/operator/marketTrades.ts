@@ -4,9 +4,11 @@
  * Owner: the gateway thread.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import type { MarketStatus } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { ChainDown, type ChainLink } from '../chain/link.ts';
 import type { Refusal } from '../http/refusal.ts';
+import type { MarketEntry } from '../store/catalog.ts';
 
 const ANSWER_WITHIN_MS = 2000;
 const ASK_AGAIN_MS = 250;
@@ -17,6 +19,10 @@ const FAILED: Refusal = {
   message: 'the contract refuses trades of this market: have them tried again or unwound first',
 };
 const OPEN: Refusal = { row: ERRORS.CONFLICT, message: 'trades of this market are not on the chain yet' };
+const ANOTHER: Refusal = {
+  row: ERRORS.CONFLICT,
+  message: 'another decision of this market waits on the chain: it takes effect unless it is vetoed there',
+};
 const SILENT: Refusal = { row: ERRORS.SETTLEMENT_UNHEALTHY, message: 'settlement does not answer' };
 
 export class MarketTrades {
@@ -35,6 +41,19 @@ export class MarketTrades {
     return found.failed > 0 ? FAILED : null;
   }
 
+  /** Null: it is asked for, durably. The market trades nothing any more. */
+  async decide(
+    { id, index }: Pick<MarketEntry, 'id' | 'index'>,
+    status: MarketStatus,
+    payoutYesPpm: number,
+  ): Promise<Refusal | 'not on the chain' | null> {
+    const marketId = `0x${id.replaceAll('-', '')}`;
+    const answer = await this.#orSilent(this.#link.ask('decide', { market: index, marketId, status, payoutYesPpm }));
+    if (answer === null) return SILENT;
+    if (answer === 'not on the chain') return answer;
+    return answer === 'wanted' ? null : ANOTHER;
+  }
+
   /** Null: its holders may be paid. Trades that are on their way are waited for. */
   async whyNotPaid(market: number): Promise<Refusal | null> {
     const untilMs = performance.now() + this.#waitMs;
@@ -48,9 +67,13 @@ export class MarketTrades {
     }
   }
 
-  async #ask(market: number): Promise<{ readonly failed: number; readonly open: number } | null> {
+  #ask(market: number): Promise<{ readonly failed: number; readonly open: number } | null> {
+    return this.#orSilent(this.#link.ask('marketTrades', { market }, ANSWER_WITHIN_MS));
+  }
+
+  async #orSilent<T>(answer: Promise<T>): Promise<T | null> {
     try {
-      return await this.#link.ask('marketTrades', { market }, ANSWER_WITHIN_MS);
+      return await answer;
     } catch (error) {
       if (error instanceof ChainDown) return null;
       throw error;

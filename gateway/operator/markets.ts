@@ -86,7 +86,7 @@ export class MarketCommands {
   readonly #engine: MarketEngine;
   readonly #clock: Clock;
   readonly #isReliedOn: (market: MarketEntry) => boolean;
-  readonly #trades: Pick<MarketTrades, 'whyNotDecided' | 'whyNotPaid'> | null;
+  readonly #trades: Pick<MarketTrades, 'decide' | 'whyNotDecided' | 'whyNotPaid'> | null;
   #lastOperation: Promise<unknown> = Promise.resolve();
 
   /** @param isReliedOn TERMS-1. @param trades null without a chain. */
@@ -96,7 +96,7 @@ export class MarketCommands {
     engine: MarketEngine,
     clock: Clock,
     isReliedOn: (market: MarketEntry) => boolean,
-    trades: Pick<MarketTrades, 'whyNotDecided' | 'whyNotPaid'> | null = null,
+    trades: Pick<MarketTrades, 'decide' | 'whyNotDecided' | 'whyNotPaid'> | null = null,
   ) {
     this.#trades = trades;
     this.#isReliedOn = isReliedOn;
@@ -132,11 +132,24 @@ export class MarketCommands {
     return this.#durably(this.inTurn(() => this.#change(market, change)));
   }
 
-  /** Resolves or cancels the market, as `status` says. @returns null when done. */
+  /**
+   * Resolves or cancels the market, as `status` says. One that a chain knows is decided there first: until that is
+   * carried out it is resolving, without a decision. @returns null when done.
+   */
   async decide(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
+    if (this.#trades === null || isDecided(this.#states.status(market.index)))
+      return this.carryOut(market, status, payoutYesPpm);
+    const refusal =
+      (await this.#trades.whyNotDecided(market.index)) ??
+      (await this.#durably(this.inTurn(() => this.#close(market, status))));
+    if (refusal !== null) return refusal;
+    const decided = await this.#trades.decide(market, status, payoutYesPpm);
+    return decided === 'not on the chain' ? this.carryOut(market, status, payoutYesPpm) : decided;
+  }
+
+  /** Decides the market in the ledger. @returns null when done. */
+  carryOut(market: MarketEntry, status: MarketStatus, payoutYesPpm: number): Promise<Refusal | null> {
     const { index, shard } = market;
-    const refusal = isDecided(this.#states.status(index)) ? null : await this.#trades?.whyNotDecided(index);
-    if (refusal) return refusal;
     const decide = () => this.#move(market, this.#engine.decideMarket(index, shard, status, payoutYesPpm));
     return this.#durably(this.inTurn(decide));
   }
@@ -280,6 +293,20 @@ export class MarketCommands {
     const { code } = await moved;
     if (code !== OK) return { row: errorRow(code) };
     this.#catalog.updateMarket(market, market.eventId, market.details, this.#clock.nowMs());
+    return null;
+  }
+
+  /** The market trades no more, and its book is closed. */
+  async #close(market: MarketEntry, wanted: MarketStatus): Promise<Refusal | null> {
+    const { DRAFT, PENDING, ACTIVE, LOCKED, RESOLVING, RESOLVED } = MARKET_STATUS;
+    const status = this.#states.status(market.index);
+    // A market that never traded is cancelled only.
+    if (wanted === RESOLVED && status < ACTIVE) return NOT_ALLOWED;
+    const way = [DRAFT, PENDING, LOCKED, RESOLVING].filter((step) => step > status);
+    for (const step of way) {
+      const refusal = await this.#change(market, { status: step, details: {} });
+      if (refusal !== null) return refusal;
+    }
     return null;
   }
 

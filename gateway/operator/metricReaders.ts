@@ -276,6 +276,11 @@ export const READERS: { readonly [N in MetricName]: Reader<N> } = {
     observe({ for: 'payment' }, latest.refusedPayments);
     observe({ for: 'bound' }, latest.heldUpPayments - latest.refusedPayments);
   },
+  exchange_settlement_decisions: ({ settlement }, observe) => {
+    for (const [state, count] of Object.entries(settlement?.latest?.decisions.counts ?? {})) observe({ state }, count);
+  },
+  exchange_settlement_may_propose: ofChain(({ decisions }) => Number(decisions.mayPropose)),
+  exchange_settlement_foreign_proposals: ofChain(({ decisions }) => decisions.foreign.length),
   exchange_settlement_balances_compared_total: ofChain(({ compared }) => compared),
   exchange_settlement_key_balance: ({ settlement }, observe) => {
     for (const { job, wei } of settlement?.latest?.balances ?? []) {

@@ -218,6 +218,15 @@ export const METRICS = {
     'Waits: `deposit` of the chain without a wallet, `wallet` of the ledger, refused `payment`, `bound` of an hour.',
     ['for'],
   ),
+  exchange_settlement_decisions: gauge(
+    'Decisions of markets on the chain: `wanted`, `proposed`, `decided`, or `otherwise` by somebody else.',
+    ['state'],
+  ),
+  exchange_settlement_may_propose: gauge('0 while RESOLVER_KEY has no right to propose, as after a veto.', []),
+  exchange_settlement_foreign_proposals: gauge(
+    'Proposals on the chain that the exchange did not make: to be vetoed, unless they were carried out.',
+    [],
+  ),
   exchange_settlement_balances_compared_total: counter('Balances that were compared between ledger and chain.', []),
   exchange_settlement_key_balance: gauge("What a key has to pay for gas, in the chain's own coin.", ['key']),
   exchange_settlement_key_low: gauge('1 while that is less than LOW_BALANCE_GWEI.', ['key']),

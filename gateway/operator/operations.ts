@@ -7,9 +7,11 @@
 
 import type { Operations } from '../../shared/api/operations.ts';
 import type { DrillName, Readiness } from '../../shared/api/platform.ts';
-import type { MoveHealth } from '../../shared/base/chainFacts.ts';
+import type { DecisionsHealth, MoveHealth } from '../../shared/base/chainFacts.ts';
 import type { Clock } from '../../shared/base/clock.ts';
+import { bytesToUuid } from '../../shared/base/hex.ts';
 import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
+import { PPM } from '../../shared/base/payout.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
 import type { Administrator } from '../access/principal.ts';
 import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
@@ -135,6 +137,8 @@ function shardOf(metrics: MetricsSources, shard: number): Operations['shards'][n
   };
 }
 
+type SettlementState = NonNullable<Operations['settlement']>;
+
 function settlementOf({ settlement }: MetricsSources): Operations['settlement'] {
   const latest = settlement?.latest ?? null;
   if (settlement === null || latest === null) return null;
@@ -150,8 +154,21 @@ function settlementOf({ settlement }: MetricsSources): Operations['settlement'] 
     differences: latest.differences,
     at_most_fee: latest.isAtMostFee,
     low_keys: settlement.lowKeys,
+    decisions: decisionsOf(latest.decisions),
     nodes: latest.nodes,
   };
+}
+
+function decisionsOf({ counts, mayPropose, foreign }: DecisionsHealth): SettlementState['decisions'] {
+  const shown = foreign.map(({ marketId, number, proposer, payoutYesPpm, fromSec, isDecided }) => ({
+    market_id: bytesToUuid(Buffer.from(marketId.slice(2), 'hex')),
+    proposal: number,
+    proposer: shownAddress(proposer),
+    payouts: [payoutYesPpm, PPM - payoutYesPpm],
+    due_at: new Date(fromSec * 1000).toISOString(),
+    is_carried_out: isDecided,
+  }));
+  return { ...counts, may_propose: mayPropose, foreign: shown };
 }
 
 function moveOf(move: MoveHealth | null): NonNullable<Operations['settlement']>['move'] {

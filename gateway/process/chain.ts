@@ -20,6 +20,8 @@ export type ChainConfig = Readonly<{
   keys: Readonly<Record<ChainJob, KeySource | null>>;
   /** The contract by which PAYER_KEY pays; null: OPERATOR_KEY pays at the exchange contract. */
   paymentsAddress: string | null;
+  /** The contract by which decisions take effect, after a delay and unless another key vetoes. */
+  resolutionsAddress: string;
   /** No transaction offers more for a unit of gas. */
   mostFeeWei: bigint;
   /** A key with less is an alarm. */
@@ -58,6 +60,9 @@ const SECRET_KEY = /^0x[0-9a-fA-F]{64}$/;
 const ORDER_OF_SECP256K1 = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const GWEI_WEI = 1_000_000_000n;
 const CONTRACTS = ['EXCHANGE_ADDRESS', 'MARKET_FACTORY_ADDRESS', 'USDC_ADDRESS', 'CTF_ADDRESS'];
+/** A market factory that was deployed without the contract gets one at any time. */
+const WITHOUT_RESOLUTIONS =
+  'RESOLUTIONS_ADDRESS: needed with RPC_URL, because decisions wait there; data/docs/chain.md says how to get one';
 const NEEDED: readonly ChainJob[] = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'];
 const MOST_MS = 3_600_000;
 
@@ -67,6 +72,7 @@ export function readChain(read: Reader, others: Others): ChainConfig | string | 
   if (rpcUrl === '') return null;
   const missing = CONTRACTS.find((name) => !read.has(name));
   if (missing !== undefined) return `${missing}: needed with RPC_URL, as are the addresses of the other contracts`;
+  if (!read.has('RESOLUTIONS_ADDRESS')) return WITHOUT_RESOLUTIONS;
   if (!others.collateralCheck) return 'COLLATERAL_CHECK: off makes trades that cannot settle, and RPC_URL is set';
   if (others.demo) return 'DEMO: on gives play money that the chain of RPC_URL does not have';
   const keys: Partial<Record<ChainJob, KeySource | null>> = {};
@@ -87,6 +93,7 @@ export function readChain(read: Reader, others: Others): ChainConfig | string | 
     rpcUrl,
     keys: Object.freeze(keys as Record<ChainJob, KeySource | null>),
     paymentsAddress: keys.PAYER === null ? null : read.address('PAYMENTS_ADDRESS', ''),
+    resolutionsAddress: read.address('RESOLUTIONS_ADDRESS', ''),
     mostFeeWei: BigInt(read.integer('MOST_FEE_GWEI', 1000, 1, 1_000_000_000)) * GWEI_WEI,
     lowBalanceWei: BigInt(read.integer('LOW_BALANCE_GWEI', 5_000_000_000, 0, Number.MAX_SAFE_INTEGER)) * GWEI_WEI,
     mostHeadAgeMs: read.integer('MOST_HEAD_AGE_MS', 30_000, 1000, MOST_MS),

@@ -188,6 +188,7 @@ function optionsOf({ config, secrets, stores }: SettlementThreadOptions): Omit<S
     resolverKey: secrets.RESOLVER!,
     payerKey: secrets.PAYER,
     paymentsAddress: chain.paymentsAddress,
+    resolutionsAddress: chain.resolutionsAddress,
     deployerKey: secrets.DEPLOYER!,
     relayerKey: secrets.RELAYER,
     permitKey: secrets.PERMIT!,

@@ -16,6 +16,7 @@ import type { ChainLink } from '../chain/link.ts';
 import { FourEyes } from '../operator/approvals.ts';
 import { approvedChanges } from '../operator/approvedChanges.ts';
 import { CatalogueImport } from '../operator/catalogueImport.ts';
+import { followDecisions } from '../operator/chainDecisions.ts';
 import { ChainDeployment } from '../operator/chainDeployment.ts';
 import { followChain } from '../operator/chainMoney.ts';
 import { ContractFloors } from '../operator/contractFloors.ts';
@@ -193,8 +194,9 @@ export class Trading {
     });
   }
 
-  #followChain({ stores, log, chainHealth }: TradingOptions, link: ChainLink): void {
-    const { accounts, movements, platform, shards } = stores.control;
+  #followChain({ stores, log, chainHealth, feed }: TradingOptions, link: ChainLink): void {
+    const { accounts, catalog, movements, platform, shards } = stores.control;
+    followDecisions({ link, catalog, marketCommands: this.marketCommands, audit: stores.audit, feed, log });
     const contractFloors = new ContractFloors({
       ...{ link, health: chainHealth!, accounts, platform, log, restrictions: this.restrictions },
       areKnownEverywhere: this.areFloorsKnownEverywhere,

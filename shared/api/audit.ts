@@ -9,6 +9,7 @@ const AUDIT_EVENTS = [
   'logins_refused',
   'approval_finished',
   'terms_changed',
+  'decision_vetoed',
   'admin_token_replaced',
   'start',
   'stop',
@@ -68,6 +69,8 @@ export const AUDIT_RECORD = object(
     after: orNull(STATE),
     market_id: UUID,
     event_id: UUID,
+    payouts: described(arrayOf(COUNT), 'Of Yes and No, in millionths, as they were proposed.'),
+    proposal: described(SEQUENCE, 'Its number in the contract of resolutions.'),
     approval: STATE,
     count: COUNT,
     attempts: arrayOf(

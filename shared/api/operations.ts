@@ -1,6 +1,6 @@
 /** Schemas of what the operations page draws: counters since the start, and how things stand. */
 import { CLUSTER } from './cluster.ts';
-import { ADDRESS, COUNT, FLAG } from './fields.ts';
+import { ADDRESS, COUNT, FLAG, TIME, UUID } from './fields.ts';
 import { OPERATOR_ROLES } from './operators.ts';
 import { DRILL_NAME } from './platform.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
@@ -43,6 +43,24 @@ export const MOVE_STATE = object({
   left: described(COUNT, 'Trades and movements of the contract that is left, with failed trades: they come first.'),
 });
 
+const FOREIGN_PROPOSAL = object({
+  market_id: described(UUID, 'Of the factory: the exchange may not have it.'),
+  proposal: described(COUNT, 'Its number, by which it is vetoed.'),
+  proposer: ADDRESS,
+  payouts: described(arrayOf(COUNT), 'Of Yes and No, in millionths.'),
+  due_at: described(TIME, 'From then on anybody may carry it out.'),
+  is_carried_out: described(FLAG, 'A veto comes too late.'),
+});
+
+const DECISIONS_STATE = object({
+  wanted: described(COUNT, 'Not proposed yet.'),
+  proposed: described(COUNT, 'Wait for their delay, and may be vetoed.'),
+  decided: described(COUNT, 'Carried out; the ledger follows.'),
+  otherwise: described(COUNT, 'Decided by somebody else, in another way.'),
+  may_propose: described(FLAG, 'False while RESOLVER_KEY has no right to propose, as after a veto.'),
+  foreign: described(arrayOf(FOREIGN_PROPOSAL), 'Proposals that the exchange did not make.'),
+});
+
 export const SETTLEMENT_STATE = object({
   reason: described(
     orNull({ type: 'string', examples: ['the node is behind'] }),
@@ -61,6 +79,7 @@ export const SETTLEMENT_STATE = object({
   differences: described(COUNT, 'Balances in which ledger and chain differ.'),
   at_most_fee: FLAG,
   low_keys: arrayOf({ type: 'string', examples: ['OPERATOR'] }),
+  decisions: DECISIONS_STATE,
   nodes: described(
     arrayOf(
       object({

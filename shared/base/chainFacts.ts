@@ -30,3 +30,30 @@ export type MoveHealth = {
   /** Trades and movements of that contract that are not settled. */
   readonly left: number;
 };
+
+/** A decision is not proposed yet, in the contract, carried out, or was made by others in another way. */
+export const DECISION_STATES = ['wanted', 'proposed', 'decided', 'otherwise'] as const;
+export type DecisionState = (typeof DECISION_STATES)[number];
+
+/** Decisions on the chain. */
+export type DecisionsHealth = {
+  /** By state, how many. */
+  readonly counts: Readonly<Record<DecisionState, number>>;
+  /** False: the right to propose was taken from RESOLVER_KEY, as a veto does. */
+  readonly mayPropose: boolean;
+  readonly foreign: readonly ForeignProposal[];
+};
+/** Of a proposal that is not what the exchange wants, or has decided. */
+export type ForeignProposal = {
+  /** 0x and 32 hex digits. */
+  readonly marketId: string;
+  /** Null: no market of the exchange. */
+  readonly market: number | null;
+  readonly number: number;
+  readonly proposer: string;
+  readonly payoutYesPpm: number;
+  /** From this second on anybody may carry it out. */
+  readonly fromSec: number;
+  /** It was carried out: no veto helps any more. */
+  readonly isDecided: boolean;
+};

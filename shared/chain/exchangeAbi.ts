@@ -4,6 +4,8 @@ import { parseAbi } from 'viem';
 // A literal in one piece, so that the types of its fields are known.
 const OPERATION_ON_SETS =
   'bytes32 indexed operationId, address indexed account, bytes32 indexed conditionId, uint256 amount';
+const PROPOSED = 'uint256 number; address proposer; uint256 from; uint256 yesPayout';
+const DECIDED = 'bool isOpen; bool isDecided; uint256 decidedYes';
 const AMOUNTS = 'uint256 tokens, uint256 makerMicro, uint256 takerFee, uint256 makerFee';
 
 export const EXCHANGE_ABI = parseAbi([
@@ -83,8 +85,22 @@ export const FACTORY_ABI = parseAbi([
   'function register(bytes16 marketId)',
   'function exchange() view returns (address)',
   'function isCreated(bytes32 questionId) view returns (bool)',
-  'function resolve(bytes16 marketId, uint256 yesPayout, uint256 noPayout)',
   'function hasRole(bytes32 role, address account) view returns (bool)',
+]);
+
+/** The contract that decides markets, after a delay in which another key can veto. */
+export const RESOLUTIONS_ABI = parseAbi([
+  `struct Standing { ${PROPOSED}; ${DECIDED}; }`,
+  'function propose(bytes16 marketId, uint256 yesPayout, uint256 noPayout) returns (uint256 number)',
+  'function carryOut(uint256 number)',
+  'function veto(uint256 number)',
+  'function standingsOf(bytes16[] marketIds) view returns (Standing[])',
+  'function marketsFrom(uint256 first, uint256 most) view returns (bytes16[])',
+  'function hasRole(bytes32 role, address account) view returns (bool)',
+  'function isVetoer(address caller) view returns (bool)',
+  'function factory() view returns (address)',
+  'function delay() view returns (uint256)',
+  'function marketOf(uint256 number) view returns (bytes16)',
 ]);
 
 /** The contract that makes payments, many in one transaction. */

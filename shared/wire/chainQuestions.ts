@@ -21,6 +21,8 @@ type ChainQuestions = OtherQuestions & {
     };
     readonly answer: { readonly isWanted: boolean };
   };
+  /** The market is to be decided so, which news report once the chain has carried it out for good. */
+  readonly decide: { readonly ask: DecisionAsk; readonly answer: DecisionAnswer };
   /** The transaction that carries out the claim of a record; null until it is signed. */
   readonly claimTransaction: {
     readonly ask: { readonly shard: number; readonly sequence: number };
@@ -113,6 +115,15 @@ export type ChainNews = {
   readonly claimed: { readonly account: number; readonly market: number };
   /** Settlement has movements of an account and does not know its wallet. */
   readonly walletMissing: { readonly account: number };
+  /** The chain has decided a market as it was asked to, in a block that stays: the ledger follows. */
+  readonly marketDecided: { readonly market: number; readonly status: number; readonly payoutYesPpm: number };
+  /** The decision of a market was vetoed, in a block that stays: it is undecided. */
+  readonly decisionVetoed: {
+    readonly market: number;
+    readonly payoutYesPpm: number;
+    /** Of the proposal. */
+    readonly number: number;
+  };
   /** The contract refuses a trade for good: an administrator has to look at it. */
   readonly tradeFailed: {
     readonly shard: number;
@@ -122,6 +133,18 @@ export type ChainNews = {
     readonly reason: string;
   };
 };
+export type DecisionAsk = {
+  /** Its number. */
+  readonly market: number;
+  /** 0x and 32 hex digits. */
+  readonly marketId: string;
+  /** Resolved or cancelled: the market becomes that. */
+  readonly status: number;
+  /** In millionths. */
+  readonly payoutYesPpm: number;
+};
+/** A market that the chain does not know is decided by the ledger at once. */
+export type DecisionAnswer = 'wanted' | 'another is wanted' | 'not on the chain';
 /**
  * A deposit of USDC, full sets that a wallet has made of its own, or USDC that an exit has taken. Of an exchange that
  * was restored to an earlier time, what it had sent to the chain since: USDC that was paid out, and what has changed

@@ -1,6 +1,6 @@
 /** The options that the gateway passes to the threads it starts: plain data and shared memory only. */
 import type { MessagePort } from 'node:worker_threads';
-import type { KeyOrigin, MoveHealth, NodeHealth } from '../base/chainFacts.ts';
+import type { DecisionsHealth, KeyOrigin, MoveHealth, NodeHealth } from '../base/chainFacts.ts';
 import type { Floors } from '../base/floors.ts';
 import type { JournalKey, KnownHead } from '../base/journalKey.ts';
 import type { ChainReply, NewsOf } from './chainQuestions.ts';
@@ -156,6 +156,7 @@ export type SettlementOptions = {
   readonly marketFactoryAddress: string;
   readonly usdcAddress: string;
   readonly ctfAddress: string;
+  readonly resolutionsAddress: string;
   /** For batches and movements, decisions, new markets, transfers of customers (null: none), and permits. */
   readonly operatorKey: KeyOrigin;
   readonly resolverKey: KeyOrigin;
@@ -239,6 +240,7 @@ export type SettlementHealth = {
   readonly balances: readonly KeyBalance[];
   /** Where there are several. */
   readonly nodes: readonly NodeHealth[];
+  readonly decisions: DecisionsHealth;
 };
 export type KeyBalance = { readonly job: string; readonly address: string; readonly wei: bigint | null };
 

@@ -14,7 +14,7 @@ import {
 import { ChainChecks } from '../../engine/settlement/checks.ts';
 import { MATCH_TYPE, OUTCOME } from '../../shared/base/codes.ts';
 import { type ChainTrade, chainTradeId, encodeBatch } from '../../shared/chain/batch.ts';
-import { EXCHANGE_ABI, PAYMENTS_ABI } from '../../shared/chain/exchangeAbi.ts';
+import { EXCHANGE_ABI, PAYMENTS_ABI, RESOLUTIONS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { HttpRpc, NodeUnreachable, RpcError } from '../../shared/chain/rpc.ts';
@@ -42,11 +42,13 @@ test('what is called and read of the contract is what the contract has', () => {
   const has = new Set(abiOf('Exchange').map((item) => JSON.stringify(selectorsOf(item))));
   for (const item of EXCHANGE_ABI) assert.ok(has.has(JSON.stringify(selectorsOf(item))), item.name);
   const pays = new Set(abiOf('Payments').map((item) => JSON.stringify(selectorsOf(item))));
+  const decides = new Set(abiOf('Resolutions').map((item) => JSON.stringify(selectorsOf(item))));
+  for (const item of RESOLUTIONS_ABI) assert.ok(decides.has(JSON.stringify(selectorsOf(item))), item.name);
   for (const item of PAYMENTS_ABI) assert.ok(pays.has(JSON.stringify(selectorsOf(item))), item.name);
 });
 
 function selectorsOf(
-  item: (typeof EXCHANGE_ABI | typeof PAYMENTS_ABI)[number] | ReturnType<typeof abiOf>[number],
+  item: (typeof EXCHANGE_ABI | typeof PAYMENTS_ABI | typeof RESOLUTIONS_ABI)[number] | ReturnType<typeof abiOf>[number],
 ): unknown {
   if (item.type === 'function') return [item.type, toFunctionSelector(item)];
   if (item.type === 'event') {
@@ -178,8 +180,7 @@ test('a chain that is not the one of the settings is named in words, by what is 
   const setup = {
     ...{ chainId: CHAIN_ID, keys, usdc: lower(contracts.usdc) },
     ...{ marketFactory: lower(contracts.marketFactory), conditionalTokens: lower(contracts.conditionalTokens) },
-    payments: lower(contracts.payments),
-    movementFeeMicro: 0,
+    ...{ payments: lower(contracts.payments), resolutions: lower(contracts.resolutions), movementFeeMicro: 0 },
   };
   const exchange = lower(contracts.exchange);
   const problem = (changes: Partial<typeof setup>, at = [exchange]): Promise<string | null> =>
@@ -198,10 +199,17 @@ test('a chain that is not the one of the settings is named in words, by what is 
   assert.match((await problem({ marketFactory: nowhere }))!, /^MARKET_FACTORY_ADDRESS: the contract at EXCHANGE_ADD/);
   const notPaying = `PAYMENTS_ADDRESS: ${nowhere} does not have OPERATOR_ROLE of the exchange`;
   assert.equal(await problem({ payments: nowhere }), notPaying);
-  for (const job of ['OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'PERMIT'] as const) {
+  const other = lower(contracts.payments);
+  assert.equal(await problem({ resolutions: other }), `RESOLUTIONS_ADDRESS: no contract of an exchange is at ${other}`);
+  for (const job of ['OPERATOR', 'PAYER', 'DEPLOYER', 'PERMIT'] as const) {
     const found = await problem({ keys: { ...keys, [job]: nowhere } });
     assert.match(found!, new RegExp(`^${job}_KEY: ${nowhere} does not have ${job}_ROLE of the`));
   }
+  // A veto takes it away: decisions wait then, and trades go on.
+  assert.equal(await problem({ keys: { ...keys, RESOLVER: nowhere } }), null);
+  const vetoer = lower(ROLES.vetoer);
+  const vetoes = await problem({ keys: { ...keys, RESOLVER: vetoer } });
+  assert.match(vetoes!, new RegExp(`^RESOLVER_KEY: ${vetoer} may veto decisions`));
 });
 
 /** RULES.md 17.3 */
@@ -213,14 +221,15 @@ test('a key with a right that is no part of its job stops settlement, until it i
     ...{ PERMIT: lower(ROLES.permitSigner), PAYER: lower(ROLES.payer), RELAYER: lower(ROLES.feeRecipient) },
   };
   const checks = () => {
-    const { marketFactory, usdc, conditionalTokens, payments } = contracts;
-    const setup = { chainId: CHAIN_ID, keys, marketFactory, usdc, conditionalTokens, payments, movementFeeMicro: 0 };
+    const { exchange: _, ...others } = contracts;
+    const setup = { chainId: CHAIN_ID, keys, movementFeeMicro: 0, ...others } as const;
     return new ChainChecks(new ChainNode(new HttpRpc(client.chain.rpcUrls.default.http[0])), setup, () => 1);
   };
   const problem = () => checks().step([contracts.exchange]);
   assert.equal(await problem(), null);
   const rights = [
-    ['OPERATOR', 'marketFactory', 'RESOLVER_ROLE', 'market factory'],
+    ['OPERATOR', 'resolutions', 'PROPOSER_ROLE', 'contract of resolutions'],
+    ['RESOLVER', 'resolutions', 'DEFAULT_ADMIN_ROLE', 'contract of resolutions'],
     ['RESOLVER', 'exchange', 'OPERATOR_ROLE', 'exchange'],
     ['RELAYER', 'exchange', 'OPERATOR_ROLE', 'exchange'],
     ...(['OPERATOR', 'RESOLVER', 'PAYER', 'DEPLOYER', 'PERMIT', 'RELAYER'] as const).map(

@@ -75,7 +75,7 @@ class Thread {
       },
       ...{
         payerKey: PAYER,
-        paymentsAddress: contracts.payments,
+        ...{ paymentsAddress: contracts.payments, resolutionsAddress: contracts.resolutions },
         payBounds: { accountMicro: 10 ** 12, allMicro: 10 ** 13 },
       },
       mostFeeWei: 10n ** 15n,

@@ -77,13 +77,12 @@ export async function deployAll(
   const { admin, deployer, resolver, vetoer } = roles;
   const conditionalTokens = await deploy(client, admin, abi, bytecode, []);
   const usdc = await deployOwn(client, admin, 'DemoUsdc', [admin]);
-  const marketFactory = await deployOwn(client, admin, 'MarketFactory', [
-    ...[conditionalTokens, usdc, admin, deployer, resolver],
-  ]);
   const terms = { proposer: resolver, vetoer, delay: resolutionDelay, leastDelay: 1n };
-  const resolutions = await deployOwn(client, admin, 'Resolutions', [marketFactory, admin, terms]);
-  const right = [keccak256(toBytes('RESOLVER_ROLE')), resolutions];
-  await send(client, admin, marketFactory, 'MarketFactory', 'grantRole', right);
+  const marketFactory = await deployOwn(client, admin, 'MarketFactory', [
+    ...[conditionalTokens, usdc, admin, deployer, terms],
+  ]);
+  const asked = { address: marketFactory, abi: abiOf('MarketFactory'), functionName: 'resolutions' };
+  const resolutions = (await client.readContract(asked)) as Address;
   const payments = await deployOwn(client, admin, 'Payments', [admin, roles.payer]);
   const contracts = { usdc, conditionalTokens, marketFactory, resolutions, payments };
   const exchange = await deployExchange(client, roles, delays, contracts);

@@ -16,7 +16,7 @@ const RIGHTS = [
   ['OPERATOR', 'exchange', 'OPERATOR_ROLE'],
   ['PERMIT', 'exchange', 'PERMIT_ROLE'],
   ['DEPLOYER', 'marketFactory', 'DEPLOYER_ROLE'],
-  ['RESOLVER', 'marketFactory', 'RESOLVER_ROLE'],
+  ['RESOLVER', 'resolutions', 'PROPOSER_ROLE'],
   ['PAYER', 'payments', 'PAYER_ROLE'],
 ] as const;
 
@@ -24,6 +24,7 @@ const keyOf = (job: keyof typeof KEYS): Hex => toHex(KEYS[job], { size: 32 });
 const addressOf = (job: keyof typeof KEYS): Hex => privateKeyToAddress(keyOf(job));
 
 export const relayerAddress = (): Hex => addressOf('RELAYER');
+export const resolverAddress = (): Hex => addressOf('RESOLVER');
 
 /** Grants the rights. @returns the environment of an exchange on this chain. */
 export async function chainSettings(rig: ChainRig): Promise<Record<string, string>> {
@@ -52,5 +53,6 @@ export async function chainSettings(rig: ChainRig): Promise<Record<string, strin
     PAYMENTS_ADDRESS: contracts.payments,
     // So that balances are as the tests say; those of fees set one.
     CHAIN_MOVEMENT_FEE_MICRO: '0',
+    RESOLUTIONS_ADDRESS: contracts.resolutions,
   };
 }

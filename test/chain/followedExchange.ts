@@ -138,7 +138,7 @@ export class FollowedExchange {
 
   #start(): Settlement {
     const { chain, engines, journalPaths, progress } = this;
-    const { exchange, marketFactory, usdc, conditionalTokens, payments } = chain.contracts;
+    const { exchange, payments, ...contracts } = chain.contracts;
     const { around = (rpc) => rpc, aroundKey = (key) => key, isWithoutPayer = false, payBounds } = this.#options;
     const rpc = around(new HttpRpc(chain.client.chain.rpcUrls.default.http[0]));
     this.crashes.stepsLeft = Number.POSITIVE_INFINITY;
@@ -155,7 +155,7 @@ export class FollowedExchange {
       limits: { headAgeMs: 30_000, waitMs: 60_000 },
       node: new ChainNode(this.crashes.aroundCalls(rpc)),
       chainId: CHAIN_ID,
-      contracts: { exchange: exchange.toLowerCase() as Hex, marketFactory, usdc, conditionalTokens },
+      contracts: { exchange: exchange.toLowerCase() as Hex, ...contracts },
       mostFeeWei: 10n ** 15n,
       keys: KEYS.slice(0, engines.length),
       nowMs: () => this.nowMs,
@@ -181,7 +181,7 @@ export class FollowedExchange {
     for (const address of keys) await chain.client.setBalance({ address, value: parseEther('1000') });
     for (const [contract, role, address] of [
       ['exchange', 'OPERATOR_ROLE', operator],
-      ['marketFactory', 'RESOLVER_ROLE', resolver],
+      ['resolutions', 'PROPOSER_ROLE', resolver],
       ['marketFactory', 'DEPLOYER_ROLE', deployer],
       ['payments', 'PAYER_ROLE', payer],
     ] as const) {

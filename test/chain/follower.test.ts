@@ -328,6 +328,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     deployerKey: DEPLOYER,
     relayerKey: null,
     permitKey: toHex(0xabcdef, { size: 32 }),
+    resolutionsAddress: contracts.resolutions,
     ...{ payerKey: PAYER, paymentsAddress: contracts.payments, payBounds: { accountMicro: 1e12, allMicro: 1e13 } },
     mostFeeWei: 10n ** 15n,
     cluster: null,

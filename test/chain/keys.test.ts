@@ -8,9 +8,11 @@ import {
   BUY,
   CHAIN_ID,
   type ChainMarket,
+  CONTRACT_OF,
   chainRig,
   EXIT_DELAY,
   key,
+  RESOLUTION_DELAY,
   ROLES,
   refused,
   SELL,
@@ -18,11 +20,12 @@ import {
   USDC,
 } from './rig.ts';
 
-const rig = await chainRig();
+const rig = await chainRig(RESOLUTION_DELAY);
 const options = { skip: NO_ANVIL };
 const [victim, thief] = [key(1), key(2)];
 const UNIT = 1_000_000n;
 const THOUSAND = 1000n * UNIT;
+const NOTICE = 7n * 86_400n;
 const DENIED = 'AccessControlUnauthorizedAccount';
 const ALL_YES = [1_000_000n, 0n] as const;
 const TRANSFER_FIELDS = [
@@ -31,12 +34,17 @@ const TRANSFER_FIELDS = [
   { name: 'nonce', type: 'bytes32' },
 ];
 
+const proposeAs = (from: Address, { marketId }: ChainMarket, [yes, no]: readonly [bigint, bigint]) =>
+  rig.decide(from, 'propose', [marketId, yes, no]);
+/** Past the contract in which a decision waits. */
 const resolveAs = (from: Address, { marketId }: ChainMarket, [yes, no]: readonly [bigint, bigint]) =>
   send(rig.client, from, rig.contracts.marketFactory, 'MarketFactory', 'resolve', [marketId, yes, no]);
+const carryOut = (number: bigint, from: Address = thief.address) => rig.decide(from, 'carryOut', [number]);
+const veto = (number: bigint) => rig.decide(ROLES.vetoer, 'veto', [number]);
 
-const grant = async (contract: 'exchange' | 'marketFactory', role: string, to: Address, from = ROLES.admin) => {
-  const name = contract === 'exchange' ? 'Exchange' : 'MarketFactory';
-  await send(rig.client, from, rig.contracts[contract], name, 'grantRole', [await rig.call(contract, role, []), to]);
+const grant = async (contract: 'exchange' | 'resolutions', role: string, to: Address, from = ROLES.admin) => {
+  const of = CONTRACT_OF[contract];
+  await send(rig.client, from, rig.contracts[contract], of, 'grantRole', [await rig.call(contract, role, []), to]);
 };
 
 /**
@@ -56,13 +64,26 @@ async function cancelledOrder(): Promise<{ market: ChainMarket; orders: SignedCh
 }
 
 test(
-  'OPERATOR_KEY and RESOLVER_KEY together take what signed orders cover, in four transactions at once',
+  'OPERATOR_KEY and RESOLVER_KEY together take what signed orders cover, where nobody vetoes in time',
   options,
   async () => {
     const { market, orders } = await cancelledOrder();
     await rig.settleAll(orders, [rig.match(THOUSAND, (THOUSAND * 9n) / 10n)]);
-    await resolveAs(ROLES.resolver, market, ALL_YES);
-    await rig.operator('claim', [thief.address, market.conditionId]);
+    await proposeAs(ROLES.resolver, market, ALL_YES);
+    const claim = () => rig.operator('claim', [thief.address, market.conditionId]);
+    const asleep = await rig.client.snapshot();
+    await rig.pass(RESOLUTION_DELAY - 10n);
+    await refused(carryOut(1n), 'NotDue');
+    await refused(claim(), 'MarketNotDecided');
+    await veto(1n);
+    await rig.pass(RESOLUTION_DELAY);
+    await refused(carryOut(1n), 'NotOpen');
+    await refused(proposeAs(ROLES.resolver, market, ALL_YES), DENIED);
+    await refused(claim(), 'MarketNotDecided');
+    await rig.client.revert({ id: asleep });
+    await rig.pass(RESOLUTION_DELAY);
+    await carryOut(1n);
+    await claim();
     await rig.operator('withdrawFor', [rig.freshHash(), thief.address, USDC, THOUSAND]);
     assert.equal(await rig.walletUsdc(thief.address), THOUSAND, '100 USDC have become 1,000');
     assert.equal(await rig.held(victim, USDC), THOUSAND / 10n);
@@ -97,16 +118,56 @@ test(
   },
 );
 
-test('RESOLVER_KEY alone decides a market at once, and settles and pays nothing', options, async () => {
+test('RESOLVER_KEY alone proposes, is ended by one veto, and settles and pays nothing', options, async () => {
   const { market, orders } = await cancelledOrder();
+  const others = [await rig.createMarket(), await rig.createMarket()];
   await rig.fundSets(victim, market, THOUSAND);
-  await resolveAs(ROLES.resolver, market, ALL_YES);
+  await refused(resolveAs(ROLES.resolver, market, ALL_YES), DENIED);
+  for (const each of [market, ...others]) await proposeAs(ROLES.resolver, each, ALL_YES);
+  for (const name of ['veto', 'carryOut']) {
+    const error = name === 'veto' ? 'NotAVetoer' : 'NotDue';
+    await refused(rig.decide(ROLES.resolver, name, [1n]), error);
+  }
+  await veto(2n);
+  await rig.pass(RESOLUTION_DELAY);
+  for (const number of [1n, 2n, 3n]) await refused(carryOut(number), 'NotOpen');
+  await refused(proposeAs(ROLES.resolver, market, ALL_YES), DENIED);
+  // Another key decides it rightly, and nothing of before is in its way.
+  await grant('resolutions', 'PROPOSER_ROLE', ROLES.payer);
+  await proposeAs(ROLES.payer, market, [0n, 1_000_000n]);
+  await rig.pass(RESOLUTION_DELAY);
+  await carryOut(4n, victim.address);
   const asResolver = (name: string, args: readonly unknown[]) => rig.exchange(ROLES.resolver, name, args);
   await refused(asResolver('settleBatch', [rig.freshHash(), orders, []]), DENIED);
   await refused(asResolver('claim', [victim.address, market.conditionId]), 'NotTheAccount');
   await refused(asResolver('withdrawFor', [rig.freshHash(), victim.address, USDC, 1n]), DENIED);
-  await assert.rejects(resolveAs(ROLES.resolver, market, [0n, 1_000_000n]), /payout denominator already set/);
+  await refused(proposeAs(ROLES.payer, market, ALL_YES), 'MarketDecided');
 });
+
+test(
+  'the vetoer’s key keeps markets undecided until it is taken away, a week later, and does no more',
+  options,
+  async () => {
+    const { market, orders } = await cancelledOrder();
+    const vetoer = (name: string, args: readonly unknown[]) => rig.exchange(ROLES.vetoer, name, args);
+    await proposeAs(ROLES.resolver, market, ALL_YES);
+    await veto(1n);
+    await rig.decide(ROLES.admin, 'addVetoer', [victim.address]);
+    await rig.decide(ROLES.admin, 'removeVetoer', [ROLES.vetoer]);
+    await grant('resolutions', 'PROPOSER_ROLE', ROLES.resolver);
+    await proposeAs(ROLES.resolver, market, ALL_YES);
+    await veto(2n);
+    await rig.pass(NOTICE);
+    await grant('resolutions', 'PROPOSER_ROLE', ROLES.resolver);
+    await proposeAs(ROLES.resolver, market, ALL_YES);
+    await refused(veto(3n), 'NotAVetoer');
+    await refused(proposeAs(ROLES.vetoer, market, ALL_YES), DENIED);
+    await refused(resolveAs(ROLES.vetoer, market, ALL_YES), DENIED);
+    await refused(rig.decide(ROLES.vetoer, 'addVetoer', [ROLES.vetoer]), DENIED);
+    await refused(vetoer('settleBatch', [rig.freshHash(), orders, []]), DENIED);
+    await refused(vetoer('withdrawFor', [rig.freshHash(), victim.address, USDC, 1n]), DENIED);
+  },
+);
 
 test(
   'PAUSER_ROLE stops deposits and settlement, and neither resumes nor keeps a wallet from leaving',
@@ -213,19 +274,49 @@ test('DEPLOYER_KEY makes markets and nothing else; PERMIT_KEY moves nobody’s U
   assert.equal(await rig.walletUsdc(victim.address), UNIT);
 });
 
-test('the administrator can become every other key at once, and gets no unheld funds', options, async () => {
-  const { market } = await cancelledOrder();
-  await rig.operator('release', [rig.freshHash(), victim.address, USDC, THOUSAND / 2n]);
-  await refused(rig.exchange(ROLES.admin, 'withdrawFor', [rig.freshHash(), thief.address, USDC, 1n]), DENIED);
-  await grant('exchange', 'OPERATOR_ROLE', ROLES.admin);
-  await grant('marketFactory', 'RESOLVER_ROLE', ROLES.admin);
-  await resolveAs(ROLES.admin, market, ALL_YES);
-  await rig.exchange(ROLES.admin, 'announceSuccessor', [thief.address]);
-  const migration = [[victim.address], [USDC]];
-  await refused(rig.exchange(ROLES.admin, 'migrate', migration), 'SuccessorNotDue');
-  await rig.pass(2n * EXIT_DELAY - 10n);
-  await refused(rig.exchange(ROLES.admin, 'migrate', migration), 'SuccessorNotDue');
-  await rig.exchange(ROLES.admin, 'pause', []);
-  await rig.exchange(victim.address, 'withdraw', [USDC, THOUSAND / 2n, victim.address]);
-  assert.equal(await rig.walletUsdc(victim.address), THOUSAND / 2n, 'also while it is paused');
-});
+test(
+  'the administrator takes the vetoer away a week before, and decides nothing without it seeing that',
+  options,
+  async () => {
+    const market = await rig.createMarket();
+    await refused(resolveAs(ROLES.admin, market, ALL_YES), DENIED);
+    const onFactory = [await rig.call('marketFactory', 'RESOLVER_ROLE', []), ROLES.admin];
+    await refused(
+      send(rig.client, ROLES.admin, rig.contracts.marketFactory, 'MarketFactory', 'grantRole', onFactory),
+      DENIED,
+    );
+    await rig.decide(ROLES.admin, 'announceDelay', [1n]);
+    await rig.decide(ROLES.admin, 'addVetoer', [thief.address]);
+    await rig.decide(ROLES.admin, 'removeVetoer', [ROLES.vetoer]);
+    await grant('resolutions', 'PROPOSER_ROLE', ROLES.admin);
+    await proposeAs(ROLES.admin, market, ALL_YES);
+    await refused(carryOut(1n), 'NotDue');
+    await veto(1n);
+    await rig.pass(NOTICE);
+    await grant('resolutions', 'PROPOSER_ROLE', ROLES.admin);
+    await proposeAs(ROLES.admin, market, ALL_YES);
+    await refused(veto(2n), 'NotAVetoer');
+    await rig.pass(1n);
+    await carryOut(2n);
+  },
+);
+
+test(
+  'the administrator can become every other key but that of decisions at once, and gets no unheld funds',
+  options,
+  async () => {
+    const { market } = await cancelledOrder();
+    await rig.operator('release', [rig.freshHash(), victim.address, USDC, THOUSAND / 2n]);
+    await refused(rig.exchange(ROLES.admin, 'withdrawFor', [rig.freshHash(), thief.address, USDC, 1n]), DENIED);
+    await grant('exchange', 'OPERATOR_ROLE', ROLES.admin);
+    await refused(resolveAs(ROLES.admin, market, ALL_YES), DENIED);
+    await rig.exchange(ROLES.admin, 'announceSuccessor', [thief.address]);
+    const migration = [[victim.address], [USDC]];
+    await refused(rig.exchange(ROLES.admin, 'migrate', migration), 'SuccessorNotDue');
+    await rig.pass(2n * EXIT_DELAY - 10n);
+    await refused(rig.exchange(ROLES.admin, 'migrate', migration), 'SuccessorNotDue');
+    await rig.exchange(ROLES.admin, 'pause', []);
+    await rig.exchange(victim.address, 'withdraw', [USDC, THOUSAND / 2n, victim.address]);
+    assert.equal(await rig.walletUsdc(victim.address), THOUSAND / 2n, 'also while it is paused');
+  },
+);

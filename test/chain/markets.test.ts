@@ -99,11 +99,20 @@ async function split(market: OrderMarket, trader: Trader): Promise<void> {
   });
 }
 
+/** The chain decides, and the ledger follows. */
+async function decide(server: TestServer, { id }: OrderMarket, payouts: [number, number]): Promise<void> {
+  assert.equal((await server.admin.resolveMarket(id, { payouts })).status, 'resolving');
+  await eventually('the decision', async () => {
+    await rig.client.mine({ blocks: 8 });
+    return (await server.request('GET', `/v1/markets/${id}`)).body.status === 'resolved';
+  });
+}
+
 /** Alice claims here, Bob on the chain. */
 async function payOut(server: TestServer, market: OrderMarket, alice: Trader, bob: Trader): Promise<void> {
   const yes = BigInt(market.yes_token_id);
   const conditionId = (await rig.call('exchange', 'conditionOf', [yes])) as Hex;
-  await server.admin.resolveMarket(market.id, { payouts: [700_000, 300_000] });
+  await decide(server, market, [700_000, 300_000]);
   const marked = () => bob.send('POST', `/v1/user/positions/${market.id}/mark-claimed`);
   assertRefused(await marked(), 409, 'CONFLICT', 'the chain has not paid these tokens yet');
   const claim = await alice.client.claim(market.id);

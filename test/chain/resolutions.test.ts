@@ -11,7 +11,7 @@ import { NO_ANVIL } from './anvil.ts';
 import { deployOwn, send } from './deploy.ts';
 import { chainRig, eventsOf, key, RESOLUTION_DELAY, ROLES, refused } from './rig.ts';
 
-const rig = await chainRig();
+const rig = await chainRig(RESOLUTION_DELAY);
 const options = { skip: NO_ANVIL };
 const STEPS = timesOf({ suite: 300, soak: 10_000 });
 const seed = seedOr(49);
@@ -21,8 +21,7 @@ const ALL = 1_000_000n;
 const [carol, second, third]: Address[] = [key(3).address, toHex(0xd1, { size: 20 }), toHex(0xd2, { size: 20 })];
 const { resolver, vetoer, admin } = ROLES;
 
-const as = (from: Address, name: string, ...args: unknown[]) =>
-  send(rig.client, from, rig.contracts.resolutions, 'Resolutions', name, args);
+const as = (from: Address, name: string, ...args: unknown[]) => rig.decide(from, name, args);
 const view = (name: string, ...args: unknown[]) => rig.call('resolutions', name, args);
 const grant = async (to: Address) => as(admin, 'grantRole', await view('PROPOSER_ROLE'), to);
 const revoke = async (from: Address) => as(admin, 'revokeRole', await view('PROPOSER_ROLE'), from);
@@ -38,9 +37,10 @@ async function proposed(marketId: Hex, yes: bigint, by: Address = resolver): Pro
 }
 
 async function proposalOf(marketId: Hex) {
-  type Found = { number: bigint; proposer: Address; yesPayout: number; from: number };
-  const [[found], [isOpen]] = (await view('proposalsOf', [marketId])) as [Found[], boolean[]];
-  return { ...found, isOpen };
+  type Found = { number: bigint; proposer: Address; yesPayout: bigint; isOpen: boolean };
+  type Standing = Found & { from: bigint; isDecided: boolean; decidedYes: bigint };
+  const [found] = (await view('standingsOf', [marketId])) as [Standing];
+  return found;
 }
 
 test('a decision waits for the delay, is the one that was proposed, and is sent by anybody', options, async () => {
@@ -165,6 +165,26 @@ test('a vetoer that is taken away may veto for a week still, and one always stay
 });
 
 test(
+  'the markets of proposals are read in parts, and the right to decide is given to nobody else',
+  options,
+  async () => {
+    const ids: Hex[] = [];
+    for (let n = 0; n < 5; n++) ids.push((await rig.createMarket()).marketId);
+    for (const id of ids) await proposed(id, ALL);
+    assert.deepEqual(await view('marketsFrom', 2n, 3n), ids.slice(1, 4));
+    assert.deepEqual(await view('marketsFrom', 5n, 3n), ids.slice(4));
+    for (const beyond of [6n, maxUint256]) assert.deepEqual(await view('marketsFrom', beyond, 3n), []);
+    const { marketFactory, resolutions } = rig.contracts;
+    const role = await rig.call('marketFactory', 'RESOLVER_ROLE', []);
+    const onFactory = (from: Address, name: string, ...args: unknown[]) =>
+      send(rig.client, from, marketFactory, 'MarketFactory', name, args);
+    await refused(onFactory(admin, 'grantRole', role, admin), DENIED);
+    await refused(onFactory(admin, 'revokeRole', role, resolutions), DENIED);
+    for (const from of [admin, resolver, vetoer]) await refused(onFactory(from, 'resolve', ids[0], ALL, 0n), DENIED);
+  },
+);
+
+test(
   'the contract is not deployed with a delay out of bounds, or without another key that vetoes',
   options,
   async () => {
@@ -264,10 +284,17 @@ async function assertAsModel(
   when: string,
 ): Promise<void> {
   for (const { marketId, conditionId } of markets) {
-    const found = await proposalOf(marketId);
-    assert.equal(found.isOpen, model.open.has(marketId), `what is open ${when}`);
+    const { number, yesPayout, isOpen, from, proposer, isDecided, decidedYes } = await proposalOf(marketId);
+    const open = model.open.get(marketId);
+    assert.equal(isOpen, open !== undefined, `what is open ${when}`);
+    const found = { number, by: proposer.toLowerCase(), yes: yesPayout, from };
+    if (open !== undefined) assert.deepEqual(found, open, `the proposal ${when}`);
     const yes = model.decided.get(marketId);
+    assert.deepEqual([isDecided, decidedYes], [yes !== undefined, yes ?? 0n], `the decision ${when}`);
     assert.deepEqual(await payoutOf(conditionId), yes === undefined ? [0n, 0n] : [yes, ALL - yes], `paid ${when}`);
   }
   assert.equal(await view('count'), model.count, when);
+  const numbered = (await view('marketsFrom', 1n, 1000n)) as Hex[];
+  assert.equal(BigInt(numbered.length), model.count, when);
+  for (const [marketId, { number }] of model.open) assert.equal(numbered[Number(number) - 1], marketId, when);
 }

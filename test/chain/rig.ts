@@ -88,11 +88,12 @@ export class ChainRig {
     this.contracts = contracts;
   }
 
-  static async start(slotsInAnEpoch?: number): Promise<ChainRig> {
+  /** @param resolutionDelay as short as that of a demonstration unless it is given */
+  static async start(slotsInAnEpoch?: number, resolutionDelay?: bigint): Promise<ChainRig> {
     const anvil = await Anvil.start({ chainId: CHAIN_ID, slotsInAnEpoch });
     const client = chainClient(anvil.url, CHAIN_ID);
     const delays = { exitDelay: EXIT_DELAY, settlementGrace: SETTLEMENT_GRACE };
-    const contracts = await deployAll(client, ROLES, delays, RESOLUTION_DELAY);
+    const contracts = await deployAll(client, ROLES, delays, resolutionDelay);
     return new ChainRig(anvil, client, contracts);
   }
 
@@ -131,9 +132,16 @@ export class ChainRig {
     return { marketId, conditionId, yes: yesTokenId, no: noTokenId };
   }
 
-  resolve({ marketId }: ChainMarket, yesPayout: bigint, noPayout: bigint): Promise<TransactionReceipt> {
-    const args = [marketId, yesPayout, noPayout];
-    return send(this.client, ROLES.resolver, this.contracts.marketFactory, 'MarketFactory', 'resolve', args);
+  /** Proposed, waited for, and carried out. */
+  async resolve({ marketId }: ChainMarket, yesPayout: bigint, noPayout: bigint): Promise<TransactionReceipt> {
+    const { logs } = await this.decide(ROLES.resolver, 'propose', [marketId, yesPayout, noPayout]);
+    await this.pass(RESOLUTION_DELAY);
+    return this.decide(ROLES.resolver, 'carryOut', [eventsOf(logs, 'Resolutions', 'Proposed')[0].args.number]);
+  }
+
+  /** A transaction to the contract that decides. */
+  decide(from: Address, functionName: string, args: readonly unknown[]): Promise<TransactionReceipt> {
+    return send(this.client, from, this.contracts.resolutions, 'Resolutions', functionName, args);
   }
 
   mint(to: Address, micro: bigint): Promise<TransactionReceipt> {
@@ -265,9 +273,9 @@ export const CONTRACT_OF: Readonly<Record<keyof Deployed, ContractName>> = {
 };
 
 /** The rig of a test file. Without anvil there is none, and every test of the file is skipped. */
-export async function chainRig(): Promise<ChainRig> {
+export async function chainRig(resolutionDelay?: bigint): Promise<ChainRig> {
   if (NO_ANVIL) return null as unknown as ChainRig;
-  const rig = await ChainRig.start();
+  const rig = await ChainRig.start(undefined, resolutionDelay);
   let snapshot = await rig.client.snapshot();
   beforeEach(async () => {
     await rig.client.revert({ id: snapshot });

@@ -145,6 +145,9 @@ test('funds, trades and people get to another contract, through a kill and a reo
   await eventually('a healthy chain', async () => (await server.request('GET', '/health/polygon')).status === 200);
   for (const market of [...markets, decided]) await trade(alice, bob, market);
   await server.admin.resolveMarket(decided.id, { payouts: [1_000_000, 0] });
+  await finalized('the decision', async () => {
+    return (await server.request('GET', `/v1/markets/${decided.id}`)).body.status === 'resolved';
+  });
   const resting = await place(alice, markets[0]!, { price: '0.10', size: '10' });
   const signedBefore = alice.body(markets[1]!, { price: '0.11', size: '10' });
   await alice.client.ledger.withdraw({ amount_usdc_micro: '5000000' });

@@ -157,14 +157,15 @@ test('a market is made once, also when anybody prepared its condition before', o
   await refused(onFactory(ROLES.deployer, 'createMarket', [toHex(78, { size: 16 })]), 'EnforcedPause');
 });
 
-test('only the resolver decides a market, and once', options, async () => {
-  const { marketId } = await rig.createMarket();
+test('only the contract of resolutions decides a market, and once', options, async () => {
+  const market = await rig.createMarket();
   const resolve = (from: Address, id: Hex) => onFactory(from, 'resolve', [id, 1_000_000n, 0n]);
-  await refused(resolve(carol.address, marketId), 'AccessControlUnauthorizedAccount');
-  await refused(resolve(ROLES.resolver, toHex(5000, { size: 16 })), 'MarketNotCreated');
+  for (const from of [carol.address, ROLES.resolver, ROLES.admin]) {
+    await refused(resolve(from, market.marketId), 'AccessControlUnauthorizedAccount');
+  }
   await refused(onFactory(carol.address, 'register', [toHex(5000, { size: 16 })]), 'MarketNotCreated');
-  await resolve(ROLES.resolver, marketId);
-  await refused(resolve(ROLES.resolver, marketId), 'payout denominator already set');
+  await rig.resolve(market, 1_000_000n, 0n);
+  await refused(rig.resolve(market, 1_000_000n, 0n), 'MarketDecided');
   const registration = [rig.freshHash(), 1n, 2n];
   await refused(rig.exchange(ROLES.admin, 'registerMarket', registration), 'NotTheFactory');
 });

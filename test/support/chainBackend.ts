@@ -103,7 +103,7 @@ class ServerChain {
   }
 }
 
-/** A decision pays once the trades of before are on the chain, for which it waits some seconds (RULES.md 17.43). */
+/** A decision is one once the chain has carried it out, some seconds after the trades of before (RULES.md 17.32). */
 class SettledAdmin extends AdminClient {
   readonly #baseUrl: string;
 
@@ -114,12 +114,21 @@ class SettledAdmin extends AdminClient {
 
   override async resolveMarket(...given: Parameters<AdminClient['resolveMarket']>): Promise<Market> {
     await settled(this.#baseUrl);
-    return super.resolveMarket(...given);
+    return this.#decided(await super.resolveMarket(...given));
   }
 
   override async cancelMarket(...given: Parameters<AdminClient['cancelMarket']>): Promise<Market> {
     await settled(this.#baseUrl);
-    return super.cancelMarket(...given);
+    return this.#decided(await super.cancelMarket(...given));
+  }
+
+  /** The chain decides a market that it knows some seconds later. */
+  #decided(market: Market): Promise<Market> {
+    return eventually('the decision', async () => {
+      const answer = await fetch(`${this.#baseUrl}/v1/markets/${market.id}`);
+      const now = (await answer.json()) as Market;
+      return now.status !== 'resolving' && now;
+    });
   }
 }
 

@@ -55,13 +55,13 @@ export class FakeEscrow implements FakeContract {
     this.#frozen = frozen;
   }
 
-  run(data: Hex): { isSuccess: boolean; logs: Log[] } {
+  run(data: Hex, timestampSec: number): { isSuccess: boolean; logs: Log[] } {
     if (data.startsWith('0x7b')) {
       const logs = this.#ofWallet(JSON.parse(hexToString(data)) as WalletCall);
       return logs === null ? REVERTED : { isSuccess: true, logs };
     }
     const call = tryDecode(data);
-    if (call === null || !MOVES.includes(call.functionName)) return this.#rest.run(data);
+    if (call === null || !MOVES.includes(call.functionName)) return this.#rest.run(data, timestampSec);
     const { functionName, args } = call;
     const [id, account, third, amount] = args as unknown as [Hex, Hex, Hex & bigint, bigint];
     if (this.#done.has(id)) return { isSuccess: true, logs: [] };

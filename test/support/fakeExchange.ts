@@ -19,10 +19,12 @@ import type { Log } from '../../shared/chain/node.ts';
 import { marketIds, outcomeTokenIds } from '../../shared/chain/outcomeTokens.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
 import type { FakeContract } from './fakeChain.ts';
+import { FakeResolutions } from './fakeResolutions.ts';
 
 export const EXCHANGE: Hex = '0x00000000000000000000000000000000000000e1';
 export const FACTORY: Hex = '0x00000000000000000000000000000000000000f1';
 export const TOKENS: Hex = '0x00000000000000000000000000000000000000d1';
+export { RESOLUTIONS } from './fakeResolutions.ts';
 export const COLLATERAL: Hex = '0x00000000000000000000000000000000000000c1';
 type Match = { readonly tradeId: bigint; readonly tokens: bigint; readonly makerMicro: bigint };
 
@@ -36,21 +38,25 @@ export class FakeExchange implements FakeContract {
   readonly movements: string[] = [];
   /** The tokens of the markets that the exchange knows, by condition. */
   readonly markets = new Map<string, Hex>();
+  readonly resolutions: FakeResolutions;
   readonly #factory: FakeFactory;
   readonly #done = new Set<string>();
 
-  constructor(factory: FakeFactory = { isPaused: false }) {
+  /** @param delaySec of decisions */
+  constructor(factory: FakeFactory = { isPaused: false }, delaySec = 0) {
+    this.resolutions = new FakeResolutions(delaySec);
     this.#factory = factory;
   }
 
-  run(data: Hex): { isSuccess: boolean; logs: Log[] } {
+  run(data: Hex, timestampSec: number): { isSuccess: boolean; logs: Log[] } {
     if (data === '0x') return NOTHING;
     const made = toMarket(data);
     if (made !== null) return this.#make(made);
-    const call = tryDecode(data);
-    if (call === null) this.movements.push('resolve');
-    if (call === null || call.functionName !== 'settleBatch') {
-      if (call === null || this.#begin(data)) this.#move(call);
+    const isDecided = this.resolutions.run(data, timestampSec);
+    if (isDecided !== null) return isDecided ? NOTHING : REVERTED;
+    const call = tryDecode(data)!;
+    if (call.functionName !== 'settleBatch') {
+      if (this.#begin(data)) this.#move(call);
       return NOTHING;
     }
     const [batchId, , matches] = call.args as readonly [Hex, unknown, readonly Match[]];
@@ -60,6 +66,8 @@ export class FakeExchange implements FakeContract {
   }
 
   view(data: Hex): Hex {
+    const ofDecisions = this.resolutions.view(data);
+    if (ofDecisions !== null) return ofDecisions;
     const factoryCall = tryDecodeFactory(data);
     if (factoryCall?.functionName === 'createMarket' && this.#factory.isPaused)
       throw new RpcError('eth_call: EnforcedPause');
@@ -86,8 +94,8 @@ export class FakeExchange implements FakeContract {
     return isNew;
   }
 
-  #move(call: ReturnType<typeof tryDecode>): void {
-    if (call !== null) this.movements.push(`${call.functionName} ${call.args.at(-1)}`);
+  #move(call: Call): void {
+    this.movements.push(`${call.functionName} ${call.args.at(-1)}`);
   }
 
   #settle(batchId: Hex, index: number, match: Match): Log {

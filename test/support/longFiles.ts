@@ -29,6 +29,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/alertCauses.test.ts': CHAIN,
   'test/chain/alertPages.test.ts': CHAIN,
   'test/chain/day.test.ts': CHAIN,
+  'test/chain/decisions.test.ts': CHAIN,
   'test/chain/demo.test.ts': CHAIN,
   'test/chain/engine.test.ts': CHAIN,
   'test/chain/fiat.test.ts': CHAIN,

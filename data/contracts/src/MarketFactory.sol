@@ -4,10 +4,12 @@ pragma solidity 0.8.37;
 import {AccessControl} from "@openzeppelin/contracts/access/AccessControl.sol";
 import {Pausable} from "@openzeppelin/contracts/utils/Pausable.sol";
 import {IConditionalTokens} from "./IConditionalTokens.sol";
+import {IDecidedFactory, Resolutions, ResolutionTerms} from "./Resolutions.sol";
 import {Sets} from "./Sets.sol";
 
 /// @title Makes markets on the conditional tokens, and reports how they were decided: it is the oracle of them all.
 /// @notice The question of a market is the hash of its id, so that everything about it can be computed beforehand.
+/// @dev FACTORY-1  Only `resolutions` decides, for ever: `RESOLVER_ROLE` is its own to give, and it gives it to nobody.
 contract MarketFactory is AccessControl, Pausable {
     bytes32 public constant DEPLOYER_ROLE = keccak256("DEPLOYER_ROLE");
     bytes32 public constant RESOLVER_ROLE = keccak256("RESOLVER_ROLE");
@@ -16,6 +18,8 @@ contract MarketFactory is AccessControl, Pausable {
 
     IConditionalTokens public immutable conditionalTokens;
     address public immutable usdc;
+    /// @notice By which markets are decided: after a delay, in which another key can veto.
+    Resolutions public immutable resolutions;
     /// @notice The exchange that new markets are registered with.
     Sets public exchange;
 
@@ -39,13 +43,15 @@ contract MarketFactory is AccessControl, Pausable {
         address usdc_,
         address admin,
         address deployer,
-        address resolver
+        ResolutionTerms memory terms
     ) {
         conditionalTokens = conditionalTokens_;
         usdc = usdc_;
         _grantRole(DEFAULT_ADMIN_ROLE, admin);
         _grantRole(DEPLOYER_ROLE, deployer);
-        _grantRole(RESOLVER_ROLE, resolver);
+        resolutions = new Resolutions(IDecidedFactory(address(this)), admin, terms);
+        _setRoleAdmin(RESOLVER_ROLE, RESOLVER_ROLE);
+        _grantRole(RESOLVER_ROLE, address(resolutions));
     }
 
     function pause() external onlyRole(DEFAULT_ADMIN_ROLE) {

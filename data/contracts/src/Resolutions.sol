@@ -45,6 +45,17 @@ contract Resolutions is AccessControl {
         uint64 losses;
     }
 
+    struct Standing {
+        uint256 number;
+        address proposer;
+        uint256 from;
+        uint256 yesPayout;
+        bool isOpen;
+        bool isDecided;
+        /// In millionths.
+        uint256 decidedYes;
+    }
+
     IDecidedFactory public immutable factory;
     uint256 public immutable leastDelay;
 
@@ -164,19 +175,32 @@ contract Resolutions is AccessControl {
         return block.timestamp < vetoerUntil[caller];
     }
 
-    /// @notice The newest proposal of each market. One that is open can be vetoed, and carried out from `from` on;
-    /// without any its number is 0.
-    function proposalsOf(bytes16[] calldata marketIds)
-        external
-        view
-        returns (Proposal[] memory proposals, bool[] memory isOpen)
-    {
-        proposals = new Proposal[](marketIds.length);
-        isOpen = new bool[](marketIds.length);
+    /// @notice The newest proposal of each market, and what it was decided as. One that is open can be vetoed, and
+    /// carried out from `from` on; without any its number is 0.
+    function standingsOf(bytes16[] calldata marketIds) external view returns (Standing[] memory standings) {
+        standings = new Standing[](marketIds.length);
+        IConditionalTokens tokens = factory.conditionalTokens();
         for (uint256 i = 0; i < marketIds.length; i++) {
-            proposals[i] = _proposals[marketIds[i]];
-            isOpen[i] = _isOpen(marketIds[i], proposals[i].number);
+            Proposal memory proposal = _proposals[marketIds[i]];
+            bytes32 conditionId = factory.conditionOf(factory.questionOf(marketIds[i]));
+            uint256 whole = tokens.payoutDenominator(conditionId);
+            standings[i] = Standing({
+                number: proposal.number,
+                proposer: proposal.proposer,
+                from: proposal.from,
+                yesPayout: proposal.yesPayout,
+                isOpen: _isOpen(marketIds[i], proposal.number),
+                isDecided: whole != 0,
+                decidedYes: whole == 0 ? 0 : tokens.payoutNumerators(conditionId, 0) * ONE_PPM / whole
+            });
         }
+    }
+
+    /// @notice The markets of the proposals from this number on, `most` at most.
+    function marketsFrom(uint256 first, uint256 most) external view returns (bytes16[] memory marketIds) {
+        uint256 left = first > count ? 0 : count - first + 1;
+        marketIds = new bytes16[](left < most ? left : most);
+        for (uint256 i = 0; i < marketIds.length; i++) marketIds[i] = marketOf[first + i];
     }
 
     function _addVetoer(address vetoer) private {

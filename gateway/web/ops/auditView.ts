@@ -14,6 +14,7 @@ const EVENTS = [
   'result',
   'approval_finished',
   'terms_changed',
+  'decision_vetoed',
   'logins_refused',
   'admin_token_replaced',
   'interrupted',

@@ -141,7 +141,7 @@ function clusterProblems({ cluster }: Operations): Problem[] {
 function settlementProblems({ settlement }: Operations): Problem[] {
   if (settlement === null) return [];
   const { reason, problem, differences, failed_trades: failed, at_most_fee: isAtMostFee, low_keys: low } = settlement;
-  const { move, nodes } = settlement;
+  const { decisions, move, nodes } = settlement;
   const found: Problem[] = [];
   if (reason !== null) found.push({ level: 'bad', text: `Settlement refuses orders: ${reason}.` });
   if (problem !== null && problem !== reason) found.push({ level: 'bad', text: `The chain is not used: ${problem}.` });
@@ -156,6 +156,16 @@ function settlementProblems({ settlement }: Operations): Problem[] {
     const level = move.seconds > MOVE_HANGS_SEC ? 'bad' : 'warn';
     const text = `Funds move to another contract (${move.state}) for ${seconds(move.seconds)}: ${move.left} left.`;
     found.push({ level, text });
+  }
+  for (const { market_id, proposal, payouts, is_carried_out: isDone } of decisions.foreign) {
+    const what = `proposal ${proposal} pays ${payouts.join(' and ')} millionths in market ${market_id}`;
+    const text = isDone
+      ? `The chain has decided otherwise than the exchange: ${what}.`
+      : `Not proposed by the exchange, and takes effect unless it is vetoed: ${what}.`;
+    found.push({ level: 'bad', text });
+  }
+  if (!decisions.may_propose) {
+    found.push({ level: 'warn', text: 'RESOLVER_KEY may not propose: decisions of markets wait for another key.' });
   }
   if (isAtMostFee) found.push({ level: 'bad', text: 'A transaction waits for fees above MOST_FEE_GWEI.' });
   if (low.length > 0) found.push({ level: 'warn', text: `Keys with little left for gas: ${low.join(', ')}.` });

@@ -12,6 +12,7 @@ const DAY = 'test/chain/day.test.ts';
 const CONTRACT_FLOORS = 'test/unit/gateway/operator/contractFloors.test.ts';
 const NONCE_FLOORS = 'test/chain/nonceFloors.test.ts';
 const PAYMENTS = 'test/chain/payments.test.ts';
+const DECISIONS = 'test/unit/engine/settlement/decisions.test.ts';
 const RESOLUTIONS = 'test/chain/resolutions.test.ts';
 const REFUSALS = 'test/chain/refusals.test.ts';
 const SETTLEMENT_FILE = 'test/unit/engine/settlement/settlementFile.test.ts';
@@ -90,10 +91,38 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a market is decided on the chain while trades of it are not there',
-    file: 'engine/settlement/decisions.ts',
-    search: "AND older.status <> 'settled' AND older.status <> 'mined'",
-    replace: "AND older.status = 'failed'",
+    file: 'engine/settlement/decisionRows.ts',
+    search: "AND status <> 'settled'\n                     AND status <> 'mined'",
+    replace: "AND status = 'failed'",
     caughtBy: WORK,
+  },
+  {
+    name: 'the ledger decides with the first block that has the decision',
+    file: 'engine/settlement/decisions.ts',
+    search: 'if (this.#end(decision, stays[index])) continue;',
+    replace: 'if (this.#end(decision, now[index])) continue;',
+    caughtBy: DECISIONS,
+  },
+  {
+    name: 'a vetoed decision is proposed again',
+    file: 'engine/settlement/decisions.ts',
+    search: 'if (this.rows.isInLedger(market)) return commit(',
+    replace: 'if (number > 0) return commit(',
+    caughtBy: DECISIONS,
+  },
+  {
+    name: 'a proposal that is carried out is no alarm any more',
+    file: 'engine/settlement/proposals.ts',
+    search: 'if (!isOpen && !isDecided) return null;',
+    replace: 'if (!isOpen) return null;',
+    caughtBy: DECISIONS,
+  },
+  {
+    name: 'a market is decided in the ledger before its chain has it',
+    file: 'gateway/operator/markets.ts',
+    search: "return decided === 'not on the chain' ?",
+    replace: 'return decided !== null || market.index >= 0 ?',
+    caughtBy: 'test/chain/decisions.test.ts',
   },
   {
     name: 'a claim does not wait for the decision on the chain',

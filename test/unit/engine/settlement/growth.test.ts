@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type Database from 'better-sqlite3';
 import { type Hex, size, toHex } from 'viem';
-import { dueDecisions } from '../../../../engine/settlement/decisions.ts';
+import { DecisionRows } from '../../../../engine/settlement/decisionRows.ts';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { Drafts } from '../../../../engine/settlement/drafts.ts';
 import { News } from '../../../../engine/settlement/news.ts';
@@ -17,13 +17,19 @@ import { EnvelopeRows } from '../../../../shared/chain/envelopeRows.ts';
 import { chainKey } from '../../../../shared/chain/key.ts';
 import { ChainNode } from '../../../../shared/chain/node.ts';
 import { FakeChain } from '../../../support/fakeChain.ts';
-import { COLLATERAL, EXCHANGE, FACTORY, FakeExchange, TOKENS } from '../../../support/fakeExchange.ts';
+import { COLLATERAL, EXCHANGE, FACTORY, FakeExchange, RESOLUTIONS, TOKENS } from '../../../support/fakeExchange.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { Random } from '../../../support/random.ts';
 
 const KEY = chainKey(toHex(7, { size: 32 }));
-const CONTRACTS = { exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: TOKENS };
+const CONTRACTS = {
+  exchange: EXCHANGE,
+  marketFactory: FACTORY,
+  usdc: COLLATERAL,
+  conditionalTokens: TOKENS,
+  resolutions: RESOLUTIONS,
+};
 /** The largest transaction that nodes take. */
 const MOST_BYTES = 2 ** 17;
 
@@ -89,7 +95,18 @@ test('no statement reads a table that grows from end to end', () => {
   fresh.removeHolder(0, 1);
   fresh.decideMarket(1, 0);
   fresh.jobOfClaim(0, 1);
-  dueDecisions(db, 1, 1);
+  const decisions = new DecisionRows(db);
+  decisions.add({ market: 0, uuid: toHex(1, { size: 16 }), status: 5, payout_yes_ppm: 1 });
+  decisions.submit(0, 1);
+  decisions.forgetJobs(() => true);
+  decisions.failed(decisions.ofJob(1)!, 1);
+  decisions.after(-1, 1);
+  decisions.ofUuid(toHex(1, { size: 16 }));
+  decisions.ofLedger(1, 1);
+  decisions.ofLedgerIn(0);
+  decisions.isInLedger(0);
+  decisions.isOnChain(0);
+  decisions.isReady(0);
   fresh.oldestPendingMs(1);
   fresh.countFailed();
   new RefusedTrades(db, fresh).handlers.marketTrades({ market: 0 });

@@ -22,7 +22,13 @@ import { temporaryDirectory } from '../../../support/directory.ts';
 import { EngineRig } from '../../../support/engineRig.ts';
 import { FakeChain } from '../../../support/fakeChain.ts';
 import { FakeEscrow, type WalletCall, walletCall } from '../../../support/fakeEscrow.ts';
-import { COLLATERAL, TOKENS as CONDITIONAL_TOKENS, EXCHANGE, FACTORY } from '../../../support/fakeExchange.ts';
+import {
+  COLLATERAL,
+  TOKENS as CONDITIONAL_TOKENS,
+  EXCHANGE,
+  FACTORY,
+  RESOLUTIONS,
+} from '../../../support/fakeExchange.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { MoneyGateway } from '../../../support/moneyGateway.ts';
 import { Random } from '../../../support/random.ts';
@@ -93,7 +99,13 @@ class Rig {
       ...{ limits: { headAgeMs: 30_000, waitMs: 60_000 }, lingerMs: 0 },
       ...{ progress: this.#progress, journalPaths: [this.#path], keys: [TEST_KEY] },
       contracts: {
-        ...{ exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: CONDITIONAL_TOKENS },
+        ...{
+          exchange: EXCHANGE,
+          marketFactory: FACTORY,
+          usdc: COLLATERAL,
+          conditionalTokens: CONDITIONAL_TOKENS,
+          resolutions: RESOLUTIONS,
+        },
       },
       ...{ deployerKey: chainKey(toHex(8, { size: 32 })), resolverKey: chainKey(toHex(9, { size: 32 })) },
       node: new ChainNode(this.crashes.aroundCalls({ call })),

@@ -1,7 +1,7 @@
 /** Trades that the contract refuses for good (engine/settlement/refusedTrades.ts, RULES.md 17.40 to 17.42). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { dueDecisions } from '../../../../engine/settlement/decisions.ts';
+import { DecisionRows } from '../../../../engine/settlement/decisionRows.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
 import { News } from '../../../../engine/settlement/news.ts';
 import { Outcomes } from '../../../../engine/settlement/outcomes.ts';
@@ -117,11 +117,12 @@ test('only what the chain cannot take back is unwound, and only once both orders
     ...{ kind: KIND.RESOLUTION, shard: SHARD, sequence: 9, part: 0, account: 0, market: MARKET, amount: 1_000_000 },
     ...{ maker_order: null, taker_order: null, yes_ticks: null, match_type: null, taker_account: null },
   });
-  assert.equal(dueDecisions(rig.db, 1, 1).length, 0);
+  const decisions = new DecisionRows(rig.db);
+  assert.equal(decisions.isReady(MARKET), false);
   rig.rows.setUnwound(SHARD, 1, T0);
   rig.rows.setUnwound(SHARD, 1, T0 + 1);
   assert.deepEqual(unwindTrade(place(1)), { refusal: 'unwound' });
-  assert.equal(dueDecisions(rig.db, 1, 1).length, 1, 'its market may be resolved');
+  assert.equal(decisions.isReady(MARKET), true, 'its market may be resolved');
   assert.equal(rig.db.prepare('SELECT count(*) FROM orders').pluck().get(), 0, 'its orders are not needed any more');
 });
 

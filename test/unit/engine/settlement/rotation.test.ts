@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Hex, toHex } from 'viem';
-import { dueDecisions } from '../../../../engine/settlement/decisions.ts';
+import { DecisionRows } from '../../../../engine/settlement/decisionRows.ts';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
 import { News } from '../../../../engine/settlement/news.ts';
@@ -152,14 +152,11 @@ test('money that comes late is moved by itself, and neither the move nor the nex
   // Tokens go before their market is decided; those of a decided one are claimed where they are.
   rotation.bring(FIRST, { account: 2, market: OPEN });
   const tokens = work(KIND.LATE_MOVE).find(({ market }) => market === OPEN)!;
-  const none = { maker_order: null, taker_order: null, yes_ticks: null, match_type: null, taker_account: null };
-  rows.add({ kind: KIND.RESOLUTION, shard: 0, sequence: 999, part: 0, account: 0, market: OPEN, amount: 5, ...none });
   db.exec(`UPDATE deploys SET status = 'final'`);
-  const decision = () => dueDecisions(db, 9, 2).map(({ market }) => market);
-  assert.deepEqual(decision(), []);
+  const decisions = new DecisionRows(db);
+  assert.equal(decisions.isReady(OPEN), false);
   rows.setStatus(tokens.id, 'mined');
-  assert.deepEqual(decision(), [OPEN]);
-  db.exec(`DELETE FROM work WHERE sequence = 999`);
+  assert.equal(decisions.isReady(OPEN), true);
   assert.equal(rotation.numberOfSets(FIRST, { account: 2, market: OPEN }), 2);
   const claims = work(KIND.CLAIM).length;
   rotation.bring(FIRST, { account: 2, market: DECIDED });

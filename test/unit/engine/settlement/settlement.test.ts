@@ -17,7 +17,7 @@ import { NodeUnreachable } from '../../../../shared/chain/rpc.ts';
 import { decodeEvents } from '../../../../shared/wire/events.ts';
 import { Crash, Crashes } from '../../../support/crashes.ts';
 import { FakeChain } from '../../../support/fakeChain.ts';
-import { COLLATERAL, EXCHANGE, FACTORY, FakeExchange, TOKENS } from '../../../support/fakeExchange.ts';
+import { COLLATERAL, EXCHANGE, FACTORY, FakeExchange, RESOLUTIONS, TOKENS } from '../../../support/fakeExchange.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { Random } from '../../../support/random.ts';
@@ -64,7 +64,13 @@ class Rig {
       chainId: 137,
       deployerKey: deployer,
       resolverKey: resolver,
-      contracts: { exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: TOKENS },
+      contracts: {
+        exchange: EXCHANGE,
+        marketFactory: FACTORY,
+        usdc: COLLATERAL,
+        conditionalTokens: TOKENS,
+        resolutions: RESOLUTIONS,
+      },
       mostFeeWei: 10n ** 15n,
       progress: this.engines.progress,
       journalPaths: this.engines.journalPaths,

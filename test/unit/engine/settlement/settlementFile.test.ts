@@ -22,7 +22,7 @@ import { decodeStatements } from '../../../../shared/records/statements.ts';
 import { decodeEvents } from '../../../../shared/wire/events.ts';
 import { Crash } from '../../../support/crashes.ts';
 import { FakeChain } from '../../../support/fakeChain.ts';
-import { COLLATERAL, EXCHANGE, FACTORY, FakeExchange, TOKENS } from '../../../support/fakeExchange.ts';
+import { COLLATERAL, EXCHANGE, FACTORY, FakeExchange, RESOLUTIONS, TOKENS } from '../../../support/fakeExchange.ts';
 import { TEST_KEY } from '../../../support/journalKey.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { Random } from '../../../support/random.ts';
@@ -126,7 +126,13 @@ class Member {
       ...{ db, news: new News(db, nowMs), limits: { headAgeMs: 30_000, waitMs: 60_000 } },
       ...{ node: new ChainNode(world.rpcOf(this)), key: OPERATOR!, deployerKey: DEPLOYER!, resolverKey: RESOLVER! },
       chainId: 137,
-      contracts: { exchange: EXCHANGE, marketFactory: FACTORY, usdc: COLLATERAL, conditionalTokens: TOKENS },
+      contracts: {
+        exchange: EXCHANGE,
+        marketFactory: FACTORY,
+        usdc: COLLATERAL,
+        conditionalTokens: TOKENS,
+        resolutions: RESOLUTIONS,
+      },
       ...{ mostFeeWei: 10n ** 15n, progress: engines.progress, journalPaths: engines.journalPaths, nowMs },
       keys: engines.journalPaths.map(() => TEST_KEY),
       follow: (shard, sequence) => this.file.follow(shard, sequence),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type Hex, toHex } from 'viem';
-import { dueDecisions } from '../../../../engine/settlement/decisions.ts';
+import { DecisionRows } from '../../../../engine/settlement/decisionRows.ts';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { Drafts, operationId } from '../../../../engine/settlement/drafts.ts';
 import { addMoneyTables } from '../../../../engine/settlement/moneyTables.ts';
@@ -57,16 +57,16 @@ function rig() {
 test('nothing of a market is sent before its deployment is on the chain, and nothing else waits for it', () => {
   const { db, deploys, add, pending } = rig();
   deploys.want(0, toHex(1, { size: 16 }), EXCHANGE, true);
-  for (const kind of [KIND.RESOLUTION, KIND.SPLIT, KIND.MERGE]) add(kind, 0);
+  for (const kind of [KIND.SPLIT, KIND.MERGE]) add(kind, 0);
   const other = add(KIND.SPLIT, 1);
-  const isPending = () => [...pending(), ...dueDecisions(db, 10, 1)].map(({ sequence }) => sequence);
+  const isPending = () => pending().map(({ sequence }) => sequence);
   for (const status of ['wanted', 'submitted', 'failed', 'given_up']) {
     db.prepare('UPDATE deploys SET status = ?').run(status);
     assert.deepEqual(isPending(), [other], `the other market, while it is ${status}`);
   }
   for (const status of ['mined', 'final']) {
     db.prepare('UPDATE deploys SET status = ?').run(status);
-    assert.deepEqual(isPending(), [2, 3, other, 1]);
+    assert.deepEqual(isPending(), [1, 2, other]);
   }
 });
 
@@ -77,26 +77,26 @@ test('a market is decided once all of it is on the chain, and its claims alone w
   const resolution = add(KIND.RESOLUTION, 0, 1_000_000);
   const claim = add(KIND.CLAIM, 0);
   // A key of its own decides.
-  const decided = () => dueDecisions(db, 10, 1).map(({ sequence }) => sequence);
+  const decisions = new DecisionRows(db);
   const others = () => pending().map(({ sequence }) => sequence);
   const set = (status: string, sequence: number, notBefore = 0): unknown =>
     db.prepare('UPDATE work SET status = ?, not_before = ? WHERE sequence = ?').run(status, notBefore, sequence);
   set('pending', split, 99);
-  assert.deepEqual(decided(), [], 'the split is tried again later');
+  assert.equal(decisions.isReady(0), false, 'the split is tried again later');
   for (const status of ['submitted', 'failed']) {
     set(status, split);
-    assert.deepEqual(decided(), [], `the split is ${status}`);
+    assert.equal(decisions.isReady(0), false, `the split is ${status}`);
   }
   set('mined', split);
-  assert.deepEqual([decided(), others()], [[resolution], []]);
+  assert.deepEqual([decisions.isReady(0), others()], [true, []]);
   for (const status of ['pending', 'submitted']) {
     set(status, resolution, 99);
     for (let more = 0; more < 3; more++) add(KIND.CLAIM, 0);
     const other = add(KIND.SPLIT, 1);
-    assert.deepEqual([rows.pending(10, 1, 1)[0]?.sequence, decided()], [other, []], `the decision is ${status}`);
+    assert.equal(rows.pending(10, 1, 1)[0]?.sequence, other, `the decision is ${status}`);
     set('settled', other);
   }
-  set('mined', resolution);
+  set('settled', resolution);
   assert.equal(others()[0], claim);
 });
 

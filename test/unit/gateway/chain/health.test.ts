@@ -34,6 +34,7 @@ const GOOD: SettlementHealth = {
   compared: 0,
   floorsToCarry: 0,
   balances: [],
+  decisions: { counts: { wanted: 0, proposed: 0, decided: 0, otherwise: 0 }, mayPropose: true, foreign: [] },
   nodes: [],
 };
 

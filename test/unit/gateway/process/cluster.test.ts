@@ -47,7 +47,8 @@ describe('cluster settings (RULES.md 18.1)', () => {
   });
 
   it('may come with those of a chain (RULES.md 18.12)', () => {
-    const addresses = ['EXCHANGE', 'MARKET_FACTORY', 'USDC', 'CTF'].map((name) => [`${name}_ADDRESS`, ADDRESS]);
+    const contracts = ['EXCHANGE', 'MARKET_FACTORY', 'USDC', 'CTF', 'RESOLUTIONS'];
+    const addresses = contracts.map((name) => [`${name}_ADDRESS`, ADDRESS]);
     const keys = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'].map((job, at) => [
       `${job}_KEY`,
       `0x${String(at + 1).repeat(64)}`,

@@ -37,7 +37,7 @@ describe('config', () => {
     const keystores = Object.keys(example).filter((name) => name.includes('_KEYSTORE'));
     const signers = Object.keys(example).filter((name) => name.includes('_SIGNER'));
     const address = `0x${'5'.repeat(40)}`;
-    const onChain = { RPC_URL: 'http://node', DEMO: 'off', PAYMENTS_ADDRESS: address };
+    const onChain = { RPC_URL: 'http://node', DEMO: 'off', PAYMENTS_ADDRESS: address, RESOLUTIONS_ADDRESS: address };
     const kept = Object.fromEntries(keystores.map((name) => [name, '/k']));
     const asked = Object.fromEntries(signers.map((name) => [name, name.endsWith('_ADDRESS') ? address : 'http://kms']));
     for (const keys of [kept, asked]) parseConfig(observed({ ...example, ...onChain, ...keys }), CORES);

@@ -227,6 +227,7 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     differences: 0,
     at_most_fee: false,
     low_keys: [],
+    decisions: { wanted: 0, proposed: 1, decided: 0, otherwise: 0, may_propose: true, foreign: [] },
     nodes: [{ node: 1, state: 'well' as const, reason: null, differences: 0 }],
   };
   assert.deepEqual(textsOf({ settlement }), []);
@@ -238,6 +239,17 @@ test('settlement says in words why it refuses orders, and what will stop it soon
     'bad Trades that the contract refuses: 1. They have to be undone.',
     'bad A transaction waits for fees above MOST_FEE_GWEI.',
     'warn Keys with little left for gas: OPERATOR, RELAYER.',
+  ]);
+  const listed = { proposer: `0x${'2'.repeat(40)}`, payouts: [0, 1_000_000], due_at: '2026-11-29T13:00:00.000Z' };
+  const foreign = [false, true].map((isDone) => {
+    return { ...listed, market_id: 'm', proposal: isDone ? 8 : 7, is_carried_out: isDone };
+  });
+  const decisions = { ...settlement.decisions, may_propose: false, foreign };
+  assert.deepEqual(textsOf({ settlement: { ...settlement, decisions } }), [
+    'bad Not proposed by the exchange, and takes effect unless it is vetoed: ' +
+      'proposal 7 pays 0 and 1000000 millionths in market m.',
+    'bad The chain has decided otherwise than the exchange: proposal 8 pays 0 and 1000000 millionths in market m.',
+    'warn RESOLVER_KEY may not propose: decisions of markets wait for another key.',
   ]);
   const move = { from: `0x${'1'.repeat(40)}`, state: 'moving', seconds: 90, left: 7 } as const;
   assert.deepEqual(textsOf({ settlement: { ...settlement, move } }), [
