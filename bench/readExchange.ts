@@ -137,7 +137,7 @@ async function importCatalogue(server: TestServer): Promise<string[]> {
     // The read model follows the import.
     const body = await eventually('a page of markets', async () => {
       const answer = await server.request('GET', path);
-      return answer.status === 200 && answer.body.total === SIZES.markets ? answer.body : null;
+      return answer.status === 200 && answer.body.total === SIZES.markets ? answer.body : false;
     });
     for (const market of body.markets) ids.set(market.external_event_id, market.id);
     if (body.next_cursor === null) break;

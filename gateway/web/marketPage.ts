@@ -12,6 +12,7 @@ import { DepthChart } from './depthChart.ts';
 import { cents, complement, dateTime, finestTicks, usdc } from './format.ts';
 import { Ladder } from './ladder.ts';
 import { type LiveBook, useBook } from './live.ts';
+import { useMarketChanges } from './marketChanges.ts';
 import { openOrders, useQueues } from './openOrders.ts';
 import { OwnOrders } from './ownOrders.ts';
 import { PriceChart } from './priceChart.ts';
@@ -21,14 +22,16 @@ import { Tape } from './tape.ts';
 import { type ChosenPrice, type Reach, TicketPanel } from './ticket.ts';
 import { Waiting } from './waiting.ts';
 
-const REFRESH_SECONDS = 15;
+/** For its volume: changes of the market come by themselves. */
+const REFRESH_SECONDS = 60;
 const ORDERS_SECONDS = 30;
 const PRICE_MS = 1000;
 const DEPTH_MS = 200;
 
 export function MarketPage({ id }: { readonly id: string }): VNode {
   const [orders, setOrders] = useState(0);
-  const { value: market, error } = useLoaded<Market>(id, () => get(`/v1/markets/${id}`), REFRESH_SECONDS, orders);
+  const round = orders + useMarketChanges(id);
+  const { value: market, error } = useLoaded<Market>(id, () => get(`/v1/markets/${id}`), REFRESH_SECONDS, round);
   if (market === null) return html`<${Waiting} error=${error} />`;
   return html`<${OpenMarket} market=${market} error=${error} orders=${orders}
     onOrder=${() => setOrders((before) => before + 1)} />`;

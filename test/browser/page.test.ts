@@ -153,6 +153,16 @@ test('a restart of the exchange is said, and the book is live again without a re
   assert.ok((await ladderOf(page)).some((row) => /Bid\s+40¢\s+6\.00/.test(row)));
 });
 
+test('a change of the market is shown as it comes, without a reload', { skip }, async () => {
+  const { page } = await visit(`/markets/${market.id}`);
+  await page.getByText('Live').waitFor();
+  for (const stage of ['cancel_only', 'open'] as const) {
+    await server.admin.stepMarket(market.id, { stage, ...(stage === 'open' && { expected: 'cancel_only' }) });
+    const tag = page.locator('.status .tag', { hasText: 'cancel-only' });
+    await tag.waitFor({ state: stage === 'open' ? 'detached' : 'visible' });
+  }
+});
+
 test('a view that was opened in a hidden tab is loaded once it is shown', { skip }, async () => {
   const { page } = await openPage();
   await page.addInitScript("Object.defineProperty(document, 'hidden', { value: true, writable: true })");
