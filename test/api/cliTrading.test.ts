@@ -336,6 +336,9 @@ describe('looking', () => {
     assert.ok((await pmx.json('funds')).movements.length >= 1);
     assert.ok((await pmx.json('statement')).entries.length >= 2);
     assert.match((await pmx.lines('statement')).at(-1)!, /^closing {2}994 USDC$/);
+    assert.match((await pmx.failure(2, 'statement', '--csv')).error, /exclude/);
+    const [columns, ...rowsOfCsv] = (await pmx.run(['statement', '--csv'])).out.trim().split(/\r?\n/);
+    assert.ok(columns!.includes(',usdc_delta_micro') && rowsOfCsv.length >= 4);
     assert.ok((await pmx.json('limits')).limits.length > 10);
     const left = await pmx.lines('limits');
     assert.ok(left.length < 10 && /others are whole/.test(left.at(-1)!), 'it fits a screen');

@@ -152,11 +152,23 @@ const statement = command({
   options: {
     from: { value: 'time', description: 'the start, of the account unless given' },
     to: { value: 'time', description: 'the end, now unless given' },
+    csv: { description: 'as CSV, for a spreadsheet or a tax return' },
   },
-  examples: ['statement --from 2026-10-01T00:00:00Z', 'statement --json > statement.json'],
+  examples: [
+    'statement --from 2026-10-01T00:00:00Z',
+    'statement --json > statement.json',
+    'statement --csv > statement.csv',
+  ],
   json: 'the answer of GET /v1/user/statement',
-  run: async (context, { from, to }) => {
+  run: async (context, { from, to, csv }) => {
+    if (csv && context.isJson) throw new UsageError('--csv and --json exclude each other');
     const client = await context.client();
+    if (csv) {
+      const lines = await client.ledger.openStatement({ from, to, format: 'csv' });
+      const text = new TextDecoder();
+      for await (const bytes of lines) context.terminal.out.write(text.decode(bytes, { stream: true }));
+      return null;
+    }
     const answer = await client.ledger.statement({ from, to });
     const names = await MarketNames.of(context, client, answer.entries);
     const rows = answer.entries.map((entry) => [

@@ -3,6 +3,13 @@ import { decimal } from './text.ts';
 
 const UNITS_FORM = /^-?\d{1,20}$/;
 
+/** Rules that say nothing more, in words. */
+const RULES: Readonly<Record<string, string>> = {
+  known: 'is not known',
+  required: 'is missing',
+  absent: 'is not accepted here',
+};
+
 /** Amounts of a refusal that name their asset beside them. */
 const OF_ASSET: readonly string[] = ['required', 'available', 'reserved'];
 
@@ -14,6 +21,9 @@ export function detailsInWords(details: unknown): string[] {
   const unit = asset === undefined || asset === 'USDC' ? 'USDC' : `${asset} tokens`;
   const rows = Object.entries(others).map(([name, one]) => rowOf(name, one, unit));
   if (field === undefined) return rows;
+  const what = RULES[String(rule)];
+  const named = rule === 'known' && value !== undefined ? `${field}: ${value}` : String(field);
+  if (expected === undefined && what !== undefined) return [`${named} ${what}`, ...rows];
   const why = expected ?? rule;
   const sent = value === undefined ? '' : `, not ${typeof value === 'object' ? JSON.stringify(value) : value}`;
   return [`${field}${why === undefined ? '' : `: ${why}`}${sent}`, ...rows];

@@ -13,7 +13,9 @@ test('amounts have their unit, fields their rule, and nothing is left out', () =
       ['claim: -1.5 USDC', 'least: 0.00002 tokens', 'seconds: 3'],
     ],
     [{ field: 'limit', rule: 'maximum', expected: 'at most 100', value: 500 }, ['limit: at most 100, not 500']],
-    [{ field: 'body', rule: 'absent' }, ['body: absent']],
+    [{ field: 'order_group', rule: 'known', value: 'quotes' }, ['order_group: quotes is not known']],
+    [{ field: 'cursor', rule: 'known' }, ['cursor is not known']],
+    [{ field: 'body', rule: 'absent' }, ['body is not accepted here']],
     [{ remaining: '2500000' }, ['remaining: 2.5 of what the order gives']],
     [
       [{ step: 'nonce' }, 'more'],
