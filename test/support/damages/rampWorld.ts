@@ -53,7 +53,7 @@ export async function startRamp(directory: string): Promise<{ readonly code: num
   });
   const lines: string[] = [];
   child.stderr.on('data', (text) => lines.push(String(text).trim()));
-  const ended = once(child, 'exit').then(([code]) => Number(code));
+  const ended = once(child, 'close').then(([code]) => Number(code));
   const code = await Promise.race([once(child.stdout, 'data').then(() => null), ended]);
   if (code !== null) return { code, text: lines.join('\n') };
   const headers = { authorization: `Bearer ${API_KEY}` };
