@@ -1,4 +1,4 @@
-/** Counts the changes of the market that is open, so that it is loaded anew at once: its status, stage, fee or times. */
+/** Counts the changes of the market that is open, so that it is loaded anew at once: its status, stage, fee, times. */
 import { useEffect, useState } from 'preact/hooks';
 import { streamOf, useStreamOwner } from './stream.ts';
 
