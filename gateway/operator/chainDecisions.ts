@@ -9,7 +9,6 @@ import { PPM } from '../../shared/base/payout.ts';
 import type { ChainLink } from '../chain/link.ts';
 import type { Logger } from '../process/log.ts';
 import type { Catalog } from '../store/catalog.ts';
-import type { AdminFeed } from './feed.ts';
 import type { MarketCommands } from './markets.ts';
 
 type ChainDecisionsOptions = {
@@ -17,7 +16,7 @@ type ChainDecisionsOptions = {
   readonly catalog: Pick<Catalog, 'byIndex'>;
   readonly marketCommands: Pick<MarketCommands, 'carryOut'>;
   readonly audit: { append(fields: { readonly event: 'decision_vetoed' }): Promise<unknown> };
-  readonly feed: Pick<AdminFeed, 'publish'>;
+  readonly feed: { publish(type: string, data: object): void };
   readonly log: Logger;
 };
 
