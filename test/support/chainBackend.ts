@@ -137,7 +137,9 @@ export const chainBackend = {
   async settings(dataDir: string): Promise<Readonly<Record<string, string>>> {
     const { ADMIN_KEY: _, ...settings } = (await chainOf(dataDir)).chain.settings;
     const paid = { MOST_PAID_AN_HOUR_MICRO: MANY, MOST_PAID_TO_ALL_AN_HOUR_MICRO: MANY };
-    return { ...settings, ...PATIENT, ...paid, LEAST_CHAIN_MOVEMENT_MICRO: '1', MOST_CHAIN_MOVEMENTS_A_DAY: '1000000' };
+    const movements = { LEAST_CHAIN_MOVEMENT_MICRO: '1', MOST_CHAIN_MOVEMENTS_A_DAY: '1000000' };
+    // A ledger without a chain takes no fee for them.
+    return { ...settings, ...PATIENT, ...paid, ...movements, CHAIN_MOVEMENT_FEE_MICRO: '0' };
   },
 
   /** Resolves once a server that listens places orders: that takes a first report of settlement. */
