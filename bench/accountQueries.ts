@@ -4,20 +4,20 @@
  * not a page grows with the account: it has a duration, and none to be compared with.
  */
 import type Database from 'better-sqlite3';
-import { AchievementQueries } from '../gateway/queries/achievements.ts';
-import { type ActivityFilters, ActivityQueries } from '../gateway/queries/activity.ts';
-import { FundMovementQueries } from '../gateway/queries/fundMovements.ts';
-import { NotificationQueries } from '../gateway/queries/notifications.ts';
-import { type OrderFilters, OrderLists } from '../gateway/queries/orderLists.ts';
-import { FILLS_EVER, firstIdAfter, type Position, SINCE_EVER } from '../gateway/queries/page.ts';
-import { PortfolioQueries } from '../gateway/queries/portfolio.ts';
-import { positionMask } from '../gateway/queries/positionIds.ts';
-import { FIRST_POSITION, type PositionKey, PositionQueries } from '../gateway/queries/positions.ts';
-import { RebateQueries } from '../gateway/queries/rebates.ts';
-import { ReferralQueries } from '../gateway/queries/referrals.ts';
-import { StatementQueries } from '../gateway/queries/statement.ts';
-import { StatementStartQueries } from '../gateway/queries/statementStart.ts';
-import { type TradeFilters, TradeQueries } from '../gateway/queries/trades.ts';
+import { AchievementQueries } from '../gateway/account/achievementQueries.ts';
+import { type ActivityFilters, ActivityQueries } from '../gateway/account/activityQueries.ts';
+import { FundMovementQueries } from '../gateway/account/fundMovementQueries.ts';
+import { NotificationQueries } from '../gateway/account/notificationQueries.ts';
+import { type OrderFilters, OrderLists } from '../gateway/account/orderListsQueries.ts';
+import { PortfolioQueries } from '../gateway/account/portfolioQueries.ts';
+import { positionMask } from '../gateway/account/positionIds.ts';
+import { FIRST_POSITION, type PositionKey, PositionQueries } from '../gateway/account/positionQueries.ts';
+import { RebateQueries } from '../gateway/account/rebateQueries.ts';
+import { ReferralQueries } from '../gateway/account/referralQueries.ts';
+import { StatementQueries } from '../gateway/account/statementQueries.ts';
+import { StatementStartQueries } from '../gateway/account/statementStartQueries.ts';
+import { type TradeFilters, TradeQueries } from '../gateway/account/tradeQueries.ts';
+import { FILLS_EVER, firstIdAfter, type Position, SINCE_EVER } from '../gateway/base/page.ts';
 import { ORDER_STATUS, OUTCOME, SIDE } from '../shared/base/codes.ts';
 import { ID_KIND, timeOrderedIdBytes } from '../shared/base/ids.ts';
 import { HOUR_MS } from '../shared/tables/buckets.ts';
@@ -42,7 +42,7 @@ const MIDDLE_MS = START_MS + SPAN_MS / 2;
 const MIDDLE: Position = { atMs: MIDDLE_MS, rank: 1, id: timeOrderedIdBytes(MIDDLE_MS, 0, ID_KIND.TRADE, 0) };
 /** The market of list filters: the large account has a hundredth of its trades there. */
 const MARKET = 7;
-/** Of a page of a statement (gateway/routes/account/statementReader.ts). */
+/** Of a page of a statement (gateway/account/statementReader.ts). */
 const PAGE_ROWS = 512;
 const MOST_UNREAD = 1000;
 const REBATE_BPS = 2000;

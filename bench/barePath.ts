@@ -14,9 +14,9 @@ import { App, type HttpRequest, type HttpResponse, us_socket_local_port } from '
 import { hash } from 'node:crypto';
 import { Worker } from 'node:worker_threads';
 import type { Credentials } from '../gateway/access/authenticator.ts';
-import { HmacKey } from '../gateway/access/hmacKey.ts';
+import { HmacKey } from '../gateway/base/hmacKey.ts';
 import { compileBody } from '../gateway/http/validate.ts';
-import type { MarketEntry } from '../gateway/store/catalog.ts';
+import type { MarketEntry } from '../gateway/markets/catalog.ts';
 import { OrderEncoder } from '../gateway/trading/encodeOrder.ts';
 import { refuseCombination, refuseToken } from '../gateway/trading/orderRules.ts';
 import { PLACEMENT, type PlacementBody } from '../shared/api/orders.ts';

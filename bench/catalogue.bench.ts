@@ -8,8 +8,8 @@
  * or as many as `--trades` says.
  */
 
-import { Catalog } from '../gateway/store/catalog.ts';
-import { openControlDatabase } from '../gateway/store/database.ts';
+import { openControlDatabase } from '../gateway/base/database.ts';
+import { Catalog } from '../gateway/markets/catalog.ts';
 import { assert } from '../shared/base/assert.ts';
 import { makeHistory, type Sizes } from './catalogueHistory.ts';
 import { type Measured, measureQueries, QUERIES } from './catalogueQueries.ts';

@@ -8,9 +8,9 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Projector } from '../engine/projector/projector.ts';
-import { completeEventDetails, completeMarketDetails } from '../gateway/operator/marketDetails.ts';
-import { Catalog, type NewMarket } from '../gateway/store/catalog.ts';
-import { openControlDatabase } from '../gateway/store/database.ts';
+import { openControlDatabase } from '../gateway/base/database.ts';
+import { Catalog, type NewMarket } from '../gateway/markets/catalog.ts';
+import { completeEventDetails, completeMarketDetails } from '../gateway/markets/marketDetails.ts';
 import { catalogPage } from '../gateway/wiring/catalogFeed.ts';
 import { MARKET_STATUS, SIDE } from '../shared/base/codes.ts';
 import { READ_DB_VERSION } from '../shared/tables/readDb.ts';

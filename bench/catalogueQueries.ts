@@ -4,15 +4,15 @@
  * numbers differ.
  */
 import Database from 'better-sqlite3';
-import { BrowseQueries } from '../gateway/queries/browse.ts';
-import { CandleQueries } from '../gateway/queries/candles.ts';
-import { CatalogFacts } from '../gateway/queries/catalogFacts.ts';
-import { CatalogLists, type MarketListTask } from '../gateway/queries/catalogLists.ts';
-import { FILLS_EVER } from '../gateway/queries/page.ts';
-import { ExchangeQueries } from '../gateway/queries/statsExchange.ts';
-import { FillQueries } from '../gateway/queries/statsFills.ts';
-import { LeaderboardQueries, type LeaderboardTask, NO_MARK } from '../gateway/queries/statsLeaderboard.ts';
-import { MarketHistoryQueries } from '../gateway/queries/statsMarkets.ts';
+import { FILLS_EVER } from '../gateway/base/page.ts';
+import { BrowseQueries } from '../gateway/markets/browseQueries.ts';
+import { CandleQueries } from '../gateway/markets/candleQueries.ts';
+import { CatalogFacts } from '../gateway/markets/catalogFactsQueries.ts';
+import { CatalogLists, type MarketListTask } from '../gateway/markets/catalogListsQueries.ts';
+import { ExchangeQueries } from '../gateway/markets/exchangeQueries.ts';
+import { FillQueries } from '../gateway/markets/fillQueries.ts';
+import { LeaderboardQueries, type LeaderboardTask, NO_MARK } from '../gateway/markets/leaderboardQueries.ts';
+import { MarketHistoryQueries } from '../gateway/markets/marketHistoryQueries.ts';
 import { OUTCOME } from '../shared/base/codes.ts';
 import { DAY_MS, HOUR_MS } from '../shared/tables/buckets.ts';
 import { Random } from '../test/support/random.ts';

@@ -7,10 +7,10 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Accounts } from '../gateway/store/accounts.ts';
-import { type ControlDatabase, openControlDatabase } from '../gateway/store/database.ts';
-import { LaterSync } from '../gateway/store/laterSync.ts';
-import { Movements } from '../gateway/store/movements.ts';
+import { Accounts } from '../gateway/account/accounts.ts';
+import { Movements } from '../gateway/account/movements.ts';
+import { type ControlDatabase, openControlDatabase } from '../gateway/base/database.ts';
+import { LaterSync } from '../gateway/base/laterSync.ts';
 import { MOVEMENT } from '../shared/base/codes.ts';
 import { atMost, median, type Report, type Row } from './report.ts';
 

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type WebSocket, WebSocketServer } from 'ws';
-import { PageFiles } from '../gateway/page/files.ts';
+import { PageFiles } from '../gateway/web/pageFiles.ts';
 import { tickToPrice } from '../shared/base/units.ts';
 import { BookReplica } from '../shared/client/stream/bookReplica.ts';
 import type { BboFrame, DeltaFrame, TradeFrame } from '../shared/client/stream/frames.ts';

@@ -5,9 +5,10 @@
  * that would take more than a tenth of a core as often as they are allowed are then asked so often with limits on.
  * The table is kept in data/docs/tables.md.
  */
+
+import { LIMIT_CLASSES, TIER_LIMITS } from '../gateway/base/classes.ts';
 import type { Route } from '../gateway/http/route.ts';
-import { LIMIT_CLASSES, TIER_LIMITS } from '../gateway/limits/classes.ts';
-import { routeTable } from '../gateway/routes/index.ts';
+import { routeTable } from '../gateway/wiring/routeTable.ts';
 import { anything } from '../test/support/anything.ts';
 import { temporaryDirectory } from '../test/support/directory.ts';
 import { whenIdle } from './processStat.ts';

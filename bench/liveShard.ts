@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { ShardClient } from '../gateway/shardlink/client.ts';
 import { ShardLink } from '../gateway/shardlink/link.ts';
-import { Views } from '../gateway/views/index.ts';
+import { Views } from '../gateway/shardlink/views.ts';
 import { ShardFronts } from '../gateway/wiring/shardFronts.ts';
 import { systemClock } from '../shared/base/clock.ts';
 import { STRIPPED_BEFORE } from '../shared/base/stripTypes.ts';

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Journal } from '../engine/journal/journal.ts';
-import { Views } from '../gateway/views/index.ts';
+import { Views } from '../gateway/shardlink/views.ts';
 import { assert } from '../shared/base/assert.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../shared/wire/events.ts';
 import { TEST_KEY } from '../test/support/journalKey.ts';

@@ -8,7 +8,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { type Config, ConfigError, EXIT_CONFIG, parseConfig } from './process/config.ts';
+import { type Config, ConfigError, EXIT_CONFIG, parseConfig } from './base/config.ts';
 
 const LIMIT_MS = 5000;
 const ASK_AGAIN_MS = 250;

@@ -1,5 +1,5 @@
 -- idempotency.db: the answers to requests with an Idempotency-Key (shared/RULES.md 6.7). Owner: the thread
--- gateway/idempotency/writer.ts, which alone writes it.
+-- gateway/shardlink/answerWriter.ts, which alone writes it.
 --
 -- Ids grow in the order of first use, so the oldest rows are found without an index on time.
 

@@ -1,4 +1,4 @@
--- The sandbox provider's own file (gateway/ramp/store.ts).
+-- The sandbox provider's own file (gateway/programs/ramp/store.ts).
 
 -- A launch: the first who opens its URL is its customer.
 CREATE TABLE launches (

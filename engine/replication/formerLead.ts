@@ -1,6 +1,6 @@
 /**
  * Until when another member may have led, by the clock of this machine: what it has accepted until then may have left
- * no trace in the log, and is not to be accepted once more (gateway/cluster/memberRole.ts).
+ * no trace in the log, and is not to be accepted once more (gateway/base/memberRole.ts).
  */
 import { LEASE_MS } from '../../shared/wire/replication.ts';
 import type { Lease } from './log.ts';

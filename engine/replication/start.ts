@@ -1,6 +1,6 @@
 /**
  * Where a member begins to read the log: after the rows that it has, and for the order of private frames before some of
- * them (gateway/stream/private/orderedIntake.ts).
+ * them (gateway/stream/orderedIntake.ts).
  */
 import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { requireNoGap } from './gaps.ts';

@@ -1,7 +1,8 @@
 /** The administrator that a bearer token names: the holder of ADMIN_TOKEN, or an operator. */
+
+import { type Administrator, BOOTSTRAP } from '../base/principal.ts';
+import { bearerOf } from '../base/sessionTokens.ts';
 import type { AdminToken } from './adminToken.ts';
-import { type Administrator, BOOTSTRAP } from './principal.ts';
-import { bearerOf } from './sessionTokens.ts';
 
 export type OperatorTokens = {
   /** Null for a token of no operator, or of a revoked one. */

@@ -10,9 +10,9 @@
 import { hash } from 'node:crypto';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import { EMPTY_BODY_SHA256, NONCE_FORM, stringToSignV1, stringToSignV2 } from '../../shared/crypto/hmac.ts';
-import { type HmacKey, NO_SECRET } from './hmacKey.ts';
+import { type HmacKey, NO_SECRET } from '../base/hmacKey.ts';
+import type { ApiKey } from '../base/principal.ts';
 import { MAX_SKEW_SEC, type NonceMemory } from './nonces.ts';
-import type { ApiKey } from './principal.ts';
 
 /**
  * Notified of each request of a key that is accepted, with how far its time is ahead of this clock, and of each with

@@ -10,7 +10,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
-import type { Logger } from '../process/log.ts';
+import type { Logger } from '../base/log.ts';
 
 /** The thread reports each second. */
 const SILENT_MS = 15_000;

@@ -9,7 +9,7 @@
  */
 import { FIAT_STATUSES, type FiatStatus, type TransferState } from '../../shared/api/fiat.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import type { FiatPatch, FiatSession, FiatSessions, FiatTransition } from '../store/fiatSessions.ts';
+import type { FiatPatch, FiatSession, FiatSessions, FiatTransition } from './fiatSessionsStore.ts';
 import { stepOn, type Trigger } from './machine.ts';
 
 type Evidence = Readonly<Record<string, string | number | boolean | null | undefined>>;

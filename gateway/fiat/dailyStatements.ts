@@ -7,7 +7,7 @@
  *            away, no day is left out.
  */
 import type { Clock } from '../../shared/base/clock.ts';
-import type { FiatStatements } from '../store/fiatStatements.ts';
+import type { FiatStatements } from './fiatStatementsStore.ts';
 import type { FiatProvider } from './provider.ts';
 import { DAY_MS, type Statements } from './statements.ts';
 

@@ -13,9 +13,9 @@
  */
 import type { TransferState } from '../../shared/api/fiat.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
-import type { FiatWebhooks } from '../store/fiatWebhooks.ts';
 import { type FiatChanges, isOver } from './changes.ts';
+import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
+import type { FiatWebhooks } from './fiatWebhooksStore.ts';
 import type { OffRamps } from './offramp.ts';
 import type { OnRamps } from './onramp.ts';
 import type { FiatProvider, ProviderTransaction } from './provider.ts';

@@ -1,13 +1,13 @@
 /** The parts that cash in and out, made once for the routes and the tasks that are repeated. */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ProviderDown } from '../http/providerCalls.ts';
-import type { FiatSessions } from '../store/fiatSessions.ts';
-import type { FiatStatements } from '../store/fiatStatements.ts';
-import type { FiatTransfers } from '../store/fiatTransfers.ts';
-import type { FiatWebhooks } from '../store/fiatWebhooks.ts';
 import { FiatChanges } from './changes.ts';
 import { DailyStatements } from './dailyStatements.ts';
 import { FiatDriver } from './driver.ts';
+import type { FiatSessions } from './fiatSessionsStore.ts';
+import type { FiatStatements } from './fiatStatementsStore.ts';
+import type { FiatTransfers } from './fiatTransfersStore.ts';
+import type { FiatWebhooks } from './fiatWebhooksStore.ts';
 import { OffRamps } from './offramp.ts';
 import { OnRamps } from './onramp.ts';
 import type { FiatProvider } from './provider.ts';

@@ -5,7 +5,7 @@
 import { HASH_BYTES, toHex } from '../../shared/base/hex.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
 import type { Envelope, EnvelopeFields } from '../../shared/wire/railQuestions.ts';
-import type { RailRow } from '../store/railTransactions.ts';
+import type { RailRow } from './railTransactionsStore.ts';
 
 const HASH_CHARACTERS = 2 + 2 * HASH_BYTES;
 

@@ -37,10 +37,10 @@ import type {
   RailHead,
   RailTransaction,
 } from '../../shared/wire/railQuestions.ts';
-import { ENDLESS, type RailRow } from '../store/railTransactions.ts';
 import { inOrder, makeEnvelope, parseEnvelope } from './ledgerEnvelope.ts';
 import type { LedgerRailOptions } from './ledgerRailOptions.ts';
 import type { Rail } from './rail.ts';
+import { ENDLESS, type RailRow } from './railTransactionsStore.ts';
 
 const FEE = 1;
 /** Far more than a person has signed at a time. */

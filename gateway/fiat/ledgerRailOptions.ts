@@ -1,7 +1,7 @@
 /** The parts of the exchange that the ledger rail uses (ledgerRail.ts). */
 import type { Clock } from '../../shared/base/clock.ts';
-import type { FundKind } from '../store/movements.ts';
-import type { RailTransactions } from '../store/railTransactions.ts';
+import type { FundKind } from '../account/movements.ts';
+import type { RailTransactions } from './railTransactionsStore.ts';
 
 /** The part of the books that is used here. */
 type RailBooks = {

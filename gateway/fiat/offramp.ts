@@ -13,9 +13,9 @@ import { toHex } from '../../shared/base/hex.ts';
 import { NOT_A_NUMBER, tryParseUnits } from '../../shared/base/units.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import { transferDigest } from '../../shared/crypto/eip3009.ts';
-import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
-import type { FiatTransfers, Intent } from '../store/fiatTransfers.ts';
 import type { FiatChanges } from './changes.ts';
+import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
+import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import type { ProviderTransaction } from './provider.ts';
 import { carriesOut, type Rail } from './rail.ts';
 

@@ -10,9 +10,9 @@
  *   ONRAMP-3  A session claims one transaction. Before that the provider may name another, as one that it replaced.
  */
 import { NOT_A_NUMBER, tryParseUnits } from '../../shared/base/units.ts';
-import type { FiatPatch, FiatSession, FiatSessions } from '../store/fiatSessions.ts';
-import type { FiatTransfers } from '../store/fiatTransfers.ts';
 import { type FiatChanges, isOver } from './changes.ts';
+import type { FiatPatch, FiatSession, FiatSessions } from './fiatSessionsStore.ts';
+import type { FiatTransfers } from './fiatTransfersStore.ts';
 import type { ProviderTransaction } from './provider.ts';
 import { isFinal, type Rail } from './rail.ts';
 

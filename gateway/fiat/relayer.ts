@@ -22,8 +22,8 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { PreflightFault } from '../../shared/wire/railQuestions.ts';
-import type { FiatSessions } from '../store/fiatSessions.ts';
-import type { FiatTransfers, Intent, StoredEnvelope } from '../store/fiatTransfers.ts';
+import type { FiatSessions } from './fiatSessionsStore.ts';
+import type { FiatTransfers, Intent, StoredEnvelope } from './fiatTransfersStore.ts';
 import type { Rail } from './rail.ts';
 
 type RelayerOptions = {

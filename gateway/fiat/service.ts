@@ -17,12 +17,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
+import type { Refusal } from '../base/refusal.ts';
 import { ProviderDown } from '../http/providerCalls.ts';
-import type { Refusal } from '../http/refusal.ts';
-import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
-import type { FiatTransfers, Intent } from '../store/fiatTransfers.ts';
 import { type FiatChanges, isOver, transition } from './changes.ts';
 import type { FiatDriver } from './driver.ts';
+import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
+import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import { canSubmitIn } from './machine.ts';
 import { type FiatKind, type FiatProvider, LaunchRefused, type RefusedField } from './provider.ts';
 import { type Rail, RailDown } from './rail.ts';

@@ -12,9 +12,9 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { RailHead } from '../../shared/wire/railQuestions.ts';
-import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
-import type { FiatTransfers, Intent } from '../store/fiatTransfers.ts';
 import type { FiatChanges } from './changes.ts';
+import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
+import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import type { OffRamps } from './offramp.ts';
 import { carriesOut, isFinal, type Rail } from './rail.ts';
 import type { Relayed, Relayer } from './relayer.ts';

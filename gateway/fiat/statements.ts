@@ -11,10 +11,10 @@
 import type { DifferenceKind } from '../../shared/api/fiatStatements.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { NOT_A_NUMBER, tryParseUnits } from '../../shared/base/units.ts';
-import type { FiatSession, FiatSessions } from '../store/fiatSessions.ts';
-import type { Difference, FiatStatements, FoundDifference } from '../store/fiatStatements.ts';
-import type { FiatTransfers } from '../store/fiatTransfers.ts';
 import type { FiatChanges } from './changes.ts';
+import type { FiatSession, FiatSessions } from './fiatSessionsStore.ts';
+import type { Difference, FiatStatements, FoundDifference } from './fiatStatementsStore.ts';
+import type { FiatTransfers } from './fiatTransfersStore.ts';
 import type { StatedRow } from './provider.ts';
 
 type Comparison = { readonly matched: number; readonly differences: readonly Difference[] };

@@ -14,11 +14,11 @@
 
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { peerSubject } from '../base/clientAddress.ts';
 import type { Upgrade } from '../http/call.ts';
 import { type AppDescriptor, Door } from '../http/door.ts';
 import { RequestHeaders } from '../http/headers.ts';
 import { SilentConnections } from '../http/silentConnections.ts';
-import { peerSubject } from '../limits/clientAddress.ts';
 import type { BusyRefusals } from './busy.ts';
 import { FrontCall, type HeldHead } from './frontCall.ts';
 import type { FrontRole } from './frontRole.ts';

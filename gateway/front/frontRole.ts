@@ -8,8 +8,8 @@
  *                later, so no answer says that it is newer than it is (SHOWNROLE-2).
  */
 import { Replication } from '../../shared/wire/replication.ts';
-import { ShownRole, type ShownRoleBuffers } from '../cluster/shownRole.ts';
-import type { Role } from '../http/role.ts';
+import type { Role } from '../base/role.ts';
+import { ShownRole, type ShownRoleBuffers } from '../base/shownRole.ts';
 
 export class FrontRole implements Role {
   asOfMs: number | null = null;

@@ -20,7 +20,7 @@ export type SocketData = { readonly socket: FrontSocket };
 
 /** Half of what the gateway thread does not count (forwarded.ts). */
 const UNREPORTED_BYTES = 8 * 1024;
-/** Of one socket: more than its requests that may be in flight (stream/entry/limits.ts). */
+/** Of one socket: more than its requests that may be in flight (stream/entryLimits.ts). */
 export const MOST_UNREAD_BYTES = 2 * 1024 * 1024;
 /** RFC 6455: the client comes back. */
 const TRY_AGAIN_LATER = 1013;

@@ -11,8 +11,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
+import { ConfigError } from '../base/config.ts';
 import { Cors } from '../http/cors.ts';
-import { ConfigError } from '../process/config.ts';
 import { BusyRefusals } from './busy.ts';
 import { Front } from './front.ts';
 import { FrontRole } from './frontRole.ts';

@@ -12,7 +12,7 @@
  */
 import { COMMAND } from '../../shared/wire/commands.ts';
 import { isSigned } from '../access/authenticator.ts';
-import { HMAC_BLOCK_BYTES, HmacKey } from '../access/hmacKey.ts';
+import { HMAC_BLOCK_BYTES, HmacKey } from '../base/hmacKey.ts';
 import type { RequestHeaders } from '../http/headers.ts';
 import { UsualBodies } from '../trading/usualBodies.ts';
 import type { FrontCall, HeldHead } from './frontCall.ts';

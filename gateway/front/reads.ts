@@ -17,7 +17,13 @@ import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
 import { systemClock } from '../../shared/base/clock.ts';
 import { Progress } from '../../shared/wire/progress.ts';
 import { Authenticator } from '../access/authenticator.ts';
+import { Limiter } from '../access/limiter.ts';
 import { NonceMemory } from '../access/nonces.ts';
+import { SharedCounterStore } from '../access/sharedCounters.ts';
+import { SharedNetworks } from '../access/sharedNetworks.ts';
+import { LIMIT_CLASSES } from '../base/classes.ts';
+import { clientSubject, peerSubject } from '../base/clientAddress.ts';
+import { createLogger } from '../base/log.ts';
 import { Call } from '../http/call.ts';
 import type { Cors } from '../http/cors.ts';
 import { RequestHeaders } from '../http/headers.ts';
@@ -27,18 +33,12 @@ import { Pipeline } from '../http/pipeline.ts';
 import type { Route } from '../http/route.ts';
 import { Router } from '../http/router.ts';
 import { TurnLimit } from '../http/turnLimit.ts';
-import { LIMIT_CLASSES } from '../limits/classes.ts';
-import { clientSubject, peerSubject } from '../limits/clientAddress.ts';
-import { Limiter } from '../limits/limiter.ts';
-import { SharedCounterStore } from '../limits/sharedCounters.ts';
-import { SharedNetworks } from '../limits/sharedNetworks.ts';
-import { createLogger } from '../process/log.ts';
-import { bookRoutes } from '../routes/public/books.ts';
-import { marketDataRoutes } from '../routes/public/marketData.ts';
+import { bookRoutes } from '../markets/booksRoutes.ts';
+import type { TradedMarket } from '../markets/catalogEntries.ts';
+import { marketDataRoutes } from '../markets/marketDataRoutes.ts';
 import { ShardLink } from '../shardlink/link.ts';
 import type { ShardNews } from '../shardlink/shardNews.ts';
-import type { TradedMarket } from '../store/catalogEntries.ts';
-import { Views } from '../views/index.ts';
+import { Views } from '../shardlink/views.ts';
 import type { FrontRole } from './frontRole.ts';
 import type { FrontImage, ReadsOptions } from './threadOptions.ts';
 
@@ -190,7 +190,7 @@ function isRead({ method, access }: Route): boolean {
   return method === 'GET' && access === 'public';
 }
 
-/** The addresses that are counted here: as what others are counted the gateway thread decides (limits/prefixes.ts). */
+/** The addresses that are counted here: as what others are counted the gateway thread decides (access/prefixes.ts). */
 const AS_THEMSELVES = { subjectOf: (address: string) => address };
 
 /** For the stages of credentials: a front has no keys, and passes on whatever offers one. */

@@ -6,7 +6,7 @@
  * every record also has the serial number of the call: what comes for one that is over is dropped.
  */
 import { bytes, family, member, record, u32, unused } from '../../shared/wire/layout.ts';
-import { HMAC_BLOCK_BYTES } from '../access/hmacKey.ts';
+import { HMAC_BLOCK_BYTES } from '../base/hmacKey.ts';
 
 const HEADER = {
   length: u32('bytes, a multiple of 8'),

@@ -1,14 +1,14 @@
 /** The options of a front thread, and the messages with it beside the records of its rings. */
 import type { BlockList } from 'node:net';
 import { record, u32 } from '../../shared/wire/layout.ts';
-import type { ShownRoleBuffers } from '../cluster/shownRole.ts';
+import type { SharedCounts } from '../access/sharedCounters.ts';
+import type { SharedNetworksBuffers } from '../access/sharedNetworks.ts';
+import type { Config, LogLevel } from '../base/config.ts';
+import type { ShownRoleBuffers } from '../base/shownRole.ts';
 import type { AppDescriptor } from '../http/door.ts';
 import type { MetersImage } from '../http/metersImage.ts';
-import type { SharedCounts } from '../limits/sharedCounters.ts';
-import type { SharedNetworksBuffers } from '../limits/sharedNetworks.ts';
-import type { Config, LogLevel } from '../process/config.ts';
+import type { TradedMarket } from '../markets/catalogEntries.ts';
 import type { ShardNews } from '../shardlink/shardNews.ts';
-import type { TradedMarket } from '../store/catalogEntries.ts';
 
 /** At the exit of the process, when messages do not arrive any more. */
 export const END_WORDS = record(

@@ -15,14 +15,14 @@ import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
 import type { Credentials } from '../access/authenticator.ts';
-import { ANONYMOUS, type ApiKey, isAccount, type Principal } from '../access/principal.ts';
-import type { AdmittedToken } from '../access/sessionTokens.ts';
-import type { KeptFor } from '../limits/connectionLimits.ts';
-import type { Lane } from '../queries/askers.ts';
+import type { KeptFor } from '../access/connectionLimits.ts';
+import type { Lane } from '../base/askers.ts';
+import { ANONYMOUS, type ApiKey, isAccount, type Principal } from '../base/principal.ts';
+import type { Invalid, Refusal } from '../base/refusal.ts';
+import type { Role } from '../base/role.ts';
+import type { AdmittedToken } from '../base/sessionTokens.ts';
 import type { RequestHeaders } from './headers.ts';
 import type { IdempotencyHold } from './hold.ts';
-import type { Invalid, Refusal } from './refusal.ts';
-import type { Role } from './role.ts';
 import type { RouteSpec } from './spec.ts';
 
 const NO_BYTES = Buffer.alloc(0);
@@ -264,7 +264,10 @@ export class Call {
   readonly host: CallHost;
   /** The sequence of changes when the call came in; what it changes comes after it. */
   readonly changesBefore: number;
-  /** That of the role (role.ts) when the call came in: what is read for it later is as new, unless `limitAsOf` says. */
+  /**
+   * That of the role (base/role.ts) when the call came in: what is read for it later is as new, unless `limitAsOf`
+   * says.
+   */
   asOfMs: number | null;
 
   constructor(
@@ -292,7 +295,7 @@ export class Call {
     return response;
   }
 
-  /** The lane in which its queries have their turns (queries/askers.ts). */
+  /** The lane in which its queries have their turns (base/askers.ts). */
   get lane(): Lane {
     return isAccount(this.principal) ? this.principal.accountIndex : this.subject;
   }

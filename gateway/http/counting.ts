@@ -1,6 +1,6 @@
 /** The decision of a rate limit becomes headers of the answer, or the refusal of the call (RULES.md 4.6). */
 import { ERRORS } from '../../shared/base/errors.ts';
-import type { Limiter, LimitResult } from '../limits/limiter.ts';
+import type { Limiter, LimitResult } from '../access/limiter.ts';
 import type { Call, Passage } from './call.ts';
 import { refuse } from './respond.ts';
 

@@ -26,7 +26,7 @@ import {
   us_socket_local_port,
   type WebSocketBehavior,
 } from 'uWebSockets.js';
-import { type Config, ConfigError } from '../process/config.ts';
+import { type Config, ConfigError } from '../base/config.ts';
 import type { Upgrade } from './call.ts';
 
 /** Upgrades at this path are calls like all others; the handler of their route carries them out. */

@@ -1,4 +1,6 @@
-/** An idempotency key while a call holds it; the stage that lets calls hold keys is in idempotency/stage.ts. */
+/**
+ * An idempotency key while a call holds it; the stage that lets calls hold keys is in shardlink/idempotencyStage.ts.
+ */
 import type { Storable } from '../../shared/base/errors.ts';
 
 /** An answer as it is stored with its key. */

@@ -10,8 +10,8 @@
  *   HTTPTRANSPORT-2  While a request is being handled uWebSockets.js has corked its response; later `cork` does it.
  */
 import { assert } from '../../shared/base/assert.ts';
+import { retryAfterOf } from '../base/refusal.ts';
 import type { AnswerBody, AnswerOptions, Call, ServerResponse, Transport } from './call.ts';
-import { retryAfterOf } from './refusal.ts';
 import { ID_LENGTH } from './requestIds.ts';
 
 /** An answer is data: a browser that navigates to one must not show, run or embed anything. */

@@ -10,16 +10,16 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { Authenticator, Credentials, Unauthenticated } from '../access/authenticator.ts';
-import type { AccountPrincipal, ApiKey, SessionPrincipal } from '../access/principal.ts';
-import type { AdmittedToken, SessionTokens } from '../access/sessionTokens.ts';
-import { clientAddress, clientSubject, isLoopback, peerSubject } from '../limits/clientAddress.ts';
-import type { ConnectionLimits } from '../limits/connectionLimits.ts';
-import type { Limiter, LimitResult } from '../limits/limiter.ts';
-import type { Config } from '../process/config.ts';
-import { isWithin } from '../process/networks.ts';
+import type { ConnectionLimits } from '../access/connectionLimits.ts';
+import type { Limiter, LimitResult } from '../access/limiter.ts';
+import { clientAddress, clientSubject, isLoopback, peerSubject } from '../base/clientAddress.ts';
+import type { Config } from '../base/config.ts';
+import { isWithin } from '../base/networks.ts';
+import type { AccountPrincipal, ApiKey, SessionPrincipal } from '../base/principal.ts';
+import type { Invalid, Refusal } from '../base/refusal.ts';
+import type { AdmittedToken, SessionTokens } from '../base/sessionTokens.ts';
 import type { Call, Passage } from './call.ts';
 import { applyLimit } from './counting.ts';
-import type { Invalid, Refusal } from './refusal.ts';
 import { refuse } from './respond.ts';
 import type { RouteSpec } from './spec.ts';
 

@@ -1,6 +1,6 @@
 /**
  * Answers with many rows, written a piece in each turn of the event loop: however long an answer is, other requests are
- * served between its pieces, orders first (process/spareTurns.ts). Accounts take turns, and so do the answers of one
+ * served between its pieces, orders first (base/spareTurns.ts). Accounts take turns, and so do the answers of one
  * account. A client that reads slowly gets its next piece when it has read the last ones, so that no more than a piece
  * or two wait for it. Pieces are bounded by their time as well, because an order may meet one in each of its turns.
  *
@@ -19,8 +19,8 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
-import { isAccount } from '../access/principal.ts';
-import { SpareTurns } from '../process/spareTurns.ts';
+import { isAccount } from '../base/principal.ts';
+import { SpareTurns } from '../base/spareTurns.ts';
 import type { Call, Collected, Rows } from './call.ts';
 import { beginLongAnswer } from './httpTransport.ts';
 import type { TurnTimes } from './turnTimes.ts';

@@ -3,8 +3,8 @@
  * Operations share a response where they answer the same refusals with a status, which most do: the stages give them.
  */
 import { ERRORS, type ErrorKey } from '../../shared/base/errors.ts';
-import { LIMIT_CLASSES } from '../limits/classes.ts';
-import { changesSomething } from './role.ts';
+import { LIMIT_CLASSES } from '../base/classes.ts';
+import { changesSomething } from '../base/role.ts';
 import { isForOperators, type RouteSpec } from './spec.ts';
 
 type Document = Readonly<Record<string, unknown>>;

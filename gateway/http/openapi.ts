@@ -6,8 +6,8 @@
 
 import { exampleOf } from '../../shared/api/example.ts';
 import type { JsonSchema } from '../../shared/api/schema.ts';
-import { SESSION_SCOPES } from '../access/scopes.ts';
-import { LIMIT_CLASSES, type Limit, TIER_LIMITS } from '../limits/classes.ts';
+import { LIMIT_CLASSES, type Limit, TIER_LIMITS } from '../base/classes.ts';
+import { SESSION_SCOPES } from '../base/scopes.ts';
 import { ERROR_SCHEMAS, ErrorResponses } from './openApiErrors.ts';
 import { noteOn } from './parameterNotes.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';

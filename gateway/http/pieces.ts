@@ -8,7 +8,7 @@
  *   PIECES-2  Texts take turns: each that is not finished goes to the end of the queue.
  */
 import { assert } from '../../shared/base/assert.ts';
-import { SpareTurns } from '../process/spareTurns.ts';
+import { SpareTurns } from '../base/spareTurns.ts';
 import type { Call } from './call.ts';
 import { PIECE_MS, takePiece } from './longAnswers.ts';
 import { okBytes, okInRows } from './respond.ts';

@@ -2,7 +2,7 @@
  * Everything that is measured of requests, for the metrics and the log.
  * Owner: the gateway thread.
  */
-import type { Logger } from '../process/log.ts';
+import type { Logger } from '../base/log.ts';
 import type { Call } from './call.ts';
 import { RequestCounts } from './requestCounts.ts';
 import { RequestTimes } from './requestTimes.ts';

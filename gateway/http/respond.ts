@@ -4,10 +4,10 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
+import type { Refusal } from '../base/refusal.ts';
 import type { AnswerBody, AnswerOptions, Call, Rows } from './call.ts';
 import { beginEventStream, beginLongAnswer, fileLines } from './httpTransport.ts';
 import { type Piece, takePiece } from './longAnswers.ts';
-import type { Refusal } from './refusal.ts';
 
 const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});

@@ -6,7 +6,7 @@
  */
 import type { OperatorRole } from '../../shared/api/operators.ts';
 import type { FromSchema } from '../../shared/api/schema.ts';
-import type { AccountPrincipal, Administrator, Anonymous, Principal } from '../access/principal.ts';
+import type { AccountPrincipal, Administrator, Anonymous, Principal } from '../base/principal.ts';
 import type { Call } from './call.ts';
 import type { Access, RouteSpec } from './spec.ts';
 

@@ -16,10 +16,10 @@
  * their clients send, and it runs through the same stages (gateway/front/).
  */
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js';
-import type { HmacKey } from '../access/hmacKey.ts';
-import { peerSubject } from '../limits/clientAddress.ts';
-import { ADMIN_CONNECTIONS } from '../limits/openFiles.ts';
-import type { Config } from '../process/config.ts';
+import { ADMIN_CONNECTIONS } from '../access/openFiles.ts';
+import { peerSubject } from '../base/clientAddress.ts';
+import type { Config } from '../base/config.ts';
+import type { HmacKey } from '../base/hmacKey.ts';
 import { Call, type Prepared, type ServerResponse, type Upgrade } from './call.ts';
 import { Door, type SharedDoor, type WebSocketEndpoint } from './door.ts';
 import type { HeaderLines } from './headers.ts';

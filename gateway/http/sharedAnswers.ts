@@ -18,9 +18,9 @@
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
-import { type Asker, Askers } from '../queries/askers.ts';
+import { type Asker, Askers } from '../base/askers.ts';
+import type { Role } from '../base/role.ts';
 import type { Call } from './call.ts';
-import type { Role } from './role.ts';
 
 /** The bytes of an answer, or null when there is none now. They are never written to. */
 type Answer = Buffer | null;

@@ -1,5 +1,5 @@
 /**
- * Connections that have opened in a crowd (limits/connectionLimits.ts) and have not sent a request. They are closed
+ * Connections that have opened in a crowd (access/connectionLimits.ts) and have not sent a request. They are closed
  * after two seconds instead of the ten of uWebSockets.js.
  * Owner: the gateway thread.
  *

@@ -8,8 +8,8 @@
  *           left out. When everything is slow, the log is not what makes it slower.
  */
 import { secondsBetween } from '../../shared/base/stopwatch.ts';
-import { isAccount } from '../access/principal.ts';
-import type { Logger } from '../process/log.ts';
+import type { Logger } from '../base/log.ts';
+import { isAccount } from '../base/principal.ts';
 import type { Call } from './call.ts';
 
 const LINES_PER_SECOND = 10;

@@ -7,9 +7,9 @@ import type { Scope } from '../../shared/api/accounts.ts';
 import type { OperatorRole } from '../../shared/api/operators.ts';
 import type { JsonSchema } from '../../shared/api/schema.ts';
 import type { ErrorKey } from '../../shared/base/errors.ts';
-import { isRole } from '../access/roles.ts';
-import { SCOPE } from '../access/scopes.ts';
-import type { LimitClass } from '../limits/classes.ts';
+import type { LimitClass } from '../base/classes.ts';
+import { isRole } from '../base/roles.ts';
+import { SCOPE } from '../base/scopes.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

@@ -9,13 +9,13 @@
 import { saysDiskFull } from '../../shared/base/diskFull.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
-import { type Administrator, isAccount } from '../access/principal.ts';
+import { type Administrator, isAccount } from '../base/principal.ts';
+import { changesSomething, type Role } from '../base/role.ts';
 import { MAX_BODY_BYTES } from './body.ts';
 import type { Call, Passage } from './call.ts';
 import { type IdentityOptions, IdentityStage } from './identity.ts';
 import type { RequestMeters } from './requestMeters.ts';
 import { refuse } from './respond.ts';
-import { changesSomething, type Role } from './role.ts';
 import type { Route } from './route.ts';
 import { type RouteSpec, requiredScope } from './spec.ts';
 import { compileRoute, type Validation, validate } from './validate.ts';

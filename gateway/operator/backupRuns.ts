@@ -18,8 +18,8 @@ import type { Clock } from '../../shared/base/clock.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { IN_FILE } from '../../shared/crypto/masterKey.ts';
 import type { BackupProgress } from '../../shared/wire/backupProgress.ts';
-import type { Config } from '../process/config.ts';
-import type { Logger } from '../process/log.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../engine/admin/main.ts', import.meta.url));
 const KEPT_LINES = 20;

@@ -4,7 +4,7 @@
  */
 import type { ClusterState } from '../../shared/api/cluster.ts';
 import type { HandOverAnswer } from '../../shared/wire/clusterStatus.ts';
-import type { MemberRole } from '../cluster/memberRole.ts';
+import type { MemberRole } from '../base/memberRole.ts';
 import { clusterState } from './clusterReport.ts';
 
 type Controlled = {

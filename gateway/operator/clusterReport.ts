@@ -7,7 +7,7 @@ import type { ClusterState } from '../../shared/api/cluster.ts';
 import { highest, knownIn, newestOf, numbersIn } from '../../shared/base/formats.ts';
 import { type DatabaseStatus, type LeadFormats, type MemberStatus, NO_FACTS } from '../../shared/wire/clusterStatus.ts';
 import type { ReplicationStatus } from '../../shared/wire/threads.ts';
-import type { MemberRole } from '../cluster/memberRole.ts';
+import type { MemberRole } from '../base/memberRole.ts';
 
 type Reported = Pick<MemberRole, 'name' | 'epoch' | 'staleMs' | 'status'>;
 

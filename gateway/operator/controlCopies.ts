@@ -21,7 +21,7 @@ import {
   type ControlCopyNews,
   withSocketPath,
 } from '../../shared/wire/controlCopy.ts';
-import type { Logger } from '../process/log.ts';
+import type { Logger } from '../base/log.ts';
 
 type ControlCopiesOptions = {
   readonly directory: string;

@@ -5,7 +5,7 @@
  * Owner: the gateway thread.
  */
 import { statfs } from 'node:fs/promises';
-import type { Logger } from '../process/log.ts';
+import type { Logger } from '../base/log.ts';
 
 const CHECK_EVERY_MS = 250;
 /** The guard ends when this many times the reserve is free: it must not switch with every check. */

@@ -8,18 +8,18 @@ import { MEMORY_KINDS, type ThreadMemory } from '../../shared/base/threadMemory.
 import { NOT_KNOWN, type Progress } from '../../shared/wire/progress.ts';
 import type { ShardMeters } from '../../shared/wire/shardMeters.ts';
 import type { SettlementHealth } from '../../shared/wire/threads.ts';
+import { FALLBACKS, fallbacks } from '../base/fallbacks.ts';
+import { threadEnds } from '../base/threadEnds.ts';
 import { NO_STATUS } from '../http/requestCounts.ts';
 import type { RequestMeters } from '../http/requestMeters.ts';
 import { STAGES } from '../http/requestTimes.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import { TURN_BOUNDS_MS } from '../http/turnTimes.ts';
-import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
-import { threadEnds } from '../process/threadEnds.ts';
+import { platformStage } from '../markets/stages.ts';
 import { KINDS } from '../shardlink/replyTimes.ts';
 import { answeringMembers, answeringStandbys, syncedStandbys } from './clusterReport.ts';
 import type { HistogramValue, Member, MetricsSources } from './metricSources.ts';
 import type { LabelsOf, METRICS, MetricName } from './metricTable.ts';
-import { platformStage } from './stages.ts';
 
 const WEI_PER_COIN = 1e18;
 const MICRO_PER_USDC = 1e6;

@@ -13,12 +13,12 @@ import { bytesToUuid } from '../../shared/base/hex.ts';
 import { DURATION_BOUNDS_SEC } from '../../shared/base/histogram.ts';
 import { PPM } from '../../shared/base/payout.ts';
 import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
-import type { Administrator } from '../access/principal.ts';
-import { FALLBACKS, fallbacks } from '../process/fallbacks.ts';
+import { FALLBACKS, fallbacks } from '../base/fallbacks.ts';
+import type { Administrator } from '../base/principal.ts';
+import { platformStagesOf } from '../markets/stages.ts';
 import type { ClusterControl } from './clusterControl.ts';
 import { behind } from './metricReaders.ts';
 import type { HistogramValue, MetricsSources } from './metricSources.ts';
-import { platformStagesOf } from './stages.ts';
 
 type OperationsSources = {
   readonly metrics: MetricsSources;

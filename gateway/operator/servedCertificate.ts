@@ -5,7 +5,7 @@
  */
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import type { Config } from '../process/config.ts';
+import type { Config } from '../base/config.ts';
 
 export class ServedCertificate {
   readonly #tls: Config['tls'];

@@ -2,7 +2,7 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { ShardLink } from '../shardlink/link.ts';
-import type { Views } from '../views/index.ts';
+import type { Views } from '../shardlink/views.ts';
 import { behind } from './metricReaders.ts';
 
 type StatsSources = {

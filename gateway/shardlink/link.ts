@@ -33,7 +33,6 @@ import { COMMAND_BYTES, type CommandType, claimCommand, NO_REQUEST } from '../..
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
 import type { RingProducer } from '../../shared/wire/ring.ts';
-import type { Views, ViewsFollower } from '../views/index.ts';
 import type { FanOut, ReplyMerge } from './fanOut.ts';
 import { hasRoomForCancel, Lane, type LaneRings, NO_LOAD, NO_ROOM, type ShardLoad } from './lane.ts';
 import type { ShardLinkOptions } from './linkOptions.ts';
@@ -41,6 +40,7 @@ import { Owed } from './owed.ts';
 import { emptyReply, givenUp, PendingReply, type ReplyHandler, type ReusedReply, setReply } from './reply.ts';
 import { ReplyTimes } from './replyTimes.ts';
 import { sendMissedTrips, tripElsewhere } from './trips.ts';
+import type { Views, ViewsFollower } from './views.ts';
 
 /** About a millisecond of applying. */
 const MOST_EVENTS_PER_TURN = 1024;

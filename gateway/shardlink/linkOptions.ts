@@ -1,6 +1,6 @@
 /** The options of the link to the shards (link.ts). */
 import type { Clock } from '../../shared/base/clock.ts';
-import type { Views, ViewsFollower } from '../views/index.ts';
+import type { Views, ViewsFollower } from './views.ts';
 
 export type ShardLinkOptions = {
   readonly shards: number;

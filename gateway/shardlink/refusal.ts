@@ -1,6 +1,6 @@
 /** The refusal of a shard, with the numbers of its reply as the documented message or details. */
 import { E, errorRow } from '../../shared/base/errors.ts';
-import type { Refusal } from '../http/refusal.ts';
+import type { Refusal } from '../base/refusal.ts';
 import type { ShardReply } from './reply.ts';
 
 /** The funds that a request needs. */

@@ -2,7 +2,7 @@
 import { OK } from '../../shared/base/errors.ts';
 import { nowUs, secondsBetween } from '../../shared/base/stopwatch.ts';
 import { COMMAND, type CommandType } from '../../shared/wire/commands.ts';
-import type { RecordResult } from '../views/recordResult.ts';
+import type { RecordResult } from './recordResult.ts';
 
 /** Valid only while its handler runs: one object serves every reply, and the handler copies what it keeps. */
 export type ShardReply = CommandResult & {

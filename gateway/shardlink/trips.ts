@@ -1,7 +1,7 @@
 /** Order groups that have tripped in one shard are tripped in all others (LINK-5 in link.ts). */
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
-import type { Views } from '../views/index.ts';
 import type { Lane } from './lane.ts';
+import type { Views } from './views.ts';
 
 /** The event of a group in the shard of this lane. */
 export function tripElsewhere(

@@ -8,7 +8,7 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 import { STAGE_FIELD } from '../../shared/api/stages.ts';
 import { TICKER } from '../../shared/api/tickers.ts';
 import { BOOLEAN, type FrameSpec, MARKETS, OUTCOME_INDEX, object, SEQUENCE, TIME_MS, UUID } from './frameFields.ts';
-import { CHANGE_NAMES } from './summary/changes.ts';
+import { CHANGE_NAMES } from './summaryChanges.ts';
 
 const RUN: JsonSchema = { type: 'string', pattern: '^[0-9a-f]{16}$', description: 'numbers of another run are others' };
 const TIME: JsonSchema = { type: 'string', pattern: '^[-+0-9]+T[0-9:.]+Z$' };

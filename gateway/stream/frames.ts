@@ -9,7 +9,7 @@ import { MATCH_TYPE_NAMES, ORDER_STATUS_NAMES, SIDE_NAMES } from '../../shared/b
 import { MAX_SAFE } from '../../shared/base/int.ts';
 import { REASON_NAMES, ROLE_NAMES } from '../../shared/wire/privateRecord.ts';
 import { ACTIVE_CHANNELS, CHANNEL_FRAMES, CHANNEL_NAMES, LEFT_CHANNELS, WANTED_CHANNELS } from './channelFrames.ts';
-import { ORDER_ACTIONS } from './entry/actions.ts';
+import { ORDER_ACTIONS } from './entryActions.ts';
 import {
   BOOLEAN,
   type FrameSpec,
@@ -21,7 +21,7 @@ import {
   TIME_MS,
   UUID,
 } from './frameFields.ts';
-import { DELTA_EVENT_NAMES } from './market/record.ts';
+import { DELTA_EVENT_NAMES } from './marketRecord.ts';
 
 /** Markets that one connection may subscribe to. */
 export const MAX_MARKETS = 500;

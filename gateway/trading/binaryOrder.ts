@@ -25,9 +25,9 @@ import { CLIENT_ID_MAX_BYTES, COMMAND, EXTENDED_PLACE, kindBits } from '../../sh
 import { CLIENT_BITS, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
 import { bodyOfRecord, clientIdOf } from '../../shared/wire/entryBody.ts';
 import { readSafe } from '../../shared/wire/record.ts';
+import type { Invalid, Refusal } from '../base/refusal.ts';
 import { FORMAT_WORDS } from '../http/expected.ts';
-import type { Invalid, Refusal } from '../http/refusal.ts';
-import type { Catalog, MarketEntry } from '../store/catalog.ts';
+import type { Catalog, MarketEntry } from '../markets/catalog.ts';
 import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
 import { refuseCombination, refuseToken } from './orderRules.ts';
 import type { AcceptedSink, OrderTerms } from './orderTerms.ts';

@@ -10,8 +10,8 @@
  */
 import { E } from '../../shared/base/errors.ts';
 import type { ShardClient } from '../shardlink/client.ts';
-import type { Views } from '../views/index.ts';
-import type { OpenOrders } from '../views/orders.ts';
+import type { OpenOrders } from '../shardlink/orderViews.ts';
+import type { Views } from '../shardlink/views.ts';
 
 /** `unknown`: the shard was lost, and may have accepted the order. */
 type IdState = 'free' | 'onItsWay' | 'unknown';

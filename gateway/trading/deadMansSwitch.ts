@@ -20,9 +20,9 @@
  *              the next.
  */
 import type { Clock } from '../../shared/base/clock.ts';
-import type { Logger } from '../process/log.ts';
+import type { Logger } from '../base/log.ts';
 import type { ReplyHandler } from '../shardlink/reply.ts';
-import type { ArmedSwitches } from '../store/armedSwitches.ts';
+import type { ArmedSwitches } from './armedSwitchesStore.ts';
 import { type MassCancelEngine, MassCancels } from './massCancels.ts';
 
 /** The part of the shard client used here. */

@@ -23,9 +23,9 @@ import {
 } from '../../shared/wire/commands.ts';
 import { CLIENT_BITS, PLACE_BIT_SELF_TRADE } from '../../shared/wire/entry.ts';
 import { writeSafe } from '../../shared/wire/record.ts';
-import type { AccountPrincipal } from '../access/principal.ts';
+import type { Accounts } from '../account/accounts.ts';
+import type { AccountPrincipal } from '../base/principal.ts';
 import type { CommandKey } from '../shardlink/client.ts';
-import type { Accounts } from '../store/accounts.ts';
 import { TokenBytes } from './tokenTexts.ts';
 import { WalletTexts } from './walletTexts.ts';
 

@@ -3,7 +3,7 @@
  * wallet, and another maker would have nothing to pay with there.
  */
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
-import type { Accounts } from '../store/accounts.ts';
+import type { Accounts } from '../account/accounts.ts';
 
 export function escrowGrants(accounts: Pick<Accounts, 'grantOf' | 'escrowOf'>): Pick<Accounts, 'grantOf'> {
   return {

@@ -9,9 +9,9 @@
  */
 import { E, OK } from '../../shared/base/errors.ts';
 import type { ShardClient } from '../shardlink/client.ts';
-import type { GroupSettings, OrderGroup, OrderGroups } from '../store/orderGroups.ts';
-import type { GroupView } from '../views/groups.ts';
-import type { Views } from '../views/index.ts';
+import type { GroupView } from '../shardlink/groupViews.ts';
+import type { Views } from '../shardlink/views.ts';
+import type { GroupSettings, OrderGroup, OrderGroups } from './orderGroupsStore.ts';
 
 export type ShownGroup = { readonly name: string; readonly view: GroupView };
 

@@ -13,9 +13,9 @@ import { assert } from '../../shared/base/assert.ts';
 import { E } from '../../shared/base/errors.ts';
 import { PairTable } from '../../shared/base/pairTable.ts';
 import type { ShardClient } from '../shardlink/client.ts';
-import type { OpenOrderBoundsStore } from '../store/openOrderBounds.ts';
-import { grown, NONE } from '../views/growingColumn.ts';
-import type { Views } from '../views/index.ts';
+import { grown, NONE } from '../shardlink/growingColumn.ts';
+import type { Views } from '../shardlink/views.ts';
+import type { OpenOrderBoundsStore } from './openOrderBoundsStore.ts';
 
 const FIRST_ACCOUNTS = 1024;
 

@@ -6,8 +6,8 @@ import type { PlacementBody } from '../../shared/api/orders.ts';
 import { MAX_ORDER_AMOUNT, OUTCOME } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { MAX_SAFE } from '../../shared/base/int.ts';
-import type { Refusal } from '../http/refusal.ts';
-import type { MarketEntry } from '../store/catalog.ts';
+import type { Refusal } from '../base/refusal.ts';
+import type { MarketEntry } from '../markets/catalog.ts';
 
 /** Why the fields of a body contradict each other; null when they do not. */
 export function refuseCombination(body: PlacementBody): Refusal | null {

@@ -4,10 +4,10 @@
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { SIDE, type Side } from '../../shared/base/codes.ts';
-import type { Refusal } from '../http/refusal.ts';
+import type { Refusal } from '../base/refusal.ts';
+import type { Catalog, MarketEntry } from '../markets/catalog.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
-import type { Catalog, MarketEntry } from '../store/catalog.ts';
-import type { Views } from '../views/index.ts';
+import type { Views } from '../shardlink/views.ts';
 import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
 import { refuseCombination, refuseToken } from './orderRules.ts';
 

@@ -5,13 +5,13 @@ import { toHex } from '../../shared/base/hex.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
 import { limitPrice, type OrderFacts, remainingAmount } from '../../shared/base/orderMath.ts';
 import { tickToPrice } from '../../shared/base/units.ts';
-import type { Placed, PlacedFill } from '../queries/placed.ts';
+import { openOrderFacts } from '../shardlink/orderFacts.ts';
+import { mirrorTicks, type OpenOrders } from '../shardlink/orderViews.ts';
+import type { RecordResult } from '../shardlink/recordResult.ts';
 import type { ShardReply } from '../shardlink/reply.ts';
-import type { Views } from '../views/index.ts';
-import { openOrderFacts } from '../views/orderFacts.ts';
-import { mirrorTicks, type OpenOrders } from '../views/orders.ts';
-import type { RecordResult } from '../views/recordResult.ts';
+import type { Views } from '../shardlink/views.ts';
 import type { OrderTerms } from './orderTerms.ts';
+import type { Placed, PlacedFill } from './placed.ts';
 
 type Amounts = Pick<OrderTerms, 'makerAmount' | 'takerAmount'>;
 type Tags = Pick<OrderTerms, 'clientId' | 'groupName'>;

@@ -9,9 +9,9 @@ import {
   type OrderRecord,
   remainingAmount,
 } from '../../shared/base/orderMath.ts';
-import { NONE } from '../views/growingColumn.ts';
-import type { Views } from '../views/index.ts';
-import { openOrderFacts } from '../views/orderFacts.ts';
+import { NONE } from '../shardlink/growingColumn.ts';
+import { openOrderFacts } from '../shardlink/orderFacts.ts';
+import type { Views } from '../shardlink/views.ts';
 
 /** The old order of a request, from when the request came. */
 export class OldOrder {

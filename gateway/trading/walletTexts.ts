@@ -5,7 +5,7 @@
  */
 import { ADDRESS_BYTES, toHex } from '../../shared/base/hex.ts';
 import { COMMAND } from '../../shared/wire/commands.ts';
-import type { Accounts } from '../store/accounts.ts';
+import type { Accounts } from '../account/accounts.ts';
 
 const PLACES = 4096;
 const { makerAddress: MAKER, signerAddress: SIGNER } = COMMAND.PLACE;

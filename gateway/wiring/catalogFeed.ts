@@ -12,8 +12,8 @@ import { assert } from '../../shared/base/assert.ts';
 import { DEPLOY_STATUS_NAMES } from '../../shared/base/codes.ts';
 import type { CatalogEvent, CatalogMarket, CatalogPage, CatalogQuestion } from '../../shared/wire/catalogPage.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
-import type { Catalog, EventEntry, MarketEntry } from '../store/catalog.ts';
-import { deployStatus } from '../store/deployments.ts';
+import type { Catalog, EventEntry, MarketEntry } from '../markets/catalog.ts';
+import { deployStatus } from '../markets/deployments.ts';
 
 /** Together they keep a turn below a millisecond. */
 const PAGE_ROWS = 100;

@@ -13,8 +13,8 @@
 import type { Clock } from '../../shared/base/clock.ts';
 import type { TimeVerdicts } from '../access/authenticator.ts';
 import { MAX_SKEW_SEC, type NonceMemory } from '../access/nonces.ts';
+import type { Logger } from '../base/log.ts';
 import type { MetricsSources } from '../operator/metricSources.ts';
-import type { Logger } from '../process/log.ts';
 import { ClientOffsets } from './clientOffsets.ts';
 
 type ClockWatchOptions = {

@@ -5,7 +5,7 @@
  */
 import { readFileSync } from 'node:fs';
 import type { CatalogueLine, EventFields, MarketFields } from '../../shared/api/catalogue.ts';
-import { toSlug } from '../operator/marketDetails.ts';
+import { toSlug } from '../markets/marketDetails.ts';
 import { type Competitor, type Game, type League, linesOfGame, linesOfRace, type Score } from './demoGames.ts';
 
 /** `data/demo/questions.json`: an event, or one for `each` name; `{name}`, `{party}` and `{line}` are filled in. */

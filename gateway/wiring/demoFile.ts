@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../process/config.ts';
+import type { Config } from '../base/config.ts';
 
 export function demoFile(dataDir: string): string {
   return join(dataDir, 'demo.json');

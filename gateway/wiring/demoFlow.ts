@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
-import type { Logger } from '../process/log.ts';
+import type { Logger } from '../base/log.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../shared/client/examples/demoFlow.ts', import.meta.url));
 

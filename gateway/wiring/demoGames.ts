@@ -1,7 +1,7 @@
 /** The events of the demo's leagues and their markets, as a provider would list them. */
 import type { CatalogueLine, EventFields, MarketFields } from '../../shared/api/catalogue.ts';
 import type { LiveScore } from '../../shared/api/events.ts';
-import { toSlug } from '../operator/marketDetails.ts';
+import { toSlug } from '../markets/marketDetails.ts';
 
 export type Competitor = { readonly name: string; readonly code: string; readonly player: string };
 export type Score = Omit<LiveScore, 'updated_at'>;

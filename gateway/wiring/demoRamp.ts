@@ -1,7 +1,7 @@
 /**
- * The provider of the demo, with which a newcomer cashes in and out: the sandbox (gateway/ramp/) as a process of its
- * own, with a wallet whose account holds play money. Its keys are in ramp.json, which the first start writes before it
- * makes the account.
+ * The provider of the demo, with which a newcomer cashes in and out: the sandbox (gateway/programs/ramp/) as a process
+ * of its own, with a wallet whose account holds play money. Its keys are in ramp.json, which the first start writes
+ * before it makes the account.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -12,16 +12,16 @@ import { fileURLToPath } from 'node:url';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
-import type { Config } from '../process/config.ts';
-import type { Logger } from '../process/log.ts';
-import { StartError } from '../process/startError.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
+import { StartError } from '../base/startError.ts';
 import { isDemo } from './demoFile.ts';
 import type { Exchange } from './exchange.ts';
 
 type Keys = { readonly private_key: string; readonly api_key: string; readonly webhook_secret: string };
 type DemoRamp = { readonly keys: Keys; readonly url: string };
 
-const PROGRAM = fileURLToPath(new URL('../ramp/main.ts', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../programs/ramp/main.ts', import.meta.url));
 const CONTROL_FILE = 'control.db';
 const KEYS_FILE = 'ramp.json';
 const FUNDS_MICRO = 10_000_000_000;

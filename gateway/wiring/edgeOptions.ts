@@ -1,14 +1,14 @@
 /** Everything that the edge is made from: the parts that the others have opened. */
 import type { Clock } from '../../shared/base/clock.ts';
+import type { RedisCounterStore } from '../access/redisCounterStore.ts';
+import type { Config } from '../base/config.ts';
+import type { Lines } from '../base/lineOutput.ts';
+import type { Logger } from '../base/log.ts';
+import type { MemberRole } from '../base/memberRole.ts';
 import type { ChainHealth } from '../chain/health.ts';
-import type { ChainLink } from '../chain/link.ts';
-import type { MemberRole } from '../cluster/memberRole.ts';
-import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import type { ClusterControl } from '../operator/clusterControl.ts';
 import type { AdminFeed } from '../operator/feed.ts';
-import type { Config } from '../process/config.ts';
-import type { Lines } from '../process/lineOutput.ts';
-import type { Logger } from '../process/log.ts';
+import type { ChainLink } from '../shardlink/settlementLink.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { ShardThreads } from './shardThreads.ts';
 import type { Stores } from './stores.ts';

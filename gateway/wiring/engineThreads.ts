@@ -4,11 +4,11 @@
  * Owner: the gateway thread.
  */
 import type { ShardOptions } from '../../shared/wire/threads.ts';
-import type { ShardReplicas } from '../cluster/member.ts';
-import type { Config } from '../process/config.ts';
-import type { Logger } from '../process/log.ts';
+import type { Config } from '../base/config.ts';
+import { requireNamed } from '../base/journalFiles.ts';
+import type { Logger } from '../base/log.ts';
+import type { ShardReplicas } from '../base/member.ts';
 import type { ShardLink } from '../shardlink/link.ts';
-import { requireNamed } from '../store/journalFiles.ts';
 import { JournalFollowers } from './journalFollowers.ts';
 import { ShardThreads } from './shardThreads.ts';
 import { SpotThread } from './spotThread.ts';

@@ -20,21 +20,21 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
-import type { Member } from '../cluster/member.ts';
-import { PastAge } from '../cluster/pastAge.ts';
-import { RoomWatch } from '../cluster/roomWatch.ts';
+import type { RedisCounterStore } from '../access/redisCounterStore.ts';
+import { readAdminToken } from '../base/adminTokenFile.ts';
+import { type ChainSecrets, openChainKeys } from '../base/chainKeys.ts';
+import type { Config } from '../base/config.ts';
+import type { Lines } from '../base/lineOutput.ts';
+import type { Logger } from '../base/log.ts';
+import type { Member } from '../base/member.ts';
+import { PastAge } from '../base/pastAge.ts';
+import { RoomWatch } from '../base/roomWatch.ts';
+import { requireNewestSettlement } from '../chain/settlementMode.ts';
 import { Call } from '../http/call.ts';
 import { DoorClosedError, requireTls } from '../http/door.ts';
 import { refuse } from '../http/respond.ts';
-import type { RedisCounterStore } from '../limits/redisCounterStore.ts';
 import { ClusterControl } from '../operator/clusterControl.ts';
 import { AdminFeed } from '../operator/feed.ts';
-import { readAdminToken } from '../process/adminTokenFile.ts';
-import { type ChainSecrets, openChainKeys } from '../process/chainKeys.ts';
-import type { Config } from '../process/config.ts';
-import type { Lines } from '../process/lineOutput.ts';
-import type { Logger } from '../process/log.ts';
-import { requireNewestSettlement } from '../store/settlementMode.ts';
 import { Edge } from './edge.ts';
 import { EngineThreads } from './engineThreads.ts';
 import type { GatewayRecords } from './gatewayRecords.ts';
@@ -393,6 +393,6 @@ export class Exchange {
 /** The client of Redis is a tenth of all the code there is, so a start without Redis does not load it. */
 async function openSharedCounters({ config, log }: ExchangeOptions): Promise<RedisCounterStore | null> {
   if (config.redisUrl === null) return null;
-  const { RedisCounterStore } = await import('../limits/redisCounterStore.ts');
+  const { RedisCounterStore } = await import('../access/redisCounterStore.ts');
   return new RedisCounterStore(config.redisUrl, log);
 }

@@ -1,19 +1,19 @@
 /** The parts that cash in and out, over the books of the exchange or over a chain (RULES.md 16). */
 import type { Clock } from '../../shared/base/clock.ts';
-import type { ChainLink } from '../chain/link.ts';
-import type { MemberRole } from '../cluster/memberRole.ts';
+import type { Funding } from '../account/funding.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
+import type { MemberRole } from '../base/memberRole.ts';
 import { EvmRail } from '../fiat/evmRail.ts';
 import { Fiat } from '../fiat/fiat.ts';
 import { LedgerRail } from '../fiat/ledgerRail.ts';
 import type { FiatProvider } from '../fiat/provider.ts';
-import { openProviders } from '../fiat/providers/index.ts';
+import { openProviders } from '../fiat/providers.ts';
 import { RailDown } from '../fiat/rail.ts';
-import type { Funding } from '../operator/funding.ts';
-import type { Config } from '../process/config.ts';
-import type { Logger } from '../process/log.ts';
-import type { QueryPool } from '../queries/pool.ts';
-import type { Control } from '../store/control.ts';
-import type { Views } from '../views/index.ts';
+import type { ChainLink } from '../shardlink/settlementLink.ts';
+import type { Views } from '../shardlink/views.ts';
+import type { Control } from './control.ts';
+import type { QueryPool } from './queryPool.ts';
 
 type FiatPartOptions = {
   readonly config: Config;

@@ -12,11 +12,11 @@ import { assert } from '../../shared/base/assert.ts';
 import type { RecordLog } from '../../shared/records/heldLog.ts';
 import type { ControlCopy } from '../../shared/wire/joining.ts';
 import { type LogRow, type Replication, STREAM } from '../../shared/wire/replication.ts';
-import type { AuditLog } from '../audit/log.ts';
-import type { Answers } from '../idempotency/answers.ts';
-import { GatewayLog, type GatewayLogOptions } from '../records/gatewayLog.ts';
-import type { ControlRecords } from '../store/controlRecords.ts';
-import type { LaterSync } from '../store/laterSync.ts';
+import type { ControlRecords } from '../base/controlRecords.ts';
+import { GatewayLog, type GatewayLogOptions } from '../base/gatewayLog.ts';
+import type { LaterSync } from '../base/laterSync.ts';
+import type { AuditLog } from '../operator/auditLog.ts';
+import type { Answers } from '../shardlink/answers.ts';
 
 /** The thread that settles on a chain. */
 export type SettlementStream = {

@@ -11,8 +11,8 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { ERRORS } from '../../shared/base/errors.ts';
-import type { Config } from '../process/config.ts';
-import { readinessMetrics } from '../routes/public/platform.ts';
+import type { Config } from '../base/config.ts';
+import { readinessMetrics } from '../operator/platformRoutes.ts';
 
 const COMPARING = 'this member compares its files with the log';
 const JSON_TYPE = 'application/json';

@@ -17,10 +17,10 @@ import type {
   SnapshotAlarm,
   SnapshotOptions,
 } from '../../shared/wire/threads.ts';
-import { fallbacks } from '../process/fallbacks.ts';
-import type { Logger } from '../process/log.ts';
-import { SupervisedThread } from '../process/supervisedThread.ts';
-import { threadEnds } from '../process/threadEnds.ts';
+import { fallbacks } from '../base/fallbacks.ts';
+import type { Logger } from '../base/log.ts';
+import { SupervisedThread } from '../base/supervisedThread.ts';
+import { threadEnds } from '../base/threadEnds.ts';
 import type { CatalogFeed } from './catalogFeed.ts';
 import { ProjectorFailures } from './projectorFailures.ts';
 

@@ -3,12 +3,12 @@
  * Owner: the gateway thread.
  */
 
-import type { Answers } from '../idempotency/answers.ts';
+import type { JournalHeads } from '../base/journalHeads.ts';
+import type { Logger } from '../base/log.ts';
+import type { Volumes } from '../markets/volumes.ts';
 import type { AdminFeed } from '../operator/feed.ts';
-import type { Logger } from '../process/log.ts';
-import type { Volumes } from '../queries/volumes.ts';
-import type { Control } from '../store/control.ts';
-import type { JournalHeads } from '../store/journalHeads.ts';
+import type { Answers } from '../shardlink/answers.ts';
+import type { Control } from './control.ts';
 
 type PeriodicTaskOptions = {
   /** Parts whose state changes with time alone. */

@@ -7,12 +7,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Readiness } from '../../shared/api/platform.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Progress } from '../../shared/wire/progress.ts';
-import type { MemberRole } from '../cluster/memberRole.ts';
-import { type CatchUpOptions, catchUp } from '../idempotency/catchUp.ts';
-import type { Logger } from '../process/log.ts';
-import { StartError } from '../process/startError.ts';
-import { type ContractStore, describe, isSameSigning } from '../store/contracts.ts';
-import type { Views } from '../views/index.ts';
+import type { Logger } from '../base/log.ts';
+import type { MemberRole } from '../base/memberRole.ts';
+import { StartError } from '../base/startError.ts';
+import { type ContractStore, describe, isSameSigning } from '../markets/contracts.ts';
+import { type CatchUpOptions, catchUp } from '../shardlink/keyCatchUp.ts';
+import type { Views } from '../shardlink/views.ts';
 import type { ClockWatch } from './clockWatch.ts';
 import type { Lifecycle } from './lifecycle.ts';
 

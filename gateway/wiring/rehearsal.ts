@@ -29,8 +29,8 @@ import { rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
-import type { Config } from '../process/config.ts';
-import type { Logger } from '../process/log.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
 import { RehearsalAct } from './rehearsalAct.ts';
 
 /** Inside the data directory: the same disk, and the same right to write. */

@@ -9,8 +9,8 @@ import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createBalances } from '../../shared/wire/balances.ts';
 import { createRingBuffer } from '../../shared/wire/ringLayout.ts';
 import type { ShardOptions } from '../../shared/wire/threads.ts';
-import { type Config, parseConfig } from '../process/config.ts';
-import { createLogger } from '../process/log.ts';
+import { type Config, parseConfig } from '../base/config.ts';
+import { createLogger } from '../base/log.ts';
 import { type Lane, Stage } from './rehearsalStage.ts';
 import { Stores } from './stores.ts';
 

@@ -10,11 +10,11 @@ import { MARKET_STATUS, MOVEMENT, SELF_TRADE } from '../../shared/base/codes.ts'
 import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { DOMAIN_NAME, DOMAIN_VERSION, hasherFor, type OrderHasher } from '../../shared/crypto/eip712.ts';
 import { createKeccak } from '../../shared/crypto/fastKeccak.ts';
-import { toScopeMask } from '../access/scopes.ts';
+import type { Config } from '../base/config.ts';
+import { createLogger } from '../base/log.ts';
+import { toScopeMask } from '../base/scopes.ts';
+import type { MarketDetails, MarketEntry } from '../markets/catalog.ts';
 import { AdminFeed } from '../operator/feed.ts';
-import type { Config } from '../process/config.ts';
-import { createLogger } from '../process/log.ts';
-import type { MarketDetails, MarketEntry } from '../store/catalog.ts';
 import { Edge } from './edge.ts';
 import { Lifecycle } from './lifecycle.ts';
 import { Connection } from './rehearsal/connection.ts';

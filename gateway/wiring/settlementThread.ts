@@ -18,15 +18,15 @@ import type {
   SettlementOptions,
   SettlementRequest,
 } from '../../shared/wire/threads.ts';
+import type { ChainSecrets } from '../base/chainKeys.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
+import { StartError } from '../base/startError.ts';
+import { SupervisedThread } from '../base/supervisedThread.ts';
+import { threadEnds } from '../base/threadEnds.ts';
 import { ChainHealth } from '../chain/health.ts';
-import { ChainLink } from '../chain/link.ts';
 import type { AdminFeed } from '../operator/feed.ts';
-import type { ChainSecrets } from '../process/chainKeys.ts';
-import type { Config } from '../process/config.ts';
-import type { Logger } from '../process/log.ts';
-import { StartError } from '../process/startError.ts';
-import { SupervisedThread } from '../process/supervisedThread.ts';
-import { threadEnds } from '../process/threadEnds.ts';
+import { ChainLink } from '../shardlink/settlementLink.ts';
 import type { Stores } from './stores.ts';
 
 /** A round that waits for the node is not waited for: the next thread goes on wherever this one was. */

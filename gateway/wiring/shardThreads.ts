@@ -29,13 +29,13 @@ import {
   type ShardReport,
   type ShardThreadOptions,
 } from '../../shared/wire/threads.ts';
-import type { ShardReplicas } from '../cluster/member.ts';
-import { fallbacks } from '../process/fallbacks.ts';
-import type { Logger } from '../process/log.ts';
-import { SupervisedThread } from '../process/supervisedThread.ts';
-import { threadEnds } from '../process/threadEnds.ts';
+import { fallbacks } from '../base/fallbacks.ts';
+import type { JournalHeads } from '../base/journalHeads.ts';
+import type { Logger } from '../base/log.ts';
+import type { ShardReplicas } from '../base/member.ts';
+import { SupervisedThread } from '../base/supervisedThread.ts';
+import { threadEnds } from '../base/threadEnds.ts';
 import type { ShardLink } from '../shardlink/link.ts';
-import type { JournalHeads } from '../store/journalHeads.ts';
 import { ShardFronts } from './shardFronts.ts';
 
 type ShardThreadsOptions = {

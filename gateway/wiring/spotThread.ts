@@ -6,9 +6,9 @@
 import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import type { SpotMessage, SpotOptions } from '../../shared/wire/threads.ts';
-import type { Logger } from '../process/log.ts';
-import { SupervisedThread } from '../process/supervisedThread.ts';
-import { threadEnds } from '../process/threadEnds.ts';
+import type { Logger } from '../base/log.ts';
+import { SupervisedThread } from '../base/supervisedThread.ts';
+import { threadEnds } from '../base/threadEnds.ts';
 
 const NAME = 'spot checker';
 const START_AFTER_MS = 10_000;

@@ -3,14 +3,15 @@
  * for what they answer themselves. The counts of a front that has ended go on in those of the gateway thread.
  * Owner: the gateway thread.
  */
+
+import type { Limiter } from '../access/limiter.ts';
+import type { Logger } from '../base/log.ts';
 import type { FrontImage } from '../front/threadOptions.ts';
 import type { FrontThreads } from '../front/threads.ts';
 import { addImage, sumOf } from '../http/metersImage.ts';
 import { RequestMeters } from '../http/requestMeters.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { RouteSpec } from '../http/spec.ts';
-import type { Limiter } from '../limits/limiter.ts';
-import type { Logger } from '../process/log.ts';
 
 type ThreadMetersOptions = {
   readonly server: Pick<HttpServer, 'meters' | 'calls'>;

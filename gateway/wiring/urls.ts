@@ -1,5 +1,5 @@
 /** The URLs of the servers of this process. */
-import type { Config } from '../process/config.ts';
+import type { Config } from '../base/config.ts';
 
 /** The URL at which this machine reaches it; an address that stands for all is reached at this machine's own. */
 export function urlOf({ host, tls }: Pick<Config, 'host' | 'tls'>, port: number): string {

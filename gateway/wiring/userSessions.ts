@@ -3,21 +3,21 @@
  * Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
-import type { ChainLink } from '../chain/link.ts';
+import { AccessTokens } from '../account/accessTokens.ts';
+import { OAuthStates } from '../account/oauthState.ts';
+import { OidcProvider } from '../account/oidcProvider.ts';
+import { PrivyTokens } from '../account/privyTokens.ts';
+import { RefreshTokens } from '../account/refreshTokens.ts';
+import { Sessions } from '../account/sessions.ts';
+import { SignIn } from '../account/signIn.ts';
+import { WalletProofs } from '../account/walletProofs.ts';
+import type { Config } from '../base/config.ts';
+import { isLoopback } from '../base/exposure.ts';
+import type { Logger } from '../base/log.ts';
 import type { OwnPages } from '../http/cookies.ts';
-import type { Config } from '../process/config.ts';
-import { isLoopback } from '../process/exposure.ts';
-import type { Logger } from '../process/log.ts';
-import { AccessTokens } from '../sessions/accessTokens.ts';
-import { OAuthStates } from '../sessions/oauthState.ts';
-import { OidcProvider } from '../sessions/oidcProvider.ts';
-import { PrivyTokens } from '../sessions/privyTokens.ts';
-import { RefreshTokens } from '../sessions/refreshTokens.ts';
-import { Sessions } from '../sessions/sessions.ts';
-import { SignIn } from '../sessions/signIn.ts';
-import { Tickets } from '../sessions/tickets.ts';
-import { WalletProofs } from '../sessions/walletProofs.ts';
-import type { Control } from '../store/control.ts';
+import type { ChainLink } from '../shardlink/settlementLink.ts';
+import { Tickets } from '../stream/tickets.ts';
+import type { Control } from './control.ts';
 
 /** The claim `iss` where the settings name no origin: an address of this machine can change with every start. */
 const NAMELESS_ISSUER = 'urn:open-prediction-exchange';

@@ -6,10 +6,10 @@ import { Worker } from 'node:worker_threads';
 import { STRIPPED_BEFORE } from '../../shared/base/stripTypes.ts';
 import { createCheckBoard } from '../../shared/wire/checkLayout.ts';
 import type { VerifierChoice, VerifierOptions } from '../../shared/wire/threads.ts';
-import type { Config } from '../process/config.ts';
-import type { Logger } from '../process/log.ts';
-import { SupervisedThread } from '../process/supervisedThread.ts';
-import { threadEnds } from '../process/threadEnds.ts';
+import type { Config } from '../base/config.ts';
+import type { Logger } from '../base/log.ts';
+import { SupervisedThread } from '../base/supervisedThread.ts';
+import { threadEnds } from '../base/threadEnds.ts';
 
 /**
  * The number of verifiers unless VERIFY_THREADS sets it. Two cores are for gateway and shard; with three or more a busy

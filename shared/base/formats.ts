@@ -53,7 +53,7 @@ const LOGGED = {
 export const FILE_LAYOUTS = {
   /** The parts of a copy (engine/replication/giving.ts). */
   copy: 1,
-  /** The log of private frames (gateway/stream/private/segment.ts). */
+  /** The log of private frames (gateway/stream/privateSegment.ts). */
   privateFrames: 3,
   /** The schema of read.db, and what the projector writes into it (shared/tables/readDb.ts). */
   readDb: 28,

@@ -24,7 +24,7 @@ for (const name of readdirSync(kept)) {
 }
 for (const folder of process.argv.slice(isPacked ? 3 : 2)) {
   // The page is bundled from its sources: no thread loads one of them.
-  for (const path of globSync('**/*.ts', { cwd: folder, exclude: ['web/**'] }))
+  for (const path of globSync('**/*.ts', { cwd: folder, exclude: ['web/browser/**'] }))
     keep(readFileSync(join(folder, path), 'utf8'));
 }
 

@@ -3,8 +3,8 @@
  * once its shard has opened it. Lists show rows with a facet only.
  *
  * A facet is what most lists filter by, as one number: the status of the market and how far its deployment is. A list
- * walks one range of an index for each facet it wants (gateway/queries/catalogLists.ts), so every order has an index
- * by facet, and one by category and facet. The order of creation is that of the primary key.
+ * walks one range of an index for each facet it wants (gateway/markets/catalogListsQueries.ts), so every order has an
+ * index by facet, and one by category and facet. The order of creation is that of the primary key.
  */
 import { DEPLOY_STATUS_NAMES, MARKET_STATUS_NAMES } from '../base/codes.ts';
 import { BLOB, column, INTEGER, INTEGER_KEY, NULLABLE_INTEGER, NULLABLE_TEXT, searchTable, table } from './table.ts';

@@ -5,7 +5,7 @@
  *
  * Invariants:
  *   ENTRY-1  The layout of a version never changes: a change is another subprotocol.
- *   ENTRY-2  Nothing that a client sends is trusted: gateway/stream/entry/binaryEntry.ts and
+ *   ENTRY-2  Nothing that a client sends is trusted: gateway/stream/binaryEntry.ts and
  *            gateway/trading/binaryOrder.ts check every word.
  */
 import { ANY_COMMAND, COMMAND, EXTENDED_PLACE, PLACE_BIT_POST_ONLY, PLACE_SELF_TRADE_SHIFT } from './commands.ts';

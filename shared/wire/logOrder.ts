@@ -1,6 +1,6 @@
 /**
  * The order of the replicated log on its way from the replication thread to the gateway: a ring with the name of every
- * row. The gateway numbers private frames by it (gateway/stream/private/orderedIntake.ts).
+ * row. The gateway numbers private frames by it (gateway/stream/orderedIntake.ts).
  * Owner: the replication thread writes, the gateway thread reads.
  *
  * Invariants:

@@ -1,6 +1,6 @@
 /**
  * The record of a private frame: fixed words, so that storing one is cheap while no client reads it, and so that a file
- * of frames needs no parser. The gateway writes the text when a frame is sent (gateway/stream/private/frames.ts).
+ * of frames needs no parser. The gateway writes the text when a frame is sent (gateway/stream/privateFrames.ts).
  * RECORDS.md draws the two kinds; privateProjection.ts makes them from events.
  */
 import { assert } from '../base/assert.ts';

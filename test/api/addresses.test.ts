@@ -13,7 +13,7 @@ import { makeMarket, makeTrader } from '../support/traders.ts';
 import { bearer, makeWallet, signIn } from '../support/wallet.ts';
 
 const CASH = 'test/api/fiat.test.ts';
-const CHAIN = 'test/unit/gateway/routes/account/chainFunds.test.ts';
+const CHAIN = 'test/unit/gateway/chain/chainFundsRoutes.test.ts';
 const SIGN_IN = 'test/api/providers.test.ts';
 const FACTORY = `0x${'fa'.repeat(20)}`;
 
@@ -109,7 +109,7 @@ const CALLS: Readonly<Record<string, string | (() => Promise<Answer>)>> = {
   'get /admin/fiat/sessions': CASH,
   'get /admin/fiat/sessions/{id}': CASH,
   'post /v1/user/deposit-authorizations': CHAIN,
-  'get /admin/settlement/money': 'test/unit/gateway/routes/admin/chainMoney.test.ts',
+  'get /admin/settlement/money': 'test/unit/gateway/chain/adminChainMoneyRoutes.test.ts',
   'get /admin/operations': 'test/chain/rotation.test.ts',
 };
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import WebSocket from 'ws';
-import { openControlDatabase } from '../../gateway/store/database.ts';
+import { openControlDatabase } from '../../gateway/base/database.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { draftOrder } from '../../shared/client/order.ts';

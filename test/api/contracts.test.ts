@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { openControlDatabase } from '../../gateway/store/database.ts';
+import { openControlDatabase } from '../../gateway/base/database.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
 import { sharedServer } from '../support/server.ts';

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import { LIMIT_CLASSES } from '../../gateway/limits/classes.ts';
+import { LIMIT_CLASSES } from '../../gateway/base/classes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { DealServer, SECRET } from '../support/dealServer.ts';
 import { eventually } from '../support/eventually.ts';

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { completeMarketDetails } from '../../gateway/operator/marketDetails.ts';
-import { Catalog } from '../../gateway/store/catalog.ts';
-import { openControlDatabase } from '../../gateway/store/database.ts';
+import { openControlDatabase } from '../../gateway/base/database.ts';
+import { Catalog } from '../../gateway/markets/catalog.ts';
+import { completeMarketDetails } from '../../gateway/markets/marketDetails.ts';
 import { MARKET_STATUS } from '../../shared/base/codes.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import { draftOrder } from '../../shared/client/order.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { openControlDatabase } from '../../gateway/store/database.ts';
+import { openControlDatabase } from '../../gateway/base/database.ts';
 import { eventually } from '../support/eventually.ts';
 import { afterEachOfFile, sharedServer } from '../support/server.ts';
 import { StreamClient } from '../support/streamClient.ts';

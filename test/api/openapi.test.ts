@@ -5,7 +5,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { errorsOf } from '../../gateway/http/openApiErrors.ts';
 import { compileBody } from '../../gateway/http/validate.ts';
-import { routeTable } from '../../gateway/routes/index.ts';
+import { routeTable } from '../../gateway/wiring/routeTable.ts';
 import { exampleOf, REFERENCE } from '../../shared/api/example.ts';
 import { UNITS, USD } from '../../shared/api/fields.ts';
 import { PLACEMENT } from '../../shared/api/orders.ts';

@@ -77,6 +77,6 @@ test('the page is where the routes of administrators are, under a strict policy,
   assert.match(document.headers.get('content-security-policy')!, /^default-src 'none'; script-src 'self' 'sha256-/);
   const html = await document.text();
   const paths = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+)"/g)].map((found) => found[1]);
-  assert.ok(paths.some((path) => path!.startsWith('/assets/ops.')) && html.includes('gateway/web/ops/main.ts'));
+  assert.ok(paths.some((path) => path!.startsWith('/assets/ops.')) && html.includes('gateway/web/browser/ops/main.ts'));
   for (const path of paths) assert.equal((await fetch(server.adminUrl + path)).status, 200, path);
 });

@@ -1,7 +1,7 @@
 /** A market recorded from a stream that is cut, and the recording served to a client that knows no difference. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ReplayServer } from '../../gateway/replay/server.ts';
+import { ReplayServer } from '../../gateway/programs/replay/server.ts';
 import type { BookEvent } from '../../shared/client/stream/bookStream.ts';
 import { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
 import { parseRecording, type Recording, record } from '../../shared/client/stream/recording.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { STREAM_PATH } from '../../gateway/stream/socket/limits.ts';
+import { STREAM_PATH } from '../../gateway/stream/limits.ts';
 import { eventually } from '../support/eventually.ts';
 import { OPCODE, RawSocket } from '../support/rawSocket.ts';
 import { StreamClient } from '../support/streamClient.ts';

@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Authenticator } from '../../gateway/access/authenticator.ts';
-import { HmacKey } from '../../gateway/access/hmacKey.ts';
+import type { Counted, CounterStore } from '../../gateway/access/counterStore.ts';
+import { Limiter } from '../../gateway/access/limiter.ts';
 import { NonceMemory } from '../../gateway/access/nonces.ts';
-import type { ApiKey } from '../../gateway/access/principal.ts';
+import { HmacKey } from '../../gateway/base/hmacKey.ts';
+import type { ApiKey } from '../../gateway/base/principal.ts';
 import { ok } from '../../gateway/http/respond.ts';
 import type { Route } from '../../gateway/http/route.ts';
-import type { Counted, CounterStore } from '../../gateway/limits/counterStore.ts';
-import { Limiter } from '../../gateway/limits/limiter.ts';
 import { ANY_ARRAY, KEY, ROUTES, START_MS, TransportRig, UNDOCUMENTED } from '../support/transportRig.ts';
 
 /** A shared counter store that is out of reach. */

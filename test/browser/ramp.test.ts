@@ -1,7 +1,7 @@
 /** The sandbox provider's pages in a real browser: narrow, accessible, without scripts (RULES.md 16.74). */
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { openSandbox } from '../../gateway/fiat/providers/sandbox.ts';
+import { openSandbox } from '../../gateway/fiat/sandbox.ts';
 import { NO_CHROMIUM } from '../support/browser.ts';
 import { CUSTOMER, REFERENCE, startRamp } from '../support/rampRig.ts';
 import { assertAccessible, openPage } from '../support/visitor.ts';

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { createLogger } from '../../gateway/process/log.ts';
+import { createLogger } from '../../gateway/base/log.ts';
 import { startDemoFlow } from '../../gateway/wiring/demoFlow.ts';
 import type { ExchangeClient } from '../../shared/client/client.ts';
 import { NO_ANVIL } from './anvil.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Address, type Hex, type Log, parseEther, toHex } from 'viem';
 import { EvmRail } from '../../gateway/fiat/evmRail.ts';
-import { isFinal, type OwnTransferState, type RailMoment } from '../../gateway/ramp/rail.ts';
+import { isFinal, type OwnTransferState, type RailMoment } from '../../gateway/programs/ramp/rail.ts';
 import { chainKey } from '../../shared/chain/key.ts';
 import { ChainNode } from '../../shared/chain/node.ts';
 import { Relay } from '../../shared/chain/relay.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { encodeFunctionData, type Hex, parseEther, toHex } from 'viem';
-import { ChainRail } from '../../gateway/ramp/chainRail.ts';
+import { ChainRail } from '../../gateway/programs/ramp/chainRail.ts';
 import { HttpRpc } from '../../shared/chain/rpc.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import { eventually } from '../support/eventually.ts';

@@ -1,6 +1,6 @@
 /** Writes the documents that follow from the code (npm run docs). */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { errorsPage } from '../../gateway/docs/errorsPage.ts';
+import { errorsPage } from '../../gateway/web/docsErrorsPage.ts';
 import { GROUPS } from '../../shared/client/cli/groups.ts';
 import { referencePage } from '../../shared/client/cli/written/reference.ts';
 import { pythonFiles } from './python/main.ts';

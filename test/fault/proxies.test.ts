@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { test } from 'node:test';
-import { STREAM_PATH } from '../../gateway/stream/socket/limits.ts';
+import { STREAM_PATH } from '../../gateway/stream/limits.ts';
 import { eventually } from '../support/eventually.ts';
 import { startCaddy, startHaproxy, startNginx, without } from '../support/proxies.ts';
 import { sharedServer } from '../support/server.ts';

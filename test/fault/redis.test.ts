@@ -1,9 +1,9 @@
 /** Counters in Redis: the same answers as in process, shared, and what happens when Redis is slow or gone. */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { type Count, type CounterStore, MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
-import { RedisCounterStore } from '../../gateway/limits/redisCounterStore.ts';
-import { createLogger } from '../../gateway/process/log.ts';
+import { type Count, type CounterStore, MemoryCounterStore } from '../../gateway/access/counterStore.ts';
+import { RedisCounterStore } from '../../gateway/access/redisCounterStore.ts';
+import { createLogger } from '../../gateway/base/log.ts';
 import { eventually } from '../support/eventually.ts';
 import { NO_REDIS, redisToStart, startRedis, type TestRedis } from '../support/redis.ts';
 import { type Answer, startServer } from '../support/server.ts';

@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict';
 import { describe, type TestContext, test } from 'node:test';
-import { SCOPE } from '../../gateway/access/scopes.ts';
+import { MemoryCounterStore } from '../../gateway/access/counterStore.ts';
+import { Limiter } from '../../gateway/access/limiter.ts';
+import { SCOPE } from '../../gateway/base/scopes.ts';
 import { ok } from '../../gateway/http/respond.ts';
 import type { Route } from '../../gateway/http/route.ts';
-import { MemoryCounterStore } from '../../gateway/limits/counterStore.ts';
-import { Limiter } from '../../gateway/limits/limiter.ts';
 import { RequestSigner } from '../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../support/apiKeys.ts';
 import { EDGE_START_MS, startEdge } from '../support/edgeRig.ts';

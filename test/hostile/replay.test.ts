@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type TestContext, test } from 'node:test';
-import { SCOPE } from '../../gateway/access/scopes.ts';
+import { SCOPE } from '../../gateway/base/scopes.ts';
 import { ok } from '../../gateway/http/respond.ts';
 import type { Route } from '../../gateway/http/route.ts';
 import { RequestSigner } from '../../shared/client/requestSigner.ts';

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import WebSocket from 'ws';
-import { ANONYMOUS } from '../../gateway/stream/socket/replayBudgets.ts';
+import { ANONYMOUS } from '../../gateway/stream/replayBudgets.ts';
 import { eventually } from '../support/eventually.ts';
 import { timesOf } from '../support/seeds.ts';
 import { StreamClient } from '../support/streamClient.ts';

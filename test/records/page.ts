@@ -4,8 +4,8 @@ import { HIGH_WATER_MARK } from '../../engine/journal/mark.ts';
 import { JOURNAL_RECORD, JOURNAL_ROW, OLD_JOURNAL_ROW } from '../../engine/journal/row.ts';
 import { ANY_FRONT, FROM_FRONT, TO_FRONT } from '../../gateway/front/records.ts';
 import { END_WORDS } from '../../gateway/front/threadOptions.ts';
-import { MARKET_FRAME } from '../../gateway/stream/market/record.ts';
-import { ACCOUNT_END, LOG_ENTRY, LOGGED_RECORD, SEGMENT_HEAD } from '../../gateway/stream/private/segment.ts';
+import { MARKET_FRAME } from '../../gateway/stream/marketRecord.ts';
+import { ACCOUNT_END, LOG_ENTRY, LOGGED_RECORD, SEGMENT_HEAD } from '../../gateway/stream/privateSegment.ts';
 import { MATCH_TYPE, ORDER_STATUS, OUTCOME, SELF_TRADE_NAMES, SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { CHECK_BOARD, CHECK_QUEUE, CHECK_SLOT } from '../../shared/wire/checkLayout.ts';
 import {

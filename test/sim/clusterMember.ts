@@ -13,7 +13,7 @@ import { isSame } from '../../engine/replication/lastRow.ts';
 import { Member } from '../../engine/replication/member.ts';
 import { Outboxes } from '../../engine/replication/outboxes.ts';
 import { SnapshotMaker } from '../../engine/snapshot/maker.ts';
-import { LogFollower } from '../../gateway/cluster/logFollower.ts';
+import { LogFollower } from '../../gateway/base/logFollower.ts';
 import { FORMATS } from '../../shared/base/formats.ts';
 import type { Keccak256 } from '../../shared/crypto/keccak.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict';
 import type { Hex } from 'viem';
 import type { Rail } from '../../gateway/fiat/rail.ts';
-import { isFinal, type OwnTransferState, type RailMoment } from '../../gateway/ramp/rail.ts';
+import { isFinal, type OwnTransferState, type RailMoment } from '../../gateway/programs/ramp/rail.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import { type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { EvmWorld } from '../support/evmWorld.ts';

@@ -5,14 +5,14 @@
 
 import { join } from 'node:path';
 import Sqlite from 'better-sqlite3';
+import { Accounts } from '../../gateway/account/accounts.ts';
+import { openControlDatabase } from '../../gateway/base/database.ts';
 import { Fiat } from '../../gateway/fiat/fiat.ts';
+import { FiatSessions } from '../../gateway/fiat/fiatSessionsStore.ts';
+import { FiatStatements } from '../../gateway/fiat/fiatStatementsStore.ts';
+import { FiatTransfers } from '../../gateway/fiat/fiatTransfersStore.ts';
+import { FiatWebhooks } from '../../gateway/fiat/fiatWebhooksStore.ts';
 import type { FiatProvider } from '../../gateway/fiat/provider.ts';
-import { Accounts } from '../../gateway/store/accounts.ts';
-import { openControlDatabase } from '../../gateway/store/database.ts';
-import { FiatSessions } from '../../gateway/store/fiatSessions.ts';
-import { FiatStatements } from '../../gateway/store/fiatStatements.ts';
-import { FiatTransfers } from '../../gateway/store/fiatTransfers.ts';
-import { FiatWebhooks } from '../../gateway/store/fiatWebhooks.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { temporaryDirectory } from '../support/directory.ts';
 import { type Gates, Life } from './fiatGates.ts';

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { LedgerRail } from '../../gateway/fiat/ledgerRail.ts';
-import { RailTransactions } from '../../gateway/store/railTransactions.ts';
+import { RailTransactions } from '../../gateway/fiat/railTransactionsStore.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { E } from '../../shared/base/errors.ts';

@@ -3,14 +3,14 @@
  * through the real adapter. It can be started again at any moment.
  */
 import type { FiatProvider } from '../../gateway/fiat/provider.ts';
-import { openSandbox } from '../../gateway/fiat/providers/sandbox.ts';
+import { openSandbox } from '../../gateway/fiat/sandbox.ts';
 import { ProviderDown } from '../../gateway/http/providerCalls.ts';
-import { Desk } from '../../gateway/ramp/desk.ts';
-import { Hooks, type SentHook } from '../../gateway/ramp/hooks.ts';
-import { PartnerApi } from '../../gateway/ramp/partnerApi.ts';
-import type { OwnTransfer, RampRail } from '../../gateway/ramp/rail.ts';
-import { Settling } from '../../gateway/ramp/settling.ts';
-import { RampStore } from '../../gateway/ramp/store.ts';
+import { Desk } from '../../gateway/programs/ramp/desk.ts';
+import { Hooks, type SentHook } from '../../gateway/programs/ramp/hooks.ts';
+import { PartnerApi } from '../../gateway/programs/ramp/partnerApi.ts';
+import type { OwnTransfer, RampRail } from '../../gateway/programs/ramp/rail.ts';
+import { Settling } from '../../gateway/programs/ramp/settling.ts';
+import { RampStore } from '../../gateway/programs/ramp/store.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { privateKeyBytes, signDigest } from '../../shared/client/privateKey.ts';
 import { type TransferAuthorization, transferDigest } from '../../shared/crypto/eip3009.ts';

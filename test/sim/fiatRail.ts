@@ -1,7 +1,8 @@
 /** The rail of a fiat world, whichever it is: where the USDC of two customers, the provider and the others is. */
+
+import type { ControlDatabase } from '../../gateway/base/database.ts';
 import type { Rail } from '../../gateway/fiat/rail.ts';
-import type { OwnTransferState, RailMoment, RampRail } from '../../gateway/ramp/rail.ts';
-import type { ControlDatabase } from '../../gateway/store/database.ts';
+import type { OwnTransferState, RailMoment, RampRail } from '../../gateway/programs/ramp/rail.ts';
 import { addressOf } from '../../shared/client/privateKey.ts';
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';

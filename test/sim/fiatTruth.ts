@@ -3,7 +3,7 @@
  * the exchange and those of the provider, and from a table of states of its own.
  */
 import assert from 'node:assert/strict';
-import type { FiatSession } from '../../gateway/store/fiatSessions.ts';
+import type { FiatSession } from '../../gateway/fiat/fiatSessionsStore.ts';
 import { template } from './fiatExchange.ts';
 import { CUSTOMERS, type MovedRow, PROVIDER } from './fiatRail.ts';
 import type { FiatWorld, KnownSession } from './fiatWorld.ts';

@@ -4,9 +4,9 @@
  * passes until nothing is left to do; then `fiatTruth.ts` checks what has become of the money.
  */
 
+import type { FiatSession } from '../../gateway/fiat/fiatSessionsStore.ts';
 import type { Rail } from '../../gateway/fiat/rail.ts';
-import { STATUSES, type Switches, USUAL } from '../../gateway/ramp/switches.ts';
-import type { FiatSession } from '../../gateway/store/fiatSessions.ts';
+import { STATUSES, type Switches, USUAL } from '../../gateway/programs/ramp/switches.ts';
 import { cancelDigest, transferDigest } from '../../shared/crypto/eip3009.ts';
 import { ManualClock } from '../support/manualClock.ts';
 import { Random } from '../support/random.ts';

@@ -1,8 +1,8 @@
 /** API keys as the store gives them to the gateway. Without other changes all have the same secret and passphrase. */
 
-import { HmacKey } from '../../gateway/access/hmacKey.ts';
-import { Passphrase, sealPassphrase } from '../../gateway/access/passphrase.ts';
-import type { ApiKey } from '../../gateway/access/principal.ts';
+import { HmacKey } from '../../gateway/base/hmacKey.ts';
+import { Passphrase, sealPassphrase } from '../../gateway/base/passphrase.ts';
+import type { ApiKey } from '../../gateway/base/principal.ts';
 import type { Credentials } from '../../shared/client/credentials.ts';
 
 export const SECRET = Buffer.alloc(32, 7);

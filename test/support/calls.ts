@@ -1,8 +1,8 @@
 /** A request as the stages after the body see it, without a socket: the answer is kept here. */
 import type { HttpResponse } from 'uWebSockets.js';
+import type { Role } from '../../gateway/base/role.ts';
 import { Call, type HeldChanges } from '../../gateway/http/call.ts';
 import { HttpTransport } from '../../gateway/http/httpTransport.ts';
-import type { Role } from '../../gateway/http/role.ts';
 import { apiKey } from './apiKeys.ts';
 import { callHost } from './callHost.ts';
 import type { Json } from './server.ts';

@@ -3,15 +3,15 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { CatalogSource } from '../../engine/projector/catalog.ts';
 import { Projector } from '../../engine/projector/projector.ts';
-import { completeEventDetails, completeMarketDetails } from '../../gateway/operator/marketDetails.ts';
+import { type ControlDatabase, openControlDatabase } from '../../gateway/base/database.ts';
 import {
   Catalog,
   type EventDetails,
   type EventEntry,
   type MarketDetails,
   type MarketEntry,
-} from '../../gateway/store/catalog.ts';
-import { type ControlDatabase, openControlDatabase } from '../../gateway/store/database.ts';
+} from '../../gateway/markets/catalog.ts';
+import { completeEventDetails, completeMarketDetails } from '../../gateway/markets/marketDetails.ts';
 import { catalogPage } from '../../gateway/wiring/catalogFeed.ts';
 import { MARKET_STATUS, type MarketStatus, SIDE } from '../../shared/base/codes.ts';
 import { Progress } from '../../shared/wire/progress.ts';

@@ -1,6 +1,7 @@
 /** Entries of a catalogue without a database, for the rules that only look at them. */
-import { completeEventDetails, completeMarketDetails } from '../../gateway/operator/marketDetails.ts';
-import type { EventEntry, MarketDetails, MarketEntry } from '../../gateway/store/catalog.ts';
+
+import type { EventEntry, MarketDetails, MarketEntry } from '../../gateway/markets/catalog.ts';
+import { completeEventDetails, completeMarketDetails } from '../../gateway/markets/marketDetails.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 
 type Fields = Partial<MarketDetails> & { readonly id?: string; readonly status?: MarketStatus | null };

@@ -4,7 +4,7 @@ import { ShardClient } from '../../gateway/shardlink/client.ts';
 import { ShardLink } from '../../gateway/shardlink/link.ts';
 import type { ShardLinkOptions } from '../../gateway/shardlink/linkOptions.ts';
 import type { ShardReply } from '../../gateway/shardlink/reply.ts';
-import { Views } from '../../gateway/views/index.ts';
+import { Views } from '../../gateway/shardlink/views.ts';
 import { MARKET_STATUS, MOVEMENT, OUTCOME, STAGE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { OK } from '../../shared/base/errors.ts';
 import { Balances, createBalances } from '../../shared/wire/balances.ts';

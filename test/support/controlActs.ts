@@ -1,11 +1,11 @@
 /** Random changes through every store of control.db, and what every public reader of the stores answers. */
 import { randomBytes, randomUUID } from 'node:crypto';
-import { BOOTSTRAP } from '../../gateway/access/principal.ts';
-import { completeEventDetails, completeMarketDetails } from '../../gateway/operator/marketDetails.ts';
-import type { User } from '../../gateway/store/accounts.ts';
-import type { Control } from '../../gateway/store/control.ts';
-import type { FiatSession } from '../../gateway/store/fiatSessions.ts';
-import type { RailRow } from '../../gateway/store/railTransactions.ts';
+import type { User } from '../../gateway/account/accounts.ts';
+import { BOOTSTRAP } from '../../gateway/base/principal.ts';
+import type { FiatSession } from '../../gateway/fiat/fiatSessionsStore.ts';
+import type { RailRow } from '../../gateway/fiat/railTransactionsStore.ts';
+import { completeEventDetails, completeMarketDetails } from '../../gateway/markets/marketDetails.ts';
+import type { Control } from '../../gateway/wiring/control.ts';
 import { ACCOUNT_STATE, MARKET_STATUS, MOVEMENT, SELF_TRADE } from '../../shared/base/codes.ts';
 import type { Random } from './random.ts';
 

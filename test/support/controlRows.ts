@@ -1,10 +1,10 @@
 /** An empty control.db, and rows that tests put into it. */
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
-import { completeMarketDetails } from '../../gateway/operator/marketDetails.ts';
-import type { NewUser } from '../../gateway/store/accounts.ts';
-import type { MarketDetails, NewMarket } from '../../gateway/store/catalog.ts';
-import { type ControlDatabase, openControlDatabase } from '../../gateway/store/database.ts';
+import type { NewUser } from '../../gateway/account/accounts.ts';
+import { type ControlDatabase, openControlDatabase } from '../../gateway/base/database.ts';
+import type { MarketDetails, NewMarket } from '../../gateway/markets/catalog.ts';
+import { completeMarketDetails } from '../../gateway/markets/marketDetails.ts';
 import { MARKET_STATUS } from '../../shared/base/codes.ts';
 import { temporaryDirectory } from './directory.ts';
 

@@ -1,7 +1,7 @@
 /** A thread that counts requests in memory that it shares with others, each subject at the same time as they do. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { LIMIT_CLASSES } from '../../gateway/limits/classes.ts';
-import { SharedCounterStore, type SharedCounts } from '../../gateway/limits/sharedCounters.ts';
+import { SharedCounterStore, type SharedCounts } from '../../gateway/access/sharedCounters.ts';
+import { LIMIT_CLASSES } from '../../gateway/base/classes.ts';
 
 export type CountingOptions = {
   readonly counts: SharedCounts;

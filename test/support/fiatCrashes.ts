@@ -1,5 +1,5 @@
 /** The points between the seven steps of an off-ramp (RULES.md 16.22) at which a process can end. */
-import type { FiatSession } from '../../gateway/store/fiatSessions.ts';
+import type { FiatSession } from '../../gateway/fiat/fiatSessionsStore.ts';
 import type { FiatRig } from './fiatRig.ts';
 
 type Part = 'provider' | 'transfers' | 'rail' | 'books' | 'webhooks';

@@ -1,13 +1,13 @@
 /** An HTTP server with real front threads, in the test's own thread; a test can make one of them fail. */
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
-import type { MemberRole } from '../../gateway/cluster/memberRole.ts';
+import type { Config } from '../../gateway/base/config.ts';
+import { createLogger } from '../../gateway/base/log.ts';
+import type { MemberRole } from '../../gateway/base/memberRole.ts';
 import { FrontThreads, launchFront, type SharedReads } from '../../gateway/front/threads.ts';
 import type { WebSocketEndpoint } from '../../gateway/http/door.ts';
 import type { Route } from '../../gateway/http/route.ts';
 import type { HttpServer, ServerOptions } from '../../gateway/http/server.ts';
-import type { Config } from '../../gateway/process/config.ts';
-import { createLogger } from '../../gateway/process/log.ts';
 import { startEdge } from './edgeRig.ts';
 import type { Scope } from './server.ts';
 

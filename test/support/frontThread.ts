@@ -9,7 +9,7 @@ import { ShardClient } from '../../gateway/shardlink/client.ts';
 import { ShardLink } from '../../gateway/shardlink/link.ts';
 import type { ShardReply } from '../../gateway/shardlink/reply.ts';
 import type { ShardNews } from '../../gateway/shardlink/shardNews.ts';
-import { Views } from '../../gateway/views/index.ts';
+import { Views } from '../../gateway/shardlink/views.ts';
 
 import { systemClock } from '../../shared/base/clock.ts';
 import { OK } from '../../shared/base/errors.ts';

@@ -1,11 +1,11 @@
 /** The history of accounts as its routes answer it, from a read.db and in the test's own thread. */
 import type Database from 'better-sqlite3';
+import { ActivityQueries } from '../../gateway/account/activityQueries.ts';
+import { historyRoutes } from '../../gateway/account/historyRoutes.ts';
+import { OrderLists } from '../../gateway/account/orderListsQueries.ts';
+import { TradeQueries } from '../../gateway/account/tradeQueries.ts';
+import { accountOf } from '../../gateway/base/reads.ts';
 import { compileQuery } from '../../gateway/http/validate.ts';
-import { ActivityQueries } from '../../gateway/queries/activity.ts';
-import { OrderLists } from '../../gateway/queries/orderLists.ts';
-import { accountOf } from '../../gateway/queries/reads.ts';
-import { TradeQueries } from '../../gateway/queries/trades.ts';
-import { historyRoutes } from '../../gateway/routes/account/history.ts';
 import { TestCall } from './calls.ts';
 import type { Json } from './server.ts';
 

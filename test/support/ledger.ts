@@ -1,6 +1,7 @@
 /** The ledger of the views, added up at once. */
-import type { Views } from '../../gateway/views/index.ts';
-import type { LedgerTotals } from '../../gateway/views/ledger.ts';
+
+import type { LedgerTotals } from '../../gateway/shardlink/ledgerView.ts';
+import type { Views } from '../../gateway/shardlink/views.ts';
 
 export function ledgerOf(views: Views): LedgerTotals {
   const steps = views.ledger().add();

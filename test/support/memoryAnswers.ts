@@ -1,7 +1,7 @@
 /** The answers of idempotency keys in memory, for tests of the code around the store. */
-import type { KeyedAnswer, KeyUse } from '../../gateway/idempotency/answerBatch.ts';
-import type { StoredAnswer } from '../../gateway/idempotency/answerDb.ts';
-import type { AnswerStore } from '../../gateway/idempotency/stage.ts';
+import type { KeyedAnswer, KeyUse } from '../../gateway/shardlink/answerBatch.ts';
+import type { StoredAnswer } from '../../gateway/shardlink/answerDb.ts';
+import type { AnswerStore } from '../../gateway/shardlink/idempotencyStage.ts';
 
 export class MemoryAnswers implements AnswerStore {
   isOpen = true;

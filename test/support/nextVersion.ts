@@ -57,6 +57,6 @@ export function nextVersion(): string {
   const insert = 'INSERT INTO api_keys VALUES ($key_id, $account_index, $sealed_secret, $passphrase_hash, $policy';
   const columns =
     'key_id, account_index, sealed_secret, passphrase_hash, policy, expires_ms, revoked_ms, created_ms, ahead_sec';
-  copy.change('gateway/store/keys.ts', insert, insert.replace('VALUES', `(${columns}) VALUES`));
+  copy.change('gateway/access/keys.ts', insert, insert.replace('VALUES', `(${columns}) VALUES`));
   return copy.root;
 }

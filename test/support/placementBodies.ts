@@ -1,6 +1,6 @@
 /** Bodies of placements, right and spoiled, and what an order of one becomes. */
 import { compileBody } from '../../gateway/http/validate.ts';
-import type { MarketEntry } from '../../gateway/store/catalog.ts';
+import type { MarketEntry } from '../../gateway/markets/catalog.ts';
 import { OrderEncoder, type PlacementExtras } from '../../gateway/trading/encodeOrder.ts';
 import { refuseCombination } from '../../gateway/trading/orderRules.ts';
 import { JsonOrder, type OrderTerms } from '../../gateway/trading/orderTerms.ts';

@@ -1,7 +1,7 @@
 /** Private frames for tests of the log: a frame is recognised by its trade sequence, which the test chooses. */
 import { join } from 'node:path';
-import { PrivateLog, type PrivateLogOptions } from '../../gateway/stream/private/log.ts';
-import { PrivateReplay } from '../../gateway/stream/private/replay.ts';
+import { PrivateLog, type PrivateLogOptions } from '../../gateway/stream/privateLog.ts';
+import { PrivateReplay } from '../../gateway/stream/privateReplay.ts';
 import { decode } from '../../shared/wire/layout.ts';
 import * as prv from '../../shared/wire/privateRecord.ts';
 import { writeSafe } from '../../shared/wire/record.ts';

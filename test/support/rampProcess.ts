@@ -10,7 +10,7 @@ import { temporaryDirectory } from './directory.ts';
 import { freePort } from './freePort.ts';
 import type { Scope } from './server.ts';
 
-export const RAMP_PROGRAM = fileURLToPath(new URL('../../gateway/ramp/main.ts', import.meta.url));
+export const RAMP_PROGRAM = fileURLToPath(new URL('../../gateway/programs/ramp/main.ts', import.meta.url));
 
 type Settings = Readonly<Record<string, string>>;
 

@@ -1,11 +1,11 @@
 /** The sandbox provider on a rail that the test moves by hand: its desk, its settling and its events, in one thread. */
 import { createHash, randomBytes } from 'node:crypto';
-import { Desk } from '../../gateway/ramp/desk.ts';
-import { Hooks, type SentHook } from '../../gateway/ramp/hooks.ts';
-import type { Arrival, OwnTransfer, OwnTransferState, RailMoment, RampRail } from '../../gateway/ramp/rail.ts';
-import { Ramp } from '../../gateway/ramp/ramp.ts';
-import { Settling } from '../../gateway/ramp/settling.ts';
-import { RampStore } from '../../gateway/ramp/store.ts';
+import { Desk } from '../../gateway/programs/ramp/desk.ts';
+import { Hooks, type SentHook } from '../../gateway/programs/ramp/hooks.ts';
+import type { Arrival, OwnTransfer, OwnTransferState, RailMoment, RampRail } from '../../gateway/programs/ramp/rail.ts';
+import { Ramp } from '../../gateway/programs/ramp/ramp.ts';
+import { Settling } from '../../gateway/programs/ramp/settling.ts';
+import { RampStore } from '../../gateway/programs/ramp/store.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { freePort } from './freePort.ts';
 import { ManualClock } from './manualClock.ts';

@@ -1,6 +1,6 @@
 /** A thread that reads the role of a member while another writes it, and reports each address that it has seen. */
 import { parentPort, workerData } from 'node:worker_threads';
-import { ShownRole, type ShownRoleBuffers } from '../../gateway/cluster/shownRole.ts';
+import { ShownRole, type ShownRoleBuffers } from '../../gateway/base/shownRole.ts';
 import { systemClock } from '../../shared/base/clock.ts';
 import { Replication } from '../../shared/wire/replication.ts';
 

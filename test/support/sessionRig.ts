@@ -1,13 +1,13 @@
 /** Sessions over a control.db of the test's own, with two accounts, on a clock that the test moves. */
 import { join } from 'node:path';
-import { AccessTokens } from '../../gateway/sessions/accessTokens.ts';
-import { RefreshTokens } from '../../gateway/sessions/refreshTokens.ts';
-import { type OpenedSession, Sessions } from '../../gateway/sessions/sessions.ts';
-import { Accounts, type User } from '../../gateway/store/accounts.ts';
-import { type ControlDatabase, openControlDatabase } from '../../gateway/store/database.ts';
-import { type Changes, SYNCED_AT_ONCE } from '../../gateway/store/laterSync.ts';
-import { SessionKeys } from '../../gateway/store/sessionKeys.ts';
-import { SessionStore } from '../../gateway/store/sessions.ts';
+import { AccessTokens } from '../../gateway/account/accessTokens.ts';
+import { Accounts, type User } from '../../gateway/account/accounts.ts';
+import { RefreshTokens } from '../../gateway/account/refreshTokens.ts';
+import { SessionKeys } from '../../gateway/account/sessionKeysStore.ts';
+import { type OpenedSession, Sessions } from '../../gateway/account/sessions.ts';
+import { SessionStore } from '../../gateway/account/sessionsStore.ts';
+import { type ControlDatabase, openControlDatabase } from '../../gateway/base/database.ts';
+import { type Changes, SYNCED_AT_ONCE } from '../../gateway/base/laterSync.ts';
 import { temporaryDirectory } from './directory.ts';
 import { ManualClock } from './manualClock.ts';
 

@@ -1,8 +1,8 @@
 /** Views as plain data, to be compared with an engine's own state or with the views of another thread. */
 import assert from 'node:assert/strict';
-import { type Book, type BookSide, NO_TICK } from '../../gateway/views/books.ts';
-import type { Views } from '../../gateway/views/index.ts';
-import { ORDER_STATE } from '../../gateway/views/orders.ts';
+import { type Book, type BookSide, NO_TICK } from '../../gateway/shardlink/bookViews.ts';
+import { ORDER_STATE } from '../../gateway/shardlink/orderViews.ts';
+import type { Views } from '../../gateway/shardlink/views.ts';
 import { FLOW_TICKS_PER_UNIT } from './flow.ts';
 
 export type Level = { tick: number; lots: number; orders: number; buyLots: number; queue: number[] };

@@ -59,13 +59,15 @@ test('a mutant is a slip of one token or statement, and never in a type, a log o
 
 test('the test with the path of a source is asked first, then those that import it, then those of its area', () => {
   const tests = new TestMap(ROOT);
-  assert.deepEqual(tests.testsOf('gateway/idempotency/stage.ts').slice(0, 1), [
-    'test/unit/gateway/idempotency/stage.test.ts',
+  assert.deepEqual(tests.testsOf('gateway/shardlink/idempotencyStage.ts').slice(0, 1), [
+    'test/unit/gateway/shardlink/idempotencyStage.test.ts',
   ]);
   assert.ok(
-    tests.testsOf('gateway/store/tradingTimeouts.ts').includes('test/unit/gateway/store/tradingTimeouts.test.ts'),
+    tests
+      .testsOf('gateway/trading/tradingTimeoutsStore.ts')
+      .includes('test/unit/gateway/trading/tradingTimeoutsStore.test.ts'),
   );
-  assert.ok(tests.testsOf('gateway/idempotency/stage.ts').includes('test/fault/idempotency.test.ts'));
+  assert.ok(tests.testsOf('gateway/shardlink/idempotencyStage.ts').includes('test/fault/idempotency.test.ts'));
   assert.ok(tests.testsOf('engine/replication/giving.ts').includes('test/cluster/joinInterrupted.test.ts'));
   assert.ok(tests.testsOf('gateway/front/reads.ts').includes('test/unit/gateway/front/reads.test.ts'));
 });

@@ -8,7 +8,7 @@ import { draftOrder, type OrderDraft } from '../../../shared/client/order.ts';
 import { prepareRequest } from '../../../shared/client/request.ts';
 import type { RequestSigner } from '../../../shared/client/requestSigner.ts';
 import { placeRecord } from '../../../shared/client/stream/orderRecords.ts';
-import type { MarketEntry } from '../../store/catalog.ts';
+import type { MarketEntry } from '../../markets/catalog.ts';
 import { type Connection, toBytes } from './connection.ts';
 import type { QuickSigner } from './quickSigner.ts';
 import { frameOf } from './recordSocket.ts';

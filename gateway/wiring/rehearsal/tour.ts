@@ -5,7 +5,7 @@
  */
 import { OUTCOME } from '../../../shared/base/codes.ts';
 import { prepareRequest } from '../../../shared/client/request.ts';
-import type { MarketEntry } from '../../store/catalog.ts';
+import type { MarketEntry } from '../../markets/catalog.ts';
 import { Connection, toBytes } from './connection.ts';
 import { draftOf, sendAll, signedRequest, type Trader } from './flow.ts';
 

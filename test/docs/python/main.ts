@@ -1,8 +1,8 @@
 /** The files of the Python client that follow from declarations, with their texts. */
 import { readdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { routeTable } from '../../../gateway/routes/index.ts';
-import { openApiText } from '../../../gateway/routes/public/openapi.ts';
+import { openApiText } from '../../../gateway/http/openapiRoutes.ts';
+import { routeTable } from '../../../gateway/wiring/routeTable.ts';
 import { anything } from '../../support/anything.ts';
 import { errorCodes } from './errors.ts';
 import { modelFiles } from './models.ts';

@@ -27,14 +27,14 @@ export const ALERT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'an audit log that cannot be written counts as written',
-    file: 'gateway/audit/log.ts',
+    file: 'gateway/operator/auditLog.ts',
     search: '    this.isWritten = false;\n',
     replace: '',
     caughtBy: 'test/fault/failingDiskPages.test.ts',
   },
   {
     name: 'a thread that ends again and again says so each time',
-    file: 'gateway/process/threadEnds.ts',
+    file: 'gateway/base/threadEnds.ts',
     search: 'if (nowMs - cause.saidMs < SAY_EVERY_MS) return;',
     replace: '',
     caughtBy: 'test/fault/failingDiskPages.test.ts',

@@ -36,17 +36,17 @@ export const BACKUP_FAULTS: readonly Fault[] = [
   },
   {
     name: 'private frames have numbers again that were lost',
-    file: 'gateway/stream/private/log.ts',
+    file: 'gateway/stream/privateLog.ts',
     search: '    this.#raise(options.floor ?? 0);\n',
     replace: '',
     caughtBy: NUMBERS,
   },
   {
     name: 'a restart forgets the floor of private frames',
-    file: 'gateway/stream/private/segment.ts',
+    file: 'gateway/stream/privateSegment.ts',
     search: '  words[SEGMENT_HEAD.floor] = floorToWord(floor);\n',
     replace: '',
-    caughtBy: 'test/unit/gateway/stream/private/log.test.ts',
+    caughtBy: 'test/unit/gateway/stream/privateLog.test.ts',
   },
   {
     name: 'audit records have numbers again that were lost',

@@ -12,7 +12,7 @@ const APPLIED = `${UNIT}/applied.test.ts`;
 const CONNECTION = `${UNIT}/connection.test.ts`;
 const RECORDED_FILE = 'test/unit/shared/records/recordedFile.test.ts';
 const AGE_CLOCK = 'test/unit/shared/wire/ageClock.test.ts';
-const LATE_READ = 'test/unit/gateway/cluster/lateRead.test.ts';
+const LATE_READ = 'test/unit/gateway/base/lateRead.test.ts';
 
 export const CLUSTER_FAULTS: readonly Fault[] = [
   {
@@ -31,10 +31,10 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a leader out of touch says that it is as new as the end of its lease',
-    file: 'gateway/cluster/shownRole.ts',
+    file: 'gateway/base/shownRole.ts',
     search: 'return sinceRenewalMs > LEASE_MS ? sinceRenewalMs : null;',
     replace: 'return sinceRenewalMs > LEASE_MS ? sinceRenewalMs - LEASE_MS : null;',
-    caughtBy: 'test/unit/gateway/cluster/memberRole.test.ts',
+    caughtBy: 'test/unit/gateway/base/memberRole.test.ts',
   },
   {
     name: 'a member that starts on a disk that is nearly full may get the lead for a second',
@@ -94,10 +94,10 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'read.db is as new as the views were, before the projector has come so far',
-    file: 'gateway/cluster/pastAge.ts',
+    file: 'gateway/base/pastAge.ts',
     search: 'return sequences.every((sequence, shard) => progress.projected(shard) >= sequence);',
     replace: 'return sequences.length > 0;',
-    caughtBy: 'test/unit/gateway/cluster/pastAge.test.ts',
+    caughtBy: 'test/unit/gateway/base/pastAge.test.ts',
   },
   {
     name: 'an answer of a standby is as new as the standby is when it leaves',
@@ -108,21 +108,21 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a standby is as new as a record of which it shows a part',
-    file: 'gateway/views/index.ts',
+    file: 'gateway/shardlink/views.ts',
     search: 'return Math.max(this.#recoveredSequences[shard], this.#shownSequences[shard]);',
     replace: 'return this.appliedSequence(shard);',
-    caughtBy: 'test/unit/gateway/views/views.test.ts',
+    caughtBy: 'test/unit/gateway/shardlink/views.test.ts',
   },
   {
     name: 'the end of a connection to a standby cancels orders once that leads',
-    file: 'gateway/stream/socket/stream.ts',
+    file: 'gateway/stream/stream.ts',
     search: 'return isStandby?.() === true || (isMember === true && this.#isEnding);',
     replace: 'return isMember === true && this.#isEnding;',
     caughtBy: 'test/api/streamFlow.test.ts',
   },
   {
     name: 'a leader that hands over cancels the orders of its connections',
-    file: 'gateway/stream/socket/stream.ts',
+    file: 'gateway/stream/stream.ts',
     search: 'return isStandby?.() === true || (isMember === true && this.#isEnding);',
     replace: 'return isStandby?.() === true;',
     caughtBy: 'test/api/streamFlow.test.ts',
@@ -349,7 +349,7 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
     file: 'shared/records/recordedFile.ts',
     search: 'if (this.#isOpen) return this.#nested(body);',
     replace: 'if (this.#raw.inTransaction) return this.#nested(body);',
-    caughtBy: 'test/unit/gateway/store/controlRecords.test.ts',
+    caughtBy: 'test/unit/gateway/base/controlRecords.test.ts',
   },
   {
     name: 'a member leads in a database that was set back before the others have answered',

@@ -297,9 +297,9 @@ export const MATCHING_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a floor that a crash cut off never reaches the shards',
-    file: 'gateway/operator/restrictions.ts',
+    file: 'gateway/account/restrictions.ts',
     search: 'for (const { wallet, floor } of options.nonceFloors.uncarried()) this.#addFloor(wallet, floor);',
     replace: '',
-    caughtBy: 'test/unit/gateway/operator/restrictions.test.ts',
+    caughtBy: 'test/unit/gateway/account/restrictions.test.ts',
   },
 ];

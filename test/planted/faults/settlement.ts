@@ -9,7 +9,7 @@ const ENVELOPES = 'test/unit/shared/chain/envelopes.test.ts';
 const ROTATION = 'test/unit/engine/settlement/rotation.test.ts';
 const FOLLOWER = 'test/chain/follower.test.ts';
 const DAY = 'test/chain/day.test.ts';
-const CONTRACT_FLOORS = 'test/unit/gateway/operator/contractFloors.test.ts';
+const CONTRACT_FLOORS = 'test/unit/gateway/chain/contractFloors.test.ts';
 const NONCE_FLOORS = 'test/chain/nonceFloors.test.ts';
 const PAYMENTS = 'test/chain/payments.test.ts';
 const DECISIONS = 'test/unit/engine/settlement/decisions.test.ts';
@@ -20,10 +20,10 @@ const SETTLEMENT_FILE = 'test/unit/engine/settlement/settlementFile.test.ts';
 export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
     name: 'a start goes on with a settlement.db that is damaged',
-    file: 'gateway/store/settlementMode.ts',
+    file: 'gateway/chain/settlementMode.ts',
     search: '    if (damage !== null) throw',
     replace: '    if (damage === path) throw',
-    caughtBy: 'test/unit/gateway/store/settlementMode.test.ts',
+    caughtBy: 'test/unit/gateway/chain/settlementMode.test.ts',
   },
   {
     name: 'money that nobody ordered is no difference',
@@ -41,17 +41,17 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'what is taken over from the chain leaves the open orders of its accounts',
-    file: 'gateway/operator/chainMoney.ts',
+    file: 'gateway/chain/chainMoney.ts',
     search: "if (kind === 'paid' || kind === 'taken') for (",
     replace: "if (kind === 'paid') for (",
-    caughtBy: 'test/unit/gateway/operator/chainMoney.test.ts',
+    caughtBy: 'test/unit/gateway/chain/chainMoney.test.ts',
   },
   {
     name: 'news of the chain are acknowledged before they are carried out',
-    file: 'gateway/chain/link.ts',
+    file: 'gateway/shardlink/settlementLink.ts',
     search: '      await handler(facts, number);\n',
     replace: '      void handler(facts, number);\n',
-    caughtBy: 'test/unit/gateway/chain/link.test.ts',
+    caughtBy: 'test/unit/gateway/shardlink/settlementLink.test.ts',
   },
   {
     name: 'a trade that is being unwound may be tried again',
@@ -119,7 +119,7 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a market is decided in the ledger before its chain has it',
-    file: 'gateway/operator/markets.ts',
+    file: 'gateway/markets/marketCommands.ts',
     search: "return decided === 'not on the chain' ?",
     replace: 'return decided !== null || market.index >= 0 ?',
     caughtBy: 'test/chain/decisions.test.ts',
@@ -359,21 +359,21 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a wallet that is linked later trades below its floor on the chain',
-    file: 'gateway/operator/chainMoney.ts',
+    file: 'gateway/chain/chainMoney.ts',
     search: '  await contractFloors.ask([wallet]);\n',
     replace: '',
-    caughtBy: 'test/unit/gateway/operator/chainMoney.test.ts',
+    caughtBy: 'test/unit/gateway/chain/chainMoney.test.ts',
   },
   {
     name: 'a floor of the chain is acknowledged before it is durable',
-    file: 'gateway/operator/contractFloors.ts',
+    file: 'gateway/chain/contractFloors.ts',
     search: '    await accounts.durable();\n',
     replace: '',
     caughtBy: CONTRACT_FLOORS,
   },
   {
     name: 'after a restore the contract is not asked for its floors',
-    file: 'gateway/operator/contractFloors.ts',
+    file: 'gateway/chain/contractFloors.ts',
     search: 'if (platform.contractFloorsRead !== floorOf(platform.floors)) {',
     replace: 'if (platform.contractFloorsRead > floorOf(platform.floors)) {',
     caughtBy: CONTRACT_FLOORS,
@@ -549,10 +549,10 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a fee is taken before the contract was found to take it',
-    file: 'gateway/operator/chainBounds.ts',
+    file: 'gateway/account/chainBounds.ts',
     search: 'if (this.feeMicro > 0 && !this.#facts.hasAgreed()) return NOT_COMPARED;',
     replace: '',
-    caughtBy: 'test/unit/gateway/operator/chainBounds.test.ts',
+    caughtBy: 'test/unit/gateway/account/chainBounds.test.ts',
   },
   {
     name: 'the chain is not sent the fee of a movement',
@@ -577,7 +577,7 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a raise that members cannot follow yet holds nobody',
-    file: 'gateway/operator/contractFloors.ts',
+    file: 'gateway/chain/contractFloors.ts',
     search: '      await restrictions.hold(account);\n',
     replace: '',
     caughtBy: CONTRACT_FLOORS,

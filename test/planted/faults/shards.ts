@@ -182,10 +182,10 @@ export const SHARD_FAULTS: readonly Fault[] = [
   },
   {
     name: 'a change counts as durable after a sync that began before it',
-    file: 'gateway/store/laterSync.ts',
+    file: 'gateway/base/laterSync.ts',
     search: 'this.#durableChanges = changes;',
     replace: 'this.#durableChanges = this.#changes;',
-    caughtBy: 'test/unit/gateway/store/laterSync.test.ts',
+    caughtBy: 'test/unit/gateway/base/laterSync.test.ts',
   },
   {
     name: 'a batch cancel carries its key in the wrong field',

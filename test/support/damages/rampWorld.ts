@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync } from 'node:fs';
 import { join } from 'node:path';
-import { RampStore } from '../../../gateway/ramp/store.ts';
+import { RampStore } from '../../../gateway/programs/ramp/store.ts';
 import { STRIPPED_BEFORE } from '../../../shared/base/stripTypes.ts';
 import { addressOf } from '../../../shared/client/privateKey.ts';
 import { freePort } from '../freePort.ts';

@@ -7,8 +7,8 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { parse } from 'yaml';
+import { parseConfig } from '../../../gateway/base/config.ts';
 import { METRICS } from '../../../gateway/operator/metricTable.ts';
-import { parseConfig } from '../../../gateway/process/config.ts';
 import { blocksOf } from '../../guides/blocks.ts';
 import { runAdminHere } from '../../support/adminProgram.ts';
 import { alertRules, RULE_TESTS } from '../../support/alertRules.ts';
@@ -225,7 +225,7 @@ describe('the unit of systemd', () => {
   });
 
   test('does not start again what was refused for its settings', () => {
-    const [, code] = /EXIT_CONFIG = (\d+)/.exec(readFileSync(join(ROOT, 'gateway/process/config.ts'), 'utf8'))!;
+    const [, code] = /EXIT_CONFIG = (\d+)/.exec(readFileSync(join(ROOT, 'gateway/base/config.ts'), 'utf8'))!;
     assert.match(text, new RegExp(`^RestartPreventExitStatus=${code}$`, 'm'));
   });
 });

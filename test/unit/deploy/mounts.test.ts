@@ -16,7 +16,7 @@ const mayMount = spawnSync('unshare', ['-m', 'mount', '--bind', '/tmp', '/tmp'])
 
 /** It prints the token of each path, and again for every line that it reads. */
 const READER = `
-import { readAdminToken } from ${JSON.stringify(join(ROOT, 'gateway/process/adminTokenFile.ts'))};
+import { readAdminToken } from ${JSON.stringify(join(ROOT, 'gateway/base/adminTokenFile.ts'))};
 const paths = process.argv.slice(1);
 const print = () => console.log(JSON.stringify(paths.map((adminTokenFile) =>
   readAdminToken({ adminTokenFile, host: '127.0.0.1', adminDoor: null }))));

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { Journal } from '../../../engine/journal/journal.ts';
 import { openSettlementDb } from '../../../engine/settlement/settlementDb.ts';
-import { openControlDatabase } from '../../../gateway/store/database.ts';
+import { openControlDatabase } from '../../../gateway/base/database.ts';
 import { READ_DB_SCHEMA } from '../../../shared/tables/readDb.ts';
 import { temporaryDirectory } from '../../support/directory.ts';
 import { TEST_KEY } from '../../support/journalKey.ts';

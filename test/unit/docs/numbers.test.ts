@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { LIMIT_CLASSES, TIER_LIMITS } from '../../../gateway/limits/classes.ts';
-import { parseConfig } from '../../../gateway/process/config.ts';
+import { LIMIT_CLASSES, TIER_LIMITS } from '../../../gateway/base/classes.ts';
+import { parseConfig } from '../../../gateway/base/config.ts';
 import { MAX_MARKETS } from '../../../gateway/stream/frames.ts';
-import { REPLAY_PRIVATE } from '../../../gateway/stream/private/log.ts';
-import * as stream from '../../../gateway/stream/socket/limits.ts';
+import * as stream from '../../../gateway/stream/limits.ts';
+import { REPLAY_PRIVATE } from '../../../gateway/stream/privateLog.ts';
 
 function guide(name: string): string {
   return readFileSync(new URL(`../../../data/docs/${name}.md`, import.meta.url), 'utf8').replaceAll(/\s+/g, ' ');

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { LIMIT_CLASSES, TIER_LIMITS } from '../../../gateway/base/classes.ts';
 import type { Route } from '../../../gateway/http/route.ts';
-import { LIMIT_CLASSES, TIER_LIMITS } from '../../../gateway/limits/classes.ts';
-import { routeTable } from '../../../gateway/routes/index.ts';
+import { routeTable } from '../../../gateway/wiring/routeTable.ts';
 import { anything } from '../../support/anything.ts';
 
 const text = readFileSync(new URL('../../../data/docs/tables.md', import.meta.url), 'utf8');

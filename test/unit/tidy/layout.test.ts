@@ -9,6 +9,8 @@ import { assertClean, assertNone, importsOf, linesLike, production, type Source,
 
 const MAX_COLUMNS = 120;
 const MAX_SOURCE_LINES = 400;
+/** These keep counts in memory, no table of control.db. */
+const NO_STORES = ['counterStore', 'redisCounterStore'].map((name) => `gateway/access/${name}.ts`);
 
 test('no line is wider than 120 columns', () => {
   const wide = new RegExp(`.{${MAX_COLUMNS + 1}}`);
@@ -38,6 +40,16 @@ test('a room imports only rooms that stand above it in the table', () => {
   assertNone(arrows(roomOf).filter((arrow) => !isUpward(arrow)));
 });
 
+test('a store is imported by its own room and by wiring alone', () => {
+  const isOthers = (path: string, target: string): boolean =>
+    /^gateway\/.*Store\.ts$/.test(target) && ![roomOf(target), 'gateway/wiring'].includes(roomOf(path));
+  assertClean(production, (source) =>
+    importsOf(source)
+      .map(({ target }) => target)
+      .filter((target) => isOthers(source.path, target) && !NO_STORES.includes(target)),
+  );
+});
+
 test('no two folders import each other', () => {
   // The entry of the package exports what its room and the folders in it have, and the client opens streams.
   const isAboveFolders = (path: string): boolean => /^shared\/client\/(?:index|browser|client)\.ts$/.test(path);
@@ -64,7 +76,7 @@ function wingOf(path: string): string {
   return path.split('/')[0];
 }
 
-/** gateway/stream/market/feed.ts stands in the room gateway/stream. */
+/** gateway/stream/marketFeed.ts stands in the room gateway/stream. */
 function roomOf(path: string): string {
   return path.split('/').slice(0, -1).slice(0, 2).join('/');
 }

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { assertClean, assertNone, production, type Source } from './sources.ts';
 
 /** Tools that end, and what runs in a browser. */
-const NO_LOOP = /^(?:engine\/(?:admin|backup)|shared\/client|gateway\/web)\//;
+const NO_LOOP = /^(?:engine\/(?:admin|backup)|shared\/client|gateway\/web\/browser)\//;
 const MAKES = /\.(?:pragma|prepare)(?:<|\()|\b(?:new (?:Database|Sqlite)|(?<!function )openDatabase)\(/;
 const HAS_OWN = /^(?:open\w*|prepare|constructor)$/;
 
@@ -22,28 +22,28 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
   'engine/projector/readDb.ts': ['clearReadDb', 'dropAll'],
   'engine/projector/upgrade.ts': ['upgradeReadDb', 'presentForm', 'formOf', 'names'],
   'engine/settlement/settlementDb.ts': ['emptySettlementDb', 'bring', 'versionOf', 'readSettlementDb'],
-  'gateway/idempotency/answerDb.ts': ['openAnswerDb', 'requireWhole', 'create', 'renew'],
-  'gateway/queries/activityWalks.ts': ['along'],
-  'gateway/queries/markets.ts': ['marketFilter'],
-  'gateway/queries/statsMarks.ts': ['lastClose'],
-  'gateway/queries/trades.ts': ['reader'],
-  'gateway/store/accounts.ts': ['#load'],
-  'gateway/store/catalog.ts': ['#load'],
-  'gateway/store/database.ts': [
+  'gateway/shardlink/answerDb.ts': ['openAnswerDb', 'requireWhole', 'create', 'renew'],
+  'gateway/account/activityWalksQueries.ts': ['along'],
+  'gateway/markets/volumeQueries.ts': ['marketFilter'],
+  'gateway/markets/marks.ts': ['lastClose'],
+  'gateway/account/tradeQueries.ts': ['reader'],
+  'gateway/account/accounts.ts': ['#load'],
+  'gateway/markets/catalog.ts': ['#load'],
+  'gateway/base/database.ts': [
     'emptyControlDatabase',
     'lockControlDatabase',
     'withNewestTables',
     'requireNoCluster',
     'bring',
   ],
-  'gateway/store/deployments.ts': ['all'],
-  'gateway/store/movements.ts': ['hashReferences'],
-  'gateway/store/readMarks.ts': ['writer'],
-  'gateway/store/settlementMode.ts': ['markOf', 'damageOf'],
+  'gateway/markets/deployments.ts': ['all'],
+  'gateway/account/movements.ts': ['hashReferences'],
+  'gateway/account/readMarksStore.ts': ['writer'],
+  'gateway/chain/settlementMode.ts': ['markOf', 'damageOf'],
   // When the projector replaces the file, and until settlement has made its own.
-  'gateway/queries/worker.ts': ['queries'],
-  'gateway/queries/settlement.ts': ['tryOpen'],
-  'gateway/queries/searchBudget.ts': ['reads'],
+  'gateway/wiring/queryWorker.ts': ['queries'],
+  'gateway/account/settlementQueries.ts': ['tryOpen'],
+  'gateway/markets/searchBudgetQueries.ts': ['reads'],
   // When a member of a cluster starts, joins, comes back, or gives a copy; once for each text that it records.
   'engine/replication/giving.ts': ['#database', '#journal'],
   'engine/replication/prepare.ts': ['otherKeyIn'],
@@ -58,14 +58,14 @@ const ONCE: Readonly<Record<string, readonly string[]>> = {
     'rowsFromEnd',
     'withDatabase',
   ],
-  'gateway/store/controlRecords.ts': ['copyTo'],
+  'gateway/base/controlRecords.ts': ['copyTo'],
   'shared/records/olderTables.ts': ['requireStatement'],
   // Before a start, and where control.db is opened, made or checked.
   'shared/base/keptRoom.ts': ['closeLast'],
   'shared/base/rowSums.ts': ['keepRowSums', 'makeRowSums', 'rowsThatDiffer', 'summedTables'],
   'shared/records/undo.ts': ['#watch', 'takeBack', 'takeBackAll'],
   // Kept by their text, up to a bound of their own.
-  'gateway/queries/catalogLists.ts': ['#statement'],
+  'gateway/markets/catalogListsQueries.ts': ['#statement'],
   'shared/base/prepared.ts': ['keptIn'],
   'shared/records/recordedFile.ts': ['#prepare'],
   // The connection as stores see it.

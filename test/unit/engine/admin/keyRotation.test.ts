@@ -7,8 +7,8 @@ import { describe, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { AdminError, requireAlone, withExclusiveDirectory } from '../../../../engine/admin/directory.ts';
 import { type MasterKeys, rotateMasterKey } from '../../../../engine/admin/keyRotation.ts';
-import { parseConfig } from '../../../../gateway/process/config.ts';
-import { type Control, openControl } from '../../../../gateway/store/control.ts';
+import { parseConfig } from '../../../../gateway/base/config.ts';
+import { type Control, openControl } from '../../../../gateway/wiring/control.ts';
 import { SELF_TRADE } from '../../../../shared/base/codes.ts';
 import { runAdminHere } from '../../../support/adminProgram.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
@@ -149,10 +149,10 @@ describe('a rotation of the master key', () => {
     // The seal of oauthState.ts is of cookies of ten minutes, under a key that follows from a secret of control.db.
     assert.deepEqual(found.trim().split('\n').sort(), [
       'engine/admin/keyRotation.ts',
-      'gateway/sessions/oauthState.ts',
-      'gateway/sessions/refreshTokens.ts',
-      'gateway/store/keys.ts',
-      'gateway/store/secrets.ts',
+      'gateway/access/keys.ts',
+      'gateway/account/oauthState.ts',
+      'gateway/account/refreshTokens.ts',
+      'gateway/base/secrets.ts',
       'shared/crypto/journalHeads.ts',
       'shared/crypto/journalKeyFile.ts',
       'shared/crypto/secretBox.ts',

@@ -6,7 +6,7 @@ import Database from 'better-sqlite3';
 import { RunningError, withDirectoryToRead } from '../../../../engine/admin/directory.ts';
 import { withControl } from '../../../../engine/backup/controlSource.ts';
 import type { ControlCut } from '../../../../engine/backup/make.ts';
-import { openControlDatabase } from '../../../../gateway/store/database.ts';
+import { openControlDatabase } from '../../../../gateway/base/database.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 
 type Rig = { readonly directory: string; readonly path: string; readonly copy: string };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import Database from 'better-sqlite3';
-import type { MarketEntry } from '../../../../gateway/store/catalog.ts';
+import type { MarketEntry } from '../../../../gateway/markets/catalog.ts';
 import { MARKET_STATUS, type MarketStatus } from '../../../../shared/base/codes.ts';
 import { CATALOG_T0, CatalogRig } from '../../../support/catalogRig.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';

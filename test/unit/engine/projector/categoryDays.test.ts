@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
-import { ExchangeQueries } from '../../../../gateway/queries/statsExchange.ts';
-import type { MarketEntry } from '../../../../gateway/store/catalog.ts';
+import type { MarketEntry } from '../../../../gateway/markets/catalog.ts';
+import { ExchangeQueries } from '../../../../gateway/markets/exchangeQueries.ts';
 import { DAY_MS } from '../../../../shared/tables/buckets.ts';
 import { CatalogRig } from '../../../support/catalogRig.ts';
 import { Random } from '../../../support/random.ts';

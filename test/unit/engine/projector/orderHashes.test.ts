@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { MERGED_ENTRIES, OrderHashes } from '../../../../engine/projector/orderHashes.ts';
 import { Projector } from '../../../../engine/projector/projector.ts';
-import { OrderQueries } from '../../../../gateway/queries/orders.ts';
+import { OrderQueries } from '../../../../gateway/account/orderQueries.ts';
 import { CLOSE_REASON } from '../../../../shared/base/codes.ts';
 import { toHex } from '../../../../shared/base/hex.ts';
 import {

@@ -6,7 +6,7 @@ import type { JournalStore } from '../../../../engine/journal/journalStore.ts';
 import { Gateways } from '../../../../engine/shard/gateways.ts';
 import { ShardLoop } from '../../../../engine/shard/loop.ts';
 import { Outlet } from '../../../../engine/shard/outlet.ts';
-import { Views } from '../../../../gateway/views/index.ts';
+import { Views } from '../../../../gateway/shardlink/views.ts';
 import { CLOSE_REASON } from '../../../../shared/base/codes.ts';
 import { Balances, createBalances } from '../../../../shared/wire/balances.ts';
 import { ANY_COMMAND, COMMAND, claimCommand, NO_MARKET } from '../../../../shared/wire/commands.ts';

@@ -1,8 +1,8 @@
 /** Orders are placed or refused by the state of settlement (gateway/chain/health.ts). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createLogger } from '../../../../gateway/base/log.ts';
 import { ChainHealth } from '../../../../gateway/chain/health.ts';
-import { createLogger } from '../../../../gateway/process/log.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
 import type { SettlementHealth } from '../../../../shared/wire/threads.ts';
 import { ManualClock } from '../../../support/manualClock.ts';

@@ -1,7 +1,7 @@
 /** The bounds of cancellations on the ledger rail, which cost an account nothing (RULES.md 16.43). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { RailTransactions } from '../../../../gateway/store/railTransactions.ts';
+import { RailTransactions } from '../../../../gateway/fiat/railTransactionsStore.ts';
 import { cancelDigest } from '../../../../shared/crypto/eip3009.ts';
 import { CUSTOMER, customerWallet, FiatRig, PROVIDER, signTransfer } from '../../../support/fiatRig.ts';
 

@@ -1,8 +1,8 @@
 /** Sessions on a chain (RULES.md 16.46 to 16.48): finality, forks, fees, and nodes that are wrong. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { FiatSession } from '../../../../gateway/fiat/fiatSessionsStore.ts';
 import { RailDown } from '../../../../gateway/fiat/rail.ts';
-import type { FiatSession } from '../../../../gateway/store/fiatSessions.ts';
 import { FiatRig, signTransfer } from '../../../support/fiatRig.ts';
 import { hookedRail, type RailHooks } from '../../../support/hookedRail.ts';
 import { Random } from '../../../support/random.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, beforeEach, describe, test } from 'node:test';
+import { openCoinbase } from '../../../../gateway/fiat/coinbase.ts';
 import { LaunchRefused, type LaunchRequest } from '../../../../gateway/fiat/provider.ts';
-import { openCoinbase } from '../../../../gateway/fiat/providers/coinbase.ts';
 import { ProviderCalls, ProviderDown } from '../../../../gateway/http/providerCalls.ts';
 import { boughtRow, CoinbaseServer, coinbaseHook, KEY_ID, makeKey, soldRow } from '../../../support/coinbaseServer.ts';
 

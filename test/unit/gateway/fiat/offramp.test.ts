@@ -1,7 +1,7 @@
 /** An off-ramp on the ledger rail, from its creation to the payout (RULES.md 16.10 to 16.22). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { fiatTransactionOf, fiatTransferOf } from '../../../../gateway/routes/json/fiat.ts';
+import { fiatTransactionOf, fiatTransferOf } from '../../../../gateway/fiat/fiatJson.ts';
 import { FiatRig, PROVIDER } from '../../../support/fiatRig.ts';
 
 const AMOUNT_MICRO = 25_000_000;

@@ -1,9 +1,9 @@
 /** The table of providers and their settings (RULES.md 16.2). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { openProviders } from '../../../../gateway/fiat/providers/index.ts';
+import { ConfigError, parseConfig } from '../../../../gateway/base/config.ts';
+import { openProviders } from '../../../../gateway/fiat/providers.ts';
 import { ProviderDown } from '../../../../gateway/http/providerCalls.ts';
-import { ConfigError, parseConfig } from '../../../../gateway/process/config.ts';
 import { FakeFiatProvider, providerRow } from '../../../support/fiatProvider.ts';
 
 test('16.2: a provider gets its own settings, and the first that is named is preferred', () => {

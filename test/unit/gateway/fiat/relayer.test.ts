@@ -1,9 +1,9 @@
 /** The order in which the relayer writes and sends (RULES.md 16.21, 16.22), on a rail that notes what it is sent. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { FiatTransfers, Intent, StoredEnvelope } from '../../../../gateway/fiat/fiatTransfersStore.ts';
 import type { Rail } from '../../../../gateway/fiat/rail.ts';
 import { Relayer } from '../../../../gateway/fiat/relayer.ts';
-import type { FiatTransfers, Intent, StoredEnvelope } from '../../../../gateway/store/fiatTransfers.ts';
 import type { BroadcastResult } from '../../../../shared/wire/railQuestions.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { openControlDatabase } from '../../../../gateway/base/database.ts';
 import { DailyStatements } from '../../../../gateway/fiat/dailyStatements.ts';
+import type { FiatSession } from '../../../../gateway/fiat/fiatSessionsStore.ts';
+import { FiatStatements } from '../../../../gateway/fiat/fiatStatementsStore.ts';
 import type { FiatProvider, StatedRow } from '../../../../gateway/fiat/provider.ts';
 import { startOfDay } from '../../../../gateway/fiat/statements.ts';
-import { openControlDatabase } from '../../../../gateway/store/database.ts';
-import type { FiatSession } from '../../../../gateway/store/fiatSessions.ts';
-import { FiatStatements } from '../../../../gateway/store/fiatStatements.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { FiatRig } from '../../../support/fiatRig.ts';
 import { ManualClock } from '../../../support/manualClock.ts';

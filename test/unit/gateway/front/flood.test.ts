@@ -7,7 +7,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { MemberRole } from '../../../../gateway/cluster/memberRole.ts';
+import { MemberRole } from '../../../../gateway/base/memberRole.ts';
 import { FrontCall } from '../../../../gateway/front/frontCall.ts';
 import { MOST_UNREAD_BYTES } from '../../../../gateway/front/frontSocket.ts';
 import { Incoming } from '../../../../gateway/front/incoming.ts';

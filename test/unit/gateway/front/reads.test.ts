@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { Agent, request } from 'node:http';
 import { type TestContext, test } from 'node:test';
-import { MemberRole } from '../../../../gateway/cluster/memberRole.ts';
-import { LIMIT_CLASSES } from '../../../../gateway/limits/classes.ts';
+import { LIMIT_CLASSES } from '../../../../gateway/base/classes.ts';
+import { MemberRole } from '../../../../gateway/base/memberRole.ts';
 import { systemClock } from '../../../../shared/base/clock.ts';
 import { AUTH_HEADER } from '../../../../shared/crypto/hmac.ts';
 import { Replication } from '../../../../shared/wire/replication.ts';

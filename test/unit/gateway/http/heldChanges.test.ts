@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ok, okBytes, refuse } from '../../../../gateway/http/respond.ts';
-import { IdempotencyStage } from '../../../../gateway/idempotency/stage.ts';
+import { IdempotencyStage } from '../../../../gateway/shardlink/idempotencyStage.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
 import { EXT_ROUTE } from '../../../../shared/wire/commands.ts';
 import { TestCall } from '../../../support/calls.ts';

@@ -1,14 +1,14 @@
 /** Sessions, and keys of open connections: in force, with their scopes, within their limits (RULES.md 4 and 15). */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import type { AccountPrincipal, ApiKey, SessionPrincipal } from '../../../../gateway/access/principal.ts';
-import { SCOPE } from '../../../../gateway/access/scopes.ts';
-import type { SessionTokens } from '../../../../gateway/access/sessionTokens.ts';
+import type { Count, CounterStore } from '../../../../gateway/access/counterStore.ts';
+import { Limiter } from '../../../../gateway/access/limiter.ts';
+import type { AccountPrincipal, ApiKey, SessionPrincipal } from '../../../../gateway/base/principal.ts';
+import { SCOPE } from '../../../../gateway/base/scopes.ts';
+import type { SessionTokens } from '../../../../gateway/base/sessionTokens.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
 import type { Route } from '../../../../gateway/http/route.ts';
 import type { ServerOptions } from '../../../../gateway/http/server.ts';
-import type { Count, CounterStore } from '../../../../gateway/limits/counterStore.ts';
-import { Limiter } from '../../../../gateway/limits/limiter.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';
 import { RequestSigner } from '../../../../shared/client/requestSigner.ts';
 import { apiKey, credentialsOf } from '../../../support/apiKeys.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Asker, Askers } from '../../../../gateway/base/askers.ts';
 import { SharedAnswers } from '../../../../gateway/http/sharedAnswers.ts';
-import type { Asker, Askers } from '../../../../gateway/queries/askers.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 
 const TTL_MS = 10_000;

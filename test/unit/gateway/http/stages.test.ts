@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Authenticator } from '../../../../gateway/access/authenticator.ts';
 import { NonceMemory } from '../../../../gateway/access/nonces.ts';
+import { createLogger } from '../../../../gateway/base/log.ts';
 import type { Passage, Prepared } from '../../../../gateway/http/call.ts';
 import { RequestHeaders } from '../../../../gateway/http/headers.ts';
 import { RequestMeters } from '../../../../gateway/http/requestMeters.ts';
 import { ok } from '../../../../gateway/http/respond.ts';
 import { type Route, route } from '../../../../gateway/http/route.ts';
 import { Stages, toRow } from '../../../../gateway/http/stages.ts';
-import { createLogger } from '../../../../gateway/process/log.ts';
 import { TestCall } from '../../../support/calls.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Invalid } from '../../../../gateway/http/refusal.ts';
+import type { Invalid } from '../../../../gateway/base/refusal.ts';
 import { compileBody, compileQuery } from '../../../../gateway/http/validate.ts';
 
 const ORDER = {

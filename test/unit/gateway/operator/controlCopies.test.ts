@@ -7,8 +7,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { createLogger } from '../../../../gateway/base/log.ts';
 import { ControlCopies } from '../../../../gateway/operator/controlCopies.ts';
-import { createLogger } from '../../../../gateway/process/log.ts';
 import {
   CONTROL_COPY_FOLDER,
   CONTROL_COPY_SOCKET,

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { tmpdir } from 'node:os';
 import { test } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import { createLogger } from '../../../../gateway/base/log.ts';
 import { DiskGuard, freeBytes } from '../../../../gateway/operator/diskGuard.ts';
-import { createLogger } from '../../../../gateway/process/log.ts';
 
 test('it is low below the reserve until one and a half times that is free, and reports each change once', async () => {
   const lines: string[] = [];

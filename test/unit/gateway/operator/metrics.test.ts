@@ -1,12 +1,12 @@
 /** The text of GET /metrics (RULES.md 10.9): each number of the exchange under its name. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createLogger } from '../../../../gateway/base/log.ts';
+import { threadEnds } from '../../../../gateway/base/threadEnds.ts';
 import { RequestMeters } from '../../../../gateway/http/requestMeters.ts';
 import type { RouteSpec } from '../../../../gateway/http/spec.ts';
 import { TURN_BOUNDS_MS } from '../../../../gateway/http/turnTimes.ts';
 import { Metrics } from '../../../../gateway/operator/metrics.ts';
-import { createLogger } from '../../../../gateway/process/log.ts';
-import { threadEnds } from '../../../../gateway/process/threadEnds.ts';
 import { ReplyTimes } from '../../../../gateway/shardlink/replyTimes.ts';
 import { NO_BACKUP } from '../../../../shared/base/backupStatus.ts';
 import { ERRORS } from '../../../../shared/base/errors.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLogger } from '../../../../gateway/process/log.ts';
+import { createLogger } from '../../../../gateway/base/log.ts';
 import type { ShardReply } from '../../../../gateway/shardlink/reply.ts';
 import { DeadMansSwitch, WINDOW_MS } from '../../../../gateway/trading/deadMansSwitch.ts';
 import {

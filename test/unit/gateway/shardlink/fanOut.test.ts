@@ -8,7 +8,7 @@ import {
   FIND_AND_CANCEL,
   type ReplyMerge,
 } from '../../../../gateway/shardlink/fanOut.ts';
-import { RecordResult } from '../../../../gateway/views/recordResult.ts';
+import { RecordResult } from '../../../../gateway/shardlink/recordResult.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 
 type Reply = readonly [code: number, a?: number];

@@ -1,8 +1,8 @@
 /** A client reads this of a shard's refusal (RULES.md 6.1). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { RecordResult } from '../../../../gateway/shardlink/recordResult.ts';
 import { refusalOf } from '../../../../gateway/shardlink/refusal.ts';
-import { RecordResult } from '../../../../gateway/views/recordResult.ts';
 import { E, ERRORS } from '../../../../shared/base/errors.ts';
 
 const reply = (code: number) => ({ code, shard: 0, shardSequence: 0, a: 7, b: 5, c: 3, result: new RecordResult() });

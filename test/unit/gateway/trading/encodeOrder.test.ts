@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { compileBody } from '../../../../gateway/http/validate.ts';
-import type { MarketEntry } from '../../../../gateway/store/catalog.ts';
+import type { MarketEntry } from '../../../../gateway/markets/catalog.ts';
 import { OrderEncoder, type Placer } from '../../../../gateway/trading/encodeOrder.ts';
 import { refuseCombination, refuseToken } from '../../../../gateway/trading/orderRules.ts';
 import { PLACEMENT, type PlacementBody } from '../../../../shared/api/orders.ts';

@@ -1,8 +1,8 @@
 /** The orders of an account that are open or on their way, over the loss of a shard too (RULES.md 2.11). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Views } from '../../../../gateway/shardlink/views.ts';
 import { OpenOrderCounts } from '../../../../gateway/trading/openOrderCounts.ts';
-import { Views } from '../../../../gateway/views/index.ts';
 import { SIDE } from '../../../../shared/base/codes.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { ClientRig } from '../../../support/clientRig.ts';

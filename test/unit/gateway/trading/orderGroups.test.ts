@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { Accounts } from '../../../../gateway/store/accounts.ts';
-import { openControlDatabase } from '../../../../gateway/store/database.ts';
-import { OrderGroups } from '../../../../gateway/store/orderGroups.ts';
+import { Accounts } from '../../../../gateway/account/accounts.ts';
+import { openControlDatabase } from '../../../../gateway/base/database.ts';
+import { GroupViews } from '../../../../gateway/shardlink/groupViews.ts';
 import { GroupCommands } from '../../../../gateway/trading/groupCommands.ts';
-import { GroupViews } from '../../../../gateway/views/groups.ts';
+import { OrderGroups } from '../../../../gateway/trading/orderGroupsStore.ts';
 import { E, OK } from '../../../../shared/base/errors.ts';
 import { ANY_EVENT, EVENT } from '../../../../shared/wire/events.ts';
 import { writeSafe } from '../../../../shared/wire/record.ts';

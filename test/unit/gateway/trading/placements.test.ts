@@ -1,14 +1,14 @@
 /** Parts of a request beside the order in its body (RULES.md 6.7, 7.7, 7.12), and what a reply to it is counted as. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { BadSignatures } from '../../../../gateway/http/badSignatures.ts';
 import type { AccountCall } from '../../../../gateway/http/route.ts';
+import type { RecordResult } from '../../../../gateway/shardlink/recordResult.ts';
 import { emptyReply, type ReplyHandler, setReply } from '../../../../gateway/shardlink/reply.ts';
-import { BadSignatures } from '../../../../gateway/trading/badSignatures.ts';
+import { Views } from '../../../../gateway/shardlink/views.ts';
 import { ClientOrderIds } from '../../../../gateway/trading/clientOrderIds.ts';
 import { OpenOrderCounts } from '../../../../gateway/trading/openOrderCounts.ts';
 import { OrderTask, Placements, type PlacementsDeps } from '../../../../gateway/trading/placements.ts';
-import { Views } from '../../../../gateway/views/index.ts';
-import type { RecordResult } from '../../../../gateway/views/recordResult.ts';
 import type { PlacementBody } from '../../../../shared/api/orders.ts';
 import { E, ERRORS, OK } from '../../../../shared/base/errors.ts';
 import {

@@ -1,7 +1,7 @@
 /** The watch over the clock of the machine (RULES.md 4.3, 7.8), on a clock of the test. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLogger } from '../../../../gateway/process/log.ts';
+import { createLogger } from '../../../../gateway/base/log.ts';
 import { ClockWatch } from '../../../../gateway/wiring/clockWatch.ts';
 import { ManualClock } from '../../../support/manualClock.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { parseLine } from '../../../../gateway/operator/catalogueLines.ts';
+import { parseLine } from '../../../../gateway/markets/catalogueLines.ts';
 import { demoCatalogue, readDemoFile } from '../../../../gateway/wiring/demoCatalogue.ts';
 import { EVENT_FIELD_NAMES, MARKET_FIELD_NAMES } from '../../../../shared/api/catalogue.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { Config } from '../../../../gateway/process/config.ts';
+import type { Config } from '../../../../gateway/base/config.ts';
 import { openDemoRamp } from '../../../../gateway/wiring/demoRamp.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 

@@ -5,7 +5,7 @@ import { after, test } from 'node:test';
 import { MessageChannel } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { differences } from '../../../../engine/projector/contents.ts';
-import { threadEnds } from '../../../../gateway/process/threadEnds.ts';
+import { threadEnds } from '../../../../gateway/base/threadEnds.ts';
 import { JournalFollowers } from '../../../../gateway/wiring/journalFollowers.ts';
 import { eventually } from '../../../support/eventually.ts';
 import { TEST_SECRET } from '../../../support/journalKey.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { MessageChannel, Worker } from 'node:worker_threads';
-import { createLogger } from '../../../../gateway/process/log.ts';
+import { createLogger } from '../../../../gateway/base/log.ts';
 import { JournalFollowers } from '../../../../gateway/wiring/journalFollowers.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { eventually } from '../../../support/eventually.ts';

@@ -1,7 +1,7 @@
 /** The tasks that are repeated while requests are accepted, on a clock of the test. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createLogger } from '../../../../gateway/process/log.ts';
+import { createLogger } from '../../../../gateway/base/log.ts';
 import { PeriodicTasks } from '../../../../gateway/wiring/periodic.ts';
 
 test('each task is repeated at its interval, until the stop, and one that fails goes on', (t) => {

@@ -1,7 +1,7 @@
 /** The waits between the moment all shards are READY and the first request (RULES.md 10.2). */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ContractStore } from '../../../../gateway/store/contracts.ts';
+import type { ContractStore } from '../../../../gateway/markets/contracts.ts';
 import { awaitNonceWindow, awaitReadModel, explain, requireContracts } from '../../../../gateway/wiring/readiness.ts';
 import { Progress } from '../../../../shared/wire/progress.ts';
 import { ManualClock } from '../../../support/manualClock.ts';

@@ -1,7 +1,7 @@
 /** The gateway's side of the spot checks: what the thread finds is logged, and it ends when it is asked to. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Logger } from '../../../../gateway/process/log.ts';
+import type { Logger } from '../../../../gateway/base/log.ts';
 import { SpotThread } from '../../../../gateway/wiring/spotThread.ts';
 import {
   createSpotMemory,

@@ -1,9 +1,9 @@
 /** The parts of sessions, as the exchange puts them together (RULES.md 15.1, 15.4, 15.8, 15.9). */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { parseConfig } from '../../../../gateway/process/config.ts';
-import { createLogger } from '../../../../gateway/process/log.ts';
-import { openControl } from '../../../../gateway/store/control.ts';
+import { parseConfig } from '../../../../gateway/base/config.ts';
+import { createLogger } from '../../../../gateway/base/log.ts';
+import { openControl } from '../../../../gateway/wiring/control.ts';
 import { UserSessions } from '../../../../gateway/wiring/userSessions.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { ManualClock } from '../../../support/manualClock.ts';

@@ -7,7 +7,7 @@ import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { routeTable } from '../../../../gateway/routes/index.ts';
+import { routeTable } from '../../../../gateway/wiring/routeTable.ts';
 import type { JsonSchema } from '../../../../shared/api/schema.ts';
 import { anything } from '../../../support/anything.ts';
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { keepTornLog } from '../../../../gateway/store/database.ts';
+import { keepTornLog } from '../../../../gateway/base/database.ts';
 import { isDamaged } from '../../../../shared/base/damagedDatabase.ts';
 import { openDatabase } from '../../../../shared/base/openDatabase.ts';
 import { setAside } from '../../../../shared/base/setAside.ts';

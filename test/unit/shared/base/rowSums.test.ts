@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import Database from 'better-sqlite3';
 import { checkDatabases } from '../../../../engine/admin/databases.ts';
-import { openControlDatabase, withNewestTables } from '../../../../gateway/store/database.ts';
+import { openControlDatabase, withNewestTables } from '../../../../gateway/base/database.ts';
 import { CONTROL_VERSION, controlMigrations } from '../../../../shared/base/controlSchema.ts';
 import { rowsThatDiffer } from '../../../../shared/base/rowSums.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';

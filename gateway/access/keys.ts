@@ -1,0 +1,221 @@
+/**
+ * API keys, opened and in memory for the authenticator, sealed and hashed in control.db.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   KEYS-1  Secret and passphrase leave this file once, in the answer of `issue` or `rotate`.
+ *   KEYS-2  A revoked key stays known, so its use is answered as revoked and not as unknown.
+ */
+import { randomBytes } from 'node:crypto';
+import { BlockList } from 'node:net';
+import { assert } from '../../shared/base/assert.ts';
+import type { SelfTrade } from '../../shared/base/codes.ts';
+import { Signal } from '../../shared/base/signal.ts';
+import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
+import type { TakenRows } from '../../shared/records/changedRows.ts';
+import type { Limit, Tier } from '../base/classes.ts';
+import type { ControlDatabase } from '../base/database.ts';
+import { HmacKey } from '../base/hmacKey.ts';
+import { tryParseNetworks } from '../base/networks.ts';
+import { Passphrase, sealPassphrase } from '../base/passphrase.ts';
+import type { ApiKey } from '../base/principal.ts';
+import type { KeyStore } from './authenticator.ts';
+import type { AheadTimestamps } from './nonces.ts';
+
+/** The rights and limits of a key. */
+export type KeyPolicy = {
+  /** A mask of SCOPE bits. */
+  readonly scopes: number;
+  readonly tier: Tier;
+  readonly rateLimitOverride: Limit | null;
+  readonly requireSigningVersion: 1 | 2 | null;
+  readonly selfTradePrevention: SelfTrade;
+  /** The addresses and networks from which the key may be used; absent or null: any. */
+  readonly allowedIps?: readonly string[] | null;
+};
+
+/** All there is to know of a key but its secrets. */
+export type KnownKey = {
+  readonly keyId: string;
+  readonly policy: KeyPolicy;
+  readonly expiresMs: number | null;
+  readonly revokedMs: number | null;
+  readonly createdMs: number;
+};
+
+export type IssuedKey = { readonly key: ApiKey; readonly secret: string; readonly passphrase: string };
+
+type KeyRow = {
+  key_id: string;
+  account_index: number;
+  sealed_secret: Buffer;
+  passphrase_hash: Buffer;
+  policy: string;
+  expires_ms: number | null;
+  revoked_ms: number | null;
+  created_ms: number;
+  ahead_sec: number;
+};
+
+const KEY_ID_BYTES = 12;
+const SECRET_BYTES = 32;
+const PASSPHRASE_BYTES = 24;
+
+export class ApiKeys implements KeyStore, AheadTimestamps {
+  readonly #masterKey: Uint8Array;
+  readonly #idOf: (accountIndex: number) => string;
+  readonly #keys = new Map<string, ApiKey>();
+  /** By key: the largest timestamp that earlier processes accepted; the nonces of this process cover the later ones. */
+  readonly #aheadBefore = new Map<string, number>();
+  readonly #ahead = new Map<string, number>();
+  /** A key is no longer in force, or its secret is not: its id. */
+  readonly revoked = new Signal<string>();
+  readonly #insert;
+  readonly #revoke;
+  readonly #raiseAhead;
+  readonly #listOf;
+  readonly #replaceSecret;
+  readonly #select;
+
+  /** Throws when the master key is not the one the secrets were sealed with. */
+  constructor(database: ControlDatabase, masterKey: Uint8Array, idOf: (accountIndex: number) => string) {
+    this.#masterKey = masterKey;
+    this.#idOf = idOf;
+    this.#insert = database.prepare<KeyRow>(
+      `INSERT INTO api_keys VALUES ($key_id, $account_index, $sealed_secret, $passphrase_hash, $policy, $expires_ms,
+         $revoked_ms, $created_ms, $ahead_sec)`,
+    );
+    this.#revoke = database.prepare<[number, string]>('UPDATE api_keys SET revoked_ms = ? WHERE key_id = ?');
+    this.#replaceSecret = database.prepare<[Buffer, Buffer, string]>(
+      'UPDATE api_keys SET sealed_secret = ?, passphrase_hash = ? WHERE key_id = ?',
+    );
+    this.#listOf = database.prepare<[number], KeyRow>(
+      'SELECT * FROM api_keys WHERE account_index = ? ORDER BY created_ms, key_id',
+    );
+    this.#raiseAhead = database.prepare<[number, string]>('UPDATE api_keys SET ahead_sec = ? WHERE key_id = ?');
+    this.#select = database.prepare<[string], KeyRow>('SELECT * FROM api_keys WHERE key_id = ?');
+    for (const row of database.prepare<[], KeyRow>('SELECT * FROM api_keys').iterate()) this.#load(row);
+  }
+
+  /** Reads these keys again; what was opened with one that is no longer in force is closed. */
+  reload(changed: TakenRows): void {
+    for (const keyId of changed.textsOf('api_keys')) {
+      const former = this.#keys.get(keyId);
+      const row = this.#select.get(keyId)!;
+      const isOver = former !== undefined && !former.revoked && row.revoked_ms !== null;
+      const isRotated = former !== undefined && !former.passphrase.isSealedAs(row.passphrase_hash);
+      if (former === undefined || isOver || isRotated) this.#load(row);
+      else this.#aheadBefore.set(keyId, row.ahead_sec);
+      if (isOver || isRotated) this.revoked.notify(keyId);
+    }
+  }
+
+  find(keyId: string): ApiKey | undefined {
+    return this.#keys.get(keyId);
+  }
+
+  /** The keys of an account, the revoked ones too, in the order in which they were made. */
+  listOf(account: number): KnownKey[] {
+    return this.#listOf.all(account).map((row) => ({
+      keyId: row.key_id,
+      policy: JSON.parse(row.policy),
+      expiresMs: row.expires_ms,
+      revokedMs: row.revoked_ms,
+      createdMs: row.created_ms,
+    }));
+  }
+
+  issue(
+    user: { readonly index: number; readonly id: string },
+    policy: KeyPolicy,
+    expiresMs: number | null,
+    nowMs: number,
+  ): IssuedKey {
+    const keyId = `key_${randomBytes(KEY_ID_BYTES).toString('base64url')}`;
+    const secret = randomBytes(SECRET_BYTES);
+    const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url');
+    const row: KeyRow = {
+      key_id: keyId,
+      account_index: user.index,
+      sealed_secret: sealSecret(this.#masterKey, keyId, secret),
+      passphrase_hash: sealPassphrase(passphrase),
+      policy: JSON.stringify(policy),
+      expires_ms: expiresMs,
+      revoked_ms: null,
+      created_ms: nowMs,
+      ahead_sec: 0,
+    };
+    this.#insert.run(row);
+    return { key: this.#add(row, secret, user.id), secret: secret.toString('base64url'), passphrase };
+  }
+
+  /**
+   * Gives the key another secret and passphrase; the former ones are void from the next request on, and what was opened
+   * with them is closed. The key is in force.
+   */
+  rotate(keyId: string): IssuedKey {
+    const former = this.#keys.get(keyId);
+    assert(former !== undefined && !former.revoked, 'KEYS-2: only a key in force gets another secret');
+    const secret = randomBytes(SECRET_BYTES);
+    const passphrase = randomBytes(PASSPHRASE_BYTES).toString('base64url');
+    const sealedPassphrase = sealPassphrase(passphrase);
+    this.#replaceSecret.run(sealSecret(this.#masterKey, keyId, secret), sealedPassphrase, keyId);
+    const key = { ...former, secret: new HmacKey(secret), passphrase: new Passphrase(sealedPassphrase) };
+    this.#keys.set(keyId, key);
+    this.revoked.notify(keyId);
+    return { key, secret: secret.toString('base64url'), passphrase };
+  }
+
+  /** From the next request on the key is refused. Revoking it again changes nothing. */
+  revoke(keyId: string, nowMs: number): void {
+    const key = this.#keys.get(keyId);
+    assert(key !== undefined, 'KEYS-2: only a known key is revoked');
+    if (key.revoked) return;
+    this.#revoke.run(nowMs, keyId);
+    this.#keys.set(keyId, { ...key, revoked: true });
+    this.revoked.notify(keyId);
+  }
+
+  aheadBeforeStart(keyId: string): number {
+    return this.#aheadBefore.get(keyId) ?? 0;
+  }
+
+  /** Durable when it returns. A key whose clock is ahead costs one small write a second. */
+  acceptedAhead(keyId: string, timestampSec: number): void {
+    if (timestampSec <= (this.#ahead.get(keyId) ?? 0)) return;
+    this.#raiseAhead.run(timestampSec, keyId);
+    this.#ahead.set(keyId, timestampSec);
+  }
+
+  #load(row: KeyRow): void {
+    this.#aheadBefore.set(row.key_id, row.ahead_sec);
+    this.#add(row, openSecret(this.#masterKey, row.key_id, row.sealed_secret), this.#idOf(row.account_index));
+  }
+
+  #add(row: KeyRow, secret: Uint8Array, userId: string): ApiKey {
+    const policy: KeyPolicy = JSON.parse(row.policy);
+    const key: ApiKey = {
+      kind: 'apiKey',
+      keyId: row.key_id,
+      accountIndex: row.account_index,
+      userId,
+      secret: new HmacKey(secret),
+      passphrase: new Passphrase(row.passphrase_hash),
+      scopes: policy.scopes,
+      revoked: row.revoked_ms !== null,
+      expiresAtMs: row.expires_ms,
+      requireSigningVersion: policy.requireSigningVersion,
+      tier: policy.tier,
+      rateLimitOverride: policy.rateLimitOverride,
+      selfTradePrevention: policy.selfTradePrevention,
+      allowedNetworks: toNetworks(policy),
+    };
+    this.#keys.set(key.keyId, key);
+    return key;
+  }
+}
+
+/** A stored list that does not parse is damaged: then the key is accepted from no address. */
+function toNetworks({ allowedIps }: KeyPolicy): BlockList | null {
+  return allowedIps == null ? null : (tryParseNetworks(allowedIps) ?? new BlockList());
+}

@@ -1,0 +1,194 @@
+/**
+ * The walks that the activity of an account is merged from, each inside an index: orders placed, fills, orders
+ * cancelled and expired. Runs in a thread of the query pool.
+ *
+ * Rows of one millisecond are sorted by rank, so that an order is placed before it is filled and filled before it ends.
+ */
+import type Database from 'better-sqlite3';
+import { ORDER_STATUS } from '../../shared/base/codes.ts';
+import { CLOSED } from '../../shared/tables/orders.ts';
+import { BETWEEN_TWO } from '../../shared/tables/trades.ts';
+import { firstIdAfter, MAX_COUNTED, type Position, START, timeOfId } from '../base/page.ts';
+import { ALL_MARKETS, type MarketFilter } from '../markets/volumeQueries.ts';
+import { LongLists } from './longLists.ts';
+import { ShorterWalk } from './shorterWalkQueries.ts';
+
+export type ActivityType = 'fill' | 'placed' | 'cancelled' | 'expired';
+export type ActivityEntry = Position & { readonly type: ActivityType };
+
+/** The activity that a list is of; `type` is null for all types. */
+type ActivityScope = MarketFilter & { readonly account: number; readonly type: ActivityType | null };
+
+type Parameters = {
+  readonly account: number;
+  readonly market: number;
+  /** Both say since when the market is open. */
+  readonly openedMs: number;
+  readonly firstId: Uint8Array;
+  readonly beforeMs: number;
+  readonly beforeId: Uint8Array;
+  readonly limit: number;
+};
+type Walk = { readonly type: ActivityType; readonly rank: number; readonly found: string; readonly order: string };
+type Found = { readonly at: number | null; readonly id: Uint8Array };
+type PreparedWalk = Pick<Walk, 'type' | 'rank'> & { readonly statement: Database.Statement<[Parameters], Found> };
+type Along = { readonly walks: readonly PreparedWalk[]; readonly count: CountByType };
+/** Under null of all types together. */
+type CountByType = ReadonlyMap<ActivityType | null, Database.Statement<[Parameters], number>>;
+
+const RANK = { PLACED: 0, FILL: 1, ENDED: 2 } as const;
+const TYPES: readonly (ActivityType | null)[] = [null, 'fill', 'placed', 'cancelled', 'expired'];
+/** Before every id. */
+const NO_ID = new Uint8Array(0);
+const IN_MARKET = `(@market = ${ALL_MARKETS} OR market = @market)`;
+const SPAN = 'id >= @firstId AND id < @beforeId';
+const UNLIMITED = -1;
+/** Of one walk in a market. Up to that many rows are read at once; a list of more is counted first. */
+const FEW = 1000;
+
+const OF_ORDERS: readonly Walk[] = [
+  {
+    type: 'placed',
+    rank: RANK.PLACED,
+    found: `
+      SELECT NULL AS at, id FROM orders INDEXED BY orders_created
+      WHERE account = @account AND ${SPAN} AND ${IN_MARKET}`,
+    order: 'id DESC',
+  },
+  walkOfEnded('cancelled', ORDER_STATUS.CANCELLED),
+  walkOfEnded('expired', ORDER_STATUS.EXPIRED),
+];
+const WALKS = {
+  account: [
+    ...OF_ORDERS,
+    walkOfFills(`trades_by_taker WHERE taker_account = @account AND ${IN_MARKET}`),
+    walkOfFills(`trades_by_maker WHERE maker_account = @account AND ${BETWEEN_TWO} AND ${IN_MARKET}`),
+  ],
+  market: [
+    ...OF_ORDERS,
+    walkOfFills('trades_by_market WHERE market = @market AND (taker_account = @account OR maker_account = @account)'),
+  ],
+} as const;
+
+function walkOfFills(party: string): Walk {
+  const found = `SELECT NULL AS at, id FROM trades INDEXED BY ${party} AND ${SPAN}`;
+  return { type: 'fill', rank: RANK.FILL, found, order: 'id DESC' };
+}
+
+function walkOfEnded(type: 'cancelled' | 'expired', status: number): Walk {
+  const found = `
+    SELECT updated_ms AS at, id FROM orders INDEXED BY orders_closed
+    WHERE ${CLOSED} AND account = @account AND status = ${status}
+      AND updated_ms >= @openedMs AND (updated_ms, id) < (@beforeMs, @beforeId) AND ${IN_MARKET}`;
+  return { type, rank: RANK.ENDED, found, order: 'updated_ms DESC, id DESC' };
+}
+
+export class ActivityWalks {
+  readonly #shorter: ShorterWalk;
+  readonly #long = new LongLists();
+  readonly #along: Readonly<Record<keyof typeof WALKS, Along>>;
+
+  constructor(db: Database.Database) {
+    this.#shorter = new ShorterWalk(db);
+    this.#along = { account: along(db, WALKS.account), market: along(db, WALKS.market) };
+  }
+
+  /**
+   * At most MAX_COUNTED + 1 rows are counted.
+   * @param entries are read as far as they are taken, newest first, from behind `after` on
+   */
+  read(scope: ActivityScope, after: Position | null): { counted: number; entries: Iterable<ActivityEntry> } {
+    const { account, market, type } = scope;
+    const isInMarket = market !== ALL_MARKETS;
+    const isOfMarket = isInMarket && type !== 'placed' && this.#shorter.isOfMarket(account, market);
+    const { walks: all, count } = this.#along[isOfMarket ? 'market' : 'account'];
+    const walks = all.filter((walk) => type === null || walk.type === type);
+    const few = isInMarket ? fewOf(walks, scope) : null;
+    if (few !== null) {
+      const behind = few.map((rows) => (after === null ? rows : rows.filter((row) => isBefore(after, row))));
+      return { counted: few.reduce((sum, rows) => sum + rows.length, 0), entries: merged(behind) };
+    }
+    const counted = this.#long.counted([account, market, type].join('/'), () => {
+      return count.get(type)!.get(parametersOf(scope, boundOf(RANK.ENDED, null), UNLIMITED))!;
+    });
+    const readers = walks.map((walk) => entriesOf(walk, parametersOf(scope, boundOf(walk.rank, after), UNLIMITED)));
+    return { counted, entries: merged(readers) };
+  }
+}
+
+function along(db: Database.Database, walks: readonly Walk[]): Along {
+  const counted = (type: ActivityType | null) => {
+    const found = walks.filter((walk) => type === null || walk.type === type).map((walk) => walk.found);
+    const sql = `SELECT count(*) FROM (${found.join(' UNION ALL ')} LIMIT ${MAX_COUNTED + 1})`;
+    return db.prepare<[Parameters], number>(sql).pluck();
+  };
+  return {
+    walks: walks.map(({ type, rank, found, order }) => {
+      return { type, rank, statement: db.prepare(`${found} ORDER BY ${order} LIMIT @limit`) };
+    }),
+    count: new Map(TYPES.map((type) => [type, counted(type)])),
+  };
+}
+
+/** All rows of these walks, unless one of them has many. */
+function fewOf(walks: readonly PreparedWalk[], scope: ActivityScope): ActivityEntry[][] | null {
+  const few: ActivityEntry[][] = [];
+  for (const walk of walks) {
+    const rows = [...entriesOf(walk, parametersOf(scope, boundOf(walk.rank, null), FEW + 1))];
+    if (rows.length > FEW) return null;
+    few.push(rows);
+  }
+  return few;
+}
+
+function parametersOf(
+  { account, market, opened_ms: openedMs }: ActivityScope,
+  bound: Pick<Parameters, 'beforeMs' | 'beforeId'>,
+  limit: number,
+): Parameters {
+  return { account, market, openedMs, firstId: firstIdAfter(openedMs - 1), ...bound, limit };
+}
+
+function* entriesOf({ type, rank, statement }: PreparedWalk, parameters: Parameters): Generator<ActivityEntry, void> {
+  for (const { at, id } of statement.iterate(parameters)) yield { type, rank, atMs: at ?? timeOfId(id), id };
+}
+
+/** The rows of all walks, newest first, each read when it is due. */
+function* merged(walks: readonly Iterable<ActivityEntry>[]): Generator<ActivityEntry, void> {
+  const readers = walks.map((walk) => walk[Symbol.iterator]());
+  try {
+    const heads = readers.map(next);
+    for (;;) {
+      let first = -1;
+      for (let i = 0; i < heads.length; i++) {
+        if (heads[i] !== null && (first < 0 || isBefore(heads[i]!, heads[first]!))) first = i;
+      }
+      if (first < 0) return;
+      yield heads[first]!;
+      heads[first] = next(readers[first]!);
+    }
+  } finally {
+    for (const reader of readers) reader.return?.();
+  }
+}
+
+function next(reader: Iterator<ActivityEntry>): ActivityEntry | null {
+  return reader.next().value ?? null;
+}
+
+/** Where a walk over rows of this rank goes on after a position of the list. */
+function boundOf(rank: number, after: Position | null): Pick<Parameters, 'beforeMs' | 'beforeId'> {
+  if (after === null) return { beforeMs: START.atMs, beforeId: START.id };
+  const { atMs, id } = after;
+  if (rank === after.rank) return { beforeMs: atMs, beforeId: id };
+  // Of the position's own millisecond the rows of lower ranks follow it, those of higher ranks come before it.
+  const beforeMs = rank < after.rank ? atMs + 1 : atMs;
+  // The id of an order says when it was placed, which is long before it ends.
+  return { beforeMs, beforeId: rank === RANK.ENDED ? NO_ID : firstIdAfter(beforeMs - 1) };
+}
+
+function isBefore(a: Position, b: Position): boolean {
+  if (a.atMs !== b.atMs) return a.atMs > b.atMs;
+  if (a.rank !== b.rank) return a.rank > b.rank;
+  return Buffer.compare(a.id, b.id) > 0;
+}

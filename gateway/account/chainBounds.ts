@@ -1,0 +1,132 @@
+/**
+ * Bounds of the work that one account makes for the chain, where the operator pays for each movement (RULES.md 17.46):
+ * a least amount, and so many movements a day. They are kept in memory: a restart forgets what was used.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   CHAINBOUNDS-1  An account has at most `mostADay` movements at once, and as many again in each 24 hours.
+ *   CHAINBOUNDS-2  Less than the least amount moves only if it is all there is, and once in 24 hours of an account.
+ *   CHAINBOUNDS-3  No fee is taken before the contract was found to take it: without that the chain would never follow
+ *                  a movement with one.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Refusal } from '../base/refusal.ts';
+
+type ChainBoundsConfig = {
+  /** Of a withdrawal, split or merge, in micro-USDC. */
+  readonly leastMovementMicro: number;
+  readonly mostMovementsADay: number;
+  readonly movementFeeMicro: number;
+};
+
+type FeeFacts = {
+  /** False while a member of the cluster may not know fees: there are none then. */
+  readonly areFeesKnownEverywhere: () => boolean;
+  /** The contracts of the chain were found to be those of the settings. */
+  readonly hasAgreed: () => boolean;
+};
+
+type Used = {
+  /** Movements at `atMs`; they are forgotten evenly over a day. */
+  movements: number;
+  atMs: number;
+  /** When it moved a rest; null: not that is known. */
+  restMs: number | null;
+};
+
+const DAY_MS = 86_400_000;
+/** Accounts between two looks for those that need not be known any more. */
+const SWEPT_AFTER = 10_000;
+
+export class ChainBounds {
+  readonly #config: ChainBoundsConfig;
+  readonly #clock: Clock;
+  readonly #facts: FeeFacts;
+  readonly #used = new Map<number, Used>();
+  #sweepAt = SWEPT_AFTER;
+
+  constructor(config: ChainBoundsConfig, clock: Clock, facts: FeeFacts) {
+    this.#config = config;
+    this.#facts = facts;
+    this.#clock = clock;
+  }
+
+  /** The fee of the next movement (RULES.md 17.50), micro-USDC. */
+  get feeMicro(): number {
+    return this.#facts.areFeesKnownEverywhere() ? this.#config.movementFeeMicro : 0;
+  }
+
+  /** As clients see them. */
+  get shown(): { movement_fee_usdc_micro: string; least_movement_usdc_micro: string; most_movements_a_day: number } {
+    const { leastMovementMicro, mostMovementsADay } = this.#config;
+    return {
+      movement_fee_usdc_micro: String(this.feeMicro),
+      least_movement_usdc_micro: String(leastMovementMicro),
+      most_movements_a_day: mostMovementsADay,
+    };
+  }
+
+  /**
+   * Counts a movement, unless it is refused.
+   * @param wholeMicro all that the account could move so, without the fee: below the least amount nothing but this
+   */
+  take(account: number, field: string, amountMicro: number, wholeMicro: number): Refusal | null {
+    const { leastMovementMicro, mostMovementsADay } = this.#config;
+    if (this.feeMicro > 0 && !this.#facts.hasAgreed()) return NOT_COMPARED;
+    const nowMs = this.#clock.nowMs();
+    const used = this.#usedBy(account, nowMs);
+    const isRest = amountMicro < leastMovementMicro;
+    if (isRest && amountMicro !== wholeMicro) return tooLittle(field, leastMovementMicro);
+    const restLeftMs = used.restMs === null ? 0 : used.restMs + DAY_MS - nowMs;
+    if (isRest && restLeftMs > 0) return later('a rest below the least amount leaves once a day', restLeftMs);
+    const over = used.movements + 1 - mostMovementsADay;
+    if (over > 0) return later('too many movements on the chain', (over * DAY_MS) / mostMovementsADay);
+    used.movements++;
+    if (isRest) used.restMs = nowMs;
+    this.#used.set(account, used);
+    this.#sweep(nowMs);
+    return null;
+  }
+
+  /** The movement was refused elsewhere: it made no work. */
+  giveBack(account: number, amountMicro: number): void {
+    const used = this.#used.get(account);
+    if (used === undefined) return;
+    used.movements = Math.max(0, used.movements - 1);
+    if (amountMicro < this.#config.leastMovementMicro) used.restMs = null;
+  }
+
+  /** Accounts that are known, for tests of what is kept. */
+  get size(): number {
+    return this.#used.size;
+  }
+
+  #usedBy(account: number, nowMs: number): Used {
+    const used = this.#used.get(account) ?? { movements: 0, atMs: nowMs, restMs: null };
+    const forgotten = (Math.max(0, nowMs - used.atMs) / DAY_MS) * this.#config.mostMovementsADay;
+    used.movements = Math.max(0, used.movements - forgotten);
+    used.atMs = nowMs;
+    return used;
+  }
+
+  #sweep(nowMs: number): void {
+    if (this.#used.size < this.#sweepAt) return;
+    for (const [account, { atMs }] of this.#used) if (nowMs - atMs > DAY_MS) this.#used.delete(account);
+    this.#sweepAt = Math.max(SWEPT_AFTER, 2 * this.#used.size);
+  }
+}
+
+const NOT_COMPARED: Refusal = {
+  row: ERRORS.SETTLEMENT_UNHEALTHY,
+  message: 'the chain was not compared with the settings yet, so it is not known whether the contract takes the fee',
+};
+
+function tooLittle(field: string, leastMicro: number): Refusal {
+  const message = `the least amount on the chain is ${leastMicro}, or all there is`;
+  return { row: ERRORS.VALIDATION_ERROR, message, details: { field, rule: 'minimum', value: String(leastMicro) } };
+}
+
+function later(message: string, waitMs: number): Refusal {
+  return { row: ERRORS.RATE_LIMITED, message, retryAfterSec: Math.ceil(waitMs / 1000) };
+}

@@ -1,0 +1,32 @@
+/** Refusals of what the chain has to have done first. */
+import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Refusal } from '../base/refusal.ts';
+import type { ChainFacts } from '../shardlink/chainFacts.ts';
+import { ChainDown, ChainRefused } from '../shardlink/settlementLink.ts';
+import type { Accounts } from './accounts.ts';
+
+/** Null if the chain has done it. @param message what it has not */
+export async function refuseUntilDone(isDone: Promise<boolean>, message: string): Promise<Refusal | null> {
+  try {
+    return (await isDone) ? null : { row: ERRORS.CONFLICT, message };
+  } catch (error) {
+    if (!(error instanceof ChainDown || error instanceof ChainRefused)) throw error;
+    return { row: ERRORS.SETTLEMENT_UNHEALTHY, message: 'the chain does not answer' };
+  }
+}
+
+type DelegateDeps = {
+  readonly accounts: Pick<Accounts, 'grants'>;
+  readonly chain: Pick<ChainFacts, 'isDelegate'> | null;
+};
+
+/** The contract takes the orders of a delegate only after the wallet has named it there (RULES.md 17.35). */
+export async function refuseDelegate(
+  maker: string,
+  signer: string,
+  { accounts, chain }: DelegateDeps,
+): Promise<Refusal | null> {
+  if (chain === null || accounts.grants.numberOf(maker, signer) !== UNKNOWN_GRANT) return null;
+  return refuseUntilDone(chain.isDelegate(maker, signer), 'the wallet has not added this delegate on the chain');
+}

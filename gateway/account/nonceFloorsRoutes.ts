@@ -1,0 +1,102 @@
+/**
+ * The floor under the nonces that a wallet signs its orders with, read and raised by the owner of the wallet (RULES.md
+ * 5.12): whatever the wallet or a delegate of it has signed below is worth nothing from then on.
+ */
+import { ADDRESS } from '../../shared/api/fields.ts';
+import { NONCE_FLOOR, NONCE_FLOOR_BODY, RAISED_NONCE_FLOOR } from '../../shared/api/wallets.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { MAX_SAFE } from '../../shared/base/int.ts';
+import { MOST_FLOOR_RAISE } from '../../shared/base/nonceFloor.ts';
+import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
+import type { Refusal } from '../base/refusal.ts';
+import { ok, refuse } from '../http/respond.ts';
+import { type AccountCall, type CallOf, type Route, route } from '../http/route.ts';
+import type { RouteSpec } from '../http/spec.ts';
+import type { Accounts } from './accounts.ts';
+import type { NonceFloors } from './nonceFloors.ts';
+import type { Restrictions } from './restrictions.ts';
+
+type NonceFloorDeps = {
+  readonly accounts: Accounts;
+  readonly nonceFloors: NonceFloors;
+  readonly restrictions: Pick<Restrictions, 'raiseNonceFloor'>;
+  /** False while members of an older version may follow, which know no floors (FORMATS-1). */
+  readonly areFloorsKnownEverywhere: () => boolean;
+};
+
+const OF_WALLET = {
+  params: { address: ADDRESS },
+  path: '/v1/wallets/:address/nonce-floor',
+  limit: 'unlisted',
+} as const;
+
+const SHOW = {
+  ...OF_WALLET,
+  method: 'GET',
+  access: 'authenticated',
+  id: 'getNonceFloor',
+  summary: 'The least nonce that an order of the wallet may be signed with.',
+  answers: { 200: NONCE_FLOOR },
+  errors: ['RESOURCE_NOT_FOUND'],
+} as const satisfies RouteSpec;
+
+const RAISE = {
+  ...OF_WALLET,
+  method: 'POST',
+  access: 'manage:account',
+  id: 'raiseNonceFloor',
+  summary: 'Makes every order of the wallet worthless that is signed with a lower nonce, and cancels the open ones.',
+  storing: true,
+  body: NONCE_FLOOR_BODY,
+  answers: { 200: RAISED_NONCE_FLOOR },
+  errors: ['VALIDATION_ERROR', 'RESOURCE_NOT_FOUND', 'CONFLICT'],
+} as const satisfies RouteSpec;
+
+export function nonceFloorRoutes(deps: NonceFloorDeps): Route[] {
+  return [
+    route(SHOW, (call) => {
+      const wallet = walletEver(call, deps);
+      if (wallet !== null) ok(call, shown(wallet, deps));
+    }),
+    route(RAISE, (call) => raise(call, deps)),
+  ];
+}
+
+async function raise(call: CallOf<typeof RAISE>, deps: NonceFloorDeps): Promise<void> {
+  const wallet = walletEver(call, deps);
+  if (wallet === null) return;
+  const floor = call.body.nonce_floor;
+  const refusal = refusalOf(floor, deps.nonceFloors.of(wallet), deps);
+  if (refusal !== null) {
+    refuse(call, refusal);
+    return;
+  }
+  const { cancelled, isComplete } = await deps.restrictions.raiseNonceFloor(wallet, floor);
+  await deps.accounts.durable();
+  ok(call, { ...shown(wallet, deps), orders_cancelled: cancelled, is_complete: isComplete });
+}
+
+/** So far at once that a slip cannot use up the nonces there are. */
+function refusalOf(floor: number, now: number, { areFloorsKnownEverywhere }: NonceFloorDeps): Refusal | null {
+  if (!areFloorsKnownEverywhere())
+    return { row: ERRORS.CONFLICT, message: 'the cluster has to be raised first (cluster raise)' };
+  const most = Math.min(now + MOST_FLOOR_RAISE, MAX_SAFE);
+  if (floor <= most) return null;
+  const details = { field: 'nonce_floor', rule: 'maximum', expected: `at most ${most}`, value: floor };
+  return { row: ERRORS.VALIDATION_ERROR, message: 'nonce_floor is too far above the floor of now', details };
+}
+
+/** The wallet of the path, which is or was one of the account's; null when the call was refused. */
+function walletEver(
+  call: AccountCall & { readonly params: { readonly address: string } },
+  { accounts }: NonceFloorDeps,
+): string | null {
+  const wallet = call.params.address.toLowerCase();
+  if (accounts.ownerOf(wallet) === call.principal.accountIndex) return wallet;
+  refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'the account has no such wallet' });
+  return null;
+}
+
+function shown(wallet: string, { nonceFloors }: NonceFloorDeps): { address: string; nonce_floor: number } {
+  return { address: shownAddress(wallet), nonce_floor: nonceFloors.of(wallet) };
+}

@@ -1,0 +1,153 @@
+/**
+ * The SQL of the lists of an account's orders (RULES.md 14.1 to 14.3). Runs in a thread of the query pool.
+ *
+ * Every order is in one of four walks, newest change first, each inside an index: the open ones, and the closed ones by
+ * status. A list merges the walks that it wants. The order of creation has a walk of its own for all orders; of certain
+ * statuses it sorts what the walks find while that is little, and otherwise they are many of that walk.
+ */
+import type Database from 'better-sqlite3';
+import { ORDER_STATUS } from '../../shared/base/codes.ts';
+import { type OrderRecord, type OrderRecordV2, orderRecord, orderRecordV2 } from '../../shared/base/orderMath.ts';
+import { prepared } from '../../shared/base/prepared.ts';
+import { CLOSED, OPEN } from '../../shared/tables/orders.ts';
+import {
+  firstIdAfter,
+  type HistoryPage,
+  historyPage,
+  MAX_COUNTED,
+  type Position,
+  SINCE_EVER,
+  START,
+} from '../base/page.ts';
+import { LongLists } from './longLists.ts';
+import { ORDER_COLUMNS, type OrderRow, orderFacts, type StoredOrder } from './orderQueries.ts';
+
+/** The three masks have bit n set when code n (shared/base/codes.ts) is wanted. */
+export type OrderFilters = Readonly<{
+  statuses: number;
+  sides: number;
+  outcomes: number;
+  /** Only orders whose timestamp, the one they are sorted by, is after this. */
+  sinceMs: number;
+  sort: Sort;
+  limit: number;
+  offset: number;
+  /** Only orders after this one in the list; null for all. */
+  after: Position | null;
+}>;
+type Sort = 'created_at' | 'updated_at';
+
+type ListParameters = Readonly<{
+  account: number;
+  statuses: number;
+  sides: number;
+  outcomes: number;
+  sinceMs: number;
+  firstId: Uint8Array;
+  beforeMs: number;
+  beforeId: Uint8Array;
+  limit: number;
+  offset: number;
+}>;
+
+const EVERY = { statuses: 0xff, sides: 0xff, outcomes: 0xff, sinceMs: SINCE_EVER, firstId: new Uint8Array(0) } as const;
+/** Both sides, or both outcomes. */
+const TWO = 0b11;
+const ALL_STATUSES = maskOf(...Object.values(ORDER_STATUS));
+const OPEN_STATUSES = maskOf(ORDER_STATUS.OPEN, ORDER_STATUS.PARTIALLY_FILLED);
+const CLOSED_STATUSES = [ORDER_STATUS.FILLED, ORDER_STATUS.CANCELLED, ORDER_STATUS.EXPIRED] as const;
+
+const OWN = 'account = @account AND (@sides >> side) & 1 AND (@outcomes >> outcome) & 1';
+const SPAN = {
+  created_at: 'id >= @firstId AND id < @beforeId',
+  updated_at: 'updated_ms > @sinceMs AND (updated_ms, id) < (@beforeMs, @beforeId)',
+} as const;
+const WALKED = { created_at: 'id', updated_at: 'updated_ms, id' } as const;
+const KEY = { created_at: 'id DESC', updated_at: 'updated_ms DESC, id DESC' } as const;
+const BY_CREATION = `SELECT id FROM orders INDEXED BY orders_created WHERE ${OWN} AND ${SPAN.created_at}`;
+
+export class OrderLists {
+  readonly #db: Database.Database;
+  readonly #long = new LongLists();
+  /** One transaction, so that total and rows are of the same moment. */
+  readonly #readPage: (parameters: ListParameters, sort: Sort) => { rows: OrderRow[]; counted: number };
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#readPage = db.transaction((parameters: ListParameters, sort: Sort) => {
+      const walks = walksOf(parameters.statuses, sort);
+      const counted = this.#long.counted(growingList(parameters, sort), () => {
+        const count = this.#prepared<{ counted: number }>(orderCountSql(walks));
+        return count.get({ ...parameters, beforeMs: START.atMs, beforeId: START.id })!.counted;
+      });
+      if (parameters.offset >= counted) return { rows: [], counted };
+      const isMany = sort === 'created_at' && counted > MAX_COUNTED && walks[0] !== BY_CREATION;
+      const walked = isMany ? [`${BY_CREATION} AND (@statuses >> status) & 1`] : walks;
+      return { rows: this.#prepared<OrderRow>(orderPageSql(walked, sort)).all(parameters), counted };
+    });
+  }
+
+  list(account: number, filters: OrderFilters): HistoryPage<StoredOrder<OrderRecordV2>> {
+    const { sort, limit, offset, sinceMs, after, ...masks } = filters;
+    const { atMs: beforeMs, id: beforeId } = after ?? START;
+    const span = { sinceMs, firstId: firstIdAfter(sinceMs), beforeMs, beforeId, limit: limit + 1, offset };
+    const { rows, counted } = this.#readPage({ account, ...masks, ...span }, sort);
+    const show = (row: OrderRow) => ({
+      record: orderRecordV2(orderFacts(row), row.updated_ms),
+      group: row.order_group,
+    });
+    const positionOf = ({ id, created_ms, updated_ms }: OrderRow): Position => {
+      return { atMs: sort === 'created_at' ? created_ms : updated_ms, rank: 0, id };
+    };
+    return historyPage(rows, { counted, limit, offset }, show, positionOf);
+  }
+
+  /** The newest by creation, in the first version of their record. */
+  newest(account: number, limit: number): StoredOrder<OrderRecord>[] {
+    const before = { beforeMs: START.atMs, beforeId: START.id };
+    const page = this.#prepared<OrderRow>(orderPageSql([BY_CREATION], 'created_at'));
+    const rows = page.all({ account, ...EVERY, ...before, limit, offset: 0 });
+    return rows.map((row) => ({ record: orderRecord(orderFacts(row)), group: row.order_group }));
+  }
+
+  /** Statements are kept by their text; there are few texts. */
+  #prepared<R>(sql: string): Database.Statement<[ListParameters], R> {
+    return prepared(this.#db, sql);
+  }
+}
+
+/** The name of a list that only grows; null where orders leave it when they end. */
+function growingList({ account, statuses, sides, outcomes, sinceMs }: ListParameters, sort: Sort): string | null {
+  const wanted = statuses & ALL_STATUSES;
+  if (wanted !== ALL_STATUSES && (wanted & OPEN_STATUSES) !== 0) return null;
+  return [account, wanted, sides & TWO, outcomes & TWO, sort, sinceMs].join('/');
+}
+
+/** The walks that together find the orders with these statuses, each order once. */
+function walksOf(statuses: number, sort: Sort): string[] {
+  if (sort === 'created_at' && (statuses & ALL_STATUSES) === ALL_STATUSES) return [BY_CREATION];
+  const walk = (index: string, group: string) =>
+    `SELECT ${WALKED[sort]} FROM orders INDEXED BY ${index} WHERE ${group} AND ${OWN} AND ${SPAN[sort]}`;
+  const closed = CLOSED_STATUSES.filter((status) => statuses & maskOf(status));
+  return [
+    ...((statuses & OPEN_STATUSES) === 0 ? [] : [walk('orders_open', `${OPEN} AND (@statuses >> status) & 1`)]),
+    ...closed.map((status) => walk('orders_closed', `${CLOSED} AND status = ${status}`)),
+  ];
+}
+
+function orderPageSql(walks: readonly string[], sort: Sort): string {
+  const found = `${walks.join(' UNION ALL ')} ORDER BY ${KEY[sort]} LIMIT @limit OFFSET @offset`;
+  return `
+    SELECT ${ORDER_COLUMNS}
+    FROM (${found}) AS page CROSS JOIN orders ON orders.id = page.id CROSS JOIN markets USING (market)
+    ORDER BY ${sort === 'created_at' ? 'page.id DESC' : 'page.updated_ms DESC, page.id DESC'}`;
+}
+
+/** At most one more than MAX_COUNTED. */
+function orderCountSql(walks: readonly string[]): string {
+  return `SELECT count(*) AS counted FROM (${walks.join(' UNION ALL ')} LIMIT ${MAX_COUNTED + 1})`;
+}
+
+function maskOf(...codes: readonly number[]): number {
+  return codes.reduce((mask, code) => mask | (1 << code), 0);
+}

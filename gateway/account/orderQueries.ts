@@ -1,0 +1,97 @@
+/** One order of an account, and the row that all order queries read. Runs in a thread of the query pool. */
+import type Database from 'better-sqlite3';
+import { bytesToUuid } from '../../shared/base/hex.ts';
+import { type OrderFacts, type OrderRecord, orderRecord } from '../../shared/base/orderMath.ts';
+import { ENTRY_BYTES, idsIn, PREFIX_BYTES } from '../../shared/tables/orderHashes.ts';
+import { ORDERS } from '../../shared/tables/orders.ts';
+import { type SelectedBy, select } from '../../shared/tables/table.ts';
+import { MARKET } from '../markets/volumeQueries.ts';
+
+/** The name of a group is known to the gateway only. */
+export type StoredOrder<R> = { readonly record: R; readonly group: number };
+
+const ORDER = select(
+  ORDERS,
+  'id',
+  'hash',
+  'side',
+  'outcome',
+  'limit_ticks',
+  'maker_amount',
+  'taker_amount',
+  'lots',
+  'remaining_lots',
+  'filled_notional_micro',
+  'time_in_force',
+  'post_only',
+  'status',
+  'client_order_id',
+  'order_group',
+  'order_sequence',
+  'shard_sequence',
+  'created_ms',
+  'updated_ms',
+);
+export const ORDER_COLUMNS = `${ORDER.sql}, ${MARKET.sql}`;
+export const SELECT_ORDER = `SELECT ${ORDER_COLUMNS} FROM orders JOIN markets USING (market)`;
+export type OrderRow = SelectedBy<typeof ORDER> & SelectedBy<typeof MARKET>;
+
+/** Newest orders first. */
+const FIND_ENTRIES = `
+  WITH RECURSIVE generations (number) AS (
+    SELECT max(generation) FROM order_hashes UNION ALL SELECT number - 1 FROM generations WHERE number > 0)
+  SELECT entry FROM generations CROSS JOIN order_hashes ON generation = number AND entry BETWEEN ? AND ?`;
+
+export class OrderQueries {
+  readonly #byId: Database.Statement<[Uint8Array, number, Uint8Array], OrderRow>;
+  readonly #entries: Database.Statement<[Uint8Array, Uint8Array], Uint8Array>;
+  readonly #tail: Database.Statement<[], Uint8Array>;
+  readonly #find: (account: number, hash: Uint8Array) => OrderRow | null;
+
+  constructor(db: Database.Database) {
+    this.#byId = db.prepare(`${SELECT_ORDER} WHERE id = ? AND account = ? AND hash = ?`);
+    this.#entries = db.prepare<[Uint8Array, Uint8Array], Uint8Array>(FIND_ENTRIES).pluck();
+    this.#tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail').pluck();
+    // One transaction, so that an entry that moves from the tail into the index is seen in one of them.
+    this.#find = db.transaction((account: number, hash: Uint8Array) => {
+      const last = new Uint8Array(ENTRY_BYTES).fill(0xff);
+      last.set(hash.subarray(0, PREFIX_BYTES));
+      for (const entries of [this.#entries.all(hash.subarray(0, PREFIX_BYTES), last), this.#tail.all()].flat()) {
+        for (const id of idsIn(entries, hash)) {
+          const row = this.#byId.get(id, account, hash);
+          if (row !== undefined) return row;
+        }
+      }
+      return null;
+    });
+  }
+
+  /** Null when the account has no such order; whether another has one stays unknown to it. */
+  byHash(account: number, hash: Uint8Array): StoredOrder<OrderRecord> | null {
+    const row = this.#find(account, hash);
+    return row === null ? null : { record: orderRecord(orderFacts(row)), group: row.order_group };
+  }
+}
+
+export function orderFacts(row: OrderRow): OrderFacts {
+  return {
+    id: bytesToUuid(row.id),
+    hash: row.hash,
+    marketId: bytesToUuid(row.uuid),
+    ticksPerUnit: row.ticks_per_unit,
+    side: row.side,
+    outcome: row.outcome,
+    timeInForce: row.time_in_force,
+    postOnly: row.post_only === 1,
+    limitTicks: row.limit_ticks,
+    makerAmount: row.maker_amount,
+    takerAmount: row.taker_amount,
+    quantityLots: row.lots,
+    remainingLots: row.remaining_lots,
+    filledNotionalMicro: row.filled_notional_micro,
+    status: row.status,
+    createdMs: row.created_ms,
+    orderSequence: row.order_sequence,
+    clientOrderId: row.client_order_id,
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * Tokens with which Privy vouches for a person (RULES.md 15.31, 15.32): JWTs of ES256 for our app.
+ * Owner: the gateway thread; signatures are verified on others.
+ *
+ * Invariants:
+ *   PRIVY-1  What a token says of itself is read first: one of another issuer, app or algorithm, or that has expired,
+ *            has no key fetched for it.
+ *   PRIVY-2  An e-mail address counts only from an identity token of the same person.
+ */
+import type { KeyObject } from 'node:crypto';
+import type { JWTPayload } from 'jose';
+import { decodeProtectedHeader } from 'jose/decode/protected_header';
+import { decodeJwt } from 'jose/jwt/decode';
+import { jwtVerify } from 'jose/jwt/verify';
+import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
+import type { Refusal } from '../base/refusal.ts';
+import { ProviderCalls, ProviderDown } from '../http/providerCalls.ts';
+import { providerKeys } from './providerKeys.ts';
+import type { Proof } from './signIn.ts';
+
+const ISSUER = 'privy.io';
+const ALGORITHM = 'ES256';
+const MAX_SUBJECT = 255;
+const MAX_EMAIL = 254;
+/** Clocks of providers are not ours. */
+const MAX_SKEW_SEC = 30;
+/** Sign-ins that wait for keys: more than an exchange has at a time unless the keys do not come. */
+const MAX_WAITING = 256;
+const RETRY_AFTER_SEC = 5;
+
+type Step = 'access_token' | 'identity_token';
+type FindKey = ReturnType<typeof providerKeys>;
+
+type PrivyTokensOptions = {
+  readonly appId: string;
+  readonly keys: KeyObject | URL;
+  /** Called with the reason when its keys are not to be had. */
+  readonly onDown: (error: Error) => void;
+  readonly calls?: Pick<ProviderCalls, 'send'>;
+};
+
+export class PrivyTokens {
+  readonly #appId: string;
+  readonly #keys: KeyObject | FindKey;
+  readonly #onDown: (error: Error) => void;
+  #waiting = 0;
+
+  constructor({ appId, keys, onDown, calls = new ProviderCalls() }: PrivyTokensOptions) {
+    this.#appId = appId;
+    this.#keys = keys instanceof URL ? providerKeys(keys, calls) : keys;
+    this.#onDown = onDown;
+  }
+
+  /** Finds who the person is, or why the tokens do not count. */
+  async check(accessToken: string, identityToken: string | undefined, nowMs: number): Promise<Proof | Refusal> {
+    if (this.#waiting >= MAX_WAITING) return down();
+    this.#waiting++;
+    try {
+      const access = await this.#claimsOf(accessToken, 'access_token', nowMs);
+      if (!('claims' in access)) return access;
+      const subject = access.claims.sub!;
+      let email: string | null = null;
+      if (identityToken !== undefined) {
+        const identity = await this.#claimsOf(identityToken, 'identity_token', nowMs);
+        if (!('claims' in identity)) return identity;
+        if (identity.claims.sub !== subject) return refused(ERRORS.INVALID_ACCESS_TOKEN, 'identity_token');
+        email = emailOf(identity.claims['linked_accounts']);
+      }
+      return { method: 'privy', wallet: null, identity: { issuer: ISSUER, subject }, email, displayName: null };
+    } catch (error) {
+      if (!(error instanceof ProviderDown)) throw error;
+      this.#onDown(error);
+      return down();
+    } finally {
+      this.#waiting--;
+    }
+  }
+
+  async #claimsOf(token: string, step: Step, nowMs: number): Promise<{ readonly claims: JWTPayload } | Refusal> {
+    const fault = this.#faultOf(token, nowMs);
+    if (fault !== null) return refused(fault, step);
+    const expected = {
+      algorithms: [ALGORITHM],
+      issuer: ISSUER,
+      audience: this.#appId,
+      requiredClaims: ['sub', 'exp', 'iat'],
+      clockTolerance: MAX_SKEW_SEC,
+      currentDate: new Date(nowMs),
+    };
+    try {
+      const keys = this.#keys;
+      const { payload } =
+        typeof keys === 'function' ? await jwtVerify(token, keys, expected) : await jwtVerify(token, keys, expected);
+      return { claims: payload };
+    } catch (error) {
+      if (error instanceof ProviderDown) throw error;
+      return refused(ERRORS.INVALID_ACCESS_TOKEN, step);
+    }
+  }
+
+  /** PRIVY-1. Null when the token says nothing wrong of itself. */
+  #faultOf(token: string, nowMs: number): ErrorRow | null {
+    const nowSec = Math.floor(nowMs / 1000);
+    try {
+      const { alg } = decodeProtectedHeader(token);
+      const { iss, aud, sub, exp, iat } = decodeJwt(token);
+      const isOurs = alg === ALGORITHM && iss === ISSUER && aud === this.#appId;
+      const isDated = typeof exp === 'number' && typeof iat === 'number' && iat <= nowSec + MAX_SKEW_SEC;
+      const isNamed = typeof sub === 'string' && sub !== '' && sub.length <= MAX_SUBJECT;
+      if (!isOurs || !isDated || !isNamed) return ERRORS.INVALID_ACCESS_TOKEN;
+      return exp + MAX_SKEW_SEC <= nowSec ? ERRORS.ACCESS_TOKEN_EXPIRED : null;
+    } catch {
+      return ERRORS.INVALID_ACCESS_TOKEN;
+    }
+  }
+}
+
+/**
+ * The address that the person has shown to be theirs, in lower case; null for none.
+ * @param linked the accounts of the person as the token has them: JSON in a text, or the array itself.
+ */
+function emailOf(linked: unknown): string | null {
+  try {
+    const accounts: unknown = typeof linked === 'string' ? JSON.parse(linked) : linked;
+    if (!Array.isArray(accounts)) return null;
+    for (const account of accounts) {
+      const { type, address, lv, verified_at } = account ?? {};
+      const isVerified = Number(lv ?? verified_at ?? 0) > 0;
+      if (type === 'email' && isVerified && typeof address === 'string' && address.length <= MAX_EMAIL) {
+        return address.toLowerCase();
+      }
+    }
+    return null;
+  } catch {
+    return null;
+  }
+}
+
+function refused(row: ErrorRow, step: Step): Refusal {
+  return { row, details: { step } };
+}
+
+function down(): Refusal {
+  return { row: ERRORS.PROVIDER_UNAVAILABLE, retryAfterSec: RETRY_AFTER_SEC };
+}

@@ -1,0 +1,104 @@
+/** The end of every sign-in (RULES.md 15.1): a session, its answer, and the cookie that may come with it. */
+import { ERRORS } from '../../shared/base/errors.ts';
+import { clientSubject } from '../base/clientAddress.ts';
+import type { Call } from '../http/call.ts';
+import { cookieLine, cookieOf, isOfOtherPage } from '../http/cookies.ts';
+import { applyLimit } from '../http/counting.ts';
+import { ok, refuse } from '../http/respond.ts';
+import { profileOf } from './profileJson.ts';
+import { ACCESS_TOKEN_SEC } from './sessionKeysStore.ts';
+import { IDLE_MS, type OpenedSession } from './sessions.ts';
+import type { Proof } from './signIn.ts';
+import type { AuthDeps } from './signInDeps.ts';
+
+export type TokenDelivery = 'cookie' | 'body';
+
+export const REFRESH_COOKIE = 'svc_refresh';
+const REFERRAL_COOKIE = 'svc_referral';
+export const COOKIE_PATH = '/v1/auth';
+
+type Opened = OpenedSession & {
+  readonly isNew: boolean;
+  readonly delivery: TokenDelivery;
+  readonly redirectPath?: string;
+};
+
+/** The members of a sign-in besides the proof. */
+type Wishes = {
+  readonly referral_code?: string;
+  readonly token_delivery?: TokenDelivery;
+  /** Where the page goes on. */
+  readonly redirect_path?: string;
+};
+
+/**
+ * Signs the person in, or up, and answers the call. The proof has been checked, and `isRefusedPage` was asked before;
+ * the route has `cookies`.
+ */
+export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, deps: AuthDeps): Promise<void> {
+  const browser = call.browser!;
+  if (!deps.signIn.isKnown(proof) && !(await isSignUpAdmitted(call, deps))) return;
+  const referralCode = wishes.referral_code ?? cookieOf(browser, REFERRAL_COOKIE);
+  const opened = deps.signIn.open(proof, referralCode, browser.userAgent, deps.clock.nowMs());
+  if ('row' in opened) refuse(call, opened);
+  else {
+    const { token_delivery: delivery = 'cookie', redirect_path: redirectPath } = wishes;
+    await answerSession(call, { ...opened, delivery, redirectPath }, deps);
+  }
+}
+
+/** Accounts are kept for ever, so an address does not make any number of them. */
+async function isSignUpAdmitted(call: Call, { limiter, trustProxy, clock }: AuthDeps): Promise<boolean> {
+  if (limiter === null) return true;
+  const peer = call.transport.peer();
+  const subject = clientSubject(peer, call.forwardedFor, trustProxy);
+  const { rateLimitHeaders } = call;
+  if (!(await applyLimit(call, limiter.countSignUp(subject, clock.nowMs()), () => clock.nowMs()))) return false;
+  // The answer says what is left of the limit of its endpoint, by which the client goes.
+  call.rateLimitHeaders = rateLimitHeaders;
+  return true;
+}
+
+/** Answers once the session is durable. */
+export async function answerSession(call: Call, opened: Opened, deps: AuthDeps): Promise<void> {
+  const { accounts, accountStates, sessions, accessTokens, clock } = deps;
+  const { session, refreshToken, isNew, delivery, redirectPath } = opened;
+  const { principal } = session;
+  await sessions.durable();
+  const access_token = await accessTokens.sign(principal, clock.nowMs());
+  const user = profileOf(accounts.byIndex(principal.accountIndex), accountStates);
+  const answer = {
+    access_token,
+    token_type: 'Bearer',
+    expires_in: ACCESS_TOKEN_SEC,
+    user,
+    is_new: isNew,
+    ...(redirectPath === undefined ? {} : { redirect_path: redirectPath }),
+  };
+  if (delivery === 'cookie') addCookie(call, refreshCookie(refreshToken, IDLE_MS / 1000, deps));
+  ok(call, delivery === 'cookie' ? answer : { ...answer, refresh_token: refreshToken });
+}
+
+/** One more line of Set-Cookie. */
+export function addCookie(call: Call, line: string): void {
+  call.setCookie += call.setCookie === '' ? line : `\r\nSet-Cookie: ${line}`;
+}
+
+/** The browser forgets its refresh token. */
+export function clearRefreshCookie(call: Call, deps: AuthDeps): void {
+  call.setCookie = refreshCookie('', 0, deps);
+}
+
+/**
+ * True when the call was refused: a page of another site could otherwise sign its visitor in, to an account of its own.
+ * @param delivery a token in the body reaches only a page that may read the answer.
+ */
+export function isRefusedPage(call: Call, delivery: TokenDelivery, { pages }: AuthDeps): boolean {
+  if (delivery === 'body' || !isOfOtherPage(call.browser!, pages)) return false;
+  refuse(call, { row: ERRORS.OTHER_SITE });
+  return true;
+}
+
+function refreshCookie(value: string, maxAgeSec: number, { areCookiesSecure: isSecure }: AuthDeps): string {
+  return cookieLine(REFRESH_COOKIE, value, { path: COOKIE_PATH, maxAgeSec, sameSite: 'Strict', isSecure });
+}

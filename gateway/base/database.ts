@@ -1,0 +1,118 @@
+/**
+ * control.db: accounts, keys, catalogue, fund movements and more. It is small, written rarely, and read into memory at
+ * the start; the classes in this folder write through it.
+ * Owner: the gateway thread, through one connection that locks the file for as long as the process lives, so a second
+ * server on the same directory ends at its start.
+ */
+import { existsSync } from 'node:fs';
+import Sqlite, { type Database } from 'better-sqlite3';
+import { CONTROL_LOCK_PATIENCE_MS } from '../../shared/base/controlLock.ts';
+import { CONTROL_VERSION, controlMigrations } from '../../shared/base/controlSchema.ts';
+import { isDamaged } from '../../shared/base/damagedDatabase.ts';
+import { accessProblem } from '../../shared/base/fileAccess.ts';
+import { openDatabase } from '../../shared/base/openDatabase.ts';
+import { keepRowSums, makeRowSums, rowsThatDiffer } from '../../shared/base/rowSums.ts';
+import { keepCopy } from '../../shared/base/setAside.ts';
+import { commitsBehindDamage } from '../../shared/base/sqlitePages.ts';
+import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
+import { StartError } from './startError.ts';
+
+export type ControlDatabase = StoreDatabase;
+
+const NEXT_STEP =
+  'restore the data directory from a backup (`npm run admin -- restore`), or see what `control repair` can read of it';
+
+/** An empty database in memory with the tables of a version, as members of an older one have them. */
+export function emptyControlDatabase(version: number): Database {
+  const database = new Sqlite(':memory:');
+  bring(database, version);
+  return database;
+}
+
+/** With the newest tables. */
+export function openControlDatabase(path: string): Database {
+  const database = lockControlDatabase(path);
+  // All in one transaction: it is synced once, where a new file would be synced for each of dozens.
+  database.transaction(() => bring(database, CONTROL_VERSION))();
+  return database;
+}
+
+/**
+ * Brings the file to the newest tables, and does the rest of a start with it. A file of an older version is as it was
+ * when that start is refused: the older version goes on with it.
+ */
+export function withNewestTables<T>(database: Database, start: () => T): T {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  if (version === CONTROL_VERSION) {
+    keepRowSums(database);
+    return start();
+  }
+  return database.transaction(() => {
+    bring(database, CONTROL_VERSION);
+    return start();
+  })();
+}
+
+/** As it is. */
+export function lockControlDatabase(path: string): Database {
+  let database: Database | undefined;
+  try {
+    database = openDatabase(path, { timeout: CONTROL_LOCK_PATIENCE_MS });
+    // Exclusive mode is set before WAL: then the lock is permanent, and SQLite needs no shared-memory file.
+    database.pragma('locking_mode = EXCLUSIVE');
+    database.pragma('journal_mode = WAL');
+    database.pragma('synchronous = FULL');
+    database.pragma('foreign_keys = ON');
+    database.exec('BEGIN EXCLUSIVE; COMMIT');
+    const version = database.pragma('user_version', { simple: true }) as number;
+    if (version > CONTROL_VERSION) throw new StartError(`${path} was written by a newer version`);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw explained(path, error);
+  }
+}
+
+/**
+ * Before anything is written into it: what SQLite does not read of the log would be overwritten.
+ * @returns what is left out, in a line for the operator; null where nothing is
+ */
+export function keepTornLog(path: string): string | null {
+  const log = `${path}-wal`;
+  const commits = existsSync(log) ? commitsBehindDamage(path) : 0;
+  if (commits === 0) return null;
+  const kept = keepCopy(log);
+  return (
+    `${commits} changes stand behind a damaged page of ${log}, and are left out; that log is kept as ${kept}. ` +
+    'Stop and compare the money with `npm run admin -- audit`, or restore the data directory from a backup'
+  );
+}
+
+/** A change without a record would be in this file only, and no record after it would follow from the others'. */
+export function requireNoCluster(database: Database, path: string): void {
+  const select = database.prepare<[], number>("SELECT count(*) FROM sqlite_master WHERE name = 'record_end'");
+  if (select.pluck().get() === 0) return;
+  throw new StartError(`${path} is of a member of a cluster: start it with JOURNAL=postgres and its JOURNAL_URL`);
+}
+
+/** An error of SQLite says neither which file it is about nor what to do. */
+export function explained(path: string, error: unknown): unknown {
+  if (!(error instanceof Sqlite.SqliteError)) return error;
+  if (error.code.startsWith('SQLITE_BUSY')) return new StartError(`${path} is in use by another server`);
+  const access = accessProblem(path, error);
+  if (access !== null) return new StartError(access);
+  if (!isDamaged(error)) return new StartError(`${path}: ${error.message}`);
+  return new StartError(`${path} is damaged (${error.message}): ${NEXT_STEP}`);
+}
+
+function bring(database: Database, to: number): void {
+  const version = database.pragma('user_version', { simple: true }) as number;
+  if (version !== to) {
+    const differing = rowsThatDiffer(database);
+    if (differing.length > 0) throw new StartError(`${database.name}: ${differing.join('; ')}: ${NEXT_STEP}`);
+    for (const statements of controlMigrations(version, to)) database.exec(statements);
+    database.pragma(`user_version = ${to}`);
+    makeRowSums(database, to);
+  }
+  keepRowSums(database);
+}

@@ -1,0 +1,35 @@
+/** The refusal of a request: a row of the error table, and the details of this answer. */
+import type { ErrorRow } from '../../shared/base/errors.ts';
+
+export type Refusal = {
+  readonly row: ErrorRow;
+  /** Replaces the message of the row; it must not contain information that the code does not imply. */
+  readonly message?: string;
+  readonly details?: Readonly<Record<string, unknown>>;
+  /** The shard has refused it: kept with an idempotency key it is repeated as it is, however long it is. */
+  readonly isOfShard?: boolean;
+  readonly retryAfterSec?: number;
+  /** Replaces the header lines about the limit that the request had passed (access/limiter.ts). */
+  readonly rateLimitHeaders?: string;
+  /** The methods that a 405 offers. */
+  readonly allow?: string;
+};
+
+/** A request whose form is not that of its route. */
+export type Invalid = {
+  readonly message: string;
+  readonly details: {
+    readonly field: string;
+    readonly rule: string;
+    readonly value?: unknown;
+    readonly expected?: string;
+  };
+};
+
+const SERVICE_UNAVAILABLE = 503;
+const DEFAULT_RETRY_AFTER_SEC = 1;
+
+/** A 503 always says when to come back. @returns the seconds, 0 for none. */
+export function retryAfterOf(status: number, { retryAfterSec }: Pick<Refusal, 'retryAfterSec'>): number {
+  return retryAfterSec ?? (status === SERVICE_UNAVAILABLE ? DEFAULT_RETRY_AFTER_SEC : 0);
+}

@@ -1,0 +1,97 @@
+/** Money between the ledger and the chain, for administrators: differences, and what waits (RULES.md 17.27, 17.28). */
+
+import {
+  type ChainDifference,
+  type COMPARED_CHAIN,
+  WAITING_MONEY,
+  WAITING_MONEY_QUERY,
+} from '../../shared/api/chainMoney.ts';
+import type { FromSchema } from '../../shared/api/schema.ts';
+import { FEE_ACCOUNT, OUTCOME } from '../../shared/base/codes.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { shownAddress } from '../../shared/crypto/checksumAddress.ts';
+import type { Difference } from '../../shared/wire/chainQuestions.ts';
+import type { Accounts } from '../account/accounts.ts';
+import { ok, refuse } from '../http/respond.ts';
+import { type CallOf, type Route, route } from '../http/route.ts';
+import type { RouteSpec } from '../http/spec.ts';
+import type { Catalog } from '../markets/catalog.ts';
+import { ChainDown, type ChainLink } from '../shardlink/settlementLink.ts';
+import type { ChainHealth } from './health.ts';
+
+type ChainMoneyDeps = {
+  readonly accounts: Pick<Accounts, 'idOf'>;
+  readonly catalog: Pick<Catalog, 'byIndex'>;
+  /** Both null without a chain. */
+  readonly chainLink: Pick<ChainLink, 'ask'> | null;
+  readonly chainHealth: Pick<ChainHealth, 'latest'> | null;
+};
+
+/** The sums of the ledger do not wait for a thread that is busy. */
+const ANSWER_WITHIN_MS = 2000;
+
+const WAITING = {
+  method: 'GET',
+  path: '/admin/settlement/money',
+  id: 'adminListWaitingMoney',
+  summary: 'Money that the ledger does not have yet, and payments that the chain refuses, with the reason.',
+  access: 'viewer',
+  limit: 'unlisted',
+  query: WAITING_MONEY_QUERY,
+  answers: { 200: WAITING_MONEY },
+} as const satisfies RouteSpec;
+
+export function chainMoneyRoutes(deps: Pick<ChainMoneyDeps, 'chainLink'>): Route[] {
+  return [route(WAITING, (call) => list(call, deps))];
+}
+
+async function list(call: CallOf<typeof WAITING>, { chainLink }: Pick<ChainMoneyDeps, 'chainLink'>): Promise<void> {
+  const found = chainLink === null ? { rows: [], total: 0 } : await orNone(chainLink.ask('openMoney', call.query));
+  if (found === null) {
+    refuse(call, { row: ERRORS.ENGINE_BUSY });
+    return;
+  }
+  const movements = found.rows.map(({ kind, wallet, amount, reference, reason, foundMs }) => {
+    return {
+      kind,
+      wallet: shownAddress(wallet),
+      amount_atomic: amount,
+      reference,
+      reason,
+      found_at: new Date(foundMs).toISOString(),
+    };
+  });
+  ok(call, { movements, total: found.total });
+}
+
+/** Null without a chain. */
+export async function comparedChain(deps: ChainMoneyDeps): Promise<FromSchema<typeof COMPARED_CHAIN> | null> {
+  const { chainLink, chainHealth } = deps;
+  if (chainLink === null) return null;
+  const found = await orNone(chainLink.ask('differences', null, ANSWER_WITHIN_MS));
+  const block = chainHealth?.latest?.reconciledBlock ?? null;
+  return { block, differences: found?.map((each) => shown(each, deps)) ?? null };
+}
+
+function shown({ account, token, ledger, underWay, held }: Difference, deps: ChainMoneyDeps): ChainDifference {
+  const isUser = account !== null && account !== FEE_ACCOUNT;
+  return {
+    holder: isUser ? 'user' : account === null ? 'all' : 'fees',
+    user_id: isUser ? deps.accounts.idOf(account) : null,
+    market_id: token === null ? null : deps.catalog.byIndex(token.market).id,
+    outcome: token === null ? null : token.outcome === OUTCOME.YES ? 'yes' : 'no',
+    ledger_atomic: ledger,
+    under_way_atomic: underWay,
+    chain_atomic: held,
+  };
+}
+
+/** Null where the thread does not answer. */
+async function orNone<T>(answer: Promise<T>): Promise<T | null> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof ChainDown) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * The floors under nonces that wallets have raised on the chain itself (RULES.md 5.13), in the ledger. The contract
+ * refuses what is below a floor some time after its raise, so the ledger has to know of it before: of what it matches
+ * below, nothing would settle.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   CONTRACTFLOORS-1  No order is placed before the raises that the chain had when the process began are durable here.
+ *   CONTRACTFLOORS-2  A directory that was restored to an earlier time asks the contract for the floor of every wallet
+ *                     once, before that: raises that its ledger knew once are no news any more.
+ *   CONTRACTFLOORS-3  An account has no money of a wallet before it has the floor of it, which may have been raised
+ *                     before the wallet was linked.
+ *   CONTRACTFLOORS-4  While members follow that know no floors, an account whose wallet has raised one places nothing
+ *                     and has nothing open: others place on.
+ */
+import { floorOf } from '../../shared/base/floors.ts';
+import type { SettlementHealth } from '../../shared/wire/threads.ts';
+import type { Accounts } from '../account/accounts.ts';
+import type { Restrictions } from '../account/restrictions.ts';
+import type { Logger } from '../base/log.ts';
+import type { Platform } from '../base/platform.ts';
+import { ChainDown, type ChainLink } from '../shardlink/settlementLink.ts';
+import type { ChainHealth } from './health.ts';
+
+type ContractFloorsOptions = {
+  readonly link: Pick<ChainLink, 'ask' | 'onNews' | 'acceptsNews'>;
+  readonly health: Pick<ChainHealth, 'waitFor'>;
+  readonly accounts: Pick<Accounts, 'ownerOf' | 'escrows' | 'durable'>;
+  readonly platform: Pick<Platform, 'floors' | 'contractFloorsRead' | 'setContractFloorsRead'>;
+  readonly restrictions: Pick<Restrictions, 'raiseNonceFloor' | 'hold' | 'letGo'>;
+  /** False while members of an older version may follow, which know no floors (FORMATS-1). */
+  readonly areKnownEverywhere: () => boolean;
+  readonly log: Logger;
+};
+
+const NO_ACCOUNT = 0;
+/** Wallets of one question: the node is asked about each. */
+const MOST_ASKED = 48;
+const CARRYING = 'nonce floors that wallets have raised on the chain are not carried out yet';
+const ASKING = 'the contract is asked for the nonce floors of all wallets';
+const OLD_MEMBERS =
+  'a wallet has raised its nonce floor on the chain: the cluster has to be raised first (cluster raise)';
+
+export class ContractFloors {
+  readonly #options: ContractFloorsOptions;
+  #isDone = false;
+  #isAsking = false;
+  /** CONTRACTFLOORS-4. */
+  readonly #held = new Set<number>();
+
+  constructor(options: ContractFloorsOptions) {
+    this.#options = options;
+    const { health, link } = options;
+    link.onNews('nonceFloor', ({ wallet, floor }) => this.#take(wallet, floor));
+    health.waitFor((facts) => this.#problem(facts));
+  }
+
+  /** Keeps CONTRACTFLOORS-3. Rejects while the node does not answer. */
+  async ask(wallets: readonly string[]): Promise<void> {
+    const { floors } = await this.#options.link.ask('nonceFloors', { wallets });
+    for (const [index, wallet] of wallets.entries()) if (floors[index]! > 0) await this.#take(wallet, floors[index]!);
+  }
+
+  /** Durable when it resolves. A wallet without an account has no orders; it is asked for once it has (`ask`). */
+  async #take(wallet: string, floor: number): Promise<void> {
+    const { accounts, areKnownEverywhere, restrictions } = this.#options;
+    const account = accounts.ownerOf(wallet);
+    if (account === NO_ACCOUNT) return;
+    if (!areKnownEverywhere()) {
+      this.#held.add(account);
+      await restrictions.hold(account);
+      throw new Error(OLD_MEMBERS);
+    }
+    await restrictions.raiseNonceFloor(wallet, floor);
+    await accounts.durable();
+    if (this.#held.delete(account)) restrictions.letGo(account);
+  }
+
+  /** Why orders cannot be placed yet; null once CONTRACTFLOORS-1 and -2 hold. */
+  #problem({ floorsToCarry }: SettlementHealth): string | null {
+    const { areKnownEverywhere, link, platform } = this.#options;
+    if (this.#isDone) return null;
+    if (!link.acceptsNews) return CARRYING;
+    if (floorsToCarry !== 0) return areKnownEverywhere() ? CARRYING : OLD_MEMBERS;
+    if (platform.contractFloorsRead !== floorOf(platform.floors)) {
+      if (!this.#isAsking) void this.#askAll();
+      return areKnownEverywhere() ? ASKING : OLD_MEMBERS;
+    }
+    this.#isDone = true;
+    return null;
+  }
+
+  async #askAll(): Promise<void> {
+    const { accounts, log, platform } = this.#options;
+    this.#isAsking = true;
+    try {
+      const wallets = accounts.escrows();
+      for (let from = 0; from < wallets.length; from += MOST_ASKED) {
+        await this.ask(wallets.slice(from, from + MOST_ASKED));
+      }
+      platform.setContractFloorsRead(floorOf(platform.floors));
+    } catch (error) {
+      // It is asked again at the next report of settlement.
+      if (!(error instanceof ChainDown)) log.error({ err: error }, 'nonce floors of the contract are not followed');
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+/** The remaining quota of the caller's key or session, endpoint by endpoint (RULES.md 4.8). */
+import type { BlockList } from 'node:net';
+import { RATE_LIMITS, type RateLimit, type RateLimits } from '../../shared/api/accounts.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { type Allowance, Limiter, resetSec } from '../access/limiter.ts';
+import type { Limit } from '../base/classes.ts';
+import { clientOf } from '../base/clientAddress.ts';
+import type { AccountPrincipal } from '../base/principal.ts';
+import { ok, refuse } from './respond.ts';
+import { type CallOf, type Route, route } from './route.ts';
+import { isForOperators, type RouteSpec, requiredScope } from './spec.ts';
+
+type RateLimitDeps = {
+  /** Null: nothing is counted. */
+  readonly limiter: Limiter | null;
+  /** The whole table, with the routes that are added to it later. */
+  readonly routes: readonly RouteSpec[];
+  readonly trustProxy: BlockList | null;
+  readonly clock: Clock;
+};
+
+const SHOW_RATE_LIMITS = {
+  method: 'GET',
+  path: '/v1/rate-limits',
+  id: 'getRateLimits',
+  summary: 'The limits of the key, or of the session, and the requests that they still admit, by endpoint.',
+  access: 'authenticated',
+  limit: 'unlisted',
+  answers: { 200: RATE_LIMITS },
+} as const satisfies RouteSpec;
+
+export function rateLimitRoutes(deps: RateLimitDeps): Route[] {
+  return [route(SHOW_RATE_LIMITS, (call) => showRateLimits(call, deps))];
+}
+
+async function showRateLimits(
+  call: CallOf<typeof SHOW_RATE_LIMITS>,
+  { limiter, routes, trustProxy, clock }: RateLimitDeps,
+): Promise<void> {
+  const { principal } = call;
+  const { address, unread } = clientOf(call.transport.peer(), call.forwardedFor, trustProxy);
+  const key = principal.kind === 'apiKey' ? principal : null;
+  // Without limits in force no quota is ever used, as in a limiter that is new.
+  const counters = limiter ?? new Limiter();
+  const own = routes.filter((route) => !route.isFile && mayCall(principal, route));
+  const allowances = await counters.allowances(key ?? principal.accountIndex, own, clock.nowMs());
+  if (allowances === 'unavailable') {
+    refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: 1 });
+    return;
+  }
+  ok(call, {
+    tier: key?.tier ?? null,
+    rate_limit_override: key?.rateLimitOverride == null ? null : limitJson(key.rateLimitOverride),
+    enforced: limiter !== null,
+    address,
+    unread_forwarded_for: unread,
+    limits: allowances.map(allowanceJson),
+  });
+}
+
+function mayCall({ scopes }: AccountPrincipal, spec: RouteSpec): boolean {
+  const scope = requiredScope(spec);
+  return !isForOperators(spec) && (scopes & scope) === scope;
+}
+
+function limitJson({ requests, windowSec }: Limit): RateLimit {
+  return { requests, window_seconds: windowSec };
+}
+
+function allowanceJson({ endpoint, limit, count }: Allowance): RateLimits['limits'][number] {
+  return {
+    method: endpoint.method,
+    path: endpoint.path,
+    ...limitJson(limit),
+    remaining: count.remaining,
+    reset: resetSec(count),
+  };
+}

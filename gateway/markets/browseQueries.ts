@@ -1,0 +1,116 @@
+/** The SQL of `browse`: which events are on a page (RULES.md 12.34). Runs in a thread of the query pool. */
+import type Database from 'better-sqlite3';
+import { prepared } from '../../shared/base/prepared.ts';
+import { EVENT_NAMES } from '../../shared/tables/catalogEvents.ts';
+import { MAX_COUNTED, type Page, pageOf } from '../base/page.ts';
+import { SearchBudget } from './searchBudgetQueries.ts';
+
+export type BrowseFilters = Readonly<{
+  /** Null: open events that have markets which are active, locked or resolving. */
+  status: string | null;
+  category: string | null;
+  league: string | null;
+  /** Words of the names of events, teams and markets; null: not searched. */
+  search: string | null;
+  /** Live events first. */
+  isRanked: boolean;
+  limit: number;
+  offset: number;
+}>;
+
+type Parameters = Omit<BrowseFilters, 'isRanked'>;
+/** `total` where the statement that finds the events counts them too. */
+type Found = { readonly event: number; readonly total?: number };
+
+const OPEN_STATUSES = ['live', 'upcoming'] as const;
+const START = 'start_ms, event';
+const RANKED = `status <> 'live', ${START}`;
+const PAGE = 'LIMIT @limit OFFSET @offset';
+
+/** A statement for every set of filters, prepared when it is first asked for: there are a few dozen. */
+export class BrowseQueries {
+  readonly #db: Database.Database;
+  readonly #lastTicks: Database.Statement<[number], number>;
+  readonly #read: (filters: BrowseFilters) => Page<number> | null;
+
+  constructor(db: Database.Database) {
+    this.#db = db;
+    this.#lastTicks = db.prepare<[number], number>('SELECT last_yes_ticks FROM market_stats WHERE market = ?').pluck();
+    const budget = SearchBudget.of(db);
+    budget.reads(EVENT_NAMES.name);
+    const read = (filters: BrowseFilters): Page<number> => {
+      const search = filters.search === null ? null : budget.query(EVENT_NAMES.name, filters.search);
+      if (search === null && filters.search !== null) return pageOf<number>([], 0, filters.offset);
+      const parameters = { ...filters, search };
+      const found = this.#prepared<Found>(pageSql(filters)).all(parameters);
+      const total = found.at(0)?.total ?? this.#prepared<{ total: number }>(countSql(filters)).get(parameters)!.total;
+      return pageOf(
+        found.map(({ event }) => event),
+        total,
+        filters.offset,
+      );
+    };
+    // One transaction, so that total and events are of the same moment.
+    this.#read = db.transaction((filters: BrowseFilters) => budget.within(() => read(filters)));
+  }
+
+  /** The indexes of the events of a page; null: the search would take too long. */
+  page(filters: BrowseFilters): Page<number> | null {
+    return this.#read(filters);
+  }
+
+  /** The tick of Yes at which each market last traded, 0 where there was no trade. */
+  lastTicks(markets: readonly number[]): number[] {
+    return markets.map((market) => this.#lastTicks.get(market) ?? 0);
+  }
+
+  #prepared<R>(sql: string): Database.Statement<[Parameters], R> {
+    return prepared(this.#db, sql);
+  }
+}
+
+/**
+ * Without a search one walk for each status, all in the order of the start. A search finds its events by their words:
+ * all of them have to be found for the order anyway, so it counts them as well.
+ */
+export function pageSql(filters: BrowseFilters): string {
+  const order = filters.isRanked ? RANKED : START;
+  if (filters.search !== null) {
+    return `SELECT event, count(*) OVER () AS total ${searched(filters)} ORDER BY ${order} ${PAGE}`;
+  }
+  const rows = walksOf(filters).map(
+    (walk) => `SELECT * FROM (SELECT status, start_ms, event ${walk} ORDER BY ${START} LIMIT @limit + @offset)`,
+  );
+  return `SELECT event FROM (${rows.join(' UNION ALL ')}) ORDER BY ${order} ${PAGE}`;
+}
+
+/** At most one more than MAX_COUNTED. */
+export function countSql(filters: BrowseFilters): string {
+  const rows = filters.search === null ? walksOf(filters) : [searched(filters)];
+  const found = rows.map((walk) => `SELECT 1 ${walk}`).join(' UNION ALL ');
+  return `SELECT count(*) AS total FROM (${found} LIMIT ${MAX_COUNTED + 1})`;
+}
+
+function walksOf(filters: BrowseFilters): string[] {
+  const statuses = filters.status === null ? OPEN_STATUSES.map((status) => `'${status}'`) : ['@status'];
+  return statuses.map((status) => {
+    const conditions = [`status = ${status}`, ...conditionsOf(filters)];
+    return `FROM catalog_events WHERE ${conditions.join(' AND ')}`;
+  });
+}
+
+/** CROSS JOIN keeps the order of the two: the words come first. */
+function searched(filters: BrowseFilters): string {
+  const { status } = filters;
+  const isOfStatus = status === null ? `status IN ('${OPEN_STATUSES.join("', '")}')` : 'status = @status';
+  const conditions = ['event_names MATCH @search', 'spent(event_names.rowid)', isOfStatus, ...conditionsOf(filters)];
+  return `FROM event_names CROSS JOIN catalog_events ON event = event_names.rowid WHERE ${conditions.join(' AND ')}`;
+}
+
+function conditionsOf({ status, category, league }: BrowseFilters): string[] {
+  return [
+    ...(status === null ? ['live_markets > 0'] : []),
+    ...(category === null ? [] : ['category = @category']),
+    ...(league === null ? [] : ['sport_league = @league']),
+  ];
+}

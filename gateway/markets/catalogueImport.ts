@@ -1,0 +1,290 @@
+/**
+ * Imports lines of a catalogue (RULES.md 9.40): each makes an event or a market, changes one, or says what is there.
+ * Lines are independent: one that fails stops no other. The thread is held for less than a millisecond at a time; lines
+ * are carried out in groups, whose markets share the syncs of control.db and of the journals.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   IMPORT-1  One import at a time: between the look at a key and the change that follows from it no other import runs.
+ *   IMPORT-2  A line sees what the lines before it have done.
+ *   IMPORT-3  A report is given once all that it reports survives a power cut.
+ */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  type EventFields,
+  type ImportReport,
+  type LineReport,
+  type LineResult,
+  type MarketFields,
+  REQUIRED_OF_EVENT,
+  REQUIRED_OF_MARKET,
+} from '../../shared/api/catalogue.ts';
+import type { NewMarket as GivenMarket } from '../../shared/api/markets.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Administrator } from '../base/principal.ts';
+import type { Refusal } from '../base/refusal.ts';
+import { errorFields } from '../http/respond.ts';
+import type { Catalog, MarketEntry, NewMarket } from './catalog.ts';
+import { changeOfEvent, changeOfMarket, type PresentTerms } from './catalogueChanges.ts';
+import { idOfProvided, isBlank, linesOf, parseLine } from './catalogueLines.ts';
+import type { MarketChange, MarketCommands } from './marketCommands.ts';
+import { completeEventDetails } from './marketDetails.ts';
+import { invalidField, readNewMarket } from './newMarket.ts';
+import { type ReliedTerms, refuseAlone, type SecondOperator, type TermsChange } from './reliedTerms.ts';
+
+type States = {
+  has(marketIndex: number): boolean;
+  status(marketIndex: number): PresentTerms['status'];
+  feeBps(marketIndex: number): number;
+  startMs(marketIndex: number): number;
+  endMs(marketIndex: number): number;
+};
+
+type CatalogueImportDeps = {
+  readonly catalog: Catalog;
+  readonly states: States;
+  readonly marketCommands: Pick<MarketCommands, 'openMany' | 'change'>;
+  readonly terms: Pick<ReliedTerms, 'ofMarket' | 'ofEvent' | 'noteAlone'>;
+  readonly fourEyes: SecondOperator;
+  /** Copies the write-ahead log of control.db into its file if it has become long. */
+  readonly checkpoint: () => void;
+  readonly defaultFeeBps: number;
+  readonly clock: Clock;
+};
+
+type Report = { -readonly [K in keyof LineReport]: LineReport[K] };
+
+/** Markets whose commands are under way together: far fewer than the ring of a shard has room for. */
+const GROUP_MARKETS = 128;
+/** Reading a line takes up to a tenth of this; each turn ends with the line that passes it. */
+const TURN_MS = 0.4;
+/** A change writes one row in a transaction of its own. */
+const CHANGED_PER_TURN = 3;
+
+export class CatalogueImport {
+  readonly #deps: CatalogueImportDeps;
+  #lastImport: Promise<unknown> = Promise.resolve();
+
+  constructor(deps: CatalogueImportDeps) {
+    this.#deps = deps;
+  }
+
+  /** IMPORT-1. @param body lines of JSON */
+  run(body: Buffer, administrator: Administrator): Promise<ImportReport> {
+    const report = this.#lastImport.then(() => new ImportRun(this.#deps, administrator).run(body));
+    this.#lastImport = report.catch(() => undefined);
+    return report;
+  }
+}
+
+type WantedChange = {
+  readonly market: MarketEntry;
+  readonly change: MarketChange;
+  readonly report: Report;
+  readonly terms: TermsChange | null;
+};
+
+class ImportRun {
+  readonly #deps: CatalogueImportDeps;
+  readonly #administrator: Administrator;
+  readonly #reports: Report[] = [];
+  /** The group that is being collected: IMPORT-2 holds because a key is in it at most once. */
+  readonly #ids = new Set<string>();
+  #opens: { readonly market: NewMarket | MarketEntry; readonly report: Report }[] = [];
+  #changes: WantedChange[] = [];
+
+  constructor(deps: CatalogueImportDeps, administrator: Administrator) {
+    this.#deps = deps;
+    this.#administrator = administrator;
+  }
+
+  async run(body: Buffer): Promise<ImportReport> {
+    let startedMs = performance.now();
+    for (const { number, bytes } of linesOf(body)) {
+      if (!isBlank(bytes)) await this.#line(number, bytes);
+      if (this.#ids.size >= GROUP_MARKETS) await this.#carryOut();
+      if (performance.now() - startedMs < TURN_MS) continue;
+      await nextTurn();
+      startedMs = performance.now();
+    }
+    await this.#carryOut();
+    await this.#deps.catalog.durable();
+    const count = (result: LineResult): number => this.#reports.filter((report) => report.result === result).length;
+    return {
+      created: count('created'),
+      updated: count('updated'),
+      unchanged: count('unchanged'),
+      failed: count('failed'),
+      lines: this.#reports,
+    };
+  }
+
+  async #line(number: number, bytes: Buffer): Promise<void> {
+    const report: Report = { line: number, result: 'unchanged' };
+    this.#reports.push(report);
+    const parsed = parseLine(bytes);
+    const refusal =
+      'refusal' in parsed
+        ? parsed.refusal
+        : 'event' in parsed
+          ? this.#event(parsed.event, report)
+          : await this.#market(parsed.market, report);
+    if (refusal !== null) fail(report, refusal);
+  }
+
+  #event(fields: EventFields, report: Report): Refusal | null {
+    const { catalog, clock } = this.#deps;
+    const { id: givenId, slug, ...details } = fields;
+    report.kind = 'event';
+    report.slug = slug;
+    const nowMs = clock.nowMs();
+    const event = catalog.eventBySlug(slug);
+    if (event === undefined) {
+      const id = givenId?.toLowerCase();
+      const missing = REQUIRED_OF_EVENT.find((name) => fields[name] === undefined);
+      if (missing !== undefined) return missingField(`event.${missing}`);
+      if (id !== undefined && catalog.eventById(id) !== undefined) return USED_ID;
+      const complete = completeEventDetails({ ...details, title: fields.title! }, nowMs);
+      report.id = catalog.createEvent(slug, complete, nowMs, id).id;
+      report.result = 'created';
+      return null;
+    }
+    report.id = event.id;
+    const changed = changeOfEvent(event, fields);
+    if ('refusal' in changed) return changed.refusal;
+    if (changed.change === null) return null;
+    const terms = this.#deps.terms.ofEvent(event, changed.change);
+    const refusal = terms && refuseAlone(this.#administrator, 'event_terms', terms, this.#deps.fourEyes);
+    if (refusal !== null) return refusal;
+    catalog.updateEvent(event, { ...event.details, ...changed.change }, nowMs);
+    if (terms !== null) this.#deps.terms.noteAlone(this.#administrator, { event_id: event.id }, terms);
+    report.result = 'updated';
+    return null;
+  }
+
+  async #market(fields: MarketFields, report: Report): Promise<Refusal | null> {
+    report.kind = 'market';
+    const id = idOf(fields);
+    if (id === null) return missingField('market.id');
+    report.id = id;
+    if (this.#ids.has(id)) await this.#carryOut();
+    const eventId = this.#eventIdOf(fields);
+    if (typeof eventId === 'object' && eventId !== null) return eventId;
+    const market = this.#deps.catalog.byId(id);
+    if (market === undefined) return this.#new(id, fields, eventId ?? null, report);
+    if (this.#deps.states.has(market.index)) return this.#known(market, fields, eventId, report);
+    return this.#open(id, market, report);
+  }
+
+  /** Undefined when the line does not say to which event the market belongs. */
+  #eventIdOf({ event_slug, event_id }: MarketFields): string | null | undefined | Refusal {
+    if (event_slug !== undefined && event_id !== undefined) {
+      return invalidField('event_slug', 'event_slug or event_id, not both');
+    }
+    const given = event_slug ?? event_id;
+    if (given === undefined || given === null) return event_slug === undefined ? event_id : event_slug;
+    const { catalog } = this.#deps;
+    const event = event_slug == null ? catalog.eventById(given) : catalog.eventBySlug(given);
+    return event?.id ?? { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' };
+  }
+
+  #new(id: string, fields: MarketFields, eventId: string | null, report: Report): Refusal | null {
+    const { clock, defaultFeeBps } = this.#deps;
+    const { id: _, event_slug: _slug, status, ...given } = fields;
+    const missing = REQUIRED_OF_MARKET.find((name) => fields[name] === undefined);
+    if (missing !== undefined) return missingField(`market.${missing}`);
+    if (status !== undefined && status !== 'draft' && status !== 'pending' && status !== 'active') {
+      return invalidField('status', 'draft, pending or active');
+    }
+    // All that is required is there.
+    const described = { ...given, status } as GivenMarket;
+    const read = readNewMarket(described, eventId, { nowMs: clock.nowMs(), defaultFeeBps });
+    return 'refusal' in read ? read.refusal : this.#open(id, { ...read.market, id }, report);
+  }
+
+  #open(id: string, market: NewMarket | MarketEntry, report: Report): null {
+    report.result = 'created';
+    this.#ids.add(id);
+    this.#opens.push({ market, report });
+    return null;
+  }
+
+  #known(
+    market: MarketEntry,
+    fields: MarketFields,
+    eventId: string | null | undefined,
+    report: Report,
+  ): Refusal | null {
+    const { states } = this.#deps;
+    const { index } = market;
+    const present = {
+      status: states.status(index),
+      feeBps: states.feeBps(index),
+      startMs: states.startMs(index),
+      endMs: states.endMs(index),
+    };
+    const changed = changeOfMarket(market, present, fields, eventId);
+    if ('refusal' in changed) return changed.refusal;
+    if (changed.change === null) return null;
+    const terms = this.#deps.terms.ofMarket(market, changed.change);
+    // One that never changes has its own refusal.
+    const isAsked = terms !== null && !('outcomes' in terms.after);
+    const refusal = isAsked ? refuseAlone(this.#administrator, 'market_terms', terms, this.#deps.fourEyes) : null;
+    if (refusal !== null) return refusal;
+    report.result = 'updated';
+    this.#ids.add(market.id);
+    this.#changes.push({ market, change: changed.change, report, terms });
+    return null;
+  }
+
+  /** Opens and changes the markets of the group. */
+  async #carryOut(): Promise<void> {
+    const opens = this.#opens;
+    const changes = this.#changes;
+    this.#opens = [];
+    this.#changes = [];
+    this.#ids.clear();
+    const { marketCommands } = this.#deps;
+    if (opens.length > 0) {
+      const opened = await marketCommands.openMany(opens.map(({ market }) => market));
+      for (const [at, each] of opened.entries()) if ('refusal' in each) fail(opens[at].report, each.refusal);
+    }
+    const refusals: Promise<Refusal | null>[] = [];
+    for (const { market, change } of changes) {
+      const changed = marketCommands.change(market, change);
+      // Awaited with all others below; until then a failure has no other listener.
+      changed.catch(() => undefined);
+      refusals.push(changed);
+      if (refusals.length % CHANGED_PER_TURN === 0) await nextTurn();
+    }
+    for (const [at, refusal] of (await Promise.all(refusals)).entries()) {
+      const { market, report, terms } = changes[at];
+      if (refusal !== null) fail(report, refusal);
+      else if (terms !== null) this.#deps.terms.noteAlone(this.#administrator, { market_id: market.id }, terms);
+    }
+    // The periodic one would find the pages of seconds, and hold the thread for a tenth of a second.
+    this.#deps.checkpoint();
+  }
+}
+
+const USED_ID: Refusal = { row: ERRORS.CONFLICT, message: 'id is used by another event' };
+
+/** The key of the market, or null when the line has none. */
+function idOf({ id, external_source = 'native', external_event_id }: MarketFields): string | null {
+  if (id !== undefined) return id.toLowerCase();
+  // Many markets have no name at their provider: the empty one would make them the same market.
+  return external_event_id == null || external_event_id === ''
+    ? null
+    : idOfProvided(external_source, external_event_id);
+}
+
+function missingField(field: string): Refusal {
+  const name = field.slice(field.indexOf('.') + 1);
+  return { row: ERRORS.VALIDATION_ERROR, message: `missing field: ${name}`, details: { field, rule: 'required' } };
+}
+
+function fail(report: Report, refusal: Refusal): void {
+  report.result = 'failed';
+  Object.assign(report, errorFields(refusal));
+}

@@ -1,0 +1,82 @@
+/**
+ * The trades of a market on the chain, before its end in the ledger (RULES.md 17.43): one that the contract refuses can
+ * be unwound only until its holders are paid.
+ * Owner: the gateway thread.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { MarketStatus } from '../../shared/base/codes.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Refusal } from '../base/refusal.ts';
+import { ChainDown, type ChainLink } from '../shardlink/settlementLink.ts';
+import type { MarketEntry } from './catalog.ts';
+
+const ANSWER_WITHIN_MS = 2000;
+const ASK_AGAIN_MS = 250;
+/** Clients give a request up after ten seconds. */
+const WAIT_MS = 6000;
+const FAILED: Refusal = {
+  row: ERRORS.CONFLICT,
+  message: 'the contract refuses trades of this market: have them tried again or unwound first',
+};
+const OPEN: Refusal = { row: ERRORS.CONFLICT, message: 'trades of this market are not on the chain yet' };
+const ANOTHER: Refusal = {
+  row: ERRORS.CONFLICT,
+  message: 'another decision of this market waits on the chain: it takes effect unless it is vetoed there',
+};
+const SILENT: Refusal = { row: ERRORS.SETTLEMENT_UNHEALTHY, message: 'settlement does not answer' };
+
+export class MarketTrades {
+  readonly #link: Pick<ChainLink, 'ask'>;
+  readonly #waitMs: number;
+
+  constructor(link: Pick<ChainLink, 'ask'>, waitMs = WAIT_MS) {
+    this.#link = link;
+    this.#waitMs = waitMs;
+  }
+
+  /** Null: the market may be decided. */
+  async whyNotDecided(market: number): Promise<Refusal | null> {
+    const found = await this.#ask(market);
+    if (found === null) return SILENT;
+    return found.failed > 0 ? FAILED : null;
+  }
+
+  /** Null: it is asked for, durably. The market trades nothing any more. */
+  async decide(
+    { id, index }: Pick<MarketEntry, 'id' | 'index'>,
+    status: MarketStatus,
+    payoutYesPpm: number,
+  ): Promise<Refusal | 'not on the chain' | null> {
+    const marketId = `0x${id.replaceAll('-', '')}`;
+    const answer = await this.#orSilent(this.#link.ask('decide', { market: index, marketId, status, payoutYesPpm }));
+    if (answer === null) return SILENT;
+    if (answer === 'not on the chain') return answer;
+    return answer === 'wanted' ? null : ANOTHER;
+  }
+
+  /** Null: its holders may be paid. Trades that are on their way are waited for. */
+  async whyNotPaid(market: number): Promise<Refusal | null> {
+    const untilMs = performance.now() + this.#waitMs;
+    for (;;) {
+      const found = await this.#ask(market);
+      if (found === null) return SILENT;
+      if (found.failed > 0) return FAILED;
+      if (found.open === 0) return null;
+      if (performance.now() >= untilMs) return OPEN;
+      await delay(ASK_AGAIN_MS);
+    }
+  }
+
+  #ask(market: number): Promise<{ readonly failed: number; readonly open: number } | null> {
+    return this.#orSilent(this.#link.ask('marketTrades', { market }, ANSWER_WITHIN_MS));
+  }
+
+  async #orSilent<T>(answer: Promise<T>): Promise<T | null> {
+    try {
+      return await answer;
+    } catch (error) {
+      if (error instanceof ChainDown) return null;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * The quotes of a page of markets: prices of their books, indications of desks, and the prices of the last trades
+ * (RULES.md 12.36).
+ */
+import type { Quote } from '../../shared/api/quotes.ts';
+import { assert } from '../../shared/base/assert.ts';
+import { OUTCOME } from '../../shared/base/codes.ts';
+import { tickToPrice } from '../../shared/base/units.ts';
+import { bookPrices, midsOf, tradePrice } from '../shardlink/prices.ts';
+import type { Views } from '../shardlink/views.ts';
+import type { MarketEntry } from './catalog.ts';
+import { separated } from './eventJson.ts';
+import type { Indications } from './indications.ts';
+
+type QuoteDeps = { readonly views: Pick<Views, 'books'>; readonly indications: Pick<Indications, 'of'> };
+
+/** The texts about one market. */
+type Quoted = {
+  readonly quote: string;
+  /** Null without orders on both sides. */
+  readonly mids: string | null;
+  /** Null without an indication that is in force. */
+  readonly indication: string | null;
+};
+
+export class PageQuotes {
+  readonly #deps: QuoteDeps;
+  readonly #nowMs: number;
+  readonly #updatedAt: string;
+  /** By the id of the market, in the order of the page. */
+  readonly #quoted = new Map<string, Quoted>();
+
+  constructor(deps: QuoteDeps, nowMs: number) {
+    this.#deps = deps;
+    this.#nowMs = nowMs;
+    this.#updatedAt = new Date(nowMs).toISOString();
+  }
+
+  /**
+   * Reads the quotes of these markets; has no text to show for it.
+   * @param lastTicks of Yes, by the position of the market in `markets`; 0 before the first trade
+   */
+  *collect(markets: readonly MarketEntry[], lastTicks: readonly number[]): Generator<string> {
+    for (const [position, market] of markets.entries()) {
+      assert(!this.#quoted.has(market.id), 'quotes: a market is on a page once');
+      const mids = midsOf(this.#deps.views.books.of(market.index));
+      this.#quoted.set(market.id, {
+        quote: JSON.stringify(this.#quoteOf(market, lastTicks[position])),
+        mids: mids === null ? null : `[${mids.join(',')}]`,
+        indication: this.#indicationOf(market),
+      });
+      yield '';
+    }
+  }
+
+  /** The quote of a market of the page. */
+  quoteOf(marketId: string): string {
+    return this.#quoted.get(marketId)!.quote;
+  }
+
+  /** The members that concern the whole page. */
+  *members(): Generator<string> {
+    yield '"ids":[';
+    yield* separated(this.#ids());
+    yield '],"desk_indications":{';
+    yield* separated(this.#texts('indication'));
+    yield '},"on_chain":{';
+    yield* separated(this.#texts('mids'));
+    yield '},"covered":[';
+    yield* separated(this.#ids());
+    yield `],"updated_at":"${this.#updatedAt}"`;
+  }
+
+  /** An answer that has these members and no others. */
+  *alone(): Generator<string> {
+    yield '{';
+    yield* this.members();
+    yield '}';
+  }
+
+  *#ids(): Generator<string> {
+    for (const id of this.#quoted.keys()) yield `"${id}"`;
+  }
+
+  *#texts(name: 'mids' | 'indication'): Generator<string> {
+    for (const [id, quoted] of this.#quoted) {
+      const text = quoted[name];
+      if (text !== null) yield `"${id}":${text}`;
+    }
+  }
+
+  #quoteOf({ index, ticksPerUnit }: MarketEntry, lastTicks: number): Quote {
+    const book = this.#deps.views.books.of(index);
+    const { best_bid, best_ask, midpoint } = bookPrices(book, OUTCOME.YES, ticksPerUnit);
+    const last_price = tradePrice(lastTicks, OUTCOME.YES, ticksPerUnit);
+    return { best_bid, best_ask, midpoint, last_price, updated_at: this.#updatedAt };
+  }
+
+  #indicationOf({ index, ticksPerUnit }: MarketEntry): string | null {
+    const indication = this.#deps.indications.of(index, this.#nowMs);
+    if (indication === null) return null;
+    const { bidTicks, askTicks, expiresMs } = indication;
+    return JSON.stringify({
+      bid: tickToPrice(bidTicks, ticksPerUnit),
+      ask: tickToPrice(askTicks, ticksPerUnit),
+      expires_at: new Date(expiresMs).toISOString(),
+    });
+  }
+}

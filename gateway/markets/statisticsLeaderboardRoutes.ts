@@ -1,0 +1,149 @@
+/**
+ * The traders who earned most (RULES.md 13.7), computed a few hundred accounts at a time by the query pool. What tokens
+ * are worth now is copied from the books first, a slice of the markets in each turn of the event loop.
+ */
+import { LEADERBOARD, LEADERBOARD_QUERY, type LeaderboardWindow } from '../../shared/api/leaderboards.ts';
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Asker, Askers } from '../base/askers.ts';
+import type { QueryResult } from '../base/reads.ts';
+import { okBytes, refuse } from '../http/respond.ts';
+import { type CallOf, type Route, route } from '../http/route.ts';
+import type { SharedAnswers } from '../http/sharedAnswers.ts';
+import type { RouteSpec } from '../http/spec.ts';
+import { presentYesPpm } from '../shardlink/markViews.ts';
+import type { Views } from '../shardlink/views.ts';
+import {
+  byEarnings,
+  type LeaderboardPart,
+  type LeaderboardTask,
+  MOST_TRADERS,
+  NO_MARK,
+  type TraderSums,
+} from './leaderboardQueries.ts';
+import type { PublicNames } from './publicNames.ts';
+import type { MarketReads } from './reads.ts';
+
+type LeaderboardDeps = {
+  readonly queries: Pick<MarketReads, 'ofPublic'>;
+  readonly views: Pick<Views, 'books' | 'markets'>;
+  readonly profiles: PublicNames;
+  readonly sharedAnswers: SharedAnswers;
+  readonly clock: Clock;
+};
+
+type LeaderboardResult = QueryResult<LeaderboardPart>;
+
+const KEPT_MS = 30_000;
+/** All forms but the default one are cut from one computation, which may be so old. */
+const OTHERS_KEPT_MS = 1000;
+const DEFAULT_LIMIT = LEADERBOARD_QUERY.properties.limit.default;
+const MICRO_PER_USD = 1_000_000;
+/** Looking at a market takes about 100 ns. */
+const MARKETS_PER_TURN = 2000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** The present hour or day counts as a whole one. */
+const WINDOWS: Readonly<Record<LeaderboardWindow, { readonly by: LeaderboardTask['by']; readonly spans: number }>> = {
+  '24h': { by: 'hours', spans: 24 },
+  '7d': { by: 'hours', spans: 7 * 24 },
+  '30d': { by: 'days', spans: 30 },
+  all: { by: 'days', spans: 365 },
+};
+
+const SHOW_LEADERBOARD = {
+  method: 'GET',
+  path: '/v1/leaderboards/traders',
+  id: 'getLeaderboard',
+  summary: 'The accounts that earned most in a window.',
+  access: 'public',
+  limit: 'unlisted',
+  query: LEADERBOARD_QUERY,
+  answers: { 200: LEADERBOARD },
+  errors: ['ENGINE_BUSY'],
+} as const satisfies RouteSpec;
+
+export function leaderboardRoutes(deps: LeaderboardDeps): Route[] {
+  return [route(SHOW_LEADERBOARD, (call) => showLeaderboard(call, deps))];
+}
+
+async function showLeaderboard(call: CallOf<typeof SHOW_LEADERBOARD>, deps: LeaderboardDeps): Promise<void> {
+  const { window, limit } = call.query;
+  const isDefault = limit === DEFAULT_LIMIT;
+  const compute = (askers: Askers, uses: (part: Buffer) => void): Promise<string | null> =>
+    render(askers, window, limit, deps, uses);
+  const body = await (isDefault
+    ? deps.sharedAnswers.get(call, `leaderboard/${window}`, KEPT_MS, compute)
+    : deps.sharedAnswers.get(call, `leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, compute));
+  if (body === null) {
+    refuse(call, { row: ERRORS.ENGINE_BUSY });
+    return;
+  }
+  deps.sharedAnswers.date(call, body);
+  okBytes(call, body);
+}
+
+async function render(
+  asker: Asker,
+  window: LeaderboardWindow,
+  limit: number,
+  deps: LeaderboardDeps,
+  uses: (part: Buffer) => void,
+): Promise<string | null> {
+  const { sharedAnswers, profiles } = deps;
+  const compute = (askers: Askers): Promise<string | null> => rank(askers, window, deps);
+  const ranked = await sharedAnswers.get(asker, `leaders/${window}`, OTHERS_KEPT_MS, compute);
+  if (ranked === null) return null;
+  uses(ranked);
+  const traders = (JSON.parse(ranked.toString()) as TraderSums[])
+    .slice(0, limit)
+    .map((trader) => traderOf(trader, profiles));
+  return JSON.stringify({ window, traders });
+}
+
+/** The best MOST_TRADERS accounts, best first. */
+async function rank(
+  askers: Askers,
+  window: LeaderboardWindow,
+  { queries, views, clock }: LeaderboardDeps,
+): Promise<string | null> {
+  const { by, spans } = WINDOWS[window];
+  const spanMs = by === 'hours' ? HOUR_MS : DAY_MS;
+  const nowMs = clock.nowMs();
+  const sinceMs = nowMs - (nowMs % spanMs) - (spans - 1) * spanMs;
+  const marks = await presentMarks(views);
+  let best: TraderSums[] = [];
+  for (let after: number | null = 0; after !== null; ) {
+    const task: LeaderboardTask = { sinceMs, by, after, marks };
+    const result: LeaderboardResult = await queries.ofPublic(askers, 'leaderboardPart', task);
+    if (!result.ok) return null;
+    best = [...best, ...result.value.traders].sort(byEarnings).slice(0, MOST_TRADERS);
+    after = result.value.next;
+  }
+  return JSON.stringify(best);
+}
+
+/** The value of a Yes token of each market, in millionths: its payout, or the middle of its book. */
+async function presentMarks(views: LeaderboardDeps['views']): Promise<SharedArrayBuffer> {
+  const { count } = views.markets;
+  const memory = new SharedArrayBuffer(4 * count);
+  const marks = new Uint32Array(memory);
+  for (let market = 0; market < count; market++) {
+    if (market % MARKETS_PER_TURN === MARKETS_PER_TURN - 1) await new Promise(setImmediate);
+    marks[market] = presentYesPpm(market, views) ?? NO_MARK;
+  }
+  return memory;
+}
+
+function traderOf({ account, pnlMicro, basisMicro, trades }: TraderSums, profiles: PublicNames): object {
+  const { handle, userId, avatarUrl } = profiles.shown(account);
+  return {
+    handle,
+    user_id: userId,
+    avatar_url: avatarUrl,
+    pnl_usdc: pnlMicro / MICRO_PER_USD,
+    roi: basisMicro <= 0 ? 0 : Math.round((pnlMicro / basisMicro) * 10_000) / 10_000,
+    trade_count: trades,
+  };
+}

@@ -1,0 +1,80 @@
+/**
+ * The stage that records what administrators change (RULES.md 9.14): the attempt before the handler runs, the result
+ * before the answer leaves.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   AUDITSTAGE-1  No handler of a changing route runs before the attempt is durable: no record, no change.
+ *   AUDITSTAGE-2  No answer of such a route is sent before its result is durable. When it cannot be written the answer
+ *                 is OUTCOME_UNKNOWN, and the log owes the record (AUDITLOG-3).
+ *   AUDITSTAGE-3  No member that is a secret enters a record.
+ */
+import { ERRORS } from '../../shared/base/errors.ts';
+import type { Administrator } from '../base/principal.ts';
+import type { Call } from '../http/call.ts';
+import { refuse } from '../http/respond.ts';
+import { changedMembers, toDetail, withoutSecrets } from './auditDetail.ts';
+import type { AuditLog } from './auditLog.ts';
+
+type AuditStageOptions = {
+  readonly log: Pick<AuditLog, 'append'>;
+  /** False for an operator that was revoked meanwhile. */
+  readonly isInForce: (operatorId: string) => boolean;
+};
+
+type Attempt = {
+  readonly operator: string;
+  readonly operator_id: string;
+  readonly address: string;
+  readonly method: string;
+  readonly path: string;
+};
+
+const FIRST_ERROR_STATUS = 400;
+
+export class AuditStage {
+  readonly #options: AuditStageOptions;
+
+  constructor(options: AuditStageOptions) {
+    this.#options = options;
+  }
+
+  /** Records the attempt. False when the call has been refused instead. */
+  async admit(call: Call, administrator: Administrator): Promise<boolean> {
+    const { log, isInForce } = this.#options;
+    const attempt: Attempt = {
+      operator: administrator.name,
+      operator_id: administrator.operatorId,
+      address: call.address,
+      method: call.method,
+      path: call.path,
+    };
+    let of: number;
+    try {
+      const body = call.body === undefined ? {} : { body: withoutSecrets(call.body) };
+      of = (await log.append({ event: 'change', ...attempt, ...body })).sequence;
+    } catch {
+      refuse(call, { row: ERRORS.ENGINE_BUSY, message: 'the audit log cannot be written' });
+      return false;
+    }
+    call.recordResult = (status, json, whenRecorded) => {
+      const result = { event: 'result', of, ...attempt, status, ...statesOf(call, status, json) };
+      log.append(result, true).then(
+        () => whenRecorded(true),
+        () => whenRecorded(false),
+      );
+    };
+    if (isInForce(administrator.operatorId)) return true;
+    refuse(call, { row: ERRORS.INVALID_ADMIN_TOKEN });
+    return false;
+  }
+}
+
+/** Of a refusal its error, of a change the state before, where the handler knows one, and after. */
+function statesOf({ before, recordedAnswer }: Call, status: number, json: string): object {
+  if (recordedAnswer !== null && status < FIRST_ERROR_STATUS) return { after: recordedAnswer };
+  const answer = toDetail(json);
+  if (status >= FIRST_ERROR_STATUS) return { code: answer?.['code'], error: answer?.['error'] };
+  const earlier = before === null ? null : toDetail(typeof before === 'string' ? before : JSON.stringify(before));
+  return earlier === null ? { after: answer } : changedMembers(earlier, answer ?? {});
+}

@@ -1,0 +1,78 @@
+/**
+ * Open orders of one account in one market as they are at one moment, for an answer that is written while they change.
+ * Copying an order takes a hundredth of the time that writing it takes. Columns as in orderViews.ts, one row an order.
+ * Owner: the answer.
+ */
+import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
+import { NO_GROUP } from '../../shared/wire/commands.ts';
+import { HASH_WORDS } from './openOrderIndex.ts';
+import type { OrderColumns } from './orderFacts.ts';
+import type { OpenOrders } from './orderViews.ts';
+
+export class OrderCopies implements OrderColumns {
+  readonly count: number;
+  readonly hash: Uint32Array<ArrayBuffer>;
+  readonly kind: Uint32Array<ArrayBuffer>;
+  readonly limitTicks: Uint16Array<ArrayBuffer>;
+  readonly quantityLots: Float64Array<ArrayBuffer>;
+  readonly remainingLots: Float64Array<ArrayBuffer>;
+  readonly filledNotionalMicro: Float64Array<ArrayBuffer>;
+  readonly orderSequence: Float64Array<ArrayBuffer>;
+  readonly createdMs: Float64Array<ArrayBuffer>;
+  /** Where the order was copied from, and at which of its changes. */
+  readonly slots: ArrayLike<number>;
+  readonly changes: Uint32Array<ArrayBuffer>;
+  readonly #shard: number;
+  readonly #market: number;
+  readonly #clientIds: (string | null)[] = [];
+  readonly #groups: number[] = [];
+
+  /** @param slots open orders of one market */
+  constructor(from: OpenOrders, market: number, slots: ArrayLike<number>) {
+    const count = slots.length;
+    this.count = count;
+    this.#shard = from.shard;
+    this.#market = market;
+    this.hash = new Uint32Array(count * HASH_WORDS);
+    this.kind = new Uint32Array(count);
+    this.limitTicks = new Uint16Array(count);
+    this.quantityLots = new Float64Array(count);
+    this.remainingLots = new Float64Array(count);
+    this.filledNotionalMicro = new Float64Array(count);
+    this.orderSequence = new Float64Array(count);
+    this.createdMs = new Float64Array(count);
+    this.slots = slots;
+    this.changes = new Uint32Array(count);
+    for (let row = 0; row < count; row++) this.#copy(from, slots[row], row);
+  }
+
+  marketOf(_row: number): number {
+    return this.#market;
+  }
+
+  orderId(row: number): string {
+    return timeOrderedId(this.createdMs[row], this.#shard, ID_KIND.ORDER, this.orderSequence[row]);
+  }
+
+  clientIdOf(row: number): string | null {
+    return this.#clientIds[row] ?? null;
+  }
+
+  groupOf(row: number): number {
+    return this.#groups[row] ?? NO_GROUP;
+  }
+
+  #copy(from: OpenOrders, slot: number, row: number): void {
+    for (let i = 0; i < HASH_WORDS; i++) this.hash[row * HASH_WORDS + i] = from.hash[slot * HASH_WORDS + i];
+    this.kind[row] = from.kind[slot];
+    this.limitTicks[row] = from.limitTicks[slot];
+    this.quantityLots[row] = from.quantityLots[slot];
+    this.remainingLots[row] = from.remainingLots[slot];
+    this.filledNotionalMicro[row] = from.filledNotionalMicro[slot];
+    this.orderSequence[row] = from.orderSequence[slot];
+    this.createdMs[row] = from.createdMs[slot];
+    this.changes[row] = from.changes[slot];
+    this.#clientIds.push(from.clientIdOf(slot));
+    this.#groups.push(from.groupOf(slot));
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The gateway's way to the chain: questions to the settlement thread, and its news. Only that thread asks the node.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   CHAINLINK-1  Every question ends: with the thread's answer, or with ChainDown when it does not come in time or the
+ *                thread ends. A question that ended so may have been carried out all the same.
+ *   CHAINLINK-2  News are acknowledged once their handler has resolved, and only then (NEWS-1). One that has failed
+ *                comes again; until then no later one of its kind does.
+ */
+import { assert } from '../../shared/base/assert.ts';
+import type {
+  AnswerOf,
+  AskOf,
+  ChainAsk,
+  ChainNews,
+  ChainQuestion,
+  ChainReply,
+  NewsKind,
+  NewsOf,
+} from '../../shared/wire/chainQuestions.ts';
+import type { Logger } from '../base/log.ts';
+
+/** Longer than the thread waits for the node. */
+const ANSWER_WITHIN_MS = 15_000;
+
+/** The chain gives no answer now: whether something was carried out is not known. */
+export class ChainDown extends Error {
+  override readonly name = 'ChainDown';
+}
+
+/** A contract has refused. */
+export class ChainRefused extends Error {
+  override readonly name = 'ChainRefused';
+  /** The name of the contract's error. */
+  readonly error: string;
+
+  constructor(error: string) {
+    super(`a contract refused: ${error}`);
+    this.error = error;
+  }
+}
+
+type Waiting = {
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: NodeJS.Timeout;
+};
+type Handler<K extends NewsKind> = (facts: ChainNews[K], number: number) => void | Promise<void>;
+/** Sends the thread a message. @returns false while there is none. */
+type Post = (ask: ChainAsk) => boolean;
+
+export class ChainLink {
+  readonly #log: Logger;
+  readonly #post: Post;
+  readonly #answerWithinMs: number;
+  readonly #waiting = new Map<number, Waiting>();
+  readonly #handlers = new Map<NewsKind, Handler<NewsKind>>();
+  /** Numbers of news that are being carried out. */
+  readonly #underway = new Set<number>();
+  #accepts = false;
+  #lastId = 0;
+
+  constructor(post: Post, log: Logger, answerWithinMs = ANSWER_WITHIN_MS) {
+    this.#post = post;
+    this.#log = log;
+    this.#answerWithinMs = answerWithinMs;
+  }
+
+  /** Rejects with ChainDown or ChainRefused (CHAINLINK-1). @param withinMs shorter where the node is not asked */
+  ask<N extends ChainQuestion>(question: N, ask: AskOf<N>, withinMs = this.#answerWithinMs): Promise<AnswerOf<N>> {
+    const id = ++this.#lastId;
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => this.#down(id, 'no answer in time'), withinMs);
+      this.#waiting.set(id, { resolve: resolve as Waiting['resolve'], reject, timer });
+      if (!this.#post({ id, question, ask })) this.#down(id, 'the settlement thread does not run');
+    });
+  }
+
+  /** The handler may be called again with the same number, also after a restart, and has to come to the same end. */
+  onNews<K extends NewsKind>(kind: K, handler: Handler<K>): void {
+    assert(!this.#handlers.has(kind), `chain link: ${kind} has one handler`);
+    this.#handlers.set(kind, handler as Handler<NewsKind>);
+  }
+
+  /** From now on news are carried out; those that came before come again. */
+  acceptNews(): void {
+    this.#accepts = true;
+  }
+
+  get acceptsNews(): boolean {
+    return this.#accepts;
+  }
+
+  reply(reply: ChainReply): void {
+    const waiting = this.#take(reply.id);
+    // It came after its time.
+    if (waiting === null) return;
+    if ('answer' in reply) waiting.resolve(reply.answer);
+    else waiting.reject('refused' in reply ? new ChainRefused(reply.refused) : new ChainDown(reply.down));
+  }
+
+  /** Keeps CHAINLINK-2. */
+  async take({ kind, number, facts }: NewsOf): Promise<void> {
+    const handler = this.#handlers.get(kind);
+    if (!this.#accepts || handler === undefined || this.#underway.has(number)) return;
+    this.#underway.add(number);
+    try {
+      await handler(facts, number);
+      await this.ask('acknowledge', { news: number });
+    } catch (error) {
+      if (!(error instanceof ChainDown)) this.#log.error({ err: error, kind, number }, 'news of the chain wait');
+    } finally {
+      this.#underway.delete(number);
+    }
+  }
+
+  /** The thread has ended, and with it everything that it was asked. */
+  threadEnded(): void {
+    for (const id of [...this.#waiting.keys()]) this.#down(id, 'the settlement thread has ended');
+  }
+
+  #down(id: number, reason: string): void {
+    this.#take(id)?.reject(new ChainDown(reason));
+  }
+
+  #take(id: number): Waiting | null {
+    const waiting = this.#waiting.get(id);
+    if (waiting === undefined) return null;
+    this.#waiting.delete(id);
+    clearTimeout(waiting.timer);
+    return waiting;
+  }
+}

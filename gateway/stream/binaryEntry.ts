@@ -1,0 +1,296 @@
+/**
+ * Orders on a socket as binary records, the subprotocol `svc.bin.1` (RULES.md 8.17 to 8.22): each record is a call of a
+ * route, as a message of JSON or a request over HTTP is. The login of the connection is the only signature but that of
+ * the order; nothing of an order becomes text on its way to its shard.
+ * Owner: the gateway thread.
+ *
+ * Invariants:
+ *   BINARYENTRY-1  A frame is taken whole or not at all: nothing of one is carried out whose lengths, types or version
+ *                  are not those of the records.
+ *   BINARYENTRY-2  Each record of a frame that is taken has one answer, unless its connection has ended before.
+ *   BINARYENTRY-3  Every word of a record is checked: one that the gateway fills in is zero.
+ */
+import type { Clock } from '../../shared/base/clock.ts';
+import { ERRORS } from '../../shared/base/errors.ts';
+import { bytesToUuid, HASH_BYTES, toHex } from '../../shared/base/hex.ts';
+import { ANY_COMMAND, BOTH_OUTCOMES, CANCEL_TOMBSTONE, COMMAND, REPLACE_MODE } from '../../shared/wire/commands.ts';
+import { ENTRY_LENGTHS, ENTRY_VERSION, MARKET_CANCEL } from '../../shared/wire/entry.ts';
+import { type Invalid, type Refusal, retryAfterOf } from '../base/refusal.ts';
+import { type AnswerBody, type AnswerOptions, Call, type Transport } from '../http/call.ts';
+import { errorFields } from '../http/respond.ts';
+import type { RouteRow } from '../http/stages.ts';
+import type { Catalog } from '../markets/catalog.ts';
+import type { ShardClient } from '../shardlink/client.ts';
+import type { ShardReply } from '../shardlink/reply.ts';
+import type { Views } from '../shardlink/views.ts';
+import { BinaryOrder, isZero, reserved } from '../trading/binaryOrder.ts';
+import type { AcceptedSink, OrderTerms } from '../trading/orderTerms.ts';
+import { TokenTexts } from '../trading/tokenTexts.ts';
+import type { BinaryConnection } from './entryConnection.ts';
+import { MAX_ORDERS_IN_FLIGHT } from './entryLimits.ts';
+import { numberOfError } from './errorNumbers.ts';
+import { asciiText } from './marketText.ts';
+import { type LoggedInCalls, TOO_MANY_IN_FLIGHT } from './orderEntry.ts';
+
+type BinaryEntryOptions = {
+  readonly calls: () => LoggedInCalls;
+  readonly clock: Clock;
+  readonly catalog: Pick<Catalog, 'byToken'>;
+  readonly engine: Pick<ShardClient, 'batch'>;
+};
+
+/** A record as the request over HTTP that it stands for. */
+type RecordRequest = {
+  readonly route: keyof typeof ROUTES;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly value: unknown;
+  /** Null, or why its route is not asked. */
+  readonly invalid: Invalid | null;
+  readonly order?: BinaryOrder;
+};
+
+const ROUTES = {
+  place: ['POST', '/v1/orders'],
+  cancel: ['DELETE', '/v1/orders/:hash'],
+  cancelReplace: ['POST', '/v1/orders/cancel-replace'],
+  amend: ['PUT', '/v1/orders/:hash/amend'],
+  cancelAll: ['DELETE', '/v1/orders/cancel-all'],
+  cancelMarket: ['DELETE', '/v1/orders/cancel-market'],
+  heartbeat: ['POST', '/v1/orders/heartbeat'],
+} as const;
+const NO_FIELDS = Object.freeze({});
+/** The answer to what is no record. */
+const NO_REQUEST_ID = 0;
+
+export class BinaryEntry {
+  readonly #options: BinaryEntryOptions;
+  readonly #tokens = new TokenTexts();
+  readonly #rows = new Map<keyof typeof ROUTES, RouteRow>();
+
+  constructor(options: BinaryEntryOptions) {
+    this.#options = options;
+  }
+
+  /** BINARYENTRY-1. @returns null, or why nothing of the message was carried out. */
+  receive(connection: BinaryConnection, message: Uint8Array): Refusal | null {
+    if (message.length === 0 || message.length % 8 !== 0) return malformed('length');
+    // The bytes of uWebSockets.js are valid for this turn, and orders keep those of their frame (BINARYORDER-2).
+    const bytes = new Uint8Array(message);
+    const words = new Uint32Array(bytes.buffer);
+    const problem = problemOf(words);
+    if (problem !== null) return problem;
+    this.#options.engine.batch(() => {
+      for (let at = 0; at < words.length; at += words[at] >>> 2) this.#run(connection, words, bytes, at);
+    });
+    return null;
+  }
+
+  #run(connection: BinaryConnection, words: Uint32Array, bytes: Uint8Array, at: number): void {
+    const requestId = words[at + ANY_COMMAND.requestId];
+    if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT) {
+      refuseRecord(connection, requestId, TOO_MANY_IN_FLIGHT);
+      return;
+    }
+    const type = words[at + ANY_COMMAND.type] & 0xffff;
+    const transport = new RecordTransport(connection, requestId, type === COMMAND.REPLACE.TYPE);
+    const request = this.#requestOf(type, words, bytes, at, transport);
+    const [method, path] = ROUTES[request.route];
+    const calls = this.#options.calls();
+    const call = new Call(
+      transport,
+      method,
+      pathOf(path, request),
+      request.query ?? null,
+      this.#options.clock.nowMs(),
+      calls,
+    );
+    call.forwardedFor = connection.origin.forwardedFor;
+    call.params = request.params ?? NO_FIELDS;
+    call.givenBody = { value: request.value, invalid: request.invalid };
+    if (request.order !== undefined) this.#setOrderHeaders(call, request.order, request);
+    connection.ordersInFlight++;
+    calls.runLoggedIn(call, this.#rowOf(request.route), connection.principal);
+  }
+
+  #rowOf(route: keyof typeof ROUTES): RouteRow {
+    let row = this.#rows.get(route);
+    if (row === undefined) {
+      const [method, path] = ROUTES[route];
+      row = this.#options.calls().rowOf(method, path);
+      this.#rows.set(route, row);
+    }
+    return row;
+  }
+
+  /** Deadline and key are headers over HTTP. With a key the body is the text of RULES.md 8.21. */
+  #setOrderHeaders(call: Call, order: BinaryOrder, { value, invalid }: RecordRequest): void {
+    if (invalid === null) call.deadlineMs = order.deadlineMs;
+    call.idempotencyKey = order.idempotencyKey;
+    if (call.idempotencyKey === '') return;
+    order.marketIn(this.#options.catalog);
+    const replacer = (_: string, member: unknown): unknown => (member === order ? order.body : member);
+    call.bodyBytes = invalid === null ? Buffer.from(JSON.stringify(value, replacer)) : bytesOf(order);
+  }
+
+  #requestOf(type: number, words: Uint32Array, bytes: Uint8Array, at: number, sink: AcceptedSink): RecordRequest {
+    const header = refuseHeader(words, at);
+    switch (type) {
+      case COMMAND.PLACE.TYPE: {
+        const isExtended = words[at] !== COMMAND.PLACE.BYTES;
+        const order = new BinaryOrder(words, bytes, at, isExtended, this.#tokens, sink);
+        return {
+          route: 'place',
+          value: order,
+          order,
+          invalid: header ?? refuseFlags(words, at, 0) ?? order.refuseForm(),
+        };
+      }
+      case COMMAND.REPLACE.TYPE:
+        return this.#replacement(words, bytes, at, sink, header);
+      case COMMAND.CANCEL.TYPE: {
+        const invalid = header ?? refuseFlags(words, at, CANCEL_TOMBSTONE);
+        const params = { hash: toHex(bytes, (at + COMMAND.CANCEL.hash) * 4, HASH_BYTES) };
+        const hasTombstone = words[at + COMMAND.CANCEL.flags] !== 0;
+        return { route: 'cancel', params, value: NO_FIELDS, invalid, query: hasTombstone ? 'tombstone=1' : '' };
+      }
+      case COMMAND.CANCEL_MANY.TYPE:
+        return manyCancels(words, bytes, at, header);
+      default:
+        return { route: 'heartbeat', value: NO_FIELDS, invalid: header ?? refuseFlags(words, at, 0) };
+    }
+  }
+
+  #replacement(
+    words: Uint32Array,
+    bytes: Uint8Array,
+    at: number,
+    sink: AcceptedSink,
+    header: Invalid | null,
+  ): RecordRequest {
+    const order = new BinaryOrder(words, bytes, at, true, this.#tokens, sink);
+    const invalid = header ?? refuseFlags(words, at, REPLACE_MODE.AMEND) ?? order.refuseForm();
+    const hash = toHex(bytes, (at + COMMAND.REPLACE.oldHash) * 4, HASH_BYTES);
+    if (words[at + COMMAND.REPLACE.flags] === REPLACE_MODE.AMEND) {
+      return { route: 'amend', params: { hash }, value: { new_order: order }, order, invalid };
+    }
+    return { route: 'cancelReplace', value: { cancel_hash: hash, new_order: order }, order, invalid };
+  }
+}
+
+/** Sends a refusal of the socket itself. */
+function refuseRecord(connection: BinaryConnection, requestId: number, refusal: Refusal): void {
+  const { status, number } = refusal.row;
+  const text = asciiText(JSON.stringify(errorFields(refusal)));
+  const retryAfterSec = retryAfterOf(status, refusal);
+  connection.results.text({ requestId, status, code: number, retryAfterSec, isReplayed: false, text });
+  connection.resultsPushed();
+}
+
+export function refuseFrame(connection: BinaryConnection, refusal: Refusal): void {
+  refuseRecord(connection, NO_REQUEST_ID, refusal);
+}
+
+/** One record of a client, which its answer names. */
+class RecordTransport implements Transport, AcceptedSink {
+  readonly response = null;
+  readonly #connection: BinaryConnection;
+  readonly #requestId: number;
+  readonly #isReplacement: boolean;
+
+  constructor(connection: BinaryConnection, requestId: number, isReplacement: boolean) {
+    this.#connection = connection;
+    this.#requestId = requestId;
+    this.#isReplacement = isReplacement;
+  }
+
+  get isGone(): boolean {
+    return !this.#connection.isOpen;
+  }
+
+  peer(): Uint8Array {
+    return this.#connection.origin.peer;
+  }
+
+  send(call: Call, status: number, body: AnswerBody, options: AnswerOptions): void {
+    const connection = this.#connection;
+    connection.ordersInFlight--;
+    const text = asciiText(String(body));
+    connection.results.text({
+      requestId: this.#requestId,
+      status,
+      code: numberOfError(call.refusedAs, status, text),
+      retryAfterSec: retryAfterOf(status, options),
+      isReplayed: options.isReplayed === true,
+      text,
+    });
+    connection.resultsPushed();
+  }
+
+  accepted(views: Views, reply: ShardReply, terms: OrderTerms): void {
+    const connection = this.#connection;
+    connection.ordersInFlight--;
+    connection.results.placed(this.#requestId, views, reply, terms, this.#isReplacement);
+    connection.resultsPushed();
+  }
+}
+
+/** BINARYENTRY-1. The records have to fill the frame exactly. */
+function problemOf(words: Uint32Array): Refusal | null {
+  let at = 0;
+  while (at < words.length) {
+    if (words.length - at < ANY_COMMAND.WORDS) return malformed('length');
+    const lengthBytes = words[at + ANY_COMMAND.length];
+    const type = words[at + ANY_COMMAND.type];
+    if (type >>> 16 !== ENTRY_VERSION) return malformed('version');
+    const lengths = ENTRY_LENGTHS.get(type & 0xffff);
+    if (lengths === undefined) return malformed('type');
+    if (!lengths.includes(lengthBytes)) return malformed('length');
+    at += lengthBytes >>> 2;
+  }
+  return at === words.length ? null : malformed('length');
+}
+
+function malformed(field: string): Refusal {
+  return { row: ERRORS.VALIDATION_ERROR, message: `invalid record: ${field}`, details: { field, rule: 'record' } };
+}
+
+/** BINARYENTRY-3, of the header; its flags belong to the type. */
+function refuseHeader(words: Uint32Array, at: number): Invalid | null {
+  if (words[at + ANY_COMMAND.account] !== 0) return reserved('account');
+  if (!isZero(words, at + ANY_COMMAND.timeMs, at + ANY_COMMAND.timeMs + 2)) return reserved('timeMs');
+  return words[at + ANY_COMMAND.market] === 0 ? null : reserved('market');
+}
+
+/** @param other the value that the flags may have beside 0 */
+function refuseFlags(words: Uint32Array, at: number, other: number): Invalid | null {
+  const flags = words[at + ANY_COMMAND.flags];
+  return flags === 0 || flags === other ? null : reserved('flags');
+}
+
+function manyCancels(words: Uint32Array, bytes: Uint8Array, at: number, header: Invalid | null): RecordRequest {
+  const isOfMarket = words[at] === MARKET_CANCEL.BYTES;
+  const outcome = words[at + COMMAND.CANCEL_MANY.outcome];
+  const isOutcome = outcome === BOTH_OUTCOMES || (isOfMarket && outcome < BOTH_OUTCOMES);
+  const isUnusedZero = words[at + COMMAND.CANCEL_MANY.unused] === 0;
+  const invalid =
+    header ??
+    refuseFlags(words, at, 0) ??
+    (isUnusedZero ? null : reserved('unused')) ??
+    (isOutcome ? null : reserved('outcome_index'));
+  if (!isOfMarket) return { route: 'cancelAll', value: NO_FIELDS, invalid };
+  const market_id = bytesToUuid(bytes, (at + MARKET_CANCEL.marketId) * 4);
+  const value = outcome === BOTH_OUTCOMES ? { market_id } : { market_id, outcome_index: outcome };
+  return { route: 'cancelMarket', value, invalid };
+}
+
+/** A key of a refused record is bound to all of it but the id, which a repeat has another one of. */
+function bytesOf({ words, bytes, at }: BinaryOrder): Buffer {
+  const copy = Buffer.from(bytes.subarray(at * 4, at * 4 + words[at]));
+  copy.writeUInt32LE(NO_REQUEST_ID, ANY_COMMAND.requestId * 4);
+  return copy;
+}
+
+function pathOf(path: string, { params }: RecordRequest): string {
+  return params === undefined ? path : path.replace(':hash', params['hash']);
+}

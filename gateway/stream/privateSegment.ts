@@ -1,0 +1,248 @@
+/**
+ * One file of the log of private frames: a head with the state of every account and shard before the file's first
+ * entry, then entries of one size, so that the offset of an entry follows from its position.
+ *
+ *   file   private-<position of its first entry>.log
+ *          SEGMENT_HEAD | LOGGED_RECORD of each shard | ACCOUNT_END of each account that has frames | LOG_ENTRY …
+ *
+ * Positions count the entries of all segments from 1 on; 0 means none. The checksum of an entry starts with its
+ * position, so bytes of an earlier use of the file are never read as entries.
+ *
+ * Entries of version 1 have frames without client order id and group, those of version 2 fills without microseconds.
+ * They are read, but no longer written.
+ */
+import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { assert } from '../../shared/base/assert.ts';
+import { crc32c } from '../../shared/base/crc32c.ts';
+import { floorOfWord, floorToWord } from '../../shared/base/floors.ts';
+import { FILE_LAYOUTS } from '../../shared/base/formats.ts';
+import { syncDirectory } from '../../shared/base/syncDirectory.ts';
+import { bytes, decode, record, safe, u32 } from '../../shared/wire/layout.ts';
+import { PRIVATE_FRAME } from '../../shared/wire/privateRecord.ts';
+import { writeSafe } from '../../shared/wire/record.ts';
+
+export const SEGMENT_HEAD = record(
+  'SEGMENT_HEAD',
+  {
+    magic: u32(),
+    version: u32(),
+    headBytes: u32('with the records of shards and accounts after it'),
+    crc: u32('CRC-32C of the head after this word, from version 3 on begun with the version'),
+    first: safe('position of the first entry'),
+    shards: u32(),
+    accounts: u32(),
+    floor: u32('no number after it is at or below; floors.ts, as a word'),
+  },
+  'The start of a segment of the private log.',
+);
+export const LOGGED_RECORD = record(
+  'LOGGED_RECORD',
+  { shardSequence: safe(), frames: u32('of that record') },
+  'The newest record of a shard with frames before the segment.',
+);
+export const ACCOUNT_END = record(
+  'ACCOUNT_END',
+  { account: u32(), last: safe('userSequence'), position: safe('of the newest entry'), block: safe('as in LOG_ENTRY') },
+  'The newest entry of an account before the segment.',
+);
+export const LOG_ENTRY = record(
+  'LOG_ENTRY',
+  {
+    crc: u32('CRC-32C of the position and of the entry after this word'),
+    previous: safe('position of the previous entry of the account'),
+    block: safe("position of the last entry of the block before the entry's own"),
+    frame: bytes(PRIVATE_FRAME.BYTES, 'a FILL_FRAME or STATUS_FRAME'),
+  },
+  'A private frame in the log.',
+);
+
+const MAGIC = 0x5056504f;
+const VERSION = FILE_LAYOUTS.privateFrames;
+/** By version: the words of an entry and of the frame at its end. Frames of all versions start with the same fields. */
+const LAYOUTS = [
+  null,
+  { entryWords: 40, frameWords: 34 },
+  { entryWords: LOG_ENTRY.WORDS, frameWords: PRIVATE_FRAME.WORDS },
+  { entryWords: LOG_ENTRY.WORDS, frameWords: PRIVATE_FRAME.WORDS },
+] as const;
+const NAME = /^private-(\d{16})\.log$/;
+
+/** The newest record of a shard with frames in the log, and how many of its frames the log has. */
+export type LoggedRecord = { shardSequence: number; frames: number };
+/** `last`: the newest number of an account; `position`: its entry; `block`: the last entry of the block before. */
+export type AccountEnd = { account: number; last: number; position: number; block: number };
+type EntryMemory = { readonly words: Uint32Array; readonly bytes: Uint8Array };
+export type SegmentStart = {
+  readonly first: number;
+  readonly logged: readonly LoggedRecord[];
+  readonly ends: AccountEnd[];
+  /** The next number of an account whose last one is below it is the one above it. */
+  readonly floor: number;
+};
+
+export class Segment {
+  readonly path: string;
+  /** Position of the first entry. */
+  readonly first: number;
+  readonly fd: number;
+  readonly #headBytes: number;
+  readonly #version: number;
+
+  constructor(path: string, first: number, fd: number, headBytes: number, version: number = VERSION) {
+    this.path = path;
+    this.first = first;
+    this.fd = fd;
+    this.#headBytes = headBytes;
+    this.#version = version;
+  }
+
+  /** Only the current version is written. */
+  get isWritable(): boolean {
+    return this.#version === VERSION;
+  }
+
+  /** Also after a power cut the file has its whole head, or does not exist. */
+  static create(directory: string, start: SegmentStart): Segment {
+    const path = join(directory, segmentName(start.first));
+    const head = encodeHead(start);
+    const fd = openSync(`${path}.new`, 'w+');
+    try {
+      writeSync(fd, head, 0, head.byteLength, 0);
+      fdatasyncSync(fd);
+      renameSync(`${path}.new`, path);
+      syncDirectory(dirname(path));
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+    return new Segment(path, start.first, fd, head.byteLength);
+  }
+
+  /** @returns null when the head is damaged, or is that of another file. */
+  static open(directory: string, first: number, shards: number): { segment: Segment; start: SegmentStart } | null {
+    const path = join(directory, segmentName(first));
+    const fd = openSync(path, 'r+');
+    const start = readHead(fd, first, shards);
+    if (start !== null) return { segment: new Segment(path, first, fd, start.headBytes, start.version), start };
+    closeSync(fd);
+    return null;
+  }
+
+  offset(position: number): number {
+    assert(position >= this.first, 'segment: a position is at or after the first of its file');
+    return this.#headBytes + (position - this.first) * this.#layout.entryWords * 4;
+  }
+
+  /**
+   * Reads entries from `position` on, at most `entries`, into `memory`, in the form of the current version.
+   * @returns the number of entries up to the end of the file or up to the first damaged one.
+   */
+  read(memory: EntryMemory, position: number, entries: number): number {
+    const { entryWords, frameWords } = this.#layout;
+    const length = readSync(this.fd, memory.bytes, 0, entries * entryWords * 4, this.offset(position));
+    const found = Math.floor(length / (entryWords * 4));
+    let whole = 0;
+    while (whole < found && isWhole(memory, whole * entryWords, entryWords, position + whole)) whole++;
+    if (entryWords === LOG_ENTRY.WORDS) return whole;
+    // Current entries are longer: the last one moves first, so that none is overwritten before it has moved.
+    for (let at = whole - 1; at >= 0; at--) {
+      const old = at * entryWords;
+      const word = at * LOG_ENTRY.WORDS;
+      const frame = memory.words.slice(old + entryWords - frameWords, old + entryWords);
+      memory.words.copyWithin(word, old, old + LOG_ENTRY.frame);
+      memory.words.fill(0, word + LOG_ENTRY.frame, word + LOG_ENTRY.WORDS);
+      memory.words.set(frame, word + LOG_ENTRY.frame);
+    }
+    return whole;
+  }
+
+  get #layout() {
+    return LAYOUTS[this.#version]!;
+  }
+}
+
+export function segmentPath(directory: string, first: number): string {
+  return join(directory, segmentName(first));
+}
+
+function segmentName(first: number): string {
+  return `private-${String(first).padStart(16, '0')}.log`;
+}
+
+/** The first position of the segment with this file name, or null when it is none. */
+export function firstOfName(name: string): number | null {
+  const match = NAME.exec(name);
+  return match === null ? null : Number(match[1]);
+}
+
+export function entryCrc(memory: EntryMemory, word: number, position: number, entryWords = LOG_ENTRY.WORDS): number {
+  return crc32c(memory, (word + 1) * 4, (word + entryWords) * 4, position >>> 0);
+}
+
+function isWhole(memory: EntryMemory, word: number, entryWords: number, position: number): boolean {
+  return memory.words[word + LOG_ENTRY.crc] === entryCrc(memory, word, position, entryWords);
+}
+
+function encodeHead({ first, logged, ends, floor }: SegmentStart): Uint8Array {
+  const words = new Uint32Array(headWords(logged.length, ends.length));
+  const bytes = new Uint8Array(words.buffer);
+  words[SEGMENT_HEAD.magic] = MAGIC;
+  words[SEGMENT_HEAD.version] = VERSION;
+  words[SEGMENT_HEAD.headBytes] = bytes.byteLength;
+  writeSafe(words, SEGMENT_HEAD.first, first);
+  words[SEGMENT_HEAD.shards] = logged.length;
+  words[SEGMENT_HEAD.accounts] = ends.length;
+  words[SEGMENT_HEAD.floor] = floorToWord(floor);
+  let word = SEGMENT_HEAD.WORDS;
+  for (const { shardSequence, frames } of logged) {
+    writeSafe(words, word + LOGGED_RECORD.shardSequence, shardSequence);
+    words[word + LOGGED_RECORD.frames] = frames;
+    word += LOGGED_RECORD.WORDS;
+  }
+  for (const { account, last, position, block } of ends) {
+    words[word + ACCOUNT_END.account] = account;
+    writeSafe(words, word + ACCOUNT_END.last, last);
+    writeSafe(words, word + ACCOUNT_END.position, position);
+    writeSafe(words, word + ACCOUNT_END.block, block);
+    word += ACCOUNT_END.WORDS;
+  }
+  assert(word === words.length, 'segment: a head is as long as it says');
+  words[SEGMENT_HEAD.crc] = headCrc(words, bytes);
+  return bytes;
+}
+
+function headWords(shards: number, accounts: number): number {
+  return SEGMENT_HEAD.WORDS + LOGGED_RECORD.WORDS * shards + ACCOUNT_END.WORDS * accounts;
+}
+
+function headCrc(words: Uint32Array, bytes: Uint8Array): number {
+  const version = words[SEGMENT_HEAD.version];
+  // Files of versions 2 and 3 have the same layout: which of them it is must not be guessed from a damaged word.
+  const seed = version < 3 ? 0 : version;
+  return crc32c({ words, bytes }, SEGMENT_HEAD.first * 4, bytes.byteLength, seed);
+}
+
+type Head = SegmentStart & { readonly headBytes: number; readonly version: number };
+
+function readHead(fd: number, first: number, shards: number): Head | null {
+  const fixed = new Uint32Array(SEGMENT_HEAD.WORDS);
+  if (readSync(fd, fixed, 0, fixed.byteLength, 0) < fixed.byteLength) return null;
+  const head = decode(SEGMENT_HEAD, fixed);
+  const { version, accounts } = head;
+  // A number of accounts out of damaged bytes would ask for any memory.
+  if (head.magic !== MAGIC || head.headBytes > fstatSync(fd).size) return null;
+  if (head.headBytes !== headWords(shards, accounts) * 4) return null;
+  const words = new Uint32Array(headWords(shards, accounts));
+  const bytes = new Uint8Array(words.buffer);
+  const isOurs = head.magic === MAGIC && LAYOUTS[version] != null && head.shards === shards;
+  if (!isOurs || head.first !== first) return null;
+  if (readSync(fd, words, 0, bytes.byteLength, 0) < bytes.byteLength || head.crc !== headCrc(words, bytes)) return null;
+  const logged = Array.from({ length: shards }, (_, shard) =>
+    decode(LOGGED_RECORD, words, SEGMENT_HEAD.WORDS + shard * LOGGED_RECORD.WORDS),
+  );
+  const ends = Array.from({ length: accounts }, (_, index) =>
+    decode(ACCOUNT_END, words, headWords(shards, 0) + index * ACCOUNT_END.WORDS),
+  );
+  return { first, logged, ends, floor: floorOfWord(head.floor), headBytes: bytes.byteLength, version };
+}

@@ -1,0 +1,102 @@
+/**
+ * Numbers as people read them. Amounts arrive as integers in text and are divided exactly; what is left out on the
+ * screen is in the title of the element.
+ */
+import { centsTowardsZero, tickToPrice, tryParsePriceTicks } from '../../../shared/base/units.ts';
+import type { Market } from '../../../shared/client/types.ts';
+
+/** Prices of every grid are a multiple of this grid's step. */
+export const FINEST = 10_000;
+const ATOMIC_PER_UNIT = 1_000_000n;
+const MICRO_PER_CENT = 10_000n;
+const MILLION = 1_000_000n;
+const GROUPED = new Intl.NumberFormat('en-US');
+const SHORT_FROM = 1000;
+const SHORT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 });
+
+/** "0.555" is "55.5¢". */
+export function cents(price: string): string {
+  const ticks = tryParsePriceTicks(price, FINEST);
+  return ticks < 0 ? price : `${ticks / 100}¢`;
+}
+
+/** The price of the other outcome: buying No at it is selling Yes at `price`, and the other way round. */
+export function complement(price: string): string {
+  const ticks = tryParsePriceTicks(price, FINEST);
+  return ticks < 0 ? price : tickToPrice(FINEST - ticks, FINEST);
+}
+
+/** Of two prices of one book, the larger one first. */
+export function difference(high: string, low: string): string {
+  return tickToPrice(tryParsePriceTicks(high, FINEST) - tryParsePriceTicks(low, FINEST), FINEST);
+}
+
+/** "12500000" is "12.50": tokens or USDC, rounded towards zero. */
+export function units(atomic: string | bigint): string {
+  const value = BigInt(atomic);
+  const hundredths = (value % ATOMIC_PER_UNIT) / 10_000n;
+  return `${GROUPED.format(value / ATOMIC_PER_UNIT)}.${String(hundredths).padStart(2, '0')}`;
+}
+
+/** "0.4" of USDC is "$0.40", rounded towards zero. */
+export function usdc(decimal: string): string {
+  const [whole, fraction = ''] = decimal.split('.');
+  return `$${GROUPED.format(BigInt(whole))}.${fraction.slice(0, 2).padEnd(2, '0')}`;
+}
+
+/** A gain with its sign, to the cent, rounded down: a loss is never shown as less than it is. */
+export function gain(micro: bigint): string {
+  const below = micro < 0n && micro % MICRO_PER_CENT !== 0n ? 1n : 0n;
+  return signed(centsTowardsZero((micro / MICRO_PER_CENT - below) * MICRO_PER_CENT));
+}
+
+/** Like `units` where there is little room: from a million on it is rounded. */
+export function briefUnits(atomic: string | bigint): string {
+  const value = BigInt(atomic);
+  return value < MILLION * ATOMIC_PER_UNIT ? units(value) : short(Number(value / ATOMIC_PER_UNIT));
+}
+
+/** Markets name their outcomes: "Warmer" where others say "Yes". */
+export function outcomeName(market: Market | undefined, index: number): string {
+  return market?.outcomes[index] ?? (index === 0 ? 'Yes' : 'No');
+}
+
+/** The price in the finest steps of all grids, in which prices of one market can be compared whatever their form. */
+export function finestTicks(price: string): number {
+  return tryParsePriceTicks(price, FINEST);
+}
+
+/** "-1.25" with the sign that is read as one, and a plus where it is none. */
+export function signed(decimal: string): string {
+  return decimal.startsWith('-') ? `−${decimal.slice(1)}` : `+${decimal}`;
+}
+
+/** For sums of which the size matters: "1.2M". */
+export function short(value: number): string {
+  return SHORT.format(value);
+}
+
+/** "$13.50", and "$1.2M" from a thousand on. */
+export function dollars(value: number): string {
+  return `$${Math.abs(value) < SHORT_FROM ? value.toFixed(2) : short(value)}`;
+}
+
+export function percent(fraction: number): string {
+  return `${Math.round(fraction * 100)}%`;
+}
+
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const CLOCK = new Intl.DateTimeFormat(undefined, {
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+});
+
+export function dateTime(time: string | number): string {
+  return DAY.format(new Date(time));
+}
+
+export function clockTime(timeMs: number): string {
+  return CLOCK.format(timeMs);
+}

@@ -1,0 +1,87 @@
+/** The leaderboard, the volume of the exchange, and the latest trades. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Leaderboard, Pulse, RecentFills } from '../../../shared/client/types.ts';
+import { get, useLoaded } from './api.ts';
+import { dateTime, dollars, percent, short } from './format.ts';
+import { Link, useTitle } from './router.ts';
+
+type Traders = Leaderboard['traders'];
+type Fills = RecentFills['fills'];
+
+const WINDOWS: readonly (readonly [string, string])[] = [
+  ['24h', '24 hours'],
+  ['7d', '7 days'],
+  ['30d', '30 days'],
+  ['all', 'All'],
+];
+
+export function LeadersPage(): VNode {
+  useTitle('Leaders');
+  const [period, setPeriod] = useState('7d');
+  const path = `/v1/leaderboards/traders?window=${period}&limit=25`;
+  const board = useLoaded<Leaderboard>(path, () => get(path), 60);
+  const pulse = useLoaded<Pulse>('pulse', () => get('/v1/markets/stats/pulse'), 30);
+  const fills = useLoaded<RecentFills>('fills', () => get('/v1/markets/fills/recent?limit=20'), 10);
+  return html`
+    <h1>Leaders</h1>
+    ${pulse.value !== null && html`<${PulseFacts} pulse=${pulse.value} />`}
+    <div class="chips" role="group" aria-label="Period">
+      ${WINDOWS.map(
+        ([name, label]) => html`<button key=${name} type="button" aria-pressed=${period === name}
+          onClick=${() => setPeriod(name)}>${label}</button>`,
+      )}
+    </div>
+    <section class="panel"><h2>Most earned</h2>
+      <${TraderTable} traders=${board.value?.traders} error=${board.error} /></section>
+    <section class="panel"><h2>Latest trades</h2>
+      <${FillTable} fills=${fills.value?.fills} error=${fills.error} /></section>
+  `;
+}
+
+function PulseFacts({ pulse }: { readonly pulse: Pulse }): VNode {
+  const facts: readonly (readonly [string, string])[] = [
+    ['Traded in 24 hours', dollars(pulse.total_volume_24h)],
+    ['Traders with a fill', short(pulse.active_traders_24h)],
+    ['Traders online', short(pulse.traders_online_24h)],
+    ['Markets that trade', short(pulse.active_markets)],
+  ];
+  return html`<dl class="facts">${facts.map(
+    ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
+}
+
+type TradersProps = { readonly traders: Traders | undefined; readonly error: string | null };
+
+function TraderTable({ traders, error }: TradersProps): VNode {
+  if (traders === undefined) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
+  if (traders.length === 0) return html`<p class="quiet">There were no trades.</p>`;
+  return html`<table>
+    <thead><tr><th scope="col">Trader</th><th scope="col">Earned</th><th scope="col">Return</th>
+      <th scope="col">Trades</th></tr></thead>
+    <tbody>${traders.map(
+      ({ handle, pnl_usdc, roi, trade_count }, index) => html`<tr key=${index}><th scope="row">${handle}</th>
+        <td>${pnl_usdc < 0 ? '−' : '+'}${dollars(Math.abs(pnl_usdc))}</td><td>${percent(roi)}</td>
+        <td>${short(trade_count)}</td></tr>`,
+    )}</tbody>
+  </table>`;
+}
+
+type FillsProps = { readonly fills: Fills | undefined; readonly error: string | null };
+
+function FillTable({ fills, error }: FillsProps): VNode {
+  if (fills === undefined) return html`<p class="quiet">${error ?? 'Loading …'}</p>`;
+  if (fills.length === 0) return html`<p class="quiet">No trades yet.</p>`;
+  return html`<table>
+    <thead><tr><th scope="col">Market</th><th scope="col" class="wide">Trader</th><th scope="col">Trade</th>
+      <th scope="col">Size</th><th scope="col" class="wide">Time</th></tr></thead>
+    <tbody>${fills.map(
+      (fill, index) => html`<tr key=${index}>
+        <th scope="row"><${Link} to=${`/markets/${fill.market_id}`}>${fill.market_title}</${Link}></th>
+        <td class="wide">${fill.user_handle}</td>
+        <td>${fill.side === 'BUY' ? 'bought' : 'sold'} ${fill.outcome} at ${fill.price_cents}¢</td>
+        <td>${dollars(Number(fill.size_usd))}</td><td class="wide">${dateTime(fill.filled_at)}</td></tr>`,
+    )}</tbody>
+  </table>`;
+}

@@ -1,0 +1,84 @@
+/**
+ * The page: events and markets, live. It is what a browser runs, served as it stands here without its types
+ * (gateway/web/pageBuild.ts), so it may import only what runs in browsers.
+ */
+import { html, render } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import { HomePage } from './homePage.ts';
+import { later } from './later.ts';
+import { Reminder } from './reminder.ts';
+import { Link, type Place, usePlace } from './router.ts';
+import { SignInPanel } from './signInPanel.ts';
+import { useUnread } from './unread.ts';
+
+const AccountPage = later(async () => (await import('./accountPage.ts')).AccountPage);
+const ActivityPage = later(async () => (await import('./activityPage.ts')).ActivityPage);
+const CallbackPage = later(async () => (await import('./callbackPage.ts')).CallbackPage);
+const CashPage = later(async () => (await import('./cashPage.ts')).CashPage);
+const EventPage = later(async () => (await import('./eventPage.ts')).EventPage);
+const LeadersPage = later(async () => (await import('./leadersPage.ts')).LeadersPage);
+const MarketPage = later(async () => (await import('./marketPage.ts')).MarketPage);
+const PortfolioPage = later(async () => (await import('./portfolioPage.ts')).PortfolioPage);
+
+/** The paths of the navigation, in its order. */
+const NAVIGATION: readonly (readonly [to: string, label: string])[] = [
+  ['/', 'Markets'],
+  ['/portfolio', 'Portfolio'],
+  ['/activity', 'Activity'],
+  ['/cash', 'Cash'],
+  ['/leaders', 'Leaders'],
+  ['/account', 'Account'],
+];
+
+function App(): VNode {
+  const place = usePlace();
+  const main = useRef<HTMLElement>(null);
+  // The keyboard and screen readers go on from the start of the new view, as they do in a new document.
+  useEffect(() => {
+    if (place.moves > 0) main.current?.focus();
+  }, [place.path]);
+  return html`
+    <a class="skip" href="#main">Skip to the content</a>
+    <header class="top">
+      <${Link} to="/" class="brand">Open prediction exchange</${Link}>
+      <nav aria-label="Main">
+        ${NAVIGATION.map(
+          ([to, label]) => html`<${Link} key=${to} to=${to}
+            aria-current=${place.path === to ? 'page' : undefined}>${label}${
+              to === '/activity' && html`<${UnreadCount} />`
+            }</${Link}>`,
+        )}
+        <a href="/docs">Documents</a>
+      </nav>
+      <${SignInPanel} />
+    </header>
+    <${Reminder} />
+    <main id="main" tabindex="-1" ref=${main}>${viewOf(place)}</main>
+  `;
+}
+
+function UnreadCount(): VNode | null {
+  const unread = useUnread();
+  return unread === 0 ? null : html`${' '}<span class="count">${unread}<span class="unseen"> unread</span></span>`;
+}
+
+function viewOf({ path, query, moves }: Place): VNode {
+  const [, first, second, third] = path.split('/');
+  // Its filter is in the address, which a move sets anew.
+  if (first === '') return html`<${HomePage} key=${moves} />`;
+  if (first === 'portfolio') return html`<${PortfolioPage} />`;
+  if (first === 'activity') return html`<${ActivityPage} />`;
+  if (first === 'cash') return html`<${CashPage} />`;
+  if (first === 'account') return html`<${AccountPage} />`;
+  if (first === 'leaders') return html`<${LeadersPage} />`;
+  if (first === 'auth' && second === 'callback' && third) {
+    return html`<${CallbackPage} provider=${third} query=${query} />`;
+  }
+  // A view of another market is another view: nothing of the first one may stay on the screen.
+  if (first === 'events' && second) return html`<${EventPage} key=${path} slug=${decodeURIComponent(second)} />`;
+  if (first === 'markets' && second) return html`<${MarketPage} key=${path} id=${second} />`;
+  return html`<h1>Nothing here</h1><p><${Link} to="/">All markets</${Link}></p>`;
+}
+
+render(html`<${App} />`, document.getElementById('page')!);

@@ -1,0 +1,183 @@
+/** One market, live: its ladder, its depth, the history of its price, its tape, and its rules. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
+import type { Market, UserOrder } from '../../../shared/client/types.ts';
+import { useAccountChanges } from './accountChanges.ts';
+import { get, useLoaded } from './api.ts';
+import { BookStatus } from './bookStatus.ts';
+import { useCalm } from './calm.ts';
+import { DepthChart } from './depthChart.ts';
+import { cents, complement, dateTime, finestTicks, usdc } from './format.ts';
+import { Ladder } from './ladder.ts';
+import { type LiveBook, useBook } from './live.ts';
+import { useMarketChanges } from './marketChanges.ts';
+import { openOrders, useQueues } from './openOrders.ts';
+import { OwnOrders } from './ownOrders.ts';
+import { PriceChart } from './priceChart.ts';
+import { useTitle } from './router.ts';
+import { useVisitor } from './session.ts';
+import { Tape } from './tape.ts';
+import { type ChosenPrice, type Reach, TicketPanel } from './ticket.ts';
+import { Waiting } from './waiting.ts';
+
+/** For its volume: changes of the market come by themselves. */
+const REFRESH_SECONDS = 60;
+const ORDERS_SECONDS = 30;
+const PRICE_MS = 1000;
+const DEPTH_MS = 200;
+
+export function MarketPage({ id }: { readonly id: string }): VNode {
+  const [orders, setOrders] = useState(0);
+  const round = orders + useMarketChanges(id);
+  const { value: market, error } = useLoaded<Market>(id, () => get(`/v1/markets/${id}`), REFRESH_SECONDS, round);
+  if (market === null) return html`<${Waiting} error=${error} />`;
+  return html`<${OpenMarket} market=${market} error=${error} orders=${orders}
+    onOrder=${() => setOrders((before) => before + 1)} />`;
+}
+
+type OpenMarketProps = {
+  readonly market: Market;
+  readonly error: string | null;
+  /** Orders that were sent from here: the answer to one may be that the market has ended. */
+  readonly orders: number;
+  readonly onOrder: () => void;
+};
+
+function OpenMarket({ market, error, orders, onOrder }: OpenMarketProps): VNode {
+  const [outcome, setOutcome] = useState<0 | 1>(0);
+  const [chosen, choose] = useState<ChosenPrice | null>(null);
+  const [reach, setReach] = useState<Reach>(null);
+  const [changed, setChanged] = useState(0);
+  const book = useBook(market.id);
+  // Loaded anew after each order and each event of the account.
+  const round = orders + changed + useAccountChanges();
+  const own = useOrdersHere(market, round);
+  useTitle(market.title);
+  const levels = book.levels[outcome];
+  const yes = useRef(book.levels[0]);
+  yes.current = book.levels[0];
+  const charts = useCharts(market, book, outcome);
+  // The same element is not drawn again: these do not change with every frame.
+  const tape = useMemo(() => html`<${Tape} marketId=${market.id} trades=${book.trades} />`, [market.id, book.trades]);
+  const ownOrders = useMemo(
+    () =>
+      own !== null &&
+      html`<${OrdersHere} market=${market} orders=${own} yes=${yes}
+        onChanged=${() => setChanged((before) => before + 1)} />`,
+    [market, own],
+  );
+  const ownPrices = useMemo(() => pricesOf(own, outcome), [own, outcome]);
+  const name = market.outcomes[outcome];
+  return html`
+    <p class="quiet">${[market.category, ...(market.subcategories ?? [])].filter(Boolean).join(' · ')}</p>
+    <h1>${market.title}</h1>
+    <${BookStatus} book=${book} status=${market.status} stage=${market.stage} />
+    ${error !== null && html`<p class="quiet">${error}</p>`}
+    <${Outcomes} market=${market} book=${book} outcome=${outcome} onChange=${setOutcome} />
+    <div class="market" data-state=${book.state}>
+      <div class="column">
+        <section class="panel" aria-labelledby="history"><h2 id="history">Price of ${name}</h2>
+          ${charts}</section>
+        ${ownOrders}
+      </div>
+      <div class="column ticket-column">
+        <section class="panel" aria-labelledby="ticket"><h2 id="ticket">Order</h2>
+          <${TicketPanel} market=${market} outcome=${outcome} levels=${levels} isLive=${book.state === 'live'}
+            chosen=${chosen} onReach=${setReach}
+            onPlaced=${onOrder} /></section>
+      </div>
+      <div class="column book-column">
+        <section class="panel" aria-labelledby="ladder"><h2 id="ladder">Orders for ${name}</h2>
+          <${Ladder} levels=${levels} outcome=${name} reach=${reach} ownPrices=${ownPrices}
+            onChoose=${choose} /></section>
+        <section class="panel" aria-labelledby="tape"><h2 id="tape">Trades</h2>
+          ${tape}</section>
+      </div>
+    </div>
+    <section class="panel"><h2>About</h2><${Facts} market=${market} /></section>
+  `;
+}
+
+type OutcomesProps = {
+  readonly market: Market;
+  readonly book: LiveBook;
+  readonly outcome: 0 | 1;
+  readonly onChange: (outcome: 0 | 1) => void;
+};
+
+/** Each with what it costs to buy now. */
+function Outcomes({ market, book, outcome, onChange }: OutcomesProps): VNode {
+  return html`<div class="outcomes" role="group" aria-label="Outcome">${market.outcomes.map((label, index) => {
+    const ask = book.levels[index as 0 | 1].asks.at(0);
+    return html`<button key=${label} type="button" aria-pressed=${outcome === index}
+      onClick=${() => onChange(index as 0 | 1)}><span>${label}</span>${' '}
+      <span title="Best price to buy at">${ask === undefined ? '–' : cents(ask.price)}</span></button>`;
+  })}</div>`;
+}
+
+/** A chart costs more to draw than a row: its price follows once a second, its depth five times. */
+function useCharts(market: Market, book: LiveBook, outcome: 0 | 1): VNode {
+  const name = market.outcomes[outcome];
+  const trades = useCalm(book.trades, PRICE_MS);
+  const levels = useCalm(book.levels, DEPTH_MS);
+  const price = useMemo(
+    () => html`<${PriceChart} marketId=${market.id} outcome=${outcome} trades=${trades} />`,
+    [market.id, outcome, trades],
+  );
+  const depth = useMemo(
+    () => html`<${DepthChart} levels=${levels[outcome]} outcome=${name} />`,
+    [levels, outcome, name],
+  );
+  return html`${price}<h2>Depth</h2>${depth}`;
+}
+
+/** The visitor's open orders of the market; null for anonymous visitors, and until they are loaded. */
+function useOrdersHere(market: Market, round: number): readonly UserOrder[] | null {
+  const visitor = useVisitor();
+  const load = async (): Promise<UserOrder[]> => {
+    if (visitor.kind !== 'user') return [];
+    return (await openOrders()).filter(({ market_id }) => market_id === market.id);
+  };
+  const who = visitor.kind === 'user' ? visitor.user.id : visitor.kind;
+  const { value } = useLoaded(`${who} ${market.id}`, load, ORDERS_SECONDS, round);
+  return visitor.kind === 'user' ? value : null;
+}
+
+type OrdersHereProps = {
+  readonly market: Market;
+  readonly orders: readonly UserOrder[];
+  /** The book of Yes. */
+  readonly yes: { readonly current: Levels };
+  readonly onChanged: () => void;
+};
+
+function OrdersHere({ market, orders, yes, onChanged }: OrdersHereProps): VNode {
+  const queues = useQueues(market.id, orders, yes);
+  return html`<section class="panel" aria-labelledby="own-orders"><h2 id="own-orders">Your orders here</h2>
+    <${OwnOrders} orders=${orders} markets=${new Map([[market.id, market]])} queues=${queues} onChanged=${onChanged} />
+  </section>`;
+}
+
+/** In the terms of the outcome that is shown. */
+function pricesOf(orders: readonly UserOrder[] | null, outcome: 0 | 1): ReadonlySet<number> {
+  const prices = (orders ?? []).map(({ price, outcome_index }) =>
+    finestTicks(outcome_index === outcome ? price : complement(price)),
+  );
+  return new Set(prices);
+}
+
+function Facts({ market }: { readonly market: Market }): VNode {
+  const facts: readonly (readonly [string, string])[] = [
+    ['Trading ends', market.trading_ends_at === undefined ? '' : dateTime(market.trading_ends_at)],
+    ['Fee', `${market.fee_bps / 100}% of what is bought or sold for`],
+    ['Decided by', market.resolution_source ?? ''],
+    ['Volume', usdc(market.total_volume)],
+    ['Market', market.id],
+  ];
+  return html`<p>${market.description}</p>
+    <dl class="facts">${facts
+      .filter(([, value]) => value !== '')
+      .map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
+}

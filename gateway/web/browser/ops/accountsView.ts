@@ -1,0 +1,76 @@
+/** An account: its state, and what it may still do. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { AdminClient } from '../../../../shared/client/admin.ts';
+import type { AccountStateName, ProfileWithBalance, Wallets } from '../../../../shared/client/types.ts';
+import { textOf, useLoaded } from '../api.ts';
+import { units } from '../format.ts';
+import { Action } from './action.ts';
+import type { ViewProps } from './view.ts';
+
+const REFRESH_SECONDS = 5;
+const WALLET = /^0x[0-9a-f]{40}$/i;
+
+/** In the order of severity, each with what follows from it. */
+const STATES: readonly (readonly [AccountStateName, string, string])[] = [
+  ['active', 'Open it', 'The account may do everything again.'],
+  ['close_only', 'Close only', 'The account may only reduce what it holds; orders that would add to it are cancelled.'],
+  ['frozen', 'Freeze', 'The account may do nothing, and all its open orders are cancelled. Its funds stay.'],
+];
+
+export function AccountsView(props: ViewProps): VNode {
+  const { client } = props;
+  const [chosen, setChosen] = useState<string | null>(null);
+  const [fault, setFault] = useState<string | null>(null);
+  const search = (event: Event): void => {
+    event.preventDefault();
+    const text = String(new FormData(event.target as HTMLFormElement).get('id') ?? '').trim();
+    setFault(null);
+    setChosen(null);
+    if (text === '') return;
+    idOf(client, text).then(setChosen, (error: unknown) => setFault(textOf(error)));
+  };
+  return html`
+    <section class="panel">
+      <h2>Find an account</h2>
+      <form class="row" onSubmit=${search}>
+        <label>User id, or a wallet <input name="id" maxlength="100" autocomplete="off" spellcheck=${false} /></label>
+        <button type="submit">Find</button>
+      </form>
+      ${fault !== null && html`<p class="bad" role="alert">${fault}</p>`}
+    </section>
+    ${chosen !== null && html`<${AccountPanel} key=${chosen} id=${chosen} ...${props} />`}
+  `;
+}
+
+/** A wallet stands for the account that owns it. */
+async function idOf(client: AdminClient, text: string): Promise<string> {
+  if (!WALLET.test(text)) return text;
+  const [owner] = (await client.listUsers({ wallet: text })).users;
+  if (owner === undefined) throw new Error('No account has this wallet.');
+  return owner.id;
+}
+
+function AccountPanel({ id, client, operator }: ViewProps & { readonly id: string }): VNode {
+  const [round, setRound] = useState(0);
+  const { value: user, error } = useLoaded<ProfileWithBalance>(id, () => client.user(id), REFRESH_SECONDS, round);
+  const wallets = useLoaded<Wallets>(`wallets ${id}`, () => client.listWallets(id), REFRESH_SECONDS, round);
+  if (user === null) return html`<section class="panel"><p role="status">${error ?? 'Loading …'}</p></section>`;
+  return html`<section class="panel" aria-label="Account">
+    <h2>User ${user.id}</h2>
+    ${error !== null && html`<p class="bad" role="alert">${error}</p>`}
+    <dl class="facts">
+      <div><dt>State</dt><dd><strong>${user.state}</strong></dd></div>
+      <div><dt>USDC available</dt><dd>${units(user.usdc.available)}</dd></div>
+      <div><dt>USDC in orders</dt><dd>${units(user.usdc.reserved)}</dd></div>
+      <div><dt>Wallets</dt><dd>${(wallets.value?.wallets ?? []).join(', ') || '–'}</dd></div>
+    </dl>
+    <div class="actions">${STATES.map(
+      ([state, label, confirm]) => html`<${Action} key=${state} operator=${operator} needs="treasury" label=${label}
+        isDangerous=${state !== 'active'} closed=${user.state === state ? `The account is ${state}.` : null}
+        confirm=${confirm} run=${() => client.setAccountState(id, state)}
+        onDone=${() => setRound((before) => before + 1)} />`,
+    )}</div>
+  </section>`;
+}

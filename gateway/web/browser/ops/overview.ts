@@ -1,0 +1,173 @@
+/** The first view: problems in words, the numbers that say whether the exchange works, and their last minutes. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import { useState } from 'preact/hooks';
+import type { StageStep } from '../../../../shared/client/types.ts';
+import { Action } from './action.ts';
+import { Chart } from './chart.ts';
+import { ClusterPanel } from './clusterPanel.ts';
+import { earlier, rate, total } from './measure.ts';
+import { bytes, count, perSecond, seconds, share } from './numbers.ts';
+import { problemsOf } from './problems.ts';
+import { byShard, levels, ofAllShards, ofRoute, p50p99, quantiles, rates, routeName, timesOf } from './series.ts';
+import { StageSteps } from './stages.ts';
+import { FileTable, RefusalTable, RouteTable, ShardTable } from './tables.ts';
+import type { ViewProps } from './view.ts';
+
+const ORDERS = 'POST /v1/orders';
+const MINUTE_MS = 60_000;
+
+export function Overview(props: ViewProps): VNode {
+  const { reports, last } = props;
+  const { samples } = reports;
+  const before = earlier(samples, samples.length - 1, MINUTE_MS);
+  return html`
+    <${Problems} ...${props} />
+    <${Tiles} ...${props} />
+    <${ClusterPanel} ...${props} />
+    <${Charts} ...${props} />
+    <${ShardTable} last=${last} before=${before} />
+    <div class="two">
+      <${RouteTable} last=${last} before=${before} />
+      <div>
+        <${RefusalTable} last=${last} before=${before} />
+        <${FileTable} last=${last} />
+      </div>
+    </div>
+  `;
+}
+
+function Problems({ reports: { samples, error }, last, operator, client }: ViewProps): VNode {
+  const problems = problemsOf(samples, error);
+  return html`<section class="panel problems" aria-label="Problems">
+    ${
+      problems.length === 0
+        ? html`<p class="fine"><strong>Nothing wrong.</strong> Every shard accepts commands.</p>`
+        : html`<div role="status"><ul class="plain">${problems.map(
+            ({ level, text }) => html`<li key=${text} class=${level}>
+              <strong>${level === 'bad' ? 'Problem' : 'Note'}</strong> ${text}</li>`,
+          )}</ul></div>`
+    }
+    <${Action} operator=${operator} needs="superuser" label=${last.paused ? 'Resume placing' : 'Pause placing'}
+      isDangerous=${!last.paused}
+      confirm=${
+        last.paused
+          ? 'Orders are accepted again in every market.'
+          : 'New orders are refused in every market. Cancels, claims and reads go on. A restart does not end the pause.'
+      }
+      run=${() => (last.paused ? client.resume() : client.pause())} />
+    ${
+      last.paused &&
+      html`<${Action} operator=${operator} needs="superuser" label="Resume into cancel-only"
+      confirm="The pause ends, and every market takes cancels alone until it is stepped on."
+      run=${() => client.stepPlatform({ stage: 'cancel_only' }).then(() => client.resume())} />`
+    }
+    <${StageSteps} operator=${operator} needs="superuser" what="Every market" stage=${last.stage}
+      run=${(step: StageStep) => client.stepPlatform(step)} />
+  </section>`;
+}
+
+function Tiles({ reports: { samples }, last }: ViewProps): VNode {
+  const newest = (values: readonly (number | null)[]): number | null => values.at(-1) ?? null;
+  // Only the end of each column is shown: the samples of the last minute are enough for it.
+  const recent = samples.slice(-40);
+  const before = earlier(recent, recent.length - 1, MINUTE_MS);
+  const perSec = (read: Parameters<typeof rate>[2]): number | null =>
+    before === null ? null : rate(before, last, read);
+  const tiles: [string, string][] = [
+    ['Requests', perSecond(perSec(requestsOf))],
+    ['Orders, p99', seconds(newest(quantiles(recent, ofRoute(ORDERS), 0.99)))],
+    [
+      'Commits, p99',
+      seconds(
+        newest(
+          quantiles(
+            recent,
+            ofAllShards(({ commit }) => commit),
+            0.99,
+          ),
+        ),
+      ),
+    ],
+    ['Open orders', count(sumOf(last.shards, ({ open_orders }) => open_orders))],
+    ['History behind', seconds(Math.max(...last.shards.map((each) => each.projector_lag_seconds)))],
+    ['Refusals', perSecond(perSec(refusalsOf))],
+    ['Connections', count(last.connections.open)],
+    ['Event loop busy', share(before === null ? null : busyShare(before, last))],
+    ['Disk free', bytes(last.disk.free_bytes)],
+    ['Memory', bytes(last.memory_bytes)],
+  ];
+  return html`<dl class="tiles">${tiles.map(
+    ([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
+}
+
+function Charts({ reports: { samples }, last }: ViewProps): VNode {
+  const [route, setRoute] = useState(ORDERS);
+  const names = [...new Set([ORDERS, ...last.routes.map(routeName)])].sort();
+  const times = timesOf(samples);
+  const chart = { times };
+  return html`<div class="charts">
+    <${Chart} ...${chart} title="Requests" format=${perSecond} lines=${[
+      { name: 'All', values: rates(samples, requestsOf) },
+      { name: 'Refused', values: rates(samples, refusalsOf) },
+    ]} />
+    <${Chart} ...${chart} title="Latency of a route" format=${seconds} lines=${p50p99(samples, ofRoute(route))}>
+      <label class="route">Route
+        <select value=${route} onChange=${(event: Event) => setRoute((event.target as HTMLSelectElement).value)}>
+          ${names.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+        </select>
+      </label>
+    </${Chart}>
+    <${Chart} ...${chart} title="Orders, from the ring to the reply" format=${seconds}
+      lines=${p50p99(
+        samples,
+        ofAllShards(({ place }) => place),
+      )} />
+    <${Chart} ...${chart} title="Commits" format=${seconds}
+      lines=${p50p99(
+        samples,
+        ofAllShards(({ commit }) => commit),
+      )} />
+    <${Chart} ...${chart} title="Age of a command at its turn, in whole ms" format=${seconds}
+      lines=${p50p99(
+        samples,
+        ofAllShards(({ queue }) => queue),
+      )} />
+    <${Chart} ...${chart} title="Command rings" format=${bytes}
+      lines=${byShard(samples, (shard) => shard.command_ring_bytes)} />
+    <${Chart} ...${chart} title="History behind the journals" format=${seconds}
+      lines=${byShard(samples, (shard) => shard.projector_lag_seconds)} />
+    <${Chart} ...${chart} title="Open orders" format=${count} lines=${byShard(samples, (shard) => shard.open_orders)} />
+    <${Chart} ...${chart} title="Event loop late" format=${seconds}
+      lines=${p50p99(samples, ({ event_loop }) => event_loop.delay)} />
+    <${Chart} ...${chart} title="Connections" format=${count} lines=${[
+      { name: 'All', values: levels(samples, ({ connections }) => connections.open) },
+      { name: 'Streams', values: levels(samples, ({ connections }) => connections.stream) },
+    ]} />
+    <${Chart} ...${chart} title="Disk free" format=${bytes}
+      lines=${[{ name: 'Free', values: levels(samples, ({ disk }) => disk.free_bytes) }]} />
+    <${Chart} ...${chart} title="Queries of the past" format=${seconds}
+      lines=${p50p99(samples, ({ queries }) => queries.run)} />
+  </div>`;
+}
+
+type Report = ViewProps['last'];
+
+function requestsOf({ routes }: Report): number {
+  return sumOf(routes, ({ counts }) => total(counts));
+}
+
+function refusalsOf({ refusals }: Report): number {
+  return sumOf(refusals, (each) => each.count);
+}
+
+function sumOf<T>(rows: readonly T[], read: (row: T) => number): number {
+  return rows.reduce((sum, row) => sum + read(row), 0);
+}
+
+function busyShare(before: Report, { event_loop }: Report): number {
+  const active = event_loop.active_seconds - before.event_loop.active_seconds;
+  const idle = event_loop.idle_seconds - before.event_loop.idle_seconds;
+  return active + idle === 0 ? 0 : active / (active + idle);
+}

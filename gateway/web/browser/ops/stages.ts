@@ -1,0 +1,36 @@
+/** The steps through which trading opens again after a halt, as buttons: of the platform, an event or a market. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { StageName, StageStep } from '../../../../shared/client/types.ts';
+import type { Operator, Role } from './access.ts';
+import { Action } from './action.ts';
+import { stageWords } from './numbers.ts';
+
+/** The strictest first, as trading opens again. */
+const STAGES: readonly StageName[] = ['cancel_only', 'post_only', 'open'];
+const MEANING: Readonly<Record<StageName, string>> = {
+  cancel_only: 'takes cancels alone, and amends that keep their place in the queue.',
+  post_only: 'takes orders that do not cross. Nothing trades.',
+  open: 'trades again.',
+};
+
+type StageStepsProps = {
+  readonly operator: Operator;
+  readonly needs: Role;
+  /** "Every market", as sentences begin with it. */
+  readonly what: string;
+  readonly stage: StageName;
+  readonly closed?: string | null;
+  readonly run: (step: StageStep) => Promise<unknown>;
+  readonly onDone?: () => void;
+};
+
+/** A step says which stage the person has seen: another operator's step in between refuses it. */
+export function StageSteps({ operator, needs, what, stage, closed, run, onDone }: StageStepsProps): VNode {
+  return html`${STAGES.filter((each) => each !== stage).map(
+    (each) => html`<${Action} key=${each} operator=${operator} needs=${needs} closed=${closed} onDone=${onDone}
+      label=${`${what}: ${stageWords(each)}`} isDangerous=${each === 'cancel_only'}
+      confirm=${`${what}, now in ${stageWords(stage)}, ${MEANING[each]}`}
+      run=${() => run({ stage: each, expected: stage })} />`,
+  )}`;
+}

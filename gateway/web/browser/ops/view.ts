@@ -1,0 +1,13 @@
+/** A section of the page gets these; a new one is a row in main.ts. */
+import type { AdminClient } from '../../../../shared/client/admin.ts';
+import type { Operations } from '../../../../shared/client/types.ts';
+import type { Operator } from './access.ts';
+import type { Reports } from './reports.ts';
+
+export type ViewProps = {
+  readonly client: AdminClient;
+  readonly operator: Operator;
+  readonly reports: Reports;
+  /** The last report that came. */
+  readonly last: Operations;
+};

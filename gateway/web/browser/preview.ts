@@ -1,0 +1,214 @@
+/**
+ * Turns what is typed into the ticket into an order, and says what it costs and brings: exactly, in ticks, lots and
+ * micro-USDC, as the exchange counts (RULES.md 2.3). What the exchange would refuse is refused here, in words; what
+ * depends on the book of this moment is only a warning, because the book may be another when the order arrives.
+ *
+ * Invariants:
+ *   PREVIEW-1  A buyer pays at most `notionalMicro`, a seller whose order is filled whole gets at least
+ *              `receivedAtomic`: both are counted at the limit price, and no fill is worse.
+ */
+import {
+  NOT_A_NUMBER,
+  sumToDecimal,
+  tickToPrice,
+  tryParsePriceTicks,
+  tryParseUnits,
+} from '../../../shared/base/units.ts';
+import type { Levels } from '../../../shared/client/stream/bookReplica.ts';
+import { facing, feeOf, type Side, type Sweep, sweep, sweepBudget } from '../../../shared/client/sweep.ts';
+import type { SelfTradeName, TimeInForceName } from '../../../shared/client/types.ts';
+
+/** `MARKET` takes what is in the book at once, for so much money or so many tokens. */
+export type Kind = TimeInForceName | 'MARKET';
+
+/** As it is typed. */
+export type Ticket = {
+  readonly side: Side;
+  readonly kind: Kind;
+  /** The limit in cents: "55.5". */
+  readonly cents: string;
+  /** In tokens. */
+  readonly size: string;
+  /** In USDC, what a buyer at the market spends. */
+  readonly budget: string;
+  /** Ticks by which the price of an order at the market may be worse than the book says. */
+  readonly slippageTicks: number;
+  /** Of GTD, in the time of the browser: "2026-11-22T18:00". */
+  readonly expiresAt: string;
+  readonly isPostOnly: boolean;
+  /** The least that FOK and FAK receive after the fee, in what they receive; empty for none. */
+  readonly leastNet: string;
+  readonly selfTrade: SelfTradeName;
+};
+
+export type Grid = {
+  readonly ticksPerUnit: number;
+  readonly minSizeAtomic: number;
+  readonly feeBps: number;
+  /** Tokens of the outcome of which no other order sells any: a seller may sell all their lots, however few. */
+  readonly freeHoldingAtomic?: bigint | null;
+};
+
+export type Preview = {
+  /** The limit, in USDC: "0.555". */
+  readonly price: string;
+  readonly limitTicks: number;
+  readonly sizeAtomic: bigint;
+  readonly timeInForce: TimeInForceName;
+  readonly expirationSec: number;
+  readonly leastNetAtomic: bigint;
+  /** USDC paid by a buyer, or received by a seller before the fee, if all is filled at the limit. */
+  readonly notionalMicro: bigint;
+  /** A buyer pays it in tokens, a seller in USDC. */
+  readonly feeAtomic: bigint;
+  /** Tokens of a buyer, or USDC of a seller, after the fee. */
+  readonly receivedAtomic: bigint;
+  /** The part that trades with the book as it is at this moment. */
+  readonly taken: Sweep;
+  /** The exchange would refuse the order as the book is, and why. */
+  readonly warning: string | null;
+};
+
+export type Problem = { readonly field: 'price' | 'size' | 'budget' | 'expiry' | 'net'; readonly text: string };
+
+const SECOND_MS = 1000;
+
+export function preview(ticket: Ticket, grid: Grid, book: Levels, nowMs: number): Preview | Problem {
+  const limited = ticket.kind === 'MARKET' ? marketOrder(ticket, grid, book) : limitOrder(ticket, grid);
+  if ('text' in limited) return limited;
+  const { limitTicks, sizeAtomic } = limited;
+  const { ticksPerUnit, minSizeAtomic, feeBps } = grid;
+  const sellsAll = ticket.side === 'SELL' && sizeAtomic === wholeLots(grid.freeHoldingAtomic ?? 0n, ticksPerUnit);
+  if (sizeAtomic < BigInt(minSizeAtomic) && !sellsAll) {
+    const least = `The smallest order is of ${sumToDecimal(BigInt(minSizeAtomic))} tokens.`;
+    return {
+      field: 'size',
+      text: ticket.kind === 'MARKET' ? `${least} This one is of ${sumToDecimal(sizeAtomic)}.` : least,
+    };
+  }
+  const expirationSec = ticket.kind === 'GTD' ? expiryOf(ticket.expiresAt, nowMs) : 0;
+  if (typeof expirationSec !== 'number') return expirationSec;
+  const leastNetAtomic = leastNetOf(ticket);
+  if (typeof leastNetAtomic !== 'bigint') return leastNetAtomic;
+  const notionalMicro = (sizeAtomic / BigInt(ticksPerUnit)) * BigInt(limitTicks);
+  const gross = ticket.side === 'BUY' ? sizeAtomic : notionalMicro;
+  const feeAtomic = feeOf(gross, feeBps);
+  const found = {
+    price: tickToPrice(limitTicks, ticksPerUnit),
+    limitTicks,
+    sizeAtomic,
+    timeInForce: ticket.kind === 'MARKET' ? 'FAK' : ticket.kind,
+    expirationSec,
+    leastNetAtomic,
+    notionalMicro,
+    feeAtomic,
+    receivedAtomic: gross - feeAtomic,
+    taken: sweep(book, ticket.side, ticksPerUnit, sizeAtomic, limitTicks),
+  } as const;
+  return { ...found, warning: warningOf(found, ticket, feeBps) };
+}
+
+export function wholeLots(atomic: bigint, ticksPerUnit: number): bigint {
+  return atomic - (atomic % BigInt(ticksPerUnit));
+}
+
+/** The price in cents one or more ticks further, within the grid: for the arrow keys. */
+export function stepCents(cents: string, ticksPerUnit: number, byTicks: number): string {
+  const ticks = ticksOf(cents, ticksPerUnit);
+  const from = ticks === NOT_A_NUMBER ? Math.floor(ticksPerUnit / 2) : ticks + byTicks;
+  return centsOf(Math.min(ticksPerUnit - 1, Math.max(1, from)), ticksPerUnit);
+}
+
+/** "55.5" for tick 555 of 1000. */
+export function centsOf(ticks: number, ticksPerUnit: number): string {
+  return String((ticks * 10_000) / ticksPerUnit / 100);
+}
+
+type Limited = { readonly limitTicks: number; readonly sizeAtomic: bigint };
+
+function limitOrder({ cents, size }: Ticket, { ticksPerUnit }: Grid): Limited | Problem {
+  const limitTicks = ticksOf(cents, ticksPerUnit);
+  const step = centsOf(1, ticksPerUnit);
+  if (limitTicks === NOT_A_NUMBER) {
+    const last = centsOf(ticksPerUnit - 1, ticksPerUnit);
+    return { field: 'price', text: `The price is a step of ${step}¢ from ${step}¢ to ${last}¢.` };
+  }
+  const sizeAtomic = sizeOf(size, ticksPerUnit);
+  return typeof sizeAtomic === 'bigint' ? { limitTicks, sizeAtomic } : sizeAtomic;
+}
+
+/**
+ * The limit is the last price that the order would reach now, and the slippage beyond it. A buyer's tokens are as many
+ * as the budget pays for at that limit, so that it is never exceeded (PREVIEW-1).
+ */
+function marketOrder({ side, size, budget, slippageTicks }: Ticket, grid: Grid, book: Levels): Limited | Problem {
+  const { ticksPerUnit } = grid;
+  const field = side === 'BUY' ? 'budget' : 'size';
+  const budgetMicro = tryParseUnits(budget.trim());
+  if (side === 'BUY' && budgetMicro <= 0) return { field, text: 'The amount is a number of dollars, such as 10.' };
+  const sizeAtomic = side === 'BUY' ? 0n : sizeOf(size, ticksPerUnit);
+  if (typeof sizeAtomic !== 'bigint') return sizeAtomic;
+  const taken =
+    side === 'BUY' ? sweepBudget(book, ticksPerUnit, BigInt(budgetMicro)) : sweep(book, side, ticksPerUnit, sizeAtomic);
+  const best = taken.lastTicks ?? firstTicks(book, side, ticksPerUnit);
+  if (best === null) return { field, text: `At the moment nothing is ${side === 'BUY' ? 'offered' : 'bid for'}.` };
+  const limitTicks =
+    side === 'BUY' ? Math.min(ticksPerUnit - 1, best + slippageTicks) : Math.max(1, best - slippageTicks);
+  if (side === 'SELL') return { limitTicks, sizeAtomic };
+  return { limitTicks, sizeAtomic: (BigInt(budgetMicro) / BigInt(limitTicks)) * BigInt(ticksPerUnit) };
+}
+
+function firstTicks(book: Levels, side: Side, ticksPerUnit: number): number | null {
+  const best = facing(book, side).at(0);
+  return best === undefined ? null : tryParsePriceTicks(best.price, ticksPerUnit);
+}
+
+function sizeOf(text: string, ticksPerUnit: number): bigint | Problem {
+  const size = tryParseUnits(text.trim());
+  if (size === NOT_A_NUMBER || size === 0)
+    return { field: 'size', text: 'The size is a number of tokens, such as 10.' };
+  if (size % ticksPerUnit !== 0)
+    return { field: 'size', text: `The size is a multiple of ${ticksPerUnit / 1_000_000} tokens.` };
+  return BigInt(size);
+}
+
+function expiryOf(typed: string, nowMs: number): number | Problem {
+  const expiresMs = typed === '' ? Number.NaN : new Date(typed).getTime();
+  if (Number.isNaN(expiresMs)) return { field: 'expiry', text: 'Say until when the order stands.' };
+  if (expiresMs <= nowMs) return { field: 'expiry', text: 'This time has passed.' };
+  return Math.floor(expiresMs / SECOND_MS);
+}
+
+function leastNetOf({ kind, leastNet }: Ticket): bigint | Problem {
+  if (kind === 'GTC' || kind === 'GTD' || leastNet.trim() === '') return 0n;
+  const net = tryParseUnits(leastNet.trim());
+  if (net === NOT_A_NUMBER) return { field: 'net', text: 'The least to receive is a number, such as 9.5.' };
+  return BigInt(net);
+}
+
+type Found = Omit<Preview, 'warning'>;
+
+/** In the order in which the exchange refuses (RULES.md 6.8). */
+function warningOf(found: Found, ticket: Ticket, feeBps: number): string | null {
+  const { taken, sizeAtomic, timeInForce, leastNetAtomic } = found;
+  if (timeInForce === 'GTC' || timeInForce === 'GTD') {
+    const isRefused = ticket.isPostOnly && taken.filledAtomic > 0n;
+    return isRefused ? 'It would trade at once, and an order that never takes is refused then.' : null;
+  }
+  if (timeInForce === 'FOK' && taken.filledAtomic < sizeAtomic)
+    return `Only ${sumToDecimal(taken.filledAtomic)} tokens are there up to this price: it would be refused.`;
+  if (taken.filledAtomic === 0n) return 'Nothing is there at this price: it would be refused.';
+  const gross = ticket.side === 'BUY' ? taken.filledAtomic : taken.notionalMicro;
+  const net = gross - feeOf(gross, feeBps);
+  if (net < leastNetAtomic)
+    return `It would bring ${sumToDecimal(net)} now, less than you ask for: it would be refused.`;
+  return null;
+}
+
+/** "55.5" is tick 555 of 1000; NOT_A_NUMBER if it is no price of the grid. */
+export function ticksOf(cents: string, ticksPerUnit: number): number {
+  const match = /^(\d{1,2})(?:\.(\d{1,2}))?$/.exec(cents.trim());
+  return match === null
+    ? NOT_A_NUMBER
+    : tryParsePriceTicks(`0.${match[1].padStart(2, '0')}${match[2] ?? ''}`, ticksPerUnit);
+}

@@ -1,0 +1,51 @@
+/**
+ * The one socket of the tab. It belongs to its visitor: books and private events of a person who is signed in come over
+ * a socket of the session, books of all others over one without credentials.
+ *
+ * Invariants:
+ *   WEBSTREAM-1  A tab has one socket; another visitor gets another one, and the one before is closed.
+ */
+import { useEffect, useState } from 'preact/hooks';
+import type { StreamSocket } from '../../../shared/client/stream/connection.ts';
+import { ExchangeStream } from '../../../shared/client/stream/exchangeStream.ts';
+import { ticket, useVisitor } from './session.ts';
+
+/** The id of an account, or of all who have none. */
+type StreamOwner = string;
+const ANYONE: StreamOwner = '';
+/** A visitor that is not known by then sees the books without an account. */
+const PATIENCE_MS = 2000;
+
+let open: { readonly owner: StreamOwner; readonly stream: ExchangeStream } | null = null;
+
+/** Null while the visitor is not known: the socket would be closed again at once. */
+export function useStreamOwner(): StreamOwner | null {
+  const visitor = useVisitor();
+  const [isPatient, setPatient] = useState(true);
+  useEffect(() => {
+    const timer = setTimeout(() => setPatient(false), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, []);
+  if (visitor.kind === 'user') return visitor.user.id;
+  return visitor.kind === 'anonymous' || !isPatient ? ANYONE : null;
+}
+
+export function streamOf(owner: StreamOwner): ExchangeStream {
+  if (open?.owner !== owner || open.stream.isClosed) {
+    open?.stream.close();
+    const session = owner === ANYONE ? {} : { session: { ticket } };
+    open = { owner, stream: new ExchangeStream({ baseUrl: location.origin, openSocket, ...session }) };
+  }
+  return open.stream;
+}
+
+/** Browsers complain in the console of a socket that is closed before it was open, so it is closed right after. */
+function openSocket(url: string): StreamSocket {
+  const socket = new WebSocket(url);
+  const close = socket.close.bind(socket);
+  socket.close = (code) => {
+    if (socket.readyState === WebSocket.CONNECTING) socket.addEventListener('open', () => close(code));
+    else close(code);
+  };
+  return socket as unknown as StreamSocket;
+}

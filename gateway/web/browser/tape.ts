@@ -1,0 +1,51 @@
+/** The latest trades: those before the view was opened, and those that have come since. */
+import { html } from 'htm/preact';
+import type { VNode } from 'preact';
+import type { TradeFrame } from '../../../shared/client/stream/frames.ts';
+import type { MarketTrades } from '../../../shared/client/types.ts';
+import { get, useLoaded } from './api.ts';
+import { cents, clockTime, complement, units } from './format.ts';
+
+const MOST_ROWS = 16;
+const SECOND_MS = 1000;
+
+type Row = { id: string; price: string; amountAtomic: string; isBuy: boolean; timeMs: number };
+
+export function Tape({
+  marketId,
+  trades,
+}: {
+  readonly marketId: string;
+  readonly trades: readonly TradeFrame[];
+}): VNode {
+  const past = useLoaded<MarketTrades>(marketId, () => get(`/v1/markets/${marketId}/trades`));
+  const rows = trades.map(rowOf);
+  const isShown = new Set(rows.map(({ id }) => id));
+  for (const { id, price, amount, side, timestamp } of past.value?.trades ?? []) {
+    if (isShown.has(id)) continue;
+    rows.push({ id, price, amountAtomic: amount, isBuy: side === 'BUY', timeMs: timestamp * SECOND_MS });
+  }
+  if (rows.length === 0) return html`<p class="quiet">${past.error ?? 'No trades yet.'}</p>`;
+  return html`<table class="tape">
+    <caption class="unseen">Latest trades, newest first, as prices of Yes</caption>
+    <thead><tr><th scope="col">Time</th><th scope="col">Taker</th><th scope="col">Yes at</th>
+      <th scope="col">Tokens</th></tr></thead>
+    <tbody>${rows.slice(0, MOST_ROWS).map(
+      ({ id, price, amountAtomic, isBuy, timeMs }) => html`<tr key=${id} class=${isBuy ? 'bid' : 'ask'}>
+        <td>${clockTime(timeMs)}</td><td>${isBuy ? 'bought' : 'sold'}</td><td>${cents(price)}</td>
+        <td>${units(amountAtomic)}</td></tr>`,
+    )}</tbody>
+  </table>`;
+}
+
+/** In terms of Yes: buying No is selling Yes at the rest of the unit. */
+function rowOf({ data, timestamp }: TradeFrame): Row {
+  const isYes = data.outcome_index === 0;
+  return {
+    id: data.trade_id,
+    price: isYes ? data.price : complement(data.price),
+    amountAtomic: data.token_quantity_atomic,
+    isBuy: (data.taker_side === 'BUY') === isYes,
+    timeMs: timestamp,
+  };
+}

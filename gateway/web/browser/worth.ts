@@ -1,0 +1,35 @@
+/** The worth of a position at the prices of now, and the gain since it was bought: exactly, rounded down. */
+import type { Bbo, Position } from '../../../shared/client/types.ts';
+
+/** Both in micro-USDC; null where it is not known. */
+export type Value = { readonly worthMicro: bigint | null; readonly gainMicro: bigint | null };
+
+type Held = Pick<Position, 'outcome_index' | 'quantity' | 'average_entry_price'>;
+
+/** Prices have 8 digits. */
+const SCALE = 100_000_000n;
+
+/** At the middle of the book (RULES.md 14.25). */
+export function worthOf(
+  { outcome_index, quantity, average_entry_price }: Held,
+  bbo: Pick<Bbo, 'midpoint'> | undefined,
+): Value {
+  if (bbo === undefined || bbo.midpoint === null) return { worthMicro: null, gainMicro: null };
+  const ofYes = scaled(bbo.midpoint);
+  const price = outcome_index === 0 ? ofYes : SCALE - ofYes;
+  const atomic = BigInt(quantity);
+  const worthMicro = (atomic * price) / SCALE;
+  if (average_entry_price === null) return { worthMicro, gainMicro: null };
+  return { worthMicro, gainMicro: floorOf(atomic * (price - scaled(average_entry_price))) };
+}
+
+/** Division rounds towards zero, which would make losses smaller. */
+function floorOf(product: bigint): bigint {
+  return product / SCALE - (product < 0n && product % SCALE !== 0n ? 1n : 0n);
+}
+
+/** "0.655" is 65,500,000. */
+function scaled(price: string): bigint {
+  const [whole, fraction = ''] = price.split('.');
+  return BigInt(whole + fraction.padEnd(8, '0'));
+}

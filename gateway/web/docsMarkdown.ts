@@ -1,0 +1,110 @@
+/**
+ * A document as HTML. Beside what Markdown says:
+ * - a link to another document leads to its page; one to a source file, which the exchange does not serve, is text;
+ * - a route, a code of an error and the number of a rule lead to where they are explained;
+ * - comments, and the marks by which commands are run (CONTRIBUTING.md), are left out.
+ */
+import { posix } from 'node:path';
+import { Marked, type Tokens } from 'marked';
+import { anchorOf, codeBlock, escaped, table } from './docsHtml.ts';
+
+type Heading = { readonly depth: number; readonly text: string; readonly anchor: string };
+type Rendered = { readonly html: string; readonly headings: readonly Heading[] };
+
+export type Links = {
+  /** The page of a document, by its path from the root of the project. */
+  readonly pageOf: (path: string) => string | undefined;
+  /** The place in the reference of `POST /v1/orders`. */
+  readonly operationOf: (name: string) => string | undefined;
+  readonly errorOf: (code: string) => string | undefined;
+};
+
+const RULE = /\bRULES\.md (\d+\.\d+)/g;
+const RULE_TITLE = /^(\d+\.\d+)\b/;
+const SERVED = /^\/(?:docs|openapi\.json|asyncapi\.json|llms(?:-full)?\.txt)(?:[/#]\S*)?$/;
+const OUTSIDE = /^[a-z]+:/;
+
+/** @param path of the document, from the root of the project */
+export function rendered(text: string, path: string, links: Links): Rendered {
+  const headings: Heading[] = [];
+  const isRules = path === 'shared/RULES.md';
+  // A link contains no other links.
+  let isInLink = false;
+  const linked = (write: () => string): string => {
+    isInLink = true;
+    const html = write();
+    isInLink = false;
+    return html;
+  };
+  const marked = new Marked({
+    renderer: {
+      heading({ tokens, depth, text: title }: Tokens.Heading): string {
+        const anchor = unusedAnchor(anchorOf(title), headings);
+        headings.push({ depth, text: title.replaceAll('`', ''), anchor });
+        const inner = linked(() => this.parser.parseInline(tokens));
+        return `<h${depth} id="${anchor}"><a href="#${anchor}">${inner}</a></h${depth}>\n`;
+      },
+      link({ href, tokens }: Tokens.Link): string {
+        const inner = linked(() => this.parser.parseInline(tokens));
+        const address = addressOf(href, path, links);
+        return address === undefined ? inner : `<a href="${escaped(address)}">${inner}</a>`;
+      },
+      code({ text: code }: Tokens.Code): string {
+        return `${codeBlock(code)}\n`;
+      },
+      codespan({ text: code }: Tokens.Codespan): string {
+        const address = SERVED.test(code) ? code : (links.operationOf(code) ?? links.errorOf(code));
+        const html = `<code>${escaped(code)}</code>`;
+        return isInLink || address === undefined ? html : `<a href="${escaped(address)}">${html}</a>`;
+      },
+      strong({ text: title, tokens }: Tokens.Strong): string {
+        const number = isRules ? RULE_TITLE.exec(title)?.[1] : undefined;
+        const id = number === undefined ? '' : ` id="rule-${number}"`;
+        return `<strong${id}>${this.parser.parseInline(tokens)}</strong>`;
+      },
+      table(token: Tokens.Table): string {
+        const cells = (row: Tokens.TableCell[]): string[] => row.map((cell) => this.parser.parseInline(cell.tokens));
+        return `${table(cells(token.header), token.rows.map(cells))}\n`;
+      },
+      html(): string {
+        return '';
+      },
+      text(token: Tokens.Text | Tokens.Escape): string {
+        if ('tokens' in token && token.tokens !== undefined) return this.parser.parseInline(token.tokens);
+        return isInLink ? escaped(token.text) : withRules(escaped(token.text), links);
+      },
+    },
+  });
+  return { html: marked.parse(text, { async: false }), headings };
+}
+
+/** The same document as Markdown for programs: links lead to the pages, and marks and comments are left out. */
+export function plainOf(text: string, path: string, links: Links): string {
+  return text
+    .replaceAll(/<!--[\s\S]*?-->\n?/g, '')
+    .replaceAll(/^( *```\w*) .*$/gm, '$1')
+    .replaceAll(/\[([^\]]+)\]\(([^)\s]+)\)/g, (_, title: string, href: string) => {
+      const address = addressOf(href, path, links);
+      if (address === undefined) return title;
+      return `[${title}](${address.replace(/^(\/docs\/[a-z0-9-]+)(#|$)/, '$1.md$2')})`;
+    });
+}
+
+/** The second heading of the same words has a number, as on GitHub. */
+function unusedAnchor(anchor: string, headings: readonly Heading[]): string {
+  const same = headings.filter((heading) => heading.anchor.replace(/-\d+$/, '') === anchor).length;
+  return same === 0 ? anchor : `${anchor}-${same}`;
+}
+
+/** Undefined for what the exchange does not serve. */
+function addressOf(href: string, path: string, { pageOf }: Links): string | undefined {
+  if (OUTSIDE.test(href) || href.startsWith('#') || SERVED.test(href)) return href;
+  const [file, anchor] = href.split('#');
+  const page = pageOf(posix.join(posix.dirname(path), file));
+  return page === undefined || anchor === undefined ? page : `${page}#${anchor}`;
+}
+
+function withRules(html: string, { pageOf }: Links): string {
+  const page = pageOf('shared/RULES.md');
+  return page === undefined ? html : html.replaceAll(RULE, `<a href="${page}#rule-$1">RULES.md $1</a>`);
+}

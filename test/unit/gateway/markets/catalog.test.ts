@@ -1,0 +1,78 @@
+/** Markets and events in control.db: their tokens, shards and order, over a restart as well. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { Catalog } from '../../../../gateway/markets/catalog.ts';
+import { completeEventDetails } from '../../../../gateway/markets/marketDetails.ts';
+import { uuidToBytes } from '../../../../shared/base/hex.ts';
+import { shardOfMarket } from '../../../../shared/base/sharding.ts';
+import { NOW_MS, newDatabase, newMarket } from '../../../support/controlRows.ts';
+
+describe('catalogue', () => {
+  test('derived token ids are the same for ever and differ between outcomes and markets', (t) => {
+    const database = newDatabase(t);
+    const catalog = new Catalog(database, 2);
+    const markets = [catalog.createMarket(newMarket(), NOW_MS), catalog.createMarket(newMarket(), NOW_MS)];
+    const tokens = markets.flatMap((market) => [market.yesTokenId, market.noTokenId]);
+    assert.equal(new Set(tokens).size, 4);
+    for (const market of markets) assert.equal(catalog.byToken(market.noTokenId), market);
+  });
+
+  test('markets made in one millisecond still have an order of creation', (t) => {
+    const catalog = new Catalog(newDatabase(t), 1);
+    const first = catalog.createMarket(newMarket(), NOW_MS);
+    const second = catalog.createMarket(newMarket(), NOW_MS);
+    const third = catalog.createMarket(newMarket(), NOW_MS - 1000);
+    assert.ok(first.createdMs < second.createdMs && second.createdMs < third.createdMs);
+  });
+
+  test('a market that is taken back frees its tokens, its place and its event', (t) => {
+    const catalog = new Catalog(newDatabase(t), 1);
+    const event = catalog.createEvent('rain', completeEventDetails({ title: 'Rain' }, NOW_MS), NOW_MS);
+    const fields = newMarket({ eventId: event.id, tokenIds: ['1', '2'] });
+    catalog.removeNewest(catalog.createMarket(fields, NOW_MS));
+    assert.deepEqual(event.markets, []);
+    assert.equal(catalog.byToken('1'), undefined);
+    assert.equal(catalog.createMarket(fields, NOW_MS).index, 0);
+  });
+
+  test('markets and events come back as they were last written', (t) => {
+    const database = newDatabase(t);
+    const before = new Catalog(database, 4);
+    const event = before.createEvent('rain', completeEventDetails({ title: 'Rain' }, NOW_MS), NOW_MS);
+    const market = before.createMarket(newMarket(), NOW_MS);
+    before.updateMarket(market, event.id, { ...market.details, title: 'Will it pour?', line: 0.5 }, NOW_MS);
+    before.updateEvent(event, { ...event.details, status: 'live' }, NOW_MS);
+    const after = new Catalog(database, 4);
+    assert.deepEqual(after.byId(market.id), market);
+    assert.deepEqual(after.eventBySlug('rain'), event);
+    assert.equal(after.eventById(event.id)!.markets[0], after.byIndex(0));
+  });
+
+  test('several markets are made in one transaction, all or none', (t) => {
+    const database = newDatabase(t);
+    const catalog = new Catalog(database, 2);
+    const made = catalog.createMarkets([newMarket(), newMarket()], NOW_MS);
+    assert.deepEqual(new Catalog(database, 2).markets, made);
+    const twice = newMarket({ id: made[0].id });
+    assert.throws(() => catalog.createMarkets([newMarket(), twice], NOW_MS), /UNIQUE/);
+    assert.equal(catalog.markets.length, 2);
+    assert.equal(new Catalog(database, 2).markets.length, 2);
+  });
+
+  test('a market id is found in either case', (t) => {
+    const catalog = new Catalog(newDatabase(t), 1);
+    const market = catalog.createMarket(newMarket(), NOW_MS);
+    assert.equal(catalog.byId(market.id.toUpperCase()), market);
+  });
+
+  test('a market’s shard is FNV-1a of its id, and ids spread over all shards', () => {
+    const id = new Uint8Array(16);
+    uuidToBytes('6ff7e213-1b80-4383-aa22-16f15b3779f6', id, 0);
+    let hash = 2166136261n;
+    for (const byte of id) hash = ((hash ^ BigInt(byte)) * 16777619n) % 2n ** 32n;
+    assert.equal(shardOfMarket(id, 7), Number(hash % 7n));
+    const seen = new Set<number>();
+    for (let byte = 0; byte < 64; byte++) seen.add(shardOfMarket(id.with(15, byte), 4));
+    assert.equal(seen.size, 4);
+  });
+});

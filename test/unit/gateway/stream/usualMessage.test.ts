@@ -1,0 +1,92 @@
+/**
+ * The short way makes of a message that places an order what the long way would have made of it: the same id and the
+ * same order. Messages are random, and some are spoiled (trading/usualPlacement.test.ts has what the order may be).
+ */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { toOrderRequest } from '../../../../gateway/stream/entryActions.ts';
+import { parseRequest } from '../../../../gateway/stream/requests.ts';
+import { UsualMessages } from '../../../../gateway/stream/usualMessage.ts';
+import { UsualBodies } from '../../../../gateway/trading/usualBodies.ts';
+import { body, outcomeOf, randomBody, spoil, toOrder } from '../../../support/placementBodies.ts';
+import { Random } from '../../../support/random.ts';
+
+const SEED = 20261127;
+const RANDOM_MESSAGES = 3000;
+
+const reader = new UsualMessages();
+/** The route takes over what the socket has read. */
+const taker = new UsualBodies();
+
+/** Null where anything in it is refused before a market is looked for, or where it is another request. */
+function longWay(json: Buffer): object | null {
+  const parsed = parseRequest(json);
+  if (!parsed.ok || parsed.request.channel !== 'order') return null;
+  const { id, data } = parsed.request;
+  const { route, body, idempotencyKey, deadline } = toOrderRequest(data);
+  assert.deepEqual([route.path, idempotencyKey, deadline], ['/v1/orders', '', ''], `another request: ${json}`);
+  const order = toOrder(body);
+  return order === null ? null : { id, order: outcomeOf(order) };
+}
+
+/** @returns whether the short way has read it. */
+function compare(text: string): boolean {
+  const json = Buffer.from(text);
+  if (!reader.read(json)) return false;
+  const expected = longWay(json);
+  assert.ok(expected, `the long way refuses ${json}`);
+  const { orders } = taker.take(reader.body);
+  assert.equal(orders.length, 1);
+  assert.deepEqual({ id: reader.id, order: outcomeOf(orders[0]!) }, expected, text);
+  return true;
+}
+
+function message(id: unknown, order: object = body()): string {
+  return JSON.stringify({ channel: 'order', id, data: { action: 'place', ...order } });
+}
+
+test('a placement as a program writes it is read the short way, with any usual id', () => {
+  for (const id of [0, 7, 999_999_999_999_999, '', 'quote 17', '~'.repeat(64)]) {
+    assert.ok(compare(message(id)), `${id}`);
+  }
+});
+
+test('what the long way refuses, or only looks unusual, is left to it', () => {
+  const usual = message(7);
+  for (const id of [-1, 1.5, 2 ** 53 - 1, '~'.repeat(65), 'a"b', 'a\\b', 'é', null, [7], true]) {
+    assert.equal(reader.read(Buffer.from(message(id))), false, JSON.stringify(id));
+  }
+  for (const text of [
+    '',
+    '{',
+    usual.slice(0, -1),
+    `${usual}}`,
+    usual.replace('"id":7', '"id":07'),
+    usual.replace('"id":7', '"id":'),
+    usual.replace('"id":7,', ''),
+    usual.replace('"id":7', '"id":7,"id":8'),
+    usual.replace('"place"', '"placed"'),
+    usual.replace('"place"', '"cancel_all"'),
+    usual.replace('"place",', '"place","action":"cancel_all",'),
+    usual.replace('"place",', '"place" '),
+    usual.replace(/}}$/, '},"more":1}'),
+    message(7, { ...body(), idempotency_key: '0190a0b0-c0d0-7000-8000-0000000000b0' }),
+    message(7, { ...body(), deadline: 1_900_000_000_000 }),
+    message(7, { ...body(), more: 1 }),
+    message(7, {}),
+    JSON.stringify({ channel: 'order', id: 7, data: { action: 'place' } }),
+    JSON.stringify({ channel: 'ping', id: 7 }),
+  ]) {
+    assert.equal(reader.read(Buffer.from(text)), false, text);
+  }
+});
+
+test(`no random message, spoiled or not, is read differently from the long way, seed ${SEED}`, () => {
+  const random = new Random(SEED);
+  let read = 0;
+  for (let count = 0; count < RANDOM_MESSAGES; count++) {
+    const text = message(random.pick([count, `quote ${count}`, -count]), randomBody(random));
+    if (compare(random.chance(40) ? spoil(text, random) : text)) read++;
+  }
+  assert.ok(read > RANDOM_MESSAGES / 20, `${read} were read the short way`);
+});
