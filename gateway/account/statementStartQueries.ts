@@ -65,7 +65,7 @@ export class StatementStartQueries {
 
   constructor(db: Database.Database) {
     this.#cursors = db.prepare(
-      'SELECT shard, sequence, trade_sequence FROM cursors LEFT JOIN trade_heads USING (shard) ORDER BY shard',
+      'SELECT shard, sequence, trade_sequence FROM cursors LEFT JOIN trade_heads USING (shard)',
     );
     this.#historyStart = db.prepare<[], number | null>('SELECT max(time_ms) FROM history_starts').pluck();
     this.#sums = db
@@ -94,11 +94,12 @@ export class StatementStartQueries {
   }
 
   #start(account: number, fromMs: number): StatementStart {
-    const cursors = this.#cursors.all();
-    const cut = {
-      records: cursors.map(({ sequence }) => sequence),
-      trades: cursors.map(({ trade_sequence }) => trade_sequence ?? 0),
-    };
+    const cut: { records: number[]; trades: number[] } = { records: [], trades: [] };
+    // By number: a shard of which nothing was followed yet has no cursor.
+    for (const { shard, sequence, trade_sequence } of this.#cursors.iterate()) {
+      cut.records[shard] = sequence;
+      cut.trades[shard] = trade_sequence ?? 0;
+    }
     const rows = this.#sums.all(account);
     const changedMs = rows.reduce((latest, row) => Math.max(latest, Number(row.changed_ms)), 0);
     const presentMicro = rows.reduce((sum, row) => sum + usdcMicro(row), 0);

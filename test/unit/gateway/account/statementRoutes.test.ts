@@ -14,6 +14,7 @@ import { FEE_ACCOUNT, MARKET_STATUS, MOVEMENT, SIDE, TIME_IN_FORCE } from '../..
 import type { Statement, StatementEntry } from '../../../../shared/client/types.ts';
 import { NO_MARKET } from '../../../../shared/wire/commands.ts';
 import { decodeEvents } from '../../../../shared/wire/events.ts';
+import { Progress } from '../../../../shared/wire/progress.ts';
 import { ProjectionRig } from '../../../support/projectionRig.ts';
 import { seededRandom } from '../../../support/random.ts';
 import { seedOr } from '../../../support/seeds.ts';
@@ -130,8 +131,14 @@ function withoutZeros(balances: Balances): Balances {
 type Period = { fromMs: number | null; toMs: number | null };
 
 /** Reads read.db in this thread, in pages of a few rows; `between` runs before every page. */
-async function read(account: number, form: 'json' | 'csv', period: Period, between = (): void => {}): Promise<string> {
-  const db = new Database(rig.readDbPath, { readonly: true });
+async function read(
+  account: number,
+  form: 'json' | 'csv',
+  period: Period,
+  between = (): void => {},
+  path = rig.readDbPath,
+): Promise<string> {
+  const db = new Database(path, { readonly: true });
   const [starts, pages] = [new StatementStartQueries(db), new StatementQueries(db)];
   const ask = async (_: number, name: string, task: never) => {
     if (name === 'statementStart') {
@@ -225,6 +232,24 @@ function positionsOf(account: number): Record<string, Position> {
 function isInOrder(entries: readonly StatementEntry[]): boolean {
   return entries.every(({ time }, at) => at === 0 || Date.parse(entries[at - 1]!.time) <= Date.parse(time));
 }
+
+it('RULES.md 14.42: what a shard has moved is in them while another has no record yet', async () => {
+  const one = new ProjectionRig({ shards: SHARDS, seed });
+  after(() => one.close());
+  const progress = Progress.create(SHARDS);
+  new Progress(progress).setCommitted(1, one.journals[1]!.lastSequence);
+  one.project({ progress });
+  const text = await read(1, 'json', { fromMs: null, toMs: null }, () => {}, one.readDbPath);
+  const { entries, closing }: Statement = JSON.parse(text);
+  assert.deepEqual(
+    entries.map(({ type, usdc_delta_micro }) => [type, usdc_delta_micro]),
+    [
+      ['deposit', '1000000000'],
+      ['split', '-40000000'],
+    ],
+  );
+  assert.equal(closing.usdc_micro, '960000000');
+});
 
 describe(`statements of random trading (seed ${seed})`, () => {
   trade(500);
