@@ -18,7 +18,16 @@ import { temporaryDirectory } from '../support/directory.ts';
 import { eventually } from '../support/eventually.ts';
 import { TEST_SECRET } from '../support/journalKey.ts';
 import { NO_ANVIL } from './anvil.ts';
-import { DEPLOYER, FEE_BPS, FINAL_BLOCKS, FollowedExchange, OPERATOR, PAYER, RESOLVER } from './followedExchange.ts';
+import {
+  DEPLOYER,
+  FEE_BPS,
+  FEE_MICRO,
+  FINAL_BLOCKS,
+  FollowedExchange,
+  OPERATOR,
+  PAYER,
+  RESOLVER,
+} from './followedExchange.ts';
 import { CHAIN_ID, chainRig, key, USDC } from './rig.ts';
 
 const chain = await chainRig();
@@ -57,7 +66,7 @@ class Thread {
       journalPaths: this.#exchange.journalPaths,
       journalKey: TEST_SECRET,
       floors: [],
-      movementFeeMicro: 0,
+      movementFeeMicro: FEE_MICRO,
       progress: this.#progress,
       settlementDbPath: this.path,
       rpcUrl: client.chain.rpcUrls.default.http[0],
@@ -191,5 +200,5 @@ test('a thread that ends, and a takeover, lose nothing and do nothing twice', { 
     return isSettled && a.applied === held.length && JSON.stringify(a.rows()) === JSON.stringify(b.rows());
   });
   log.stop();
-  assert.equal(await chain.held(wallet, USDC), BigInt(START_MICRO - 3_000_000));
+  assert.equal(await chain.held(wallet, USDC), BigInt(START_MICRO - 3 * (1_000_000 + FEE_MICRO)));
 });

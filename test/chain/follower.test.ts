@@ -315,7 +315,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
     journalPaths: exchange.journalPaths,
     journalKey: TEST_SECRET,
     floors: [],
-    movementFeeMicro: 0,
+    movementFeeMicro: FEE_MICRO,
     progress: exchange.progressMemory,
     settlementDbPath: join(temporaryDirectory(), 'settlement.db'),
     rpcUrl: client.chain.rpcUrls.default.http[0],
