@@ -308,7 +308,7 @@ test('the thread settles what its journals have, and none is trimmed before', { 
   const exchange = new RandomExchange(seed);
   after(() => exchange.close());
   await exchange.begin();
-  while (exchange.engine.usdc(FEE_ACCOUNT).available === 0) await exchange.act();
+  while (exchange.engine.engine.state.matcher.tradeSequence === 0) await exchange.act();
   exchange.write();
   const { contracts, client } = chain;
   const options: SettlementOptions = {
@@ -360,7 +360,9 @@ test('the thread settles what its journals have, and none is trimmed before', { 
   });
   const [{ marketId, conditionId, yes, no }] = exchange.markets;
   assert.deepEqual(await link.ask('deploy', { market: 0, marketId }), { isWanted: true });
-  await eventually('a fee on the chain', async () => (await chain.held(contracts.exchange, USDC)) > 0n);
+  for (const account of ACCOUNTS) await link.ask('setEscrow', { account, wallet: key(account).address });
+  const fees = BigInt(exchange.usdcOf(FEE_ACCOUNT));
+  await eventually('the fees on the chain', async () => (await chain.held(contracts.exchange, USDC)) === fees);
   assert.deepEqual(await chain.call('exchange', 'markets', [conditionId]), [yes, no], 'its market was deployed for it');
   assert.deepEqual(await link.ask('isClaimed', { wallet: key(1).address, marketId }), { isClaimed: false });
   assert.deepEqual(await link.ask('claimTransaction', { shard: 0, sequence: 1 }), { hash: null });
