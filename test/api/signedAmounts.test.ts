@@ -124,14 +124,14 @@ describe('orders of any ratio', () => {
     await trading.offer('BUY', '0.60');
     const { order_hash } = await trader.client.placeOrder(trading.bodyOf({ ...ABOVE_ONE, time_in_force: 'FOK' }, 0));
     const lines = await pmx.lines('order', order_hash);
-    assert.ok(lines.includes('order       BUY Yes, limit 1.50000000, FOK'), lines.join('\n'));
-    assert.ok(lines.includes('filled      1 tokens, at 0.60000000 on average'), lines.join('\n'));
+    assert.ok(lines.includes('order       BUY Yes, limit 1.50, FOK'), lines.join('\n'));
+    assert.ok(lines.includes('filled      1 tokens, at 0.60 on average'), lines.join('\n'));
     assert.deepEqual(cells(await pmx.lines('orders', '--limit', '1'), ['LIMIT', 'AVERAGE']), [
-      ['1.50000000', '0.60000000'],
+      ['1.50', '0.60'],
     ]);
     assert.deepEqual(cells(await pmx.lines('activity', '--limit', '2'), ['WHAT', 'LIMIT', 'PRICE']), [
-      ['fill', '-', '0.60000000'],
-      ['placed', '1.50000000', '-'],
+      ['fill', '-', '0.60'],
+      ['placed', '1.50', '-'],
     ]);
   });
 

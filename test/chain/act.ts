@@ -15,7 +15,9 @@ const FUNDS_MICRO = 100_000_000n;
 const TAKEN_MICRO = 1_000_000n;
 const FINAL_BLOCKS = 80;
 const BLOCK_SECONDS = 1;
+const ONE_PPM = 1_000_000n;
 const OPERATOR_ROLE = keccak256(toBytes('OPERATOR_ROLE'));
+const PROPOSER_ROLE = keccak256(toBytes('PROPOSER_ROLE'));
 const ROLES = rolesOf('');
 /** Another program that may do what the operator does. */
 const OTHER = privateKeyToAddress(secretOf('another operator'));
@@ -63,9 +65,22 @@ const ACTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
   /** USDC pays nobody. */
   'pause-usdc': () => send(client, ROLES.admin, contracts.usdc, 'DemoUsdc', 'pause', []),
   'unpause-usdc': () => send(client, ROLES.admin, contracts.usdc, 'DemoUsdc', 'unpause', []),
+  /** USDC has the first wallet on its blacklist, or takes it off again. */
+  blacklist: () => blacklist(true),
+  'take-off-blacklist': () => blacklist(false),
   /** Another program takes 1 USDC of the first wallet for tokens of the newest market, or puts it back. */
   take: () => moveSets('splitFor'),
   'put-back': () => moveSets('mergeFor'),
+  /** A thief of the resolver's key decides the newest market; the number of the proposal is printed. */
+  propose: async () => {
+    const { marketId } = await newestMarket();
+    await ofResolutions(ROLES.resolver, 'propose', [marketId, ONE_PPM, 0n]);
+    process.stdout.write(`${await proposals()}\n`);
+  },
+  /** The holder of the vetoer's key ends the newest proposal. */
+  veto: async () => ofResolutions(ROLES.vetoer, 'veto', [await proposals()]),
+  /** The resolver's key may propose again. */
+  'let-propose': () => ofResolutions(ROLES.admin, 'grantRole', [PROPOSER_ROLE, ROLES.resolver]),
   /** The next exchange contract, announced for long enough; its address is printed. */
   succeed: async () => {
     const { exchange: before, ...others } = contracts;
@@ -89,11 +104,27 @@ async function pass(seconds: bigint): Promise<void> {
   await client.mine({ blocks: 1 });
 }
 
-async function moveSets(functionName: 'splitFor' | 'mergeFor'): Promise<void> {
-  const { marketFactory: address } = contracts;
-  const logs = await client.getLogs({ address, fromBlock: 0n });
+function blacklist(isListed: boolean) {
+  const args = [privateKeyToAddress(secretOf(WALLETS[0]!)), isListed];
+  return send(client, ROLES.admin, contracts.usdc, 'DemoUsdc', 'setBlacklisted', args);
+}
+
+function proposals(): Promise<unknown> {
+  return client.readContract({ address: contracts.resolutions, abi: abiOf('Resolutions'), functionName: 'count' });
+}
+
+function ofResolutions(from: Address, functionName: string, args: readonly unknown[]) {
+  return send(client, from, contracts.resolutions, 'Resolutions', functionName, args);
+}
+
+async function newestMarket(): Promise<{ marketId: Hex; conditionId: Hex }> {
+  const logs = await client.getLogs({ address: contracts.marketFactory, fromBlock: 0n });
   const created = parseEventLogs({ abi: abiOf('MarketFactory'), logs, eventName: 'MarketCreated' });
-  const { conditionId } = created.at(-1)!.args as unknown as { conditionId: Hex };
+  return created.at(-1)!.args as unknown as { marketId: Hex; conditionId: Hex };
+}
+
+async function moveSets(functionName: 'splitFor' | 'mergeFor'): Promise<void> {
+  const { conditionId } = await newestMarket();
   await client.setBalance({ address: OTHER, value: parseEther('1') });
   await ofExchange(ROLES.admin, 'grantRole', [OPERATOR_ROLE, OTHER]);
   const operationId = keccak256(toBytes(`${functionName} ${await client.getBlockNumber()}`));

@@ -32,6 +32,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/decisions.test.ts': CHAIN,
   'test/chain/demo.test.ts': CHAIN,
   'test/chain/engine.test.ts': CHAIN,
+  'test/chain/fastFinality.test.ts': CHAIN,
   'test/chain/fiat.test.ts': CHAIN,
   'test/chain/fiatRows.test.ts': CHAIN,
   'test/chain/fiatWorlds.test.ts': CHAIN,
