@@ -126,9 +126,7 @@ describe('orders of any ratio', () => {
     const lines = await pmx.lines('order', order_hash);
     assert.ok(lines.includes('order       BUY Yes, limit 1.50, FOK'), lines.join('\n'));
     assert.ok(lines.includes('filled      1 tokens, at 0.60 on average'), lines.join('\n'));
-    assert.deepEqual(cells(await pmx.lines('orders', '--limit', '1'), ['LIMIT', 'AVERAGE']), [
-      ['1.50', '0.60'],
-    ]);
+    assert.deepEqual(cells(await pmx.lines('orders', '--limit', '1'), ['LIMIT', 'AVERAGE']), [['1.50', '0.60']]);
     assert.deepEqual(cells(await pmx.lines('activity', '--limit', '2'), ['WHAT', 'LIMIT', 'PRICE']), [
       ['fill', '-', '0.60'],
       ['placed', '1.50', '-'],
