@@ -57,6 +57,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/cluster/handOver.test.ts': CLUSTER,
   'test/cluster/memberRepair.test.ts': FAULTS,
   'test/cluster/signedAmounts.test.ts': CLUSTER,
+  'test/cluster/summaries.test.ts': CLUSTER,
   'test/cluster/takeover.test.ts': CLUSTER,
   'test/cluster/takesNoRows.test.ts': CLUSTER,
   'test/cluster/tls.test.ts': CLUSTER,
