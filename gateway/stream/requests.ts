@@ -2,7 +2,9 @@
  * Parses the messages of clients: strict JSON of a known form (frames.ts), or a refusal that says what is wrong.
  * Nothing that a client sends throws.
  */
+
 import { ERRORS } from '../../shared/base/errors.ts';
+import type { CandleInterval } from '../../shared/tables/candles.ts';
 import type { Invalid, Refusal } from '../base/refusal.ts';
 import { MAX_DEPTH, parseStrictJson } from '../http/body.ts';
 import { type BodyCheck, compileBodyLater } from '../http/validate.ts';
@@ -10,7 +12,6 @@ import type { ChangePlace } from './changesSubscription.ts';
 import type { OrderData } from './entryActions.ts';
 import type { RequestId } from './entryConnection.ts';
 import { CLIENT_MESSAGES, type ClientChannel } from './frames.ts';
-import type { CandleInterval } from './summaryCandles.ts';
 
 /** Of the channel `market`. */
 export type Named = {

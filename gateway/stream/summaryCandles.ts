@@ -8,6 +8,7 @@
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
+import { CANDLE_SPANS_MS, type CandleInterval } from '../../shared/tables/candles.ts';
 import type { CandleText, NewestTask } from '../markets/candleQueries.ts';
 import type { Views } from '../shardlink/views.ts';
 import { toFrame } from './marketChannel.ts';
@@ -17,7 +18,6 @@ import type { SummaryQueries, Through } from './summaryParts.ts';
 const MOST_KEPT = 100;
 const SECOND_MS = 1000;
 
-export type CandleInterval = NewestTask['interval'];
 /** One outcome of a market, by one interval. */
 export type SeriesName = {
   readonly market: number;
@@ -51,7 +51,7 @@ export class CandleSeries {
   }
 
   get spanSec(): number {
-    return SPAN_SEC[this.name.interval];
+    return CANDLE_SPANS_MS[this.name.interval] / SECOND_MS;
   }
 
   /** The start of the first candle that may change; null before the first reading. */
@@ -154,15 +154,6 @@ export class CandleFeed {
 }
 
 type Asker = Parameters<SummaryQueries['ofPublic']>[0];
-
-const SPAN_SEC: Readonly<Record<CandleInterval, number>> = {
-  '1m': 60,
-  '5m': 300,
-  '15m': 900,
-  '1h': 3600,
-  '4h': 14_400,
-  '1d': 86_400,
-};
 
 export function keyOf({ market, outcome, interval }: SeriesName): string {
   return `${market} ${outcome === OUTCOME.YES ? 0 : 1} ${interval}`;

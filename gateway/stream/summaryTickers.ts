@@ -130,8 +130,9 @@ export class TickerFeed {
   #forgetDecided(): void {
     const { markets } = this.#options.views;
     for (const market of this.#sent.keys()) {
+      if (!isDecided(markets.status(market)) || this.#named.has(market)) continue;
       const isWaiting = [...this.#subscribers].some((subscriber) => subscriber.isWaiting(market));
-      if (isDecided(markets.status(market)) && !this.#named.has(market) && !isWaiting) this.#sent.delete(market);
+      if (!isWaiting) this.#sent.delete(market);
     }
   }
 }
