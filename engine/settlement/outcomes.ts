@@ -2,7 +2,9 @@
  * The meaning of a receipt for the work of its transaction, and what becomes of that work as the chain goes on.
  *
  * Invariants:
- *   OUTCOMES-1  Work follows the transaction that is its `job` now: one that has moved on to another is left alone.
+ *   OUTCOMES-1  Work follows the transaction that is its `job`: the last one that was sent for it, until one has done
+ *               it. A reorganisation can carry out an earlier one that was reverted before; the last one then finds
+ *               nothing to do.
  *   OUTCOMES-2  A trade is taken for settled only by the contract's word: an event, or its answer when it is asked.
  */
 import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex } from 'viem';
@@ -161,7 +163,11 @@ export class Outcomes {
   /** Keeps OUTCOMES-1. */
   #apply(job: number, { work, is, reason }: Result, block: number): void {
     const now = this.#rows.get(work.id)!;
-    if (now.job !== job || now.status === 'settled') return;
+    if (now.status === 'settled') return;
+    if (now.job !== job) {
+      if (is !== 'mined' || !(now.status === 'pending' || now.status === 'submitted')) return;
+      this.#rows.giveJob(now.id, job);
+    }
     if (is === 'again') this.#rows.retry(now, block, reason);
     else this.#rows.setStatus(work.id, is, reason === MINED ? null : reason);
     if (is !== 'failed') return;

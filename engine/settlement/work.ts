@@ -4,7 +4,7 @@
  *
  * Invariants:
  *   WORK-1  A trade or movement is one row for ever: `shard`, `kind`, `sequence` and `part` name it.
- *   WORK-2  `job` is the transaction that does it now; a row that is pending has none.
+ *   WORK-2  `job` is the transaction that does it (OUTCOMES-1); a row that is pending has none.
  *   WORK-3  Orders are kept until they are closed and all of their trades are settled.
  */
 import type Database from 'better-sqlite3';
@@ -122,8 +122,7 @@ export class WorkRows {
       `INSERT INTO work (kind, shard, sequence, part, account, market, amount, maker_order, taker_order, yes_ticks,
          match_type, taker_account, exchange, matched_ms, created_ms, fee_micro)
        VALUES (@kind, @shard, @sequence, @part, @account, @market, @amount, @maker_order, @taker_order, @yes_ticks,
-         @match_type, @taker_account, @exchange, @matched_ms, @created_ms,
-         @fee_micro)`,
+         @match_type, @taker_account, @exchange, @matched_ms, @created_ms, @fee_micro)`,
     ).run(row);
     this.#note(Number(lastInsertRowid), 'pending');
     if (work.kind === KIND.TRADE) this.#receive(work, 1);
@@ -196,8 +195,12 @@ export class WorkRows {
   }
 
   submit(id: number, job: number): void {
-    this.#sql('UPDATE work SET job = ?, reason = NULL WHERE id = ?').run(job, id);
+    this.giveJob(id, job);
     this.setStatus(id, 'submitted');
+  }
+
+  giveJob(id: number, job: number): void {
+    this.#sql('UPDATE work SET job = ?, reason = NULL WHERE id = ?').run(job, id);
   }
 
   /** The jobs of work that is sent and not settled. */

@@ -225,6 +225,13 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
     caughtBy: DAY,
   },
   {
+    name: 'a transaction that was reverted, and is carried out after a reorganisation, does nothing for its work',
+    file: 'engine/settlement/outcomes.ts',
+    search: "if (is !== 'mined' || !(now.status",
+    replace: "if (is === 'mined' || !(now.status",
+    caughtBy: 'test/unit/engine/settlement/outcomes.test.ts',
+  },
+  {
     name: 'a batch goes on beyond a movement of the ledger',
     file: 'engine/settlement/drafts.ts',
     search: 'if (work.kind !== KIND.TRADE || trades.length === most) break;',
