@@ -31,7 +31,7 @@ import { atLeast, atMost, type Goal, median, ofQuietest, type Report, type Row, 
 import type { Wait } from './turns.ts';
 
 const ROUNDS = 4;
-/** More of them make an order hardly cheaper on either side (data/docs/measurements.md). */
+/** More of them make an order hardly cheaper on either side (bench/history/2026-11-27.md). */
 const FULL_CONNECTIONS = 256;
 const FEW_CONNECTIONS = 64;
 const TAKEOVERS = 10;
