@@ -21,10 +21,12 @@ const topicOf = (eventName: (typeof FOLLOWED)[number]): Hex => {
   return topic as Hex;
 };
 export const EVERY_EVENT: readonly Hex[] = FOLLOWED.map(topicOf);
-/** A wallet asks for these by itself, and has a right to them from then on. */
+/**
+ * Events that a wallet causes by its own request; the request is its right, so they count from the head of the chain.
+ */
 export const REQUESTS: readonly Hex[] = [topicOf('ExitRequested'), topicOf('NonceFloorRaised')];
 
-/** Asset 0 is USDC, every other one an outcome token. Wallets and conditions are in lower case. */
+/** Asset 0 is USDC; every other asset is an outcome token. Wallets and conditions are in lower case. */
 export type ChainEvent = { readonly log: PlacedLog } & (
   | { readonly is: 'deposited'; readonly wallet: string; readonly amount: bigint }
   | { readonly is: 'held' | 'exited'; readonly wallet: string; readonly assetId: bigint; readonly amount: bigint }
@@ -37,7 +39,7 @@ export type ChainEvent = { readonly log: PlacedLog } & (
   | { readonly is: 'feesSwept'; readonly assetId: bigint; readonly amount: bigint }
 );
 
-/** Null for what is not of the form of the event, which the contract never emits. */
+/** Returns null if the log does not have the form of the event; the contract never emits such a log. */
 export function decodeChainEvent(log: PlacedLog): ChainEvent | null {
   const event = decoded(log);
   switch (event?.eventName) {

@@ -1,6 +1,6 @@
 /**
- * The logs of a contract in stretches as long as the node allows (shared/chain/logStretches.ts), and what else the node
- * says about them.
+ * Reads the logs of a contract in block ranges as long as the node allows (shared/chain/logStretches.ts) and verifies
+ * them.
  *
  * Invariant:
  *   CHAINLOGS-1  A log counts only if the receipt of its transaction has it too, in the block that the chain has at
@@ -21,7 +21,10 @@ export class ChainLogs {
     this.#stretches = new LogStretches(node, nowMs);
   }
 
-  /** In the order of the chain. Null where the node allows only shorter stretches: the next question is for one. */
+  /**
+   * Returns the logs in chain order, or null if the node allows only shorter ranges: the next call asks for a shorter
+   * one.
+   */
   async read(exchange: Hex, events: readonly Hex[], fromBlock: number, last: number): Promise<Stretch | null> {
     const toBlock = Math.min(last, fromBlock + this.#stretches.blocks - 1);
     const logs = await this.#stretches.ask({ address: exchange, topics: [events] }, fromBlock, toBlock);
@@ -33,7 +36,7 @@ export class ChainLogs {
     return { logs, to: toBlock };
   }
 
-  /** Those of all blocks of a range, in the order of the chain. */
+  /** Returns the logs of all blocks of a range, in chain order. */
   async all(exchange: Hex, events: readonly Hex[], fromBlock: number, last: number): Promise<PlacedLog[]> {
     const found: PlacedLog[] = [];
     for (let next = fromBlock; next <= last; ) {

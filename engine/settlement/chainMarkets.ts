@@ -1,4 +1,4 @@
-/** Markets of the ledger by what they are called on the chain: their conditions and the ids of their tokens. */
+/** Finds markets of the ledger by their names on the chain: condition ids and token ids. */
 
 import { tryParseHex, UUID_BYTES } from '../../shared/base/hex.ts';
 import { PPM } from '../../shared/base/payout.ts';
@@ -17,13 +17,13 @@ export class Markets {
     this.#chain = chain;
   }
 
-  /** Null if the ledger has none with this condition. */
+  /** Returns null if no market of the ledger has this condition. */
   withCondition(condition: string): number | null {
     if (!this.#byCondition.has(condition)) this.#learn();
     return this.#byCondition.get(condition) ?? null;
   }
 
-  /** Null if no market of the ledger has this token. */
+  /** Returns null if no market of the ledger has this token. */
   withToken(tokenId: string): number | null {
     const find = preparedValue<[object], number>(
       this.#db,
@@ -38,7 +38,7 @@ export class Markets {
     return null;
   }
 
-  /** The ids of Yes and No. */
+  /** Returns the token ids of Yes and No. */
   tokensOf(market: number): readonly [yes: string, no: string] {
     const found = prepared<[number], { yes: string; no: string }>(
       this.#db,
@@ -47,19 +47,19 @@ export class Markets {
     if (found !== undefined) return [found.yes, found.no];
     const uuid = preparedValue<[number], string>(this.#db, 'SELECT uuid FROM markets WHERE market = ?').get(market)!;
     const [yes, no] = outcomeTokenIds(this.#chain, idBytes(uuid));
-    // Finding them takes a millisecond.
+    // Computing the ids takes a millisecond, so they are stored.
     if (!this.#db.readonly)
       prepared(this.#db, 'INSERT OR IGNORE INTO market_tokens VALUES (?, ?, ?)').run(market, yes, no);
     return [yes, no];
   }
 
-  /** The payout for tokens of a decided market, rounded down once. */
+  /** Computes the payout for tokens of a decided market, rounded down once. */
   payoutMicro(market: number, yesAtomic: number, noAtomic: number): bigint {
     const yesPpm = BigInt(this.#payoutYesPpm(market) ?? 0);
     return (BigInt(yesAtomic) * yesPpm + BigInt(noAtomic) * (BigInt(PPM) - yesPpm)) / BigInt(PPM);
   }
 
-  /** From then on its tokens are not traded, and become USDC one account after the other. */
+  /** Once a market is decided, its tokens are no longer traded; they become USDC, one account after the other. */
   isDecided(market: number): boolean {
     return this.#payoutYesPpm(market) !== null;
   }

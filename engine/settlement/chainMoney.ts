@@ -1,6 +1,6 @@
 /**
- * Movements that the chain makes first and the ledger follows: deposits, full sets that a wallet has made, and exits.
- * Each is a row that is found once, reported to the gateway, and done when the journals have it.
+ * Movements that happen on the chain first and in the ledger second: deposits, full sets that a wallet has made, and
+ * exits. Each movement is one row: it is found once, reported to the gateway, and done when the journals have it.
  *
  *   found ──news──► accepted: its account is known ──FUNDS command──► journal ──follower──► done
  *     └──► waiting, with the reason, and reported again every half minute
@@ -27,7 +27,10 @@ import type { News } from './news.ts';
 import type { Rotation } from './rotation.ts';
 import type { WorkRows } from './work.ts';
 
-/** Tokens that left or came back and payouts change nothing in the ledger; their rows say that they were counted. */
+/**
+ * These kinds (tokens that left or came back, payouts) change nothing in the ledger; a row only records that they were
+ * counted.
+ */
 type Counted = 'tokensOut' | 'tokensBack' | 'claim' | 'swept';
 
 export type MoneyRow = {
@@ -41,16 +44,16 @@ export type MoneyRow = {
   readonly amount: string;
   readonly account: number | null;
   readonly reference: string | null;
-  /** The contract that says so; null where none does. */
+  /** The contract that emitted the log; null if there is none. */
   readonly exchange: string | null;
   readonly status: 'found' | 'accepted' | 'waiting' | 'done';
   readonly reason: string | null;
   readonly found_ms: number;
-  /** Of a withdrawal that is taken over: what the account has paid for it. */
+  /** The fee that the account has paid, for a withdrawal that `admin chain adopt` took over. */
   readonly fee_micro: number;
 };
 
-/** The wallet may have been linked, or the market opened. */
+/** By then the wallet may have been linked, or the market opened. */
 const AGAIN_AFTER_MS = 30_000;
 const MOST_AGAIN = 20;
 
@@ -62,7 +65,7 @@ type ChainMoneyOptions = {
   readonly rotation: Pick<Rotation, 'bring' | 'numberOfSets'>;
   readonly nowMs: () => number;
 };
-/** Tokens that the chain has to pay, and the number of the contract that has them. */
+/** Tokens that the chain has to pay, and the number of the contract that holds them. */
 export type PaidSets = { readonly market: number; readonly exchange: number };
 
 export class ChainMoney {
@@ -72,7 +75,9 @@ export class ChainMoney {
     this.#options = options;
   }
 
-  /** Events in final blocks, inside the transaction of the scanner. A repeat changes nothing (CHAINMONEY-1). */
+  /**
+   * Takes an event of a final block, inside the transaction of the scanner. A repeat changes nothing (CHAINMONEY-1).
+   */
   take(exchange: string, event: ChainEvent): void {
     switch (event.is) {
       case 'deposited':
@@ -100,7 +105,8 @@ export class ChainMoney {
   }
 
   /**
-   * The account of a row, and so its name in the ledger (CHAINMONEY-2). The wallet becomes the account's escrow.
+   * Sets the account of a row, which also determines the row's reference in the ledger (CHAINMONEY-2). The wallet
+   * becomes the account's escrow.
    * @returns the mark that the gateway has to keep before the ledger has it.
    */
   accept(id: number, account: number): number {
@@ -133,7 +139,7 @@ export class ChainMoney {
     this.#sql(sql).run(reason, nowMs(), id);
   }
 
-  /** Reports those again that have waited for a while. */
+  /** Reports again the movements that have waited for a while. */
   remind(): void {
     const { db, nowMs } = this.#options;
     const sql = `SELECT * FROM chain_money WHERE status = 'waiting' AND asked_ms <= ? ORDER BY asked_ms LIMIT ?`;
@@ -148,8 +154,8 @@ export class ChainMoney {
   }
 
   /**
-   * The journals have a movement with this name.
-   * @returns sets that have become USDC, because their market was decided; else null.
+   * Called when the journals have a movement with this reference.
+   * @returns full sets that became USDC because their market was decided; otherwise null.
    */
   followed(reference: string, isOfSets: boolean): PaidSets | null {
     const row = this.#sql('SELECT * FROM chain_money WHERE reference = ?').get(reference) as MoneyRow | undefined;
@@ -158,14 +164,14 @@ export class ChainMoney {
     if (row.kind !== 'sets' || isOfSets) return null;
     const market = this.#options.markets.withCondition(row.condition!)!;
     const place = { account: row.account!, market };
-    // The USDC of a deposit stands for what the chain pays with the account's other tokens.
+    // The USDC of the deposit stands for the payout that the chain makes together with the account's other tokens.
     this.#addClaim(row.account!, market, Number(row.amount), 0);
     return { market, exchange: this.#options.rotation.numberOfSets(row.exchange!, place) };
   }
 
   /**
-   * The ledger has paid an account for its tokens of a decided market. For those that have left the escrow, its wallet
-   * is paid elsewhere: the ledger gives up what it has paid for them.
+   * Called when the ledger has paid an account for its tokens of a decided market. Tokens that have left the escrow are
+   * paid to the wallet on the chain, so the ledger gives up the amount that it paid for them.
    */
   ledgerClaimed(account: number, market: number, micro: number, record: string): void {
     this.#addClaim(account, market, micro, 0);
@@ -184,9 +190,9 @@ export class ChainMoney {
   }
 
   /**
-   * Keeps what the exchange had sent to the chain before it was restored to an earlier time (`admin chain adopt`).
-   * Called in the order of the chain; a repeat changes nothing (CHAINMONEY-1).
-   * @param taken null: USDC of the wallet was paid out.
+   * Stores a movement that the exchange had sent to the chain before its data was restored to an earlier time (`admin
+   * chain adopt`). Called in the order of the chain; a repeat changes nothing (CHAINMONEY-1).
+   * @param taken null if USDC of the wallet was paid out
    */
   takeOver(
     exchange: string,
@@ -205,7 +211,7 @@ export class ChainMoney {
     return this.#sql('SELECT * FROM chain_money WHERE id = ?').get(id) as MoneyRow | undefined;
   }
 
-  /** Those that the ledger does not have yet. */
+  /** Returns the movements that the ledger does not have yet. */
   open(limit: number, offset = 0): MoneyRow[] {
     const sql = `SELECT * FROM chain_money WHERE status <> 'done' ORDER BY id LIMIT ? OFFSET ?`;
     return this.#sql(sql).all(limit, offset) as MoneyRow[];
@@ -219,7 +225,9 @@ export class ChainMoney {
     return (this.#sql(`SELECT count(*) AS n FROM chain_money WHERE status = 'waiting'`).get() as { n: number }).n;
   }
 
-  /** True while the ledger has to follow an exit of the wallet, or has tokens that it took along. */
+  /**
+   * Returns true while the ledger has to follow an exit of the wallet, or still has tokens that the exit took along.
+   */
   owesExit(wallet: string): boolean {
     const open = this.#sql(`SELECT 1 FROM chain_money WHERE wallet = ? AND kind = 'exit' AND status <> 'done' LIMIT 1`);
     return (
@@ -243,7 +251,7 @@ export class ChainMoney {
     if (id !== null) this.#report(this.get(id)!);
   }
 
-  /** @returns whether it is found for the first time. */
+  /** @returns true if the log was not known before. */
   #count(
     kind: Counted,
     exchange: string,
@@ -279,7 +287,7 @@ export class ChainMoney {
       this.#options.news.add('claimed', { account, market });
   }
 
-  /** In the ledger: mostly it has paid before the operator claims on the chain. */
+  /** Returns true if the ledger has the tokens. Usually it has paid before the operator claims on the chain. */
   #hasTokens(account: number, market: number): boolean {
     const sql = 'SELECT 1 FROM ledger_tokens WHERE account = ? AND market = ? AND (yes <> 0 OR no <> 0)';
     return this.#sql(sql).get(account, market) !== undefined;
@@ -297,7 +305,7 @@ export class ChainMoney {
     return (found as { account: number } | undefined)?.account ?? null;
   }
 
-  /** Null if the log was found before. */
+  /** Returns null if the log is already known. */
   #insert(
     kind: ChainMoneyKind | Counted,
     exchange: string | null,
@@ -351,18 +359,18 @@ export class ChainMoney {
   }
 }
 
-/** The movement by which the ledger follows it. */
+/** The kind of movement with which the ledger follows this kind of row. */
 function movementOf(kind: ChainMoneyKind): number {
   if (kind === 'taken') return FUND_MOVEMENT.UNWINDING;
   return isPaidOut(kind) ? MOVEMENT.WITHDRAWAL : MOVEMENT.DEPOSIT;
 }
 
-/** USDC has left the escrow of its wallet. */
+/** Returns true if USDC has left the escrow of its wallet. */
 export function isPaidOut(kind: MoneyRow['kind']): boolean {
   return kind === 'exit' || kind === 'paid';
 }
 
-/** By which a client finds the movement again: the transaction, and which of its logs. */
+/** The reference by which a client finds the movement: the transaction hash and the index of the log in it. */
 export function referenceOf({ tx_hash, log_index }: Pick<MoneyRow, 'tx_hash' | 'log_index'>): string {
   return `chain:${tx_hash}:${log_index}`;
 }

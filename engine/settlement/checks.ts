@@ -1,6 +1,6 @@
 /**
- * Compares the chain with the settings: its id, the contracts and what they belong to, the rights of the keys, and
- * their balances. This is repeated now and then, because rights are taken and balances run out.
+ * Compares the chain with the settings: chain id, contracts and their relations, rights of the keys, balances. The
+ * check is repeated, because rights can be revoked and balances run out.
  */
 import { type Abi, encodeFunctionData, type Hex, keccak256, toBytes } from 'viem';
 import { EXCHANGE_ABI, FACTORY_ABI, RESOLUTIONS_ABI } from '../../shared/chain/exchangeAbi.ts';
@@ -11,7 +11,7 @@ import type { KeyBalance } from '../../shared/wire/threads.ts';
 const CHECK_AGAIN_MS = 300_000;
 const BALANCES_MS = 30_000;
 const WORD_HEX = 66;
-/** The contract says by this that it takes fees. */
+/** By this view a contract declares that it takes fees. */
 const TAKES_FEES = keccak256(toBytes('takesMovementFees')).slice(0, 10) as Hex;
 
 const ALWAYS = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'] as const;
@@ -23,11 +23,11 @@ type ChainSetup = {
   readonly usdc: Hex;
   readonly conditionalTokens: Hex;
   readonly resolutions: Hex;
-  /** The contract by which PAYER pays; null without such a key. */
+  /** The contract through which the PAYER key pays; null without such a key. */
   readonly payments: Hex | null;
-  /** Accounts pay so much for a withdrawal, split or merge. */
+  /** The fee of a withdrawal, split or merge. */
   readonly movementFeeMicro: number;
-  /** By job, the address of each key; that of PERMIT pays for no transaction. */
+  /** The address of each key, by job. The PERMIT key sends no transactions. */
   readonly keys: Readonly<Record<(typeof ALWAYS)[number], Hex> & Record<'PAYER' | 'RELAYER', Hex | null>>;
 };
 
@@ -37,7 +37,7 @@ export class ChainChecks {
   readonly #setup: ChainSetup;
   readonly #nowMs: () => number;
   #goodUntilMs = 0;
-  /** The contracts for which that was found. */
+  /** The contracts for which the last check passed. */
   #exchanges = '';
   #balancesUntilMs = 0;
 
@@ -52,9 +52,9 @@ export class ChainChecks {
   }
 
   /**
-   * Asks what is due.
+   * Runs the checks that are due.
    * @param exchanges the contracts that orders are signed for
-   * @returns why nothing may be sent to this chain; null if it is as it should be
+   * @returns the reason why nothing may be sent to this chain, or null if the check passed
    */
   async step(exchanges: readonly Hex[]): Promise<string | null> {
     const names = exchanges.join();
@@ -69,11 +69,11 @@ export class ChainChecks {
   }
 
   /**
-   * The contract of today gets what it is missing only while the factory names it, so that is said before the factory.
-   * It is asked again at the end, for the answers of the node take a while.
+   * The current contract can be given missing markets only while the factory names it, so missing markets are reported
+   * before a wrong factory. They are counted again at the end, because the node's answers take a while.
    *
-   * @param missing what the contract of today has to know before
-   * @returns why the funds of an exchange contract cannot move to this one now; null if they can
+   * @param missing reports what the current contract still has to know
+   * @returns the reason why the funds of an exchange contract cannot move to `next` now, or null if they can
    */
   async successorProblem(exchange: Hex, next: Hex, missing: () => string | null): Promise<string | null> {
     const problem = (await this.#wrongPart(next)) ?? (await this.#missingRight(next));
@@ -117,7 +117,7 @@ export class ChainChecks {
     return null;
   }
 
-  /** The contracts have to belong together. */
+  /** Checks that the contracts belong together. */
   async #wrongPart(exchange: Hex): Promise<string | null> {
     const { marketFactory, usdc, conditionalTokens, resolutions } = this.#setup;
     const parts: [setting: string, of: string, at: Hex, read: Name, expected: Hex][] = [
@@ -139,7 +139,7 @@ export class ChainChecks {
     return this.#feeProblem(exchange);
   }
 
-  /** A contract of before there were fees would refuse every movement that has one. */
+  /** A contract from before fees existed would refuse every movement that has a fee. */
   async #feeProblem(exchange: Hex): Promise<string | null> {
     const { movementFeeMicro } = this.#setup;
     if (movementFeeMicro === 0) return null;
@@ -172,12 +172,12 @@ export class ChainChecks {
     return this.#rightTooMuch(exchange);
   }
 
-  /** A key that is lost is worth no more than its job: what takes money or decides is no other's. */
+  /** A stolen key must give no more than its own job: no key but the right one may take money or decide. */
   async #rightTooMuch(exchange: Hex): Promise<string | null> {
     const { keys, marketFactory, payments, resolutions } = this.#setup;
     const rights: [owner: string | null, role: string, of: string, at: Hex | null][] = [
       ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
-      // A veto takes this right from the key that should have it: decisions wait then, and nothing else.
+      // A veto revokes this right of the PROPOSER key. Decisions wait then; nothing else does.
       ['RESOLVER', 'PROPOSER_ROLE', 'contract of resolutions', resolutions],
       [null, 'RESOLVER_ROLE', 'market factory', marketFactory],
       [null, 'DEFAULT_ADMIN_ROLE', 'contract of resolutions', resolutions],
@@ -210,7 +210,7 @@ export class ChainChecks {
     return word !== null && BigInt(word) === 1n;
   }
 
-  /** The answer of a view; null where there is no such contract. */
+  /** Returns the answer of a view, or null if there is no such contract. */
   async #word(at: Hex, data: Hex): Promise<Hex | null> {
     try {
       const word = await this.#node.view(at, data, 'latest');

@@ -1,6 +1,6 @@
 /**
- * Decisions of markets that the chain has to carry out before the ledger follows, by market, as the gateway has asked
- * for them, or the journals where the ledger has decided first (a market that the chain did not know then).
+ * Decisions that the chain has to carry out before the ledger does, one row per market. They are requested by the
+ * gateway, or found in the journals if the ledger decided first (a market that the chain did not know then).
  */
 import type Database from 'better-sqlite3';
 import { DECISION_STATES, type DecisionState } from '../../shared/base/chainFacts.ts';
@@ -13,13 +13,13 @@ export type Decision = {
   readonly market: number;
   /** 0x and 32 hex digits. */
   readonly uuid: string;
-  /** In the ledger, afterwards. */
+  /** The market's status in the ledger once the decision has taken effect. */
   readonly status: number;
   readonly payout_yes_ppm: number;
   readonly state: DecisionState;
-  /** The last proposal of the market before this decision's own; null until that is sent or found. */
+  /** Number of the market's last proposal before this decision's own; null until the own one is sent or found. */
   readonly base: number | null;
-  /** The transaction that is under way; null once a block has it. */
+  /** The pending transaction; null once a block has it. */
   readonly job: number | null;
   readonly failures: number;
   readonly not_before: number;
@@ -35,7 +35,10 @@ export const DECISION_TABLES = `
   CREATE INDEX IF NOT EXISTS markets_by_uuid ON markets (uuid);
 `;
 const MOST_PAUSE_BLOCKS = 64;
-/** From the decision on its tokens are claimed where they are, so those that have to go elsewhere go before. */
+/**
+ * Work that moves the market's tokens elsewhere has to come before the decision: afterwards tokens are claimed where
+ * they are.
+ */
 const BEFORE_A_DECISION = `${OF_TOKENS},${KIND.LATE_MOVE}`;
 
 export class DecisionRows {
@@ -49,7 +52,7 @@ export class DecisionRows {
     return this.#sql('SELECT * FROM decisions WHERE market = ?').get(market) as Decision | undefined;
   }
 
-  /** Those after this market, in the order of their numbers. */
+  /** Returns the decisions after this market, ordered by market number. */
   after(market: number, limit: number): Decision[] {
     return this.#sql('SELECT * FROM decisions WHERE market > ? ORDER BY market LIMIT ?').all(
       market,
@@ -83,12 +86,12 @@ export class DecisionRows {
     this.#sql('UPDATE decisions SET job = ? WHERE market = ?').run(job, market);
   }
 
-  /** The transaction is over: what the chain has says how it goes on. */
+  /** Called when the transaction is over: the state of the contract decides what comes next. */
   done(market: number): void {
     this.#sql('UPDATE decisions SET job = NULL, failures = 0 WHERE market = ?').run(market);
   }
 
-  /** It was reverted: the next one waits twice as long. */
+  /** Called when the transaction was reverted: the next one waits twice as long. */
   failed({ market, failures }: Decision, block: number): void {
     const pause = Math.min(2 ** failures, MOST_PAUSE_BLOCKS);
     const sql = 'UPDATE decisions SET job = NULL, failures = failures + 1, not_before = ? WHERE market = ?';
@@ -99,44 +102,47 @@ export class DecisionRows {
     return (this.#sql('SELECT count(*) AS n FROM decisions WHERE state = ?').get(state) as { n: number }).n;
   }
 
-  /** Transactions that are no key's any more. */
+  /** Forgets transactions that belong to none of the current keys. */
   forgetJobs(isOwn: (job: number) => boolean): void {
     for (const { market, job } of this.#sql('SELECT * FROM decisions WHERE job IS NOT NULL').all() as Decision[]) {
       if (!isOwn(job!)) this.done(market);
     }
   }
 
-  /** Those of one market. */
+  /** Returns the ledger's work of one market. */
   ofLedgerIn(market: number): Work[] {
     const sql = `SELECT * FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} AND status = 'pending'`;
     return this.#sql(sql).all(market) as Work[];
   }
 
-  /** Decisions of the ledger that the chain has not confirmed, the oldest first. */
+  /** Returns decisions of the ledger that the chain has not confirmed, oldest first. */
   ofLedger(exchange: number, limit: number): Work[] {
     const sql = `SELECT * FROM work WHERE status = 'pending' AND kind = ${KIND.RESOLUTION} AND exchange <= ?
                  ORDER BY id LIMIT ?`;
     return this.#sql(sql).all(exchange, limit) as Work[];
   }
 
-  /** The ledger has decided: a veto does not undo that. */
+  /** Returns true if the ledger has decided the market; a veto does not undo that. */
   isInLedger(market: number): boolean {
     const sql = 'SELECT 1 FROM markets WHERE market = ? AND payout_yes_ppm IS NOT NULL';
     return this.#sql(sql).get(market) !== undefined;
   }
 
-  /** The number of a market, and what its Yes pays in the ledger (null: not decided); undefined of another's market. */
+  /**
+   * The number of a market and its payout of Yes in the ledger (null if undecided); undefined if the market is not
+   * ours.
+   */
   ofUuid(uuid: string): { readonly market: number; readonly payout_yes_ppm: number | null } | undefined {
     const sql = 'SELECT market, payout_yes_ppm FROM markets WHERE uuid = ?';
     return this.#sql(sql).get(uuid) as { market: number; payout_yes_ppm: number | null } | undefined;
   }
 
-  /** The chain knows the market, or will. */
+  /** Returns true if the chain knows the market, or will know it. */
   isOnChain(market: number): boolean {
     return this.#sql('SELECT 1 FROM deploys WHERE market = ? LIMIT 1').get(market) !== undefined;
   }
 
-  /** DECISIONS-1. All that the ledger has done with its tokens is in a block. */
+  /** DECISIONS-1. Returns true once everything that the ledger has done with the market's tokens is in a block. */
   isReady(market: number): boolean {
     const missing = `SELECT 1 FROM deploys WHERE market = ? AND status NOT IN ('mined', 'final') LIMIT 1`;
     const older = `SELECT 1 FROM work WHERE market = ? AND kind IN (${BEFORE_A_DECISION}) AND status <> 'settled'
@@ -149,7 +155,7 @@ export class DecisionRows {
   }
 }
 
-/** The market of a decision that the ledger has made first. */
+/** The market of a decision that the ledger made first. */
 export function ofLedger({ market, amount: payout_yes_ppm }: Work, uuid: string): NewDecision {
   return { market, uuid, status: MARKET_STATUS.RESOLVED, payout_yes_ppm };
 }

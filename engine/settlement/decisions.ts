@@ -1,6 +1,6 @@
 /**
- * Decisions of markets, which a key of their own proposes to the contract `Resolutions`. They wait there, another key
- * can veto them, and the ledger follows what the chain has carried out.
+ * Decisions of markets. A key of their own proposes them to the contract `Resolutions`, where they wait and another key
+ * can veto them. The ledger follows once the chain has carried one out.
  *
  *   wanted ──► proposed ──► decided ──► the ledger decides
  *                  │ veto       └ otherwise: an alarm, and the ledger waits
@@ -8,12 +8,12 @@
  *
  * Invariants:
  *   DECISIONS-1  A decision is proposed and carried out once all trades, splits, merges and late moves of its market
- *                are in a block: two keys have no common order.
+ *                are in a block: transactions of two keys have no common order.
  *   DECISIONS-2  Claims of a market wait until its decision is settled, and no other work waits with them.
- *   DECISIONS-3  The end of a decision is what the contract says in a block that stays: it is of no importance who
- *                has sent what, and whether this process was there. Transactions only bring it about, and may be sent
+ *   DECISIONS-3  The outcome of a decision is the contract's state in a final block. It does not matter who sent which
+ *                transaction, or whether this process was running. Transactions only cause the outcome, and may be sent
  *                twice.
- *   DECISIONS-4  After a veto nothing is proposed again unless it is asked for: but where the ledger has decided.
+ *   DECISIONS-4  After a veto a decision is proposed again only on request, or if the ledger has already decided.
  */
 import { encodeFunctionData } from 'viem';
 import { DECISION_STATES, type DecisionState, type DecisionsHealth } from '../../shared/base/chainFacts.ts';
@@ -45,7 +45,7 @@ type DecisionsOptions = {
 };
 type Heads = { readonly head: Block; readonly finalized: Block };
 
-/** Each look costs the node two calls or three. */
+/** Each check costs two or three calls to the node. */
 const LOOK_MS = 2000;
 const MOST_TOGETHER = 50;
 const MOST_OF_LEDGER = 16;
@@ -55,7 +55,7 @@ const ONE_PPM = 1_000_000;
 export class Decisions {
   readonly rows: DecisionRows;
   readonly proposals: Proposals;
-  /** False while a veto, or the administrator, has taken the right to propose from the key. */
+  /** False while a veto or the administrator has revoked the key's right to propose. */
   mayPropose = true;
   readonly #options: DecisionsOptions;
   readonly #envelopes: Envelopes;
@@ -73,13 +73,13 @@ export class Decisions {
     if (db.isFollowing !== true) this.begin();
   }
 
-  /** Another key has sent what is not among the own, and nothing follows that any more. */
+  /** Forgets transactions of an earlier key: nothing follows them any more. */
   begin(): void {
     const own = new Set(this.#envelopeRows.unsettled().map(({ job }) => job));
     this.#options.db.transaction(() => this.rows.forgetJobs((job) => own.has(job)))();
   }
 
-  /** The market is to be decided so; a repeat changes nothing. */
+  /** Requests a decision of the market; a repeat changes nothing. */
   want(decision: DecisionAsk): DecisionAnswer {
     const { market, marketId: uuid, status, payoutYesPpm: payout_yes_ppm } = decision;
     if (!this.rows.isOnChain(market)) return 'not on the chain';
@@ -92,7 +92,10 @@ export class Decisions {
     return 'wanted';
   }
 
-  /** While one is under way, funds do not begin to move: others may carry it out in their middle. */
+  /**
+   * True while a decision is under way. Funds do not begin to move then, because others may carry the decision out in
+   * the middle.
+   */
   get areUnderWay(): boolean {
     return this.rows.after(-1, 1).length > 0;
   }
@@ -131,7 +134,7 @@ export class Decisions {
     };
   }
 
-  /** The same bytes go out again, and what the contract says decides whether anything more is needed. */
+  /** The same bytes are sent again; the state of the contract shows whether anything more is needed. */
   unmined(): void {}
 
   final(): void {}
@@ -141,7 +144,7 @@ export class Decisions {
     if (decision !== undefined) this.rows.done(decision.market);
   }
 
-  /** Takes up what the ledger has decided before the chain. */
+  /** Adds the decisions that the ledger made before the chain. */
   #addOfLedger(): void {
     const { db, work, rotation } = this.#options;
     const found = this.rows.ofLedger(rotation.active.number, MOST_OF_LEDGER);
@@ -152,7 +155,7 @@ export class Decisions {
     })();
   }
 
-  /** The next of all decisions, by turns, beside everything that others have proposed. */
+  /** Checks the next decisions in turn, and always all proposals that others have made. */
   async #look(heads: Heads): Promise<void> {
     const settled = Math.max(0, lastSettledBlock(heads));
     const { head } = heads;
@@ -169,7 +172,10 @@ export class Decisions {
     }
   }
 
-  /** Keeps DECISIONS-3. @returns true if nothing is to be sent. */
+  /**
+   * Keeps DECISIONS-3.
+   * @returns true if there is nothing to send
+   */
   #end(decision: Decision, { isDecided, decidedYes, number, isOpen }: Standing): boolean {
     const { market, status, payout_yes_ppm, base, state } = decision;
     const commit = (change: () => void): true => {
@@ -204,7 +210,10 @@ export class Decisions {
     for (const { id } of this.rows.ofLedgerIn(market)) this.#options.work.setStatus(id, 'failed', reason);
   }
 
-  /** The chain has what the ledger has decided. @returns false if the ledger has not decided yet. */
+  /**
+   * The chain has decided as the ledger has.
+   * @returns false if the ledger has not decided yet
+   */
   #settle(market: number): boolean {
     for (const { id } of this.rows.ofLedgerIn(market)) this.#options.work.setStatus(id, 'settled');
     return this.rows.isInLedger(market);
@@ -228,14 +237,14 @@ export class Decisions {
       return;
     }
     const isProposed = base !== null && number > base;
-    // A proposal of others, or a veto that may still be taken back.
+    // There is a proposal by others, or a veto that may still be reorganised away.
     if (isOpen || isProposed || !this.mayPropose) return;
     if (!this.rows.isInLedger(market) && rotation.active.exchange !== rotation.newest) return;
     const payouts = [payout_yes_ppm, ONE_PPM - payout_yes_ppm].map(BigInt);
     this.#send(decision, 'propose', [decision.uuid, ...payouts], number);
   }
 
-  /** Job, base and nonce are one transaction. */
+  /** Job, base and nonce are stored in one transaction. */
   #send(
     { market }: Decision,
     functionName: 'propose' | 'carryOut',

@@ -1,6 +1,6 @@
 /**
- * Delegates that their wallet has taken back on the chain. The contract takes what they have signed for a while longer,
- * so that trades of before settle; the gateway takes no more orders of them.
+ * Delegates that their wallet has revoked on the chain. The contract accepts a revoked delegate's signatures for a
+ * while longer, so that earlier trades settle; the gateway accepts no more of its orders.
  */
 import type Database from 'better-sqlite3';
 import { maxUint256 } from 'viem';
@@ -20,9 +20,9 @@ export class Delegates {
     this.#insert = prepared(db, 'INSERT OR IGNORE INTO ended_delegates VALUES (?, ?)');
   }
 
-  /** Called inside the transaction of the position; blocks are read twice. */
+  /** Called inside the transaction that stores the scanner's position; blocks are read twice. */
   set({ log, wallet, signer, until }: Extract<ChainEvent, { is: 'delegateSet' }>): void {
-    // The wallet itself always signs.
+    // The wallet itself may always sign.
     if (signer === wallet) return;
     if (until === maxUint256) {
       prepared(this.#db, 'INSERT OR IGNORE INTO delegates VALUES (?, ?)').run(wallet, signer);
@@ -31,7 +31,7 @@ export class Delegates {
     const isNew = this.#insert.run(log.transactionHash, log.logIndex).changes > 0;
     if (isNew) this.#news.add('delegateEnded', { maker: wallet, signer });
   }
-  /** Another exchange contract knows none of them: wallets name them there again. Called in the owner's transaction. */
+  /** A new exchange contract knows no delegates: wallets name them there again. Called in the owner's transaction. */
   endAll(): void {
     const all = prepared<[], { maker: string; signer: string }>(this.#db, 'DELETE FROM delegates RETURNING *').all();
     for (const each of all) this.#news.add('delegateEnded', each);

@@ -1,10 +1,11 @@
 /**
- * The rows of deployments: one for each market and exchange contract that has to know it, for ever.
+ * Rows of deployments: one for each pair of a market and an exchange contract that has to know it. Rows are kept for
+ * ever.
  *
  * Invariants:
  *   DEPLOYROWS-1  A market that has work for a contract has a row for it, made in the transaction of the work: nothing
  *                 of the market is sent to the contract before that row is on the chain.
- *   DEPLOYROWS-2  `job` is the transaction that does it now; a row that waits has none.
+ *   DEPLOYROWS-2  `job` is the current transaction of the deployment; a waiting row has none.
  */
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
@@ -21,7 +22,7 @@ export type Deploy = {
   readonly uuid: Hex;
   readonly exchange: Hex;
   readonly status: DeployStatus;
-  /** 1: work of the market waits, so it is never given up. */
+  /** 1 if work of the market waits for this deployment, so it is never given up. */
   readonly is_needed: number;
   readonly failures: number;
   readonly job: number | null;
@@ -40,8 +41,9 @@ export class DeployRows {
   }
 
   /**
-   * The market has to be known to the contract; a repeat changes nothing, but that what was given up is tried again.
-   * @param isNeeded its work waits for that, so it is never given up
+   * Requests that the contract knows the market. A repeat changes nothing, except that a deployment that was given up
+   * is tried again.
+   * @param isNeeded true if work of the market waits, so the deployment is never given up
    */
   want(market: number, uuid: Hex, exchange: Hex, isNeeded: boolean): void {
     const needed = Number(isNeeded);
@@ -73,14 +75,14 @@ export class DeployRows {
     return (this.#sql(sql).get(exchange) as { n: number }).n;
   }
 
-  /** Those whose time has come, the longest waiting first. */
+  /** Returns the deployments that are due, the longest waiting first. */
   due(limit: number): Deploy[] {
     const sql = `SELECT * FROM deploys WHERE status IN ('wanted', 'failed') AND not_before_ms <= ?
                  ORDER BY not_before_ms, id LIMIT ?`;
     return this.#sql(sql).all(this.#nowMs(), limit) as Deploy[];
   }
 
-  /** @returns the job of the transaction that is about to be reserved. */
+  /** @returns the job of the transaction about to be reserved */
   submit(id: number): number {
     const added = this.#sql('INSERT INTO deploy_jobs (deploy) VALUES (?)').run(id);
     const job = Number(added.lastInsertRowid);
@@ -89,14 +91,14 @@ export class DeployRows {
     return job;
   }
 
-  /** The deployment whose transaction it is; null if that has moved on to another one. */
+  /** The deployment to which this transaction belongs; null if the deployment has another transaction by now. */
   ofJob(job: number): Deploy | null {
     const sql = 'SELECT deploys.* FROM deploy_jobs JOIN deploys ON deploys.id = deploy WHERE deploy_jobs.id = ?';
     const found = this.#sql(sql).get(job) as Deploy;
     return found.job === job ? found : null;
   }
 
-  /** Deployments under way whose transactions are not among these are wanted again. */
+  /** Deployments under way whose transaction is not in this set go back to wanted. */
   takeOver(jobs: ReadonlySet<number | null>): void {
     const found = this.#sql(`SELECT id, job FROM deploys WHERE status IN ('submitted', 'mined')`).all();
     for (const { id, job } of found as { id: number; job: number }[]) {

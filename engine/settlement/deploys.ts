@@ -1,17 +1,17 @@
 /**
- * Deployments of markets: the market factory makes a market and registers its tokens with the exchange contract, where
- * they can be traded from then on.
+ * Deployments of markets: the market factory makes a market and registers its tokens with the exchange contract, which
+ * can settle their trades from then on.
  *
  *   wanted ──► submitted ──► mined ──► final
  *     ▲            │ refused
  *     └──pause── failed ── the fifth retry was refused, and no work waits ──► given_up
  *
  * Invariants:
- *   DEPLOYS-1  Each arrow is durable before the next begins. What is sent twice is done once: the contracts know a
- *              market by its id.
- *   DEPLOYS-2  A market is deployed only by the chain's word that the exchange knows its tokens, which are those that
- *              its orders have been signed for.
- *   DEPLOYS-3  A node that does not answer is no failure of a deployment.
+ *   DEPLOYS-1  Each arrow is durable before the next begins. Sending twice has no effect: the contracts know a market
+ *              by its id.
+ *   DEPLOYS-2  A market counts as deployed only when the chain confirms that the exchange contract knows its tokens,
+ *              and these are the tokens that its orders were signed for.
+ *   DEPLOYS-3  A node that does not answer does not count as a failed deployment.
  */
 
 import { encodeAbiParameters, encodeEventTopics, encodeFunctionData, hexToBytes, parseAbiParameters } from 'viem';
@@ -37,10 +37,10 @@ type DeploysOptions = {
 };
 
 const MOST_RETRIES = 5;
-/** Before the first retry; each further one waits twice as long, up to the longest. */
+/** The pause before the first retry; it doubles with each retry, up to the longest. */
 const FIRST_PAUSE_MS = 15_000;
 const LONGEST_PAUSE_MS = 600_000;
-/** Of a round: each costs the node a few calls. */
+/** Deployments per round: each costs a few calls to the node. */
 const MOST_PER_ROUND = 16;
 const DEPLOY_GAS = 400_000;
 
@@ -57,7 +57,7 @@ export class Deploys {
     if (db.isFollowing !== true) this.begin();
   }
 
-  /** Another key has sent what is not among the own, and nothing follows that any more. */
+  /** Forgets transactions of an earlier key: nothing follows them any more. */
   begin(): void {
     const { db, rows } = this.#options;
     const own = new Set(this.#envelopeRows.unsettled().map(({ job }) => job));
@@ -103,7 +103,10 @@ export class Deploys {
     if (this.#options.rows.ofJob(job) !== null) this.#envelopes.reserve(job, draft);
   }
 
-  /** Keeps DEPLOYS-1. What is there for good needs no transaction; what would be refused now costs no gas. */
+  /**
+   * Keeps DEPLOYS-1. A market that is registered for good needs no transaction; one that would be refused now costs no
+   * gas.
+   */
   async #begin(deploy: Deploy, finalized: Block): Promise<void> {
     const { db, rows } = this.#options;
     const commit = (change: () => void): void => db.transaction(change)();
@@ -118,7 +121,7 @@ export class Deploys {
     else commit(() => this.#envelopes.reserve(rows.submit(deploy.id), draft));
   }
 
-  /** The factory registers a market that it makes with the exchange of today, and others when it is asked. */
+  /** The factory registers each market it creates with the current exchange contract, and other markets on request. */
   async #draft({ uuid }: Deploy): Promise<Draft> {
     const { node, chain } = this.#options;
     const to = chain.marketFactory as Hex;
@@ -139,7 +142,7 @@ export class Deploys {
     }
   }
 
-  /** Without the event it was registered before: that is so for ever, so the newest state says it. */
+  /** Without the event the market was registered before. Registrations are permanent, so the latest state shows it. */
   async #refusalAfter(deploy: Deploy, { logs }: Receipt): Promise<string | null> {
     const { conditionId, tokens } = this.#idsOf(deploy);
     const [event] = encodeEventTopics({ abi: EXCHANGE_ABI, eventName: 'MarketRegistered', args: { conditionId } });
@@ -158,7 +161,7 @@ export class Deploys {
     return (await this.#options.node.view(deploy.exchange, data, tag)) === tokens;
   }
 
-  /** The tokens as a contract encodes them. */
+  /** The token ids as a contract encodes them. */
   #idsOf({ uuid }: Deploy): { readonly conditionId: Hex; readonly tokens: Hex } {
     const { chain } = this.#options;
     const idBytes = hexToBytes(uuid);
@@ -174,7 +177,7 @@ export class Deploys {
   }
 }
 
-/** A node that has no state of the contract answers with no bytes. */
+/** A node that does not have the contract's state answers with no bytes. */
 function isTrue(answer: Hex): boolean {
   if (answer.length !== 66) throw new NodeUnreachable('the node does not have the state of the contract');
   return BigInt(answer) === 1n;

@@ -1,6 +1,6 @@
 /**
- * Answers the questions of the gateway (shared/wire/chainQuestions.ts), one handler for each. Questions are answered
- * side by side: one that waits for the node keeps no other.
+ * Answers the gateway's questions (shared/wire/chainQuestions.ts), one handler for each. Questions are answered
+ * concurrently: one that waits for the node delays no other.
  */
 import { decodeErrorResult, type Hex } from 'viem';
 import { EXCHANGE_ABI } from '../../shared/chain/exchangeAbi.ts';
@@ -32,12 +32,12 @@ type DeskOptions = {
   readonly money: MoneyHandlers;
   readonly refused: RefusedTrades;
   readonly checks: Pick<ChainChecks, 'successorProblem'>;
-  /** Another member of the cluster settles. */
+  /** True while another member of the cluster settles. */
   readonly isFollowing?: () => boolean;
 };
 type Handlers = { readonly [N in ChainQuestion]: (ask: AskOf<N>) => AnswerOf<N> | Promise<AnswerOf<N>> };
 
-/** A standby changes nothing, signs nothing and sends nothing. */
+/** Questions that only a leader answers: a standby changes, signs and sends nothing. */
 const OF_A_LEADER: ReadonlySet<ChainQuestion> = new Set<ChainQuestion>([
   'acknowledge',
   'decide',
@@ -66,7 +66,9 @@ export class Desk {
     this.#post = post;
   }
 
-  /** Anything else than a node that does not answer, or a contract that refuses, is an error of the thread. */
+  /**
+   * A node that does not answer and a contract that refuses are answers; every other failure is an error of the thread.
+   */
   async answer({ id, question, ask }: ChainAsk): Promise<void> {
     if (this.#isFollowing() && OF_A_LEADER.has(question)) {
       this.#post({ id, down: FOLLOWS });
@@ -101,18 +103,21 @@ function handlersOf({ node, contracts, news, relay, refused, settlement, money, 
   };
 }
 
-/** Anybody may carry them out, also while the tokens of their markets move. */
+/** Anyone may carry a decision out, even while the tokens of its market move. */
 const UNDER_WAY =
   'decisions of markets are under way on the chain: wait until they have taken effect, and ask for no others';
 
-/** The factory registers a market with the contract that it names, so their trades would never settle at this one. */
+/**
+ * The factory registers a market only with the contract that it names, so these markets' trades would never settle at
+ * the old one.
+ */
 function missingMarkets(count: number): string | null {
   if (count === 0) return null;
   const markets = count === 1 ? 'a market with trades is' : `${count} markets with trades are`;
   return `${markets} not known to the contract of today yet: name that one in the factory (setExchange) until then`;
 }
 
-/** Of one of our contracts; the selector of an error that settlement does not know. */
+/** The name of an error of our contracts; the selector of an error that settlement does not know. */
 function errorName(data: Hex): string {
   try {
     return decodeErrorResult({ abi: EXCHANGE_ABI, data }).errorName;

@@ -1,6 +1,6 @@
 /**
- * Transactions from work: a batch of trades, as large as a block and a node take it, or one movement. Pure but for the
- * rows it reads: the same work gives the same bytes.
+ * Makes transactions from work: a batch of trades as large as a block and a node allow, or one movement. It is pure
+ * apart from the rows it reads: the same work gives the same bytes.
  */
 import { encodeAbiParameters, encodeFunctionData, type Hex, hexToBytes, keccak256, parseAbiParameters } from 'viem';
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
@@ -14,15 +14,15 @@ import type { Rotation } from './rotation.ts';
 import { KIND, type OrderRow, type Work, type WorkRows } from './work.ts';
 
 const BATCH_GAS = 510_000;
-/** The dearest: two accounts get their first tokens of a market. What is not used is not paid. */
+/** Gas of the most expensive trade: two accounts get their first tokens of a market. Unused gas is not paid. */
 const TRADE_GAS = 135_000;
-/** The first match of a market that mints or merges full sets pays for a split or a merge. */
+/** Gas of the first match of a market that mints or merges full sets: it includes a split or a merge. */
 const SETS_GAS = 180_000;
 const MOVEMENT_GAS = 700_000;
-/** The contract keeps this for the last payment, and no payment takes as much as the second. */
+/** The contract reserves the first for the last payment; no payment uses as much as the second. */
 const PAYMENTS_GAS = 450_000;
 const PAYMENT_GAS = 110_000;
-/** The most that a transaction may use since EIP-7825, and a share of a block that leaves room for others. */
+/** A transaction's limit since EIP-7825, and a share of a block that leaves room for others. */
 const MOST_GAS = 16_000_000;
 const SHARE_OF_BLOCK = 0.8;
 /** Nodes refuse transactions of more than 128 KiB. */
@@ -30,7 +30,7 @@ const MOST_BYTES = 130_000;
 const TRANSACTION_BYTES = 500;
 const ORDER_BYTES = 576;
 const MATCH_BYTES = 160;
-/** An asset of an account: its tokens are sent, and credited by the other contract. */
+/** Gas to move one asset of an account: its tokens are sent, and the other contract credits them. */
 const MOVED_GAS = 160_000;
 const MOST_MOVED = 40;
 const FEE_SHIFT = 128n;
@@ -44,7 +44,7 @@ export type Contracts = {
 export type Chosen = {
   readonly work: readonly Work[];
   readonly exchange: Hex;
-  /** The id of a batch. */
+  /** The id of the batch; null for a movement. */
   readonly batch: Hex | null;
   readonly draft: Draft;
 };
@@ -62,7 +62,7 @@ export class Drafts {
     this.#contracts = contracts;
   }
 
-  /** The next transaction of work in its order; null if nothing of it can be done yet. */
+  /** The next transaction of work, in order; null if no work can be done yet. */
   next(pending: readonly Work[], blockGas: number): Chosen | null {
     for (const [index, work] of pending.entries()) {
       if (work.kind === KIND.TRADE) return this.#batch(pending.slice(index), blockGas);
@@ -73,9 +73,9 @@ export class Drafts {
     return null;
   }
 
-  /** The first trades, up to another kind of work, another contract, or the bound. */
+  /** The first trades, up to the first work of another kind or contract, or to the bound. */
   #batch(pending: readonly Work[], blockGas: number): Chosen {
-    // A batch that was reverted as a whole may have been too large, or may have had too little gas.
+    // If a batch was reverted as a whole, it may have been too large or have had too little gas.
     const mostGas = Math.min(MOST_GAS, Math.floor(blockGas * SHARE_OF_BLOCK));
     const { failures } = pending[0];
     const most = Math.max(1, Math.floor(pending.length / 2 ** Math.min(failures, 8)));
@@ -124,14 +124,17 @@ export class Drafts {
     };
   }
 
-  /** Null where the wallet of its account is not known. */
+  /** Returns null if the account's wallet is not known. */
   movement(work: Work): Draft | null {
     const account = this.#escrow(work);
     if (account === null) return null;
     return { to: this.#rotation.exchange(work.exchange), data: this.#movementData(work, account), gas: MOVEMENT_GAS };
   }
 
-  /** Payments at one exchange contract, whose accounts are known: one that fails does so alone. */
+  /**
+   * Drafts payments at one exchange contract for accounts whose wallets are known. A payment that fails does not fail
+   * the others.
+   */
   payments(contract: Hex, work: readonly Work[]): Draft {
     const payments = work.map((each) => {
       const [operation, isRelease] = [operationId(each, this.#floors), each.kind === KIND.RELEASE];
@@ -142,7 +145,7 @@ export class Drafts {
     return { to: contract, data, gas: PAYMENTS_GAS + work.length * PAYMENT_GAS };
   }
 
-  /** All that an account holds of these assets goes to the successor: a repeat moves nothing. */
+  /** Moves everything that an account holds of these assets to the successor; a repeat moves nothing. */
   #move(pending: readonly Work[], blockGas: number): Chosen {
     const [first] = pending;
     const exchange = this.#rotation.exchange(first.exchange);
@@ -188,7 +191,7 @@ export class Drafts {
   }
 }
 
-/** One word for both, as the contract has it: the fee in its high half. */
+/** Amount and fee in one word, as the contract expects it: the fee is in the high half. */
 function amountAndFee({ amount, fee_micro }: Work): bigint {
   return BigInt(amount) | (BigInt(fee_micro) << FEE_SHIFT);
 }
@@ -215,13 +218,16 @@ function chainOrder(order: OrderRow): ChainTrade['maker'] {
   };
 }
 
-/** Another attempt at a trade is in another batch: the contract carries each out once. */
+/** A retried trade is in another batch; the contract carries each batch out once. */
 function batchId(trades: readonly Work[]): Hex {
   const parts = trades.map(({ shard, sequence, failures }) => [BigInt(shard), BigInt(sequence), BigInt(failures)]);
   return keccak256(encodeAbiParameters(parseAbiParameters('string, uint256[]'), ['trades', parts.flat()]));
 }
 
-/** The contract carries each out once: after a restore a record has another id than the one with its number before. */
+/**
+ * The contract carries each operation out once. The id must differ after a restore, when a new record can have an old
+ * record's number.
+ */
 export function operationId(
   { kind, shard, sequence, part }: Pick<Work, 'kind' | 'shard' | 'sequence' | 'part'>,
   floors: Floors,

@@ -1,6 +1,6 @@
 /**
- * Wallets that leave. A request counts at once, while a reorganisation may still take it away; that a wallet stays
- * counts once it is final, and once the ledger has followed everything that the wallet took along.
+ * Wallets that exit. A request counts at once, even while a reorganisation may still undo it. A cancellation counts
+ * only once it is final and the ledger has followed everything that the wallet took along.
  *
  *   requested, at the head ──► leaving ──cancelled, or gone with its block──► returning ──nothing owed──► staying
  *
@@ -22,7 +22,7 @@ type Exit = {
   readonly state: 'leaving' | 'returning' | 'staying';
 };
 
-/** A request that is not among the final ones by then was in a block that is gone. */
+/** A request that is not among the final ones after so many blocks was in a block that a reorganisation removed. */
 const SURELY_READ_BLOCKS = 64;
 
 export class Exits {
@@ -36,11 +36,11 @@ export class Exits {
     this.#news = news;
   }
 
-  /** @param isFinal the event is in a block that stays. Called inside a transaction. */
+  /** @param isFinal true if the event is in a final block. Called inside a transaction. */
   requested({ wallet, exitableAt, log }: ChainEvent & { is: 'exitRequested' }, isFinal: boolean): void {
     const now = this.#get(wallet);
     const place = [log.blockNumber, log.logIndex] as const;
-    // A final request is right about the order; one that is not final yet is seen again and again.
+    // A final request determines the order; one that is not final yet is seen repeatedly.
     const isOlder = now !== undefined && isBefore(place, now) && (now.is_final === 1 || !isFinal);
     const isSame = now?.block === place[0] && now.log_index === place[1] && now.state === 'leaving';
     if (isOlder || (isSame && (now.is_final === 1 || !isFinal))) return;
@@ -69,7 +69,7 @@ export class Exits {
     return state !== 'staying';
   }
 
-  /** Everything up to this block was read. */
+  /** Called when everything up to this block was read. */
   settle(scannedBlock: number): void {
     const isAnyOpen = prepared(this.#db, `SELECT 1 FROM exits WHERE state <> 'staying' LIMIT 1`).get() !== undefined;
     if (!isAnyOpen) return;

@@ -2,13 +2,13 @@
  * Follows the journals of all shards into the work of settlement.
  *
  * Invariants:
- *   FOLLOWER-1  What follows from a stretch of a journal and the position after it are one transaction, so every record
- *               is followed exactly once.
- *   FOLLOWER-2  Settlement has followed a journal from its first record on: a fill needs the signatures of both orders.
+ *   FOLLOWER-1  The rows derived from a stretch of a journal and the position after it are stored in one transaction,
+ *               so every record is followed exactly once.
+ *   FOLLOWER-2  Settlement follows a journal from its first record: a fill needs the signatures of both orders.
  *   FOLLOWER-3  Within a shard, work has the order of the journal.
- *   FOLLOWER-4  A market is wanted on the chain with its first trade and its first tokens, and claimed for every
- *               account that had tokens of it, also where they pay nothing: with the last one the chain gives away
- *               what rounding kept back.
+ *   FOLLOWER-4  A market is requested on the chain with its first trade or first tokens. It is claimed for every
+ *               account that had tokens of it, even if they pay nothing: with the last claim the chain pays out the
+ *               rounding remainder.
  */
 
 import { assert } from '../../shared/base/assert.ts';
@@ -31,7 +31,7 @@ import type { MoneySide } from './moneySide.ts';
 import type { Rotation } from './rotation.ts';
 import { KIND, type NewWork, type WorkRows } from './work.ts';
 
-/** Records of one transaction: small enough for the thread to look at the chain in between. */
+/** Records per transaction: few enough that the thread looks at the chain in between. */
 const MOST_RECORDS = 5000;
 const NO_TRADE = {
   maker_order: null,
@@ -51,12 +51,12 @@ type FollowerOptions = {
   readonly progress: Progress;
   readonly journalPaths: readonly string[];
   readonly keys: readonly ShardKey[];
-  /** In a cluster: has `derive` called in the transaction of a record. */
+  /** In a cluster: calls `derive` in the transaction of a record. */
   readonly follow?: (shard: number, sequence: number) => void;
 };
 type Followed = { sequence: number; chain_low: number; chain_high: number; exchange: string | null };
 
-/** Files of different times, or a journal that was trimmed before settlement began: only an operator can help. */
+/** The files are of different times, or a journal was trimmed before settlement began: only an operator can help. */
 export class CannotFollow extends Error {
   override readonly name = 'CannotFollow';
 }
@@ -65,7 +65,7 @@ export class Follower {
   readonly #options: FollowerOptions;
   readonly #readers: (JournalReader | null)[];
   readonly #heads: JournalHead[];
-  /** By shard: the contract that orders are signed for, or null for that of the settings. */
+  /** By shard: the contract that orders are signed for, or null for the contract in the settings. */
   readonly #exchanges: (string | null)[];
 
   constructor(options: FollowerOptions) {
@@ -77,12 +77,15 @@ export class Follower {
     this.#exchanges = followed.map((at) => at?.exchange ?? null);
   }
 
-  /** The record of a shard up to which everything is stored durably. */
+  /** The shard's last record whose consequences are stored durably. */
   followed(shard: number): number {
     return this.#heads[shard].sequence;
   }
 
-  /** Follows a stretch of every journal that has grown. @returns whether there was any. */
+  /**
+   * Follows a stretch of every journal that has grown.
+   * @returns true if there was any
+   */
   step(): boolean {
     let hasMoved = false;
     for (let shard = 0; shard < this.#readers.length; shard++) {
@@ -95,7 +98,10 @@ export class Follower {
     return hasMoved;
   }
 
-  /** Looks at the journals of the shards that have recovered. @returns true once these are all of them. */
+  /**
+   * Opens the journals of shards that have recovered.
+   * @returns true once all journals are open
+   */
   connect(): boolean {
     let isComplete = true;
     for (let shard = 0; shard < this.#readers.length; shard++) {
@@ -105,17 +111,19 @@ export class Follower {
     return isComplete;
   }
 
-  /** The contracts that orders are signed for now: several while a change of it is on its way through the shards. */
+  /**
+   * The contracts that orders are signed for now: several while a change of contract is on its way through the shards.
+   */
   get exchanges(): Hex[] {
     return [...new Set(this.#exchanges.map((exchange) => (exchange ?? this.#options.rotation.first) as Hex))];
   }
 
-  /** The numbers of the contracts that the shards are at. */
+  /** The number of each shard's current contract. */
   get exchangeNumbers(): number[] {
     return this.#exchanges.map((_, shard) => this.#numberOf(shard));
   }
 
-  /** Committed records that were not followed yet. */
+  /** The number of committed records that are not followed yet. */
   get behind(): number {
     return this.#heads.reduce((total, { sequence }, shard) => {
       return total + Math.max(this.#options.progress.committed(shard) - sequence, 0);
@@ -142,7 +150,7 @@ export class Follower {
     return reader;
   }
 
-  /** Keeps FOLLOWER-1: position and contract move in memory once they are durable. */
+  /** Keeps FOLLOWER-1: position and contract change in memory only once they are durable. */
   #follow(shard: number, sequence: number): void {
     const { db, follow } = this.#options;
     const [head, exchange] = [this.#heads[shard], this.#exchanges[shard]];
@@ -157,7 +165,7 @@ export class Follower {
     }
   }
 
-  /** Makes the rows that follow from the journal up to the row with this record; called in their transaction. */
+  /** Makes the rows derived from the journal up to the row with this record; called in the record's transaction. */
   derive(shard: number, sequence: number): void {
     const { db, money } = this.#options;
     const reader = this.#readers[shard] ?? this.#connect(shard);
@@ -211,7 +219,7 @@ export class Follower {
     }
   }
 
-  /** The command has the fields of the order as they were signed. */
+  /** The command holds the fields of the order as they were signed. */
   #opened(shard: number, { command }: JournalRecord, slot: number): void {
     const { work } = this.#options;
     const { words, word } = command;
@@ -268,7 +276,7 @@ export class Follower {
     });
   }
 
-  /** A fill that the chain refuses, or one of the chain that was taken over. */
+  /** The ledger has unwound a fill: the chain refuses it, or it is one of the chain that was taken over. */
   #unwound(shard: number, { command, timeMs }: JournalRecord, tradeSequence: number): void {
     const { money, work } = this.#options;
     work.setUnwound(shard, tradeSequence, timeMs);
@@ -280,13 +288,13 @@ export class Follower {
     if (order !== null) this.#options.work.closeOrder(order);
   }
 
-  /** A movement that the chain has made first is not made there again. */
+  /** A movement that happened on the chain first is not made there again. */
   #moved(shard: number, { command, events: { words }, sequence }: JournalRecord, part: number, word: number): void {
     const { money, work } = this.#options;
     const [movement, reference] = [words[word + EVENT.FUNDS.movement], hexAt(words, word + EVENT.FUNDS.reference, 32)];
     const [account, market] = [words[word + ANY_EVENT.account], words[word + ANY_EVENT.market]];
     const amount = readSafe(words, word + EVENT.FUNDS.amount);
-    // The work of the movement has it, which the event before this one has made.
+    // The movement's work includes the fee; the event before this one has made that work.
     if (movement === MOVEMENT.FEE) return;
     const isOfFunds = typeOf(command.words[command.word + ANY_COMMAND.type]) === COMMAND.FUNDS.TYPE;
     const isOfSets = isOfFunds && command.words[command.word + ANY_COMMAND.market] !== NO_MARKET;
@@ -298,7 +306,7 @@ export class Follower {
       if (paidAs !== null) work.add({ ...row, kind: KIND.CLAIM, ...paidAs, amount: 0 });
       return;
     }
-    // The work of a claim follows from the tokens that are gone.
+    // The work of a claim follows from the event that removes the tokens.
     if (movement === MOVEMENT.CLAIM) money.ledgerClaimed(account, market, amount, `${shard}:${sequence}:${part}`);
     else {
       const fee_micro = feeIn(command.words[command.word + ANY_COMMAND.flags]);
@@ -307,14 +315,14 @@ export class Follower {
     }
   }
 
-  /** A market that the chain does not know, nor will, needs no resolution there. */
+  /** A market that the chain does not know and will not know needs no resolution there. */
   #market(shard: number, sequence: number, words: Uint32Array, word: number): void {
     const { MARKET } = EVENT;
     const { work, deploys } = this.#options;
     const market = words[word + ANY_EVENT.market];
     assert(market !== NO_MARKET, 'follower: a market has a number');
     work.setMarket(market, hexAt(words, word + MARKET.uuid, 16), words[word + MARKET.ticksPerUnit]);
-    // A decision takes effect only when the last order is closed, which may be some records after its command.
+    // A decision takes effect only when the last order is closed, possibly some records after its command.
     if (!isDecided(words[word + MARKET.status]) || work.market(market).payout_yes_ppm !== null) return;
     const amount = words[word + MARKET.payoutYesPpm];
     work.decideMarket(market, amount);

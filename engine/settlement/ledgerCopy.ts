@@ -1,6 +1,6 @@
 /**
- * The balances of the ledger as of the records that were followed, from the events of the journals. They are compared
- * with what the chain holds (reconciliation.ts).
+ * The ledger's balances as of the followed records, taken from the journals' events. They are compared with the
+ * balances on the chain (reconciliation.ts).
  */
 import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
@@ -11,17 +11,17 @@ import { readSafe, readSigned } from '../../shared/wire/record.ts';
 export class LedgerCopy {
   readonly #db: StoreDatabase;
   readonly #onChanged: (account: number, market: number | null) => void;
-  /** Of the stretch at hand, by account and shard, and by account and market: the last is what counts. */
+  /** The last balance within the current stretch, by account and shard, and by account and market. */
   readonly #usdc = new Map<string, readonly [account: number, shard: number, micro: number]>();
   readonly #tokens = new Map<string, readonly [account: number, market: number, yes: number, no: number]>();
 
-  /** @param onChanged is called with each balance that a stretch has changed; a market stands for its tokens. */
+  /** @param onChanged is called with each balance that a stretch has changed; a market number means its tokens */
   constructor(db: StoreDatabase, onChanged: (account: number, market: number | null) => void) {
     this.#db = db;
     this.#onChanged = onChanged;
   }
 
-  /** Takes an ACCOUNT event, which has absolute numbers. */
+  /** Takes an ACCOUNT event, which holds absolute balances. */
   note(shard: number, words: Uint32Array, word: number): void {
     const { ACCOUNT } = EVENT;
     const [account, market] = [words[word + ANY_EVENT.account], words[word + ANY_EVENT.market]];
@@ -48,7 +48,7 @@ export class LedgerCopy {
     this.drop();
   }
 
-  /** The stretch was not stored. */
+  /** Called when the stretch was not stored. */
   drop(): void {
     this.#usdc.clear();
     this.#tokens.clear();

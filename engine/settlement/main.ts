@@ -1,8 +1,8 @@
 /**
- * Entry point of the settlement thread. It may end at any moment: the next one goes on from settlement.db. A node that
- * does not answer, or that has another chain, stops the sending; the journals are followed all the same, and the
- * gateway has the state of settlement each second. On a standby of a cluster it applies the records of the member that
- * leads, and looks at the chain, until it is asked to lead.
+ * Entry point of the settlement thread. It may end at any moment: the next thread continues from settlement.db. If the
+ * node does not answer or is on the wrong chain, nothing is sent; the journals are still followed, and the gateway
+ * still receives the state of settlement every second. On a standby of a cluster it applies the leader's records and
+ * watches the chain until it is asked to lead.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -36,12 +36,12 @@ import { Settlement } from './settlement.ts';
 import { openSettlementDb } from './settlementDb.ts';
 import { SettlementFile } from './settlementFile.ts';
 
-/** A chain has a block every two seconds or so. */
+/** A chain produces a block about every two seconds. */
 const PAUSE_MS = 1000;
 const REPORT_MS = 1000;
-/** A start waits for the journals, so they are looked for more often. */
+/** A start waits for the journals, so the thread looks for them more often. */
 const CONNECT_MS = 50;
-/** Rows of the log wait for the journals that they follow from. */
+/** Rows of the log wait for the journals from which they are derived. */
 const JOURNAL_MS = 2;
 const AHEAD = 'the chain has trades that the journals do not have: the data directory is older than the chain';
 
@@ -95,7 +95,7 @@ const setup = {
     RELAYER: relayer?.address ?? null,
   },
 };
-/** Its calls wait for each other, so that what people ask for does not hold up settlement. */
+/** The desk's node has its own queue of calls, so that users' questions do not delay settlement. */
 const deskNode = new ChainNode(openNodes(options.rpcUrl));
 const relay = new Relay({ ...options, node: deskNode, key: relayer, usdc: contracts.usdc, nowMs });
 const checks = new ChainChecks(node, setup, nowMs);
@@ -108,14 +108,14 @@ const desk = new Desk(
   { node: deskNode, contracts, news, relay, refused, settlement, money, checks, isFollowing },
   (reply) => post({ reply }),
 );
-/** Of the log, in its order: they are not applied yet. */
+/** Rows of the log, in order, that are not applied yet. */
 const rows: FollowedRow[] = [];
-/** Called when rows have come, and when there is nothing more to wait for. */
+/** Called when rows have arrived, and when nothing more is waited for. */
 let onRows = (): void => {};
-/** The gateway asks for it once every row is applied. */
+/** The gateway aborts this signal once every row is applied and this member may lead. */
 const mayLead = new AbortController();
 const stopping = new AbortController();
-/** Null until the chain was asked. */
+/** Null until the chain has been asked. */
 let isAhead: boolean | null = null;
 let problem: string | null = 'the node was not asked yet';
 /** The last report to the gateway, and its time. */
@@ -153,7 +153,7 @@ async function connect(): Promise<void> {
   if (!stopping.signal.aborted) post({ connected: true });
 }
 
-/** Resolves once this member leads, or the thread is to stop. */
+/** Resolves once this member leads or the thread has to stop. */
 async function lead(before: { readonly last: FollowedRow | null } | null): Promise<void> {
   if (before === null) {
     void lookAtChain();
@@ -179,7 +179,7 @@ async function applyRows(): Promise<void> {
   }
 }
 
-/** A standby asks the node as well, so that the chain is known when it leads. */
+/** A standby asks the node too, so that the state of the chain is known when it becomes the leader. */
 async function lookAtChain(): Promise<void> {
   while (!mayLead.signal.aborted && !stopping.signal.aborted) {
     problem = await answered(async () => {
@@ -191,7 +191,7 @@ async function lookAtChain(): Promise<void> {
   }
 }
 
-/** @returns why it ended early, or null. */
+/** @returns the reason why the round ended early, or null */
 function round(): Promise<string | null> {
   return answered(async () => {
     await follow();
@@ -204,7 +204,7 @@ function round(): Promise<string | null> {
   });
 }
 
-/** @returns the answer, or what is wrong with the node. */
+/** @returns the answer, or the node's failure */
 async function answered(ask: () => Promise<string | null>): Promise<string | null> {
   try {
     return await ask();
@@ -227,7 +227,7 @@ function noteFollowed(): void {
   for (let shard = 0; shard < progress.shards; shard++) progress.setSettled(shard, settlement.followed(shard));
 }
 
-/** A standby has nothing to say before the first record of a leader: it does not know the contract yet. */
+/** A standby reports nothing before the first record of a leader: it does not know the contract yet. */
 function report(): void {
   if (!settlement.rotation.isKnown) return;
   const { balances } = checks;
@@ -237,7 +237,7 @@ function report(): void {
   sendNews();
 }
 
-/** The database is in the middle of a transaction, so it is asked nothing. */
+/** The database is inside a transaction, so it is not queried. */
 function reportWaiting(): void {
   const nowMs = Date.now();
   if (latest === null || nowMs - reportedMs < REPORT_MS) return;

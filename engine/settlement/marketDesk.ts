@@ -26,7 +26,7 @@ export function marketHandlers(
     const wordAt = (at: number): bigint => BigInt(`0x${answer.slice(2 + WORD_HEX * at, 2 + WORD_HEX * (at + 1))}`);
     return Array.from({ length: count }, (_, at) => wordAt(at));
   };
-  /** Its tokens are gone, which nothing else than a claim brings about once the market is decided. */
+  /** True if the wallet's tokens are gone: once a market is decided, only a claim removes them. */
   const isClaimed = async (wallet: Hex, marketId: Hex): Promise<boolean> => {
     const { conditionalTokens, marketFactory, usdc: collateral } = contracts;
     const idBytes = hexToBytes(marketId);
@@ -42,12 +42,12 @@ export function marketHandlers(
     }
     return true;
   };
-  /** Until it is taken back it has no end. */
+  /** A delegate that is not revoked has no end time. */
   const isDelegate = async (maker: Hex, signer: Hex): Promise<boolean> => {
     const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'delegateUntil', args: [maker, signer] });
     return (await words(settlement.rotation.newest, data, 1, 'finalized'))[0] === maxUint256;
   };
-  /** 0 of a contract that is older than floors: it refuses the question, and takes every nonce. */
+  /** Returns 0 for a contract older than floors: it refuses the question and accepts every nonce. */
   const nonceFloor = async (maker: Hex): Promise<number> => {
     const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'nonceFloorOf', args: [maker] });
     try {

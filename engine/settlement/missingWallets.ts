@@ -1,6 +1,6 @@
 /**
  * Movements of accounts whose wallet settlement does not know: they wait, the gateway is asked for the wallets, and
- * their number is reported. An account without any wallet is given one by its owner or by an administrator.
+ * their number is reported. An account without a wallet gets one from its owner or from an administrator.
  */
 
 import { FEE_ACCOUNT } from '../../shared/base/codes.ts';
@@ -11,7 +11,7 @@ import { KIND } from './work.ts';
 
 const AGAIN_AFTER_MS = 30_000;
 const MOST_ASKED = 20;
-/** Pending work that is looked through: the oldest. */
+/** The most pending work that one round checks, oldest first. */
 const MOST_LOOKED_AT = 1000;
 
 type MissingWalletsOptions = {
@@ -21,10 +21,10 @@ type MissingWalletsOptions = {
 };
 
 export class MissingWallets {
-  /** Movements that wait, as of the last round. */
+  /** The number of movements that waited in the last round. */
   count = 0;
   readonly #options: MissingWalletsOptions;
-  /** By account, when the gateway was asked. */
+  /** By account: the time at which the gateway was asked. */
   readonly #askedMs = new Map<number, number>();
 
   constructor(options: MissingWalletsOptions) {

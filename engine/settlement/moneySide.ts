@@ -1,6 +1,6 @@
 /**
- * Money between the chain and the ledger, a round at a time: what the chain has done, the wallets that leave, and the
- * comparison of both.
+ * Money between the chain and the ledger, one round at a time: movements of the chain, wallets that exit, and the
+ * comparison of balances.
  */
 
 import { prepared } from '../../shared/base/prepared.ts';
@@ -38,11 +38,14 @@ type MoneyFacts = {
   /** Movements of the chain that the ledger cannot follow yet, and movements of the ledger without a wallet. */
   readonly waiting: number;
   readonly withoutWallet: number;
-  /** The last block of which every event was read, and the last at which balances were compared. */
+  /** The last block whose events were all read, and the last block at which balances were compared. */
   readonly scannedBlock: number | null;
   readonly reconciledBlock: number | null;
   readonly compared: number;
-  /** Reported and not acknowledged; null until what wallets ask for is known up to the newest block. */
+  /**
+   * Floors that were reported and not acknowledged; null until the requests of wallets are known up to the newest
+   * block.
+   */
   readonly floorsToCarry: number | null;
 };
 
@@ -92,23 +95,23 @@ export class MoneySide {
     if (db.isFollowing !== true) this.begin();
   }
 
-  /** The events of every contract are followed. */
+  /** Begins to follow the events of every contract. */
   begin(): void {
     for (const exchange of this.#rotation.all) this.addExchange(exchange);
   }
 
-  /** True while the wallet of this movement leaves: its account has to be frozen before it has the money. */
+  /** True while the wallet of this movement is leaving: its account must be frozen before it receives the money. */
   isLeaving(event: number): boolean {
     const row = this.money.get(event);
     return row !== undefined && this.#exits.isLeaving(row.wallet);
   }
 
-  /** Another contract, whose events are followed from now on, beside those of its predecessors. */
+  /** Adds a contract, whose events are followed from now on along with those of its predecessors. */
   addExchange(exchange: string): void {
     this.#scanner.add(exchange);
   }
 
-  /** Orders are signed for another contract. */
+  /** Orders are signed for another contract from now on. */
   rotate(exchange: string): void {
     if (this.#scanner.exchanges().includes(exchange as Hex)) return;
     this.#scanner.add(exchange);
@@ -116,7 +119,8 @@ export class MoneySide {
   }
 
   /**
-   * A withdrawal with this name ends in the unheld escrow of its wallet. Stored before the ledger has it.
+   * Marks a withdrawal, by its reference, as one that ends in the unheld escrow of its wallet. Stored before the ledger
+   * has it.
    * @returns the mark that the gateway has to keep before.
    */
   prepareRelease(reference: string): number {
@@ -139,12 +143,15 @@ export class MoneySide {
     return prepared(this.#db, 'SELECT 1 FROM releases WHERE reference = ?').get(reference) !== undefined;
   }
 
-  /** Reads what the chain has done up to the last block that stays. @returns that block once everything was read. */
+  /**
+   * Reads the chain's events up to the last final block.
+   * @returns that block once everything is read, otherwise null
+   */
   async read(heads: Heads): Promise<number | null> {
     const final = lastSettledBlock(heads);
     this.money.remind();
     this.#missing.step();
-    // Nodes that do not agree about money may agree about what wallets ask for, and the other way round.
+    // Nodes that disagree about money may still agree about requests of wallets, and vice versa.
     const [looked] = await Promise.allSettled([this.#scanner.look(final, heads.head.number)]);
     const isDone = final >= 0 && (await this.#scanner.step(final));
     if (looked.status === 'rejected') throw looked.reason;
@@ -153,7 +160,7 @@ export class MoneySide {
     return this.#scanner.scannedBlock() === final ? final : null;
   }
 
-  /** A node that does not have the state of that block any more, or not yet, can be asked about a later one. */
+  /** A node that no longer has, or does not have yet, the state of that block can be asked about a later one. */
   async reconcile(block: number): Promise<void> {
     try {
       await this.#reconciliation.step(block);
@@ -162,7 +169,7 @@ export class MoneySide {
     }
   }
 
-  /** True while work is settled in blocks whose events were not read. */
+  /** True while work is settled in blocks whose events are not read yet. */
   get isBehind(): boolean {
     return isSettledAfter(this.#db, this.#scanner.scannedBlock() ?? 0);
   }
@@ -184,7 +191,7 @@ export class MoneySide {
     return this.#reconciliation.differences();
   }
 
-  /** Every balance, for a tool. */
+  /** Compares every balance, for a tool. */
   compareAll(block: number): Promise<Balance[]> {
     return this.#reconciliation.all(block);
   }

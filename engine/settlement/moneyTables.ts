@@ -21,7 +21,7 @@ export function addMoneyTables(db: Pick<StoreDatabase, 'exec'>): void {
   db.exec(TABLES);
 }
 
-/** Of the first version; later ones are migrations (settlementDb.ts). */
+/** Tables of the first version; later ones come from migrations (settlementDb.ts). */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS scans (
     exchange TEXT PRIMARY KEY, next_block INTEGER, checked_block INTEGER) WITHOUT ROWID, STRICT;

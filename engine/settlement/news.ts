@@ -1,12 +1,12 @@
 /**
- * News for the gateway (shared/wire/chainQuestions.ts, NEWS-1 and -2): rows that are written with what they are about,
- * in one transaction, and sent until the gateway has acknowledged them. Of each kind only the oldest is under way.
+ * News for the gateway (shared/wire/chainQuestions.ts, NEWS-1 and -2): rows that are written in the transaction of the
+ * change that they report, and sent until the gateway acknowledges them. Only the oldest of each kind is in flight.
  */
 import { prepared, preparedValue } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainNews, NewsKind, NewsOf } from '../../shared/wire/chainQuestions.ts';
 
-/** The gateway may have been starting, or have failed to carry it out. */
+/** The gateway may have been starting, or may have failed to process it. */
 const REPEAT_MS = 2000;
 
 type Row = { readonly number: number; readonly kind: NewsKind; readonly facts: string };
@@ -14,7 +14,7 @@ type Row = { readonly number: number; readonly kind: NewsKind; readonly facts: s
 export class News {
   readonly #db: StoreDatabase;
   readonly #nowMs: () => number;
-  /** By kind, what was sent last, and when. */
+  /** By kind: the last news that was sent, and its time. */
   readonly #sent = new Map<NewsKind, { readonly number: number; readonly atMs: number }>();
 
   constructor(db: StoreDatabase, nowMs: () => number) {
@@ -27,7 +27,7 @@ export class News {
     prepared(this.#db, 'INSERT INTO news (kind, facts) VALUES (?, ?)').run(kind, JSON.stringify(facts));
   }
 
-  /** Those that are to be sent now. */
+  /** Returns the news that are due to be sent. */
   due(): NewsOf[] {
     const nowMs = this.#nowMs();
     const due = [...this.#oldest()].filter(({ number, kind }) => {
@@ -38,7 +38,7 @@ export class News {
     return due.map(({ number, kind, facts }) => ({ number, kind, facts: JSON.parse(facts) }) as NewsOf);
   }
 
-  /** The oldest of each kind, by one step in the index for each: thousands may wait. */
+  /** Finds the oldest of each kind with one index step per kind: thousands may wait. */
   *#oldest(): Generator<Row> {
     const sql = 'SELECT number, kind, facts FROM news WHERE kind > ? ORDER BY kind, number LIMIT 1';
     const next = prepared<[string], Row>(this.#db, sql);

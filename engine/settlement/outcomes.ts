@@ -1,11 +1,11 @@
 /**
- * The meaning of a receipt for the work of its transaction, and what becomes of that work as the chain goes on.
+ * Decides from a receipt what happened to the work of its transaction, and updates that work as the chain advances.
  *
  * Invariants:
- *   OUTCOMES-1  Work follows the transaction that is its `job`: the last one that was sent for it, until one has done
- *               it. A reorganisation can carry out an earlier one that was reverted before; the last one then finds
+ *   OUTCOMES-1  Work follows the transaction that is its `job`: the last one sent for it, until one of them succeeds. A
+ *               reorganisation can carry out an earlier transaction that was reverted before; the last one then has
  *               nothing to do.
- *   OUTCOMES-2  A trade is taken for settled only by the contract's word: an event, or its answer when it is asked.
+ *   OUTCOMES-2  A trade counts as settled only if the contract says so: by an event, or when asked.
  */
 import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex } from 'viem';
 import type { Floors } from '../../shared/base/floors.ts';
@@ -21,7 +21,10 @@ import { KIND, type Work, type WorkRows } from './work.ts';
 
 type Result = { readonly work: Work; readonly is: 'mined' | 'failed' | 'again'; readonly reason: string };
 
-/** Failures that pass once other work is on the chain; the second only if that is an older fill of the same order. */
+/**
+ * Failures that pass once other work is on the chain; the second passes only if that work is an older fill of the same
+ * order.
+ */
 const SHORT_OF_FUNDS = 'InsufficientHeld';
 const OUT_OF_ORDER = 'MinTakerNetNotMet';
 /** A reorganisation may put a trade before the deployment of its market, which another key sends. */
@@ -35,15 +38,15 @@ type OutcomesOptions = {
   readonly rows: WorkRows;
   readonly node: ChainNode;
   readonly news: News;
-  /** A late move is final. Called in the transaction that says so. */
+  /** Called when a late move is final, in the transaction that records this. */
   readonly onMovedLate: (work: Work) => void;
-  /** The contract that pays; null: the operator does, and a payment has a transaction of its own. */
+  /** The contract that makes payments; null if the operator makes each payment in its own transaction. */
   readonly payments: Hex | null;
   readonly floors?: Floors;
 };
 
 export class Outcomes {
-  /** Batches of trades in a row that were reverted, or in which nothing was settled. Other work does not count. */
+  /** Consecutive batches of trades that were reverted or settled nothing. Other work does not count. */
   failedInRow = 0;
   readonly #rows: WorkRows;
   readonly #node: ChainNode;
@@ -75,7 +78,7 @@ export class Outcomes {
     };
   }
 
-  /** A reorganisation has taken the block of the transaction away: it is sent again. */
+  /** A reorganisation has removed the transaction's block: the transaction is sent again. */
   unmined(job: number): void {
     this.#rows.setMined(job, null);
     for (const { id } of this.#ofJob(job)) {
@@ -95,7 +98,10 @@ export class Outcomes {
     }
   }
 
-  /** For the jobs of a key. @param lost gives the same transaction another nonce of that key */
+  /**
+   * Returns the callbacks for the jobs of one key.
+   * @param lost sends the same transaction with another nonce of that key
+   */
   of(lost: (job: number, draft: Draft) => void): JobListener {
     return {
       read: (job, receipt) => this.read(job, receipt),
@@ -117,14 +123,14 @@ export class Outcomes {
         const reason = failed.get(index);
         if (settled.has(tradeId(each))) return { work: each, is: 'mined', reason: MINED };
         if (reason !== undefined && errorName(reason) !== DONE_BEFORE) return this.#failure(each, errorName(reason));
-        // A batch that is repeated has no events.
+        // A repeated batch emits no events.
         const isDone = await this.isSettled(tradeId(each), exchange);
         return isDone ? { work: each, is: 'mined', reason: MINED } : { work: each, is: 'again', reason: 'no event' };
       }),
     );
   }
 
-  /** All that is no trade is done by a transaction that was not reverted, but payments that have failed in it. */
+  /** Work other than trades is done if its transaction was not reverted, except payments that failed inside it. */
   #movementsOf(work: readonly Work[], logs: readonly Log[]): Result[] {
     const failed = new Map(logs.flatMap((log) => (log.address === this.#payments ? failedPayment(log) : [])));
     if (failed.size === 0) return work.map((each) => ({ work: each, is: 'mined', reason: MINED }));
@@ -145,8 +151,8 @@ export class Outcomes {
   }
 
   /**
-   * Asks for the newest state, because nodes forget older ones. No later transaction has the same trade, so what is
-   * settled now was settled by this one or one before it.
+   * Asks for the latest state, because nodes forget older ones. No later transaction holds the same trade, so a settled
+   * trade was settled by this transaction or an earlier one.
    */
   async isSettled(trade: bigint, exchange: Hex): Promise<boolean> {
     const data = encodeFunctionData({ abi: EXCHANGE_ABI, functionName: 'tradeSettled', args: [trade] });
@@ -155,7 +161,7 @@ export class Outcomes {
 
   async #word(contract: Hex, data: Hex): Promise<bigint> {
     const answer = await this.#node.view(contract, data, 'latest');
-    // A node that has no state of the contract answers with no bytes.
+    // A node that does not have the contract's state answers with no bytes.
     if (answer.length !== 66) throw new NodeUnreachable('the node does not have the state of the contract');
     return BigInt(answer);
   }
@@ -188,7 +194,7 @@ function decodeLog({ topics, data }: Log) {
   try {
     return decodeEventLog({ abi: EXCHANGE_ABI, topics: topics as [Hex, ...Hex[]], data });
   } catch {
-    // An event that settlement does not read.
+    // The log is an event that settlement does not read.
     return null;
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Bounds of what is paid in an hour, to one account and to all of them (RULES.md 17.49): a thief has to stay for longer
- * than it takes to notice. They follow from the payments that were sent, so a restart forgets none.
+ * Hourly limits of payments, per account and for all accounts (RULES.md 17.49): a thief needs more time than operators
+ * need to notice. They are computed from the payments that were sent, so a restart forgets none.
  *
  * Invariants:
- *   PAYBOUNDS-1  In no hour one account is sent more than `accountMicro`, but by payments that have waited for a day.
- *   PAYBOUNDS-2  Nor is it sent more than an eighth of what the others have left of `allMicro`: so something is left
- *                for others, however often one moves its money to and fro.
+ *   PAYBOUNDS-1  No account is sent more than `accountMicro` within an hour, except by payments that have waited for a
+ *                day.
+ *   PAYBOUNDS-2  No account is sent more than an eighth of what the other accounts have left of `allMicro`. So
+ *                something is left for the others, however often one account moves its money back and forth.
  */
 import type { PaymentRows } from './paymentRows.ts';
 import type { Work } from './work.ts';
@@ -21,7 +22,7 @@ export class PaidLately {
   readonly #rows: PaymentRows;
   readonly #bounds: PayBounds;
   readonly #nowMs: () => number;
-  /** The oldest first. Null before the first question. */
+  /** Payments that were sent, oldest first. Null before the first question. */
   #sent: Sent[] | null = null;
 
   constructor(rows: PaymentRows, bounds: PayBounds, nowMs: () => number) {
@@ -31,8 +32,8 @@ export class PaidLately {
   }
 
   /**
-   * Why a payment has to wait; null: it may be sent.
-   * @param ready are sent before it
+   * Returns the reason why a payment has to wait, or null if it may be sent.
+   * @param ready payments that are sent before it
    */
   whyWait({ account, amount, created_ms }: Work, ready: readonly Work[]): string | null {
     const nowMs = this.#nowMs();

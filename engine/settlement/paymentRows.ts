@@ -1,4 +1,4 @@
-/** The work that is payments (payments.ts), as settlement, its operators and a change of contracts ask for it. */
+/** Queries for the work that is payments (payments.ts), for settlement, its operators and a change of contracts. */
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
@@ -7,7 +7,7 @@ import { IS_UNSETTLED, PAYMENTS, type Work } from './work.ts';
 type HeldUpPayment = Work & { readonly reason: string; readonly wallet: string };
 
 const IS_REFUSED = `status = 'pending' AND kind IN (${PAYMENTS}) AND failures > 0`;
-/** By the chain, or by the bounds of an hour. */
+/** Held up by the chain or by the hourly bounds. */
 const IS_HELD_UP = `status = 'pending' AND kind IN (${PAYMENTS}) AND reason IS NOT NULL`;
 
 export class PaymentRows {
@@ -18,8 +18,8 @@ export class PaymentRows {
   }
 
   /**
-   * The oldest pending payment of each account, as far as it may be tried at this block: first of the accounts behind
-   * this one, then of those up to it.
+   * Returns the oldest pending payment of each account that may be tried at this block: first for the accounts after
+   * this one, then for the others.
    */
   due(block: number, exchange: number, limit: number, after = -1): Work[] {
     const sql = `SELECT * FROM work INDEXED BY work_payments
@@ -33,40 +33,42 @@ export class PaymentRows {
     return [...behind, ...upTo];
   }
 
-  /** Payments of the account that no transaction makes yet. */
+  /** Counts payments of the account that are in no transaction yet. */
   countPending(account: number): number {
     const sql = `SELECT count(*) AS n FROM work INDEXED BY work_payments
                  WHERE status = 'pending' AND kind IN (${PAYMENTS}) AND account = ?`;
     return (this.#sql(sql).get(account) as { n: number }).n;
   }
 
-  /** Payments that wait for a block. */
+  /** Counts payments that wait for a block. */
   countSent(): number {
     const sql = `SELECT count(*) AS n FROM work
                  WHERE ${IS_UNSETTLED} AND status = 'submitted' AND kind IN (${PAYMENTS})`;
     return (this.#sql(sql).get() as { n: number }).n;
   }
 
-  /** True if older work of the account is in no block, payments aside. */
+  /** Returns true if older work of the account, payments aside, is not in a block. */
   hasOlderWork({ id, account }: Work): boolean {
     const sql = `SELECT 1 FROM work WHERE ${IS_UNSETTLED} AND status <> 'mined' AND kind NOT IN (${PAYMENTS})
                    AND +id < @id AND (account = @account OR taker_account = @account) LIMIT 1`;
     return this.#sql(sql).get({ id, account }) !== undefined;
   }
 
-  /** Payments that the chain refuses or a bound holds back, the oldest first, each with the wallet and the reason. */
+  /**
+   * Returns payments that the chain refuses or a bound holds back, oldest first, each with the wallet and the reason.
+   */
   heldUp(limit: number, offset: number): HeldUpPayment[] {
     const sql = `SELECT work.*, address AS wallet FROM work JOIN escrows USING (account)
                  WHERE ${IS_HELD_UP} ORDER BY id LIMIT ? OFFSET ?`;
     return this.#sql(sql).all(limit, offset) as HeldUpPayment[];
   }
 
-  /** A bound holds it back for so many blocks; it has not failed. */
+  /** Holds a payment back for so many blocks because of a bound; this does not count as a failure. */
   hold({ id }: Work, block: number, reason: string): void {
     this.#sql('UPDATE work SET not_before = ?, reason = ? WHERE id = ?').run(block, reason, id);
   }
 
-  /** Payments that were sent since then, the oldest first. */
+  /** Returns payments that were sent since then, oldest first. */
   sentSince(sinceMs: number): { account: number; amount: number; atMs: number }[] {
     const sql = `SELECT account, amount, (SELECT max(at_ms) FROM history
                    WHERE history.work = work.id AND history.status = 'submitted') AS atMs
@@ -87,7 +89,7 @@ export class PaymentRows {
     return (this.#sql(`SELECT count(*) AS n FROM work WHERE ${IS_REFUSED}`).get() as { n: number }).n;
   }
 
-  /** The next contract makes what this one has not paid: its funds go there. */
+  /** Hands the payments that this contract has not made to the next contract, to which its funds go. */
   payAtNext(exchange: number): void {
     const sql = `UPDATE work SET exchange = exchange + 1
                  WHERE exchange = ? AND status = 'pending' AND kind IN (${PAYMENTS})`;

@@ -1,15 +1,17 @@
 /**
- * Payments: withdrawals to a wallet, and releases to the wallet's own part of the escrow. They are sent beside the
- * other work and wait for what funds them; no other work waits for them.
+ * Payments: withdrawals to a wallet, and releases to the wallet's own part of the escrow. They are sent in parallel
+ * with other work and wait for the work that funds them; no other work waits for them.
  *
  * Invariants:
- *   PAYMENTS-1  A payment is sent once all older work of its account is in a block: what that leaves is paid from.
- *   PAYMENTS-2  A payment is sent only if the chain would carry it out now. One that it refuses costs no gas. It is
- *               tried again after pauses that double, and only the later payments of its own account wait for it.
- *   PAYMENTS-3  With a key of their own payments are one transaction at a time, in which each fails alone: while it
- *               waits for a block the next ones gather. Without one at most MOST_SENT of the operator's wait for one.
- *   PAYMENTS-4  Accounts take turns: each round begins behind the account at which the last one has ended, also where
- *               that was an error of the node. So nothing that one of them does comes before the payment of another.
+ *   PAYMENTS-1  A payment is sent once all older work of its account is in a block: it is paid from the balance that
+ *               this work leaves.
+ *   PAYMENTS-2  A payment is sent only if the chain would carry it out now. A refused payment costs no gas. It is tried
+ *               again after pauses that double, and only the later payments of its own account wait for it.
+ *   PAYMENTS-3  With a PAYER key, payments are sent in one transaction at a time, in which each can fail alone; the
+ *               next payments gather until it is in a block. Without that key the operator pays, with at most MOST_SENT
+ *               payments waiting for a block.
+ *   PAYMENTS-4  Accounts take turns: each round begins after the account at which the last round ended, even if it
+ *               ended with an error of the node. So nothing that one account does delays the payment of another.
  */
 import type { Draft } from '../../shared/chain/envelopeRows.ts';
 import type { ChainKey } from '../../shared/chain/key.ts';
@@ -22,18 +24,18 @@ import { PaidLately, type PayBounds } from './payBounds.ts';
 import type { PaymentRows } from './paymentRows.ts';
 import type { Work, WorkRows } from './work.ts';
 
-/** Without a key of their own: half of what may wait for a block. */
+/** Without a PAYER key: half of the transactions that may wait for a block. */
 const MOST_SENT = 8;
-/** Of one transaction. */
+/** The most payments in one transaction. */
 const MOST_TOGETHER = 32;
-/** Of one round: each costs the node a call. */
+/** The most payments checked in one round: each costs a call to the node. */
 const MOST_LOOKED_AT = 32;
-/** Between two looks at a payment that a bound holds back: about a minute. */
+/** Blocks between two checks of a payment that a bound holds back: about a minute. */
 const HELD_BLOCKS = 30;
-/** About an hour of blocks of two seconds. */
+/** About an hour of two-second blocks. */
 const LONGEST_PAUSE_BLOCKS = 1800;
 
-/** A key of their own, and the contract by which it pays. */
+/** The PAYER key, and the contract through which it pays. */
 export type Payer = { readonly key: ChainKey; readonly contract: Hex };
 
 type PaymentsOptions = {
@@ -42,12 +44,12 @@ type PaymentsOptions = {
   readonly work: WorkRows;
   readonly rows: PaymentRows;
   readonly drafts: Drafts;
-  /** The contract of a key of their own; null: the operator pays. */
+  /** The contract of the PAYER key; null if the operator pays. */
   readonly contract: Hex | null;
-  /** Null: none. */
+  /** Null if there are no bounds. */
   readonly bounds: PayBounds | null;
   readonly nowMs: () => number;
-  /** The exchange contract is called by this address. */
+  /** The address that calls the exchange contract. */
   readonly caller: Hex;
   readonly hasRoom: () => boolean;
   /** Called in a transaction. */
@@ -56,7 +58,7 @@ type PaymentsOptions = {
 
 export class Payments {
   readonly #options: PaymentsOptions;
-  /** PAYMENTS-4. The next round goes on behind this account. */
+  /** PAYMENTS-4. The next round begins after this account. */
   #lookedAt = -1;
 
   readonly #lately: PaidLately | null;
@@ -81,11 +83,11 @@ export class Payments {
     }
   }
 
-  /** Adds those that can be paid now to `ready`. */
+  /** Adds the payments that can be made now to `ready`. */
   async #look(ready: Work[], most: number, block: number, exchange: number): Promise<void> {
     const { db, rows, work: all, drafts } = this.#options;
     for (const work of rows.due(block, exchange, MOST_LOOKED_AT, this.#lookedAt)) {
-      // One transaction pays at one contract. The next round begins with the other one.
+      // One transaction pays at one contract. The next round begins with the other contract.
       if (ready.length === most || (ready.length > 0 && ready[0].exchange !== work.exchange)) return;
       this.#lookedAt = work.account;
       if (rows.hasOlderWork(work)) continue;
@@ -118,8 +120,8 @@ export class Payments {
   }
 
   /**
-   * Keeps PAYMENTS-2. A node that is out of order, or that has a quota, refuses no payment. One that answers everything
-   * but a call about this account refuses this payment alone, in whatever words: providers have lists of addresses.
+   * Keeps PAYMENTS-2. A node that is down or over its quota does not count as a refusal. A node that answers every call
+   * but the one about this account does, whatever its words: providers block addresses on lists of their own.
    */
   async #refusalOf(draft: Draft): Promise<string | null> {
     const error = await this.#errorOf(draft);
@@ -131,7 +133,7 @@ export class Payments {
     return error.message;
   }
 
-  /** The error of the node; null: the call would be carried out. */
+  /** Returns the node's error, or null if the call would succeed. */
   async #errorOf(draft: Draft): Promise<Error | null> {
     const { node, caller } = this.#options;
     try {

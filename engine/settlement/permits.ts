@@ -1,6 +1,6 @@
 /**
- * Permits for deposits: the exchange's consent, which the contract wants to see beside the authorization of the wallet
- * that pays (EIP-3009). The key of permits signs nothing else and sends nothing.
+ * Permits for deposits: the exchange's consent, which the contract requires together with the paying wallet's
+ * authorization (EIP-3009). The key of permits signs nothing else and sends nothing.
  *
  * Invariant:
  *   PERMITS-1  No permit is issued that the contract would refuse now: no wallet signs for a deposit that fails.
@@ -32,7 +32,7 @@ const TYPES = {
   ],
 } as const;
 
-/** It stands where the wallet's own signature goes. */
+/** A placeholder for the wallet's own signature. */
 const UNSIGNED: Hex = `0x${'5a'.repeat(65)}`;
 
 type PermitsOptions = {
@@ -49,7 +49,7 @@ export class Permits {
     this.#options = options;
   }
 
-  /** Rejects with an RpcError that has the contract's error where it would refuse. */
+  /** Rejects with an RpcError that carries the contract's error if the contract would refuse the deposit. */
   async issue(ask: DepositAsk): Promise<DepositPermit> {
     const { key, chainId, token } = this.#options;
     const exchange = ask.exchange as Hex;

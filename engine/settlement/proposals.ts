@@ -1,6 +1,6 @@
 /**
- * The state of markets in the contract `Resolutions`, and proposals there that the exchange has not made: they take
- * effect unless they are vetoed, so each is an alarm from its first block on.
+ * The state of markets in the contract `Resolutions`, and proposals there that the exchange did not make. Such a
+ * proposal takes effect unless it is vetoed, so each raises an alarm from its first block on.
  */
 import { decodeFunctionResult, encodeFunctionData, keccak256, toBytes, zeroAddress } from 'viem';
 import type { ForeignProposal } from '../../shared/base/chainFacts.ts';
@@ -11,10 +11,10 @@ import type { DecisionRows } from './decisionRows.ts';
 
 /** The newest proposal of a market, and how the market was decided. */
 export type Standing = {
-  /** 0: none. */
+  /** 0 if there is no proposal. */
   readonly number: number;
   readonly proposer: Hex;
-  /** From this second on it may be carried out. */
+  /** The second from which the proposal may be carried out. */
   readonly from: number;
   readonly yesPayout: number;
   readonly isOpen: boolean;
@@ -23,18 +23,18 @@ export type Standing = {
 };
 
 const PROPOSER_ROLE = keccak256(toBytes('PROPOSER_ROLE'));
-/** Of one call. */
+/** The most that one call reads. */
 const MOST_READ = 100;
 
 export class Proposals {
-  /** Those that are open, or were carried out and are not what the ledger has. */
+  /** Foreign proposals that are open, or that were carried out with a result other than the ledger's. */
   foreign: readonly ForeignProposal[] = [];
   readonly #node: ChainNode;
   readonly #at: Hex;
   readonly #rows: DecisionRows;
-  /** Every proposal up to this number is in a block that stays, and was looked at. */
+  /** Every proposal up to this number is in a final block and was checked. */
   #read = 0;
-  /** Of those, the markets that may need a veto. */
+  /** Among those, the markets that may need a veto. */
   readonly #watched = new Set<Hex>();
 
   constructor(node: ChainNode, at: Hex, rows: DecisionRows) {
@@ -43,13 +43,16 @@ export class Proposals {
     this.#rows = rows;
   }
 
-  /** Looks at what is new, and at what was an alarm before. @param settled the last block that stays */
+  /**
+   * Checks new proposals and those that raised an alarm before.
+   * @param settled the last final block
+   */
   async step(settled: number): Promise<void> {
     const now = await this.#marketsAt('latest');
     const stay = now.length === 0 ? [] : await this.#marketsAt(settled);
     const uuids = [...new Set([...this.#watched, ...now])];
     this.foreign = this.#foreignOf(uuids, await this.standings(uuids, 'latest'));
-    // A veto may still be taken back.
+    // A veto may still be reorganised away.
     const staying = this.#foreignOf(uuids, await this.standings(uuids, settled));
     const isForeign = new Set([...this.foreign, ...staying].map(({ marketId }) => marketId));
     for (const uuid of this.#watched) if (!isForeign.has(uuid)) this.#watched.delete(uuid);
@@ -93,14 +96,14 @@ export class Proposals {
     return uuids.flatMap((uuid, index) => this.#foreignIn(uuid, standings[index]) ?? []);
   }
 
-  /** Null of a proposal that is wanted, or is what the ledger has. */
+  /** Returns null if the proposal is wanted, or is what the ledger has decided. */
   #foreignIn(marketId: Hex, { number, proposer, from, yesPayout, isOpen, isDecided, decidedYes }: Standing) {
     if (!isOpen && !isDecided) return null;
     const payout = isDecided ? decidedYes : yesPayout;
     const known = this.#rows.ofUuid(marketId);
     const wanted = known === undefined ? undefined : this.#rows.get(known.market);
     if (payout === wanted?.payout_yes_ppm || payout === known?.payout_yes_ppm) return null;
-    // A market of another program is none of ours once it is decided.
+    // A market of another program does not concern the exchange once it is decided.
     if (known === undefined && isDecided) return null;
     return {
       marketId,
@@ -113,7 +116,7 @@ export class Proposals {
     };
   }
 
-  /** No bytes are the answer of a node that has no state of the contract, or of a block before the contract. */
+  /** A node that does not have the contract's state, or a block before the contract, answers with no bytes. */
   async #ask<T>(tag: BlockTag, data: Hex, decode: (answer: Hex) => T, before: T | null = null): Promise<T> {
     const answer = await this.#node.view(this.#at, data, tag);
     if (answer !== '0x') return decode(answer);

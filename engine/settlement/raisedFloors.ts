@@ -1,7 +1,8 @@
 /**
  * Floors under nonces that wallets have raised on the chain. The ledger follows a raise as soon as it is seen, while a
- * reorganisation may still take it away: the owner wanted it, and a floor that is too high is one that the wallet has
- * asked for. Final ones are reported whatever was reported before, so that none depends on what this thread remembers.
+ * reorganisation may still take it away: the owner wanted it, and a floor that turns out too high was still requested
+ * by the wallet. Final raises are always reported, even if reported before, so that none depends on this thread's
+ * memory.
  */
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
 import type { ChainEvent } from './chainEvents.ts';
@@ -12,7 +13,7 @@ type FloorRaised = Extract<ChainEvent, { is: 'floorRaised' }>;
 export class RaisedFloors {
   readonly #db: StoreDatabase;
   readonly #news: News;
-  /** By wallet: the highest floor that was reported, durably, of those that are not final yet. */
+  /** By wallet: the highest floor that was durably reported and is not final yet. */
   readonly #reported = new Map<string, number>();
 
   constructor(db: StoreDatabase, news: News) {
@@ -26,14 +27,14 @@ export class RaisedFloors {
     this.#reported.delete(wallet);
   }
 
-  /** Seen in a block that may still go, again and again. */
+  /** Takes floors seen in blocks that are not final, repeatedly. */
   seen(events: readonly FloorRaised[]): void {
     const fresh = events.filter(({ wallet, floor }) => floor > (this.#reported.get(wallet) ?? 0));
     if (fresh.length === 0) return;
     this.#db.transaction(() => {
       for (const { wallet, floor } of fresh) this.#news.add('nonceFloor', { wallet, floor });
     })();
-    // Only now: the transaction may have been taken back.
+    // The floor is remembered only now: the transaction may have been rolled back.
     for (const { wallet, floor } of fresh) this.#reported.set(wallet, floor);
   }
 }

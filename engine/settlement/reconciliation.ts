@@ -1,12 +1,13 @@
 /**
- * Compares the ledger with the escrow, by account and asset, at a block that stays: what the chain holds has to be
- * what the ledger has, but for what is under way between the two. Some balances in each round: first those that have
- * changed, then the next ones of all.
+ * Compares the ledger with the escrow, by account and asset, at a final block: the chain must hold what the ledger has,
+ * apart from amounts under way between the two. Each round compares some balances: first the changed ones, then the
+ * next of all balances.
  *
  * Invariants:
- *   RECONCILE-1  Ledger, work and chain are taken at one moment: the records that were followed, and the last block
- *                whose events were read.
- *   RECONCILE-2  A difference is one that stands at several blocks: an answer of a node that is behind is none.
+ *   RECONCILE-1  Ledger, work and chain are compared as of one moment: the followed records, and the last block whose
+ *                events were read.
+ *   RECONCILE-2  A difference is reported only if it persists over several blocks: one wrong answer of a lagging node
+ *                is not reported.
  */
 
 import { decodeFunctionResult, encodeFunctionData, type Hex, parseAbi } from 'viem';
@@ -20,11 +21,11 @@ import type { Markets } from './chainMarkets.ts';
 import { type Asset, outcomeOfAsset, tokenAsset, UnderWay, USDC } from './underWay.ts';
 
 export type Balance = {
-  /** Null: all accounts together. */
+  /** Null for the sum of all accounts. */
   readonly account: number | null;
   readonly asset: Asset;
   readonly ledger: bigint;
-  /** To be added to what the ledger has. */
+  /** The amount to add to the ledger's balance. */
   readonly underWay: bigint;
   readonly held: bigint;
 };
@@ -33,11 +34,11 @@ type Place = { readonly account: number; readonly asset: Asset };
 const ERC20 = parseAbi(['function balanceOf(address) view returns (uint256)']);
 /** Questions to the node in a round. */
 const MOST_ASKED = 48;
-/** With more work than this under way, settlement is busy enough. */
+/** With more work under way than this, settlement is busy enough and nothing is compared. */
 const MOST_UNDER_WAY = 50_000;
 const MOST_NOTED = 10_000;
 const TIMES_SEEN = 3;
-/** The sum of all accounts is made once in as many rounds. */
+/** The sum of all accounts is computed once in so many rounds. */
 const ROUNDS_OF_TOTAL = 16;
 
 type ReconciliationOptions = {
@@ -49,11 +50,11 @@ type ReconciliationOptions = {
 };
 
 export class Reconciliation {
-  /** The block of the last comparison, and how many balances were compared since the start. */
+  /** The block of the last comparison, and the number of balances compared since the start. */
   block: number | null = null;
   compared = 0;
   readonly #options: ReconciliationOptions;
-  /** Balances that differed when they were last compared, and at how many blocks they did. */
+  /** Balances that differed when they were last compared, and the number of blocks at which they did. */
   readonly #suspects = new Map<string, { balance: Balance; times: number; block: number }>();
   readonly #changed = new Map<string, Place>();
   #nextAccount = 0;
@@ -63,24 +64,27 @@ export class Reconciliation {
     this.#options = options;
   }
 
-  /** Compares this balance among the next ones. */
+  /** Adds this balance to those compared next. */
   noteChanged(account: number, market: number | null): void {
-    // With so many, the walk over all accounts finds them as soon.
+    // With so many, the pass over all accounts reaches them just as soon.
     if (this.#changed.size >= MOST_NOTED) return;
     const places = market === null ? [USDC] : [USDC, ...BOTH.map((outcome) => tokenAsset(market, outcome))];
     for (const asset of places) this.#changed.set(`${account} ${asset}`, { account, asset });
   }
 
-  /** Those that stand (RECONCILE-2). */
+  /** Differences that persist (RECONCILE-2). */
   differences(): readonly Balance[] {
     return [...this.#suspects.values()].filter(({ times }) => times >= TIMES_SEEN).map(({ balance }) => balance);
   }
 
-  /** Compares some balances. @param block up to which all events were read. */
+  /**
+   * Compares some balances.
+   * @param block the block up to which all events were read
+   */
   async step(block: number): Promise<void> {
     const { db } = this.#options;
     if (block === this.block || this.#countUnderWay() > MOST_UNDER_WAY || isSettledAfter(db, block)) return;
-    // RECONCILE-1: the thread follows nothing while this is put together.
+    // RECONCILE-1: the thread follows nothing while this is computed.
     const underWay = new UnderWay(db, this.#options.markets, block);
     const hasTotal = this.#rounds++ % ROUNDS_OF_TOTAL === 0 || this.#suspects.has(`null ${USDC}`);
     const total = hasTotal ? this.#ledgerTotal(underWay) : null;
@@ -126,7 +130,7 @@ export class Reconciliation {
     this.#suspects.set(key, { balance, times, block });
   }
 
-  /** Suspects, then what has changed, then the next accounts in their order. */
+  /** Suspects come first, then changed balances, then the next accounts in order. */
   #next(): Place[] {
     const chosen = new Map<string, Place>();
     const add = (place: Place): unknown => chosen.set(`${place.account} ${place.asset}`, place);
@@ -160,7 +164,10 @@ export class Reconciliation {
     return [{ account, asset: USDC }, ...tokens].filter((place) => this.#isCompared(place));
   }
 
-  /** Tokens of a decided market become USDC at different times on the two sides; their payouts are compared. */
+  /**
+   * Tokens of a decided market become USDC at different times in the ledger and on the chain; their payouts are
+   * compared instead.
+   */
   #isCompared({ asset }: Place): boolean {
     return asset === USDC || !this.#options.markets.isDecided(outcomeOfAsset(asset).market);
   }
@@ -181,7 +188,7 @@ export class Reconciliation {
     return { account: null, asset: USDC, ledger: sum.get() ?? 0n, underWay: underWay.total(USDC) };
   }
 
-  /** Of all contracts: a predecessor may still hold some. Null while the wallet of the account is not known. */
+  /** Sums over all contracts: a predecessor may still hold some. Null while the account's wallet is not known. */
   async #heldOf({ account, asset }: Place, block: number): Promise<bigint | null> {
     const { db, exchanges, markets, node } = this.#options;
     const sql = 'SELECT address FROM escrows WHERE account = ?';
@@ -192,7 +199,7 @@ export class Reconciliation {
       const args = [account === FEE_ACCOUNT ? exchange : wallet!, tokenId] as const;
       const call = { abi: EXCHANGE_ABI, functionName: 'balanceOf', args } as const;
       const data = await node.view(exchange, encodeFunctionData(call), block);
-      // Before the contract was made there is no answer, and nothing was held.
+      // Before the contract was created there is no answer, and it held nothing.
       return data === '0x' ? 0n : decodeFunctionResult({ ...call, data: full(data, 2) })[0];
     });
     return (await Promise.all(held)).reduce((sum, each) => sum + each, 0n);
@@ -203,7 +210,7 @@ export class Reconciliation {
     const all = exchanges().map(async (exchange) => {
       const call = { abi: ERC20, functionName: 'balanceOf', args: [exchange] } as const;
       const data = await node.view(usdc, encodeFunctionData(call), block);
-      // A chain that is as young as the exchange had no USDC at that block.
+      // On a chain as young as the exchange, USDC may not exist at that block.
       return data === '0x' ? 0n : decodeFunctionResult({ ...call, data: full(data, 1) });
     });
     return (await Promise.all(all)).reduce((sum, each) => sum + each, 0n);
@@ -217,20 +224,20 @@ export class Reconciliation {
 
 const BOTH = [OUTCOME.YES, OUTCOME.NO];
 
-/** Positive: the chain holds more than the ledger says. */
+/** Positive if the chain holds more than the ledger says. */
 export function differenceOf({ ledger, underWay, held }: Balance): bigint {
   return held - ledger - underWay;
 }
 
-/** Of all accounts together the escrow may have more: what is unheld, and payouts that were not claimed. */
+/** For the sum of all accounts the escrow may hold more: unheld funds, and payouts that were not claimed. */
 export function isDifferent(balance: Balance): boolean {
   const difference = differenceOf(balance);
   return balance.account === null ? difference < 0n : difference !== 0n;
 }
 
 /**
- * True while work is settled in blocks after this one, the last one whose events were read: a node that is behind gives
- * an older head than it gave before.
+ * Returns true while work is settled in blocks after this one, the last whose events were read: a lagging node reports
+ * an older head than it did before.
  */
 export function isSettledAfter(db: StoreDatabase, block: number): boolean {
   const sql = 'SELECT 1 FROM jobs WHERE block_number > ? AND is_final = 1 LIMIT 1';

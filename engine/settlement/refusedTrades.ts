@@ -3,10 +3,10 @@
  * ledger unwinds a trade; its journal says so, and the follower notes it here.
  *
  * Invariants:
- *   REFUSED-1  A trade is tried again or unwound, never both: from the question for its unwinding on it is held, until
- *              the ledger has refused.
- *   REFUSED-2  Only what the chain cannot take back any more is unwound, and only once both orders are closed: a later
- *              fill pays a fee that follows from all fills before it.
+ *   REFUSED-1  A trade is retried or unwound, never both: a request to unwind holds it until the ledger refuses the
+ *              unwinding.
+ *   REFUSED-2  A trade is unwound only if its failure is final on the chain, and only once both orders are closed: the
+ *              fee of a later fill depends on all fills before it.
  */
 import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
@@ -27,7 +27,7 @@ type TradeRow = Work & {
   readonly taker_account: number;
   readonly is_held: number;
   readonly unwound_ms: number | null;
-  /** Of the transaction in which it failed. */
+  /** True if the block of the failed transaction is final. */
   readonly is_final: number | null;
 };
 type FailedRow = Omit<FailedTrade, 'failedMs'> & { readonly id: number; readonly failedMs: number };
@@ -50,7 +50,7 @@ export class RefusedTrades {
   readonly #rows: WorkRows;
   readonly #follow: () => void;
 
-  /** @param follow reads what the journals have by now. */
+  /** @param follow reads the journals up to now */
   constructor(db: StoreDatabase, rows: WorkRows, follow: () => void = () => {}) {
     this.#db = db;
     this.#rows = rows;
@@ -95,7 +95,7 @@ export class RefusedTrades {
     return this.#isNeighbourHeld(trade!) ? 'being unwound' : null;
   }
 
-  /** Of two fills of one order the second has to know the end of the first, for its fee. */
+  /** The fee of the second of two fills of one order depends on how the first ended. */
   #isNeighbourHeld({ id, maker_order, taker_order }: TradeRow): boolean {
     const found = prepared(
       this.#db,

@@ -1,17 +1,18 @@
 /**
- * The exchange contracts in their order, and how funds get from one to the next.
+ * The exchange contracts in order, and the move of funds from one to the next.
  *
  *   open ──all work of it is settled──► claiming ──claims are settled──► moving ──moves are settled──► moved
  *
  * Invariants:
- *   MOVE-1  Work belongs to the contract of its shard at that record. Only work of the first contract that is not
- *           `moved` is sent, and what moves late from those before it: what comes later waits, in its order. A payment
- *           that the chain refuses holds up no move: the next contract makes it.
+ *   MOVE-1  Work belongs to the contract that its shard had at that record. Only two kinds of work are sent: work of
+ *           the first contract that is not `moved`, and late moves from its predecessors. All later work waits, in
+ *           order. A payment that the chain refuses delays no move: the next contract makes it.
  *   MOVE-2  Tokens of a market that was decided at a contract are claimed there, for all accounts, before its funds
- *           move: another contract has no part of what they pay.
- *   MOVE-3  Every step follows from rows, moving twice moves nothing: any end of the thread is safe.
- *   MOVE-4  Money that a contract gets once its funds move is moved by a row of its own. That row is there before the
- *           ledger has the money, so it is sent before anything that spends it, and no other work waits for it.
+ *           move: no other contract receives their payout.
+ *   MOVE-3  Every step is derived from rows, and a repeated move moves nothing: the thread may end at any time.
+ *   MOVE-4  Money that a contract receives after its funds began to move has a row of its own, which moves it. That row
+ *           exists before the ledger has the money, so it is sent before anything that spends it, and no other work
+ *           waits for it.
  */
 import type Database from 'better-sqlite3';
 import type { MoveHealth } from '../../shared/base/chainFacts.ts';
@@ -29,9 +30,9 @@ type Row = {
   readonly number: number;
   readonly exchange: Hex;
   readonly state: State;
-  /** When the ledger changed to it; 0: it is the first. */
+  /** The time at which the ledger changed to it; 0 for the first contract. */
   readonly added_ms: number;
-  /** The last place whose claims or moves are rows of work; null once all are. */
+  /** The last place whose claims or moves have rows of work; null once all places have. */
   readonly after_account: number | null;
   readonly after_market: number | null;
 };
@@ -40,10 +41,10 @@ const NEXT = { open: 'claiming', claiming: 'moving', moving: 'moved', moved: 'mo
 /** An account's USDC, with NO_MARKET, or its tokens of a market. */
 type Place = { readonly account: number; readonly market: number };
 type FoundPlace = Place & {
-  /** The number of the contract of its decision. */
+  /** The number of the contract at which the market was decided. */
   readonly decided_at: number | null;
 };
-/** The places that one transaction looks at: it takes some ten milliseconds. */
+/** The number of places that one transaction checks: it takes about ten milliseconds. */
 const MOST_PLACES = 1000;
 const BEFORE_ALL = { account: FEE_ACCOUNT, market: -1 };
 
@@ -65,7 +66,7 @@ export class Rotation {
   readonly #all: Database.Statement<[], Row>;
   readonly #number: Database.Statement<[string], number>;
 
-  /** @param first the contract of the settings: that of the first start stays the first. */
+  /** @param first the contract in the settings; the contract of the first start stays the first */
   constructor(db: StoreDatabase, work: WorkRows, deploys: DeployRows, first: Hex, mostPlaces = MOST_PLACES) {
     this.#db = db;
     this.#work = work;
@@ -78,17 +79,20 @@ export class Rotation {
     if (db.isFollowing !== true) this.begin();
   }
 
-  /** Called when this process sends, and once only: a standby has the row from the one that did before. */
+  /** Called once, when this process starts to send. A standby already has the row of the process that sent before. */
   begin(): void {
     if (this.#rows().length === 0) this.add(this.#settings, 0);
   }
 
-  /** A repeat changes nothing. @param timeMs the time of the record with the change */
+  /**
+   * Adds a contract; a repeat changes nothing.
+   * @param timeMs the time of the record with the change
+   */
   add(exchange: string, timeMs: number): void {
     prepared(this.#db, 'INSERT OR IGNORE INTO exchanges (exchange, added_ms) VALUES (?, ?)').run(exchange, timeMs);
   }
 
-  /** @param exchange null is the first one. */
+  /** @param exchange null for the first contract */
   numberOf(exchange: string | null): number {
     return exchange === null ? FIRST : this.#number.get(exchange)!;
   }
@@ -109,7 +113,7 @@ export class Rotation {
     return this.#rows().map(({ exchange }) => exchange);
   }
 
-  /** False on a standby that has no record of a leader yet: then nothing below can be asked. */
+  /** False on a standby that has no record of a leader yet: then none of the questions below can be answered. */
   get isKnown(): boolean {
     return this.#rows().length > 0;
   }
@@ -120,12 +124,12 @@ export class Rotation {
     return rows.find(({ state }) => state !== 'moved') ?? rows.at(-1)!;
   }
 
-  /** The contract that gets the funds of this one. */
+  /** The contract that receives the funds of this one. */
   successor(number: number): Hex {
     return this.#row(number + 1).exchange;
   }
 
-  /** Where a claim belongs: null if it was made for all accounts (MOVE-2). */
+  /** The contract to which a claim belongs; null if the claim was made for all accounts (MOVE-2). */
   numberOfClaim(market: number, now: number): number | null {
     const sql = `SELECT exchange FROM work WHERE market = ? AND kind = ${KIND.RESOLUTION} LIMIT 1`;
     const decidedAt = preparedValue<[number], number>(this.#db, sql).get(market) ?? now;
@@ -133,7 +137,9 @@ export class Rotation {
     return this.#row(decidedAt).state === 'open' ? decidedAt : null;
   }
 
-  /** Where full sets are, that a wallet has made at this contract, of a market that was decided meanwhile. */
+  /**
+   * The contract that holds full sets that a wallet has made at this contract, of a market that was decided meanwhile.
+   */
   numberOfSets(exchange: string, { account, market }: Place): number {
     const number = this.#number.get(exchange)!;
     const sql = `SELECT 1 FROM work WHERE market = ? AND kind = ${KIND.LATE_MOVE} AND account = ? AND exchange = ?`;
@@ -142,14 +148,14 @@ export class Rotation {
   }
 
   /**
-   * Money has come to this contract: what was to be moved from there before did not include it (MOVE-4). Called in the
-   * transaction that makes it the account's.
+   * Money has reached this contract after its funds were moved (MOVE-4). Called in the transaction that credits the
+   * account.
    */
   bring(exchange: string, { account, market }: Place): void {
     const number = this.#number.get(exchange);
     if (number === undefined || !isLeft(this.#row(number).state)) return;
     const isDecided = market !== NO_MARKET && this.#work.market(market).payout_yes_ppm !== null;
-    // The contract gets its payout, which is brought in turn.
+    // The contract receives the payout, which is then moved in turn.
     const kind = isDecided ? KIND.CLAIM : KIND.LATE_MOVE;
     const sql = `SELECT 1 FROM work WHERE exchange = ? AND kind = ? AND account = ? AND market = ?
       AND status <> 'settled' AND status = 'pending' LIMIT 1`;
@@ -158,13 +164,13 @@ export class Rotation {
     this.#add(kind, number, [{ account, market }]);
   }
 
-  /** A late move has reached the next contract for good, which may have been left as well. */
+  /** A late move is final at the next contract, which may itself have been left by now. */
   brought({ exchange, account, market }: Place & { readonly exchange: number }): void {
     this.bring(this.successor(exchange), { account, market });
   }
 
   /**
-   * Goes on by one slice.
+   * Proceeds by one slice.
    * @param followed the numbers of the contracts that the shards are at
    * @param isQuiet true if every transaction is final: no reorganisation carries out a payment that was refused
    */
@@ -192,12 +198,12 @@ export class Rotation {
     return { exchange, state, ageMs: nowMs - next.added_ms, left: this.#work.countUnsettledAt(number) };
   }
 
-  /** MOVE-4: what came while the funds moved holds up nothing. */
+  /** MOVE-4: money that came while the funds moved delays nothing. */
   #hasUnsettled(number: number, state: State): boolean {
     return state === 'moving' ? this.#work.hasUnsettledMove(number) : this.#work.hasUnsettled(number);
   }
 
-  /** @returns the last place of a slice that more may follow; null after the last one. */
+  /** @returns the last place of a slice if more may follow; null after the last slice */
   #addSlice(number: number, state: 'claiming' | 'moving', after: Place): Place | null {
     const found = this.#placesAfter(after);
     if (state === 'claiming') {
@@ -213,7 +219,7 @@ export class Rotation {
     return found.length < this.#mostPlaces ? null : found.at(-1)!;
   }
 
-  /** In the order of accounts; each account's USDC comes after its tokens. */
+  /** Ordered by account; each account's USDC comes after its tokens. */
   #placesAfter({ account, market }: Place): FoundPlace[] {
     const sql = `
       SELECT account, ${NO_MARKET} AS market, NULL AS decided_at FROM escrows
@@ -226,12 +232,12 @@ export class Rotation {
     return prepared<[object], FoundPlace>(this.#db, sql).all({ account, market, most: this.#mostPlaces });
   }
 
-  /** The tokens of the market are known to the successor before they come. */
+  /** The successor must know the market's tokens before they arrive. */
   #want(market: number, number: number): void {
     this.#deploys.want(market, this.#work.market(market).uuid as Hex, this.successor(number), true);
   }
 
-  /** Accounts without a wallet have nothing there. Records have positive sequences. */
+  /** Accounts without a wallet have nothing on the chain. Records have positive sequence numbers. */
   #add(kind: NewWork['kind'], exchange: number, places: readonly Place[]): void {
     const sql = 'SELECT min(sequence) FROM work WHERE shard = 0 AND kind = ?';
     const lowest = preparedValue<[number], number | null>(this.#db, sql).get(kind) ?? 0;
@@ -251,7 +257,7 @@ export class Rotation {
   }
 }
 
-/** Its funds move, or have moved. */
+/** True if the contract's funds are moving, or have moved. */
 function isLeft(state: State): boolean {
   return state === 'moving' || state === 'moved';
 }

@@ -1,14 +1,14 @@
 /**
- * Reads the logs of the exchange contract and of its predecessors, in stretches, up to a block that no reorganisation
- * takes away. What they mean and the position after them are one transaction of the owner's.
+ * Reads the logs of the exchange contract and its predecessors, in stretches, up to the last final block. The effects
+ * of a stretch and the position after it are stored in one transaction of the owner.
  *
  * Invariants:
  *   SCANNER-1  Only final blocks are read, and each at least once: the position moves with what was found.
- *   SCANNER-2  A log that moves money, or raises a floor, counts only where the node's answers agree (CHAINLOGS-1).
- *   SCANNER-3  Every block is read a second time, later. A node that was behind gives fewer logs and no error, and one
- *              log means one movement however often it is read.
- *   SCANNER-4  What wallets ask for is looked for in every block up to the newest, however many those are, and in those
- *              that may still go at each round. What was last read ten minutes ago is not known any more.
+ *   SCANNER-2  A log that moves money or raises a floor counts only if the node's answers agree (CHAINLOGS-1).
+ *   SCANNER-3  Every block is read a second time, later. A lagging node returns fewer logs and no error; a log that is
+ *              read twice still means one movement.
+ *   SCANNER-4  Requests of wallets are looked for in every block up to the newest, however many there are, and again in
+ *              each round in the blocks that are not final. Requests last read ten minutes ago count as unknown.
  */
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
@@ -19,11 +19,11 @@ import { type ChainEvent, decodeChainEvent, EVERY_EVENT, REQUESTS } from './chai
 import { ChainLogs } from './chainLogs.ts';
 
 const STRETCHES_A_STEP = 8;
-/** A floor that was raised for nothing would end the trading of its wallet for ever. */
+/** A floor raised by mistake would end the trading of its wallet for ever. */
 const VERIFIED: readonly ChainEvent['is'][] = ['deposited', 'held', 'split', 'exited', 'floorRaised'];
-/** A node of a pool may be behind the others by some blocks, not by as many as this. */
+/** A node of a pool may lag behind the others by some blocks, but not by this many. */
 const SECOND_LOOK_BLOCKS = 64;
-/** Far shorter than an exit delay, after which a raised floor or an exit is in force. */
+/** Far shorter than the exit delay, after which a raised floor or an exit takes effect. */
 const LONGEST_BLIND_MS = 600_000;
 
 type Position = { readonly exchange: Hex; readonly next_block: number | null; readonly checked_block: number | null };
@@ -34,7 +34,7 @@ type ScannerOptions = {
   readonly nowMs: () => number;
   /** Called inside the transaction of a stretch, in the order of the chain; a repeat changes nothing. */
   readonly onEvents: (exchange: Hex, events: readonly ChainEvent[]) => void;
-  /** Requests of wallets that may not be final yet; called outside of a transaction. */
+  /** Takes requests of wallets that may not be final yet; called outside a transaction. */
   readonly onRequests: (events: readonly ChainEvent[]) => void;
 };
 
@@ -42,9 +42,9 @@ export class Scanner {
   readonly #options: ScannerOptions;
   readonly #logs: ChainLogs;
   readonly #positions: Database.Statement<[], Position>;
-  /** By contract: the first block in which requests were not looked for, by the pass that goes up to the head. */
+  /** By contract: the first block in which the pass up to the head has not looked for requests. */
   readonly #looked = new Map<Hex, { readonly next: number; readonly isAtHead: boolean }>();
-  /** By contract: when its requests were known up to the newest block for the last time. */
+  /** By contract: the last time at which its requests were known up to the newest block. */
   readonly #reachedHeadMs = new Map<Hex, number>();
 
   constructor(options: ScannerOptions) {
@@ -53,7 +53,7 @@ export class Scanner {
     this.#positions = prepared(options.db, 'SELECT * FROM scans ORDER BY exchange');
   }
 
-  /** Follows the contract from now on; one that is known already goes on where it was. */
+  /** Follows the contract from now on; a known contract continues at its position. */
   add(exchange: string): void {
     prepared(this.#options.db, 'INSERT OR IGNORE INTO scans (exchange) VALUES (?)').run(exchange.toLowerCase());
   }
@@ -62,20 +62,25 @@ export class Scanner {
     return this.#positions.all().map(({ exchange }) => exchange);
   }
 
-  /** The last block that was read of all contracts; null before the first. */
+  /** The last block that was read for all contracts; null before the first. */
   scannedBlock(): number | null {
     const next = this.#positions.all().map(({ next_block }) => next_block);
     return next.length === 0 || next.includes(null) ? null : Math.min(...(next as number[])) - 1;
   }
 
-  /** Everything is known that wallets had asked for ten minutes ago, and since the thread began, of every contract. */
+  /**
+   * True if all requests that wallets made until ten minutes ago are known, for every contract, since the thread began.
+   */
   get hasLooked(): boolean {
     const exchanges = this.exchanges();
     const sinceMs = this.#options.nowMs() - LONGEST_BLIND_MS;
     return exchanges.length > 0 && exchanges.every((each) => (this.#reachedHeadMs.get(each) ?? 0) > sinceMs);
   }
 
-  /** @param final the last block that stays. @returns true once everything up to it was read. */
+  /**
+   * @param final the last final block.
+   * @returns true once everything up to it is read
+   */
   async step(final: number): Promise<boolean> {
     let isDone = true;
     for (const { exchange, next_block, checked_block } of this.#positions.all()) {
@@ -91,15 +96,15 @@ export class Scanner {
   }
 
   /**
-   * Keeps SCANNER-4. An exit that is asked for matters at once: what is still to be settled has to be settled before it
-   * is due. So does the floor of a wallet: what is signed below must not be matched any more when it comes into force.
+   * Keeps SCANNER-4. A requested exit matters at once: pending work must settle before the exit is due. So does a
+   * raised floor: orders signed below it must no longer match when it takes effect.
    */
   async look(final: number, head: number): Promise<void> {
     for (const { exchange, next_block } of this.#positions.all()) {
-      // Of a chain that is younger than its finality, nothing is final yet.
+      // On a chain younger than its finality delay, nothing is final yet.
       const first = next_block ?? (final < 0 ? 0 : await this.#begin(exchange, final));
       const at = this.#looked.get(exchange) ?? { next: first, isAtHead: false };
-      // A pass that a node's short stretches make long is ended before the next begins.
+      // A pass that takes long because the node allows only short ranges is finished before the next begins.
       let next = Math.max(first, at.isAtHead ? Math.min(at.next, final + 1) : at.next);
       for (let stretch = 0; stretch < STRETCHES_A_STEP && next <= head; stretch++) {
         const found = await this.#logs.read(exchange, REQUESTS, next, head);
@@ -116,7 +121,7 @@ export class Scanner {
     }
   }
 
-  /** @returns the first block that was not read. */
+  /** @returns the first block that was not read */
   async #readUpTo(exchange: Hex, column: 'next_block' | 'checked_block', from: number, last: number): Promise<number> {
     const { db, onEvents } = this.#options;
     let next = from;
@@ -134,14 +139,14 @@ export class Scanner {
     return next;
   }
 
-  /** Keeps SCANNER-2. What a claim or a request of an exit says moves no money in the ledger. */
+  /** Keeps SCANNER-2. Claims and requests to exit move no money in the ledger, so they are not verified. */
   async #verify(events: readonly ChainEvent[]): Promise<void> {
     await this.#logs.verify(events.filter(({ is }) => VERIFIED.includes(is)).map(({ log }) => log));
   }
 
   /**
-   * The block in which the contract was made. A node that has forgotten the state of so long ago leaves the first one
-   * of which it knows it; an exchange issues no permit for a deposit before it runs.
+   * Finds the block in which the contract was created. If the node no longer has states that old, the oldest block with
+   * a state is used; this misses nothing, because the exchange issues no permit for a deposit before it runs.
    */
   async #begin(exchange: Hex, final: number): Promise<number> {
     let [low, high] = [0, final];

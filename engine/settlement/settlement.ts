@@ -5,10 +5,10 @@
  *   follower.ts           drafts.ts            shared/chain/envelopes.ts      outcomes.ts
  *
  * Invariants:
- *   ONCHAIN-1  Each arrow is durable before the next begins: whatever ends the thread, the next one goes on there.
- *   ONCHAIN-2  What is sent twice is done once: the contract knows trades, batches and movements by their ids.
- *   ONCHAIN-3  Work is sent in its order, by one key: what the ledger did first can pay for what came later. Payments,
- *              from which nothing later is paid, are sent beside it (payments.ts), and so are decisions (decisions.ts).
+ *   ONCHAIN-1  Each arrow is durable before the next begins: whatever ends the thread, the next one continues there.
+ *   ONCHAIN-2  Sending twice has no effect: the contract knows trades, batches and movements by their ids.
+ *   ONCHAIN-3  Work is sent in order, by one key, because earlier work in the ledger may fund later work. Payments,
+ *              which fund nothing later, are sent in parallel (payments.ts), and so are decisions (decisions.ts).
  */
 
 import { type Floors, floorOf } from '../../shared/base/floors.ts';
@@ -37,25 +37,25 @@ import { type Payer, Payments } from './payments.ts';
 import { Rotation } from './rotation.ts';
 import { KIND, type Work, WorkRows } from './work.ts';
 
-/** Trades are collected for this long while a batch is not full: the larger it is, the less gas each of them takes. */
+/** Trades are collected for this long while a batch is not full: a larger batch needs less gas per trade. */
 const LINGER_MS = 2000;
 /** More than the trades of the largest batch. */
 const MOST_LOOKED_AT = 400;
 const FULL = 100;
 const MOST_FAILED_IN_ROW = 5;
-/** A trade that waits for others may be the one that is missing on the chain. */
+/** A trade that waits for others may be the very one that the chain is missing, so a few more are tried. */
 const LOOKED_AHEAD = 4;
 
 type SettlementOptions = {
   readonly db: StoreDatabase;
   readonly node: ChainNode;
   readonly key: ChainKey;
-  /** Of decisions. */
+  /** The key that proposes decisions. */
   readonly resolverKey: ChainKey;
   readonly deployerKey: ChainKey;
-  /** Null: the operator pays, one payment a transaction. */
+  /** Null if the operator pays, one payment per transaction. */
   readonly payer?: Payer | null;
-  /** Of an hour; absent: none. */
+  /** Hourly bounds; absent if there are none. */
   readonly payBounds?: PayBounds;
   readonly chainId: number;
   readonly contracts: Contracts & { readonly usdc: Hex; readonly resolutions: Hex };
@@ -66,7 +66,7 @@ type SettlementOptions = {
   readonly nowMs: () => number;
   readonly news: News;
   readonly limits: SettlementLimits;
-  /** Of the data directory; absent: none. */
+  /** Floors of the data directory; absent if there are none. */
   readonly floors?: Floors;
   /** In a cluster: follows the journals up to a record. */
   readonly follow?: (shard: number, sequence: number) => void;
@@ -76,7 +76,7 @@ type SettlementOptions = {
 /** The transactions of one key. */
 type KeyStream = { readonly rows: EnvelopeRows; readonly envelopes: Envelopes };
 
-/** The facts that the thread has beside those of settlement itself. */
+/** Facts about the thread that settlement itself does not have. */
 type Surroundings = Pick<SettlementHealth, 'problem' | 'balances' | 'nodes'>;
 
 export class Settlement {
@@ -138,7 +138,7 @@ export class Settlement {
     if (db.isFollowing !== true) this.#takeOver();
   }
 
-  /** A standby sends from now on. What is in the file is what the log holds: everything goes on from there. */
+  /** A standby begins to send. Its file holds what the log holds, and everything continues from there. */
   lead(): void {
     this.rotation.begin();
     this.money.begin();
@@ -147,7 +147,7 @@ export class Settlement {
     this.#takeOver();
   }
 
-  /** A standby looks at the chain, so that its health is known when it leads. */
+  /** A standby watches the chain, so that its state is known when it becomes the leader. */
   async look(): Promise<void> {
     const { node } = this.#options;
     const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
@@ -155,19 +155,22 @@ export class Settlement {
     this.#seen(head, finalized);
   }
 
-  /** Makes the rows that follow from a stretch of a journal; called in the transaction of a record. */
+  /** Makes the rows derived from a stretch of a journal; called in the transaction of a record. */
   derive(shard: number, sequence: number): void {
     this.#follower.derive(shard, sequence);
   }
 
-  /** One round: the journals, the chain, and the next transactions. An error of the node ends it; the next goes on. */
+  /**
+   * One round: the journals, the chain, and the next transactions. An error of the node ends the round; the next round
+   * continues.
+   */
   async step(): Promise<void> {
     this.follow();
     const { node } = this.#options;
     const [head, finalized] = await Promise.all([node.block('latest'), node.block('finalized')]);
     if (head === null || finalized === null) return;
     this.#seen(head, finalized);
-    // Every question and every key goes on where the node or the signer of another one fails.
+    // Each question and each key proceeds even if the node or the signer of another one fails.
     const failures: Error[] = [];
     const tried = async <T>(asked: Promise<T>): Promise<T | null> => {
       try {
@@ -196,7 +199,10 @@ export class Settlement {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** A market is wanted on the chain. @returns false if it is decided: it is not deployed any more. */
+  /**
+   * Requests a market on the chain.
+   * @returns false if it is decided: it is not deployed any more
+   */
   wantMarket(market: number, uuid: Hex): boolean {
     const { db } = this.#options;
     if ((this.rows.findMarket(market)?.payout_yes_ppm ?? null) !== null) return false;
@@ -204,36 +210,36 @@ export class Settlement {
     return true;
   }
 
-  /** A market is to be decided on the chain, after everything that the ledger has done by now. */
+  /** Requests a decision on the chain, after everything that the ledger has done so far. */
   wantDecision(decision: DecisionAsk): DecisionAnswer {
     while (this.follow());
     return this.decisions.want(decision);
   }
 
-  /** Markets whose trades cannot settle at the contract of today before it knows them. */
+  /** The number of markets whose trades cannot settle before the current contract knows them. */
   marketsOnTheirWay(): number {
     return this.#deployRows.countNeeded(this.rotation.newest);
   }
 
-  /** The last transaction that was signed for the claim of a record; null until there is one. */
+  /** The last signed transaction for the claim of a record; null until there is one. */
   claimTransaction(shard: number, sequence: number): Hex | null {
     const job = this.rows.jobOfClaim(shard, sequence);
     return job === null ? null : this.#operator.rows.hashOfJob(job);
   }
 
-  /** The journals are followed also while the node does not answer. */
+  /** Follows the journals, also while the node does not answer. */
   follow(): boolean {
     return this.#options.db.isFollowing !== true && this.#follower.step();
   }
 
-  /** The record of a shard up to which its journal is not needed any more. */
+  /** The shard's record up to which its journal is no longer needed. */
   followed(shard: number): number {
     return this.#follower.followed(shard);
   }
 
   /**
-   * True if the chain has settled trades that the journals do not have: the data directory was put back to an earlier
-   * state, and its next trades would have ids that the contract knows already.
+   * Returns true if the chain has settled trades that the journals do not have. Then the data directory was restored to
+   * an earlier state, and its next trades would reuse ids that the contract already knows.
    */
   async isChainAhead(): Promise<boolean> {
     const { all } = this.rotation;
@@ -251,7 +257,10 @@ export class Settlement {
     return this.#follower.exchanges;
   }
 
-  /** Throws CannotFollow. @returns true once all journals are there. */
+  /**
+   * Throws CannotFollow.
+   * @returns true once all journals are there.
+   */
   connect(): boolean {
     return this.#follower.connect();
   }
@@ -289,7 +298,7 @@ export class Settlement {
     this.#follower.close();
   }
 
-  /** Work of a key that is not the one of the settings any more is sent again (ONCHAIN-2). */
+  /** Work of a key that is no longer in the settings is sent again (ONCHAIN-2). */
   #takeOver(): void {
     const own = new Set(this.#streams.flatMap(({ rows }) => rows.unsettled().map(({ job }) => job)));
     const others = this.rows.jobsUnderWay().filter((job) => !own.has(job));
@@ -307,7 +316,7 @@ export class Settlement {
     this.#finalizedNumber = finalized.number;
   }
 
-  /** Keeps ONCHAIN-1 and -3: statuses, job and nonce are one transaction. */
+  /** Keeps ONCHAIN-1 and -3: statuses, job and nonce are stored in one transaction. */
   #send(head: Block): void {
     const { db, nowMs, lingerMs = LINGER_MS } = this.#options;
     while (this.#operator.envelopes.hasRoom) {
@@ -335,7 +344,7 @@ export class Settlement {
   }
 }
 
-/** More trades may come for the batch; a split or a claim among them is not kept waiting. */
+/** More trades may arrive for the batch; a split or a claim in it is not delayed. */
 function isWorthWaiting(pending: readonly Work[]): boolean {
   return pending.length < FULL && pending.every(({ kind }) => kind === KIND.TRADE);
 }
@@ -343,7 +352,7 @@ function isWorthWaiting(pending: readonly Work[]): boolean {
 function whyUnhealthy(facts: Omit<SettlementHealth, 'unhealthy'>, limits: SettlementLimits): string | null {
   const { differences, failedInRow, oldestTradeMs, headAgeMs, problem } = facts;
   if (differences > 0) return 'the ledger and the chain differ';
-  // With the node away for less than the limit, nothing is wrong yet.
+  // While the node is away for less than the limit, this is no problem yet.
   if (headAgeMs === null) return problem ?? 'the chain was not seen yet';
   if (headAgeMs > limits.headAgeMs) return problem ?? "the chain's newest block is old";
   if (facts.floorsToCarry === null) return 'what wallets ask the contract for is not read';

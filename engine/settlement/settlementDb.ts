@@ -1,22 +1,18 @@
 /**
- * settlement.db: everything that settlement knows. Each commit is on the disk before it returns, because what follows
- * it is sent to a chain and cannot be taken back.
+ * settlement.db: everything that settlement knows. Each commit is on disk before it returns, because the transaction
+ * sent next to the chain cannot be undone.
  *
- *   exchanges   the exchange contracts in their order, and how far their funds have moved on
- *   followed    how far the journal of a shard was followed
- *   orders      signed orders that may still trade, or whose trades are not settled; `slot` is null once it is closed
- *   work        trades and movements of the ledger that the chain has to do as well, by `id` in their order
- *   history     the statuses of work, each with its time
- *   jobs        transactions, each with the work that it does; hash and block are known once it is mined
- *   markets     those of the journals, with the payout of Yes in millionths once they are decided
- *   decisions   markets that the chain decides before the ledger, until the ledger has followed
- *   holders     accounts that have tokens of a market
- *   deploys     markets that an exchange contract has to know; `not_before_ms` is the time of a retry
- *   deploy_jobs transactions of the deployer, each with its deployment
- *   escrows     the wallet of an account, under which the chain holds its funds
- *   news        what the gateway has to know and has not acknowledged
- *   marks       one number, which grows with everything that the journals do not say and must not be forgotten
- *   mirrored    references of withdrawals that the chain has done before the ledger: they are not done again
+ *   exchanges the exchange contracts in their order, and how far their funds have moved on followed the position up to
+ *   which a shard's journal was followed orders signed orders that may still trade, or whose trades are not settled;
+ *   `slot` is null once it is closed work trades and movements of the ledger that the chain has to do as well, by `id`
+ *   in their order history the statuses of work, each with its time jobs transactions, each with the work that it does;
+ *   hash and block are known once it is mined markets those of the journals, with the payout of Yes in millionths once
+ *   they are decided decisions markets that the chain decides before the ledger, until the ledger has followed holders
+ *   accounts that have tokens of a market deploys markets that an exchange contract has to know; `not_before_ms` is the
+ *   time of a retry deploy_jobs transactions of the deployer, each with its deployment escrows the wallet of an
+ *   account, under which the chain holds its funds news what the gateway has to know and has not acknowledged marks one
+ *   number, which grows with every change that must not be lost and is not in the journals mirrored references of
+ *   withdrawals that the chain has done before the ledger: they are not done again
  */
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
@@ -29,11 +25,14 @@ import { JournalHead } from '../journal/row.ts';
 import { DECISION_TABLES } from './decisionRows.ts';
 import { addMoneyTables } from './moneyTables.ts';
 
-/** Those before were never released. */
+/** Earlier versions were never released. */
 const FIRST = 3;
-/** The tables that this version has. */
+/** The version of the tables. */
 const VERSION = FORMATS.settlement.newest;
-/** Each brings the file from one version, the first of them FIRST, to the next. A released one is never edited. */
+/**
+ * Each migration brings the file from one version to the next, beginning with FIRST. A released migration is never
+ * edited.
+ */
 const MIGRATIONS: readonly string[] = ['settlement-004.sql'];
 
 assert(FIRST + MIGRATIONS.length === VERSION, 'settlement: members of a cluster say which tables they know');
@@ -71,7 +70,7 @@ function versionOf(db: Database.Database): number {
   return db.pragma('user_version', { simple: true }) as number;
 }
 
-/** For a tool, which writes nothing. Null: the file has another layout. */
+/** Opens the file for a tool, which writes nothing. Returns null if the file has another layout. */
 export function readSettlementDb(path: string): Database.Database | null {
   const db = openDatabase(path, { readonly: true, fileMustExist: true });
   if (versionOf(db) === VERSION) return db;
@@ -79,7 +78,7 @@ export function readSettlementDb(path: string): Database.Database | null {
   return null;
 }
 
-/** Where the journal of a shard goes on for settlement. */
+/** The position in the journal of a shard at which settlement continues. */
 export function followedHead(db: Database.Database, shard: number): JournalHead {
   const select = prepared<[number], { sequence: number; low: number; high: number }>(
     db,
@@ -89,7 +88,7 @@ export function followedHead(db: Database.Database, shard: number): JournalHead 
   return new JournalHead(sequence, low, high);
 }
 
-/** Of the first version; later ones are migrations. */
+/** Tables of the first version; later ones come from migrations. */
 const TABLES = `
   CREATE TABLE IF NOT EXISTS exchanges (
     number INTEGER PRIMARY KEY, exchange TEXT NOT NULL UNIQUE,

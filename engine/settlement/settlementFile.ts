@@ -1,19 +1,20 @@
 /**
- * settlement.db of one process, or as a stream of the replicated log of a cluster, which every member has equally.
- * Owner: the settlement thread.
+ * settlement.db: the file of a single process or, in a cluster, a stream of the replicated log, with an equal copy on
+ * each member. Owner: the settlement thread.
  *
  *   alone     transaction ──► COMMIT ──► chain
  *   leads     transaction ──► record ──► log ──held──► COMMIT ──► chain
  *   follows   log ──► record ──► the same rows; nothing is signed, nothing is sent
  *
  * Invariants:
- *   SETTLEFILE-1  What the leader's file has, the log holds: a nonce is reserved, bytes are signed and a mark is given
- *                 away only after a takeover would keep them. The thread stands still until the log holds its record.
- *   SETTLEFILE-2  What follows from journals is derived: a record of it has the shard, the journal's record up to which
- *                 it was followed, and the time. Every member has the same journals, and makes the same rows.
+ *   SETTLEFILE-1  The log holds whatever the leader's file has: a nonce is reserved, bytes are signed and a mark is
+ *                 handed out only once they would survive a takeover. The thread blocks until the log holds its record.
+ *   SETTLEFILE-2  Rows that follow from journals are derived, not copied: their record has the shard, the journal's
+ *                 record up to which it was followed, and the time. Every member has the same journals and makes the
+ *                 same rows.
  *   SETTLEFILE-3  A time in a derived row is the one in the record.
- *   SETTLEFILE-4  While members of an older version may follow, what needs tables or columns which they do not have is
- *                 in no record, and its transaction is none (RULES.md 18.15).
+ *   SETTLEFILE-4  While members of an older version may follow, no record uses tables or columns that they lack, and a
+ *                 transaction that needs these is not made (RULES.md 18.15).
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -29,17 +30,17 @@ import { emptySettlementDb } from './settlementDb.ts';
 
 type SettlementFileOptions = {
   readonly db: Database.Database;
-  /** Null without a cluster. A member of one follows until it leads. */
+  /** Null without a cluster. A member of a cluster follows until it leads. */
   readonly memory: Pick<Replication, 'held' | 'state' | 'bell' | 'waitForBell'> | null;
   readonly nowMs: () => number;
-  /** Called now and then while the thread stands still, inside a transaction (SETTLEFILE-1). */
+  /** Called now and then while the thread is blocked inside a transaction (SETTLEFILE-1). */
   readonly onWaiting?: () => void;
 };
 
 /** Makes the rows that follow from the journal of a shard up to a record. */
 type Derive = (shard: number, sequence: number) => void;
 
-/** Between two looks at the state of the log. */
+/** Time between two checks of the log's state. */
 const LOOK_MS = 1000;
 
 export class SettlementFile {
@@ -62,7 +63,7 @@ export class SettlementFile {
     this.database = this.#recorded?.database ?? database;
   }
 
-  /** SETTLEFILE-3. The time for everything that settlement writes. */
+  /** SETTLEFILE-3. The clock for everything that settlement writes. */
   readonly nowMs = (): number => this.#derivedMs ?? this.#options.nowMs();
 
   attach(derive: Derive): void {
@@ -73,7 +74,7 @@ export class SettlementFile {
     return this.#recorded?.isFollowing === true;
   }
 
-  /** The last record that the file has, durably; 0 without a cluster. */
+  /** The last record that the file holds durably; 0 without a cluster. */
   get sequence(): number {
     return this.#recorded?.sequence ?? 0;
   }
@@ -84,7 +85,10 @@ export class SettlementFile {
     else this.database.transaction(() => this.#derive(shard, sequence))();
   }
 
-  /** A record of the member that leads. @returns false while a journal of this machine is behind it. */
+  /**
+   * Applies a record of the leader.
+   * @returns false while a journal of this machine is behind the record
+   */
   apply(record: FileRecord, progress: Pick<Progress, 'committed'>): boolean {
     if (record.sequence > this.sequence) {
       for (const values of derivedValues(record)) {
@@ -98,8 +102,10 @@ export class SettlementFile {
   }
 
   /**
-   * From now on this member leads. @param put gives a record to the log
-   * @param last the record that was given to the log last, by a thread before this one: the file may not have it
+   * From now on this member leads.
+   *
+   * @param put appends a record to the log
+   * @param last the last record given to the log by an earlier thread: the file may not have it
    * @param layout the tables of this lead (FORMATS.settlement)
    */
   lead(put: (record: FileRecord) => void, last: FileRecord | null, layout: number): void {
@@ -118,7 +124,7 @@ export class SettlementFile {
     );
   }
 
-  /** Keeps SETTLEFILE-1: it blocks the thread, inside the transaction. */
+  /** Keeps SETTLEFILE-1: blocks the thread, inside the transaction. */
   #awaitHeld({ sequence }: FileRecord): void {
     const memory = this.#options.memory!;
     for (;;) {

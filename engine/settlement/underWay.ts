@@ -1,6 +1,6 @@
 /**
- * The amounts between ledger and chain at a block: of what the ledger has done and the chain has not, and the other
- * way round. The balance of the ledger plus this is what the escrow has to hold.
+ * The amounts under way at a block: done by the ledger and not yet by the chain, or the other way round. The escrow
+ * must hold the ledger's balance plus these amounts.
  */
 import type Database from 'better-sqlite3';
 import { FEE_ACCOUNT, OUTCOME, SIDE } from '../../shared/base/codes.ts';
@@ -11,7 +11,7 @@ import type { Markets } from './chainMarkets.ts';
 import { isPaidOut, type MoneyRow } from './chainMoney.ts';
 import { KIND, type Work } from './work.ts';
 
-/** USDC, or a token: `market * 2 + outcome`. */
+/** USDC, or a token as `market * 2 + outcome`. */
 export type Asset = number;
 export const USDC: Asset = -1;
 
@@ -23,7 +23,7 @@ export function outcomeOfAsset(asset: Asset): { readonly market: number; readonl
   return { market: Math.floor(asset / 2), outcome: asset % 2 };
 }
 
-/** Work that no transaction of a block up to this one has done. What is settled is in an earlier one. */
+/** Work that is not done by a transaction in a block up to this one. Settled work is in an earlier block. */
 const NOT_ON_CHAIN = `
   SELECT work.* FROM work LEFT JOIN jobs ON jobs.id = work.job
   WHERE status IN ('pending', 'submitted', 'mined') AND (status <> 'mined' OR jobs.block_number > ?)
@@ -36,14 +36,14 @@ type Party = {
   readonly fee_bps: number;
   readonly received: number;
 };
-/** Micro-USDC that the tokens of an account were paid. */
+/** Micro-USDC paid for the tokens of an account. */
 type OpenClaim = {
   readonly account: number;
   readonly market: number;
   readonly ledger_micro: number;
   readonly chain_micro: number;
 };
-/** An order with fills that are not on the chain: what it receives in them, before fees. */
+/** An order with fills that are not on the chain, and the amount that it receives in them, before fees. */
 type PartlySettled = Party & { readonly account: number; readonly asset: Asset; missing: number };
 
 export class UnderWay {
@@ -128,7 +128,7 @@ export class UnderWay {
     else known.missing += received;
   }
 
-  /** The contract takes the fee of what an order has received so far, in whichever of its fills that was. */
+  /** The contract's fee depends on everything that the order has received, not on the single fill. */
   #undoFees(): void {
     for (const { account, asset, fee_bps, received, missing } of this.#orders.values()) {
       const fee = bpsFloor(received, fee_bps) - bpsFloor(received - missing, fee_bps);
@@ -147,7 +147,7 @@ export class UnderWay {
     return ticks;
   }
 
-  /** The chain has done it, the ledger not yet. */
+  /** A movement that the chain has made and the ledger has not. */
   #follow({ kind, wallet, account, amount, condition, fee_micro }: MoneyRow): void {
     const owner = account ?? this.#accountOf(wallet);
     if (owner === null) return;
@@ -159,9 +159,7 @@ export class UnderWay {
     for (const outcome of [OUTCOME.YES, OUTCOME.NO]) this.#add(owner, tokenAsset(market, outcome), BigInt(amount));
   }
 
-  /**
-   * A payout that only one of the two has made. Once both have, they are compared, unless more parts of it are to come.
-   */
+  /** A payout that only one side has made. Once both have, it is compared, unless more parts are to come. */
   #addClaims(): void {
     const open = prepared<[], OpenClaim>(this.#db, 'SELECT * FROM claims WHERE ledger_micro <> chain_micro');
     for (const claim of open.all()) {
@@ -172,9 +170,9 @@ export class UnderWay {
   }
 
   /**
-   * The fee account is, because rounding remains until the last tokens of a market are claimed, and so is an account
-   * with full sets that its wallet has made before the decision: the ledger has them as USDC, and the chain pays them
-   * with its other tokens.
+   * Returns true for the fee account, whose rounding remainder stays until the last tokens of a market are claimed, and
+   * for an account with full sets that its wallet made before the decision: the ledger holds them as USDC, and the
+   * chain pays them together with its other tokens.
    */
   #isPaidInParts({ account, market }: OpenClaim): boolean {
     if (account === FEE_ACCOUNT) return true;
@@ -203,7 +201,7 @@ export class UnderWay {
     }
   }
 
-  /** Every market that ever was compared has its tokens here. */
+  /** Every market that was ever compared has its tokens here. */
   #assetOf(tokenId: string): Asset | null {
     const sql = 'SELECT market, yes = @tokenId AS isYes FROM market_tokens WHERE yes = @tokenId OR no = @tokenId';
     const found = prepared<[object], { market: number; isYes: number }>(this.#db, sql).get({ tokenId });

@@ -1,10 +1,9 @@
 /**
- * Computes what it takes to undo a fill in the ledger (RULES.md 17.40): by party, the change of its USDC and of its
- * tokens. Pure.
+ * Computes how to undo a fill in the ledger (RULES.md 17.40): the change of USDC and tokens of each party. Pure.
  *
- * The fee of an order is due on all that it has received, so the fill's part of it is the fee on everything less the
- * fee on everything else. The contract computes it in the same way, without this fill: afterwards both are equal to the
- * unit, whichever fills of an order are undone.
+ * The fee of an order is due on all that it has received. So the fee of one fill is the fee on everything less the fee
+ * on everything else. The contract computes it in the same way, without this fill: afterwards ledger and contract agree
+ * to the unit, whichever fills of an order are undone.
  */
 import { OUTCOME, SIDE } from '../../shared/base/codes.ts';
 import { bpsFloor, mulSafe } from '../../shared/base/int.ts';
@@ -15,7 +14,9 @@ type UnwoundParty = {
   readonly side: number;
   readonly outcome: number;
   readonly feeBps: number;
-  /** Tokens of a BUY, USDC of a SELL, before fees: of all fills of the order, this one among them. */
+  /**
+   * Tokens received by a BUY or USDC received by a SELL, before fees, over all fills of the order including this one.
+   */
   readonly received: number;
 };
 type Fill = { readonly lots: number; readonly yesTicks: number; readonly ticksPerUnit: number };

@@ -1,6 +1,6 @@
 /**
- * Every balance of ledger and chain at once, for a tool. settlement.db is only read, and all of it as it was at one
- * moment (RECONCILE-1): the exchange may be running on it.
+ * Compares every balance of ledger and chain, for a tool. settlement.db is only read, as of one moment (RECONCILE-1):
+ * the exchange may be running on it.
  */
 import type Database from 'better-sqlite3';
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
@@ -22,21 +22,24 @@ export class CannotCompare extends Error {
 }
 
 export type ComparedBalance = Pick<Balance, 'account' | 'ledger' | 'underWay' | 'held'> & {
-  /** Null where settlement knows none, and of all accounts together. */
+  /** Null if settlement knows no wallet, and for the sum of all accounts. */
   readonly wallet: string | null;
-  /** Null: USDC. */
+  /** Null for USDC. */
   readonly token: { readonly marketId: string; readonly outcome: number } | null;
   readonly difference: bigint;
   readonly isDifferent: boolean;
 };
 type Comparison = { readonly block: number; readonly balances: readonly ComparedBalance[] };
 
-/** Throws CannotCompare. @param path of settlement.db. */
+/**
+ * Throws CannotCompare.
+ * @param path of settlement.db.
+ */
 export async function compareWhole(path: string, rpcUrl: string): Promise<Comparison> {
   const db = readSettlementDb(path);
   if (db === null) throw new CannotCompare(`${path} has another layout than this version reads`);
   try {
-    // One moment of the file, however long the node takes.
+    // Fixes one state of the file, however long the node takes.
     db.exec('BEGIN');
     return await compare(db, new ChainNode(openNodes(rpcUrl)));
   } catch (error) {

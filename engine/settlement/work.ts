@@ -1,10 +1,10 @@
 /**
- * The work that a chain has to do after the ledger, and the signed orders that its trades need. Every change of a
- * status leaves a line in its history.
+ * The work that the chain has to do after the ledger, and the signed orders that its trades need. Every change of
+ * status adds a row to the history.
  *
  * Invariants:
  *   WORK-1  A trade or movement is one row for ever: `shard`, `kind`, `sequence` and `part` name it.
- *   WORK-2  `job` is the transaction that does it (OUTCOMES-1); a row that is pending has none.
+ *   WORK-2  `job` is the transaction that does the work (OUTCOMES-1); a pending row has none.
  *   WORK-3  Orders are kept until they are closed and all of their trades are settled.
  */
 import type Database from 'better-sqlite3';
@@ -29,7 +29,7 @@ export type Work = {
   readonly id: number;
   readonly kind: Kind;
   readonly shard: number;
-  /** Of the trade, or of the record in the journal. */
+  /** Sequence number of the trade, or of the record in the journal. */
   readonly sequence: number;
   readonly part: number;
   readonly account: number;
@@ -40,21 +40,21 @@ export type Work = {
   readonly taker_order: number | null;
   readonly yes_ticks: number | null;
   readonly match_type: number | null;
-  /** Of a trade; `account` is its maker's. Fees are in what each party receives. */
+  /** The taker of a trade; `account` is its maker's. Fees are part of the amounts that the parties receive. */
   readonly taker_account: number | null;
-  /** The number of the contract that it is done at; of a move, the one that gives. */
+  /** Number of the contract that does the work; for a move, the contract that gives. */
   readonly exchange: number;
   readonly created_ms: number;
   readonly status: SettlementStatus;
   readonly job: number | null;
   readonly failures: number;
-  /** The fee of a movement, micro-USDC: the contract takes it with the movement. */
+  /** Fee of a movement in micro-USDC: the contract takes it with the movement. */
   readonly fee_micro: number;
 };
 export type NewWork = Omit<Work, 'id' | 'status' | 'job' | 'failures' | 'created_ms' | 'exchange' | 'fee_micro'> & {
   readonly exchange?: number;
   readonly fee_micro?: number;
-  /** Of a trade. */
+  /** Time of a trade. */
   readonly matched_ms?: number;
 };
 
@@ -62,7 +62,7 @@ type MarketRow = {
   /** 0x and 32 hex digits. */
   readonly uuid: string;
   readonly ticks_per_unit: number;
-  /** Null: not decided. */
+  /** Null if undecided. */
   readonly payout_yes_ppm: number | null;
 };
 
@@ -71,7 +71,7 @@ export type OrderRow = {
   readonly shard: number;
   readonly slot: number | null;
   readonly outcome: number;
-  /** Null: the contract of the settings. */
+  /** Null for the contract in the settings. */
   readonly exchange: string | null;
   readonly hash: string;
   readonly salt: string;
@@ -86,7 +86,7 @@ export type OrderRow = {
   readonly min_taker_net: number;
   readonly side: number;
   readonly signature: string;
-  /** Tokens of a BUY, USDC of a SELL, before fees: of all its fills but those that were unwound. */
+  /** Tokens received by a BUY or USDC received by a SELL, before fees, over all its fills that were not unwound. */
   readonly received: number;
 };
 
@@ -94,17 +94,17 @@ export const OF_TOKENS = [KIND.TRADE, KIND.SPLIT, KIND.MERGE].join();
 const OF_A_MARKET = `${OF_TOKENS},${KIND.RESOLUTION},${KIND.MOVE},${KIND.LATE_MOVE}`;
 const IS_MARKET_THERE = `NOT (kind IN (${OF_A_MARKET}) AND EXISTS (SELECT 1 FROM deploys
   WHERE deploys.market = work.market AND deploys.status NOT IN ('mined', 'final')))`;
-/** Another key decides (DECISIONS-2). */
+/** Claims of a market whose decision is settled by another key (DECISIONS-2). */
 const IS_DECIDED_THERE = `NOT (kind = ${KIND.CLAIM} AND NOT EXISTS (SELECT 1 FROM work AS decision
   WHERE decision.market = work.market AND decision.kind = ${KIND.RESOLUTION}
     AND decision.status NOT IN ('pending', 'submitted')))`;
 /** They are sent beside the other work (payments.ts). */
 export const PAYMENTS = [KIND.WITHDRAWAL, KIND.RELEASE].join();
-/** Blocks until work that failed is tried again: twice as many each time. */
+/** Blocks until failed work is retried; the pause doubles each time. */
 const MOST_PAUSE_BLOCKS = 64;
-/** As the index of such work has it, which is used by statements that say so in these words. */
+/** The condition of the partial index; statements must repeat it in these words to use the index. */
 export const IS_UNSETTLED = `status IN ('pending', 'submitted', 'mined')`;
-/** A trade that needs the signatures of its orders, or may. */
+/** A trade that needs the signatures of its orders, or may need them. */
 const STILL_NEEDED = `status <> 'settled' AND unwound_ms IS NULL`;
 
 export class WorkRows {
@@ -128,7 +128,7 @@ export class WorkRows {
     if (work.kind === KIND.TRADE) this.#receive(work, 1);
   }
 
-  /** Both orders have received their part of a fill, or, with -1, give it back. */
+  /** Both orders receive their part of a fill or, with -1, give it back. */
   #receive({ market, amount, yes_ticks, maker_order, taker_order }: NewWork, sign: 1 | -1): void {
     this.#sql(
       `UPDATE orders SET received = received + @lots * CASE
@@ -145,9 +145,9 @@ export class WorkRows {
   }
 
   /**
-   * Pending work for this block in its order, without payments and decisions. That of a market waits until the chain
-   * knows it.
-   * @param exchange the active contract: those before it have only what came late (MOVE-4)
+   * Pending work for this block, in order, without payments and decisions. A market's work waits until the chain knows
+   * it.
+   * @param exchange the active contract; its predecessors have only late moves (MOVE-4)
    */
   pending(block: number, limit: number, exchange: number): Work[] {
     const sql = `SELECT * FROM work WHERE status = 'pending' AND not_before <= ? AND exchange <= ?
@@ -168,19 +168,19 @@ export class WorkRows {
     return this.#sql(sql).get(exchange) !== undefined;
   }
 
-  /** Work of the contract that is not settled, with failed trades. */
+  /** The number of unsettled works of the contract, including failed trades. */
   countUnsettledAt(exchange: number): number {
     const sql = `SELECT count(*) AS n FROM work WHERE exchange = ? AND status <> 'settled' AND unwound_ms IS NULL`;
     return (this.#sql(sql).get(exchange) as { n: number }).n;
   }
 
-  /** The sequence of the last trade of a shard; 0 before the first one. */
+  /** The sequence number of the shard's last trade; 0 before the first. */
   lastTrade(shard: number): number {
     const sql = `SELECT max(sequence) AS last FROM work WHERE shard = ? AND kind = ${KIND.TRADE}`;
     return (this.#sql(sql).get(shard) as { last: number | null }).last ?? 0;
   }
 
-  /** True if another trade of an order of this one is older and not on the chain: it may be what this one waits for. */
+  /** Returns true if an older trade of either order is not on the chain: this trade may be waiting for it. */
   hasOlderFills({ id, maker_order, taker_order }: Work): boolean {
     const sql = `SELECT 1 FROM work WHERE status <> 'settled' AND status <> 'mined' AND unwound_ms IS NULL AND id < @id
                    AND (maker_order IN (@maker_order, @taker_order) OR taker_order IN (@maker_order, @taker_order))
@@ -214,7 +214,7 @@ export class WorkRows {
     this.#note(id, status);
   }
 
-  /** Back to pending, for a later block. */
+  /** Sets work back to pending, to be retried at a later block. */
   retry(work: Work, block: number, reason: string, mostPauseBlocks = MOST_PAUSE_BLOCKS): void {
     const pause = Math.min(2 ** work.failures, mostPauseBlocks);
     this.#sql('UPDATE work SET job = NULL, failures = failures + 1, not_before = ? WHERE id = ?').run(
@@ -224,7 +224,7 @@ export class WorkRows {
     this.setStatus(work.id, 'pending', reason);
   }
 
-  /** The ledger has undone the trade; there is nothing left to do on the chain. */
+  /** The ledger has unwound the trade; nothing is left to do on the chain. */
   setUnwound(shard: number, tradeSequence: number, timeMs: number): void {
     const sql = `UPDATE work SET unwound_ms = ?
                  WHERE shard = ? AND kind = ${KIND.TRADE} AND sequence = ? AND part = 0 AND unwound_ms IS NULL
@@ -232,12 +232,12 @@ export class WorkRows {
     const found = this.#sql(sql).get(timeMs, shard, tradeSequence) as Work | undefined;
     if (found === undefined) return;
     this.#receive(found, -1);
-    // With an older settlement.db its failure is not known yet, and it may not be sent again.
+    // An older settlement.db does not know yet that the trade failed; the trade may not be sent again.
     if (found.status === 'pending') this.setStatus(found.id, 'failed', 'the ledger has undone it');
     for (const order of [found.maker_order!, found.taker_order!]) this.dropOrder(order);
   }
 
-  /** The times of the oldest pending trade of the contract, and of any work but payments that are held up. */
+  /** The times of the contract's oldest pending trade, and of its oldest work other than held-up payments. */
   oldestPendingMs(exchange: number): { readonly trade: number | null; readonly any: number | null } {
     const oldest = (of: string): number | null => {
       const sql = `SELECT created_ms AS at FROM work WHERE status = 'pending' ${of} ORDER BY created_ms LIMIT 1`;
@@ -249,7 +249,7 @@ export class WorkRows {
     return { trade: oldest(`AND kind = ${KIND.TRADE} AND exchange = ${exchange}`), any: oldest(`AND NOT (${waits})`) };
   }
 
-  /** Work that is not settled, by its status. */
+  /** Counts unsettled work by status. */
   countUnsettled(): Record<'pending' | 'submitted' | 'mined', number> {
     const sql = `SELECT status, count(*) AS n FROM work
                  WHERE ${IS_UNSETTLED} GROUP BY status`;
@@ -259,7 +259,7 @@ export class WorkRows {
     return counts;
   }
 
-  /** Those that were unwound do not count. */
+  /** Counts failed trades; unwound trades do not count. */
   countFailed(): number {
     return (
       this.#sql(`SELECT count(*) AS n FROM work WHERE status = 'failed' AND unwound_ms IS NULL`).get() as { n: number }
@@ -312,12 +312,12 @@ export class WorkRows {
     this.#sql('UPDATE markets SET payout_yes_ppm = ? WHERE market = ?').run(payoutYesPpm, market);
   }
 
-  /** @returns true if it was none before. */
+  /** @returns true if the account was not a holder before */
   addHolder(market: number, account: number): boolean {
     return this.#sql('INSERT OR IGNORE INTO holders VALUES (?, ?)').run(market, account).changes > 0;
   }
 
-  /** @returns true if it was one. */
+  /** @returns true if the account was a holder */
   removeHolder(market: number, account: number): boolean {
     return this.#sql('DELETE FROM holders WHERE market = ? AND account = ?').run(market, account).changes > 0;
   }
@@ -326,7 +326,7 @@ export class WorkRows {
     return this.findMarket(market)!;
   }
 
-  /** Undefined until its journal was followed so far. */
+  /** Undefined until the journal was followed to the market's creation. */
   findMarket(market: number): MarketRow | undefined {
     const sql = 'SELECT uuid, ticks_per_unit, payout_yes_ppm FROM markets WHERE market = ?';
     return this.#sql(sql).get(market) as MarketRow | undefined;
@@ -343,8 +343,8 @@ export class WorkRows {
   }
 
   /**
-   * The gateway keeps the number beside the journals before they have what follows: with an older file it does not
-   * start (RULES.md 17.2). Called in the transaction of the change.
+   * A counter that the gateway stores first, so it does not start with an older settlement.db (RULES.md 17.2). Called
+   * in the transaction of the change.
    */
   nextMark(): number {
     return (this.#sql('UPDATE marks SET number = number + 1 WHERE id = 1 RETURNING number').get() as { number: number })
@@ -363,14 +363,14 @@ export class WorkRows {
     return this.#sql('SELECT 1 FROM mirrored WHERE reference = ?').get(reference) !== undefined;
   }
 
-  /** @param batch its id; null of a movement. */
+  /** @param batch the id of the batch; null for a movement */
   addJob(exchange: string, work: readonly Work[], batch: string | null): number {
     const ids = JSON.stringify(work.map(({ id }) => id));
     const added = this.#sql('INSERT INTO jobs (exchange, work, batch) VALUES (?, ?, ?)').run(exchange, ids, batch);
     return Number(added.lastInsertRowid);
   }
 
-  /** The block that has its transaction; null once a reorganisation has taken it away. */
+  /** Sets the block that has the job's transaction; null once a reorganisation has removed it. */
   setMined(job: number, mined: { readonly hash: string; readonly blockNumber: number } | null): void {
     const found = this.#sql('UPDATE jobs SET hash = ?, block_number = ? WHERE id = ?');
     found.run(mined?.hash ?? null, mined?.blockNumber ?? null, job);
