@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { errorsPage } from '../../gateway/web/docsErrorsPage.ts';
 import { GROUPS } from '../../shared/client/cli/groups.ts';
 import { referencePage } from '../../shared/client/cli/written/reference.ts';
+import { PROGRAMS_PAGE, withLines } from './programs.ts';
 import { pythonFiles } from './python/main.ts';
 import { ROOMS_PAGE, roomsPage } from './rooms.ts';
 import { SETTINGS_PAGE, withSettings } from './settings.ts';
@@ -11,4 +12,5 @@ writeFileSync(new URL('../../data/docs/errors.md', import.meta.url), errorsPage(
 writeFileSync(ROOMS_PAGE, roomsPage());
 writeFileSync(new URL('../../data/docs/cli.md', import.meta.url), referencePage(GROUPS));
 writeFileSync(SETTINGS_PAGE, withSettings(readFileSync(SETTINGS_PAGE, 'utf8')));
+writeFileSync(PROGRAMS_PAGE, withLines(readFileSync(PROGRAMS_PAGE, 'utf8')));
 for (const [path, text] of await pythonFiles()) writeFileSync(path, text);
