@@ -75,11 +75,11 @@ function measure({ ask }: AccountQuery, accounts: readonly number[], limit: numb
   let rows = 0;
   const startedMs = performance.now();
   const isOver = (): boolean => performance.now() - startedMs > MOST_MS;
-  for (let index = 0; index < WARM_UPS && !isOver(); index++) ask(accounts[index % accounts.length]!, limit);
+  for (let index = 0; index < WARM_UPS && !isOver(); index++) ask(accounts[index % accounts.length], limit);
   const before = process.threadCpuUsage();
   do {
     const askedNs = process.hrtime.bigint();
-    rows += ask(accounts[histogram.count % accounts.length]!, limit);
+    rows += ask(accounts[histogram.count % accounts.length], limit);
     histogram.record(Number(process.hrtime.bigint() - askedNs));
   } while (histogram.count < MOST_ASKED && !isOver());
   const { user, system } = process.threadCpuUsage(before);

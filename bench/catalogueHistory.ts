@@ -69,15 +69,15 @@ export function makeHistory(sizes: Sizes): Made {
 
 function makeCatalogue(catalog: Catalog, { markets, events }: Sizes): void {
   const random = new Random(SEED);
-  const word = (): string => WORDS[random.below(WORDS.length)]!;
+  const word = (): string => WORDS[random.below(WORDS.length)];
   for (let index = 0; index < events; index++) {
-    const category = CATEGORIES[index % CATEGORIES.length]!;
+    const category = CATEGORIES[index % CATEGORIES.length];
     const details = completeEventDetails(
       {
         title: `The ${word()} against the ${word()} ${index}`,
         status: index % 5 === 0 ? 'live' : 'upcoming',
         category,
-        sport_league: category === 'Sports' ? LEAGUES[index % LEAGUES.length]! : null,
+        sport_league: category === 'Sports' ? LEAGUES[index % LEAGUES.length] : null,
         start_time: new Date(END_MS + random.below(SPAN_MS)).toISOString(),
       },
       END_MS,
@@ -85,7 +85,7 @@ function makeCatalogue(catalog: Catalog, { markets, events }: Sizes): void {
     catalog.createEvent(`event-${index}`, details, END_MS - SPAN_MS);
   }
   const toMarket = (index: number): NewMarket => {
-    const event = catalog.events[index % events]!;
+    const event = catalog.events[index % events];
     return {
       eventId: event.id,
       ticksPerUnit: 100,

@@ -158,7 +158,7 @@ async function get(
   const before = threadSeconds(pid).get(pid)!;
   const client = async (): Promise<void> => {
     while (next < paths.length) {
-      const path = paths[next++]!;
+      const path = paths[next++];
       const startedNs = process.hrtime.bigint();
       await read(agent, baseUrl + path);
       histogram.record(Number(process.hrtime.bigint() - startedNs));
@@ -189,5 +189,5 @@ function latencyRow({ p50Us, p99Us, processorUs }: Latency): Row {
 }
 
 function oneOf<T>(values: readonly T[], random: Random): T {
-  return values[random.below(values.length)]!;
+  return values[random.below(values.length)];
 }

@@ -164,7 +164,7 @@ class Rounds {
       const meter = this.#meter();
       const { latencies, refused } = await sendPaced(open, requests, 1, perSecond);
       requireAll(name, refused);
-      turns.add(latencies[0]!, PACED_SECONDS, meter);
+      turns.add(latencies[0], PACED_SECONDS, meter);
       return turns.sum;
     });
   }

@@ -33,7 +33,7 @@ export async function run(): Promise<Report> {
     const turns: Turn[][] = [[], []];
     for (const side of sides) await turnOf(side, 0);
     for (let turn = 1; turn <= TURNS; turn++) {
-      for (const [which, side] of sides.entries()) turns[which]!.push(await turnOf(side, turn));
+      for (const [which, side] of sides.entries()) turns[which].push(await turnOf(side, turn));
     }
     return describe(sides, turns);
   } finally {
@@ -92,11 +92,11 @@ function change({ accounts, movements }: Side, n: number): void {
 function describe(sides: readonly Side[], turns: readonly Turn[][]): Report {
   const rows: Row[] = sides.map(({ name }, which) => ({
     'control.db': name,
-    'an account and a deposit, processor us': median(turns[which]!.map(({ changeUs }) => changeUs)),
-    'the same, synced, us': median(turns[which]!.map(({ synced }) => synced)),
+    'an account and a deposit, processor us': median(turns[which].map(({ changeUs }) => changeUs)),
+    'the same, synced, us': median(turns[which].map(({ synced }) => synced)),
   }));
   const ratio = (of: (turn: Turn) => number): number => {
-    return median(turns[0]!.map((turn, at) => of(turn) / of(turns[1]![at]!)));
+    return median(turns[0].map((turn, at) => of(turn) / of(turns[1][at])));
   };
   return {
     bench: 'control',

@@ -140,7 +140,7 @@ async function measure(attack: Attack): Promise<Measured> {
     }
     // A round that something else on the machine disturbs counts as one of five.
     const times = quantile(
-      parts.attacked.roundsMs.map((ms, round) => ms / parts.beside.roundsMs[round]!),
+      parts.attacked.roundsMs.map((ms, round) => ms / parts.beside.roundsMs[round]),
       0.5,
     );
     const row = {

@@ -90,7 +90,7 @@ async function read(run: typeof running, loop: number): Promise<void> {
     `/v1/orders/book/${options.marketId}?l3=1&both=1&levels=100`,
     '/v1/user/orders/v2?limit=200&status=expired',
   ];
-  for (let turn = loop; !run.isOver; turn++) await ask('GET', paths[turn % paths.length]!);
+  for (let turn = loop; !run.isOver; turn++) await ask('GET', paths[turn % paths.length]);
 }
 
 async function placeWrongly(run: typeof running): Promise<void> {
@@ -100,7 +100,7 @@ async function placeWrongly(run: typeof running): Promise<void> {
 async function repeat(run: typeof running, loop: number): Promise<void> {
   const { prepared } = options;
   for (let turn = loop; !run.isOver; turn += LOOPS) {
-    const request = prepared[turn % prepared.length]!;
+    const request = prepared[turn % prepared.length];
     await ask(request.method, request.path, request);
   }
 }
@@ -203,7 +203,7 @@ async function play(run: typeof running, played: Trace, sinkUrl: string): Promis
   }
   for (const { atMs, socket, frames, bytes } of played.streamed) {
     const repeat = (): void => {
-      if (sockets[socket]!.readyState === WebSocket.OPEN) sockets[socket]!.send(`${frames} ${bytes}`);
+      if (sockets[socket].readyState === WebSocket.OPEN) sockets[socket].send(`${frames} ${bytes}`);
     };
     steps.push({ atMs, repeat });
   }

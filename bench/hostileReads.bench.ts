@@ -32,7 +32,7 @@ export async function run({ reads = [] }: { readonly reads?: readonly string[] }
     const search = new ReadSearch(server, known);
     cleanUps.push(() => search.close());
     const routes = readRoutes();
-    await search.start(routes[0]!);
+    await search.start(routes[0]);
     const measured: Measured[] = [];
     for (const route of routes.filter(({ path }) => reads.length === 0 || reads.includes(path))) {
       const steal = new StealMeter();

@@ -234,7 +234,7 @@ function checkpoint(path: string): void {
 }
 
 function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >>> 1]!;
+  return values.toSorted((a, b) => a - b)[values.length >>> 1];
 }
 
 /** The record of an order that rests. */

@@ -17,7 +17,7 @@ export async function timesOf(trader: Trader, market: OrderMarket, orders: numbe
 
 export function quantile(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
-  return sorted[Math.ceil(share * sorted.length) - 1]!;
+  return sorted[Math.ceil(share * sorted.length) - 1];
 }
 
 /** The columns of a report. */

@@ -125,7 +125,7 @@ function marketValues(known: Known): Value[] {
 }
 
 function cursorValues(cursors: readonly string[]): Value[] {
-  return cursors.length === 0 ? [LEFT_OUT] : [each('of an answer', cursors), just(cursors[0]!)];
+  return cursors.length === 0 ? [LEFT_OUT] : [each('of an answer', cursors), just(cursors[0])];
 }
 
 function numberOf({ minimum = 0, maximum, type }: Described, random: Random): Value {
@@ -161,9 +161,9 @@ function just(text: string): Value {
 }
 
 function each(label: string, values: readonly string[]): Value {
-  return { label, at: (request) => values[(request * 7919) % values.length]! };
+  return { label, at: (request) => values[(request * 7919) % values.length] };
 }
 
 function oneOf<T>(values: readonly T[], random: Random): T {
-  return values[random.below(values.length)]!;
+  return values[random.below(values.length)];
 }

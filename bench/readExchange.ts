@@ -88,12 +88,12 @@ async function make(scope: Scope, kept: string): Promise<void> {
     markets.push({ id, yes_token_id: yes_token_id!, no_token_id: no_token_id!, ticks_per_unit: TICKS });
   }
   await trade(markets, maker, hostile);
-  const hashes = await fillBook(markets[0]!, maker, hostile);
+  const hashes = await fillBook(markets[0], maker, hostile);
   await whenIdle(server.pid!);
   const known: Kept = {
     markets: ids,
-    busyMarket: ids[0]!,
-    seriesMarket: ids[SIZES.markets - 1]!,
+    busyMarket: ids[0],
+    seriesMarket: ids[SIZES.markets - 1],
     largeEvent: 'event-0',
     events: Array.from({ length: SIZES.events }, (_, index) => `event-${index}`),
     ...hashes,
@@ -108,7 +108,7 @@ async function make(scope: Scope, kept: string): Promise<void> {
 async function importCatalogue(server: TestServer): Promise<string[]> {
   const random = new Random(SEED);
   const soon = new Date(Date.now() + 300 * DAY_MS).toISOString();
-  const word = (): string => WORDS[random.below(WORDS.length)]!;
+  const word = (): string => WORDS[random.below(WORDS.length)];
   const eventLines = Array.from({ length: SIZES.events }, (_, index) => ({
     event: {
       slug: `event-${index}`,
@@ -164,7 +164,7 @@ async function send(server: TestServer, lines: readonly object[]): Promise<void>
 /** Most trades are in the first market, the others are spread over many. */
 async function trade(markets: readonly OrderMarket[], maker: Trader, hostile: Trader): Promise<void> {
   for (let placed = 0; placed < SIZES.orders; placed += BATCH) {
-    const market = placed % 2 === 0 ? markets[0]! : markets[(placed * 7) % SIZES.traded]!;
+    const market = placed % 2 === 0 ? markets[0] : markets[(placed * 7) % SIZES.traded];
     const size = 2;
     const orders = (trader: Trader, outcomeIndex: 0 | 1, price: string) =>
       Array.from({ length: BATCH }, () => trader.body(market, { price, size: String(size), outcomeIndex }));

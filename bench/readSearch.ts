@@ -82,7 +82,7 @@ export class ReadSearch {
     };
     for (let start = 0; start < STARTS * parameters.length; start++) await tried(this.#drawn(parameters));
     for (let climb = 0; climb < CLIMBS * parameters.length; climb++) {
-      const parameter = parameters[this.#random.below(parameters.length)]!;
+      const parameter = parameters[this.#random.below(parameters.length)];
       await tried(new Map([...worst.given, [parameter.name, parameter.draw(this.#random)]]));
     }
     const rounds: Measured[] = [];
@@ -90,7 +90,7 @@ export class ReadSearch {
       rounds.push(await this.#measure(route, worst.given, LAST_REQUESTS));
     }
     const costMs = median(rounds.map((round) => round.costMs));
-    return { costMs, status: rounds[0]!.status, given: worst.given };
+    return { costMs, status: rounds[0].status, given: worst.given };
   }
 
   /** The share of a core that one takes who has asked for long, as often as it may. */

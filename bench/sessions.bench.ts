@@ -73,7 +73,7 @@ async function measured({ pid }: TestServer, connections: Connection[], requests
       const send = (status: number): void => {
         if (status !== 200) reject(new Error(`answered with ${status}`));
         else if (next === requests.length) resolve();
-        else connection.send(requests[next++]!, send);
+        else connection.send(requests[next++], send);
       };
       send(200);
     });
@@ -94,7 +94,7 @@ function describe(parts: Record<'key' | 'session' | 'first', Part[]>): Report {
     'gateway thread us': median(parts[name].map(({ gatewayUs }) => gatewayUs)),
     'all threads us': median(parts[name].map(({ processUs }) => processUs)),
   }));
-  const ratios = parts.session.map(({ gatewayUs }, round) => gatewayUs / parts.key[round]!.gatewayUs);
+  const ratios = parts.session.map(({ gatewayUs }, round) => gatewayUs / parts.key[round].gatewayUs);
   return {
     bench: 'sessions',
     settings: `${ROUNDS} rounds of ${READS} reads over ${CONNECTIONS} connections; medians`,

@@ -200,7 +200,7 @@ export class Accounting {
       [takerAccount, command.takerMicro, command.takerYes, command.takerNo],
       [FEE_ACCOUNT, feeMicro, feeYes, feeNo],
     ] as const;
-    const [usdc, yes, no] = [1, 2, 3].map((asset) => parties.reduce((sum, party) => sum + BigInt(party[asset]!), 0n));
+    const [usdc, yes, no] = [1, 2, 3].map((asset) => parties.reduce((sum, party) => sum + BigInt(party[asset]), 0n));
     this.#same('a fill is unwound in whole sets', yes!, no!);
     this.#same('a set is a USDC', usdc!, -yes!);
     for (const [of, micro, yesAtomic, noAtomic] of parties) {

@@ -25,12 +25,12 @@ export async function adopt(directory: string): Promise<{ files: readonly ShardF
   const old = files.flatMap((file) => listSnapshots(directory, file.shard));
   const fresh = new Set<string>();
   for (const [shard, file] of files.entries()) {
-    const { last } = found[shard]!;
+    const { last } = found[shard];
     lines.push(
       last === 0 ? `shard ${shard}: no records` : `shard ${shard}: records up to ${last} are taken as they are`,
     );
     if (last === 0) continue;
-    const { engine, head } = currentState(unchecked[shard]!);
+    const { engine, head } = currentState(unchecked[shard]);
     const { path } = saveSnapshot(directory, shard, { state: engine.state, nowMs: engine.nowMs, head }, file.key);
     fresh.add(path);
   }

@@ -232,20 +232,20 @@ function readLater(db: Database.Database, { shard, journalPath, key }: ShardFile
       );
     reader.readFrom(head, Number.MAX_SAFE_INTEGER, ({ sequence, events: { words, word: first, end } }) => {
       let part = 0;
-      for (let word = first; word < end; word += words[word]! >>> 2) {
+      for (let word = first; word < end; word += words[word] >>> 2) {
         part++;
-        const type = typeOf(words[word + ANY_EVENT.type]!);
+        const type = typeOf(words[word + ANY_EVENT.type]);
         if (type === EVENT.CONTRACTS.TYPE) later.exchanges.add(hexAt(words, word + EVENT.CONTRACTS.exchange, 20));
         if (type === EVENT.FILL.TYPE) {
           later.trades.add(chainTradeId(shard, readSafe(words, word + EVENT.FILL.tradeSequence)));
         }
         if (type === EVENT.MARKET.TYPE) {
           const uuid = hexAt(words, word + EVENT.MARKET.uuid, 16);
-          rows.setMarket(words[word + ANY_EVENT.market]!, uuid, words[word + EVENT.MARKET.ticksPerUnit]!);
+          rows.setMarket(words[word + ANY_EVENT.market], uuid, words[word + EVENT.MARKET.ticksPerUnit]);
         }
         if (type !== EVENT.FUNDS.TYPE) continue;
         const reference = hexAt(words, word + EVENT.FUNDS.reference, 32);
-        later.moved.push({ shard, sequence, part, movement: words[word + EVENT.FUNDS.movement]!, reference });
+        later.moved.push({ shard, sequence, part, movement: words[word + EVENT.FUNDS.movement], reference });
       }
     });
   } finally {

@@ -26,7 +26,7 @@ export async function examine(env: Environment, clock: Clock): Promise<{ lines: 
   const cluster = env['CLUSTER_NAME'] || 'exchange';
   const looks = await Promise.all(servers.map((server) => lookAt(server, cluster, clock)));
   const findings = [
-    ...servers.flatMap((server, index) => ofServer(serverName(server), looks[index]!, env)),
+    ...servers.flatMap((server, index) => ofServer(serverName(server), looks[index], env)),
     ...ofPrimary(looks),
     ...ofCluster(looks, env, cluster),
     ...(await ofMembers(looks, env)),
@@ -86,7 +86,7 @@ function ofPrimary(looks: readonly ServerLook[]): Finding[] {
   if (primaries.length > 1) {
     return [{ level: 'wrong', text: 'several servers can be written: one was abandoned and has to be stopped' }];
   }
-  const { standbys, rights } = primaries[0]!;
+  const { standbys, rights } = primaries[0];
   const findings: Finding[] = rights.map((right) => ({ level: 'wrong', text: `the user of the database ${right}` }));
   if (rights.length === 0)
     findings.push({ level: 'ok', text: 'the user of the database has the rights that it needs' });

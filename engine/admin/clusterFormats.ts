@@ -49,7 +49,7 @@ export function raisable({ formats, raised }: LeadFormats, members: Members): Ra
   const known = members.map((member) => knownIn(member.formats));
   const newest = known.map((each) => commonTo([each])).reduce(highest, {});
   const behind = members.flatMap(({ holder, silentMs }, index) => {
-    const lacks = raisedFrom(highest(now, commonTo([known[index]!])), newest);
+    const lacks = raisedFrom(highest(now, commonTo([known[index]])), newest);
     const silent = silentMs > GONE_MS ? `, and has not reported for ${(silentMs / 1000).toFixed(0)} s` : '';
     return lacks.length === 0 ? [] : [`${holder} does not know ${lacks.join(', ')}${silent}`];
   });

@@ -85,7 +85,7 @@ async function seenOf(client: Client, cluster: string, clock: Clock): Promise<Se
   const standbys = isStandby ? [] : (await client.query<DatabaseStandby>(SQL.standbys.text)).rows;
   return {
     ...rest,
-    version: version.split(' ')[0]!,
+    version: version.split(' ')[0],
     isStandby,
     answerMs,
     clockMs: nowMs - (sentMs + answerMs / 2),

@@ -199,7 +199,7 @@ function insert(
   const used = names.slice(0, columns.length);
   const values = columns.map((value, index) => (value === null && used[index]?.isRowid ? rowid : value));
   // SQLite would make a text of a number.
-  const isOfTypes = used.every(({ type }, index) => isOfType(values[index]!, type));
+  const isOfTypes = used.every(({ type }, index) => isOfType(values[index], type));
   if (columns.length > names.length || hasRowid !== (rowid !== null) || !isOfTypes) {
     aside?.(name, { columns }, 'it is of another form than its table');
     return false;

@@ -55,7 +55,7 @@ export async function listShards(directory: string, key?: JournalKey, isVouchedF
     throw new AdminError(`${missing} is missing: put it back, or restore the data directory from a backup`);
   const { keys } = await ShardKey.forAll({ journalPaths: paths, journalKey: key ?? openKey(directory) });
   return paths.map((journalPath, shard) => {
-    const own = keys[shard]!;
+    const own = keys[shard];
     return { shard, shards, directory, journalPath, key: isVouchedFor ? own.unchecked() : own };
   });
 }

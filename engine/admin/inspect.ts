@@ -230,7 +230,7 @@ class Inspection {
 
   #readTo(sequence: number): Problem | null {
     for (; this.#asked < this.#witnesses.length; this.#asked++) {
-      const { head, name } = this.#witnesses[this.#asked]!;
+      const { head, name } = this.#witnesses[this.#asked];
       if (head.sequence > sequence) break;
       if (head.sequence < this.#first - 1) continue;
       this.#advance(head.sequence);

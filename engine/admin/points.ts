@@ -80,7 +80,7 @@ export function chooseOf(store: BackupStore, { name, toMs, print }: Wanted) {
   for (const { problem } of problems) print(`problem: ${problem}`);
   const index = points.findLastIndex(({ takenMs }) => takenMs <= toMs);
   if (index < 0) throw new AdminError(`the oldest point is ${points[0]?.name}, which is after that time`);
-  const [point, later] = [points[index]!, points[index + 1]];
+  const [point, later] = [points[index], points[index + 1]];
   return { point, later: later !== undefined && continues(point, later) ? later : null };
 }
 

@@ -151,7 +151,7 @@ function make(
     readDbPath: path,
     progress: progressMemory,
   };
-  const total = files.reduce((sum, file, shard) => sum + lasts[shard]! - startOf(path, file), 0);
+  const total = files.reduce((sum, file, shard) => sum + lasts[shard] - startOf(path, file), 0);
   print(`${total} records to follow`);
   const projector = new Projector(options, null, undefined, readOpeningState);
   try {

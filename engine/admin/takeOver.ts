@@ -181,7 +181,7 @@ class Reading {
       this.#change(market, maker, tokens, args.makerMicro, args.makerFee),
       this.#change(market, taker, tokens, takerMicro, args.takerFee),
     ] as const;
-    const fee = NOTHING.map((_, asset) => sides[0].fee[asset]! + sides[1].fee[asset]!) as unknown as Change;
+    const fee = NOTHING.map((_, asset) => sides[0].fee[asset] + sides[1].fee[asset]) as unknown as Change;
     const changes = { maker: sides[0].own, taker: sides[1].own, fee };
     const { tradeSequence } = placeOfTrade(tradeId);
     return this.#of(maker.maker, taker.maker, market, tokens, { tradeSequence, changes });

@@ -123,7 +123,7 @@ export function eachRecord(
   { journal, later, key }: Source,
   visit: (record: JournalRecord) => boolean,
 ): void {
-  const next = later.journals[journal.shard]!;
+  const next = later.journals[journal.shard];
   const reader = new RowReader(`journal-${journal.shard}.db`, key);
   const head = new JournalHead(journal.last, journal.chainLow, journal.chainHigh);
   for (const segment of next.segments) {

@@ -71,7 +71,7 @@ class Making {
     const before = store.newest();
     const isSame = before?.shards === shards.length;
     this.#journals = shards.map((shard) => {
-      return new JournalBackup(shard, store, pace, isSame ? before.journals[shard.shard]! : null);
+      return new JournalBackup(shard, store, pace, isSame ? before.journals[shard.shard] : null);
     });
   }
 
@@ -90,7 +90,7 @@ class Making {
       const from = this.#files.length;
       try {
         this.#file('control.db', path);
-        for (const [shard, cut] of cuts.entries()) await this.#journals[shard]!.takeTo(cut);
+        for (const [shard, cut] of cuts.entries()) await this.#journals[shard].takeTo(cut);
         this.#auditLog();
         for (const name of SMALL_FILES) this.#file(name);
       } catch (error) {
@@ -169,7 +169,7 @@ class Making {
    */
   #journal(shard: number): void {
     const { directory, shards } = this.#options;
-    const journal = this.#journals[shard]!;
+    const journal = this.#journals[shard];
     for (let tries = 1; ; tries++) {
       const from = this.#files.length;
       const snapshots = listSnapshots(directory, shard);
@@ -181,7 +181,7 @@ class Making {
       // Trims take whole rows, so the oldest record may be one that the snapshot has too.
       if (journal.first === 1 || copied.some(({ sequence }) => sequence >= journal.first - 1)) return;
       if (tries === MOST_TRIMS) {
-        throw new BackupError(`${shards[shard]!.journalPath} is trimmed, and has no snapshot before its oldest record`);
+        throw new BackupError(`${shards[shard].journalPath} is trimmed, and has no snapshot before its oldest record`);
       }
       this.#files.length = from;
     }
@@ -196,7 +196,7 @@ function requireWhole({ journals, files }: Point): void {
   for (const { name } of files) {
     const [, shard, sequence] = /^snapshot-(\d+)-(\d+)\.bin$/.exec(name) ?? [];
     if (sequence === undefined) continue;
-    assert(Number(sequence) <= journals[Number(shard)]!.last, 'BACKUPPOINT-1: a snapshot is of records before the cut');
+    assert(Number(sequence) <= journals[Number(shard)].last, 'BACKUPPOINT-1: a snapshot is of records before the cut');
   }
 }
 

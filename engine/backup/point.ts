@@ -91,7 +91,7 @@ export function continues({ journals }: Point, later: Point): boolean {
   return (
     later.journals.length === journals.length &&
     journals.every(({ shard, last }) => {
-      const next = later.journals[shard]!;
+      const next = later.journals[shard];
       if (last === 0) return next.first <= 1;
       return next.first <= last + 1 && (next.last === last || next.segments.some((segment) => segment.last === last));
     })

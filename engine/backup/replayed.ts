@@ -19,8 +19,8 @@ type Points = { readonly point: Point; readonly before: Point | null };
 /** @param before the point before; null: there is none. @returns a line for the operator. */
 export function replayed(store: BackupStore, { point, before }: Points, file: CopiedShard): string {
   const { shard, key } = file;
-  const { first, last } = point.journals[shard]!;
-  const known = before !== null && continues(before, point) ? before.journals[shard]!.last : 0;
+  const { first, last } = point.journals[shard];
+  const known = before !== null && continues(before, point) ? before.journals[shard].last : 0;
   if (last === known) return `shard ${shard}: no new records`;
   const { engine, head } = stateBefore(file, first, known);
   const start = head.sequence;

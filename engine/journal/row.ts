@@ -157,7 +157,7 @@ export function isOfBatch(version: number): boolean {
 export function firstSequenceOf({ sequence, bytes }: Row): number {
   if (!(bytes instanceof Uint8Array) || bytes.byteLength < JOURNAL_ROW.BYTES) return sequence;
   const words = new Uint32Array(bytes.slice(0, JOURNAL_ROW.BYTES).buffer);
-  if (!isOfBatch(words[JOURNAL_ROW.version]!)) return sequence;
+  if (!isOfBatch(words[JOURNAL_ROW.version])) return sequence;
   const first = readSafe(words, JOURNAL_ROW.firstSequence);
   return first >= 1 && first <= sequence ? first : sequence;
 }

@@ -47,8 +47,8 @@ export class SalvagedRows implements RowSource {
   rows(from: number, to: number): Row[] {
     const rows: Row[] = [];
     for (let at = this.#firstAt(from); at < this.#sequences.length; at++) {
-      const sequence = this.#sequences[at]!;
-      const bytes = this.#pages.columnsOf(this.#places[at]!)?.[1];
+      const sequence = this.#sequences[at];
+      const bytes = this.#pages.columnsOf(this.#places[at])?.[1];
       if (bytes instanceof Uint8Array) rows.push({ sequence, bytes });
       if (sequence >= to) break;
     }
@@ -65,7 +65,7 @@ export class SalvagedRows implements RowSource {
     let high = this.#sequences.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (this.#sequences[middle]! < sequence) low = middle + 1;
+      if (this.#sequences[middle] < sequence) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -61,9 +61,9 @@ export class CandleProjection {
     const notional = BigInt(trade.notionalMicro);
     const volume = BigInt(trade.volumeMicro);
     for (let i = 0; i < SPANS_MS.length; i++) {
-      const spanMs = SPANS_MS[i]!;
+      const spanMs = SPANS_MS[i];
       const startMs = bucketOf(trade.timeMs, spanMs);
-      let candle = candles[i]!;
+      let candle = candles[i];
       if (candle.start_ms !== startMs) {
         candle = newCandle(market, spanMs, startMs);
         candles[i] = candle;

@@ -88,7 +88,7 @@ function hasRoom(): boolean {
 
 /** A journal that is trimmed later is one that read.db continues. */
 function isAnyTrimmed({ journalPaths, keys }: Keyed<ProjectorOptions>): boolean {
-  return journalPaths.some((path, shard) => existsSync(path) && isTrimmed(path, keys[shard]!));
+  return journalPaths.some((path, shard) => existsSync(path) && isTrimmed(path, keys[shard]));
 }
 
 function isTrimmed(path: string, key: ShardKey): boolean {

@@ -207,7 +207,7 @@ export class Projector {
 
   /** Keeps PROJECTOR-2. A shard that has recovered opened its journal, so the file is there. */
   #connect(shard: number): JournalReader {
-    const reader = new JournalReader(this.#journalPaths[shard], this.#keys[shard]!);
+    const reader = new JournalReader(this.#journalPaths[shard], this.#keys[shard]);
     const { progress } = this;
     if (!reader.continues(this.#state.heads[shard])) {
       const first = reader.facts().firstSequence;
@@ -268,7 +268,7 @@ export class Projector {
     if (this.#readOpeningState === null) {
       throw new JournalError(`journal ${path}: was trimmed and starts at ${first}, read.db has to begin with a state`);
     }
-    const { head, timeMs, lastTrade, apply } = this.#readOpeningState(dirname(path), shard, this.#keys[shard]!, first);
+    const { head, timeMs, lastTrade, apply } = this.#readOpeningState(dirname(path), shard, this.#keys[shard], first);
     this.#db
       .transaction(() => {
         const record = { shard, shardSequence: head.sequence, timeMs };

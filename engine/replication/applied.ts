@@ -43,7 +43,7 @@ export class AppliedPositions {
   apply(position: number, durable: number): void {
     this.#applied = Math.max(this.#applied, position);
     this.#durable = Math.max(this.#durable, durable);
-    while (this.#posted.length > 0 && this.#posted[0]!.position <= this.#applied) {
+    while (this.#posted.length > 0 && this.#posted[0].position <= this.#applied) {
       this.#bytes -= this.#posted.shift()!.bytes;
     }
   }
@@ -61,7 +61,7 @@ export class AppliedPositions {
 
   /** The position up to which this member has every row durably. */
   durable(nowMs: number): number {
-    while (this.#heldAt.length > 0 && this.#heldAt[0]!.atMs < nowMs - LEADER_DURABLE_MS) {
+    while (this.#heldAt.length > 0 && this.#heldAt[0].atMs < nowMs - LEADER_DURABLE_MS) {
       this.#durable = Math.max(this.#durable, this.#heldAt.shift()!.position);
     }
     return Math.min(this.#durable, this.#numbered);

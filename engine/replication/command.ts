@@ -90,7 +90,7 @@ export function bindMessage(name: string, values: readonly CommandValue[]): Buff
   for (const value of values) at = message.writeInt16BE(typeof value === 'string' ? TEXT : BINARY, at);
   at = message.writeInt16BE(values.length, at);
   for (const [index, value] of values.entries()) {
-    at = message.writeInt32BE(lengths[index]!, at);
+    at = message.writeInt32BE(lengths[index], at);
     if (typeof value === 'string') {
       at += message.write(value, at);
       continue;

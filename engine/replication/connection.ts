@@ -275,11 +275,11 @@ export class Servers {
     const endTimer = this.#timing.every(CONNECT_MS, () => giveUp(client, late));
     try {
       await client.connect();
-      const facts = (await client.query<ServerFacts>(SERVER_FACTS)).rows[0]!;
+      const facts = (await client.query<ServerFacts>(SERVER_FACTS)).rows[0];
       if (facts.is_standby) throw new Error('it is a standby');
       if (purpose === 'write') requireDurable(facts, this.#allowed);
       const isReadOnly = facts.read_only === 'on';
-      if (purpose === 'write' && isReadOnly) throw new TakesNoRowsError(server, REFUSALS[READ_ONLY]!);
+      if (purpose === 'write' && isReadOnly) throw new TakesNoRowsError(server, REFUSALS[READ_ONLY]);
       const { pid, system, lsn } = facts;
       const place = { system, timeline: Number.parseInt(facts.timeline, 16), lsn };
       const databaseRun = `${system}/${place.timeline}/${facts.started}`;

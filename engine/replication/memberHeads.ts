@@ -118,7 +118,7 @@ function otherLineage({ mark }: Heads, { mark: other }: Heads): string | null {
 }
 
 async function hasHead(files: Files, own: Heads, stream: number, { sequence, head, known }: Head): Promise<boolean> {
-  const here = own.streams[stream]!;
+  const here = own.streams[stream];
   if (here.sequence === sequence) return here.head === head;
   if (stream >= STREAM.CONTROL) return sequence <= known;
   const found = await headAt(files, stream, sequence);

@@ -134,7 +134,7 @@ export class PostgresLog implements ReplicatedLog {
       throw new NotAMemberError(`the cluster ${cluster} has ${name} ${rows[0]?.value}, and this process ${value}`);
     }
     const { rows } = await connection.run<Parameters<typeof requireReadable>[0]>(SQL.formats, [cluster]);
-    requireReadable(rows[0]!, formats);
+    requireReadable(rows[0], formats);
   }
 
   async take(isForced: boolean, next?: NextLead): Promise<Taken | null> {
@@ -150,7 +150,7 @@ export class PostgresLog implements ReplicatedLog {
     this.#lead = lead;
     this.runs.lead(connection.databaseRun);
     const start = await connection.run<{ position: number }>(SQL.startLead, [cluster, lead]);
-    return { epoch: rows[0].epoch, lead, end: start.rows[0]!.position };
+    return { epoch: rows[0].epoch, lead, end: start.rows[0].position };
   }
 
   async lease(): Promise<Lease> {

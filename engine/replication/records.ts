@@ -93,7 +93,7 @@ async function rejoinFile(
     if (queue.length === 0 || end === undefined) return null;
     const unshared = await firstUnshared(log, stream, queue, end);
     const last = queue.at(-1)!.sequence;
-    if (unshared > queue[0]!.sequence) forget(database, unshared);
+    if (unshared > queue[0].sequence) forget(database, unshared);
     if (unshared > last || !hasUndo) return null;
     // RECORDSREJOIN-4: the start has looked at all streams before; the log has lost records since.
     if (proof === null) throw new LostRowsError(`${path}: records ${unshared} to ${last} may have been held`);

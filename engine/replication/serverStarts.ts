@@ -52,7 +52,7 @@ class ServerStarts {
     return this.#look((servers) => {
       const following = servers.filter((server) => server.timeline === timeline);
       const goOn = following.filter(({ name, started }) => starts.get(name) === started);
-      return following.length > 0 && goOn.length >= serversNeeded(following[0]!.standbys, this.#urls.length);
+      return following.length > 0 && goOn.length >= serversNeeded(following[0].standbys, this.#urls.length);
     }).then(({ isEnough }) => isEnough);
   }
 
@@ -147,7 +147,7 @@ async function lookAt(url: string): Promise<Server> {
   try {
     await client.connect();
     const { rows } = await client.query<Omit<Server, 'name'>>(ABOUT);
-    return { name: serverName(url), ...rows[0]! };
+    return { name: serverName(url), ...rows[0] };
   } finally {
     clearTimeout(timer);
     giveUp(client);

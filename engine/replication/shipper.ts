@@ -113,7 +113,7 @@ export class Shipper {
     const start = this.#sentEnd - this.#heldEnd;
     let end = start;
     for (let bytes = 0; end < this.#waiting.length && end - start < APPEND_ROWS; end++) {
-      bytes += this.#waiting[end]!.bytes.length;
+      bytes += this.#waiting[end].bytes.length;
       if (bytes > APPEND_BYTES && end > start) break;
     }
     return this.#waiting.slice(start, end);

@@ -30,7 +30,7 @@ export class ChainLogs {
     const logs = await this.#stretches.ask({ address: exchange, topics: [events] }, fromBlock, toBlock);
     if (logs === null) return null;
     const isAsked = ({ address, topics, blockNumber }: PlacedLog) =>
-      address === exchange && events.includes(topics[0]!) && blockNumber >= fromBlock && blockNumber <= toBlock;
+      address === exchange && events.includes(topics[0]) && blockNumber >= fromBlock && blockNumber <= toBlock;
     if (!logs.every(isAsked)) throw new NodeUnreachable('the node gives logs that it was not asked for');
     logs.sort((a, b) => a.blockNumber - b.blockNumber || a.logIndex - b.logIndex);
     return { logs, to: toBlock };

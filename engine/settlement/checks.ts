@@ -150,23 +150,23 @@ export class ChainChecks {
 
   async #missingRight(exchange: Hex): Promise<string | null> {
     const { keys, marketFactory, payments, resolutions } = this.#setup;
-    const rights: [key: keyof ChainSetup['keys'], role: string, of: string, at: Hex][] = [
-      ['OPERATOR', 'OPERATOR_ROLE', 'exchange', exchange],
-      ['PERMIT', 'PERMIT_ROLE', 'exchange', exchange],
-      ['DEPLOYER', 'DEPLOYER_ROLE', 'market factory', marketFactory],
+    const rights: [job: string, key: Hex, role: string, of: string, at: Hex][] = [
+      ['OPERATOR', keys.OPERATOR, 'OPERATOR_ROLE', 'exchange', exchange],
+      ['PERMIT', keys.PERMIT, 'PERMIT_ROLE', 'exchange', exchange],
+      ['DEPLOYER', keys.DEPLOYER, 'DEPLOYER_ROLE', 'market factory', marketFactory],
     ];
     if (!(await this.#hasRole(marketFactory, 'RESOLVER_ROLE', resolutions))) {
       return `RESOLUTIONS_ADDRESS: ${resolutions} does not have RESOLVER_ROLE of the market factory`;
     }
     if (keys.PAYER !== null && payments !== null) {
-      rights.push(['PAYER', 'PAYER_ROLE', 'contract of payments', payments]);
+      rights.push(['PAYER', keys.PAYER, 'PAYER_ROLE', 'contract of payments', payments]);
       if (!(await this.#hasRole(exchange, 'OPERATOR_ROLE', payments))) {
         return `PAYMENTS_ADDRESS: ${payments} does not have OPERATOR_ROLE of the exchange`;
       }
     }
-    for (const [key, role, of, at] of rights) {
-      if (!(await this.#hasRole(at, role, keys[key]!))) {
-        return `${key}_KEY: ${keys[key]} does not have ${role} of the ${of}`;
+    for (const [job, key, role, of, at] of rights) {
+      if (!(await this.#hasRole(at, role, key))) {
+        return `${job}_KEY: ${key} does not have ${role} of the ${of}`;
       }
     }
     return this.#rightTooMuch(exchange);

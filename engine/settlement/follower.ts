@@ -137,7 +137,7 @@ export class Follower {
   /** Keeps FOLLOWER-2. */
   #connect(shard: number): JournalReader {
     const path = this.#options.journalPaths[shard];
-    const reader = new JournalReader(path, this.#options.keys[shard]!);
+    const reader = new JournalReader(path, this.#options.keys[shard]);
     const { sequence } = this.#heads[shard];
     if (!reader.continues(this.#heads[shard])) {
       reader.close();

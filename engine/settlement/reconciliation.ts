@@ -194,7 +194,7 @@ export class Reconciliation {
     const sql = 'SELECT address FROM escrows WHERE account = ?';
     const wallet = preparedValue<[number], Hex>(db, sql).get(account) ?? null;
     if (wallet === null && account !== FEE_ACCOUNT) return null;
-    const tokenId = asset === USDC ? 0n : BigInt(markets.tokensOf(outcomeOfAsset(asset).market)[asset % 2]!);
+    const tokenId = asset === USDC ? 0n : BigInt(markets.tokensOf(outcomeOfAsset(asset).market)[asset % 2]);
     const held = exchanges().map(async (exchange) => {
       const args = [account === FEE_ACCOUNT ? exchange : wallet!, tokenId] as const;
       const call = { abi: EXCHANGE_ABI, functionName: 'balanceOf', args } as const;

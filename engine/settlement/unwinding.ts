@@ -24,7 +24,7 @@ type Change = UnwindingChanges['maker'];
 
 export function unwindingOf(fill: Fill, maker: UnwoundParty, taker: UnwoundParty): UnwindingChanges {
   const [ofMaker, ofTaker] = [changeOf(fill, maker), changeOf(fill, taker)];
-  const fee = [0, 1, 2].map((asset) => 0 - ofMaker.fee[asset]! - ofTaker.fee[asset]!);
+  const fee = [0, 1, 2].map((asset) => 0 - ofMaker.fee[asset] - ofTaker.fee[asset]);
   return { maker: ofMaker.own, taker: ofTaker.own, fee: fee as unknown as Change };
 }
 

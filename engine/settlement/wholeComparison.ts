@@ -60,7 +60,7 @@ async function compare(db: Database.Database, node: ChainNode): Promise<Comparis
       `settlement has read the chain up to block ${block} only, and settled work later: try again`,
     );
   }
-  const exchange = scanner.exchanges()[0]!;
+  const exchange = scanner.exchanges()[0];
   const [usdc, marketFactory] = [
     await addressOf(node, exchange, 'usdc'),
     await addressOf(node, exchange, 'marketFactory'),

@@ -59,7 +59,7 @@ export class SnapshotMaker {
 
   #make(shard: number, isStopping: boolean): void {
     const { directory, journalPaths, keepRecords, keys } = this.#options;
-    const key = keys[shard]!;
+    const key = keys[shard];
     const reader = new JournalReader(journalPaths[shard], key);
     let base: Base;
     try {
@@ -93,7 +93,7 @@ export class SnapshotMaker {
     for (const file of listSnapshots(this.#options.directory, shard)) {
       const engine = makeReplica();
       try {
-        const { head, nowMs } = loadSnapshot(file, shard, engine.state, this.#options.keys[shard]!);
+        const { head, nowMs } = loadSnapshot(file, shard, engine.state, this.#options.keys[shard]);
         if (!reader.continues(head)) {
           setSnapshotAside(file);
           continue;

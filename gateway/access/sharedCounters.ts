@@ -133,13 +133,13 @@ export class SharedCounterStore implements CounterStore {
   }
 
   #countOf(slot: number): number {
-    return this.#words[2 * slot + 3]!;
+    return this.#words[2 * slot + 3];
   }
 
   /** The time of the request with this number, 0 for the oldest. */
   #timeAt(slot: number, number: number): number {
-    const index = (this.#words[2 * slot + 2]! + number) % MOST_REQUESTS;
-    return this.#times[slot + TIMES_AT + index]!;
+    const index = (this.#words[2 * slot + 2] + number) % MOST_REQUESTS;
+    return this.#times[slot + TIMES_AT + index];
   }
 
   #newestMs(slot: number): number {
@@ -148,8 +148,8 @@ export class SharedCounterStore implements CounterStore {
 
   #forget(slot: number, nowMs: number): void {
     while (this.#countOf(slot) > 0 && Math.abs(nowMs - this.#timeAt(slot, 0)) >= this.#windowMs) {
-      this.#words[2 * slot + 2] = (this.#words[2 * slot + 2]! + 1) % MOST_REQUESTS;
-      this.#words[2 * slot + 3]!--;
+      this.#words[2 * slot + 2] = (this.#words[2 * slot + 2] + 1) % MOST_REQUESTS;
+      this.#words[2 * slot + 3]--;
     }
   }
 
@@ -157,7 +157,7 @@ export class SharedCounterStore implements CounterStore {
   #append(slot: number, nowMs: number): void {
     const count = this.#countOf(slot);
     const timeMs = count === 0 ? nowMs : Math.max(nowMs, this.#newestMs(slot));
-    const index = (this.#words[2 * slot + 2]! + count) % MOST_REQUESTS;
+    const index = (this.#words[2 * slot + 2] + count) % MOST_REQUESTS;
     this.#times[slot + TIMES_AT + index] = timeMs;
     this.#words[2 * slot + 3] = count + 1;
   }

@@ -160,12 +160,16 @@ function* merged(walks: readonly Iterable<ActivityEntry>[]): Generator<ActivityE
     const heads = readers.map(next);
     for (;;) {
       let first = -1;
+      let newest: ActivityEntry | null = null;
       for (let i = 0; i < heads.length; i++) {
-        if (heads[i] !== null && (first < 0 || isBefore(heads[i]!, heads[first]!))) first = i;
+        const head = heads[i];
+        if (head === null || (newest !== null && !isBefore(head, newest))) continue;
+        newest = head;
+        first = i;
       }
-      if (first < 0) return;
-      yield heads[first]!;
-      heads[first] = next(readers[first]!);
+      if (newest === null) return;
+      yield newest;
+      heads[first] = next(readers[first]);
     }
   } finally {
     for (const reader of readers) reader.return?.();

@@ -53,7 +53,7 @@ export class FundMovementQueries {
       const isTooFar = counted > MAX_COUNTED && offset > MAX_OFFSET;
       const found = isTooFar ? [] : this.#list.all(account, limit, offset);
       const settled = settlements.ofMovements(account, found.map(movedRecord));
-      const rows = found.map((row, at) => storedMovement(row, settled[at]!));
+      const rows = found.map((row, at) => storedMovement(row, settled[at]));
       return pageOf(rows, counted, offset);
     });
   }

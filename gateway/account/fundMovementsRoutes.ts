@@ -78,7 +78,7 @@ function* shown(rows: readonly StoredMovement[], movements: Pick<Movements, 'byH
     const isOfChain = requested?.reference.startsWith(OF_CHAIN) === true;
     yield {
       id: requested?.id ?? id,
-      type: TYPES[kind]!,
+      type: TYPES[kind],
       amount_usdc_micro: String(OUTGOING.includes(kind) ? -usdcMicro : usdcMicro),
       reference: requested?.reference ?? entryHash,
       status: kind === FUND_MOVEMENT.WITHDRAWAL && WAITS.includes(settlement.status) ? 'pending' : 'completed',

@@ -42,7 +42,7 @@ export class NflRanking {
     for (let index = 0; index < accounts.length; index++) {
       if (accounts[index] === account) continue;
       others++;
-      if (earned[index]! > micro) better++;
+      if (earned[index] > micro) better++;
     }
     return better * 100 < (others + 1) * percent;
   }

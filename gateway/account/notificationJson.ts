@@ -55,7 +55,7 @@ function textOf(item: NotificationItem, catalog: Pick<Catalog, 'byIndex'>): Text
 
 function ofOrder({ order }: EndedOrder, catalog: Pick<Catalog, 'byIndex'>): Text {
   const { details } = catalog.byIndex(order.market);
-  const outcome = details.outcomes[order.outcome]!;
+  const outcome = details.outcomes[order.outcome];
   const reason = order.reason as CloseReason;
   const filledLots = order.lots - order.remaining_lots;
   const tokens = (lots: number): string => unitsToDecimal(mulSafe(lots, order.ticks_per_unit));

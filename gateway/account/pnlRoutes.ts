@@ -107,8 +107,8 @@ async function readSlice(
 function worthNow(held: PortfolioSlice['held'], { views }: PnlDeps): bigint {
   let worth = 0n;
   for (const [row, market] of held.markets.entries()) {
-    const yesPpm = presentYesPpm(market, views) ?? held.lastYesPpm[row]!;
-    worth += BigInt(payoutMicro(held.yesAtomic[row]!, held.noAtomic[row]!, yesPpm));
+    const yesPpm = presentYesPpm(market, views) ?? held.lastYesPpm[row];
+    worth += BigInt(payoutMicro(held.yesAtomic[row], held.noAtomic[row], yesPpm));
   }
   return worth;
 }

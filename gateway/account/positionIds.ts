@@ -22,7 +22,7 @@ export function positionMask(userId: string, outcome: number): PositionMask {
 }
 
 export function positionId(marketUuid: Uint8Array, mask: PositionMask): string {
-  return bytesToUuid(marketUuid.map((byte, at) => byte ^ mask[at]!));
+  return bytesToUuid(marketUuid.map((byte, at) => byte ^ mask[at]));
 }
 
 /** The market that a position with this id would be in. */

@@ -98,7 +98,7 @@ export class PositionQueries {
         : this.#ofMarket.all(account, market, ...after, limit);
     const last = rows.length === limit ? rows.at(-1)! : null;
     return {
-      texts: rows.map((row) => positionText(row, masks[Number(row.outcome)]!, marked.has(Number(row.market)))),
+      texts: rows.map((row) => positionText(row, masks[Number(row.outcome)], marked.has(Number(row.market)))),
       next: last === null ? null : [Number(last.market), Number(last.outcome)],
     };
   }

@@ -140,7 +140,7 @@ export class ReadMarks {
 export function readMsOf({ marks, singles }: Reads, { id, source, sequence }: Origin): number | null {
   const single = singles.get(id);
   if (single !== undefined) return single.readMs;
-  return marks.find(({ through }) => sequence <= through[source]!)?.readMs ?? null;
+  return marks.find(({ through }) => sequence <= through[source])?.readMs ?? null;
 }
 
 /** READMARKS-1 */

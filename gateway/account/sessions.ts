@@ -190,14 +190,14 @@ export class Sessions {
   #newestAfter(session: Session, token: string, hash: Buffer, usedBy: string, nowMs: number): string | null {
     const { used } = session;
     const first = used.findIndex((each) => each.hash.equals(hash));
-    if (first < 0 || !this.#isRace(used[first]!, nowMs)) return null;
-    if (used[first]!.usedBy !== null && used[first]!.usedBy !== usedBy) return null;
+    if (first < 0 || !this.#isRace(used[first], nowMs)) return null;
+    if (used[first].usedBy !== null && used[first].usedBy !== usedBy) return null;
     let newest = token;
     for (const link of used.slice(first)) {
       assert(link.hash.equals(hashOf(newest)), 'SESSIONS-1: each used token seals the one that was used next');
       newest = openSuccessor(newest, link.successorSealed);
     }
-    this.#store.repeated(session, used[first]!);
+    this.#store.repeated(session, used[first]);
     return newest;
   }
 }

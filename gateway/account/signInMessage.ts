@@ -67,8 +67,11 @@ export function parseMessage(text: string): SignInMessage | null {
   if (!tryParseHex(address, ADDRESS_BYTES, new Uint8Array(ADDRESS_BYTES), 0)) return null;
   if (address !== lowercase && checksumAddress(lowercase) !== address) return null;
   if (scheme !== undefined && !uri.startsWith(`${scheme}://`)) return null;
-  const times = [issued, expires, notBefore].map((time) => (time === undefined ? null : parseTime(time)));
-  if (times.some((time) => Number.isNaN(time)) || !Number.isSafeInteger(Number(chainId))) return null;
+  const issuedMs = parseTime(issued);
+  const expiresMs = expires === undefined ? null : parseTime(expires);
+  const notBeforeMs = notBefore === undefined ? null : parseTime(notBefore);
+  if ([issuedMs, expiresMs, notBeforeMs].some((time) => Number.isNaN(time)) || !Number.isSafeInteger(Number(chainId)))
+    return null;
   return {
     domain,
     address: lowercase,
@@ -76,9 +79,9 @@ export function parseMessage(text: string): SignInMessage | null {
     uri,
     chainId: Number(chainId),
     nonce,
-    issuedMs: times[0]!,
-    expiresMs: times[1]!,
-    notBeforeMs: times[2]!,
+    issuedMs,
+    expiresMs,
+    notBeforeMs,
   };
 }
 

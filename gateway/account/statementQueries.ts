@@ -221,7 +221,7 @@ function fillEntry(
     null,
     bytesToUuid(row.uuid),
     outcome,
-    SIDE_NAMES[side]!,
+    SIDE_NAMES[side],
     role,
     bytesToUuid(orderId),
     String(usdcMicro),
@@ -240,7 +240,7 @@ function movementEntry(row: MovementRow): Entry {
   const isEntryOfLedger = marketId !== null && row.kind !== FUND_MOVEMENT.CARRIED;
   const cells = (usdcAfterMicro: number): Cells => [
     new Date(row.moved_ms).toISOString(),
-    TYPES[row.kind]!,
+    TYPES[row.kind],
     bytesToUuid(row.id),
     isEntryOfLedger ? entryHash(marketId, shardSequenceOfMovement(row.id)) : null,
     marketId,

@@ -110,7 +110,7 @@ export class StatementReader {
     this.#usdcMicro = page.usdcMicro;
     this.#after = page.after;
     const { tokens } = page;
-    for (let at = 0; at < tokens.length; at += 3) this.#addTokens(tokens[at]!, tokens[at + 1]!, tokens[at + 2]!);
+    for (let at = 0; at < tokens.length; at += 3) this.#addTokens(tokens[at], tokens[at + 1], tokens[at + 2]);
   }
 
   /** After the last page. */
@@ -125,7 +125,7 @@ export class StatementReader {
     this.#start = start;
     this.#usdcMicro = start.usdcMicro;
     const { markets, outcomes, atomic } = start.tokens;
-    for (let at = 0; at < markets.length; at++) this.#addTokens(markets[at]!, outcomes[at]!, atomic[at]!);
+    for (let at = 0; at < markets.length; at++) this.#addTokens(markets[at], outcomes[at], atomic[at]);
     const before = firstIdAfter(start.sinceMs - 1);
     this.#after = { trade: before, movement: before };
   }

@@ -68,7 +68,7 @@ export function csvBalance(
 function jsonEntry(cells: Cells): string {
   let text = '';
   for (let column = 0; column < COLUMNS.length; column++) {
-    const cell = cells[column]!;
+    const cell = cells[column];
     const isText = typeof cell === 'string';
     const value = isText && column === REFERENCE ? JSON.stringify(cell) : isText ? `"${cell}"` : String(cell);
     text += `${column === 0 ? '{' : ','}"${COLUMNS[column]}":${value}`;

@@ -23,7 +23,7 @@ export function peerSubject(peer: Uint8Array): string {
   if (peer.length === 4) return peer.join('.');
   const isMapped = peer[10] === 255 && peer[11] === 255 && peer.subarray(0, 10).every((byte) => byte === 0);
   if (isMapped) return peer.subarray(12).join('.');
-  return [0, 2, 4, 6].map((index) => (peer[index]! * 256 + peer[index + 1]!).toString(16)).join(':');
+  return [0, 2, 4, 6].map((index) => (peer[index] * 256 + peer[index + 1]).toString(16)).join(':');
 }
 
 /** The first address from the right that no trusted proxy has. */

@@ -30,5 +30,5 @@ export function readCursor(list: List, text: string): Position | null {
   if (!FORM.test(text)) return null;
   const bytes = Buffer.from(text, 'base64url');
   if (bytes[0] !== list) return null;
-  return { rank: bytes[1]!, atMs: bytes.readUIntBE(TIME_AT, TIME_BYTES), id: new Uint8Array(bytes.subarray(ID_AT)) };
+  return { rank: bytes[1], atMs: bytes.readUIntBE(TIME_AT, TIME_BYTES), id: new Uint8Array(bytes.subarray(ID_AT)) };
 }

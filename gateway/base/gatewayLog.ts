@@ -117,7 +117,7 @@ class StreamLog implements HeldLog {
       const leftMs = first.untilMs - performance.now();
       const isHeld = await this.#options.memory.awaitHeld(this.#stream, first.sequence, leftMs);
       const held = this.held();
-      while (this.#waiters.length > 0 && this.#waiters[0]!.sequence <= held) this.#waiters.shift()!.resolve();
+      while (this.#waiters.length > 0 && this.#waiters[0].sequence <= held) this.#waiters.shift()!.resolve();
       if (!isHeld && this.#waiters[0] === first) {
         this.#waiters.shift();
         first.reject(new Error(`stream ${this.#stream}: the log does not hold record ${first.sequence}`));

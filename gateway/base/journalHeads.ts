@@ -30,7 +30,7 @@ export class JournalHeads {
   }
 
   of(shard: number): KnownHead {
-    return this.#heads[shard]!;
+    return this.#heads[shard];
   }
 
   /** A shard has committed up to this row. */

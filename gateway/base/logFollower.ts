@@ -77,7 +77,7 @@ export class LogFollower {
 
   /** The last record of a shard before which no change of the stores comes that was applied; 0: as the shard has it. */
   handedOn(shard: number): number {
-    return this.#handedOn[shard]!;
+    return this.#handedOn[shard];
   }
 
   /** @param end the last row that was read, of which some are here already; `asOfMs` null: more are to be read */
@@ -90,7 +90,7 @@ export class LogFollower {
         const ofShard = ofShards.get(row.stream) ?? [];
         ofShard.push(row);
         ofShards.set(row.stream, ofShard);
-        this.#pending[row.stream]!.push({ position: row.position, sequence: row.sequence });
+        this.#pending[row.stream].push({ position: row.position, sequence: row.sequence });
         this.#handedOn[row.stream] = row.sequence;
       } else {
         this.#target.applyRow(row);
@@ -114,7 +114,7 @@ export class LogFollower {
     for (const [shard, pending] of this.#pending.entries()) forgetUpTo(pending, this.#target.shown(shard));
     forgetUpTo(this.#settling, this.#target.durable(STREAM.SETTLEMENT));
     const applied = leastOf([...this.#pending, this.#settling], this.#received);
-    while (this.#seen.length > 0 && this.#seen[0]!.end <= applied) this.#asOfMs = this.#seen.shift()!.asOfMs;
+    while (this.#seen.length > 0 && this.#seen[0].end <= applied) this.#asOfMs = this.#seen.shift()!.asOfMs;
     return applied;
   }
 }

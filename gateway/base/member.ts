@@ -131,7 +131,7 @@ export class Member {
       order: createLogOrder(),
     };
     this.order = new LogOrderConsumer(this.replicas.order);
-    this.outbox = new OutboxProducer(this.replicas.outboxes[shards]!);
+    this.outbox = new OutboxProducer(this.replicas.outboxes[shards]);
     this.role = new MemberRole(this.memory, clock, this.memory.ages());
     this.caughtUp = new Promise((resolve) => {
       this.#onCaughtUp = resolve;

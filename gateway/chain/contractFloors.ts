@@ -58,7 +58,7 @@ export class ContractFloors {
   /** Keeps CONTRACTFLOORS-3. Rejects while the node does not answer. */
   async ask(wallets: readonly string[]): Promise<void> {
     const { floors } = await this.#options.link.ask('nonceFloors', { wallets });
-    for (const [index, wallet] of wallets.entries()) if (floors[index]! > 0) await this.#take(wallet, floors[index]!);
+    for (const [index, wallet] of wallets.entries()) if (floors[index] > 0) await this.#take(wallet, floors[index]);
   }
 
   /** Durable when it resolves. A wallet without an account has no orders; it is asked for once it has (`ask`). */

@@ -146,7 +146,7 @@ export class FiatDriver {
     const schedule = this.#schedules.get(session.id);
     if (schedule === undefined || schedule.pollFailures > 0) return;
     schedule.hintMs = this.#options.clock.nowMs();
-    schedule.pollMs = Math.min(schedule.pollMs, schedule.hintMs + PAUSES[0]!.pauseMs);
+    schedule.pollMs = Math.min(schedule.pollMs, schedule.hintMs + PAUSES[0].pauseMs);
   }
 
   /** Looks at the rail at once. */

@@ -291,9 +291,9 @@ export class Front {
 
   readonly #read = (type: number, word: number): void => {
     const { words } = this.#incoming;
-    const slot = words[word + ANY_FRONT.slot]!;
-    const serial = words[word + ANY_FRONT.serial]!;
-    if (type === ADMITTED.TYPE) this.#admitted(serial, words[word + ADMITTED.verdict]!);
+    const slot = words[word + ANY_FRONT.slot];
+    const serial = words[word + ANY_FRONT.serial];
+    if (type === ADMITTED.TYPE) this.#admitted(serial, words[word + ADMITTED.verdict]);
     else if (type === KEY.TYPE) this.#preparing.keep(words, this.#incoming.bytes, word);
     else if (type === SETTLE.TYPE) void this.#settle(serial);
     else {
@@ -329,7 +329,7 @@ export class Front {
   #upgrade(call: FrontCall, word: number): void {
     const { words, bytes } = this.#incoming;
     const at = (word + UPGRADE.WORDS) * 4;
-    const protocol = bytes.toString('latin1', at, at + words[word + UPGRADE.protocolBytes]!);
+    const protocol = bytes.toString('latin1', at, at + words[word + UPGRADE.protocolBytes]);
     const socket = new FrontSocket(call);
     this.#inSlot[call.slot] = socket;
     call.isOver = true;

@@ -120,13 +120,13 @@ export class FrontCall {
   /** Status, header and the body, or its start. */
   begin(words: Uint32Array, bytes: Buffer, word: number): void {
     const { response } = this;
-    const bits = words[word + ANSWER.bits]!;
+    const bits = words[word + ANSWER.bits];
     const statusAt = (word + ANSWER.WORDS) * 4;
-    const nameAt = statusAt + words[word + ANSWER.statusBytes]!;
-    const valueAt = nameAt + words[word + ANSWER.nameBytes]!;
-    const bodyAt = valueAt + words[word + ANSWER.valueBytes]!;
-    const body = bytes.subarray(bodyAt, bodyAt + words[word + ANSWER.bodyBytes]!);
-    const restBytes = words[word + ANSWER.restBytes]!;
+    const nameAt = statusAt + words[word + ANSWER.statusBytes];
+    const valueAt = nameAt + words[word + ANSWER.nameBytes];
+    const bodyAt = valueAt + words[word + ANSWER.valueBytes];
+    const body = bytes.subarray(bodyAt, bodyAt + words[word + ANSWER.bodyBytes]);
+    const restBytes = words[word + ANSWER.restBytes];
     response.cork(() => {
       if (nameAt > statusAt) response.writeStatus(bytes.subarray(statusAt, nameAt));
       if (valueAt > nameAt) response.writeHeader(bytes.subarray(nameAt, valueAt), bytes.subarray(valueAt, bodyAt));
@@ -138,8 +138,8 @@ export class FrontCall {
 
   piece(words: Uint32Array, bytes: Buffer, word: number): void {
     const at = (word + PIECE.WORDS) * 4;
-    const body = bytes.subarray(at, at + words[word + PIECE.bytes]!);
-    const bits = words[word + PIECE.bits]!;
+    const body = bytes.subarray(at, at + words[word + PIECE.bytes]);
+    const bits = words[word + PIECE.bits];
     if (this.#whole === null) this.response.cork(() => this.#write(bits, body));
     else this.#collect(bits, body, 0);
   }

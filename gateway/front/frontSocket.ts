@@ -77,9 +77,9 @@ export class FrontSocket {
 
   /** @returns whether it is the first of this turn. */
   sendFrame(words: Uint32Array, bytes: Buffer, word: number): boolean {
-    const bits = words[word + TO_FRONT.FRAME.bits]!;
+    const bits = words[word + TO_FRONT.FRAME.bits];
     const at = (word + TO_FRONT.FRAME.WORDS) * 4;
-    const part = bytes.subarray(at, at + words[word + TO_FRONT.FRAME.bytes]!);
+    const part = bytes.subarray(at, at + words[word + TO_FRONT.FRAME.bytes]);
     if ((bits & FRAME_BIT_MORE) !== 0) {
       this.#parts.push(Buffer.from(part));
       return false;
@@ -147,8 +147,8 @@ export class FrontSocket {
 
   end(words: Uint32Array, bytes: Buffer, word: number): void {
     const at = (word + TO_FRONT.END.WORDS) * 4;
-    const reason = bytes.subarray(at, at + words[word + TO_FRONT.END.reasonBytes]!);
-    this.#socket?.end(words[word + TO_FRONT.END.code]!, reason);
+    const reason = bytes.subarray(at, at + words[word + TO_FRONT.END.reasonBytes]);
+    this.#socket?.end(words[word + TO_FRONT.END.code], reason);
   }
 
   /** The gateway thread is too far behind to read what this client sends. */

@@ -41,7 +41,7 @@ export class Incoming {
     let count = 0;
     try {
       for (; word >= 0; word = this.#ring.next()) {
-        read(this.words[word + ANY_FRONT.type]!, word);
+        read(this.words[word + ANY_FRONT.type], word);
         if (++count >= most || this.#isOver) break;
       }
     } finally {

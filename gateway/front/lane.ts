@@ -108,8 +108,8 @@ export class FrontLane {
 
   readonly #read = (type: number, word: number): void => {
     const { words } = this.#incoming;
-    const slot = words[word + ANY_FRONT.slot]!;
-    const serial = words[word + ANY_FRONT.serial]!;
+    const slot = words[word + ANY_FRONT.slot];
+    const serial = words[word + ANY_FRONT.serial];
     if (type === CALL.TYPE) this.#call(slot, serial, word);
     else if (type === PREPARED.TYPE) this.#prepared(slot, serial, word);
     else if (type === KEY_WANTED.TYPE) this.#sendKey(word);
@@ -128,9 +128,9 @@ export class FrontLane {
 
   #ofCall(type: number, response: ForwardedResponse, word: number): void {
     const { words } = this.#incoming;
-    if (type === TAKEN.TYPE) response.taken(words[word + TAKEN.bytes]!);
+    if (type === TAKEN.TYPE) response.taken(words[word + TAKEN.bytes]);
     else if (type === BODY.TYPE) {
-      response.received(this.#copy(word + BODY.WORDS, words[word + BODY.bytes]!), words[word + BODY.isLast] === 1);
+      response.received(this.#copy(word + BODY.WORDS, words[word + BODY.bytes]), words[word + BODY.isLast] === 1);
     }
   }
 
@@ -142,17 +142,17 @@ export class FrontLane {
       case MESSAGE.TYPE:
         webSocket.message?.(
           given,
-          this.#copy(word + MESSAGE.WORDS, words[word + MESSAGE.bytes]!),
+          this.#copy(word + MESSAGE.WORDS, words[word + MESSAGE.bytes]),
           words[word + MESSAGE.isBinary] === 1,
         );
         break;
       case TAKEN.TYPE:
-        socket.taken(words[word + TAKEN.bytes]!);
+        socket.taken(words[word + TAKEN.bytes]);
         webSocket.drain?.(given);
         break;
       case PINGED.TYPE:
         // One of them may be one too many.
-        for (let left = words[word + PINGED.count]!; left > 0 && this.#inSlot[socket.slot] === socket; left--)
+        for (let left = words[word + PINGED.count]; left > 0 && this.#inSlot[socket.slot] === socket; left--)
           webSocket.ping?.(given, new ArrayBuffer(0));
         break;
       case PONGED.TYPE:
@@ -163,11 +163,11 @@ export class FrontLane {
 
   #call(slot: number, serial: number, word: number): void {
     const { words, bytes } = this.#incoming;
-    const bits = words[word + CALL.bits]!;
+    const bits = words[word + CALL.bits];
     const at = (word + CALL.WORDS) * 4;
     const request = this.#request;
-    request.read(bytes.toString('utf8', at, at + words[word + CALL.textBytes]!), bits);
-    const response = this.#respond(slot, serial, this.#copy(word + CALL.peer, words[word + CALL.peerBytes]!));
+    request.read(bytes.toString('utf8', at, at + words[word + CALL.textBytes]), bits);
+    const response = this.#respond(slot, serial, this.#copy(word + CALL.peer, words[word + CALL.peerBytes]));
     const upgrade =
       (bits & CALL_BIT_UPGRADE) === 0 ? null : { key: '', protocol: request.protocol, extensions: '', context: null };
     this.#server.receive(response, request, upgrade, null);
@@ -175,7 +175,7 @@ export class FrontLane {
 
   #prepared(slot: number, serial: number, word: number): void {
     const { words, bytes } = this.#incoming;
-    const peer = this.#copy(word + PREPARED.peer, words[word + PREPARED.peerBytes]!);
+    const peer = this.#copy(word + PREPARED.peer, words[word + PREPARED.peerBytes]);
     const call = new PreparedCall(words, bytes, word);
     this.#preparedCalls++;
     this.#server.receive(this.#respond(slot, serial, peer), call, null, call);
@@ -192,7 +192,7 @@ export class FrontLane {
   #sendKey(word: number): void {
     const { words, bytes } = this.#incoming;
     const idAt = (word + KEY_WANTED.WORDS) * 4;
-    const keyId = bytes.toString('latin1', idAt, idAt + words[word + KEY_WANTED.idBytes]!);
+    const keyId = bytes.toString('latin1', idAt, idAt + words[word + KEY_WANTED.idBytes]);
     const secret = this.#server.secretOf(keyId);
     if (secret === null) return;
     const { out } = this;
@@ -210,7 +210,7 @@ export class FrontLane {
   #opened(connection: number, word: number): void {
     const { words } = this.#incoming;
     this.connections++;
-    const peer = new Uint8Array(this.#copy(word + OPENED.peer, words[word + OPENED.peerBytes]!));
+    const peer = new Uint8Array(this.#copy(word + OPENED.peer, words[word + OPENED.peerBytes]));
     const admission = this.#server.opened(peer);
     this.#hasWatched ||= admission === 'WATCHED';
     this.#admit(connection, VERDICT[admission]);

@@ -32,7 +32,7 @@ export class Measures {
   }
 
   answered(index: number): number {
-    return this.#formerAnswered[index]! + (this.#latest[index]?.answered ?? 0);
+    return this.#formerAnswered[index] + (this.#latest[index]?.answered ?? 0);
   }
 
   /** @param post sends a thread the question; false: it does not run */
@@ -52,7 +52,7 @@ export class Measures {
     const image = this.#latest[index];
     if (image != null) {
       this.#onEnded(image);
-      this.#formerAnswered[index]! += image.answered;
+      this.#formerAnswered[index] += image.answered;
     }
     this.#latest[index] = null;
     this.#answeredNow(index);

@@ -99,7 +99,7 @@ export class Outgoing {
       await this.#ring.waitForRoomAsync();
       if (this.#isOver) return;
       let sent = 0;
-      while (sent < this.#waiting.length && this.#moveToRing(this.#waiting[sent]!)) sent++;
+      while (sent < this.#waiting.length && this.#moveToRing(this.#waiting[sent])) sent++;
       this.#waiting.splice(0, sent);
       this.#ring.publish();
     }

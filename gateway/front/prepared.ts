@@ -102,34 +102,34 @@ export class PreparedCall implements Prepared, RequestLine, HeaderLines {
   readonly #parts: readonly string[];
 
   constructor(words: Uint32Array, bytes: Buffer, word: number) {
-    const count = words[word + PREPARED.orders]!;
+    const count = words[word + PREPARED.orders];
     const ordersAt = word + PREPARED.WORDS;
     const textAt = (ordersAt + count * PLACE.WORDS) * 4;
-    const bodyAt = textAt + words[word + PREPARED.textBytes]!;
+    const bodyAt = textAt + words[word + PREPARED.textBytes];
     this.#parts = bytes.toString('latin1', textAt, bodyAt).split(TEXT_SEPARATOR);
     this.headers = RequestHeaders.of(this);
-    this.body = bytes.subarray(bodyAt, bodyAt + words[word + PREPARED.bodyBytes]!);
-    this.verifiedWith = words[word + PREPARED.verifiedWith]!;
+    this.body = bytes.subarray(bodyAt, bodyAt + words[word + PREPARED.bodyBytes]);
+    this.verifiedWith = words[word + PREPARED.verifiedWith];
     this.usual = count === 0 ? null : this.#usualBody(words, ordersAt, count);
   }
 
   get method(): string {
-    return this.#parts[METHOD_PART]!;
+    return this.#parts[METHOD_PART];
   }
 
   get path(): string {
-    return this.#parts[PATH_PART]!;
+    return this.#parts[PATH_PART];
   }
 
   get query(): string | null {
-    const query = this.#parts[QUERY_PART]!;
+    const query = this.#parts[QUERY_PART];
     return query === '' ? null : query.slice(QUERY_MARK.length);
   }
 
   forEach(each: (name: string, value: string) => void): void {
     for (let index = 0; index < PREPARED_HEADERS.length; index++) {
-      const value = this.#parts[HEADERS_PART + index]!;
-      if (value !== '') each(PREPARED_HEADERS[index]!, value);
+      const value = this.#parts[HEADERS_PART + index];
+      if (value !== '') each(PREPARED_HEADERS[index], value);
     }
   }
 
@@ -140,11 +140,11 @@ export class PreparedCall implements Prepared, RequestLine, HeaderLines {
       orders.push({
         words,
         at: ordersAt + index * PLACE.WORDS,
-        marketId: this.#parts[part]!,
-        tokenId: this.#parts[part + 1]!,
+        marketId: this.#parts[part],
+        tokenId: this.#parts[part + 1],
         clientId: this.#parts[part + 2] || undefined,
       });
     }
-    return { orders, cancelHash: this.#parts[CANCEL_HASH_PART]! };
+    return { orders, cancelHash: this.#parts[CANCEL_HASH_PART] };
   }
 }

@@ -71,7 +71,7 @@ export class Preparing {
     words[word + PREPARED.orders] = orders.length;
     const ordersAt = word + PREPARED.WORDS;
     // They are one after the other there, too.
-    if (usual !== null) words.set(usual.orders[0]!.words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
+    if (usual !== null) words.set(usual.orders[0].words.subarray(0, orders.length * PLACE.WORDS), ordersAt);
     words[word + PREPARED.textBytes] = text.length;
     words[word + PREPARED.bodyBytes] = body.length;
     const textAt = ordersAt * 4 + ordersBytes;
@@ -84,11 +84,11 @@ export class Preparing {
   /** The gateway thread has sent a key. */
   keep(words: Uint32Array, bytes: Buffer, word: number): void {
     const idAt = (word + KEY.WORDS) * 4;
-    const keyId = bytes.toString('latin1', idAt, idAt + words[word + KEY.idBytes]!);
+    const keyId = bytes.toString('latin1', idAt, idAt + words[word + KEY.idBytes]);
     this.#keys.delete(keyId);
     if (this.#keys.size >= MOST_KEYS) this.#keys.delete(this.#keys.keys().next().value!);
     const copy = {
-      number: words[word + KEY.number]!,
+      number: words[word + KEY.number],
       innerBlock: blockAt(bytes, word + KEY.innerBlock),
       outerBlock: blockAt(bytes, word + KEY.outerBlock),
     };

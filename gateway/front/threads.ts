@@ -328,8 +328,8 @@ export class FrontThreads implements Fronts {
     this.#fronts[index] = null;
     this.#options.reads?.shards.remove(index);
     this.#measures.ended(index);
-    this.#formerCalls[index]!.calls += front.lane.forwarded;
-    this.#formerCalls[index]!.prepared += front.lane.prepared;
+    this.#formerCalls[index].calls += front.lane.forwarded;
+    this.#formerCalls[index].prepared += front.lane.prepared;
     const had = front.lane.end();
     if (had > 0) this.#server!.closed();
   }
@@ -345,10 +345,10 @@ export class FrontThreads implements Fronts {
     const front = this.#fronts[index];
     if (reads === null || front == null) return;
     const from = front.markets;
-    while (front.markets < reads.markets.length && reads.isOpen(reads.markets[front.markets]!)) front.markets++;
+    while (front.markets < reads.markets.length && reads.isOpen(reads.markets[front.markets])) front.markets++;
     if (front.markets === from) return;
     const markets = reads.markets.slice(from, front.markets).map(copyOf);
-    this.#threads[index]!.post({ markets } satisfies FrontRequest);
+    this.#threads[index].post({ markets } satisfies FrontRequest);
   }
 
   /** FRONTS-2. This thread does nothing else from here on: no connection comes to a door any more. */

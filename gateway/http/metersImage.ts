@@ -57,9 +57,9 @@ export function addImage(sum: RequestMeters, image: MetersImage, routeOf: RouteO
   for (const [route, [total, ...ofStages]] of image.times) {
     const times = sum.times.of(find(route));
     times.total.add(total!);
-    for (const [index, cells] of ofStages.entries()) times.stages[STAGES[index]!].add(cells);
+    for (const [index, cells] of ofStages.entries()) times.stages[STAGES[index]].add(cells);
   }
-  for (const [bucket, count] of image.turns.entries()) sum.turns.counts[bucket]! += count;
+  for (const [bucket, count] of image.turns.entries()) sum.turns.counts[bucket] += count;
   sum.turns.totalMs += image.turnsMs;
   for (const [route, tookMs] of image.worst) sum.turns.note(find(route), tookMs);
 }

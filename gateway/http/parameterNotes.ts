@@ -31,7 +31,7 @@ const THINGS: Readonly<Record<string, string>> = {
 /** Undefined where the schema of the parameter has to say it. */
 export function noteOn(name: string, path: string): string | undefined {
   if (name !== 'id') return NOTES[name];
-  const before = path.split('/:id')[0]!.split('/').at(-1)!;
+  const before = path.split('/:id')[0].split('/').at(-1)!;
   if (before === 'by-client-id') return 'The `client_order_id`, percent-encoded.';
   const thing = THINGS[before];
   return thing === undefined ? undefined : `The ${thing}.`;

@@ -74,7 +74,7 @@ export function* textSlicesOf(body: Buffer): Generator<string> {
   for (let from = 0; from < body.length; ) {
     let end = Math.min(from + SLICE_BYTES, body.length);
     // A character that a slice would end in the middle of is in the next one.
-    while (end < body.length && (body[end]! & CONTINUATION_MASK) === CONTINUATION) end--;
+    while (end < body.length && (body[end] & CONTINUATION_MASK) === CONTINUATION) end--;
     yield body.toString('utf8', from, end);
     from = end;
   }

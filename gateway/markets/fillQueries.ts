@@ -80,7 +80,7 @@ export class FillQueries {
     sinceMs: number,
     minMicro: number,
   ): Generator<number, void> {
-    const spanMs = MAXIMA_SPANS_MS[level]!;
+    const spanMs = MAXIMA_SPANS_MS[level];
     const from = Math.max(startMs, sinceMs - (sinceMs % spanMs));
     const isLast = level === MAXIMA_SPANS_MS.length - 1;
     for (const start of this.#spans.all(spanMs, from, endMs, minMicro)) {

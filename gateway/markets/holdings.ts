@@ -19,7 +19,7 @@ export function* holdingsOf<Row extends PositionRow>(
   quantityOf: (row: Row) => bigint,
 ): Generator<MarketHolding<Row>> {
   for (let at = 0; at < rows.length; at++) {
-    const row = rows[at]!;
+    const row = rows[at];
     const other = rows[at + 1];
     const first = Number(quantityOf(row));
     const isYes = row.outcome === BigInt(OUTCOME.YES);

@@ -114,7 +114,7 @@ export class MarketResponses {
 
   #tradingFields(market: MarketEntry): string {
     if (!isNative(market)) return '';
-    const sets = Math.floor(this.#views.markets.collateralMicro[market.index]! / MICRO_PER_SET);
+    const sets = Math.floor(this.#views.markets.collateralMicro[market.index] / MICRO_PER_SET);
     const volume = this.#volumes.volume24hMicro(market.index) / BigInt(MICRO_PER_SET);
     return `,"open_interest":${sets},"volume_24h":${volume}`;
   }

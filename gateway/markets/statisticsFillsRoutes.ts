@@ -81,13 +81,13 @@ async function render(asker: Asker, task: FillsTask, deps: FillDeps): Promise<st
 }
 
 function fillOf(fill: Fill, { catalog, profiles }: FillDeps): RecentFill {
-  const { id, details } = catalog.markets[fill.market]!;
+  const { id, details } = catalog.markets[fill.market];
   const { taker_ticks: ticks, ticks_per_unit: ticksPerUnit } = fill;
   return {
     market_id: id,
     market_title: details.title,
-    outcome: details.outcomes[fill.taker_outcome]!,
-    side: SIDE_NAMES[fill.taker_side]!,
+    outcome: details.outcomes[fill.taker_outcome],
+    side: SIDE_NAMES[fill.taker_side],
     size_usd: unitsToDecimal(fill.notional_micro),
     price_cents: String(divFloor(200 * ticks + ticksPerUnit, 2 * ticksPerUnit)),
     user_handle: profiles.shown(fill.taker_account).handle,

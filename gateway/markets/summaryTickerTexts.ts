@@ -38,9 +38,9 @@ export class TickerTexts {
   /** A ticker as JSON text (TICKERS-1). */
   text(market: number, outcome: Outcome, traded: Traded): string {
     const { views, clock } = this.#deps;
-    const collateralMicro = views.markets.collateralMicro[market]!;
+    const collateralMicro = views.markets.collateralMicro[market];
     const facts = { ...traded, sequence: views.markets.sequence(market), collateralMicro };
-    const shown = this.#shown[outcome]!;
+    const shown = this.#shown[outcome];
     const before = shown.get(market);
     if (before !== undefined && areSame(before.facts, facts)) return before.text;
     const text = `${textOf(views, market, outcome, facts)},"timestamp":${clock.nowMs()}}`;
@@ -76,7 +76,7 @@ function textOf({ markets, books }: TickerDeps['views'], market: number, outcome
   const { best_bid, best_ask, spread, midpoint } = bookPrices(book, outcome, ticksPerUnit);
   const quantity = (side: BookSide | undefined, isBid: boolean): string | null => {
     const tick = side === undefined ? NO_TICK : isBid ? side.highest() : side.lowest();
-    return tick === NO_TICK ? null : productToString(side!.lots[tick]!, ticksPerUnit);
+    return tick === NO_TICK ? null : productToString(side!.lots[tick], ticksPerUnit);
   };
   const [bidQuantity, askQuantity] = [quantity(book?.bids, true), quantity(book?.asks, false)];
   return JSON.stringify({

@@ -220,7 +220,7 @@ export class AuditLog {
       this.isWritten = true;
       this.#head = head;
       const settleAll = (): void => {
-        for (const [index, { settle }] of batch.entries()) settle?.(null, heads[index]!);
+        for (const [index, { settle }] of batch.entries()) settle?.(null, heads[index]);
       };
       if (this.#shared === null) settleAll();
       else this.#share(this.#shared, Buffer.from(text), batch, settleAll);

@@ -38,23 +38,23 @@ export class ProjectorLag {
       if (committed <= last) continue;
       const nowMs = this.#clock.nowMs();
       if (samples.length === 0) this.#spacingMs[shard] = 0;
-      else if (nowMs - samples.at(-1)!.atMs < this.#spacingMs[shard]!) continue;
+      else if (nowMs - samples.at(-1)!.atMs < this.#spacingMs[shard]) continue;
       samples.push({ committed, atMs: nowMs });
       if (samples.length <= MOST_SAMPLES) continue;
       // Every second one goes, but not the oldest; those to come are as far apart.
       samples.splice(0, samples.length, ...samples.filter((_, index) => index % 2 === 0));
-      this.#spacingMs[shard] = (nowMs - samples[0]!.atMs) / (samples.length - 1);
+      this.#spacingMs[shard] = (nowMs - samples[0].atMs) / (samples.length - 1);
     }
   }
 
   milliseconds(shard: number): number {
     this.#forget(shard);
-    const [oldest] = this.#samples[shard]!;
+    const [oldest] = this.#samples[shard];
     return oldest === undefined ? 0 : Math.max(this.#clock.nowMs() - oldest.atMs, 0);
   }
 
   #forget(shard: number): void {
-    const samples = this.#samples[shard]!;
+    const samples = this.#samples[shard];
     const projected = this.#progress.projected(shard);
     const first = samples.findIndex(({ committed }) => committed > projected);
     samples.splice(0, first < 0 ? samples.length : first);

@@ -93,7 +93,7 @@ export class BookOrders {
     const side = this.#sides[name];
     const texts = this.#texts[outcome];
     for (let row = 0; row < side.slots.length; row++) {
-      const [slot, change] = [side.slots[row]!, side.changes[row]!];
+      const [slot, change] = [side.slots[row], side.changes[row]];
       let text = texts.find(this.#from, slot, change);
       if (text === undefined) {
         text = this.#render(side, row, outcome);
@@ -105,11 +105,11 @@ export class BookOrders {
 
   #render({ yesTicks, createdMs, orderSequence, remainingLots }: SideCopy, row: number, outcome: Outcome): string {
     const ticksPerUnit = this.#ticksPerUnit;
-    const ticks = outcome === OUTCOME.YES ? yesTicks[row]! : ticksPerUnit - yesTicks[row]!;
+    const ticks = outcome === OUTCOME.YES ? yesTicks[row] : ticksPerUnit - yesTicks[row];
     return JSON.stringify({
-      id: timeOrderedId(createdMs[row]!, this.#from.shard, ID_KIND.ORDER, orderSequence[row]!),
+      id: timeOrderedId(createdMs[row], this.#from.shard, ID_KIND.ORDER, orderSequence[row]),
       price: tickToPrice(ticks, ticksPerUnit),
-      remaining_token_quantity_atomic: productToString(remainingLots[row]!, ticksPerUnit),
+      remaining_token_quantity_atomic: productToString(remainingLots[row], ticksPerUnit),
     });
   }
 }

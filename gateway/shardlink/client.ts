@@ -53,7 +53,7 @@ export class ShardClient {
 
   /** `send` sends a command: now, or before all that come later (OWED-1). @param isRepeated not at once */
   owe(shard: number, send: () => number, isRepeated = false): void {
-    const owed = this.#link.owed[shard]!;
+    const owed = this.#link.owed[shard];
     owed.add(() => send() === OK);
     if (!isRepeated && this.isReady(shard)) owed.pay();
   }

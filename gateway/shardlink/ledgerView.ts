@@ -61,9 +61,9 @@ export class LedgerCopy {
     const users = new ExactSum();
     const fees = new ExactSum();
     for (const column of this.#usdc) {
-      fees.add(column[FEE_ACCOUNT]!);
+      fees.add(column[FEE_ACCOUNT]);
       for (const [from, to] of stepsOf(FEE_ACCOUNT + 1, column.length)) {
-        for (let account = from; account < to; account++) users.add(column[account]!);
+        for (let account = from; account < to; account++) users.add(column[account]);
         yield;
       }
     }
@@ -73,8 +73,8 @@ export class LedgerCopy {
     let areSetsCovered = true;
     for (const [from, to] of stepsOf(0, yes.length)) {
       for (let market = from; market < to; market++) {
-        collateral.add(this.#collateralMicro[market]!);
-        areSetsCovered &&= this.#isCovered(market, yes[market]!, no[market]!);
+        collateral.add(this.#collateralMicro[market]);
+        areSetsCovered &&= this.#isCovered(market, yes[market], no[market]);
       }
       yield;
     }
@@ -95,7 +95,7 @@ export class LedgerCopy {
     const supply = new Float64Array(this.#collateralMicro.length);
     for (const column of columns) {
       for (const [from, to] of stepsOf(0, this.#positions)) {
-        for (let pair = from; pair < to; pair++) supply[this.#positionMarkets[pair]!] += column[pair]!;
+        for (let pair = from; pair < to; pair++) supply[this.#positionMarkets[pair]] += column[pair];
         yield;
       }
     }
@@ -108,12 +108,12 @@ export class LedgerCopy {
    */
   #isCovered(market: number, yesAtomic: number, noAtomic: number): boolean {
     const markets = this.#markets;
-    const collateralMicro = this.#collateralMicro[market]!;
+    const collateralMicro = this.#collateralMicro[market];
     const isPaying = markets.has(market) && isDecided(markets.status(market));
     if (!isPaying) return yesAtomic === collateralMicro && noAtomic === collateralMicro;
     const payoutYes = BigInt(markets.payoutYesPpm(market));
     const worth = BigInt(yesAtomic) * payoutYes + BigInt(noAtomic) * (BigInt(PPM) - payoutYes);
-    return BigInt(collateralMicro) * BigInt(PPM) === worth + BigInt(this.#roundingPpm[market]!);
+    return BigInt(collateralMicro) * BigInt(PPM) === worth + BigInt(this.#roundingPpm[market]);
   }
 }
 

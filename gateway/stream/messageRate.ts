@@ -26,7 +26,7 @@ export class MessageRate {
   /** @returns 0 if the message is accepted; else the milliseconds until one is. */
   count(nowMs: number): number {
     this.#countSecond(nowMs);
-    const waitMs = this.#acceptedMs[this.#cursor]! + SECOND_MS - nowMs;
+    const waitMs = this.#acceptedMs[this.#cursor] + SECOND_MS - nowMs;
     if (waitMs > 0) return Math.ceil(waitMs);
     this.#acceptedMs[this.#cursor] = nowMs;
     this.#cursor = (this.#cursor + 1) % MAX_MESSAGES_PER_SECOND;

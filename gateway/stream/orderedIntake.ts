@@ -122,11 +122,11 @@ export class OrderedIntake implements FrameIntake {
 
   /** The shard's rows that end after this record have to be named. */
   doneThrough(shard: number): number {
-    return this.#shards[shard]!.done;
+    return this.#shards[shard].done;
   }
 
   append(shard: number, shardSequence: number, account: number): RecordView {
-    const frames = this.#shards[shard]!;
+    const frames = this.#shards[shard];
     assert(shardSequence >= frames.seen, 'PRIVATEORDER-1: frames pass in the order of the journal');
     frames.seen = shardSequence;
     if (this.#isClosed || shardSequence <= frames.target) return this.#ignored;
@@ -144,7 +144,7 @@ export class OrderedIntake implements FrameIntake {
   }
 
   published(shard: number, shardSequence: number): void {
-    const frames = this.#shards[shard]!;
+    const frames = this.#shards[shard];
     frames.published = shardSequence;
     frames.seen = Math.max(frames.seen, shardSequence);
   }
@@ -157,7 +157,7 @@ export class OrderedIntake implements FrameIntake {
   }
 
   resumed(shard: number, shardSequence: number): void {
-    const frames = this.#shards[shard]!;
+    const frames = this.#shards[shard];
     frames.seen = shardSequence;
     frames.published = shardSequence;
     frames.target = shardSequence;
@@ -182,14 +182,14 @@ export class OrderedIntake implements FrameIntake {
     if (this.#isPaused || this.#isClosed) return;
     const rows = this.#rows;
     let at = this.#first;
-    while (at < rows.length && this.#take(rows[at]!)) at++;
+    while (at < rows.length && this.#take(rows[at])) at++;
     if (this.#writer.hasFrames && !this.#writer.commit()) {
       this.#pause();
       return;
     }
     if (at === this.#first) return;
-    assert(rows[at - 1]!.position > this.#position, 'PRIVATEORDER-1: rows come in the order of the log');
-    this.#position = rows[at - 1]!.position;
+    assert(rows[at - 1].position > this.#position, 'PRIVATEORDER-1: rows come in the order of the log');
+    this.#position = rows[at - 1].position;
     this.#first = at;
     if (at < FORGET && at < rows.length) return;
     rows.splice(0, at);
@@ -235,7 +235,7 @@ export class OrderedIntake implements FrameIntake {
       return false;
     }
     for (; page.at < page.records.length; page.at++) {
-      const { shardSequence, frames: words } = page.records[page.at]!;
+      const { shardSequence, frames: words } = page.records[page.at];
       if (shardSequence > through) break;
       if (shardSequence <= frames.done) continue;
       const skipped = shardSequence === frames.done + 1 ? frames.skipped : 0;

@@ -184,7 +184,7 @@ export class PrivateLog {
   end(account: number): AccountEnd {
     const last = this.last(account);
     if (last === this.#floor) return { account, last, position: 0, block: 0 };
-    return { account, last, position: this.#position[account]!, block: this.#block[account]! };
+    return { account, last, position: this.#position[account], block: this.#block[account] };
   }
 
   /** The record is valid until the next call; null when the entry was removed with its file, or is damaged. */

@@ -64,9 +64,9 @@ export class PrivateWriter {
 
   /** Copies a frame without its number, which the log assigns. */
   copy(from: Uint32Array, at: number): void {
-    const { words, word } = this.append(from[at + PRIVATE_FRAME.account]!);
+    const { words, word } = this.append(from[at + PRIVATE_FRAME.account]);
     for (let i = 0; i < PRIVATE_FRAME.WORDS; i++) {
-      if (i < PRIVATE_FRAME.userSequence || i > PRIVATE_FRAME.userSequence + 1) words[word + i] = from[at + i]!;
+      if (i < PRIVATE_FRAME.userSequence || i > PRIVATE_FRAME.userSequence + 1) words[word + i] = from[at + i];
     }
   }
 

@@ -72,7 +72,7 @@ export class CandleSeries {
     this.keptFrom ??= fresh[0]?.start ?? null;
     if (this.closed.length > 2 * MOST_KEPT) {
       this.closed = this.closed.slice(-MOST_KEPT);
-      this.keptFrom = this.closed[0]!.start;
+      this.keptFrom = this.closed[0].start;
     }
     return !isSame;
   }
@@ -120,7 +120,7 @@ export class CandleFeed {
     const { queries, clock } = this.#options;
     const task = this.#task(name, startSec * SECOND_MS);
     const result = await queries.ofPublic(asker, 'newestCandles', { tasks: [task], nowMs: clock.nowMs() });
-    return result.ok ? result.value[0]! : null;
+    return result.ok ? result.value[0] : null;
   }
 
   frame({ market, outcome, interval }: SeriesName, { json }: CandleText): Buffer {
@@ -141,8 +141,8 @@ export class CandleFeed {
     if (read === null) return false;
     for (const [at, series] of due.entries()) {
       // A market that is new may not be in the read model.
-      series.isDue = read[at]!.length === 0 && series.keptFrom === null;
-      if (!series.take(read[at]!)) continue;
+      series.isDue = read[at].length === 0 && series.keptFrom === null;
+      if (!series.take(read[at])) continue;
       for (const follower of series.followers) follower.changed(series);
     }
     return true;

@@ -80,7 +80,7 @@ export class SummaryRounds {
     const nowMs = this.#options.clock.nowMs();
     let isDone = false;
     try {
-      const parts = [tickers, candles].map((feed) => feed.round(touched, nowMs, (shard) => through[shard]!));
+      const parts = [tickers, candles].map((feed) => feed.round(touched, nowMs, (shard) => through[shard]));
       isDone = (await Promise.all(parts)).every(Boolean);
     } catch (error) {
       // The process is ending, or the read model is damaged and made anew.

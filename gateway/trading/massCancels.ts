@@ -54,7 +54,7 @@ export class MassCancels {
     this.#open.set(account, open);
     for (let shard = 0; shard < open.length; shard++) {
       if (cancelled.includes(shard)) continue;
-      open[shard]!++;
+      open[shard]++;
       this.#owe({ account, shard });
     }
     this.#endWhereDone(account, open);
@@ -67,9 +67,9 @@ export class MassCancels {
 
   #carriedOut({ account, shard }: Part, cancelled: number): void {
     const open = this.#open.get(account);
-    assert(open !== undefined && open[shard]! > 0, 'MASSCANCEL-1: a part that is carried out was open');
+    assert(open !== undefined && open[shard] > 0, 'MASSCANCEL-1: a part that is carried out was open');
     this.#cancelledOrders += cancelled;
-    open[shard]!--;
+    open[shard]--;
     if (!this.#endWhereDone(account, open) && open[shard] === 0) this.#options.onShardDone?.(account, shard);
   }
 

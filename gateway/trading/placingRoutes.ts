@@ -143,7 +143,7 @@ function placeHandler({ placements }: PlacingDeps): Handler<typeof PLACE_ORDER> 
 
 /** The only order of a usual body; null: the body was read the long way. */
 function usualOrderOf({ usual }: AccountCall): UsualOrder | null {
-  return usual === null ? null : (usual as UsualBody).orders[0]!;
+  return usual === null ? null : (usual as UsualBody).orders[0];
 }
 
 function replaceHandler({ placements }: PlacingDeps): Handler<typeof REPLACE_ORDER> {

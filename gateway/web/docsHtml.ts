@@ -2,7 +2,7 @@
 const ESCAPES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 
 export function escaped(text: string): string {
-  return text.replaceAll(/[&<>"]/g, (character) => ESCAPES[character]!);
+  return text.replaceAll(/[&<>"]/g, (character) => ESCAPES[character]);
 }
 
 /** A sentence of the documents of the interface: what it names of the exchange's documents is a link. */

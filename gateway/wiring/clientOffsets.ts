@@ -33,7 +33,7 @@ export class ClientOffsets {
   get middleSec(): number | null {
     const sorted = [...this.#all().values()].sort((a, b) => a - b);
     if (sorted.length === 0) return null;
-    return sorted[(sorted.length - 1) >> 1]! + ROUNDED_SEC;
+    return sorted[(sorted.length - 1) >> 1] + ROUNDED_SEC;
   }
 
   #all(): Map<number, number> {

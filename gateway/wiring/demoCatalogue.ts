@@ -69,7 +69,7 @@ function linesOfLeague(league: League, timeIn: TimeIn, scores: Map<string, Score
   const lines: CatalogueLine[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     for (const [at, [home, away]] of pairsOf(league.teams, round).entries()) {
-      const startsInHours = KICK_OFF_HOURS[at]! + round * WEEK_HOURS;
+      const startsInHours = KICK_OFF_HOURS[at] + round * WEEK_HOURS;
       const isLive = startsInHours < 0;
       const game: Game = {
         home,
@@ -82,7 +82,7 @@ function linesOfLeague(league: League, timeIn: TimeIn, scores: Map<string, Score
         tradesFrom: round === ROUNDS - 1 ? timeIn(startsInHours - 24) : undefined,
       };
       const ofGame = linesOfGame(league, game);
-      if (game.status === 'live') scores.set(ofGame[0]!.event!.slug, league.live!);
+      if (game.status === 'live') scores.set(ofGame[0].event!.slug, league.live!);
       lines.push(...ofGame);
     }
   }
@@ -93,9 +93,9 @@ function linesOfLeague(league: League, timeIn: TimeIn, scores: Map<string, Score
 function pairsOf(teams: readonly Competitor[], round: number): [Competitor, Competitor][] {
   const [first, ...others] = teams;
   // In the first round neighbours in the list meet.
-  const seats = others.map((_, seat) => others[(seat + round) % others.length]!);
+  const seats = others.map((_, seat) => others[(seat + round) % others.length]);
   const row = [first!, ...seats];
-  return Array.from({ length: row.length / 2 }, (_, at) => [row[2 * at]!, row[2 * at + 1]!]);
+  return Array.from({ length: row.length / 2 }, (_, at) => [row[2 * at], row[2 * at + 1]]);
 }
 
 function linesOfQuestions(questions: Questions, timeIn: TimeIn): CatalogueLine[] {
@@ -148,5 +148,5 @@ function marketsOf(
 }
 
 function filled(text: string, words: Readonly<Record<string, string>>): string {
-  return text.replaceAll(/\{(\w+)\}/g, (_, word: string) => words[word]!);
+  return text.replaceAll(/\{(\w+)\}/g, (_, word: string) => words[word]);
 }

@@ -117,7 +117,7 @@ export function linesOfRace(league: League, place: string, at: number, startsAt:
     trading_ends_at: startsAt,
   } as const;
   const winning = league.teams.map(({ name, code, player }, rank): CatalogueLine => {
-    const chance = FAVOURITES[rank]!;
+    const chance = FAVOURITES[rank];
     const market: MarketFields = {
       ...ofField,
       external_event_id: `${ticker}-${code}`,
@@ -181,7 +181,7 @@ function totalsOf({ totals = [], spread, unit, period }: League, { home, away }:
   });
   const markets = totals.map(over);
   if (period !== undefined) {
-    const line = Math.floor(totals[0]! / 2) + 0.5;
+    const line = Math.floor(totals[0] / 2) + 0.5;
     markets.push({ ...over(line), external_event_id: `P${line}`, title: `${over(line).title} (${period})`, period });
   }
   if (spread === undefined) return markets;

@@ -42,7 +42,7 @@ stepBack(NICE_FOLLOWER);
 
 export function answer(name: string, task: unknown): unknown {
   const among: object = name in WITHOUT_FILE ? WITHOUT_FILE : queries();
-  return (among as Readonly<Record<string, (task: unknown) => unknown>>)[name]!(task);
+  return (among as Readonly<Record<string, (task: unknown) => unknown>>)[name](task);
 }
 
 /**

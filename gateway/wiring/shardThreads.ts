@@ -169,7 +169,7 @@ export class ShardThreads {
       knownHead: journalHeads.of(shard),
       ...(replicas === null
         ? {}
-        : { replication: { memory: replicas.memory, outbox: replicas.outboxes[shard]!, mode: 'follow' } }),
+        : { replication: { memory: replicas.memory, outbox: replicas.outboxes[shard], mode: 'follow' } }),
     };
     const rehearsals = this.#rehearsalsOf?.(options);
     const workerData: ShardThreadOptions = rehearsals === undefined ? options : { ...options, rehearsals };

@@ -17,7 +17,7 @@ export function exampleOf(schema: JsonSchema, schemas: Schemas = {}): unknown {
   if (usual !== undefined) return usual;
   if (Array.isArray(values)) return values[0];
   if (Array.isArray(anyOf)) return exampleOf(anyOf[0], schemas);
-  if (typeof reference === 'string') return exampleOf(schemas[reference.slice(REFERENCE.length)]!, schemas);
+  if (typeof reference === 'string') return exampleOf(schemas[reference.slice(REFERENCE.length)], schemas);
   switch (Array.isArray(type) ? type[0] : type) {
     case 'object':
       return exampleOfObject(schema, schemas);

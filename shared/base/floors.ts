@@ -50,7 +50,7 @@ export function floorOf(floors: Floors): number {
 
 /** The floor under which a record of a shard was written. */
 export function floorOfRecord(floors: Floors, shard: number, record: number): number {
-  return floors.findLast(({ records }) => record > records[shard]!)?.floor ?? 0;
+  return floors.findLast(({ records }) => record > records[shard])?.floor ?? 0;
 }
 
 /** A floor as a word, and back: in a header that had one to spare. */

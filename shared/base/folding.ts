@@ -65,7 +65,7 @@ function foldLetters(text: string): string {
     .normalize('NFKD')
     .replace(ACCENTS, '')
     .toLowerCase()
-    .replace(FOLDED, (letter) => LETTERS[letter]!)
+    .replace(FOLDED, (letter) => LETTERS[letter])
     .normalize('NFC');
 }
 

@@ -29,5 +29,5 @@ export function packageFile(file: string, folders: readonly string[] = packageFo
     .slice(0, file.startsWith('@') ? 2 : 1)
     .join('/');
   const nearest = folders.find((folder) => existsSync(join(folder, name)));
-  return join(nearest ?? folders[0]!, file);
+  return join(nearest ?? folders[0], file);
 }

@@ -56,7 +56,7 @@ export function onlyService(found: readonly string[], others: readonly string[] 
     const ways = [...found.map((path) => `--${SERVICE_OPTION} ${path}`), ...others];
     throw new ServiceError(`there is more than one exchange here; choose with ${ways.join(' or ')}`);
   }
-  return found.length === 0 ? null : readService(found[0]!);
+  return found.length === 0 ? null : readService(found[0]);
 }
 
 /** The address of administrators, for a program on the same machine. */

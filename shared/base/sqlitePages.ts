@@ -57,7 +57,7 @@ export class SqlitePages {
     const isWhole = header.length === HEADER_BYTES && header.toString('latin1', 0, 16) === MAGIC;
     const said = isWhole ? header.readUInt16BE(16) : 0;
     this.pageBytes = said === 1 ? 65_536 : isPageSize(said) ? said : DEFAULT_PAGE_BYTES;
-    this.#usable = this.pageBytes - (isWhole ? header[20]! : 0);
+    this.#usable = this.pageBytes - (isWhole ? header[20] : 0);
     this.#inWal = this.#walFd === null ? new Map() : framesOf(this.#walFd, this.pageBytes);
     const inFile = Math.ceil(fstatSync(this.#fd).size / this.pageBytes);
     this.#pages = Math.max(inFile, ...this.#inWal.keys());
@@ -92,7 +92,7 @@ export class SqlitePages {
       if (seen.has(page)) return;
       const bytes = page >= 1 && page <= this.#pages ? this.#page(page) : Buffer.alloc(0);
       const start = page === 1 ? HEADER_BYTES : 0;
-      const kind = bytes.length < this.#usable ? 0 : bytes[start]!;
+      const kind = bytes.length < this.#usable ? 0 : bytes[start];
       if (![TABLE_LEAF, TABLE_INNER, INDEX_LEAF, INDEX_INNER].includes(kind)) {
         lostPages++;
         return;
@@ -119,7 +119,7 @@ export class SqlitePages {
     for (let page = 2; page <= this.#pages; page++) {
       if (seen.has(page) || this.#free.has(page)) continue;
       const bytes = this.#page(page);
-      const kind = bytes.length < this.#usable ? 0 : bytes[0]!;
+      const kind = bytes.length < this.#usable ? 0 : bytes[0];
       if (kind !== TABLE_LEAF && kind !== INDEX_LEAF) continue;
       const count = Math.min(bytes.readUInt16BE(3), this.#usable / 4);
       const rows: TreeRow[] = [];
@@ -258,7 +258,7 @@ const INTEGER_BYTES = [0, 1, 2, 3, 4, 6, 8, 8, 0, 0];
 
 function lengthOf(type: number): number | null {
   if (type < 0) return null;
-  if (type < INTEGER_BYTES.length) return INTEGER_BYTES[type]!;
+  if (type < INTEGER_BYTES.length) return INTEGER_BYTES[type];
   return type < 12 ? null : (type - 12 - (type % 2)) / 2;
 }
 

@@ -42,7 +42,7 @@ export class ChainNodes implements Rpc {
   #head = 0;
 
   constructor(nodes: Rpc[], nowMs: () => number = Date.now) {
-    this.#only = nodes.length === 1 ? nodes[0]! : null;
+    this.#only = nodes.length === 1 ? nodes[0] : null;
     this.#nodes = nodes.map((rpc, i) => new NodeStanding(i + 1, rpc, nowMs));
     this.#quorum = Math.floor(nodes.length / 2) + 1;
     this.#nowMs = nowMs;
@@ -93,10 +93,10 @@ export class ChainNodes implements Rpc {
     const placed = given.filter(({ number }) => number !== null).sort((a, b) => b.number! - a.number!);
     if (placed.length < this.#quorum) throw this.#tooFew(method, placed.length);
     if (tag === 'latest') {
-      const middle = placed[Math.floor((placed.length - 1) / 2)]!.second;
+      const middle = placed[Math.floor((placed.length - 1) / 2)].second;
       for (const { by, number, second } of placed) by.noteHead(number!, Math.max(0, middle - second));
     }
-    const number = `0x${placed[this.#quorum - 1]!.number!.toString(16)}`;
+    const number = `0x${placed[this.#quorum - 1].number!.toString(16)}`;
     const block = await this.#agreed(method, [number, false]);
     if (block === null) throw new NodeUnreachable(`${method}: the nodes do not have their newest block`);
     if (tag === 'latest') this.#head = Number(number);
@@ -121,7 +121,7 @@ export class ChainNodes implements Rpc {
     });
     const sorted = found.sort((a, b) => (a < b ? -1 : 1));
     if (sorted.length === 0) throw this.#tooFew(method, 0);
-    return `0x${sorted[Math.floor((sorted.length - 1) / 2)]!.toString(16)}`;
+    return `0x${sorted[Math.floor((sorted.length - 1) / 2)].toString(16)}`;
   }
 
   /** The answers that come within a moment of the first ones. */

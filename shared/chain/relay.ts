@@ -236,7 +236,7 @@ export class Relay {
     }
     const log = await this.#search(from, nonce, head.number);
     this.#remember(from, nonce, log.transactionHash);
-    return { state: stateOf(log.topics[0]!), txHash: log.transactionHash, block: log.blockNumber };
+    return { state: stateOf(log.topics[0]), txHash: log.transactionHash, block: log.blockNumber };
   }
 
   #eventIn({ logs, isSuccess }: Receipt, from: string, nonce: string): 'used' | 'cancelled' | null {
@@ -249,7 +249,7 @@ export class Relay {
         rest[0] === owner &&
         rest[1] === word,
     );
-    return found === undefined ? null : stateOf(found.topics[0]!);
+    return found === undefined ? null : stateOf(found.topics[0]);
   }
 
   /** From the newest block back: a session is not old. What one look does not find, the next one goes on with. */

@@ -29,7 +29,7 @@ export class Addresses {
 
   /** The one that requests go to. */
   get current(): string {
-    return this.origins[this.#current]!;
+    return this.origins[this.#current];
   }
 
   /** For a stream, which moves on by itself. */

@@ -28,8 +28,8 @@ export function checksumAddress(address: string): string {
   const hash = keccak256(encoder.encode(digits));
   let shown = '0x';
   for (let i = 0; i < digits.length; i++) {
-    const isHigh = ((hash[i >>> 1]! >>> (i % 2 === 0 ? 4 : 0)) & HALF) !== 0;
-    shown += isHigh ? digits[i]!.toUpperCase() : digits[i];
+    const isHigh = ((hash[i >>> 1] >>> (i % 2 === 0 ? 4 : 0)) & HALF) !== 0;
+    shown += isHigh ? digits[i].toUpperCase() : digits[i];
   }
   return shown;
 }

@@ -104,7 +104,7 @@ export class ByteReader {
   }
 
   byte(): number {
-    return this.raw(1)[0]!;
+    return this.raw(1)[0];
   }
 
   number(): number {

@@ -74,12 +74,12 @@ export function parameterNames(sql: string): readonly string[] {
  */
 export function withColumns(sql: string, columnsOf: (table: string) => readonly string[]): string {
   const bare = /^(\s*INSERT(?:\s+OR\s+\w+)?\s+INTO\s+(\w+))(\s+(?:VALUES|SELECT)\b.*)$/is.exec(sql);
-  return bare === null ? sql : `${bare[1]} (${columnsOf(bare[2]!).join(', ')})${bare[3]}`;
+  return bare === null ? sql : `${bare[1]} (${columnsOf(bare[2]).join(', ')})${bare[3]}`;
 }
 
 /** The table that a statement writes. Throws for a statement of another form: it could not be declared. */
 export function writtenTable(sql: string): string {
   const match = /^\s*(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|UPDATE(?:\s+OR\s+\w+)?|DELETE\s+FROM)\s+(\w+)/i.exec(sql);
   if (match === null) throw new RecordError(`a statement that no record can have: ${sql}`);
-  return match[1]!;
+  return match[1];
 }

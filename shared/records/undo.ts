@@ -34,7 +34,7 @@ export class RecordUndo {
     database.pragma('recursive_triggers = ON');
     const options = { varargs: true, safeIntegers: true };
     database.function('note_undo', options, (at: unknown, first: unknown, ...values: unknown[]) => {
-      this.#note(this.#noted[Number(at)]!, first, values as SqlValue[]);
+      this.#note(this.#noted[Number(at)], first, values as SqlValue[]);
       return null;
     });
     const tables = database.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all();
@@ -73,7 +73,7 @@ export class RecordUndo {
     const key = hasRowid ? ['rowid'] : keys;
     const all = hasRowid && !isRowidNamed ? ['rowid', ...names] : names;
     const where = key.map((name) => `${name} IS ?`).join(' AND ');
-    const first = names[0]!;
+    const first = names[0];
     const note = (statement: string, side: string, values: readonly string[]): string => {
       const at = this.#noted.push({ table, sql: statement }) - 1;
       return `SELECT note_undo(${[at, `${side}.${first}`, ...values].join(', ')})`;

@@ -55,7 +55,7 @@ export class LogOrderProducer {
 
   #flush(): void {
     let count = 0;
-    while (count < this.#waiting.length && this.#write(this.#waiting[count]!)) count++;
+    while (count < this.#waiting.length && this.#write(this.#waiting[count])) count++;
     this.#waiting.splice(0, count);
     if (count > 0) this.#ring.publish();
     if (this.#waiting.length === 0 || this.#timer !== null) return;
@@ -90,7 +90,7 @@ export class LogOrderConsumer {
     const { words } = this.#ring;
     for (let word = this.#ring.next(); word >= 0; word = this.#ring.next()) {
       rows.push({
-        stream: words[word + LOG_ORDER_ROW.stream]!,
+        stream: words[word + LOG_ORDER_ROW.stream],
         sequence: readSafe(words, word + LOG_ORDER_ROW.sequence),
         position: readSafe(words, word + LOG_ORDER_ROW.position),
       });

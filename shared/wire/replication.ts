@@ -138,7 +138,7 @@ export class Replication {
   }
 
   state(): ReplicationState {
-    return STATES[Atomics.load(this.#words, REPLICATION.state)]!;
+    return STATES[Atomics.load(this.#words, REPLICATION.state)];
   }
 
   setState(state: ReplicationState): void {
@@ -230,7 +230,7 @@ export class OutboxProducer {
   flush(): boolean {
     // Publishing nothing would wake the replication thread once for every batch that is held.
     if (!this.isWaiting) return true;
-    while (this.isWaiting && this.#write(this.#waiting[0]!)) this.#waiting.shift();
+    while (this.isWaiting && this.#write(this.#waiting[0])) this.#waiting.shift();
     this.#ring.publish();
     return !this.isWaiting;
   }
@@ -279,12 +279,12 @@ export class OutboxConsumer {
     const { words, bytes } = this.#ring;
     for (let word = this.#ring.next(); word >= 0; word = this.#ring.next()) {
       assert(words[word + OUTBOX_PART.type] === PART_TYPE, 'outbox: it contains parts of rows only');
-      const offset = words[word + OUTBOX_PART.offset]!;
-      const partBytes = words[word + OUTBOX_PART.partBytes]!;
+      const offset = words[word + OUTBOX_PART.offset];
+      const partBytes = words[word + OUTBOX_PART.partBytes];
       const row: NewRow = this.#partial ?? {
-        stream: words[word + OUTBOX_PART.stream]!,
+        stream: words[word + OUTBOX_PART.stream],
         sequence: readSafe(words, word + OUTBOX_PART.sequence),
-        bytes: new Uint8Array(words[word + OUTBOX_PART.rowBytes]!),
+        bytes: new Uint8Array(words[word + OUTBOX_PART.rowBytes]),
       };
       assert(offset === 0 || this.#partial !== null, 'REPLICATION-3: a row starts with its first part');
       const start = word * 4 + OUTBOX_PART.BYTES;

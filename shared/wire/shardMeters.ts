@@ -77,7 +77,7 @@ export class ShardMeters {
   /** Of the checkpointer, which the thread of the shard has started; null before it has. */
   get checkpointerMemory(): ThreadMemory | null {
     if (this.#memory[0] === 0) return null;
-    return Object.fromEntries(MEMORY_KINDS.map((kind, index) => [kind, this.#memory[index]!])) as ThreadMemory;
+    return Object.fromEntries(MEMORY_KINDS.map((kind, index) => [kind, this.#memory[index]])) as ThreadMemory;
   }
 
   set checkpointerMemory(memory: ThreadMemory | null) {

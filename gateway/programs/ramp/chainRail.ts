@@ -166,7 +166,7 @@ export class ChainRail implements RampRail {
 function arrivalsIn(logs: readonly PlacedLog[]): Arrival[] {
   const found = new Map<string, Map<string, Arrival>>();
   for (const { transactionHash: txHash, blockNumber: block, topics, data } of logs) {
-    const from = `0x${topics[1]!.slice(-40)}`;
+    const from = `0x${topics[1].slice(-40)}`;
     if (from === NO_SENDER) continue;
     const ofTransaction = found.get(txHash) ?? new Map<string, Arrival>();
     found.set(txHash, ofTransaction);

@@ -118,7 +118,7 @@ export class ExchangeRail implements RampRail {
     const session = this.#session;
     try {
       const { origin, authorize } = await session.then((opened) => ({
-        origin: opened.origins[0]!,
+        origin: opened.origins[0],
         authorize: opened.authorize.bind(opened),
       }));
       return (await authorize((headers) => {

@@ -19,7 +19,7 @@ export async function take(exchange: TakerExchange, signer: OrderSigner, marketI
   const [{ markets }, { tokens }] = await Promise.all([exchange.bbos(asked), exchange.balances()]);
   const quoted = markets.filter(({ best_bid, best_ask }) => best_bid !== null && best_ask !== null);
   if (quoted.length === 0) return;
-  const { market_id: marketId, best_bid, best_ask } = quoted[Math.floor(Math.random() * quoted.length)]!;
+  const { market_id: marketId, best_bid, best_ask } = quoted[Math.floor(Math.random() * quoted.length)];
   const held = tokens.find((row) => row.market_id === marketId && row.outcome_index === outcomeIndex);
   const holdsTokens = Math.floor(Number(held?.available ?? 0) / ATOMIC_PER_TOKEN);
   const isSale = holdsTokens > 0;

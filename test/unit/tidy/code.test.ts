@@ -54,6 +54,12 @@ test('the exchange writes its output through its log alone, which no reader can 
   );
 });
 
+test('what an index or a key reads is not asserted: its type is that of the elements', () => {
+  // With `noUncheckedIndexedAccess` off the sign would say nothing, or hide that elements may be missing or null.
+  const outsideTests = sources.filter(({ path }) => !path.startsWith('test/'));
+  assertClean(outsideTests, (source) => linesLike(source, /^(?!\s*(?:\*|\/\/)).*\]!(?!=)/));
+});
+
 test('the project stands alone', () => {
   const foreign = /\.\.\/shared\/(spec|research)|DESIGN\.md|house\.md|STYLE\.md|decisions\.md|interface\.md/;
   assertClean([...sources, ...documents], (source) => linesLike(source, foreign));

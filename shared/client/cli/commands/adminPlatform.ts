@@ -115,7 +115,7 @@ export const ADMIN_PLATFORM = [
     examples: ['admin metrics', 'admin metrics lag'],
     json: 'a list of lines in the text format of Prometheus',
     run: async (context, { word = '' }) => {
-      const isNamed = (line: string): boolean => !line.startsWith('#') && line.split(/[{ ]/)[0]!.includes(word);
+      const isNamed = (line: string): boolean => !line.startsWith('#') && line.split(/[{ ]/)[0].includes(word);
       const text = await context.admin().metrics();
       const lines = text.trimEnd().split('\n');
       const shown = word === '' ? lines : lines.filter(isNamed);

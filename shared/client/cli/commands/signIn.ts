@@ -101,7 +101,7 @@ async function loginKey(context: Context, isFromInput: boolean): Promise<Result>
 async function loginOperator(context: Context, isFromInput: boolean): Promise<Result> {
   const { access, terminal } = context;
   const given = terminal.env['ADMIN_TOKEN'];
-  const token = isFromInput ? await readInput(terminal) : given || (await ask(context, 'Token of the operator: '))[0]!;
+  const token = isFromInput ? await readInput(terminal) : given || (await ask(context, 'Token of the operator: '))[0];
   for (const url of access.baseUrls) requirePrivateWay(url);
   const { paused } = await new AdminClient({ baseUrl: access.baseUrls, token: token.trim() }).platform();
   access.keep({ operator_token: token.trim() });

@@ -123,5 +123,5 @@ async function newWallet({ terminal }: Context, isFromInput: boolean): Promise<s
   if (isFromInput) return (await readInput(terminal)).trim();
   if (given) return given;
   if (terminal.input.isTTY !== true) throw new NeedsError('no wallet to link', `use --stdin, or ${NEW_WALLET}`);
-  return (await askHidden(terminal, 'Private key of the new wallet: '))[0]!;
+  return (await askHidden(terminal, 'Private key of the new wallet: '))[0];
 }

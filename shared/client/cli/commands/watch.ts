@@ -48,7 +48,7 @@ const watch = command({
           outcomeIndex: outcome === '1' ? 1 : 0,
         }),
     };
-    await follow(context, stream, [feeds[what]!()], { only: [], count });
+    await follow(context, stream, [feeds[what]()], { only: [], count });
     return null;
   },
 });

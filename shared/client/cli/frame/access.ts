@@ -97,7 +97,7 @@ export class Access {
   }
 
   get baseUrl(): string {
-    return this.baseUrls[0]!;
+    return this.baseUrls[0];
   }
 
   get profiles(): Profiles {

@@ -14,7 +14,7 @@ export async function askHidden({ input, err }: Terminal, ...questions: readonly
   const answers: string[] = [];
   input.setRawMode?.(true);
   try {
-    err.write(questions[0]!);
+    err.write(questions[0]);
     const line: string[] = [];
     for await (const sign of signsOf(input)) {
       if (sign === CTRL_C) throw new Error('interrupted');
@@ -24,7 +24,7 @@ export async function askHidden({ input, err }: Terminal, ...questions: readonly
         answers.push(line.splice(0).join('').trim());
         err.write('\n');
         if (answers.length === questions.length) break;
-        err.write(questions[answers.length]!);
+        err.write(questions[answers.length]);
       }
     }
   } finally {

@@ -43,8 +43,8 @@ const AMOUNT_WORDS = "'$20' or 20usd for a sum, 20tokens for a quantity";
 export function amountOf(text: string): Amount {
   const usdc = USDC_FORM.exec(text);
   const tokens = TOKENS_FORM.exec(text);
-  if (usdc !== null) return { usdcMicro: unitsOf(usdc[1] ?? usdc[2]!) };
-  if (tokens !== null) return { tokensAtomic: unitsOf(tokens[1]!) };
+  if (usdc !== null) return { usdcMicro: unitsOf(usdc[1] ?? usdc[2]) };
+  if (tokens !== null) return { tokensAtomic: unitsOf(tokens[1]) };
   const isNumber = /^\d+(?:\.\d+)?$/.test(text);
   const why = isNumber ? ' (a shell takes a part of $20 away unless it is quoted)' : '';
   throw new UsageError(`${text} is no amount: ${AMOUNT_WORDS}${why}`);
