@@ -8,8 +8,7 @@
  * Positions count the entries of all segments from 1 on; 0 means none. The checksum of an entry starts with its
  * position, so bytes of an earlier use of the file are never read as entries.
  *
- * Entries of version 1 have frames without client order id and group, those of version 2 fills without microseconds.
- * They are read, but no longer written.
+ * Fills of version 2 have no microseconds. Its files are read, but no longer written.
  */
 import { closeSync, fdatasyncSync, fstatSync, openSync, readSync, renameSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -59,13 +58,8 @@ export const LOG_ENTRY = record(
 
 const MAGIC = 0x5056504f;
 const VERSION = FILE_LAYOUTS.privateFrames;
-/** By version: the words of an entry and of the frame at its end. Frames of all versions start with the same fields. */
-const LAYOUTS = [
-  null,
-  { entryWords: 40, frameWords: 34 },
-  { entryWords: LOG_ENTRY.WORDS, frameWords: PRIVATE_FRAME.WORDS },
-  { entryWords: LOG_ENTRY.WORDS, frameWords: PRIVATE_FRAME.WORDS },
-] as const;
+/** The oldest version that is read; the layout is the same. */
+const OLDEST_VERSION = 2;
 const NAME = /^private-(\d{16})\.log$/;
 
 /** The newest record of a shard with frames in the log, and how many of its frames the log has. */
@@ -131,34 +125,19 @@ export class Segment {
 
   offset(position: number): number {
     assert(position >= this.first, 'segment: a position is at or after the first of its file');
-    return this.#headBytes + (position - this.first) * this.#layout.entryWords * 4;
+    return this.#headBytes + (position - this.first) * LOG_ENTRY.BYTES;
   }
 
   /**
-   * Reads entries from `position` on, at most `entries`, into `memory`, in the form of the current version.
+   * Reads entries from `position` on, at most `entries`, into `memory`.
    * @returns the number of entries up to the end of the file or up to the first damaged one.
    */
   read(memory: EntryMemory, position: number, entries: number): number {
-    const { entryWords, frameWords } = this.#layout;
-    const length = readSync(this.fd, memory.bytes, 0, entries * entryWords * 4, this.offset(position));
-    const found = Math.floor(length / (entryWords * 4));
+    const length = readSync(this.fd, memory.bytes, 0, entries * LOG_ENTRY.BYTES, this.offset(position));
+    const found = Math.floor(length / LOG_ENTRY.BYTES);
     let whole = 0;
-    while (whole < found && isWhole(memory, whole * entryWords, entryWords, position + whole)) whole++;
-    if (entryWords === LOG_ENTRY.WORDS) return whole;
-    // Current entries are longer: the last one moves first, so that none is overwritten before it has moved.
-    for (let at = whole - 1; at >= 0; at--) {
-      const old = at * entryWords;
-      const word = at * LOG_ENTRY.WORDS;
-      const frame = memory.words.slice(old + entryWords - frameWords, old + entryWords);
-      memory.words.copyWithin(word, old, old + LOG_ENTRY.frame);
-      memory.words.fill(0, word + LOG_ENTRY.frame, word + LOG_ENTRY.WORDS);
-      memory.words.set(frame, word + LOG_ENTRY.frame);
-    }
+    while (whole < found && isWhole(memory, whole * LOG_ENTRY.WORDS, position + whole)) whole++;
     return whole;
-  }
-
-  get #layout() {
-    return LAYOUTS[this.#version]!;
   }
 }
 
@@ -176,12 +155,12 @@ export function firstOfName(name: string): number | null {
   return match === null ? null : Number(match[1]);
 }
 
-export function entryCrc(memory: EntryMemory, word: number, position: number, entryWords = LOG_ENTRY.WORDS): number {
-  return crc32c(memory, (word + 1) * 4, (word + entryWords) * 4, position >>> 0);
+export function entryCrc(memory: EntryMemory, word: number, position: number): number {
+  return crc32c(memory, (word + 1) * 4, (word + LOG_ENTRY.WORDS) * 4, position >>> 0);
 }
 
-function isWhole(memory: EntryMemory, word: number, entryWords: number, position: number): boolean {
-  return memory.words[word + LOG_ENTRY.crc] === entryCrc(memory, word, position, entryWords);
+function isWhole(memory: EntryMemory, word: number, position: number): boolean {
+  return memory.words[word + LOG_ENTRY.crc] === entryCrc(memory, word, position);
 }
 
 function encodeHead({ first, logged, ends, floor }: SegmentStart): Uint8Array {
@@ -235,8 +214,7 @@ function readHead(fd: number, first: number, shards: number): Head | null {
   if (head.headBytes !== headWords(shards, accounts) * 4) return null;
   const words = new Uint32Array(headWords(shards, accounts));
   const bytes = new Uint8Array(words.buffer);
-  const isOurs = head.magic === MAGIC && LAYOUTS[version] != null && head.shards === shards;
-  if (!isOurs || head.first !== first) return null;
+  if (version < OLDEST_VERSION || version > VERSION || head.shards !== shards || head.first !== first) return null;
   if (readSync(fd, words, 0, bytes.byteLength, 0) < bytes.byteLength || head.crc !== headCrc(words, bytes)) return null;
   const logged = Array.from({ length: shards }, (_, shard) =>
     decode(LOGGED_RECORD, words, SEGMENT_HEAD.WORDS + shard * LOGGED_RECORD.WORDS),

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, truncateSync, writeFileSync, write
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { type PrivateLog, REPLAY_PRIVATE } from '../../../../gateway/stream/privateLog.ts';
-import { LOG_ENTRY } from '../../../../gateway/stream/privateSegment.ts';
+import { LOG_ENTRY, SEGMENT_HEAD } from '../../../../gateway/stream/privateSegment.ts';
 import { crc32c } from '../../../../shared/base/crc32c.ts';
 import { temporaryDirectory } from '../../../support/directory.ts';
 import { openLog, replayed, writeFrame } from '../../../support/privateFrames.ts';
@@ -236,35 +236,23 @@ test('a logged record that is set stands for the whole record, and gives no acco
   again.close();
 });
 
-/** The file as version 1 wrote it: entries of 40 words, whose frames are the first 34 words of today's. */
-function toVersion1(path: string): void {
+/** The file as version 2 wrote it: the checksum of its head does not begin with the version. */
+function toVersion2(path: string): void {
   const words = new Uint32Array(new Uint8Array(readFileSync(path)).buffer);
-  const headWords = words[2] / 4;
-  const first = words[4];
-  const entries = (words.length - headWords) / LOG_ENTRY.WORDS;
-  const old = new Uint32Array(headWords + entries * 40);
-  const memory = { words: old, bytes: new Uint8Array(old.buffer) };
-  old.set(words.subarray(0, headWords));
-  old[1] = 1;
-  old[3] = crc32c(memory, 16, headWords * 4);
-  for (let at = 0; at < entries; at++) {
-    const from = headWords + at * LOG_ENTRY.WORDS;
-    const to = headWords + at * 40;
-    old.set(words.subarray(from, from + 5), to);
-    old.set(words.subarray(from + LOG_ENTRY.frame, from + LOG_ENTRY.frame + 34), to + 6);
-    old[to] = crc32c(memory, (to + 1) * 4, (to + 40) * 4, first + at);
-  }
+  const memory = { words, bytes: new Uint8Array(words.buffer) };
+  words[SEGMENT_HEAD.version] = 2;
+  words[SEGMENT_HEAD.crc] = crc32c(memory, SEGMENT_HEAD.first * 4, words[SEGMENT_HEAD.headBytes]);
   writeFileSync(path, memory.bytes);
 }
 
-test('files of version 1 are read, a torn end is cut, and numbers go on in a new file (PRIVATELOG-1, -4)', () => {
+test('files of version 2 are read, a torn end is cut, and numbers go on in a new file (PRIVATELOG-1, -4)', () => {
   for (const batches of [0, 1, 25, 130]) {
     const directory = temporaryDirectory();
     const log = openLog(directory, { segmentEntries: 50 });
     const writer = new FrameWriter();
     for (let i = 0; i < batches; i++) writer.batch(log, [ANN, 1]);
     log.close();
-    for (const name of filesIn(directory)) toVersion1(join(directory, 'log', name));
+    for (const name of filesIn(directory)) toVersion2(join(directory, 'log', name));
     const path = newestIn(directory);
     if (batches === 130) {
       truncateSync(path, statSync(path).size - 37);
