@@ -15,6 +15,7 @@ import { type DocumentsOptions, NOT_FOUND_PATH } from './docsFiles.ts';
 import { type Assets, type Content, type NavSection, POLICY, pageHtml } from './docsLayout.ts';
 import { type Links, plainOf, rendered } from './docsMarkdown.ts';
 import { Reference, type ReferencePage } from './docsReference.ts';
+import { RULES_PAGE, RULES_PATH, rulesOf } from './docsRules.ts';
 import { streamPage } from './docsStreamReference.ts';
 import { fileOf, KEPT } from './encode.ts';
 import type { PageFile } from './pageFiles.ts';
@@ -34,7 +35,10 @@ class Builder {
   readonly #index = source(INDEX_PATH);
   readonly #sections = sectionsOf(this.#index);
   readonly #guides: readonly Guide[] = this.#sections.flatMap(({ guides }) => guides);
-  readonly #pages = new Map(this.#guides.map(({ path, slug }) => [path, `/docs/${slug}`]));
+  readonly #rules = rulesOf(source(RULES_PATH));
+  /** With the chapters of the rules, which the list of documents does not name one by one. */
+  readonly #all: readonly Guide[] = [...this.#guides, ...this.#rules.chapters];
+  readonly #pages = new Map(this.#all.map(({ path, slug }) => [path, `/docs/${slug}`]));
   readonly #reference: Reference;
   readonly #references: readonly ReferencePage[];
   /** The catalogue as the program has it, also where its file was not written anew. */
@@ -57,7 +61,7 @@ class Builder {
 
   build(): void {
     this.#guide({ slug: '', title: 'Documents', about: '', path: INDEX_PATH }, this.#index);
-    for (const guide of this.#guides) this.#guide(guide, this.#textOf(guide));
+    for (const guide of this.#all) this.#guide(guide, this.#textOf(guide));
     for (const page of this.#references) {
       const href = `/docs/${page.path}`;
       const parts = page.parts.map(({ anchor, text }) => ({ href: `${href}#${anchor}`, title: text }));
@@ -73,7 +77,8 @@ class Builder {
     const parts = headings
       .filter(({ depth }) => depth === 2)
       .map(({ anchor, text: title }) => ({ href: `${href}#${anchor}`, title }));
-    this.#page({ href, title: guide.title, html, parts });
+    const under = this.#rules.chapters.includes(guide) ? RULES_PAGE : href;
+    this.#page({ href, title: guide.title, html, parts, under });
     if (guide.slug !== '') this.#add(`${href}.md`, MARKDOWN, plainOf(text, guide.path, this.#links()));
   }
 
@@ -96,7 +101,7 @@ class Builder {
     const about = '> A central limit order book for binary prediction markets: HTTP and WebSocket, signed orders.';
     const head = `# Open prediction exchange\n\n${about}`;
     this.#add('/llms.txt', PLAIN, `${[head, ...lists, interfaces].join('\n\n')}\n`);
-    const texts = this.#guides.map((guide) => plainOf(this.#textOf(guide), guide.path, this.#links()));
+    const texts = this.#all.map((guide) => plainOf(this.#textOf(guide), guide.path, this.#links()));
     this.#add('/llms-full.txt', PLAIN, `${[head, ...texts].join('\n\n')}\n`);
   }
 
@@ -112,6 +117,7 @@ class Builder {
     return {
       pageOf: (path) => this.#pages.get(path),
       operationOf: (name) => this.#reference.placeOf(name),
+      ruleOf: (number) => this.#rules.places.get(number),
       errorOf: (code) => (this.#codes.has(code) ? errorPlace(code) : undefined),
     };
   }

@@ -10,6 +10,8 @@ export type Content = {
   readonly title: string;
   readonly html: string;
   readonly parts: readonly NavItem[];
+  /** The entry of the navigation that its parts stand below; its own where there is one. */
+  readonly under?: string;
 };
 
 export type Assets = { readonly style: string; readonly script: string; readonly icon: string };
@@ -58,7 +60,7 @@ ${navigation.map((section) => sectionHtml(section, content)).join('\n')}
 
 function sectionHtml({ title, items }: NavSection, content: Content): string {
   const entries = items.map(({ href, title: name }) => {
-    const parts = href === content.href ? partsHtml(content.parts) : '';
+    const parts = href === (content.under ?? content.href) ? partsHtml(content.parts) : '';
     return `<li><a href="${escaped(href)}"${current(href, content)}>${escaped(name)}</a>${parts}</li>`;
   });
   return `<p class="section">${escaped(title)}</p><ul>${entries.join('\n')}</ul>`;

@@ -17,17 +17,20 @@ export type Links = {
   /** The place in the reference of `POST /v1/orders`. */
   readonly operationOf: (name: string) => string | undefined;
   readonly errorOf: (code: string) => string | undefined;
+  readonly ruleOf: (number: string) => string | undefined;
 };
 
-const RULE = /\bRULES\.md (\d+\.\d+)/g;
-const RULE_TITLE = /^(\d+\.\d+)\b/;
+const RULE = /\bRULES\.md \d+\.\d+/g;
+/** Rules and glossary name a rule by its number alone: in brackets, or as in "those of 8.2". */
+const BARE_RULE = /(?:\bRULES\.md |(?<=\((?:[^()]*[ ,])?)|(?<=\b(?:in|of|as) ))\d+\.\d+(?!\d)/g;
+const HAS_BARE_RULES = /^shared\/(?:rules\/\d|GLOSSARY)/;
 const SERVED = /^\/(?:docs|openapi\.json|asyncapi\.json|llms(?:-full)?\.txt)(?:[/#]\S*)?$/;
 const OUTSIDE = /^[a-z]+:/;
 
 /** @param path of the document, from the root of the project */
 export function rendered(text: string, path: string, links: Links): Rendered {
   const headings: Heading[] = [];
-  const isRules = path === 'shared/RULES.md';
+  const rule = HAS_BARE_RULES.test(path) ? BARE_RULE : RULE;
   // A link contains no other links.
   let isInLink = false;
   const linked = (write: () => string): string => {
@@ -57,11 +60,6 @@ export function rendered(text: string, path: string, links: Links): Rendered {
         const html = `<code>${escaped(code)}</code>`;
         return isInLink || address === undefined ? html : `<a href="${escaped(address)}">${html}</a>`;
       },
-      strong({ text: title, tokens }: Tokens.Strong): string {
-        const number = isRules ? RULE_TITLE.exec(title)?.[1] : undefined;
-        const id = number === undefined ? '' : ` id="rule-${number}"`;
-        return `<strong${id}>${this.parser.parseInline(tokens)}</strong>`;
-      },
       table(token: Tokens.Table): string {
         const cells = (row: Tokens.TableCell[]): string[] => row.map((cell) => this.parser.parseInline(cell.tokens));
         return `${table(cells(token.header), token.rows.map(cells))}\n`;
@@ -71,7 +69,7 @@ export function rendered(text: string, path: string, links: Links): Rendered {
       },
       text(token: Tokens.Text | Tokens.Escape): string {
         if ('tokens' in token && token.tokens !== undefined) return this.parser.parseInline(token.tokens);
-        return isInLink ? escaped(token.text) : withRules(escaped(token.text), links);
+        return isInLink ? escaped(token.text) : withRules(escaped(token.text), rule, links);
       },
     },
   });
@@ -104,7 +102,9 @@ function addressOf(href: string, path: string, { pageOf }: Links): string | unde
   return page === undefined || anchor === undefined ? page : `${page}#${anchor}`;
 }
 
-function withRules(html: string, { pageOf }: Links): string {
-  const page = pageOf('shared/RULES.md');
-  return page === undefined ? html : html.replaceAll(RULE, `<a href="${page}#rule-$1">RULES.md $1</a>`);
+function withRules(html: string, pattern: RegExp, { ruleOf }: Links): string {
+  return html.replaceAll(pattern, (found) => {
+    const address = ruleOf(found.replace('RULES.md ', ''));
+    return address === undefined ? found : `<a href="${address}">${found}</a>`;
+  });
 }

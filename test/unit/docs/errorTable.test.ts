@@ -6,8 +6,8 @@ import { ERRORS } from '../../../shared/base/errors.ts';
 
 /** The rows of the table as the code has them: one for each message. */
 function tableRows(): string[] {
-  const rules = readFileSync(new URL('../../../shared/RULES.md', import.meta.url), 'utf8');
-  const section = rules.slice(rules.indexOf('**6.8 '), rules.indexOf('**6.9 '));
+  const rules = readFileSync(new URL('../../../shared/rules/06-errors.md', import.meta.url), 'utf8');
+  const section = rules.slice(rules.indexOf('## 6.8 '), rules.indexOf('## 6.9 '));
   return section
     .split('\n')
     .filter((line) => line.startsWith('| `'))

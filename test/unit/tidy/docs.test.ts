@@ -1,8 +1,10 @@
 /** The documents: the links, files, folders, commands and rules that they name exist. */
+import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, normalize } from 'node:path';
 import { test } from 'node:test';
+import { CHAPTERS, citedIn } from '../../docs/rules.ts';
 import { assertClean, documents, ROOT, sources, tracked } from './sources.ts';
 
 const files = tracked();
@@ -50,14 +52,17 @@ test('every npm script that a document gives exists', () => {
 });
 
 test('every rule that code or a document cites exists', () => {
-  const text = readFileSync(join(ROOT, 'shared/RULES.md'), 'utf8');
-  const rules = new Set([...text.matchAll(/\*\*(\d+\.\d+)\b/g)].map(([, number]) => number));
-  const citation = /\bRULES\.md (\d+\.\d+(?:(?:, | and | to )\d+\.\d+)*)/g;
-  assertClean([...sources, ...documents], ({ text }) =>
-    [...text.matchAll(citation)]
-      .flatMap(([, numbers]) => numbers.split(/, | and | to /))
-      .filter((number) => !rules.has(number)),
-  );
+  const rules = new Set(CHAPTERS.flatMap((chapter) => chapter.rules.map(({ number }) => number)));
+  assertClean([...sources, ...documents], ({ text }) => citedIn(text).filter((number) => !rules.has(number)));
+});
+
+test('the rules of a chapter have its number and follow each other, so that none has the number of another', () => {
+  for (const [index, { file, rules }] of CHAPTERS.entries()) {
+    assert.equal(Number(file.slice(0, 2)), index + 1);
+    const numbers = rules.map(({ number }) => number.split('.').map(Number));
+    assert.deepEqual([...new Set(numbers.map(([chapter]) => chapter))], [index + 1], file);
+    for (const [at, [, number]] of numbers.entries()) assert.ok(at === 0 || number! > numbers[at - 1]![1]!, file);
+  }
 });
 
 function commitsIn(text: string): string[][] {

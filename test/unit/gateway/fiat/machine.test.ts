@@ -24,8 +24,8 @@ test('16.10: each row is one step, and everything else changes nothing', () => {
 });
 
 test('16.10: the rules have the rows of the table, in its order', () => {
-  const rules = readFileSync(new URL('../../../../shared/RULES.md', import.meta.url), 'utf8');
-  const table = rules.slice(rules.indexOf('**16.10'), rules.indexOf('**16.11'));
+  const rules = readFileSync(new URL('../../../../shared/rules/16-cash.md', import.meta.url), 'utf8');
+  const table = rules.slice(rules.indexOf('## 16.10'), rules.indexOf('## 16.11'));
   const written = [...table.matchAll(/^\| ([a-z_, ]*?) ?\| (.+) \| (.+) \| (yes|no|) ?\|$/gm)].map(
     ([, from, when, to, canSubmit]) => ({ from, isAlarm: /an alarm$/.test(when!), to, canSubmit }),
   );

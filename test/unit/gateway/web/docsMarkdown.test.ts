@@ -5,8 +5,9 @@ import { sectionsOf } from '../../../../gateway/web/docsContents.ts';
 import { type Links, plainOf, rendered } from '../../../../gateway/web/docsMarkdown.ts';
 
 const LINKS: Links = {
-  pageOf: (path) => ({ 'data/docs/money.md': '/docs/money', 'shared/RULES.md': '/docs/rules' })[path],
+  pageOf: (path) => ({ 'data/docs/money.md': '/docs/money' })[path],
   operationOf: (name) => (name === 'POST /v1/orders' ? '/docs/api/orders#placeOrder' : undefined),
+  ruleOf: (number) => (number === '8.1' ? '/docs/rules-08-streams#81-connecting' : undefined),
   errorOf: (code) => (code === 'INVALID_TICK' ? '/docs/errors#invalid_tick' : undefined),
 };
 const htmlOf = (text: string, path = 'data/docs/a.md'): string => rendered(text, path, LINKS).html;
@@ -20,11 +21,14 @@ test('a link to a document leads to its page; one to a source file is text', () 
 test('routes, codes, rules and what the exchange serves are links, but not inside of one', () => {
   assert.match(htmlOf('`POST /v1/orders`'), /<a href="\/docs\/api\/orders#placeOrder"><code>/);
   assert.match(htmlOf('`INVALID_TICK`'), /<a href="\/docs\/errors#invalid_tick"><code>INVALID_TICK<\/code><\/a>/);
-  assert.match(htmlOf('as RULES.md 8.1 says'), /<a href="\/docs\/rules#rule-8\.1">RULES\.md 8\.1<\/a>/);
+  const place = '<a href="/docs/rules-08-streams#81-connecting">';
+  assert.equal(htmlOf('as RULES.md 8.1 says'), `<p>as ${place}RULES.md 8.1</a> says</p>\n`);
+  assert.equal(htmlOf('(8.1) RULES.md 8.2'), '<p>(8.1) RULES.md 8.2</p>\n');
   assert.match(htmlOf('`/openapi.json`'), /<a href="\/openapi\.json">/);
   assert.match(htmlOf('`POST /v1/other` `size`'), /<p><code>POST \/v1\/other<\/code> <code>size<\/code><\/p>/);
   assert.equal(htmlOf('[`INVALID_TICK`](#x)').match(/<a /g)!.length, 1);
-  assert.match(htmlOf('**1.2 Ticks.** A', 'shared/RULES.md'), /<strong id="rule-1\.2">/);
+  const rule = htmlOf('that of 8.1 (0.65; 8.1, RULES.md 8.1) at 8.1', 'shared/rules/01-numbers.md');
+  assert.equal(rule, `<p>that of ${place}8.1</a> (0.65; ${place}8.1</a>, ${place}RULES.md 8.1</a>) at 8.1</p>\n`);
 });
 
 test('a heading has the address that GitHub gives it, and a second one of the same words another', () => {

@@ -1,0 +1,38 @@
+/**
+ * The rules as pages. Their list, shared/RULES.md, names the chapters and where in them each rule stands; it is the
+ * only thing that is read here.
+ */
+import { posix } from 'node:path';
+import type { Guide } from './docsContents.ts';
+
+export const RULES_PATH = 'shared/RULES.md';
+export const RULES_PAGE = '/docs/rules';
+
+type Rules = {
+  /** The chapters in order, and the page of the files that cite each rule. */
+  readonly chapters: readonly Guide[];
+  /** The address of a rule by its number. */
+  readonly places: ReadonlyMap<string, string>;
+};
+
+const CHAPTER = /^## (?<title>.+)\n\n- \[\d+\.\d+\]\((?<target>[^#)]+)#/gm;
+const RULE = /^- \[(?<number>\d+\.\d+)\]\((?<target>[^#)]+)#(?<anchor>[^)]+)\)/gm;
+const CITATIONS = { title: 'Where the rules are carried out and tested', target: 'rules/CITATIONS.md' };
+
+/** @param index the text of shared/RULES.md */
+export function rulesOf(index: string): Rules {
+  const chapters = [...index.matchAll(CHAPTER)].map(({ groups }) => groups as { title: string; target: string });
+  const places = [...index.matchAll(RULE)].map(({ groups }) => {
+    const { number, target, anchor } = groups!;
+    return [number!, `/docs/${slugOf(target!)}#${anchor}`] as const;
+  });
+  const guides = [...chapters, CITATIONS].map(({ title, target }) => {
+    return { slug: slugOf(target), title, about: '', path: posix.join(posix.dirname(RULES_PATH), target) };
+  });
+  return { chapters: guides, places: new Map(places) };
+}
+
+/** `rules/17-chain.md` is "rules-17-chain". */
+function slugOf(target: string): string {
+  return target.replace(/\.md$/, '').replaceAll('/', '-').toLowerCase();
+}
