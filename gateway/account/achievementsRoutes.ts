@@ -52,10 +52,7 @@ async function showAchievements(
   const mayGrant = !isDiskLow() && (call.host.role?.changeRefusal() ?? null) === null;
   if (missing.length > 0 && mayGrant) {
     const facts = await queries.ofAccount(call, 'achievementFacts', { account, nflSinceMs: nowMs - NFL_WINDOW_MS });
-    if (!facts.ok) {
-      refuse(call, facts);
-      return;
-    }
+    if (!facts.ok) return refuse(call, facts);
     const earned: StoredAchievement[] = [];
     for (const id of missing) if (await isEarned(id, call, facts.value, ranking)) earned.push(id);
     if (earned.length > 0) {

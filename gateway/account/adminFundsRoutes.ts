@@ -141,10 +141,7 @@ async function carryOut(
 /** While a shard recovers, the views hold only part of its accounts, and the sums would not close. */
 async function showLedger(call: CallOf<typeof SHOW_LEDGER>, deps: AdminFundDeps): Promise<void> {
   const { catalog, views, texts } = deps;
-  if (!views.isWhole) {
-    refuse(call, { row: ERRORS.ENGINE_BUSY });
-    return;
-  }
+  if (!views.isWhole) return refuse(call, { row: ERRORS.ENGINE_BUSY });
   const chain = await deps.comparedChain();
   // It may have become incomplete meanwhile.
   if (!views.isWhole) refuse(call, { row: ERRORS.ENGINE_BUSY });

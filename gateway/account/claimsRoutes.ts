@@ -66,10 +66,7 @@ export function claimRoutes(deps: ClaimDeps): Route[] {
 
 function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
   const onReply: ReplyHandler<CallOf<typeof CLAIM>> = (reply, call) => {
-    if (reply.code !== OK) {
-      refuse(call, { row: errorRow(reply.code) });
-      return;
-    }
+    if (reply.code !== OK) return refuse(call, { row: errorRow(reply.code) });
     const market_id = call.params.marketId.toLowerCase();
     const answer = (tx_hash: string | null): void => ok(call, { message: 'claimed', market_id, tx_hash });
     if (deps.chain === null) answer(entryHash(market_id, reply.shardSequence));
@@ -80,10 +77,7 @@ function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
     if (market === null) return;
     const account = call.principal.accountIndex;
     const restricted = deps.accountStates.reducingRefusal(account);
-    if (restricted !== null) {
-      refuse(call, { row: restricted });
-      return;
-    }
+    if (restricted !== null) return refuse(call, { row: restricted });
     const code = deps.engine.claim(market.shard, account, market.index, onReply, call);
     if (code !== OK) refuse(call, { row: errorRow(code) });
   };

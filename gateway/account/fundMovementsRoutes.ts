@@ -56,10 +56,7 @@ async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovem
   const { limit, offset } = call.query;
   const account = call.principal.accountIndex;
   const result = await queries.ofAccount(call, 'fundMovements', { account, limit, offset });
-  if (!result.ok) {
-    refuse(call, { row: result.row });
-    return;
-  }
+  if (!result.ok) return refuse(call, { row: result.row });
   const { rows, total, isFloor } = result.value;
   // The rows are there, so an empty page would be a wrong answer.
   if (isFloor && offset > MAX_OFFSET) {

@@ -112,10 +112,7 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
     const account = call.principal.accountIndex;
     const { accountStates, engine } = deps;
     const restricted = isSplit ? accountStates.addingRefusal(account) : accountStates.reducingRefusal(account);
-    if (restricted !== null) {
-      refuse(call, { row: restricted });
-      return;
-    }
+    if (restricted !== null) return refuse(call, { row: restricted });
     const amount = Number(call.body.amount);
     const feeMicro = deps.chainBounds?.feeMicro ?? null;
     const whole = isSplit ? accounts.availableMicro(account) - (feeMicro ?? 0) : accounts.availableSets(account, index);
@@ -123,10 +120,7 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
       isSplit || feeMicro === null || amount >= feeMicro
         ? (deps.chainBounds?.take(account, 'amount', amount, whole) ?? null)
         : lessThanFee('amount', feeMicro);
-    if (bound !== null) {
-      refuse(call, bound);
-      return;
-    }
+    if (bound !== null) return refuse(call, bound);
     const key = call.idempotencyHold?.words;
     const answer: ReplyHandler<CallOf<ConvertSpec>> = (reply, asked) => onReply(reply, asked, feeMicro);
     const charged = withFee(movement, feeMicro ?? 0);

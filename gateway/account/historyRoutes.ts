@@ -154,10 +154,7 @@ async function listTrades(call: CallOf<typeof LIST_TRADES>, { queries }: History
 async function showSettlement(call: CallOf<typeof SHOW_SETTLEMENT>, { queries }: HistoryDeps): Promise<void> {
   const id = new Uint8Array(UUID_BYTES);
   const unknown = { row: ERRORS.RESOURCE_NOT_FOUND, message: 'trade not found' };
-  if (!uuidToBytes(call.params.id, id, 0)) {
-    refuse(call, unknown);
-    return;
-  }
+  if (!uuidToBytes(call.params.id, id, 0)) return refuse(call, unknown);
   const account = call.principal.accountIndex;
   const found = await queries.ofAccount(call, 'tradeSettlement', { account, id });
   if (!found.ok) refuse(call, { row: found.row });
@@ -224,10 +221,7 @@ function answerPage<T>(
   limit: number,
   rowsOf: (rows: readonly T[]) => object,
 ): void {
-  if (!result.ok) {
-    refuse(call, { row: result.row });
-    return;
-  }
+  if (!result.ok) return refuse(call, { row: result.row });
   const { rows, total, isFloor, next } = result.value;
   // The rows are there, so an empty page would be a wrong answer.
   if (isFloor && from.offset > MAX_OFFSET) {

@@ -67,10 +67,7 @@ async function raise(call: CallOf<typeof RAISE>, deps: NonceFloorDeps): Promise<
   if (wallet === null) return;
   const floor = call.body.nonce_floor;
   const refusal = refusalOf(floor, deps.nonceFloors.of(wallet), deps);
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   const { cancelled, isComplete } = await deps.restrictions.raiseNonceFloor(wallet, floor);
   await deps.accounts.durable();
   ok(call, { ...shown(wallet, deps), orders_cancelled: cancelled, is_complete: isComplete });

@@ -95,10 +95,7 @@ async function list(call: CallOf<typeof LIST>, inbox: Inbox, { catalog }: Notifi
     return;
   }
   const page = await inbox.page(call, after, limit);
-  if (!page.ok) {
-    refuse(call, page);
-    return;
-  }
+  if (!page.ok) return refuse(call, page);
   const { items, next, unread } = page.value;
   ok(call, {
     items: items.map(({ item, readMs }) => notificationOf(item, readMs, catalog)),

@@ -67,10 +67,7 @@ async function begin(call: CallOf<typeof BEGIN>, deps: OAuthDeps): Promise<void>
     return;
   }
   const begun = await provider.begin(redirectUri(provider, deps));
-  if ('row' in begun) {
-    refuse(call, begun);
-    return;
-  }
+  if ('row' in begun) return refuse(call, begun);
   const kept = { provider: provider.name, ...begun.checks, redirectPath, referralCode };
   addCookie(call, stateCookie(deps.oauthStates.seal(kept, deps.clock.nowMs()), LIFETIME_SEC, deps));
   redirect(call, begun.url);
@@ -81,15 +78,10 @@ async function finish(call: CallOf<typeof FINISH>, deps: OAuthDeps): Promise<voi
   const provider = providerOf(call, name, deps);
   if (provider === null || isRefusedPage(call, token_delivery ?? 'cookie', deps)) return;
   const kept = deps.oauthStates.open(cookieOf(call.browser!, STATE_COOKIE) ?? '', deps.clock.nowMs());
-  if (kept === null || kept.provider !== provider.name || kept.state !== state) {
-    refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid state', details: { field: 'state' } });
-    return;
-  }
+  if (kept === null || kept.provider !== provider.name || kept.state !== state)
+    return refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid state', details: { field: 'state' } });
   const proof = await provider.finish({ code, state, iss }, kept, redirectUri(provider, deps));
-  if ('row' in proof) {
-    refuse(call, proof);
-    return;
-  }
+  if ('row' in proof) return refuse(call, proof);
   addCookie(call, stateCookie('', 0, deps));
   const referral_code = kept.referralCode ?? undefined;
   await answerSignIn(call, proof, { token_delivery, referral_code, redirect_path: kept.redirectPath }, deps);

@@ -85,10 +85,7 @@ async function listPositions(call: ListCall, deps: PositionDeps): Promise<void> 
     return result;
   };
   const first = await read();
-  if (!first.ok) {
-    refuse(call, { row: first.row });
-    return;
-  }
+  if (!first.ok) return refuse(call, { row: first.row });
   const following = async (): Promise<readonly string[]> => {
     const slice = await read();
     if (!slice.ok) throw new Error('positions: the query pool is busy');
@@ -117,10 +114,7 @@ function masksOf(account: number, { accounts }: PositionDeps): PositionMask[] {
 async function markClaimed(call: CallOf<typeof MARK_CLAIMED>, deps: PositionDeps): Promise<void> {
   const market = requireMarket(call, deps, call.params.marketId);
   if (market === null) return;
-  if (!isDecided(deps.views.markets.status(market.index))) {
-    refuse(call, { row: ERRORS.INVALID_TRANSITION });
-    return;
-  }
+  if (!isDecided(deps.views.markets.status(market.index))) return refuse(call, { row: ERRORS.INVALID_TRANSITION });
   await note(call, market, deps);
 }
 
@@ -135,15 +129,9 @@ async function note(call: CallOf<typeof MARK_CLAIMED>, market: MarketEntry, deps
   const { queries, claimMarks } = deps;
   const { accountIndex: account } = call.principal;
   const result = await queries.ofAccount(call, 'hasPosition', { account, market: market.index });
-  if (!result.ok || !result.value) {
-    refuse(call, { row: result.ok ? ERRORS.NOTHING_TO_CLAIM : result.row });
-    return;
-  }
+  if (!result.ok || !result.value) return refuse(call, { row: result.ok ? ERRORS.NOTHING_TO_CLAIM : result.row });
   const refusal = await refuseUnclaimed(account, market, deps);
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   claimMarks.add(account, market.index);
   await claimMarks.durable();
   ok(call, { message: 'marked as claimed' });

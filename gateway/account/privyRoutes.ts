@@ -33,10 +33,7 @@ export function privyRoutes(deps: PrivyDeps): Route[] {
 
 async function signIn(call: CallOf<typeof SIGN_IN>, deps: PrivyDeps): Promise<void> {
   const { access_token, identity_token, ...wishes } = call.body;
-  if (deps.privy === null) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'unknown provider' });
-    return;
-  }
+  if (deps.privy === null) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'unknown provider' });
   if (isRefusedPage(call, wishes.token_delivery ?? 'cookie', deps)) return;
   const proof = await deps.privy.check(access_token, identity_token, deps.clock.nowMs());
   if ('row' in proof) refuse(call, proof);

@@ -43,10 +43,7 @@ export function publicProfileRoutes(deps: ProfileDeps): Route[] {
 async function setProfile(call: CallOf<typeof SET_PROFILE>, { profiles }: ProfileDeps): Promise<void> {
   const { handle, avatar_url = null, is_public: isPublic } = call.body;
   const account = call.principal.accountIndex;
-  if (!profiles.isFree(handle, account)) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'handle is taken' });
-    return;
-  }
+  if (!profiles.isFree(handle, account)) return refuse(call, { row: ERRORS.CONFLICT, message: 'handle is taken' });
   const profile = { handle, avatarUrl: avatar_url, isPublic };
   profiles.set(account, profile);
   await profiles.durable();

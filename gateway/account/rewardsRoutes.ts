@@ -52,10 +52,7 @@ async function listRebates(call: CallOf<typeof LIST_REBATES>, { queries, account
   if (offset === null) return;
   const account = call.principal.accountIndex;
   const found = await readRebates(queries, call, rebateRates.all, { offset, limit: per_page });
-  if (!found.ok) {
-    refuse(call, { row: found.row });
-    return;
-  }
+  if (!found.ok) return refuse(call, { row: found.row });
   const { rows, count, micro } = found;
   const userId = accounts.idOf(account);
   const isWanted = status === ACCRUED;
@@ -121,10 +118,7 @@ async function listEarnings(call: CallOf<typeof LIST_EARNINGS>, { queries, accou
   const account = call.principal.accountIndex;
   const task = { accounts: accounts.referredBy(account), limit: per_page, offset };
   const result = await queries.ofAccount(call, 'earnings', task);
-  if (!result.ok) {
-    refuse(call, { row: result.row });
-    return;
-  }
+  if (!result.ok) return refuse(call, { row: result.row });
   const { rows, total, totalMicro } = result.value;
   const earnings = rows.map(({ account: of, tradeId, micro, filledAt }) => ({
     referred_user: accounts.idOf(of),

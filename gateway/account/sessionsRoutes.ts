@@ -113,10 +113,7 @@ async function refresh(call: CallOf<typeof REFRESH>, deps: AuthDeps): Promise<vo
   const { sessions, clock } = deps;
   const given = refreshTokenOf(call, deps);
   if (!(await isCounted(call, given === null ? null : sessions.ofToken(given.token, clock.nowMs()), deps))) return;
-  if (given === null) {
-    refuse(call, { row: ERRORS.OTHER_SITE });
-    return;
-  }
+  if (given === null) return refuse(call, { row: ERRORS.OTHER_SITE });
   const result = sessions.refresh(given.token, call.browser!.userAgent, clock.nowMs());
   if ('session' in result) await answerSession(call, { ...result, isNew: false, delivery: given.delivery }, deps);
   else {
@@ -140,10 +137,7 @@ function isCounted(call: Call, session: Session | null, { limiter, trustProxy, c
 async function revoke(call: CallOf<typeof REVOKE>, deps: AuthDeps): Promise<void> {
   const { sessions, clock } = deps;
   const given = refreshTokenOf(call, deps);
-  if (given === null) {
-    refuse(call, { row: ERRORS.OTHER_SITE });
-    return;
-  }
+  if (given === null) return refuse(call, { row: ERRORS.OTHER_SITE });
   const session = sessions.ofToken(given.token, clock.nowMs());
   if (session !== null) sessions.end(session.principal.sessionId);
   await sessions.durable();
@@ -171,10 +165,8 @@ function listSessions(call: CallOf<typeof LIST_SESSIONS>, { sessions, clock }: A
 
 async function endSession(call: CallOf<typeof END_SESSION>, { sessions, clock }: AuthDeps): Promise<void> {
   const session = sessions.find(call.params.id.toLowerCase(), clock.nowMs());
-  if (session?.principal.accountIndex !== call.principal.accountIndex) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'session not found' });
-    return;
-  }
+  if (session?.principal.accountIndex !== call.principal.accountIndex)
+    return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'session not found' });
   sessions.end(session.principal.sessionId);
   await sessions.durable();
   ok(call, ENDED);

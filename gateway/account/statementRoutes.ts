@@ -55,10 +55,7 @@ async function show(call: CallOf<typeof SHOW>, { queries, movements, markets, cl
   }
   const reader = new StatementReader(queries, call, { fromMs, toMs, nowMs });
   const opened = await reader.open(format);
-  if (!opened.ok) {
-    refuse(call, { row: opened.row });
-    return;
-  }
+  if (!opened.ok) return refuse(call, { row: opened.row });
   const known = { movements, marketId: (index: number): string => markets.id(index) };
   if (format === 'csv') okInRows(call, csvRows(reader, known), CSV_TYPE);
   else okInRows(call, jsonRows(reader, known));

@@ -52,10 +52,7 @@ async function signIn(call: CallOf<typeof SIGN_IN>, deps: WalletDeps): Promise<v
   const { message, signature, ...wishes } = call.body;
   if (isRefusedPage(call, wishes.token_delivery ?? 'cookie', deps)) return;
   const wallet = deps.walletProofs.check(message, signature, PURPOSE, deps.clock.nowMs());
-  if (typeof wallet !== 'string') {
-    refuse(call, wallet);
-    return;
-  }
+  if (typeof wallet !== 'string') return refuse(call, wallet);
   const proof = { method: 'wallet', wallet, identity: null, email: null, displayName: null };
   await answerSignIn(call, proof, wishes, deps);
 }

@@ -193,14 +193,10 @@ async function link(call: CallOf<typeof LINK>, deps: WalletDeps): Promise<void> 
   const wallet = signerOf(call, proof);
   if (wallet === null) return;
   const owner = accounts.ownerOf(wallet);
-  if (owner !== 0 && owner !== user.index) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'the wallet belongs to another account' });
-    return;
-  }
-  if (owner === 0 && accounts.walletsEver(user.index) >= MAX_WALLETS) {
-    refuse(call, { row: ERRORS.CONFLICT, message: `an account has at most ${MAX_WALLETS} wallets` });
-    return;
-  }
+  if (owner !== 0 && owner !== user.index)
+    return refuse(call, { row: ERRORS.CONFLICT, message: 'the wallet belongs to another account' });
+  if (owner === 0 && accounts.walletsEver(user.index) >= MAX_WALLETS)
+    return refuse(call, { row: ERRORS.CONFLICT, message: `an account has at most ${MAX_WALLETS} wallets` });
   if (!accounts.grants.isLinked(wallet)) accounts.addWallet(user, wallet);
   await accounts.durable();
   ok(call, profileOf(user, accountStates));
@@ -209,14 +205,10 @@ async function link(call: CallOf<typeof LINK>, deps: WalletDeps): Promise<void> 
 async function unlink(call: CallOf<typeof UNLINK>, deps: WalletDeps): Promise<void> {
   const wallet = ownWallet(call, deps);
   if (wallet === null || !isFresh(call, deps.clock)) return;
-  if (userOf(call, deps).wallets.length === 1) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'the last wallet of an account stays' });
-    return;
-  }
-  if (deps.needsWallet(wallet)) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'a cash-out of the wallet is under way' });
-    return;
-  }
+  if (userOf(call, deps).wallets.length === 1)
+    return refuse(call, { row: ERRORS.CONFLICT, message: 'the last wallet of an account stays' });
+  if (deps.needsWallet(wallet))
+    return refuse(call, { row: ERRORS.CONFLICT, message: 'a cash-out of the wallet is under way' });
   await answerSwept(call, deps.restrictions.removeWallet(wallet)!, deps);
 }
 
@@ -226,15 +218,10 @@ async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, deps: WalletDeps):
   if (wallet === null) return;
   const signer = call.body.signer.toLowerCase();
   const delegates = accounts.grants.delegatesOf(wallet);
-  if (!delegates.includes(signer) && delegates.length >= MAX_DELEGATES) {
-    refuse(call, { row: ERRORS.CONFLICT, message: `a wallet has at most ${MAX_DELEGATES} delegates` });
-    return;
-  }
+  if (!delegates.includes(signer) && delegates.length >= MAX_DELEGATES)
+    return refuse(call, { row: ERRORS.CONFLICT, message: `a wallet has at most ${MAX_DELEGATES} delegates` });
   const refusal = await refuseDelegate(wallet, signer, deps);
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   accounts.addDelegate(wallet, signer);
   await accounts.durable();
   ok(call, delegatesOf(wallet, deps));
@@ -251,17 +238,12 @@ async function removeDelegate(call: CallOf<typeof REMOVE_DELEGATE>, deps: Wallet
 
 async function confirm(call: CallOf<typeof CONFIRM>, deps: WalletDeps): Promise<void> {
   const { principal } = call;
-  if (principal.kind !== 'session') {
-    refuse(call, { row: ERRORS.SESSION_REQUIRED });
-    return;
-  }
+  if (principal.kind !== 'session') return refuse(call, { row: ERRORS.SESSION_REQUIRED });
   const user = userOf(call, deps);
   const wallet = checked(call, confirming(user), deps);
   if (wallet === null) return;
-  if (!user.wallets.includes(wallet)) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'the account has no such wallet' });
-    return;
-  }
+  if (!user.wallets.includes(wallet))
+    return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'the account has no such wallet' });
   const nowMs = deps.clock.nowMs();
   deps.sessions.authenticated(principal.sessionId, nowMs);
   await deps.sessions.durable();

@@ -47,10 +47,7 @@ export function chainMoneyRoutes(deps: Pick<ChainMoneyDeps, 'chainLink'>): Route
 
 async function list(call: CallOf<typeof WAITING>, { chainLink }: Pick<ChainMoneyDeps, 'chainLink'>): Promise<void> {
   const found = chainLink === null ? { rows: [], total: 0 } : await orNone(chainLink.ask('openMoney', call.query));
-  if (found === null) {
-    refuse(call, { row: ERRORS.ENGINE_BUSY });
-    return;
-  }
+  if (found === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
   const movements = found.rows.map(({ kind, wallet, amount, reference, reason, foundMs }) => {
     return {
       kind,

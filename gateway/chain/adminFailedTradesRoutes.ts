@@ -89,10 +89,7 @@ function shown(trade: FailedTrade, { accounts, catalog }: FailedTradeDeps) {
 async function retry(call: CallOf<typeof RETRY>, { failedTrades }: FailedTradeDeps): Promise<void> {
   const { id } = call.params;
   const refusal = await failedTrades.retry(id);
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   call.before = { settlement_status: 'failed' };
   ok(call, { trade_id: id.toLowerCase(), settlement: 'tried_again' });
 }
@@ -100,16 +97,10 @@ async function retry(call: CallOf<typeof RETRY>, { failedTrades }: FailedTradeDe
 async function unwind(call: CallOf<typeof UNWIND>, deps: FailedTradeDeps): Promise<void> {
   const id = call.params.id.toLowerCase();
   const early = await deps.failedTrades.whyNotUnwound(id);
-  if (early !== null) {
-    refuse(call, early);
-    return;
-  }
+  if (early !== null) return refuse(call, early);
   if (waitsForSecond(call, deps, `unwinding ${id}`, { kind: 'unwinding', trade_id: id })) return;
   const refusal = await deps.failedTrades.unwind(id);
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   call.before = { settlement_status: 'failed' };
   ok(call, { trade_id: id, settlement: 'unwound' });
 }

@@ -158,10 +158,8 @@ const AUTHORIZATION_FIELDS = [
 
 async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Promise<void> {
   const { chainLink, chainBounds, funding, movements } = deps;
-  if (chainLink === null || chainBounds === null) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'withdrawals are made by an administrator' });
-    return;
-  }
+  if (chainLink === null || chainBounds === null)
+    return refuse(call, { row: ERRORS.CONFLICT, message: 'withdrawals are made by an administrator' });
   const account = call.principal.accountIndex;
   const { amount_usdc_micro, to = 'wallet', reference = randomUUID() } = call.body;
   const amountMicro = Number(amount_usdc_micro);
@@ -172,10 +170,7 @@ async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Pro
   }
   const isRepeat = funding.isKnown(account, MOVEMENT.WITHDRAWAL, reference);
   const bound = isRepeat ? null : await boundOf(account, amountMicro, chainLink, chainBounds, deps);
-  if (bound !== null) {
-    refuse(call, bound);
-    return;
-  }
+  if (bound !== null) return refuse(call, bound);
   try {
     // Settlement has to know where it ends before the ledger has it.
     const hash = toHex(referenceHash(account, MOVEMENT.WITHDRAWAL, reference));
@@ -188,10 +183,7 @@ async function withdraw(call: CallOf<typeof WITHDRAW>, deps: ChainFundDeps): Pro
   }
   const { feeMicro } = chainBounds;
   const result = await funding.move(account, MOVEMENT.WITHDRAWAL, amountMicro, reference, feeMicro);
-  if (result.movement !== null) {
-    ok(call, movementOf(result.movement, true), 201);
-    return;
-  }
+  if (result.movement !== null) return ok(call, movementOf(result.movement, true), 201);
   if (!isRepeat && result.code !== E.OUTCOME_UNKNOWN) chainBounds.giveBack(account, amountMicro);
   const { message, details } = namingFee(result, feeMicro);
   refuse(call, { row: errorRow(result.code), message, details });

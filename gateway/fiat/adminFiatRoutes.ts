@@ -66,10 +66,7 @@ function queuesOf({ sessions, webhooks, driver, relayer }: Fiat): object {
 async function show(call: CallOf<typeof SHOW>, deps: AdminFiatDeps): Promise<void> {
   const { sessions, transfers, webhooks } = deps.fiat;
   const session = sessions.find(call.params.id.toLowerCase());
-  if (session === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'session not found' });
-    return;
-  }
+  if (session === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'session not found' });
   const { id, partnerReference } = session;
   // It asks the chain: what follows is read at the moment of the answer.
   const transfer =

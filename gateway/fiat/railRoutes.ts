@@ -133,10 +133,7 @@ async function show(call: CallOf<typeof SHOW>, { rail, ledgerRail }: RailDeps): 
 }
 
 function arrivals(call: CallOf<typeof ARRIVALS>, { ledgerRail }: RailDeps): void {
-  if (ledgerRail === null) {
-    refuse(call, ON_CHAIN);
-    return;
-  }
+  if (ledgerRail === null) return refuse(call, ON_CHAIN);
   const { after, limit } = call.query;
   const found = ledgerRail.arrivals(call.principal.accountIndex, after, limit);
   const transfers = found.arrivals.map(({ txHash, from, to, valueMicro, nonce, block }) => {
@@ -162,14 +159,12 @@ async function transfer(call: CallOf<typeof TRANSFER>, deps: RailDeps): Promise<
   const ledgerRail = ownRail(call, from, deps);
   if (ledgerRail === null) return;
   const valueMicro = Number(value);
-  if (!Number.isSafeInteger(valueMicro) || valueMicro === 0) {
-    refuse(call, {
+  if (!Number.isSafeInteger(valueMicro) || valueMicro === 0)
+    return refuse(call, {
       row: ERRORS.VALIDATION_ERROR,
       message: 'invalid value',
       details: { field: 'value', rule: 'range' },
     });
-    return;
-  }
   const fields = { valueMicro, validAfterSec: valid_after, validBeforeSec: valid_before, nonce: nonce.toLowerCase() };
   const addresses = { from: from.toLowerCase(), to: to.toLowerCase() };
   await send(call, deps, () => ledgerRail.send('transfer', { ...addresses, ...fields }, signature.toLowerCase()));
@@ -206,10 +201,7 @@ async function send(
 ): Promise<void> {
   const account = call.principal.accountIndex;
   const limited = badSignatures?.refusalFor(account) ?? null;
-  if (limited !== null) {
-    refuse(call, limited);
-    return;
-  }
+  if (limited !== null) return refuse(call, limited);
   try {
     const sent = await carryOut();
     if ('fault' in sent && sent.fault === 'signature') badSignatures?.count(account);

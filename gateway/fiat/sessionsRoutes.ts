@@ -181,10 +181,8 @@ async function create(call: CreateCall, kind: FiatKind, method: string | null, d
   // The connection is readable in this turn only.
   const clientIp = addressOf(call, deps);
   const idempotencyKey = call.idempotencyKey === '' ? null : call.idempotencyKey.toLowerCase();
-  if (idempotencyKey !== null && !uuidToBytes(idempotencyKey, new Uint8Array(UUID_BYTES), 0)) {
-    refuse(call, { row: ERRORS.IDEMPOTENCY_KEY_MALFORMED });
-    return;
-  }
+  if (idempotencyKey !== null && !uuidToBytes(idempotencyKey, new Uint8Array(UUID_BYTES), 0))
+    return refuse(call, { row: ERRORS.IDEMPOTENCY_KEY_MALFORMED });
   if (!mayBegin(call, kind, accountStates)) return;
   if (kind === 'offramp' && !isFresh(call, clock)) return;
   const walletAddress = requireWallet(call, deps);

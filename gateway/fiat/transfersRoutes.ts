@@ -98,10 +98,7 @@ async function answerTransfer(
   refusal: Refusal | null,
   deps: FiatTransferDeps,
 ): Promise<void> {
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   await deps.sessions.durable();
   ok(call, await fiatTransferOf(session, deps));
 }

@@ -39,21 +39,12 @@ export function fiatWebhookRoutes(deps: WebhookDeps): Route[] {
 /** The seventh of the seven steps: the event is durable before it is looked at, and before it is answered. */
 async function take(call: CallOf<typeof TAKE>, { providers, webhooks, clock }: WebhookDeps): Promise<void> {
   const provider = providers.get(call.params.provider);
-  if (provider === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'unknown provider' });
-    return;
-  }
+  if (provider === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'unknown provider' });
   const nowMs = clock.nowMs();
   const event = provider.verifyWebhook(call.headers, call.bodyBytes, nowMs);
-  if (event === null) {
-    refuse(call, { row: ERRORS.INVALID_HMAC_SIGNATURE });
-    return;
-  }
+  if (event === null) return refuse(call, { row: ERRORS.INVALID_HMAC_SIGNATURE });
   // A provider sends an event again that was not taken.
-  if (webhooks.isFull) {
-    refuse(call, { row: ERRORS.FIAT_UNAVAILABLE });
-    return;
-  }
+  if (webhooks.isFull) return refuse(call, { row: ERRORS.FIAT_UNAVAILABLE });
   const { eventId, partnerReference } = event;
   // An event that names no session is kept, and means nothing here.
   webhooks.add({ provider: provider.name, eventId, partnerReference: partnerReference ?? '' }, call.bodyBytes, nowMs);

@@ -45,10 +45,8 @@ async function showRateLimits(
   const counters = limiter ?? new Limiter();
   const own = routes.filter((route) => !route.isFile && mayCall(principal, route));
   const allowances = await counters.allowances(key ?? principal.accountIndex, own, clock.nowMs());
-  if (allowances === 'unavailable') {
-    refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: 1 });
-    return;
-  }
+  if (allowances === 'unavailable')
+    return refuse(call, { row: ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE, retryAfterSec: 1 });
   ok(call, {
     tier: key?.tier ?? null,
     rate_limit_override: key?.rateLimitOverride == null ? null : limitJson(key.rateLimitOverride),

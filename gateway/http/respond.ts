@@ -26,10 +26,7 @@ export function ok(call: Call, body: string | object, status = 200): void {
  */
 export function okBytes(call: Call, body: Buffer): void {
   assert(call.recordResult === null, 'respond: no administrator is answered with bytes');
-  if (call.idempotencyHold !== null || mayBeTakenBack(call, 200)) {
-    ok(call, body.toString());
-    return;
-  }
+  if (call.idempotencyHold !== null || mayBeTakenBack(call, 200)) return ok(call, body.toString());
   if (call.answered) return;
   call.markAnswered();
   send(call, 200, body, NO_OPTIONS);

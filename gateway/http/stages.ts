@@ -113,17 +113,15 @@ export class Stages {
     call.identifiedUs = nowUs();
     const { route } = row;
     const elsewhere = row.changes ? (this.#options.role?.changeRefusal() ?? null) : null;
-    if (elsewhere !== null) {
-      refuse(call, elsewhere);
-      return;
-    }
+    if (elsewhere !== null) return refuse(call, elsewhere);
     const hasKey = call.idempotencyKey !== '' && route.idempotency !== undefined;
     const held = hasKey ? this.#options.idempotency.tryHold(call, route.idempotency) : 'held';
     if (held === 'replayed' || !this.#admits(call, route)) return;
-    if (held !== 'held') {
-      refuse(call, held === ERRORS.ENGINE_BUSY && this.#options.idempotency.isDiskFull ? DISK_LOW : { row: held });
-      return;
-    }
+    if (held !== 'held')
+      return refuse(
+        call,
+        held === ERRORS.ENGINE_BUSY && this.#options.idempotency.isDiskFull ? DISK_LOW : { row: held },
+      );
     const invalid = validate(call, route, row);
     if (invalid === null) this.#dispatch(call, route);
     else this.identity.refuseInvalid(call, route, invalid);

@@ -105,10 +105,8 @@ async function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }
   // A title in another script, of signs alone, or with the name of a path leaves none: the digits of the id are random.
   const named = toSlug(details.title);
   const slug = givenSlug ?? (named === '' || named === RESERVED_SLUG ? `event-${id.slice(-12)}` : named);
-  if (catalog.eventBySlug(slug) !== undefined) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'slug is used by another event' });
-    return;
-  }
+  if (catalog.eventBySlug(slug) !== undefined)
+    return refuse(call, { row: ERRORS.CONFLICT, message: 'slug is used by another event' });
   const nowMs = clock.nowMs();
   const event = catalog.createEvent(slug, completeEventDetails(details, nowMs), nowMs, id);
   await catalog.durable();
@@ -118,10 +116,7 @@ async function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }
 async function changeEvent(call: CallOf<typeof CHANGE_EVENT>, deps: AdminCatalogDeps): Promise<void> {
   const { catalog, clock } = deps;
   const event = catalog.eventById(call.params.id);
-  if (event === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
-    return;
-  }
+  if (event === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
   const terms = deps.terms.ofEvent(event, call.body);
   const of = { event_id: event.id };
   if (terms !== null) {
@@ -140,14 +135,8 @@ async function createMarket(call: CallOf<typeof CREATE_MARKET>, deps: AdminCatal
   const { event_id = null } = call.body;
   const event = event_id === null ? null : catalog.eventById(event_id);
   const read = readNewMarket(call.body, event?.id ?? null, { nowMs: clock.nowMs(), defaultFeeBps });
-  if ('refusal' in read) {
-    refuse(call, read.refusal);
-    return;
-  }
-  if (event === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
-    return;
-  }
+  if ('refusal' in read) return refuse(call, read.refusal);
+  if (event === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
   const opened = await deps.marketCommands.open(read.market);
   if ('market' in opened) ok(call, deps.responses.toJson(opened.market), 201);
   else refuse(call, opened.refusal);
@@ -158,10 +147,7 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
   if (market === null) return;
   const { catalog, marketCommands, responses } = deps;
   const read = readMarketPatch(call.body, catalog);
-  if ('refusal' in read) {
-    refuse(call, read.refusal);
-    return;
-  }
+  if ('refusal' in read) return refuse(call, read.refusal);
   const terms = deps.terms.ofMarket(market, read.change);
   const of = { market_id: market.id };
   // A change that would be refused does not wait.
@@ -171,10 +157,7 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
   }
   call.before = responses.toJson(market);
   const refusal = await marketCommands.change(market, read.change);
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   if (terms !== null) deps.terms.noteAlone(call.principal, of, terms);
   ok(call, responses.toJson(market));
 }

@@ -89,14 +89,12 @@ async function decide(
   status: typeof MARKET_STATUS.RESOLVED | typeof MARKET_STATUS.CANCELLED,
   [yes, no]: Payouts,
 ): Promise<void> {
-  if (yes + no !== PPM) {
-    refuse(call, {
+  if (yes + no !== PPM)
+    return refuse(call, {
       row: ERRORS.VALIDATION_ERROR,
       message: 'invalid payouts',
       details: { field: 'payouts', rule: `add up to ${PPM}` },
     });
-    return;
-  }
   const market = requireMarket(call, deps, call.params.id);
   if (market === null) return;
   const request = {

@@ -73,10 +73,7 @@ async function postIndication(call: CallOf<typeof POST_INDICATION>, deps: ScoreD
   if (market === null) return;
   const indication = readIndication(call, market, clock.nowMs());
   if (indication === null) return;
-  if (isDecided(views.markets.status(market.index))) {
-    refuse(call, { row: ERRORS.INVALID_TRANSITION });
-    return;
-  }
+  if (isDecided(views.markets.status(market.index))) return refuse(call, { row: ERRORS.INVALID_TRANSITION });
   const before = indications.of(market.index, clock.nowMs());
   call.before = before === null ? null : indicationOf(market, before);
   indications.set(market.index, indication);

@@ -68,10 +68,7 @@ async function stepPlatform(call: CallOf<typeof STEP_PLATFORM>, deps: AdminStage
   const { feed, stages, views } = deps;
   call.before = platformStagesOf(views.markets);
   const refusal = await stages.stepAll(stepOf(call.body));
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   feed.publish('platform_stage', { stage: call.body.stage });
   ok(call, platformStagesOf(views.markets));
 }
@@ -79,17 +76,11 @@ async function stepPlatform(call: CallOf<typeof STEP_PLATFORM>, deps: AdminStage
 async function stepEvent(call: CallOf<typeof STEP_EVENT>, deps: AdminStageDeps): Promise<void> {
   const { catalog, feed, stages, views } = deps;
   const event = catalog.eventById(call.params.id);
-  if (event === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
-    return;
-  }
+  if (event === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'event not found' });
   const answer = () => ({ event_id: event.id, stages: stagesOfEvent(event, views.markets) });
   call.before = answer();
   const refusal = await stages.stepEvent(event, stepOf(call.body));
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   feed.publish('event_stage', { event_id: event.id, stage: call.body.stage });
   ok(call, answer());
 }
@@ -99,10 +90,7 @@ async function stepMarket(call: CallOf<typeof STEP_MARKET>, deps: AdminStageDeps
   if (market === null) return;
   call.before = deps.responses.toJson(market);
   const refusal = await deps.stages.stepMarket(market, stepOf(call.body));
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   deps.feed.publish('market_stage', { market_id: market.id, stage: call.body.stage });
   ok(call, deps.responses.toJson(market));
 }

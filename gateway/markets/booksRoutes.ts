@@ -47,10 +47,7 @@ function bookHandler({ catalog, views, clock }: BookDeps): Handler<typeof SHOW_B
     if (market === null) return;
     const { query } = call;
     const sequence = views.markets.sequence(market.index);
-    if (query.l3) {
-      okInRows(call, rowsOf(views, market, query, sequence, clock.nowMs(), texts));
-      return;
-    }
+    if (query.l3) return okInRows(call, rowsOf(views, market, query, sequence, clock.nowMs(), texts));
     const render = (): object => bookAnswer(views, market, query, sequence);
     okBytes(call, rendered.bytes(market.index, variantOf(query), sequence, clock.nowMs(), render));
   };

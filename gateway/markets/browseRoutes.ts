@@ -51,10 +51,7 @@ export function browseRoutes(deps: BrowseDeps): Route[] {
     route(BROWSE_EVENTS, async (call) => {
       const body = await unlessRefused(call, browsing.answer(call, call.query));
       if (body === undefined) return;
-      if (body === null) {
-        refuse(call, { row: ERRORS.ENGINE_BUSY });
-        return;
-      }
+      if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
       deps.sharedAnswers.date(call, body);
       okKept(call, body);
     }),

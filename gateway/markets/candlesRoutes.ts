@@ -57,10 +57,7 @@ async function showCandles(call: CallOf<typeof SHOW_CANDLES>, deps: CandleDeps):
     ...{ fromMs, beforeMs: cursor === undefined ? toMs : Number(cursor) * 1000 },
     nowMs: deps.clock.nowMs(),
   });
-  if (!result.ok) {
-    refuse(call, { row: result.row });
-    return;
-  }
+  if (!result.ok) return refuse(call, { row: result.row });
   const { json, nextMs } = result.value;
   const next_cursor = nextMs === null ? 'null' : `"${nextMs / 1000}"`;
   ok(

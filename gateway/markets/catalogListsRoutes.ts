@@ -167,10 +167,7 @@ async function share(
   const state = `${catalog.revisions.current} ${views.markets.listChanges}`;
   const body = await unlessRefused(call, sharedAnswers.get(call, key, KEPT_MS, compute, state));
   if (body === undefined) return;
-  if (body === null) {
-    refuse(call, { row: ERRORS.ENGINE_BUSY });
-    return;
-  }
+  if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
   sharedAnswers.date(call, body);
   okKept(call, body);
 }

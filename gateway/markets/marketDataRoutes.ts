@@ -188,10 +188,8 @@ function manyBboHandler({ catalog, views }: MarketDataDeps, shown: ShownBbos): H
       refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'no markets provided', details });
       return;
     }
-    if (requested.length > MAX_BBO) {
-      refuse(call, { row: ERRORS.INVALID_REQUEST, message: `too many markets (max ${MAX_BBO})` });
-      return;
-    }
+    if (requested.length > MAX_BBO)
+      return refuse(call, { row: ERRORS.INVALID_REQUEST, message: `too many markets (max ${MAX_BBO})` });
     const texts: string[] = [];
     for (const [index, { market_id, outcome_index }] of requested.entries()) {
       const market = catalog.byId(market_id.toLowerCase());

@@ -42,10 +42,7 @@ export function probabilityRoutes(deps: ProbabilityDeps): Route[] {
   return [
     route(SHOW_PROBABILITIES, async (call) => {
       const body = await deps.sharedAnswers.get(call, 'market-probabilities', KEPT_MS, compute);
-      if (body === null) {
-        refuse(call, { row: ERRORS.ENGINE_BUSY });
-        return;
-      }
+      if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
       deps.sharedAnswers.date(call, body);
       okKept(call, body);
     }),

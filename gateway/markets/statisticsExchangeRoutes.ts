@@ -75,10 +75,7 @@ async function answer(
   answered: Buffer | null | Promise<Buffer | null>,
 ): Promise<void> {
   const body = await answered;
-  if (body === null) {
-    refuse(call, { row: ERRORS.ENGINE_BUSY });
-    return;
-  }
+  if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
   sharedAnswers.date(call, body);
   okBytes(call, body);
 }

@@ -76,10 +76,7 @@ async function showLeaderboard(call: CallOf<typeof SHOW_LEADERBOARD>, deps: Lead
   const body = await (isDefault
     ? deps.sharedAnswers.get(call, `leaderboard/${window}`, KEPT_MS, compute)
     : deps.sharedAnswers.get(call, `leaderboard/${window}/${limit}`, OTHERS_KEPT_MS, compute));
-  if (body === null) {
-    refuse(call, { row: ERRORS.ENGINE_BUSY });
-    return;
-  }
+  if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
   deps.sharedAnswers.date(call, body);
   okBytes(call, body);
 }

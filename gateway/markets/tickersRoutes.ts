@@ -62,10 +62,7 @@ export function tickerRoutes(deps: TickerDeps): Route[] {
       const compute = (askers: Askers): Promise<Buffer | null> => listTickers(askers, deps, tickers);
       const keptMs = LEAST_KEPT_MS + KEPT_MS_PER_MARKET * deps.views.markets.count;
       const body = await deps.sharedAnswers.get(call, 'tickers', keptMs, compute);
-      if (body === null) {
-        refuse(call, { row: ERRORS.ENGINE_BUSY });
-        return;
-      }
+      if (body === null) return refuse(call, { row: ERRORS.ENGINE_BUSY });
       deps.sharedAnswers.date(call, body);
       okTagged(call, body, tagOf(body));
     }),

@@ -46,10 +46,7 @@ function show(call: CallOf<typeof SHOW>, { cluster }: ClusterDeps): void {
 }
 
 async function promote(call: CallOf<typeof PROMOTE>, { cluster }: ClusterDeps): Promise<void> {
-  if (cluster === null) {
-    refuse(call, NO_CLUSTER);
-    return;
-  }
+  if (cluster === null) return refuse(call, NO_CLUSTER);
   call.before = { leader: cluster.state.leader?.member ?? null };
   const answer = await cluster.askHandOver(call.body.member ?? null);
   if ('refused' in answer) refuse(call, { row: ERRORS.CONFLICT, message: answer.refused });

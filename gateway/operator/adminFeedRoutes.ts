@@ -23,14 +23,8 @@ export function adminEventRoutes(deps: AdminEventDeps): Route[] {
 }
 
 function listen(call: CallOf<typeof LISTEN>, { feed, stats }: AdminEventDeps): void {
-  if (feed.isFull) {
-    refuse(call, { row: ERRORS.ENGINE_BUSY, message: 'too many listeners' });
-    return;
-  }
-  if (call.method === 'HEAD') {
-    okAs(call, 'text/event-stream', '');
-    return;
-  }
+  if (feed.isFull) return refuse(call, { row: ERRORS.ENGINE_BUSY, message: 'too many listeners' });
+  if (call.method === 'HEAD') return okAs(call, 'text/event-stream', '');
   const { response } = call;
   startEventStream(call);
   if (!call.aborted) feed.attach(response, call.principal.operatorId, ['stats', stats()]);

@@ -69,14 +69,9 @@ function createOperator(
   { operators, approvals, clock }: AdminOperatorDeps,
 ): void {
   const { name, roles } = call.body;
-  if (operators.isNameUsed(name)) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'name is or was used by an operator' });
-    return;
-  }
-  if (operators.isFull) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'no more operators fit' });
-    return;
-  }
+  if (operators.isNameUsed(name))
+    return refuse(call, { row: ERRORS.CONFLICT, message: 'name is or was used by an operator' });
+  if (operators.isFull) return refuse(call, { row: ERRORS.CONFLICT, message: 'no more operators fit' });
   // FOUREYES-1: the operator approves none of the requests before.
   const createdMs = Math.max(clock.nowMs(), approvals.lastRequestedMs() + 1);
   const { operator, token } = operators.create(name, roles, call.principal, createdMs);
@@ -85,10 +80,7 @@ function createOperator(
 
 function revokeOperator(call: CallOf<typeof REVOKE_OPERATOR>, { operators, clock }: AdminOperatorDeps): void {
   const operator = operators.find(call.params.id);
-  if (operator === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'operator not found' });
-    return;
-  }
+  if (operator === undefined) return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'operator not found' });
   call.before = operatorOf(operator);
   ok(call, operatorOf(operators.revoke(operator, clock.nowMs())));
 }

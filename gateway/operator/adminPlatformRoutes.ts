@@ -176,10 +176,7 @@ async function changeContracts(call: CallOf<typeof CHANGE_CONTRACTS>, deps: Admi
   }
   const isKnown = rotation.isKnown(target);
   const refusal = isKnown || deps.chain === null ? null : await refuseSuccessor(target.exchange, deps.chain);
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   if (!isKnown && waitsForSecond(call, deps, 'contracts', { kind: 'contracts', ...storedContracts(target) })) return;
   call.before = contractsOf(contracts.current);
   const code = await rotation.rotate(target);

@@ -116,10 +116,8 @@ export function adminRestrictionRoutes(deps: AdminRestrictionDeps): Route[] {
       ),
     ),
     route(REMOVE_WALLET, (call) => {
-      if (deps.needsWallet(call.params.address.toLowerCase())) {
-        refuse(call, { row: ERRORS.CONFLICT, message: 'a cash-out of the wallet is under way' });
-        return;
-      }
+      if (deps.needsWallet(call.params.address.toLowerCase()))
+        return refuse(call, { row: ERRORS.CONFLICT, message: 'a cash-out of the wallet is under way' });
       return removed(call, deps, call.params.address, (maker) => restrictions.removeWallet(maker));
     }),
     route(LIST_DELEGATES, (call) => listed(call, accounts, 'delegates', (user) => delegatesOf(user, accounts))),

@@ -150,14 +150,8 @@ async function createUser(call: CallOf<typeof CREATE_USER>, deps: AdminUserDeps)
   const { accounts, accountStates, clock } = deps;
   const { body } = call;
   const wallet = body.wallet_address?.toLowerCase() ?? null;
-  if (wallet !== null && accounts.ownerOf(wallet) !== 0) {
-    refuseWallet(call);
-    return;
-  }
-  if (accounts.isFull) {
-    refuse(call, { row: ERRORS.CONFLICT, message: 'no more accounts fit' });
-    return;
-  }
+  if (wallet !== null && accounts.ownerOf(wallet) !== 0) return refuseWallet(call);
+  if (accounts.isFull) return refuse(call, { row: ERRORS.CONFLICT, message: 'no more accounts fit' });
   const user = accounts.signUp(
     {
       displayName: body.display_name ?? null,
@@ -187,10 +181,7 @@ async function addWallet(call: CallOf<typeof ADD_WALLET>, { accounts, accountSta
   if (user === null) return;
   const address = call.body.address.toLowerCase();
   const owner = accounts.ownerOf(address);
-  if (owner !== 0 && owner !== user.index) {
-    refuseWallet(call);
-    return;
-  }
+  if (owner !== 0 && owner !== user.index) return refuseWallet(call);
   call.before = profileOf(user, accountStates);
   if (!accounts.grants.isLinked(address)) accounts.addWallet(user, address);
   await accounts.durable();
@@ -207,10 +198,7 @@ async function addDelegate(call: CallOf<typeof ADD_DELEGATE>, { accounts, chain 
     return;
   }
   const refusal = await refuseDelegate(maker, signer, { accounts, chain });
-  if (refusal !== null) {
-    refuse(call, refusal);
-    return;
-  }
+  if (refusal !== null) return refuse(call, refusal);
   accounts.addDelegate(maker, signer);
   await accounts.durable();
   ok(call, { maker: shownAddress(maker), signer: shownAddress(signer) }, 201);
@@ -249,10 +237,8 @@ function issueKey(call: CallOf<typeof ISSUE_KEY>, { accounts, keys, clock }: Adm
 
 function revokeKey(call: CallOf<typeof REVOKE_KEY>, { keys, clock }: AdminUserDeps): void {
   const keyId = call.params.key_id;
-  if (keys.find(keyId) === undefined) {
-    refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'API key not found' });
-    return;
-  }
+  if (keys.find(keyId) === undefined)
+    return refuse(call, { row: ERRORS.RESOURCE_NOT_FOUND, message: 'API key not found' });
   keys.revoke(keyId, clock.nowMs());
   ok(call, { message: 'API key revoked' });
 }

@@ -88,10 +88,8 @@ export class BinaryEntry {
 
   #run(connection: BinaryConnection, words: Uint32Array, bytes: Uint8Array, at: number): void {
     const requestId = words[at + ANY_COMMAND.requestId];
-    if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT) {
-      refuseRecord(connection, requestId, TOO_MANY_IN_FLIGHT);
-      return;
-    }
+    if (connection.ordersInFlight >= MAX_ORDERS_IN_FLIGHT)
+      return refuseRecord(connection, requestId, TOO_MANY_IN_FLIGHT);
     const type = words[at + ANY_COMMAND.type] & 0xffff;
     const transport = new RecordTransport(connection, requestId, type === COMMAND.REPLACE.TYPE);
     const request = this.#requestOf(type, words, bytes, at, transport);

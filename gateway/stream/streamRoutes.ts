@@ -85,10 +85,8 @@ function upgrade(call: CallOf<typeof OPEN_STREAM>, deps: StreamDeps): void {
   const principal = holderOf(call, deps);
   if (principal === undefined) return;
   const protocol = protocolOf(call.upgrade.protocol);
-  if (protocol !== '' && principal === null) {
-    refuse(call, { row: ERRORS.MISSING_API_KEY_HEADERS, details: { step: 'headers' } });
-    return;
-  }
+  if (protocol !== '' && principal === null)
+    return refuse(call, { row: ERRORS.MISSING_API_KEY_HEADERS, details: { step: 'headers' } });
   if (!call.aborted) {
     const { key, extensions, context } = call.upgrade;
     const { forwardedFor } = call;

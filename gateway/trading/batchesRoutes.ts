@@ -151,10 +151,7 @@ function placeHandler({ engine, placements }: BatchDeps): Handler<typeof PLACE_B
   return (call) => {
     const orders = (call.usual as UsualBody | null)?.orders ?? call.body.orders;
     const refused = refuseOrders(orders.length);
-    if (refused !== null) {
-      refuse(call, refused);
-      return;
-    }
+    if (refused !== null) return refuse(call, refused);
     const rows = new Rows(call, orders.length, 'succeeded');
     engine.batch(() => {
       for (const [index, order] of orders.entries()) enqueue(call, rows, order, index);

@@ -150,10 +150,7 @@ function cancelHandler({ engine, views, isDiskLow }: CancellingDeps): Handler<ty
 function cancelByClientIdHandler({ engine, clientIds }: CancellingDeps): Handler<typeof CANCEL_BY_CLIENT_ID> {
   const cancelOpen = (call: AccountCall, account: number, clientId: string): void => {
     const open = clientIds.find(account, clientId);
-    if (open === null) {
-      refuse(call, { row: ERRORS.ORDER_NOT_FOUND });
-      return;
-    }
+    if (open === null) return refuse(call, { row: ERRORS.ORDER_NOT_FOUND });
     const { orders, slot } = open;
     const code = engine.cancel(orders.shard, account, orders.hashOf(slot), onCancelled, call);
     if (code !== OK) refuse(call, { row: errorRow(code) });

@@ -140,21 +140,13 @@ async function startTimeout(
   const { body } = call;
   if (!hasOnly(call, body, ['duration_label', 'custom_hours'])) return;
   const label = body.duration_label;
-  if (!isDurationLabel(label)) {
-    refuseChoice(call, body, 'duration_label');
-    return;
-  }
+  if (!isDurationLabel(label)) return refuseChoice(call, body, 'duration_label');
   const hours = hoursOf(label, body.custom_hours ?? null);
-  if (hours === null) {
-    refuseChoice(call, body, 'custom_hours');
-    return;
-  }
+  if (hours === null) return refuseChoice(call, body, 'custom_hours');
   const account = call.principal.accountIndex;
   const nowMs = clock.nowMs();
-  if (tradingTimeouts.activeTimeout(account, nowMs) !== null) {
-    refuse(call, { row: ERRORS.TIMEOUT_ALREADY_ACTIVE });
-    return;
-  }
+  if (tradingTimeouts.activeTimeout(account, nowMs) !== null)
+    return refuse(call, { row: ERRORS.TIMEOUT_ALREADY_ACTIVE });
   const timeout = tradingTimeouts.startTimeout(account, label, hours, nowMs);
   await tradingTimeouts.durable();
   ok(call, timeoutJson(timeout), CREATED);
@@ -166,10 +158,7 @@ async function cancelTimeout(
 ): Promise<void> {
   const nowMs = clock.nowMs();
   const timeout = tradingTimeouts.cancelTimeout(call.principal.accountIndex, nowMs);
-  if (timeout === null) {
-    refuse(call, { row: ERRORS.NO_ACTIVE_TIMEOUT });
-    return;
-  }
+  if (timeout === null) return refuse(call, { row: ERRORS.NO_ACTIVE_TIMEOUT });
   await tradingTimeouts.durable();
   ok(call, { ...timeoutJson(timeout), cancelled_at: new Date(nowMs).toISOString() });
 }

@@ -105,10 +105,7 @@ export class ReplayServer {
       answer(socket, 'error', request.id, { code, error: message });
     } else {
       const refusal = this.#refusal(request.data);
-      if (refusal !== null) {
-        answer(socket, 'error', request.id, { code: refusal.code, error: refusal.message });
-        return;
-      }
+      if (refusal !== null) return answer(socket, 'error', request.id, { code: refusal.code, error: refusal.message });
       this.#subscribe(socket, request.data);
       answer(socket, 'subscribed', request.id, this.#active(reader));
     }

@@ -19,8 +19,8 @@ export const ACCOUNT_FAULTS: readonly Fault[] = [
   {
     name: 'a wallet that another account owns is linked to this one as well',
     file: 'gateway/account/walletsRoutes.ts',
-    search: '  if (owner !== 0 && owner !== user.index) {',
-    replace: '  if (owner !== 0 && owner === user.index) {',
+    search: '  if (owner !== 0 && owner !== user.index)',
+    replace: '  if (owner !== 0 && owner === user.index)',
     caughtBy: 'test/api/wallets.test.ts',
   },
   {
