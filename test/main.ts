@@ -7,11 +7,15 @@
  */
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { buildPrograms } from './support/builtPrograms.ts';
 import { keepTemporaryFilesInMemory } from './support/memoryDisk.ts';
 import { passes } from './support/testRun.ts';
 
 /** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
 const CONCURRENCY = 6;
+
+/** Building the programs of servers costs as much of the processor as ten starts from the sources. */
+const WORTH_BUILDING = 10;
 
 /** Otherwise each of the first processes would remove the types, all at the same time. */
 const STRIP = fileURLToPath(new URL('../shared/base/stripFolder.mjs', import.meta.url));
@@ -28,10 +32,11 @@ if (!isLong) keepTemporaryFilesInMemory();
 // The entries of the groups read it too, in their processes.
 const names = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));
 process.env['TEST_NAMES'] = names.join(' ');
-const { longSuiteFiles, suiteFiles } = await import('./support/together.ts');
+const { filesOverProcesses, longSuiteFiles, suiteFiles } = await import('./support/together.ts');
 const files = isLong ? longSuiteFiles() : suiteFiles();
 if (files.length === 0) {
   console.error(`no file of ${isLong ? 'npm run test:long' : 'npm test'} has ${names.join(' or ')} in its path`);
   process.exit(1);
 }
+if (filesOverProcesses(isLong).length >= WORTH_BUILDING) await buildPrograms();
 process.exit((await passes(files, { concurrency: CONCURRENCY, repeatsFailed, countsTime })) ? 0 : 1);

@@ -8,6 +8,7 @@
  * `BACKEND=chain node shared/run.mjs --test test/api/funds.test.ts` runs one file so.
  */
 import { NO_ANVIL } from './chain/anvil.ts';
+import { buildPrograms } from './support/builtPrograms.ts';
 import { passes } from './support/testRun.ts';
 
 if (NO_ANVIL) {
@@ -15,6 +16,7 @@ if (NO_ANVIL) {
   process.exit(0);
 }
 process.env['BACKEND'] = 'chain';
+await buildPrograms();
 const { chainSuiteFiles } = await import('./support/together.ts');
 const repeatsFailed = process.argv.includes('--repeat-failed');
 process.exit((await passes(chainSuiteFiles(), { concurrency: 6, repeatsFailed })) ? 0 : 1);

@@ -12,6 +12,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { AdminClient } from '../../shared/client/admin.ts';
 import type { RetryPolicy } from '../../shared/client/retry.ts';
 import { backend } from './backend.ts';
+import { builtProgramsOf } from './builtPrograms.ts';
 import { checkAnswersOf } from './contract.ts';
 import { temporaryDirectory } from './directory.ts';
 import { PATIENCE_MS, within } from './eventually.ts';
@@ -252,9 +253,9 @@ export function afterEachOfFile(check: () => Promise<void>): void {
   afterEach(() => (file === sharing ? check() : undefined));
 }
 
-/** The arguments of Node for a server: as STRIPPED_BEFORE of that project has them. */
+/** The arguments of Node for a server: as STRIPPED_BEFORE of that project has them, or what this run has built. */
 function programOf(project: string): string[] {
-  const kept = pathToFileURL(join(project, 'shared/base/keptSources.mjs')).href;
+  const kept = builtProgramsOf(project) ?? pathToFileURL(join(project, 'shared/base/keptSources.mjs')).href;
   return ['--disable-warning=ExperimentalWarning', '--import', kept, join(project, 'gateway/main.ts')];
 }
 

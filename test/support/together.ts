@@ -85,6 +85,12 @@ export function longSuiteFiles(): string[] {
   return filesOf(true);
 }
 
+/** Of the suite or of the long tests: those that start servers, or may, most of them more than one. */
+export function filesOverProcesses(areLong: boolean): string[] {
+  const files = filesIn('test/{api,browser,chain,cluster,fault,fuzz,hostile}/*.test.ts');
+  return files.filter((file) => isLong(file) === areLong);
+}
+
 function isLong(file: string): boolean {
   return file in LONG_FILES;
 }
