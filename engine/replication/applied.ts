@@ -1,15 +1,15 @@
 /**
- * The positions up to which a member has applied the log, and has it durably: a standby by what the gateway says, a
- * leader by what was held long ago.
+ * The positions up to which a member has applied the log and stored it durably. A standby takes them from its gateway;
+ * a leader takes the positions that were held long ago.
  *
  * Invariant:
  *   APPLIED-1  The durable position never covers a row that this machine could lose in a power cut, or whose private
  *              frames are not numbered here: rows up to it may be trimmed from the log.
  */
 
-/** Of rows that were posted and are not applied. */
+/** The most bytes of rows that were posted and are not applied. */
 const MOST_POSTED_BYTES = 8 << 20;
-/** Rows that a leader held so long ago are durable here: a journal that cannot be written ends its process at once. */
+/** Rows that a leader held so long ago are durable here: a process whose journal cannot be written ends at once. */
 const LEADER_DURABLE_MS = 60_000;
 const NOTE_MS = 1000;
 
@@ -22,7 +22,7 @@ export class AppliedPositions {
   #bytes = 0;
   /** The messages that are not applied yet: the last position of each, and its bytes. */
   readonly #posted: { readonly position: number; readonly bytes: number }[] = [];
-  /** Positions that a leader has held, by the time: the oldest of them are durable here. */
+  /** Positions held by a leader, by time: the oldest of them are durable here. */
   readonly #heldAt: { readonly atMs: number; readonly position: number }[] = [];
 
   /** The last row that this member has, on the disk or on its way there. */

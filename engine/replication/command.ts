@@ -1,7 +1,8 @@
 /**
  * A statement that returns no rows, as one buffer with all that the server needs for it: Bind, Execute and Sync. The
- * driver's own query would send these one by one, ask for a description of rows that there are none of, and copy the
- * values twice. An append waits for all that before it leaves, in a thread that runs it too seldom to be compiled well.
+ * driver's own query would send the three messages one by one, ask for a description of rows although there are none,
+ * and copy the values twice. All of that would delay each append, in a thread that runs the code too seldom for V8 to
+ * optimise it.
  */
 import type { Socket } from 'node:net';
 import pg from 'pg';
@@ -9,7 +10,7 @@ import pg from 'pg';
 /** The database keeps its plan under the name. */
 export type Statement = { readonly name: string; readonly text: string };
 
-/** A value as text, or the parts of a binary one. */
+/** A value as text, or the parts of a binary value. */
 export type CommandValue = string | readonly Uint8Array[];
 
 /** The driver's connection. */
@@ -24,7 +25,7 @@ const INT16 = 2;
 const INT32 = 4;
 const TEXT = 0;
 const BINARY = 1;
-/** Of the portal without a name, without a limit of rows; and the end of the transaction. */
+/** Execute for the unnamed portal, without a row limit; then Sync, the end of the transaction. */
 const EXECUTE_AND_SYNC = Buffer.from('E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04', 'latin1');
 
 export class Command {
@@ -71,11 +72,11 @@ export class Command {
   }
 }
 
-// In a pipeline the driver takes only its own queries. Their constructor would make an emitter of events and a result,
-// which takes longer than everything else that an append does before it leaves.
+// In a pipeline the driver accepts only its own Query objects. Their constructor would make an event emitter and a
+// result, which takes longer than all other preparation of an append.
 Object.setPrototypeOf(Command.prototype, pg.Query.prototype);
 
-/** Bind, for the portal without a name, with Execute and Sync behind it. */
+/** Bind for the unnamed portal, followed by Execute and Sync. */
 export function bindMessage(name: string, values: readonly CommandValue[]): Buffer {
   const lengths = values.map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : lengthOf(value)));
   const nameBytes = Buffer.byteLength(name) + 1;

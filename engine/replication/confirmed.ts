@@ -1,22 +1,22 @@
 /**
- * Knows how new what a standby has read is: the server that it was read from may have been replaced, and still answer.
- * Owner: the replication thread.
+ * Knows how recent the rows are that a standby has read: the server may have been replaced and may still answer. Owner:
+ * the replication thread.
  *
- *   asked for a commit ──► server A commits, its standbys have it ──► what A was read to hold is as new as the question
+ *   asked for a commit ──► server A commits, its standbys have it ──► rows read from A are as recent as the question
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { type ReplicatedLog, TakesNoRowsError } from './log.ts';
 
 export class Confirmed {
-  /** Why no server was confirmed when that was last asked for; null: one was. */
+  /** Why no server was confirmed at the last attempt; null if one was. */
   problem: string | null = null;
-  /** The database was found to take no rows, and no commit has been confirmed since. */
+  /** The database refused rows, and no commit has been confirmed since. */
   #isRefused = false;
-  /** When it was last found to take none, or first to take them again after that, by the same clock. */
+  /** The time at which the database last refused rows, or first accepted them again after that, by the same clock. */
   #refusedMs = Number.NEGATIVE_INFINITY;
   readonly #log: Pick<ReplicatedLog, 'confirm'>;
   readonly #ages: Clock;
-  /** The last one, and when it was asked for. */
+  /** The last confirmed server, and the time of the question. */
   #last: { readonly server: string; readonly atMs: number } | null = null;
 
   constructor(log: Pick<ReplicatedLog, 'confirm'>, ages: Clock) {
@@ -37,7 +37,7 @@ export class Confirmed {
     }
   }
 
-  /** Of another statement that was to change something. */
+  /** Takes the error of another writing statement. */
   note(error: unknown): void {
     if (!(error instanceof TakesNoRowsError)) return;
     this.#isRefused = true;
@@ -49,7 +49,7 @@ export class Confirmed {
     return this.#isRefused || this.#ages.nowMs() - this.#refusedMs < graceMs;
   }
 
-  /** LOGTAIL-2. Null: what the server had when it was asked, at `askedMs`, may not have been everything. */
+  /** LOGTAIL-2. Null if rows read from the server at `askedMs` may not have been complete. */
   asOfMs(server: string, askedMs: number): number | null {
     return this.#last?.server === server ? Math.min(this.#last.atMs, askedMs) : null;
   }

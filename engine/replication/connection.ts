@@ -1,18 +1,20 @@
 /**
  * Connections to the PostgreSQL that holds the replicated log, and the choice among its servers.
  *
- * A URL may name several servers: `postgres://user:password@one:5432,two:5432/database`. The one that can be written is
- * used. Of two the newer is: a failover starts a new timeline, and an abandoned primary stays on the old one.
+ * A URL may name several servers: `postgres://user:password@one:5432,two:5432/database`. The writable server is used.
+ * If two are writable, the one on the newer timeline is used: a failover starts a new timeline, and an abandoned
+ * primary stays on the old one.
  *
  * Invariants:
  *   SERVERS-1  A process never goes back to a server of an older timeline than it has seen.
  *   SERVERS-2  A warning is reported with the statement it belongs to: a commit that came with one may be on the
  *              primary alone, because waiting for the standbys was cancelled.
- *   SERVERS-3  A statement whose connection is gone rejects. Nothing is sent twice.
+ *   SERVERS-3  A statement whose connection is gone rejects. No statement is sent twice.
  *   SERVERS-4  A connection for writing is to a server that syncs what it commits (`fsync`, `full_page_writes`), and
- *              has standbys that a commit waits for, unless both are allowed to be otherwise.
- *   SERVERS-5  A connection that has found its server read-only is left: a session may be so for ever, and the next
- *              one not. The same is true of one that reads, once the server is written again.
+ *              has standbys that a commit waits for, unless the settings allow otherwise.
+ *   SERVERS-5  A connection that finds its server read-only is abandoned: a session may stay read-only for ever, while
+ *              the next session is writable. A connection for reading is abandoned too, once the server can be written
+ *              again.
  */
 import pg from 'pg';
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
@@ -21,14 +23,14 @@ import { type Place, TakesNoRowsError, type WrittenPlace } from './log.ts';
 import { THREAD_TIMING, type Timing } from './timing.ts';
 
 /**
- * The time in which a server has to accept a connection and say what it is; once one has, a better one has the second
- * time for it.
+ * A server has this time to accept a connection and report its state; once one has, a better server has the second
+ * time.
  */
 const CONNECT_MS = 1500;
 const BETTER_MS = 200;
-/** A server that takes no leave within this time is left without. */
+/** A server that does not close a connection within this time is disconnected. */
 const CLOSE_MS = 1000;
-/** Of both sides: a peer that is gone is noticed after this time even if nothing is sent. */
+/** TCP keep-alive on both sides: a dead peer is noticed after this time even if nothing is sent. */
 const KEEP_ALIVE_SEC = 1;
 
 /**
@@ -37,7 +39,7 @@ const KEEP_ALIVE_SEC = 1;
  */
 export type Purpose = 'write' | 'read';
 
-/** Errors of a server that does nothing of a statement because it takes no rows, and may take them again. */
+/** Errors of a server that refuses rows and has not executed the statement; it may accept rows again later. */
 const READ_ONLY = '25006';
 const REFUSALS: Readonly<Record<string, string>> = {
   [READ_ONLY]: 'it is read-only (default_transaction_read_only)',
@@ -54,17 +56,17 @@ type About = {
   readonly databaseRun: string;
   readonly isReadOnly: boolean;
 };
-/** These say what a database may lack, to try things out and in tests. */
+/** These flags say what a database may lack, in tests and trials. */
 export type Allowed = { readonly isUnreplicatedAllowed: boolean; readonly isUnsyncedAllowed: boolean };
 export const ANY_DATABASE: Allowed = { isUnreplicatedAllowed: true, isUnsyncedAllowed: true };
 
 export class Connection {
   readonly pid: number;
   readonly place: Place;
-  /** Of the database: its run (mayTake.ts). */
+  /** The run of the database (mayTake.ts). */
   readonly databaseRun: string;
   readonly server: string;
-  /** Its session was read-only when it began: only one of another connection may be otherwise. */
+  /** The session was read-only when it began: only a new connection may be writable. */
   readonly isReadOnly: boolean;
   readonly #purpose: Purpose;
   readonly #client: pg.Client;
@@ -103,7 +105,7 @@ export class Connection {
     return { ...this.place, run: this.databaseRun };
   }
 
-  /** Of two servers that can be written, also of the same address, one is newer, or they are not of one database. */
+  /** Two writable servers, even at the same address, either differ in age or belong to different databases. */
   get identity(): string {
     return `${this.server} on timeline ${this.timeline}`;
   }
@@ -123,7 +125,7 @@ export class Connection {
     return new Promise((resolve, reject) => {
       const end = this.#begin(reject);
       if (end === null) return;
-      // A promise would be resolved after the warnings of the next statement have come.
+      // A promise would be resolved only after the warnings of the next statement have arrived.
       const query = { name, text, values: [...values], types: TYPES } as pg.QueryConfig;
       this.#client.query(query, (error: Error | null, result: pg.QueryResult) => {
         const hasWarning = end();
@@ -147,17 +149,17 @@ export class Connection {
     });
   }
 
-  /** The error of a statement, as the members know it. */
+  /** Returns the error of a statement in the terms that members know. */
   #noted(error: Error): Error {
     const { code } = error as NodeJS.ErrnoException;
     const reason = REFUSALS[code ?? ''];
     if (reason === undefined) return error;
-    // SERVERS-5. What is read goes on.
+    // SERVERS-5. Connections for reading continue.
     if (code === READ_ONLY && this.#purpose === 'write') this.destroy();
     return new TakesNoRowsError(this.server, reason);
   }
 
-  /** @returns what ends the statement, and says whether a warning came with it; null: it was not begun. */
+  /** @returns the function that ends the statement and says whether a warning came with it; null if it was not begun */
   #begin(reject: (error: Error) => void): (() => boolean) | null {
     if (this.#isGone) {
       reject(new Error(`no connection to ${this.server}`));
@@ -182,7 +184,7 @@ export class Connection {
     }
   }
 
-  /** The same as `run`, but a server that does not answer in time is given up with its connection. */
+  /** Like `run`, but a server that does not answer in time is abandoned with its connection. */
   async runWithin<Row>(timeoutMs: number, statement: Statement, values: readonly unknown[] = []): Promise<Answer<Row>> {
     const timer = setTimeout(() => this.destroy(), timeoutMs);
     try {
@@ -192,14 +194,14 @@ export class Connection {
     }
   }
 
-  /** Ends it at once: what is underway rejects, and its outcome is not known. */
+  /** Ends it at once: pending statements reject, and their outcome is unknown. */
   destroy(): void {
     if (this.#isGone) return;
     this.#isGone = true;
     giveUp(this.#client);
   }
 
-  /** Statements that are underway are answered first, if they are within a second. */
+  /** Pending statements are answered first, if that takes less than a second. */
   async close(): Promise<void> {
     if (this.#isGone) return;
     this.#isGone = true;
@@ -209,7 +211,7 @@ export class Connection {
   }
 }
 
-/** Values come as text. An integer of 64 bits is a safe one here, and not a text. */
+/** Values come as text. 64-bit integers are safe integers here and become numbers. */
 const TYPES = {
   getTypeParser: (type: number, format: 'text' | 'binary'): unknown =>
     type === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(type, format as 'text'),
@@ -239,7 +241,7 @@ export class Servers {
       function add(connection: Connection): void {
         if (isChosen) connection.destroy();
         else found.push(connection);
-        // SERVERS-1: after one that is abandoned the others have all their time.
+        // SERVERS-1: after an abandoned connection the other servers have the full time.
         if (connection.timeline >= newest) resolve();
       }
     });
@@ -260,7 +262,7 @@ export class Servers {
     return best;
   }
 
-  /** True where a server of a newer timeline can be written. */
+  /** Returns true if a server of a newer timeline is writable. */
   async hasNewer(timeline: number): Promise<boolean> {
     if (this.#urls.length === 1) return false;
     const connection = await this.connect('read').catch(() => null);
@@ -296,7 +298,7 @@ export class Servers {
   }
 }
 
-/** Of all servers: that the one which could be used takes no rows says the most. */
+/** Picks the most telling problem of all servers: that the usable one refuses rows. */
 function problemOf(problems: readonly Error[]): Error {
   const refusal = problems.find((problem) => problem instanceof TakesNoRowsError);
   return refusal ?? new Error(problems.map(({ message }) => message).join('; ') || 'no server of the log has answered');
@@ -337,7 +339,7 @@ const SERVER_FACTS = `SELECT pg_backend_pid() AS pid, pg_is_in_recovery() AS is_
   current_setting('default_transaction_read_only') AS read_only,
   extract(epoch FROM pg_postmaster_start_time())::text AS started`;
 
-/** Not connected yet. Its errors are those of its statements. */
+/** A client that is not connected yet. Its errors are reported by its statements. */
 export function clientOf(url: string, purpose: Purpose): pg.Client {
   const client = new pg.Client({
     connectionString: strictly(url),
@@ -352,15 +354,15 @@ export function clientOf(url: string, purpose: Purpose): pg.Client {
 }
 
 /**
- * Ends a connection at once, whatever the server does: `end` of the driver waits for it. What is underway rejects with
- * the reason.
+ * Ends a connection at once, while the driver's `end` would wait for the server. Pending statements reject with the
+ * reason.
  */
 export function giveUp(client: pg.Client, reason?: Error): void {
   const { stream } = (client as unknown as { connection: { stream: { destroy(reason?: Error): void } } }).connection;
   stream.destroy(reason);
 }
 
-/** With the modes of TLS as libpq has them: the driver has others under the same names. */
+/** Uses libpq's meaning of the TLS modes: the driver gives the same names another meaning. */
 function strictly(url: string): string {
   return `${url}${url.includes('?') ? '&' : '?'}uselibpqcompat=true`;
 }

@@ -1,24 +1,25 @@
 /**
- * The tables over which a member that joins gets a copy of another one's files (data/schema/log.sql): its request, and
- * the parts of the copy, of which few are there at a time. Members speak to the database alone, so one that may read
- * the log may join, and no other door has to be open.
+ * The tables through which a joining member receives a copy of another member's files (data/schema/log.sql): its
+ * request, and the parts of the copy, only a few at a time. Members communicate only through the database, so a member
+ * that may read the log may join, and no other port has to be open.
  *
  * Invariants:
- *   COPYTABLE-1  The parts of an attempt come from one giver. A member that gets no more of them begins another one.
- *   COPYTABLE-2  The side that is left deletes the parts of an attempt that is over, or the next member that asks for a
- *                copy does. None are added to it.
+ *   COPYTABLE-1  All parts of an attempt come from one giver. A member that receives no further parts begins a new
+ *                attempt.
+ *   COPYTABLE-2  When an attempt is over, the remaining side deletes its parts, or else the next member that asks for a
+ *                copy does. No parts are added to it.
  */
 import type { Statement } from './command.ts';
 
 /** A connection that does not wait for the standbys of the database. */
 export type Reader = { read<Row>(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> };
 export type Part = { readonly part: number; readonly name: string; readonly bytes: Uint8Array };
-/** The member that joins, and its attempt. */
+/** The joining member and its attempt. */
 export type Attempt = { readonly holder: string; readonly attempt: string };
 
-/** The leader gives a copy only where there is no standby, or none has offered one for so long. */
+/** The leader gives a copy only if there is no standby, or none has offered one for this long. */
 const LEADER_WAITS_MS = 3000;
-/** A giver or a joining member that was not there for so long is gone. */
+/** A giver or joining member that was silent for this long is gone. */
 export const GONE_MS = 15_000;
 const PARTS_AT_ONCE = 4;
 
@@ -31,18 +32,18 @@ export class CopyTable {
     this.#cluster = cluster;
   }
 
-  /** Asks for a copy, in the place of an earlier request. @param files the newest format of files that it can use */
+  /** Asks for a copy; replaces an earlier request. @param files the newest format of files that it can use */
   async ask({ holder, attempt }: Attempt, files: number): Promise<void> {
     await this.#reader.read(SQL.ask, [this.#cluster, holder, attempt, files]);
   }
 
-  /** A request that this member is to answer, or null. @param files the format of its files */
+  /** Returns a request that this member should answer, or null. @param files the format of its files */
   async claim(holder: string, isLeader: boolean, files: number): Promise<Attempt | null> {
     const values = [this.#cluster, holder, isLeader ? LEADER_WAITS_MS : 0, GONE_MS, files];
     return (await this.#reader.read<Attempt>(SQL.claim, values))[0] ?? null;
   }
 
-  /** The giver is at work. @returns the parts that were not taken yet; null when the other side is gone. */
+  /** Reports that the giver is at work. @returns the number of parts not taken yet; null if the other side is gone */
   async giving({ holder, attempt }: Attempt): Promise<number | null> {
     const [found] = await this.#reader.read<{ left: number }>(SQL.giving, [this.#cluster, holder, attempt, GONE_MS]);
     return found?.left ?? null;
@@ -57,19 +58,19 @@ export class CopyTable {
     await this.#reader.read(SQL.fail, [this.#cluster, holder, attempt, problem]);
   }
 
-  /** The joining member is there. @returns who gives; null when nothing more comes of this attempt. */
+  /** Reports that the joining member is present. @returns the giver's name; null if the attempt has ended */
   async joining({ holder, attempt }: Attempt): Promise<{ readonly giver: string; readonly problem: string } | null> {
     type Found = { giver: string; problem: string; isGone: boolean };
     const [found] = await this.#reader.read<Found>(SQL.joining, [this.#cluster, holder, attempt, GONE_MS]);
     return found === undefined || found.isGone ? null : found;
   }
 
-  /** The next parts from one on, which take those before it away. */
+  /** Returns the next parts from a number on, and deletes the parts before it. */
   async take({ attempt }: Attempt, from: number): Promise<readonly Part[]> {
     return this.#reader.read<Part>(SQL.take, [this.#cluster, attempt, from, PARTS_AT_ONCE]);
   }
 
-  /** The attempt is over: nothing of it stays. */
+  /** Ends the attempt and deletes its rows. */
   async end({ holder, attempt }: Attempt): Promise<void> {
     await this.#reader.read(SQL.end, [this.#cluster, holder, attempt]);
   }

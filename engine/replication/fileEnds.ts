@@ -1,12 +1,11 @@
 /**
- * Where the journals of a running member end, beside where the log ends: a start compares whole files (standing.ts),
- * and this is looked at while the member follows or leads. A file that was taken back or replaced under the process,
- * and a log that has lost rows which nothing has asked for since, are seen here.
- * Owner: the replication thread.
+ * Compares the ends of a running member's journals with the end of the log, while the member follows or leads (a start
+ * compares whole files, standing.ts). It notices a file that was rolled back or replaced while the process runs, and a
+ * log that has lost rows which nothing has read since. Owner: the replication thread.
  *
  * Invariants:
- *   FILEENDS-1  A problem is one that a server of the log shows which no other has replaced (CLUSTERLOG-5), of what was
- *               looked at before the log was: rows that are underway meanwhile are none.
+ *   FILEENDS-1  A problem is reported only if a server of the log that was not replaced shows it (CLUSTERLOG-5), and
+ *               only for ends that were read before the log was read: rows in flight cause no problem.
  */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -24,7 +23,7 @@ type Parts = {
   readonly log: Pick<ReplicatedLog, 'ends' | 'confirm'>;
 };
 
-/** The member at the moment of a look. */
+/** The member's state at the time of a check. */
 type Now = {
   /** A standby's journals come out of the log; a leader's are ahead of it. */
   readonly isLeader: boolean;
@@ -38,11 +37,11 @@ type Ends = ReadonlyMap<number, number>;
 type Seen = { readonly here: Ends; readonly held: Ends; readonly durable: number };
 
 export class FileEnds {
-  /** Why the files do not agree with the log; null: they do, as far as was seen. */
+  /** Why the files disagree with the log; null if they agree as far as was seen. */
   problem: string | null = null;
   readonly #log: Parts['log'];
   readonly #journals: readonly JournalEnd[];
-  /** By shard: a row of the log, which the journal has to have once everything up to its position is durable here. */
+  /** By shard: a row of the log that the journal must have once everything up to its position is durable here. */
   readonly #awaited = new Map<number, StreamEnd>();
 
   constructor({ directory, shards, log }: Parts) {
@@ -101,7 +100,7 @@ export class FileEnds {
       const sequence = here.get(end.stream);
       if (sequence === undefined) continue;
       const awaited = this.#awaited.get(end.stream);
-      // One that is missing is waited for until it is there again.
+      // A missing row is awaited until it is there again.
       const isThere = awaited === undefined || (awaited.position <= durable && sequence >= awaited.sequence);
       if (isThere) this.#awaited.set(end.stream, end);
     }

@@ -1,5 +1,5 @@
 /**
- * The part of a member in the choice of formats (shared/base/formats.ts): it follows what it can read, and takes the
+ * A member's part in choosing formats (shared/base/formats.ts): it follows formats that it can read, and takes the
  * lease with formats that it can write.
  */
 
@@ -16,7 +16,7 @@ import {
 import type { LeadFormats, MemberStatus } from '../../shared/wire/clusterStatus.ts';
 import { type Lease, NotAMemberError } from './log.ts';
 
-/** A member that reports each second is there. */
+/** A member whose last report is more recent than this is present; members report every second. */
 export const THERE_MS = 3000;
 
 /** FORMATS-2. Throws where the cluster is, or will be, written in a format that these do not include. */
@@ -32,12 +32,12 @@ export function leadFormats({ formats, raised }: LeadFormats, known: KnownFormat
   return formatsOfLead(highest(numbersIn(formats), numbersIn(raised)), known);
 }
 
-/** The same, as the lease has it; the cluster stays raised to what a lead has written once. */
+/** The lease with these formats; the cluster stays raised to what a leader has once written. */
 export function withFormats(lease: LeadFormats, numbers: Numbers): LeadFormats {
   return { formats: numbersText(numbers), raised: lease.raised };
 }
 
-/** Members that are there and could not follow one that leads with these formats: their names, and what they lack. */
+/** Present members that could not follow a leader with these formats: their names, and the formats they lack. */
 export function shutOut(
   members: readonly MemberStatus[],
   { lease, next, known }: { readonly lease: Lease; readonly next: string; readonly known: KnownFormats },

@@ -1,6 +1,6 @@
 /**
- * Until when another member may have led, by the clock of this machine: what it has accepted until then may have left
- * no trace in the log, and is not to be accepted once more (gateway/base/memberRole.ts).
+ * The time until which another member may have led, by this machine's clock. Requests that it accepted until then may
+ * have left no trace in the log, and must not be accepted again (gateway/base/memberRole.ts).
  */
 import { LEASE_MS } from '../../shared/wire/replication.ts';
 import type { Lease } from './log.ts';
@@ -9,10 +9,10 @@ import type { Lease } from './log.ts';
 export const RENEW_MS = 500;
 
 export class FormerLead {
-  /** 0: none was seen. A leader that has not renewed its lease when it was due is gone, or carries out nothing. */
+  /** 0 if none was seen. A leader that did not renew its lease in time is gone, or executes nothing. */
   untilMs = 0;
 
-  /** @param timeMs of the look at the lease. @returns the lease */
+  /** @param timeMs the time at which the lease was read @returns the lease */
   noted(lease: Lease, timeMs: number): Lease {
     const { expiresInMs } = lease;
     if (expiresInMs > 0) this.untilMs = timeMs + Math.min(0, expiresInMs - LEASE_MS + RENEW_MS);

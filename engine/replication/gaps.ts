@@ -1,4 +1,4 @@
-/** A member may lack rows that the log has no more: it is trimmed behind those that report. */
+/** A member may lack rows that the log no longer has: the log is trimmed up to what the reporting members have. */
 import { type LogRow, STREAM } from '../../shared/wire/replication.ts';
 import type { LocalEnd } from '../../shared/wire/threads.ts';
 import { firstSequenceOf } from '../journal/row.ts';
@@ -7,10 +7,10 @@ import { JoinAnewError, type ReplicatedLog } from './log.ts';
 type Log = Pick<ReplicatedLog, 'facts' | 'history' | 'firstAfter' | 'rowOf'>;
 
 /**
- * Throws a JoinAnewError where rows of a stream were trimmed that this member does not have, or were before the log was
- * founded.
- * @param here the last sequence of each stream that it has
- * @param held that of the log, of which it may have no row
+ * Throws a JoinAnewError if the member lacks rows of a stream that were trimmed, or that precede the founding of the
+ * log.
+ * @param here the member's last sequence number of each stream
+ * @param held the log's last sequence number of each stream, possibly without a row
  */
 export async function requireNoGap(
   log: Log,
@@ -32,8 +32,8 @@ export async function requireNoGap(
 }
 
 /**
- * LOGTAIL-1: throws where the rows do not follow from a position.
- * @param appliedBefore of rows up to here, which this member has, the names may have been trimmed (APPLIED-1)
+ * LOGTAIL-1: throws if the rows do not continue from a position.
+ * @param appliedBefore the member has the rows up to here; their names may have been trimmed (APPLIED-1)
  */
 export function requireInOrder(rows: readonly LogRow[], position: number, appliedBefore: number): void {
   let last = position;

@@ -1,7 +1,7 @@
 /**
- * Looks whether a member asks for a copy of another one's files, and starts the thread that gives it (givingMain.ts):
- * one at a time. A standby gives it, so that the leader has nothing to do with it; the leader does while there is none.
- * Owner: the replication thread.
+ * Checks whether a member asks for a copy of another member's files, and starts the thread that gives it
+ * (givingMain.ts), one at a time. A standby gives the copy so that the leader is not burdened; the leader gives it
+ * while there is no standby. Owner: the replication thread.
  */
 import { Worker } from 'node:worker_threads';
 import { FORMATS } from '../../shared/base/formats.ts';
@@ -37,7 +37,7 @@ export class Giver {
   readonly #options: GiverOptions;
   readonly #table: CopyTable;
   #worker: Worker | null = null;
-  /** The one that the worker gives a copy for. */
+  /** The attempt for which the worker gives a copy. */
   #attempt: Attempt | null = null;
   #isStopped = false;
 
@@ -51,7 +51,8 @@ export class Giver {
     const { options, log } = this.#options;
     if (this.#isStopped) return;
     if (this.#attempt !== null) {
-      // The worker cannot say that it is there while SQLite copies a long database, or its processors are busy.
+      // The worker cannot report its presence itself while SQLite copies a long database, or while the processors are
+      // busy.
       await this.#table.giving(this.#attempt);
       return;
     }

@@ -1,14 +1,14 @@
 /**
- * The parts of a copy of this member's files, for one that joins, while the exchange goes on with them: SQLite's own
- * copies of databases, journals row by row, the other files up to where they end.
- * Owner: a thread of its own (givingMain.ts).
+ * Makes the parts of a copy of this member's files for a joining member, while the exchange continues to use them:
+ * databases through SQLite's backup, journals row by row, other files up to their end. Owner: a thread of its own
+ * (givingMain.ts).
  *
  * Invariants:
  *   GIVING-1  The copy has every row that the log held when it was begun.
- *   GIVING-2  A file that another one rests on is copied later, so the copy is one of a member that is at most too far
- *             in them: private frames after the read model that asks for them, journals after both, and control.db,
- *             without which no command comes, after the journals.
- *   GIVING-3  Few parts wait for the other side, and a copy of a database is deleted once it is given.
+ *   GIVING-2  A file on which another file depends is copied after it, so that the copy can only be too recent in it:
+ *             private frames after the read model that asks for them, journals after both, and control.db, without
+ *             which no command is accepted, after the journals.
+ *   GIVING-3  Only a few parts wait for the other side, and a database's copy is deleted once it is given.
  */
 import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -33,15 +33,15 @@ type GivingOptions = {
   readonly copyControl: (path: string, atLeast: number) => Promise<void>;
 };
 
-/** Copies of databases on their way: worthless once the giver has ended. */
+/** Folder for copies of databases; they are worthless once the giver has ended. */
 export const GIVING_FOLDER = 'giving';
 const PART_BYTES = 512 << 10;
 const MOST_WAITING = 16;
 const POLL_MS = 20;
-/** The files of this member have by then what the log held. */
+/** The time within which this member's files must have everything that the log held. */
 const PATIENCE_MS = 60_000;
 
-/** The other side does not ask any more. */
+/** The other side no longer asks. */
 export class NotWantedError extends Error {}
 
 export class Giving {
@@ -94,7 +94,7 @@ export class Giving {
     this.#left = left;
   }
 
-  /** Waits for something, and says meanwhile that this side is there. */
+  /** Waits for something, and meanwhile reports that this side is present. */
   async #until<T>(what: string, look: () => T | null): Promise<T> {
     const deadlineMs = performance.now() + PATIENCE_MS;
     for (;;) {
@@ -106,7 +106,7 @@ export class Giving {
     }
   }
 
-  /** A file that is only appended to, or replaced as a whole. One that is gone meanwhile is left out. */
+  /** Gives a file that is only appended to, or replaced as a whole. A file that has disappeared is left out. */
   async #file(name: string, path = join(this.#options.directory, name), lengthBytes?: number): Promise<void> {
     const parts = partsOfFile(path, PART_BYTES, lengthBytes);
     if (parts === null) return;
@@ -118,7 +118,7 @@ export class Giving {
     if (isEmpty) await this.#put(name, new Uint8Array(0));
   }
 
-  /** @param stream of its records, null for a file without any */
+  /** @param stream the stream of its records; null for a file without records */
   async #database(name: string, stream: number | null): Promise<void> {
     const path = join(this.#options.directory, name);
     const copy = join(this.#temporary, name);

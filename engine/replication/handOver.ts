@@ -1,15 +1,16 @@
 /**
- * A hand-over: the lead goes from the leader to a member that an operator names, in order. The three of them speak
- * through the log alone, so that it also serves while no leader answers.
+ * A hand-over: the lead passes in an orderly way from the leader to a member that an operator names. Operator, leader
+ * and member communicate only through the log, so it also works while no leader answers.
  *
  *   operator ──asks──► log ──► the member accepts: it answers, and is not far behind
  *                       └────► the leader ends as at a planned stop: it accepts nothing more, its last rows are held,
- *                              and its lease is over. The lease then waits a while for the member that was named.
+ *                              and its lease ends. For a while only the named member may take the lease.
  *
  * Invariants:
- *   HANDOVER-1  It is about one lead: once the epoch is another one, nothing of it has an effect.
- *   HANDOVER-2  A leader ends only for a member that has accepted, a moment before, and not where that one takes the
- *               lease by force: it goes on until it loses it, also where the other one ends before it takes it.
+ *   HANDOVER-1  It concerns one lead: once the epoch has changed, it has no effect.
+ *   HANDOVER-2  A leader ends only for a member that has accepted a moment before, and not for one that takes the lease
+ *               by force: then the leader continues until it loses the lease, even if the other member ends before
+ *               taking it.
  */
 
 import { knownIn } from '../../shared/base/formats.ts';
@@ -26,7 +27,10 @@ import type { Lease, ReplicatedLog } from './log.ts';
 
 /** A member reports each second. */
 const ANSWERS_WITHIN_MS = 3000;
-/** Rows that a member reads in about a second. Nothing leads while the next leader reads what it lacks. */
+/**
+ * The number of rows that a member reads in about a second. No member leads while the next leader reads the rows it
+ * lacks.
+ */
 const MOST_BEHIND_ROWS = 5000;
 /** A member that has just started has reported by then. */
 const STARTS_WITHIN_MS = 2000;
@@ -34,21 +38,21 @@ const ACCEPT_WITHIN_MS = 5000;
 const DONE_WITHIN_MS = 25_000;
 const LOOK_MS = 100;
 
-/** An answer of the operator's: nothing was changed, unless the text says so. */
+/** Answer to the operator: nothing was changed, unless the text says so. */
 export class HandOverRefused extends Error {
   override readonly name = 'HandOverRefused';
 }
 
 type HandOver = {
   readonly to: string;
-  /** Of the lead that ends; the present one where the member leads already. */
+  /** Epoch of the lead that ends; the present epoch if the member already leads. */
   readonly epoch: number;
   readonly isDone: boolean;
 };
 
 type Asked = Pick<ReplicatedLog, 'lease' | 'facts' | 'askHandOver' | 'withdrawHandOver'>;
 
-/** @param named null: the standby that has followed furthest */
+/** @param named null for the standby that has followed furthest */
 export async function askHandOver(log: Asked, named: string | null, isForced: boolean): Promise<HandOver> {
   const lease = await log.lease();
   const facts = await log.facts();
@@ -101,13 +105,13 @@ export class HandOvers {
     this.#onHandedOver = onHandedOver;
   }
 
-  /** HANDOVER-1. This member takes the lease whether it has ended or not. */
+  /** HANDOVER-1. Returns true if this member takes the lease whether or not it has ended. */
   isForced({ epoch }: Lease): boolean {
     const { to, isForced, epoch: asked } = this.#latest ?? {};
     return isForced === true && to === this.#holder && asked === epoch;
   }
 
-  /** @param leadsIn the epoch in which this member leads, or null; `applied` the rows that it has */
+  /** @param leadsIn the epoch in which this member leads, or null @param applied the rows that it has */
   async look({ handOver, end }: LogFacts, { applied, leadsIn }: Standing): Promise<void> {
     this.#latest = handOver;
     if (handOver === null) return;
@@ -166,7 +170,7 @@ function problemOf({ members, end }: LogFacts, to: string, isForced: boolean): s
   return behind > MOST_BEHIND_ROWS ? `${to} is ${behind} rows behind the end of the log` : null;
 }
 
-/** The leader begins anew and has to be upgraded next; the other standbys have to be upgraded first. */
+/** The leader restarts and has to be upgraded next; the other standbys have to be upgraded first. */
 async function requireNobodyShutOut(log: Asked, to: string, lease: Lease): Promise<void> {
   const { members } = await log.facts();
   const formats = members.find(({ holder }) => holder === to)?.formats ?? '';

@@ -1,23 +1,22 @@
 /**
- * The mark of what a member has seen the log hold: a small file of its data directory, by which a start knows whether
- * the log has all of it, or has lost rows, was restored, or is another one (standing.ts). A request waits for no sync
- * of it.
- * Owner: the replication thread.
+ * The held mark: a small file in a member's data directory that records how far the member has seen the log hold rows.
+ * From it a start knows whether the log still has all of them, or has lost rows, was restored, or is a different log
+ * (standing.ts). No request waits for a sync of the file. Owner: the replication thread.
  *
  *   byte 0          copy A: CRC-32 and length of a text, and the text, a MarkContent in JSON
  *   byte SLOT_BYTES copy B, the same; the one with the greater `number` is the newer
  *
  * Invariants:
- *   HELDMARK-1  What a reply, an event or a standby's read rests on was noted before it could leave: the mark is
- *               written into the page cache before `held` of a stream grows. It survives the process.
+ *   HELDMARK-1  The mark is written before any reply, event or standby's read that depends on it can leave: it goes
+ *               into the page cache before `held` of a stream grows. It survives the process.
  *   HELDMARK-2  The two copies are written in turn, so a torn write leaves the other one whole.
- *   HELDMARK-3  The mark is a lower bound of what was held. It is exact while the system runs that wrote it, the file
- *               is the one it was written into and was last changed with it, and both copies are whole and one follows
- *               the other: a power cut may take the last SYNC_MS of it, a copy of the directory has another file, and
- *               beside an unreadable copy the other may be the older one. A mark that is not exact becomes so when the
- *               files were compared with the log.
- *   HELDMARK-4  A change of the role, and of the run of the database that rows are sent to, is on the disk, in both
- *               copies, before a row follows it, and so is all that was held before.
+ *   HELDMARK-3  The mark is a lower bound of what was held. It is exact if the system has not restarted since it was
+ *               written, the file is still the same one and was not changed since, and both copies are whole and
+ *               consecutive. Otherwise it may be too low: a power cut may lose its last SYNC_MS, a copy of the
+ *               directory is a different file, and next to an unreadable copy the other may be the older one. The mark
+ *               becomes exact again once the files were compared with the log.
+ *   HELDMARK-4  A change of role, or of the database run to which rows are sent, is on disk in both copies before any
+ *               row follows it, together with everything held before.
  */
 import {
   closeSync,
@@ -43,14 +42,17 @@ export const HELD_MARK_FILE = 'held.mark';
 const SLOT_BYTES = 16 << 10;
 const COPIES_AT = [0, SLOT_BYTES];
 const HEADER_BYTES = 8;
-/** Of the leads and the members that a mark names. */
+/** The most leads and members that a mark lists. */
 const MOST_LEADS = 64;
 const MOST_MEMBERS = 32;
 /** Time between two syncs while rows are held. */
 export const SYNC_MS = 500;
-/** Between the time in a copy and that of the change of the file: a busy machine is no reason to doubt a mark. */
+/**
+ * Allowed difference between the time in a copy and the file's change time: a busy machine is no reason to doubt a
+ * mark.
+ */
 const SAME_CHANGE_MS = 60_000;
-/** The number of this start of the system. */
+/** The id of the system's current boot. */
 const BOOT_PATH = '/proc/sys/kernel/random/boot_id';
 
 /** A lead of which this member has seen rows, the first of them at this position. */
@@ -59,13 +61,13 @@ type SeenLead = { readonly epoch: number; readonly lead: number; readonly first:
 type MarkContent = {
   /** The id of the log (exchange_fact). */
   readonly log: string;
-  /** The server that this member has last sent rows to, or is to; null before it led. */
+  /** The server to which this member last sent rows, or will send them; null before it first led. */
   readonly place: Omit<WrittenPlace, 'lsn'> | null;
-  /** A position of the write-ahead log that was reached there. */
+  /** A position of that server's write-ahead log that was reached. */
   readonly lsn: string;
-  /** True from before its lead on, until a later start has found that its files agree with the log. */
+  /** True from before its lead until a later start has found that its files agree with the log. */
   readonly isLeader: boolean;
-  /** The files are a copy of another member's, and were not compared with the log since. */
+  /** True if the files are a copy of another member's and were not compared with the log since. */
   readonly isCopied: boolean;
   /** Its last lead. */
   readonly own: { readonly epoch: number; readonly lead: number } | null;
@@ -81,7 +83,7 @@ type MarkContent = {
 /** HELDMARK-3. */
 export type FoundMark = MarkContent & { readonly isExact: boolean };
 type Written = MarkContent & Origin & { readonly number: number; readonly writtenMs: number };
-/** HELDMARK-3. Where the mark was exact. */
+/** HELDMARK-3. The boot and file for which the mark is exact. */
 type Origin = { readonly boot: string; readonly file: string };
 
 const NEVER_EXACT: Origin = { boot: '', file: '' };
@@ -100,7 +102,10 @@ const NOTHING: Omit<MarkContent, 'log'> = {
 
 const sync = promisify(fdatasync);
 
-/** By the word of an operator a member no longer knows that more than these rows of their streams were held. */
+/**
+ * Called when an operator accepts a loss: the member no longer claims that more than these rows of their streams were
+ * held.
+ */
 export function lowerHeldMark(directory: string, ends: readonly LocalEnd[]): void {
   const found = readHeldMark(directory);
   if (found === null) return;
@@ -109,7 +114,7 @@ export function lowerHeldMark(directory: string, ends: readonly LocalEnd[]): voi
   mark.close();
 }
 
-/** The newer of the copies that are whole; null where there is none. */
+/** The newer of the whole copies, or null if there is none. */
 export function readHeldMark(directory: string): FoundMark | null {
   return withCopies(directory, (fd, copies) => {
     const [newest] = copies;
@@ -119,7 +124,7 @@ export function readHeldMark(directory: string): FoundMark | null {
   });
 }
 
-/** Null where both copies are whole, or there is no file. */
+/** Null if both copies are whole or there is no file. */
 export function heldMarkDamage(directory: string): string | null {
   const damage = withCopies(directory, (_, copies) => {
     if (copies.length === COPIES_AT.length) return null;
@@ -132,7 +137,7 @@ export function heldMarkDamage(directory: string): string | null {
 export class HeldMark {
   readonly #fd: number;
   readonly #now: Origin;
-  /** That of the files: a process that has not compared them with the log yet makes no mark exact. */
+  /** Origin of the files: a process that has not compared them with the log yet makes no mark exact. */
   #origin: Origin;
   readonly #bytes = Buffer.alloc(SLOT_BYTES);
   readonly #held: Record<string, number>;
@@ -141,7 +146,7 @@ export class HeldMark {
   #isDirty = false;
   #isClosed = false;
 
-  /** Of this log: a mark of another one has to have been looked at before. */
+  /** Opens the mark for this log: a mark of another log must have been checked before. */
   constructor(directory: string, log: string) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const path = join(directory, HELD_MARK_FILE);
@@ -151,7 +156,7 @@ export class HeldMark {
     const copies = copiesIn(this.#fd);
     const [found] = copies;
     this.#number = found?.number ?? 0;
-    // Copies that cannot be read may have said more.
+    // Unreadable copies may have held more.
     this.#origin = isNew || areExact(this.#fd, copies) ? this.#now : NEVER_EXACT;
     this.#content = found?.log === log ? found : { ...NOTHING, log, members: found?.members ?? [] };
     this.#held = { ...this.#content.held };
@@ -170,7 +175,7 @@ export class HeldMark {
     this.#write();
   }
 
-  /** HELDMARK-4. Every row that this member has is one of the log. */
+  /** HELDMARK-4. Called when every row of this member is in the log. */
   follow(): void {
     this.#origin = this.#now;
     this.#change({ isLeader: false, isCopied: false });
@@ -185,12 +190,12 @@ export class HeldMark {
     this.#change({});
   }
 
-  /** A copy of the files of another member is to come. */
+  /** Called before a copy of another member's files arrives. */
   copy(): void {
     this.#change({ isCopied: true });
   }
 
-  /** HELDMARK-4. From now on it may have rows that the log does not have yet. */
+  /** HELDMARK-4. From now on this member may have rows that the log does not have yet. */
   lead(own: { readonly epoch: number; readonly lead: number }): void {
     this.#change({ isLeader: true, own: { epoch: own.epoch, lead: own.lead } });
   }
@@ -205,14 +210,14 @@ export class HeldMark {
     return this.#content.log;
   }
 
-  /** The members that were known, of which a log that was set back may know less. */
+  /** The known members; a log that was set back may know fewer. */
   get members(): readonly string[] {
     return this.#content.members;
   }
 
   /**
-   * The log is looked at now and then: that is written with what follows.
-   * @param isLed a member leads in this log: whom it does not know is no member any more
+   * Records what the log showed; it is written with the next change.
+   * @param isLed a member leads in this log: one that it does not know is no longer a member
    */
   see(place: Place | null, names: readonly string[], isLed: boolean): void {
     const { lsn, members: known } = this.#content;
@@ -223,7 +228,7 @@ export class HeldMark {
     this.#write();
   }
 
-  /** Makes it durable, beside everything else. */
+  /** Makes the mark durable, while other work continues. */
   async sync(): Promise<void> {
     if (!this.#isDirty || this.#isClosed) return;
     this.#isDirty = false;
@@ -253,7 +258,7 @@ export class HeldMark {
     this.#writeNow();
   }
 
-  /** Into both copies: where one is unreadable later, the other says the same of the role. */
+  /** Writes both copies: if one becomes unreadable, the other states the same role. */
   #writeNow(): void {
     for (const _ of COPIES_AT) {
       this.#write();
@@ -296,7 +301,7 @@ function copiesIn(fd: number): readonly Written[] {
   return copies.sort((a, b) => b.number - a.number);
 }
 
-/** Without a copy between them that cannot be read. */
+/** Both copies are whole and consecutive. */
 function areBothWhole([newest, other]: readonly Written[]): boolean {
   return newest !== undefined && newest.number - 1 === other?.number;
 }
@@ -306,7 +311,7 @@ function areExact(fd: number, copies: readonly Written[]): boolean {
   const [newest] = copies;
   if (newest === undefined || !areBothWhole(copies)) return false;
   const { boot, file } = originOf(fd);
-  // One of an earlier time that was written over the file has the number of the file, and a later change.
+  // An older file written over this one has the same inode number and a later change time.
   const isLast = Math.abs(fstatSync(fd).ctimeMs - newest.writtenMs) < SAME_CHANGE_MS;
   return boot !== '' && newest.boot === boot && newest.file === file && isLast;
 }
@@ -320,7 +325,7 @@ function copyAt(fd: number, at: number): Written | null {
   return JSON.parse(bytes.toString('utf8', HEADER_BYTES, end)) as Written;
 }
 
-/** This start of the system, and the file: a copy of one is another one, also under its name. */
+/** The current boot, and the file: a copy is a different file, even under the same name. */
 function originOf(fd: number): Origin {
   const { dev, ino, birthtimeNs } = fstatSync(fd, { bigint: true });
   const boot = existsSync(BOOT_PATH) ? readFileSync(BOOT_PATH, 'utf8').trim() : '';

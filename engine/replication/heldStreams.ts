@@ -1,10 +1,10 @@
 /**
- * The sequence up to which the log has each stream, for shards and gateway (shared/wire/replication.ts).
+ * The sequence number up to which the log holds each stream, for shards and gateway (shared/wire/replication.ts).
  * Owner: the replication thread.
  *
  * Invariants:
  *   HELDSTREAMS-1  `held` of a stream is set from rows that the log holds, never from rows that were sent.
- *   HELDSTREAMS-2  What is held is in the mark of this member before anyone learns of it (HELDMARK-1).
+ *   HELDSTREAMS-2  This member's mark records what is held before anyone learns of it (HELDMARK-1).
  */
 import type { Replication } from '../../shared/wire/replication.ts';
 import { wakeConsumer } from '../../shared/wire/ring.ts';
@@ -28,7 +28,10 @@ export class HeldStreams {
     this.#mark = mark;
   }
 
-  /** The log has these rows, or ends of streams, and all before them. @param named those of them that have a name */
+  /**
+   * Records that the log holds these rows, or ends of streams, and everything before them.
+   * @param named those that have a name
+   */
   hold(rows: readonly LocalEnd[], named: readonly RowName[] = []): void {
     this.#mark()?.hold(rows, named);
     for (const [stream, sequence] of new Map(rows.map((row) => [row.stream, row.sequence]))) {
@@ -39,7 +42,7 @@ export class HeldStreams {
     }
   }
 
-  /** Shards look at the state of this member. */
+  /** Wakes shards so that they read this member's state. */
   wakeShards(): void {
     for (const ring of this.#commandRings) wakeConsumer(ring);
   }

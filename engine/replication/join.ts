@@ -1,18 +1,17 @@
 /**
- * A member that joins: gets a copy of the files of another member while that one goes on, and follows the log from
- * where the copy ends.
- * Owner: the replication thread, before anything else opens the directory.
+ * Joins the cluster: the member receives a copy of another member's files, while that member continues, and follows the
+ * log from the end of the copy. Owner: the replication thread, before anything else opens the directory.
  *
  *   report ──► ask ──► parts: read.db, answers, audit log, journals, control.db last ──► whole ──► follow
  *      │                 ▲ a standby gives them, or the leader while there is none
  *      └── the log is not trimmed
  *
  * Invariants:
- *   JOIN-1  The member reports, before it asks, that it has no row: from then on none is trimmed. Those that were
- *           trimmed before the giver had durably, with the numbers of their private frames, so its files have them.
- *   JOIN-2  A copy that is interrupted, or not what it should be, is thrown away, and another one is begun. No half of
- *           one is ever opened. A log that does not answer for less than GONE_MS interrupts none: the giver waits, and
- *           each statement may be sent again.
+ *   JOIN-1  Before it asks, the member reports that it has no row: from then on no row is trimmed. The giver already
+ *           had all earlier trimmed rows durably, with the numbers of their private frames, so its files contain them.
+ *   JOIN-2  A copy that is interrupted or wrong is thrown away, and a new one is begun. A partial copy is never opened.
+ *           A log that is silent for less than GONE_MS does not interrupt a copy: the giver waits, and each statement
+ *           may be repeated.
  */
 import { randomUUID } from 'node:crypto';
 import { rmSync } from 'node:fs';
@@ -27,7 +26,7 @@ type JoinOptions = JoiningDirectory & {
   readonly log: Pick<ReplicatedLog, 'report'> & Reader;
   readonly cluster: string;
   readonly holder: string;
-  /** For the log of the process: how it goes. */
+  /** Takes lines about progress for the process's log. */
   readonly onNews: (text: string) => void;
   readonly isStopped: () => boolean;
 };
@@ -43,7 +42,7 @@ const AGAIN_MS = 200;
 const NEWS_MS = 10_000;
 const MIB = 1 << 20;
 
-/** @returns who gave the copy, when it is in its place; null when this process stops. */
+/** @returns the giver, once the copy is in place; null if this process is stopping */
 export async function joinByCopy(options: JoinOptions): Promise<string | null> {
   for (let tries = 0; !options.isStopped(); tries++) {
     try {
@@ -51,7 +50,7 @@ export async function joinByCopy(options: JoinOptions): Promise<string | null> {
       finishJoining(options.directory);
       return giver;
     } catch (error) {
-      // A copy that is whole and only partly in its place is moved on by the next start.
+      // If the copy is whole and only partly moved into place, the next start continues the move.
       if (isWhole(options.directory)) throw error;
       if (options.isStopped()) break;
       if (tries % 10 === 0) options.onNews(`the copy is begun anew: ${(error as Error).message}`);

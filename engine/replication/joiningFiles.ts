@@ -1,11 +1,11 @@
 /**
- * The files of a member that joins: those of a copy while it comes, and those that it had before.
- * Owner: the replication thread, while nothing else has the directory open.
+ * The files of a joining member: the copy while it arrives, and the files that the member had before. Owner: the
+ * replication thread, while nothing else has the directory open.
  *
  * Invariants:
  *   JOININGFILES-1  A copy is in a folder of its own until it is whole and durable. Then it is moved to its place,
- *                   control.db last, and a move that was interrupted goes on at the next start.
- *   JOININGFILES-2  Nothing of what this member had is deleted: it is moved into a folder of its own.
+ *                   control.db last, and an interrupted move continues at the next start.
+ *   JOININGFILES-2  None of the member's earlier files are deleted: they are moved into a separate folder.
  *   JOININGFILES-3  Journals are copied row by row (JOURNALCOPY-1), with the cluster's key.
  */
 import {
@@ -30,18 +30,18 @@ import { JournalCopy } from '../journal/journalCopy.ts';
 import { ShardKey } from '../journal/shardKey.ts';
 import type { Part } from './copyTable.ts';
 
-/** The folder of a copy that is not whole, and the file that says it is. */
+/** The folder of an incomplete copy, and the file that marks it as whole. */
 const FOLDER = 'joining';
 const WHOLE = 'whole';
-/** A member that cannot go on from what it has leaves this file, whose text is the reason. */
+/** A member that cannot continue from its files leaves this file; its text is the reason. */
 const ANEW_FILE = 'join-anew';
 export const CONTROL_FILE = 'control.db';
-/** The names of what a member has of the cluster: not its own keys and tokens. */
+/** Names of files that belong to the cluster's state: not the member's own keys and tokens. */
 const STATE = /^(?:(?:control|idempotency|read|settlement)\.db|journal[-.]|snapshot-|audit\.log|held\.mark$|private$)/;
 const PART_NAME = /^(?:private\/)?[a-z0-9][a-z0-9._-]*$/i;
 /** A part with this name has rows of a journal. */
 export const ROWS = 'rows ';
-/** A long file waits for the disk each time that it has so many more, so that this member is not silent for long. */
+/** A long file is synced each time it has grown by this much, so that this member is not silent for long. */
 const SYNC_BYTES = 64 << 20;
 /** The last part. */
 export const END = 'end';
@@ -151,12 +151,12 @@ export class CopyWriter {
     this.#unsyncedBytes = 0;
   }
 
-  /** The attempt is over. What was not finished is worthless, so a disk that takes nothing of it does not matter. */
+  /** Ends the attempt. An unfinished copy is worthless, so a disk that cannot write it does not matter. */
   abandon(): void {
     try {
       this.#close();
     } catch {
-      // Its files are deleted, and nothing has them open any more.
+      // The files are deleted, and no handle to them is open.
     }
   }
 

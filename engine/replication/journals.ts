@@ -1,6 +1,6 @@
 /**
- * Brings the journals of this machine to where the log agrees with them, before any shard starts (rejoin.ts).
- * Owner: the replication thread.
+ * Makes the journals of this machine agree with the log, before any shard starts (rejoin.ts). Owner: the replication
+ * thread.
  */
 import { dirname } from 'node:path';
 import { freeTime } from '../../shared/base/freeName.ts';
@@ -13,8 +13,9 @@ import { type LoggedRows, rejoin, rejoinedText } from './rejoin.ts';
 type Reads = Pick<StartReads, 'ends' | 'firstAfter' | 'rowOf' | 'history'>;
 
 /**
- * @param proof why no one was answered on what only this machine has; null: that is not known, and nothing is set aside
- * @returns a line for each journal of which rows were set aside.
+ * @param proof the reason why rows that only this machine has were never acknowledged; null if that is unknown, and
+ * then nothing is set aside
+ * @returns a line for each journal of which rows were set aside
  */
 export async function rejoinJournals(
   log: Reads,
@@ -33,7 +34,7 @@ export async function rejoinJournals(
   return texts;
 }
 
-/** The rows of a shard: a log that has none holds what it was founded with, or nothing. */
+/** The rows of a shard; a log without rows holds what it was founded with, or nothing. */
 export function loggedRows(log: Reads, shard: number): LoggedRows {
   const oldest = async () => {
     const name = await log.firstAfter(shard, 0);

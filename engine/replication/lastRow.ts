@@ -1,11 +1,11 @@
 /**
- * The last row that a standby has seen in the log, and whether the log still has it: a failover of the database to a
- * server that was not in the quorum takes rows away which were read before, and another leader puts others in their
- * place.
+ * Remembers the last row that a standby has seen in the log, and checks that the log still has it. A failover of the
+ * database to a server outside the quorum removes rows that were already read, and another leader then writes different
+ * rows in their place.
  *
  * Invariant:
- *   LASTROW-1  A member follows, and takes the lead in, only a log that has the last row which this member has seen
- *              there: its streams may count as held up to that row.
+ *   LASTROW-1  A member follows or leads only a log that still has the last row which the member saw there. So the
+ *              streams count as held up to that row.
  */
 import { NotAMemberError, type ReplicatedLog, type RowName } from './log.ts';
 
@@ -18,11 +18,11 @@ export class LastRow {
   }
 
   see(row: RowName): void {
-    // A stream of which the log has no row yet ends at none.
+    // A stream without rows in the log ends at position 0.
     if (row.position > 0 && row.position >= (this.#row?.position ?? 0)) this.#row = row;
   }
 
-  /** True for a next row that only `requireThere` can show to be one of the same log. */
+  /** True if only `requireThere` can show that the next row is of the same log. */
   isOfAnotherLead({ epoch, lead }: RowName): boolean {
     return epoch !== this.#row?.epoch || lead !== this.#row.lead;
   }
@@ -33,7 +33,7 @@ export class LastRow {
     if (last === null) return;
     const found = await this.#log.nameAt(last.position);
     if (found !== null && isSame(found, last)) return;
-    // A row that is not the last one of its stream may have been trimmed meanwhile.
+    // A row that is not the last of its stream may have been trimmed meanwhile.
     if (found === null && (await this.#log.facts()).end > last.position) return;
     throw new NotAMemberError(`the log has lost the row at position ${last.position}, which this member has applied`);
   }

@@ -1,4 +1,4 @@
-/** Reads of the log as a whole: the facts that a member shows, and the history by which a start knows the log. */
+/** Reads the log as a whole: the facts that a member shows, and the history by which a start recognises the log. */
 import type {
   DatabaseStandby,
   HandOverStatus,
@@ -11,13 +11,13 @@ import type { Reader } from './copyTable.ts';
 import { type Base, type LeadNote, type LogHistory, NotAMemberError, type Place } from './log.ts';
 import { SQL } from './statements.ts';
 
-/** The fact that names the log, and the one that names the cluster in which it goes on from what a member had. */
+/** The fact that names the log, and the fact that names the cluster if the log continues a member's files. */
 export const LOG_FACT = 'log';
 export const MOVED_FACT = 'moved to';
 /** An error of PostgreSQL. */
 const UNDEFINED_TABLE = '42P01';
 
-/** Throws where the database has no log of this name. */
+/** Throws if the database has no log of this name. */
 export async function requireCluster(log: Reader, cluster: string): Promise<void> {
   const found = await log.read(SQL.lease, [cluster]).catch((error: NodeJS.ErrnoException) => {
     if (error.code === UNDEFINED_TABLE) throw new Error('the database has no log');
@@ -26,7 +26,7 @@ export async function requireCluster(log: Reader, cluster: string): Promise<void
   if (found.length === 0) throw new Error(`the database has no cluster ${cluster}`);
 }
 
-/** A member that has missed the move would lead beside the others (RULES.md 18.23). */
+/** A member that missed the move would lead beside the others (RULES.md 18.23). */
 export async function requireNotMoved(connection: Pick<Connection, 'run'>, cluster: string): Promise<void> {
   const { rows } = await connection.run<{ value: string }>(SQL.movedTo, [cluster]);
   const name = rows[0]?.value;
@@ -34,7 +34,7 @@ export async function requireNotMoved(connection: Pick<Connection, 'run'>, clust
   throw new NotAMemberError(`the cluster ${cluster} goes on as ${name}: this member needs CLUSTER_NAME=${name}`);
 }
 
-/** @param server the one that is read, as JOURNAL_URL names it */
+/** @param server the server that is read, as JOURNAL_URL names it */
 export async function readFacts(log: Reader, cluster: string, server: string): Promise<LogFacts> {
   const [[about], members, [handOver], standbys, [formats]] = await Promise.all([
     log.read<Place & Pick<LogFacts, 'start' | 'end' | 'logBytes'>>(SQL.size, [cluster]),

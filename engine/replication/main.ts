@@ -30,7 +30,7 @@ port.on('message', (request: ReplicationRequest) => {
     return;
   }
   isStopped = true;
-  // The timer of a stop would keep the thread for as long, although it is over.
+  // Without this exit the timer of the stop would keep the thread alive after everything has ended.
   void (member?.stop() ?? Promise.resolve()).finally(() => process.exit());
 });
 await start();

@@ -1,9 +1,9 @@
 /**
- * A member may take the lead in the database that it finds, or waits. A run of a database begins with a start of its
- * server, or with a promotion. On the run on which the log was last led the log has everything that was held. Another
- * run may be that of a backup, or of a server that lagged, and a member that has not followed up to the end cannot know
- * that by itself: what it has seen is there. So it asks all others, by what they have noted in that database.
- * Owner: the replication thread.
+ * Decides whether a member may take the lead in the database that it finds, or has to wait. A run of a database begins
+ * with a start or a promotion of its server. On the run on which the log was last led, the log has everything that was
+ * held. Another run may come from a backup or from a server that lagged. A member that has not followed to the end
+ * cannot notice this by itself, because everything that it has seen is there. So it consults what all other members
+ * have noted in that database. Owner: the replication thread.
  *
  *   the log was last led on this run ───────────────────────► it may
  *   enough servers of the database have gone on ────────────► it may (serverStarts.ts)
@@ -22,12 +22,12 @@ import { LEASE_MS } from '../../shared/wire/replication.ts';
 import { NotAMemberError, type ReplicatedLog, type Runs } from './log.ts';
 import type { Timing } from './timing.ts';
 
-/** Between two looks at what others have noted. */
+/** Time between two reads of what other members have noted. */
 const LOOK_MS = 200;
 /** Between two notes of the servers of the database. */
 const NOTE_MS = 10_000;
 
-/** Of a log that has nothing. */
+/** The problem of a log that has no rows. */
 export const NOT_BEGUN =
   'the log has no row, and the database was started, promoted or restored since it was founded: what it had may be ' +
   'lost. Start a member that has files; where there never was one, `npm run admin -- cluster found --new` once ' +
@@ -36,9 +36,9 @@ export const NOT_BEGUN =
 type Own = { readonly log: string; readonly members: readonly string[] };
 
 export class MayTake {
-  /** Why this member does not take the lead that has ended; null: it may, or there is none to take. */
+  /** Why this member does not take a lead that has ended; null if it may, or there is none to take. */
   problem: string | null = null;
-  /** The last run of the database on which everything was found that this member has seen. */
+  /** The last database run on which everything that this member has seen was found. */
   foundOn = '';
   #foundMs = 0;
   #notedMs = 0;
@@ -51,7 +51,10 @@ export class MayTake {
     this.#timing = timing;
   }
 
-  /** Everything was found on this run. @returns true for another one, of which the others learn at once (MAYTAKE-1) */
+  /**
+   * Everything was found on this run.
+   * @returns true if the run is new; the other members are informed at once (MAYTAKE-1)
+   */
   find(run: string): boolean {
     const nowMs = this.#timing.nowMs();
     const isOther = run !== this.foundOn;
@@ -59,25 +62,25 @@ export class MayTake {
     this.foundOn = run;
     if (!isOther && nowMs - this.#notedMs < NOTE_MS) return false;
     this.#notedMs = nowMs;
-    // A server that is gone takes its time.
+    // A server that is gone takes a while to answer.
     void this.#log.runs.note().catch(() => {});
     return isOther;
   }
 
-  /** True where a lease that has not ended was renewed on this run. */
+  /** True if a lease that has not ended was renewed on this run. */
   get isRenewed(): boolean {
     return this.#timing.nowMs() - this.#foundMs > 2 * LEASE_MS;
   }
 
   /**
-   * @param own of this member: the log that its files are of, and the members that it knows.
-   * @returns the run on which it may; null: on none now
+   * @param own this member's log, and the members it knows.
+   * @returns the run on which it may lead; null if on none now
    */
   async run(own: Own | null): Promise<string | null> {
     if (this.#timing.nowMs() < this.#nextMs) return null;
     this.#nextMs = this.#timing.nowMs() + LOOK_MS;
     const runs = await this.#log.runs.find(own?.members ?? []);
-    // It was made anew under the running process, which has seen no row of the one before.
+    // The log was created anew under the running process, which has seen rows only of the old one.
     if (own !== null && runs.id !== own.log) throw new NotAMemberError(`the database has another log than ${own.log}`);
     const mayTake = isLedOn(runs) || haveAllAnswered(runs) || (await this.#log.runs.haveAllOf(runs));
     this.problem = mayTake ? null : problemOf(runs);
@@ -86,7 +89,7 @@ export class MayTake {
   }
 }
 
-/** True where the database is shown to have everything that was held, whatever its run. @param known other members */
+/** True if the database is shown to have everything that was held, whatever its run. @param known other members */
 export async function isWhole(runs: ReplicatedLog['runs'], known: readonly string[]): Promise<boolean> {
   const found = await runs.find(known);
   return found.ledOn === found.run || haveAllAnswered(found) || (await runs.haveAllOf(found));
@@ -97,7 +100,7 @@ function isLedOn({ run, ledOn }: Runs): boolean {
   return ledOn === run || ledOn === '';
 }
 
-/** A log that no one has begun knows no member: it may have been set back to before its first row. */
+/** A log that no member has begun knows no members: it may have been set back to before its first row. */
 function haveAllAnswered({ silent, refused, isBegun }: Runs): boolean {
   return isBegun && silent.length === 0 && refused.length === 0;
 }

@@ -1,13 +1,13 @@
 /**
  * A member of a cluster: follows the log as a standby, takes the lease when it has ended, and then ships its rows.
- * Owner: the replication thread (main.ts), which has given it the log; tests give it another one.
+ * Owner: the replication thread (main.ts), which passes the log in; tests pass another one.
  *
  *   opened ──► follow ──► standby ──── the lease has ended ────► leader ──► mayLead ──► ships
  *                           │  rows to the gateway                 │
  *                           └───────────── lost ◄──────────────────┘ another leads, or the log contradicts
  *
  * Invariants:
- *   MEMBER-1  Before `role: leader` is posted every row of the log was posted. Nothing is shipped before `mayLead`.
+ *   MEMBER-1  Every row of the log is posted before `role: leader`. Nothing is shipped before `mayLead`.
  *   MEMBER-2  After `lost` nothing is posted, and nothing is held any more.
  */
 import { assert } from '../../shared/base/assert.ts';
@@ -38,25 +38,28 @@ import { leadEnded, Shipper } from './shipper.ts';
 import { Tail } from './tail.ts';
 import type { Timing } from './timing.ts';
 
-/** The pause of a standby between two looks for rows, and for the lease. */
+/** The pause of a standby between two checks for rows and for the lease. */
 const POLL_MS = 10;
 const LEASE_POLL_MS = 200;
-/** Each is a commit of the database: a standby is at least as stale as its last one is old. */
+/**
+ * The time between confirmations. Each is a commit of the database, and a standby is at least as stale as its last one
+ * is old.
+ */
 const CONFIRM_MS = 200;
 const STATUS_MS = 500;
 const REPORT_MS = 1000;
 const COMPARE_MS = 2000;
 const TRIM_MS = 10_000;
-/** Rows that wait for longer mean that the log cannot be written. */
+/** If rows wait for longer, the log counts as not writable. */
 const STALL_MS = 1000;
-/** Of rows that a leader has taken from the outboxes and that are not held. */
+/** The most bytes that a leader takes from the outboxes before they are held. */
 const MOST_WAITING_BYTES = 16 << 20;
 /**
- * So long after the database of the log refused rows no standby takes the lease, which could not be renewed meanwhile:
+ * For this long after the log's database refused rows, no standby takes the lease. It could not be renewed meanwhile:
  * its holder renews it as soon as that is possible, and another leader would have done no better.
  */
 const REFUSED_MS = 1500;
-/** A planned end waits so long for the last rows. */
+/** A planned stop waits this long for the last rows. */
 const STOP_MS = 3000;
 
 type Parts = {
@@ -65,7 +68,7 @@ type Parts = {
   readonly outboxes: Pick<Outboxes, 'watch' | 'take' | 'isEmpty' | 'end'>;
   readonly order: Pick<LogOrderProducer, 'put'>;
   readonly timing: Timing;
-  /** Absent: nothing of the directory is looked at. */
+  /** Absent if no files of the directory are checked. */
   readonly files?: Pick<OwnFiles, 'mark' | 'ends' | 'prepare' | 'rejoin' | 'look' | 'copied' | 'leave' | 'stop'>;
   readonly post: (message: ReplicationMessage) => void;
 };
@@ -143,7 +146,7 @@ export class Member {
     else void this.#handOvers.ask(request.handOver).then((asked) => this.#post({ asked }));
   }
 
-  /** The planned end: ships what is left, and gives the lease back, so that a standby takes it at once. */
+  /** Planned stop: ships the remaining rows and gives the lease back, so that a standby takes it at once. */
   async stop(): Promise<void> {
     // A thread that gives a copy may take minutes to end: SQLite copies a long database.
     const filesStopped = this.#files?.stop();
@@ -175,12 +178,12 @@ export class Member {
       this.#periodic.every(SYNC_MS, () => this.#files?.mark?.sync());
       await this.#start(ends);
       this.#files?.mark?.follow();
-      // A leader's renewals show the same.
+      // A leader's lease renewals show the same.
       this.#periodic.every(CONFIRM_MS, () => (this.#epoch > 0 ? null : this.#tail.confirmed.ask()));
       const taken = await this.#follow();
       if (taken === null) return;
       const mayLead = new Promise<void>((resolve) => (this.#mayLead = resolve));
-      // Before any shard and store of this process may write a row of its own (HELDMARK-4).
+      // This precedes any row that a shard or store of this process writes (HELDMARK-4).
       this.#files?.mark?.lead(taken);
       this.#post({ role: 'leader', epoch: taken.epoch, ledUntilMs: this.#formerLead.untilMs });
       await mayLead;
@@ -213,12 +216,12 @@ export class Member {
     });
   }
 
-  /** Why the files do not agree with the log; empty: they do, as far as was seen. */
+  /** Why the files disagree with the log; empty if they agree as far as was seen. */
   get #filesProblem(): string {
     return this.#files?.ends?.problem ?? '';
   }
 
-  /** @returns the lead of this process, once every row was posted; null when it was ended. */
+  /** @returns the lead of this process once every row was posted; null if the member was stopped */
   async #follow(): Promise<Taken | null> {
     let nextLookMs = 0;
     while (!this.#isEnded) {
@@ -274,7 +277,7 @@ export class Member {
         if ((await this.#tail.postNext()) === 0) await this.#timing.sleep(POLL_MS);
       });
     }
-    // The lease may be that of a server which lacks rows that this member has.
+    // The lease may come from a server that lacks rows which this member has.
     await this.#insist(() => this.#tail.requireThere());
     this.#leader = { ...(await this.#insist(() => this.#log.lease())), epoch };
     return this.#isEnded ? null : taken;

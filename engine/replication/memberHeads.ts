@@ -1,13 +1,14 @@
 /**
- * The heads of the files of a member whose start was refused, in the database of the log: an operator founds a log from
- * one member, or refills it, and each of the others has to be in that one's files (engine/admin/clusterFound.ts). Each
- * refused start compares its own files with the heads of all others, so nothing but the database is between them.
- * Owner: the replication thread, and the commands of an operator, while nothing else has the directory open.
+ * Stores the heads of the files of a member whose start was refused, in the log's database. An operator founds or
+ * refills a log from one member, and the files of every other member must be contained in that member's files
+ * (engine/admin/clusterFound.ts). Each refused start compares its own files with the heads of all others, so members
+ * need no connection other than the database. Owner: the replication thread, and the commands of an operator, while
+ * nothing else has the directory open.
  *
  * Invariants:
- *   HEADS-1  A member is contained in another one where each of its rows is one of that one's: the rows up to its mark
- *            are in the same log and the same leads, and those after it end with a row of the other's journal.
- *   HEADS-2  A decision about a member is one about the files that it had then: with others it has none.
+ *   HEADS-1  A member is contained in another if the other has each of its rows: the rows up to its mark are of the
+ *            same log and the same leads, and the rows after it end with a row of the other's journal.
+ *   HEADS-2  A decision about a member applies to the files that it had then: with other files the decision is void.
  */
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -38,18 +39,18 @@ type Head = {
 type Heads = {
   readonly mark: Pick<FoundMark, 'log' | 'isLeader' | 'own' | 'last' | 'leads' | 'members'> | null;
   readonly streams: Readonly<Record<string, Head>>;
-  /** The streams of which the log has rows that this member does not have. */
+  /** The streams whose rows in the log this member lacks. */
   readonly lacks: readonly number[];
 };
 
-/** As the database has them. */
+/** The heads as the database has them. */
 export type ReportedHeads = {
   readonly holder: string;
   readonly log: string;
   readonly reason: string;
   readonly heads: Heads;
   readonly digest: string;
-  /** By member: the digest of the heads that are contained. */
+  /** By member: the digest of its heads, which are contained in this member's files. */
   readonly contains: Readonly<Record<string, string>>;
   readonly founder: string;
   readonly contained: string;
@@ -88,13 +89,13 @@ function digestOf({ mark, streams }: Heads): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** HEADS-1. @returns why it is not, or null */
+/** HEADS-1. @returns the reason why it is not contained, or null */
 async function whyNotContained(files: Files, own: Heads, other: Heads): Promise<string | null> {
   const reason = otherLineage(own, other);
   if (reason !== null) return reason;
   for (const [name, { sequence, head, known }] of Object.entries(other.streams)) {
     const stream = Number(name);
-    // Its lines are those of its own process as well.
+    // The lines of the audit log are those of the member's own process.
     if (stream === STREAM.AUDIT || sequence === 0) continue;
     const here = own.streams[name]?.sequence ?? 0;
     if (sequence > here) return `it goes on to record ${sequence} of ${streamName(stream)}, and this one to ${here}`;
@@ -104,7 +105,7 @@ async function whyNotContained(files: Files, own: Heads, other: Heads): Promise<
   return null;
 }
 
-/** The rows that the other one has seen are those that this one has seen up to there. */
+/** Up to that point, the other member has seen the same rows as this one. */
 function otherLineage({ mark }: Heads, { mark: other }: Heads): string | null {
   if (mark === null || other === null) return 'there is no mark of the log';
   if (mark.log !== other.log) return `it is of the log ${other.log}`;
@@ -122,11 +123,11 @@ async function hasHead(files: Files, own: Heads, stream: number, { sequence, hea
   if (here.sequence === sequence) return here.head === head;
   if (stream >= STREAM.CONTROL) return sequence <= known;
   const found = await headAt(files, stream, sequence);
-  // A row that was trimmed here was held, and so was that one where its member knows it.
+  // A row that was trimmed here was held; the other row was held if its member knows so.
   return found === '' ? sequence <= known : found === head;
 }
 
-/** '' for a row that is not there. */
+/** Returns '' if there is no such row. */
 async function headAt(files: Files, shard: number, sequence: number): Promise<string> {
   if (sequence === 0) return headText(new JournalHead(0, 0, 0));
   const path = journalPath(files, shard);
@@ -163,7 +164,7 @@ function auditEnd(directory: string): number {
   return text === null ? 0 : (JSON.parse(text) as { readonly sequence: number }).sequence;
 }
 
-/** The files of the founder of a log are what everyone goes on from: nothing in them waits for the log any more. */
+/** The founder's files are where every member continues: nothing in them waits for the log any more. */
 export function becomeFounder(files: Files): void {
   for (const { path } of files.records) {
     if (!existsSync(path)) continue;
@@ -192,7 +193,7 @@ export async function readHeads(table: Table, cluster: string): Promise<readonly
   return rows.map((row) => ({ ...row, heads: JSON.parse(row.heads), contains: JSON.parse(row.contains) }));
 }
 
-/** Writes down what this member has, why its start was refused, and which of the others are in its files. */
+/** Stores what this member has, why its start was refused, and which members are contained in its files. */
 export async function reportHeads(
   table: Table,
   { cluster, holder, reason }: OfMember & { readonly reason: string },
@@ -226,10 +227,10 @@ export function streamName(stream: number): string {
   return names[stream] ?? `shard ${stream}`;
 }
 
-/** The word of an operator about the files of this member; null: there is none. */
+/** An operator's decision about this member's files; null if there is none. */
 export type Decision = 'founder' | 'contained' | null;
 
-/** A member that starts is refused no more. */
+/** Forgets the heads of a member that starts: it is no longer refused. */
 export async function forgetHeads(table: Table, { cluster, holder }: OfMember): Promise<void> {
   await table.read(SQL.forgetHead, [cluster, holder]);
 }

@@ -1,6 +1,6 @@
 /**
- * The lead that a member takes when the lease has ended. One that is a worse leader than another member which is there
- * leaves the lease to it for a while, and takes it when none else has (RULES.md 18.16, 18.19).
+ * The lead that a member takes when the lease has ended. A member that would be a worse leader than another present
+ * member leaves the lease to that one for a while, and takes it if no other member has (RULES.md 18.16, 18.19).
  */
 
 import type { KnownFormats, Numbers } from '../../shared/base/formats.ts';
@@ -13,13 +13,13 @@ const YIELD_MS = 3000;
 type Own = {
   readonly holder: string;
   readonly known: KnownFormats;
-  /** False: its disk is nearly full, or its files do not agree with the log. */
+  /** False if its disk is nearly full, or its files disagree with the log. */
   readonly isFit: boolean;
-  /** It takes the lease from a leader that goes on. */
+  /** True if it takes the lease from a leader that continues. */
   readonly isForced: boolean;
 };
 
-/** The formats of the lead; null: none is to be taken now. Throws where this member could not follow or lead. */
+/** The formats of the lead, or null if no lead should be taken now. Throws if this member could not follow or lead. */
 export function leadToTake(lease: Lease, members: readonly MemberStatus[], own: Own): Lead | null {
   requireReadable(lease, own.known);
   if (!own.isForced && (lease.expiresInMs > 0 || isLeftToOthers(lease, members, own))) return null;
@@ -29,7 +29,7 @@ export function leadToTake(lease: Lease, members: readonly MemberStatus[], own: 
 
 type Lead = { readonly numbers: Numbers; readonly taken: NextLead };
 
-/** True while its lead would shut another one out, or its disk is nearly full and that of another is not. */
+/** True while its lead would shut another member out, or its disk is nearly full and another member's is not. */
 function isLeftToOthers(lease: Lease, members: readonly MemberStatus[], own: Own): boolean {
   if (lease.expiresInMs <= -YIELD_MS) return false;
   const isThere = ({ holder, silentMs }: MemberStatus): boolean => {

@@ -1,10 +1,10 @@
 /**
- * The outboxes of a process, and the order in which a leader takes rows out of them.
+ * The outboxes of a process, and the order in which a leader takes rows from them.
  *
  * Invariant:
- *   OUTBOXES-1  A row of a shard never comes before a change of the gateway that its commands follow from. The gateway
- *               puts such a change in before it sends the command; so the shards' outboxes are emptied first and that
- *               of the gateway after them, and the gateway's rows go first.
+ *   OUTBOXES-1  A shard's row never precedes a gateway's change on which its commands depend. The gateway puts such a
+ *               change in its outbox before it sends the command. So the shards' outboxes are emptied first and the
+ *               gateway's after them, and then the gateway's rows are sent first.
  */
 import { type NewRow, OutboxConsumer } from '../../shared/wire/replication.ts';
 import type { ReplicationOptions } from '../../shared/wire/threads.ts';
@@ -25,7 +25,10 @@ export class Outboxes {
     for (const consumer of [...this.#shards, this.#gateway]) void this.#watch(consumer, onRows);
   }
 
-  /** @param mostBytes of the shards' rows, roughly; the gateway's are always taken, as shards may follow from them */
+  /**
+   * @param mostBytes limit for the shards' rows, roughly; the gateway's rows are always taken, because shards' rows may
+   * depend on them
+   */
   take(mostBytes: number): readonly NewRow[] {
     const ofShards: NewRow[] = [];
     let bytes = 0;
@@ -55,7 +58,7 @@ export class Outboxes {
       await consumer.waitAsync();
       if (this.#isEnded) return;
       onRows();
-      // Where rows are left for want of room, others have to be held first.
+      // If rows do not fit, others have to be held first.
       if (!consumer.isEmpty()) await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }

@@ -1,7 +1,6 @@
 /**
- * The files of this member, as far as the replication thread has to do with them: they are made ready before anything
- * opens them, and are copied for a member that joins.
- * Owner: the replication thread.
+ * This member's files, as far as the replication thread handles them: it prepares them before anything opens them, and
+ * copies them for a joining member. Owner: the replication thread.
  */
 import type { DirectoryToPrepare } from '../../shared/wire/joining.ts';
 import type { JournalsToRejoin, ReplicationMessage, ReplicationOptions } from '../../shared/wire/threads.ts';
@@ -23,10 +22,10 @@ export class OwnFiles {
   readonly #post: (message: ReplicationMessage) => void;
   /** Null before the files are ready. */
   mark: HeldMark | null = null;
-  /** The same. */
+  /** Null before the files are ready. */
   ends: FileEnds | null = null;
   #prepared: DirectoryToPrepare | null = null;
-  /** Why no one was answered on what only this machine has (standing.ts). */
+  /** Why rows that only this machine has were never acknowledged (standing.ts). */
   #proof: string | null = null;
   #giver: Giver | null = null;
   #isStopped = false;
@@ -37,7 +36,7 @@ export class OwnFiles {
     this.#post = post;
   }
 
-  /** @returns lines about what was set aside or copied. */
+  /** @returns lines about files that were set aside or copied */
   async prepare(directory: DirectoryToPrepare, reads: StartReads): Promise<readonly string[]> {
     const { cluster, holder } = this.#options;
     const onNews = (news: string): void => this.#post({ news });
@@ -71,18 +70,21 @@ export class OwnFiles {
     return lines;
   }
 
-  /** An operator learns what this member has (HEADS-1). */
+  /** Reports to the operator what this member has (HEADS-1). */
   async #report(files: DirectoryToPrepare, reads: StartReads, reason: string): Promise<void> {
     const own = await headsOf(files, readHeldMark(files.directory), await lackedBy(files, reads));
     await reportHeads(this.#log, { ...this.#options, reason }, files, own);
   }
 
-  /** The same of the journals: nothing that may have been held is set aside. */
+  /** Does the same for the journals: no row that may have been held is set aside. */
   rejoin(journals: JournalsToRejoin, reads: StartReads): Promise<readonly string[]> {
     return rejoinJournals(reads, journals, this.#proof);
   }
 
-  /** Called each second by a member that follows or leads. @param agrees whether the log has what this member has */
+  /**
+   * Called every second by a member that follows or leads.
+   * @param agrees returns true if the log has what this member has
+   */
   async look(isLeader: boolean, agrees: () => Promise<boolean>): Promise<void> {
     if (this.#prepared === null || !(await agrees())) return;
     const { directory, shards } = this.#prepared;
@@ -101,7 +103,7 @@ export class OwnFiles {
     this.#giver?.copied(problem);
   }
 
-  /** The next start joins anew. */
+  /** Makes the next start join anew. */
   leave(reason: string): void {
     if (this.#prepared !== null) leaveReason(this.#prepared.directory, reason);
   }

@@ -1,6 +1,6 @@
 /**
- * A member reads these things of the log before it follows. A server of the database that is gone, or that gives way to
- * another one, makes a start take longer and does not end it.
+ * Reads of the log that a member makes before it follows. A database server that is gone, or is being replaced, makes a
+ * start slower but does not end it.
  */
 import { NotAMemberError, type ReplicatedLog } from './log.ts';
 import { isWhole } from './mayTake.ts';
@@ -12,7 +12,7 @@ type Read = Pick<
   'ends' | 'rowOf' | 'nameAt' | 'firstAfter' | 'lease' | 'history' | 'found' | 'beginner'
 >;
 export type StartReads = Read & {
-  /** True where it is shown that the log lacks nothing that was held (mayTake.ts). @param known other members */
+  /** True if it is shown that the log lacks nothing that was held (mayTake.ts). @param known other members */
   isWhole(known: readonly string[]): Promise<boolean>;
 };
 

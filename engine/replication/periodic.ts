@@ -1,23 +1,26 @@
-/** Tasks that a member does now and then, or until they succeed. A failure is a problem of the log, until a success. */
+/**
+ * Tasks that a member repeats periodically, or until they succeed. A failed task is a problem of the log until it
+ * succeeds.
+ */
 import type { Timing } from './timing.ts';
 
 export class Periodic {
   readonly #timing: Pick<Timing, 'every'>;
   /** Each of these ends a timer. */
   readonly #timers: (() => void)[] = [];
-  /** Of each task, why its last run has failed. */
+  /** For each task, the reason why its last run failed. */
   readonly #failures = new Map<object, string>();
 
   constructor(timing: Pick<Timing, 'every'>) {
     this.#timing = timing;
   }
 
-  /** Why a task has failed that has not succeeded since; null: none has. */
+  /** The reason of a task whose last run failed; null if there is none. */
   get problem(): string | null {
     return this.#failures.values().next().value ?? null;
   }
 
-  /** One run after the other: none begins while the one before goes on. */
+  /** Runs never overlap: a run begins only after the previous one has ended. */
   every(periodMs: number, run: () => unknown): void {
     let isRunning = false;
     const turn = async (): Promise<void> => {
@@ -39,7 +42,7 @@ export class Periodic {
   }
 }
 
-/** Tries until it succeeds, with a pause after each failure. @param onFailure may throw, which ends it */
+/** Retries until it succeeds, with a pause after each failure. @param onFailure may throw to end the retries */
 export async function insist<T>(run: () => Promise<T>, onFailure: (error: unknown) => Promise<void>): Promise<T> {
   for (;;) {
     try {

@@ -1,27 +1,27 @@
 /**
  * The replicated log in PostgreSQL (data/schema/log.sql).
  *
- * One connection writes: it appends and holds the lease, so that all that this process writes is in one order. Another
- * reads, notes positions and trims; it never waits for the standbys, so it answers while the other one does.
+ * One connection writes: it appends and holds the lease, so that all writes of this process are in one order. A second
+ * connection reads, reports positions and trims; it never waits for standbys, so it answers while the first one waits.
  *
- * Fence (CLUSTERLOG-2): an append locks the leader's row with FOR KEY SHARE where it has the append's epoch and the
- * number of its lead. Taking the lease changes the epoch, a column of a unique key, and so waits for these locks. An
- * append is therefore committed before the epoch changes, and the new leader reads its rows, or it finds no row with
- * its epoch and adds nothing. The number is random: a failover to a server that lacks the newest lead has the next one
- * take the same epoch, and only one of the two is in the row.
+ * Fence (CLUSTERLOG-2): an append locks the leader's row with FOR KEY SHARE if it has the append's epoch and the number
+ * of its lead. Taking the lease changes the epoch, a column of a unique key, and so waits for these locks. An append is
+ * therefore committed before the epoch changes, and the new leader reads its rows, or it finds no row with its epoch
+ * and adds nothing. The number is random: after a failover to a server that lacks the newest lead, the next lead takes
+ * the same epoch, and the row has the number of only one of the two.
  *
- * Order (CLUSTERLOG-3): an append adds nothing where the row that it follows is not there. When one of several that are
- * underway fails, those behind it add nothing.
+ * Order (CLUSTERLOG-3): an append adds nothing if the row that it follows is missing. If one of several pending appends
+ * fails, the appends after it add nothing.
  *
- * Replaced servers (CLUSTERLOG-5): a primary that was cut off from its standbys, of which one was promoted, still
- * answers reads, and nothing in them shows it. A commit there waits for ever, or comes with a warning.
+ * Replaced servers (CLUSTERLOG-5): a primary cut off from its standbys, one of which was promoted, still answers reads,
+ * and its answers do not show it. A commit there waits for ever, or comes with a warning.
  *
- * One server (CLUSTERLOG-6): a lead that was taken is read up to its end, before it begins, from no older server than
- * the one that has its lease: the rows of an abandoned one may end at the same position, and be others.
+ * One server (CLUSTERLOG-6): before a lead begins, the log is read to its end from a server no older than the one that
+ * has the lease: an abandoned server's log may end at the same position with different rows.
  *
- * Unknown outcomes (CLUSTERLOG-4): a connection that is lost, an error, and a commit with a warning (SERVERS-2) all
- * reject. `resolve` reads what is there and then commits once more, on the same connection: the standbys that have this
- * commit have all before it.
+ * Unknown outcomes (CLUSTERLOG-4): a lost connection, an error, and a commit with a warning (SERVERS-2) all reject.
+ * `resolve` reads the log and commits once more on the same connection: standbys that have this commit have all earlier
+ * ones.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { type KnownFormats, knownText, newestOf, numbersText } from '../../shared/base/formats.ts';
@@ -51,16 +51,16 @@ import { makeTables } from './schema.ts';
 import { PostgresRuns } from './serverStarts.ts';
 import { appendValues, newLead, SQL } from './statements.ts';
 
-/** A hand-over that was asked for is accepted within this time, or forgotten; then the leader has the second time. */
+/** A requested hand-over is accepted within the first time or forgotten; then the leader has the second time to end. */
 const ASKED_MS = 10_000;
 const ACCEPTED_MS = 15_000;
-/** A lease that has ended waits so long for the member that it is handed over to. */
+/** For this long, only the named member may take a lease that has ended for a hand-over. */
 const KEPT_MS = 3000;
-/** A statement that is older than this makes the connections look whether their server is still there. */
+/** If a statement is older than this, the connections check whether their server is still there. */
 const SUSPECT_MS = 1000;
 const LOOK_EVERY_MS = 250;
 const READ_WITHIN_MS = 1500;
-/** Members that are silent for longer do not keep rows from being trimmed: they join anew by a snapshot. */
+/** Rows are not kept for members that are silent for longer: these join anew by a copy. */
 const FORGOTTEN_MS = 24 * 3_600_000;
 const TRIM_ROWS = 2000;
 
@@ -69,10 +69,10 @@ export type PostgresLogOptions = Allowed & {
   readonly cluster: string;
   readonly holder: string;
   readonly address: string;
-  /** Of the program that this member runs. */
+  /** The version of the program that this member runs. */
   readonly version: string;
   readonly facts: Readonly<Record<string, string>>;
-  /** Those that this member reads and writes. */
+  /** The formats that this member reads and writes. */
   readonly formats: KnownFormats;
 };
 
@@ -83,7 +83,7 @@ export class PostgresLog implements ReplicatedLog {
   readonly #connections: Record<Purpose, Connection | null> = { write: null, read: null };
   readonly #connecting: Record<Purpose, Promise<Connection> | null> = { write: null, read: null };
   readonly #watch: NodeJS.Timeout;
-  /** The number of the lead that this process has taken, 0 before. */
+  /** The number of the lead that this process has taken; 0 before. */
   #lead = 0;
   #onServer: (place: WrittenPlace) => void = () => {};
   #isLooking = false;
@@ -96,7 +96,7 @@ export class PostgresLog implements ReplicatedLog {
     this.#watch = setInterval(() => void this.#look(), LOOK_EVERY_MS);
   }
 
-  /** Makes the tables where there are none. Rejects with NotAMemberError where the cluster has other facts. */
+  /** Creates missing tables. Rejects with NotAMemberError if the cluster's facts differ. */
   static async open(options: PostgresLogOptions): Promise<PostgresLog> {
     const log = new PostgresLog(options);
     try {
@@ -108,7 +108,7 @@ export class PostgresLog implements ReplicatedLog {
     }
   }
 
-  /** The log as an operator sees it: no table is made, and nothing waits for the standbys of the database. */
+  /** Opens the log for an operator: no table is created, and no call waits for the database's standbys. */
   static async observe(options: Pick<PostgresLogOptions, 'url' | 'cluster'>): Promise<PostgresLog> {
     const noMember = { holder: '', address: '', version: '', facts: {}, formats: {} };
     const log = new PostgresLog({ ...options, ...noMember, ...ANY_DATABASE });
@@ -159,7 +159,7 @@ export class PostgresLog implements ReplicatedLog {
     return lease;
   }
 
-  /** On a new connection it rejects: its server may lack rows that are held, and `resolve` finds out. */
+  /** Rejects on a new connection: its server may lack held rows, and `resolve` finds out. */
   async renew(epoch: number): Promise<boolean> {
     const existing = this.#connections.write;
     const connection = await this.#connection('write');
@@ -179,7 +179,7 @@ export class PostgresLog implements ReplicatedLog {
     await this.write(SQL.take, [this.#options.cluster, '', '', 0, true, 0, newLead(), null, null, null, null]);
   }
 
-  /** A fact of all members is another one from now on. @returns false where it was not `from` */
+  /** Replaces a fact of all members. @returns false if it was not `from` */
   async replaceFact(name: string, from: string, to: string): Promise<boolean> {
     return (await this.write(SQL.replaceFact, [this.#options.cluster, name, from, to])) > 0;
   }
@@ -192,7 +192,7 @@ export class PostgresLog implements ReplicatedLog {
     return this.#noted('beginner', this.#options.holder);
   }
 
-  /** @returns the fact as it is then */
+  /** @returns the present value of the fact */
   async #noted(name: string, value: string): Promise<string> {
     await this.write(SQL.addFact, [this.#options.cluster, name, value]);
     return (await this.fact(name))!;
@@ -208,7 +208,7 @@ export class PostgresLog implements ReplicatedLog {
     if (write !== null && !write.isGone) onServer(write.writtenPlace);
   }
 
-  /** Null: the cluster has no such fact. */
+  /** Null if the cluster has no such fact. */
   async fact(name: string): Promise<string | null> {
     const [found] = await this.read<{ value: string }>(SQL.fact, [this.#options.cluster, name]);
     return found?.value ?? null;
@@ -230,7 +230,7 @@ export class PostgresLog implements ReplicatedLog {
     return this.#note(SQL.withdrawHandOver, [this.#options.cluster, to, epoch]);
   }
 
-  /** It never opens a connection: what was sent on the one before may still arrive, and `resolve` finds out. */
+  /** Append never opens a connection: what was sent on the previous one may still arrive, and `resolve` finds out. */
   async append(epoch: number, after: number, rows: readonly NewRow[]): Promise<boolean> {
     const connection = this.#connections.write;
     if (connection === null || connection.isGone) throw new Error('the connection to the log is lost');
@@ -268,7 +268,7 @@ export class PostgresLog implements ReplicatedLog {
     return connection.identity;
   }
 
-  /** Where reads come from another server, one of the two connections is given up. Throws where that is this one. */
+  /** If reads come from another server, one of the two connections is abandoned. Throws if that is this one. */
   #requireOneServer(write: Connection): void {
     const { read } = this.#connections;
     if (read === null || read.identity === write.identity) return;
@@ -310,7 +310,7 @@ export class PostgresLog implements ReplicatedLog {
     return readFacts(this, this.#options.cluster, server);
   }
 
-  /** A fact that may be lost with a server of the database. @returns whether it was new. */
+  /** Notes a fact that a server's failure may lose. @returns true if it was new */
   async #note(statement: Statement, values: readonly unknown[]): Promise<boolean> {
     const connection = await this.#connection('read');
     return (await connection.runWithin(READ_WITHIN_MS, statement, values)).count > 0;
@@ -327,12 +327,12 @@ export class PostgresLog implements ReplicatedLog {
     this.#isClosed = true;
     clearInterval(this.#watch);
     const { write, read } = this.#connections;
-    // A statement that waits for the standbys would hold up the end.
+    // A statement that waits for the standbys would delay the end.
     if (write !== null && write.oldestMs > 0) write.destroy();
     await Promise.allSettled([write?.close(), read?.close()]);
   }
 
-  /** A statement whose commit the standbys have too. @returns how many rows it was about */
+  /** Runs a statement whose commit the standbys have too. @returns the number of rows affected */
   async write(statement: Statement, values: readonly unknown[]): Promise<number> {
     const connection = await this.#connection('write');
     const { count, hasWarning } = await connection.run(statement, values);
@@ -340,13 +340,13 @@ export class PostgresLog implements ReplicatedLog {
     return count;
   }
 
-  /** A statement that waits for no standby. */
+  /** Runs a statement that does not wait for the standbys. */
   async read<Row>(statement: Statement, values: readonly unknown[]): Promise<readonly Row[]> {
     const connection = await this.#connection('read');
     return (await connection.runWithin<Row>(READ_WITHIN_MS, statement, values)).rows;
   }
 
-  /** The connection, or a new one where it is gone. */
+  /** Returns the connection, or a new one if it is gone. */
   async #connection(purpose: Purpose): Promise<Connection> {
     if (this.#isClosed) throw new Error('the log is closed');
     const existing = this.#connections[purpose];
@@ -366,8 +366,8 @@ export class PostgresLog implements ReplicatedLog {
   }
 
   /**
-   * Looks after a statement that takes long. Its server may wait for the standbys, and then so does this process. Or
-   * the server, or only the connection, is gone without a word; or the server was abandoned, and another one serves.
+   * Checks why a statement takes long. The server may be waiting for its standbys; then this process waits too. Or the
+   * server or the connection has silently gone; or the server was abandoned and another one serves.
    */
   async #look(): Promise<void> {
     const { write, read } = this.#connections;
@@ -389,7 +389,7 @@ export class PostgresLog implements ReplicatedLog {
   }
 }
 
-/** With memory of its own, which can be sent to another thread. */
+/** A copy with memory of its own, which can be sent to another thread. */
 function copied(row: LogRow): LogRow {
   return { ...row, bytes: new Uint8Array(row.bytes) };
 }

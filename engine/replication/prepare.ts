@@ -1,14 +1,14 @@
 /**
- * The directory of a member before anything opens it: its records agree with the log, or it gets a copy of another
- * member's files, because it has none or because the log does not reach back to its own. A log that lacks what this
- * member has, or is another one, ends the start, and nothing was changed.
- * Owner: the replication thread.
+ * Prepares a member's directory before anything opens it: its records are made to agree with the log, or it receives a
+ * copy of another member's files, because it has none or because the log no longer has the rows after its own. If the
+ * log lacks what this member has, or is a different log, the start ends and nothing is changed. Owner: the replication
+ * thread.
  *
  * Invariant:
- *   PREPARE-1  One member begins a log with an empty directory, and only one that an operator has founded, on the run
- *              of the database on which that was. Another one that starts at the same time, or before the first record
- *              of that one is held, gets a copy of its files; so all have the same key of the journals. Where none
- *              leads by then, that one is taken to be gone.
+ *   PREPARE-1  Only one member begins a log with an empty directory, only in a log that an operator has founded, and
+ *              only on the database run on which it was founded. A member that starts before that one's first record is
+ *              held receives a copy of its files, so all members have the same journal key. If no member leads by then,
+ *              the first one is taken to be gone.
  */
 
 import { randomUUID } from 'node:crypto';
@@ -39,35 +39,35 @@ import type { StartReads } from './patientReads.ts';
 import { openAlone, rejoinRecords } from './records.ts';
 import { COPIED, requireBehind, requireStanding } from './standing.ts';
 
-/** A first member leads so soon after it has made the log. */
+/** A first member leads this soon after it has created the log. */
 const FOUNDS_WITHIN_MS = 10_000;
 const LOOK_MS = 200;
 
 type PrepareOptions = DirectoryToPrepare & {
-  /** A copy is begun anew after a failure. */
+  /** A copy is begun again after a failure. */
   readonly log: Pick<ReplicatedLog, 'report'> & Reader;
   readonly reads: StartReads;
   readonly cluster: string;
   readonly holder: string;
-  /** Of an operator, about the files that this member has: a log of this id was founded from them, or has them all. */
+  /** An operator's decision about this member's files: a log of this id was founded from them, or contains them all. */
   readonly decision: (log: string) => Promise<Decision>;
   readonly onNews: (text: string) => void;
   readonly onDamagedMark: (text: string) => void;
   readonly isStopped: () => boolean;
 };
 
-/** A line for everything that was set aside or copied, and the log that the files are of. */
+/** A line for everything that was set aside or copied, and the log to which the files belong. */
 type Prepared = {
   readonly lines: readonly string[];
   readonly log: string;
-  /** Why no one was answered on what only this machine has; null: it has nothing of the kind. */
+  /** Why rows that only this machine has were never acknowledged; null if it has no such rows. */
   readonly proof: string | null;
 };
 
 export async function prepareDirectory(options: PrepareOptions): Promise<Prepared> {
   const { reads, directory, records } = options;
   finishJoining(directory);
-  // This member may have ended while it gave a copy, and another one gives the next.
+  // A member that ended while it gave a copy leaves this folder; another member gives the next copy.
   rmSync(join(directory, GIVING_FOLDER), { recursive: true, force: true });
   const history = await reads.history();
   const isMember = existsSync(join(directory, CONTROL_FILE));
@@ -75,7 +75,7 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   if (damage !== null) options.onDamagedMark(`${damage}: all files are compared with the log, and it is written anew`);
   const isNew = history.id === null && (await reads.lease()).epoch === 0;
   if (isNew) throw isMember ? notOf(readHeldMark(directory), null, []) : noLog();
-  // A log of an older version has no id yet, and gets one from the first member that gives it one.
+  // A log of an older version has no id yet; the first member to propose one sets it.
   const log = history.id ?? (await reads.found(randomUUID()));
   const isFirst = !isMember && (await isFirstOf(options));
   if (isFirst) {
@@ -87,14 +87,14 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
   let standing: Standing = { anew: null, proof: null };
   if (isMember && mark?.log !== log) {
     const decision = await options.decision(log);
-    // A member that has no mark may be of this log all the same.
+    // A member without a mark may still belong to this log.
     if (decision === 'founder') {
       becomeFounder(options);
       return { lines: [`the log ${log} goes on from the files of this member`], log, proof: null };
     }
     if (decision === 'contained')
       standing.anew = `the log ${log} goes on from another member, which has all of this one's`;
-    // Files without a mark are of an older version, which founds no log from the files of a member.
+    // Files without a mark are of an older version, which founds no log from a member's files.
     else if (mark !== null || history.bases.length > 0) throw notOf(mark, log, history.bases);
   }
   if (isMember && standing.anew === null) standing = await standingOf(options, history, mark);
@@ -107,7 +107,7 @@ export async function prepareDirectory(options: PrepareOptions): Promise<Prepare
     }
   }
   const lines = await joinAnew(options, log, standing.anew);
-  // The files of a leader may have records that are still on their way into the log.
+  // A leader's files may have records that are still on their way into the log.
   const after = await rejoinRecords(reads, records, COPIED);
   return { lines: [...lines, ...after], log, proof: COPIED };
 }
@@ -118,7 +118,7 @@ async function isFirstOf({ reads, holder, isStopped }: PrepareOptions): Promise<
     if ((await reads.ends()).some(({ stream }) => stream === STREAM.CONTROL)) return false;
     if ((await reads.beginner()) === holder || isStopped() || waits * LOOK_MS >= FOUNDS_WITHIN_MS) return true;
     const lease = await reads.lease();
-    // Its first record, which has the key of the journals, comes once the log takes rows.
+    // The first record, which holds the journals' key, comes once the log accepts rows.
     const isLed = lease.holder !== '' && lease.holder !== holder && lease.expiresInMs > 0;
     if (!isLed) waits++;
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
@@ -131,7 +131,7 @@ type Standing = {
   readonly proof: string | null;
 };
 
-/** Throws where the log does not have what this member has. */
+/** Throws if the log lacks what this member has. */
 async function standingOf(options: PrepareOptions, history: LogHistory, mark: FoundMark | null): Promise<Standing> {
   const { reads, directory } = options;
   const otherKey = otherKeyIn(options);
@@ -148,7 +148,7 @@ async function standingOf(options: PrepareOptions, history: LogHistory, mark: Fo
   }
 }
 
-/** The members that have files may not have been started yet: what they have would not be in a log of this one. */
+/** Members that have files may not have been started yet: their rows would be missing from a log begun by this one. */
 function noLog(): NotAMemberError {
   return new NotAMemberError(
     'refused: the database has no log yet under this name, and this member has no files. A new cluster begins with ' +
@@ -157,7 +157,7 @@ function noLog(): NotAMemberError {
   );
 }
 
-/** Another log would take what this member has for new, or for nothing. */
+/** Another log would take this member's rows for new ones, or ignore them. */
 function notOf(mark: FoundMark | null, log: string | null, bases: readonly Base[]): LostRowsError {
   const own =
     mark === null ? 'it has no mark of the log that they are of' : `they are of the log ${mark.log} by held.mark`;
@@ -172,7 +172,7 @@ function notOf(mark: FoundMark | null, log: string | null, bases: readonly Base[
   );
 }
 
-/** Its files are from before the master key of the cluster was replaced (RULES.md 18.20). */
+/** The files are from before the cluster's master key was replaced (RULES.md 18.20). */
 function otherKeyIn({ directory, masterKey }: PrepareOptions): string | null {
   const path = join(directory, CONTROL_FILE);
   if (!existsSync(path)) return null;
@@ -192,7 +192,7 @@ async function joinAnew(options: PrepareOptions, log: string, reason: string | n
   const lines: string[] = [];
   if (reason !== null) onNews(`this member joins anew: ${reason}`);
   const aside = existsSync(directory) ? setStateAside(directory, freeTime(directory)) : null;
-  // A start after an interruption knows what the files are.
+  // From this mark, a start after an interruption knows what the files are.
   const mark = new HeldMark(directory, log);
   mark.copy();
   mark.close();

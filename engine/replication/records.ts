@@ -1,16 +1,15 @@
 /**
- * The records that a file of this machine has in its queue (shared/records/recordedFile.ts) and the replicated log,
- * before anything opens the file. Those that the log holds are known to be held from then on. Those that it never held
- * were not acknowledged, where that is proved (standing.ts): they are set aside and taken back, so that the file agrees
- * with the log.
- * Owner: the replication thread, while no other part of the process has the file.
+ * Compares the records in the queue of a file (shared/records/recordedFile.ts) with the replicated log, before anything
+ * opens the file. Records that the log has are marked as held. Records that the log never held were never acknowledged,
+ * if that is proved (standing.ts): they are set aside and undone, so that the file agrees with the log. Owner: the
+ * replication thread, while no other part of the process has the file.
  *
  * Invariants:
- *   RECORDSREJOIN-1  A record is taken back only when it is durable in the other file, and only with every record after
- *                    it. An interrupted start does it again.
- *   RECORDSREJOIN-2  A record that the log has trimmed is held: the stream goes on behind it.
- *   RECORDSREJOIN-3  A log that has nothing of the stream takes nothing back: it is the file of a first member.
- *   RECORDSREJOIN-4  A record is taken back only where it is proved that no one was answered on it.
+ *   RECORDSREJOIN-1  A record is undone only once it is durable in the other file, and only together with every record
+ *                    after it. An interrupted start does it again.
+ *   RECORDSREJOIN-2  A record that the log has trimmed was held: the stream continues after it.
+ *   RECORDSREJOIN-3  If the log has no row of the stream, nothing is undone: the file is a first member's.
+ *   RECORDSREJOIN-4  A record is undone only if it is proved that no client received an answer that depends on it.
  */
 
 import { closeSync, existsSync, fsyncSync, openSync, writeSync } from 'node:fs';
@@ -32,12 +31,12 @@ type Queued = { readonly sequence: number; readonly bytes: Uint8Array };
 type Log = Pick<ReplicatedLog, 'ends' | 'rowOf'>;
 
 /**
- * The records of a file that the log does not hold: those in its queue from `unshared` on, and `end` is its last one.
+ * Records of a file that the log does not hold: those in the queue from `unshared` on; `end` is the file's last record.
  * Every other record of the file was known to be held.
  */
 export type ComparedRecords = { readonly known: number; readonly unshared: number; readonly end: number };
 
-/** Changes nothing. Null for a file that is not there, or was never one of a cluster. */
+/** Changes nothing. Returns null for a file that does not exist or never belonged to a cluster. */
 export async function compareRecords(log: Log, { path, stream }: RecordsToRejoin): Promise<ComparedRecords | null> {
   if (!existsSync(path)) return null;
   const database = openAlone(path);
@@ -62,7 +61,7 @@ function endOf(database: Database.Database): number | null {
 }
 
 /**
- * @param proof why no one was answered on what only this machine has; null: that is not known, nothing is taken back
+ * @param proof why rows that only this machine has were never acknowledged; null if unknown: then nothing is undone
  * @returns a line for each file of which records were set aside.
  */
 export async function rejoinRecords(
@@ -95,7 +94,7 @@ async function rejoinFile(
     const last = queue.at(-1)!.sequence;
     if (unshared > queue[0].sequence) forget(database, unshared);
     if (unshared > last || !hasUndo) return null;
-    // RECORDSREJOIN-4: the start has looked at all streams before; the log has lost records since.
+    // RECORDSREJOIN-4: the start has compared all streams before; the log has lost records since.
     if (proof === null) throw new LostRowsError(`${path}: records ${unshared} to ${last} may have been held`);
     const left = queue.filter(({ sequence }) => sequence >= unshared);
     const aside = freeName(path.replace(/\.db$/, `.unshared-${time}`), '.jsonl');
@@ -114,7 +113,7 @@ async function rejoinFile(
   }
 }
 
-/** Its lock is that of a server, so a second one on the same directory ends here. */
+/** The lock is the one that a server holds, so a second process on the same directory ends here. */
 export function openAlone(path: string): Database.Database {
   const database = openDatabase(path, { timeout: CONTROL_LOCK_PATIENCE_MS });
   try {
@@ -131,7 +130,7 @@ export function openAlone(path: string): Database.Database {
   }
 }
 
-/** A file that was never one of a cluster has none of the tables. */
+/** A file that never belonged to a cluster has none of the tables. */
 function queueOf(database: Database.Database): Queued[] {
   const select = "SELECT count(*) FROM sqlite_master WHERE name IN ('record_queue', 'record_undo')";
   if (database.prepare<[], number>(select).pluck().get() !== 2) return [];
@@ -161,7 +160,9 @@ function contentsOf(bytes: Uint8Array): { readonly statements: unknown } | { rea
   }
 }
 
-/** RECORDSREJOIN-2. The first record that the log does not have as it is here, or the one after the last. */
+/**
+ * RECORDSREJOIN-2. The first record that the log does not have in the same form, or the number after the last record.
+ */
 async function firstUnshared(log: Log, stream: number, queue: readonly Queued[], end: number): Promise<number> {
   for (const { sequence, bytes } of queue) {
     const row = sequence > end ? null : await log.rowOf(stream, sequence);
@@ -171,7 +172,7 @@ async function firstUnshared(log: Log, stream: number, queue: readonly Queued[],
   return queue.at(-1)!.sequence + 1;
 }
 
-/** The records before this one need no way back. */
+/** Forgets how to undo the records before this one. */
 function forget(database: Database.Database, before: number): void {
   database.transaction(() => {
     for (const table of ['record_queue', 'record_undo']) {
@@ -195,7 +196,7 @@ function setAside(path: string, records: readonly Queued[]): void {
   syncDirectory(dirname(path));
 }
 
-/** A Buffer comes as what its own `toJSON` makes of it, and other bytes as they are. */
+/** A Buffer arrives as the result of its own `toJSON`; other bytes arrive unchanged. */
 export function legible(_: string, value: unknown): unknown {
   if (typeof value === 'bigint') return String(value);
   if (value instanceof Uint8Array) return `0x${Buffer.from(value).toString('hex')}`;

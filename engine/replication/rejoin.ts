@@ -1,17 +1,16 @@
 /**
- * A journal of this machine and the rows that the replicated log holds of its shard, before the shard starts. A member
- * that led, and was cut off, has rows that the log never took: no client was answered on them, and another leader may
- * have gone on without them. Where that is proved (standing.ts) they are set aside in a file of their own, and the
- * journal goes on where both agree.
- * Owner: the replication thread, while no shard runs.
+ * Compares a journal of this machine with its shard's rows in the replicated log, before the shard starts. A member
+ * that led and was cut off has rows that the log never took: no client received an answer based on them, and another
+ * leader may have continued without them. If that is proved (standing.ts), these rows are set aside in a separate file,
+ * and the journal continues where both agree. Owner: the replication thread, while no shard runs.
  *
  * Invariants:
  *   REJOIN-1  The last common row is the same in both, byte for byte. A row holds the chain value of all rows before
  *             it, so those are the same too.
  *   REJOIN-2  Only rows after the last common one are removed, and only once they are durable in the other file. An
  *             interrupted removal is done again by the next start.
- *   REJOIN-3  A record is removed only where it is proved that no one was answered on it.
- *   REJOIN-4  No snapshot is of records that are removed: the rows that come in their place make another state.
+ *   REJOIN-3  A record is removed only if it is proved that no client received an answer that depends on it.
+ *   REJOIN-4  No snapshot of a removed record remains: the rows that replace the removed ones make a different state.
  */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -33,14 +32,14 @@ import { JoinAnewError, LostRowsError } from './log.ts';
 /** The rows of one stream in the log. */
 export type LoggedRows = {
   range(): Promise<Range>;
-  /** The row that ends with a record, or null where the log holds none. */
+  /** The row that ends with a record, or null if the log has no such row. */
   row(sequence: number): Promise<Uint8Array | null>;
   /** The oldest row, or null. */
   oldest(): Promise<Row | null>;
 };
 /**
- * The log holds the rows after record `after`, up to record `last`; it says what the chain value there is where it was
- * founded with the records before.
+ * The log holds the rows after record `after` up to record `last`. If the log was founded with earlier records, it
+ * states the chain value there.
  */
 type Range = { readonly after: number; readonly last: number; readonly head: string | null };
 
@@ -58,23 +57,23 @@ type Rejoined = {
   readonly shard: number;
   /** The last record that both have. */
   readonly sequence: number;
-  /** The records that only this machine had, and where they are now. */
+  /** The records that only this machine had, and the file that holds them now. */
   readonly setAside: {
     readonly from: number;
     readonly to: number;
     readonly path: string;
     readonly proof: string;
-    /** Snapshots of states after those records, which are set aside too. */
+    /** Number of snapshots of states after those records; they are set aside too. */
     readonly snapshots: number;
   } | null;
 };
 
-/** Rows that are compared between two reads of the journal; the last ones are mostly those of the log. */
+/** Rows compared per read of the journal; usually the last few rows are in the log. */
 const FIRST_ROWS = 4;
 const SLICE_ROWS = 100;
 
 /**
- * Changes nothing. Throws a JoinAnewError where the log does not reach back to what the journal has.
+ * Changes nothing. Throws a JoinAnewError if the log no longer has the rows after the journal's last.
  * @param end the last record of the journal
  */
 export async function compare(file: JournalFile, log: LoggedRows, end = lastIn(file.journalPath)): Promise<Compared> {
@@ -83,7 +82,7 @@ export async function compare(file: JournalFile, log: LoggedRows, end = lastIn(f
 
 /**
  * @param time part of the name of the file in which rows are set aside.
- * @param proof why no one was answered on what only this machine has; null: that is not known
+ * @param proof why rows that only this machine has were never acknowledged; null if unknown
  */
 export async function rejoin(
   file: JournalFile,
@@ -95,7 +94,7 @@ export async function rejoin(
   const last = endOf(file);
   const { common } = await compare(file, log, last);
   if (common.sequence === last) return { shard, sequence: last, setAside: null };
-  // REJOIN-3: the start has looked at all streams before; the log has lost rows since.
+  // REJOIN-3: the start has compared all streams before; the log has lost rows since.
   if (proof === null) {
     throw new LostRowsError(
       `journal ${file.journalPath}: the log agrees up to record ${common.sequence} only, and records up to ${last} ` +
@@ -126,7 +125,7 @@ export function rejoinedText({ shard, sequence, setAside }: Rejoined): string {
   );
 }
 
-/** The last record of the journal, whose file, mark and last row are checked; a missing file is made. */
+/** The journal's last record. Its file, mark and last row are checked; a missing file is created. */
 function endOf(file: JournalFile): number {
   const journal = Journal.open({ ...file, journalSync: 'full' });
   try {
@@ -159,7 +158,7 @@ async function commonHead(file: JournalFile, log: LoggedRows, end: number, range
   );
 }
 
-/** The head after record `after`, if it is where the oldest row of the log goes on; null if it is not. */
+/** The head after record `after` if the oldest row of the log continues there, otherwise null. */
 async function headBeforeLog(
   { journalPath, key }: JournalFile,
   log: LoggedRows,
@@ -206,7 +205,7 @@ function setSnapshotsAside({ journalPath, shard }: JournalFile, after: number): 
   return files.length;
 }
 
-/** The mark may stand before the end of the journal, never after it: it moves first. */
+/** The mark may lie before the end of the journal but never after it, so it is moved first. */
 function setBackMark({ journalPath, shard }: JournalFile, head: JournalHead): void {
   const path = markPath(journalPath);
   const fresh = `${path}.part`;
@@ -225,12 +224,12 @@ function removeTail({ journalPath }: JournalFile, after: number): void {
   });
 }
 
-/** A chain value as the log of a founder has it. */
+/** A chain value in the form in which a founder's log has it. */
 export function headText({ chainLow, chainHigh }: JournalHead): string {
   return `${chainLow}:${chainHigh}`;
 }
 
-/** The last record, of a file that may not be there. */
+/** The last record of a file that may not exist. */
 export function lastIn(journalPath: string): number {
   return withRows(journalPath, 0, (db) => {
     return db.prepare<[], number | null>('SELECT max(sequence) FROM journal').pluck().get() ?? 0;
@@ -261,7 +260,7 @@ export function* rowsFromEnd(journalPath: string): Generator<Row> {
   }
 }
 
-/** @returns `none` for a file that is not there, or was not made to its end. */
+/** @returns `none` if the file does not exist or was not completely created */
 function withRows<T>(journalPath: string, none: T, use: (db: Database.Database) => T): T {
   if (!existsSync(journalPath)) return none;
   return withDatabase(journalPath, (db) => {

@@ -1,4 +1,6 @@
-/** The commands in rows of a journal, for an operator who has to decide about them: orders, cancels and payments. */
+/**
+ * Counts the commands in rows of a journal (orders, cancels, payments), for an operator who has to decide about them.
+ */
 import { ANY_COMMAND, COMMAND } from '../../shared/wire/commands.ts';
 import type { JournalRecord } from '../journal/journalRecord.ts';
 import { RowReader } from '../journal/rowReader.ts';
@@ -11,10 +13,10 @@ type JournalRows = { readonly journalPath: string; readonly key: ShardKey };
 const { PLACE, REPLACE, CANCEL, CANCEL_MANY, SWEEP, FUNDS, CONVERT, CLAIM, SETTLE, UNWIND } = COMMAND;
 const ORDERS: readonly number[] = [PLACE.TYPE, REPLACE.TYPE];
 const CANCELS: readonly number[] = [CANCEL.TYPE, CANCEL_MANY.TYPE, SWEEP.TYPE];
-/** Deposits, withdrawals, and what a decided market pays. */
+/** Deposits, withdrawals, and payouts of decided markets. */
 const PAYMENTS: readonly number[] = [FUNDS.TYPE, CONVERT.TYPE, CLAIM.TYPE, SETTLE.TYPE, UNWIND.TYPE];
 
-/** @param visit gets the records of the rows after a record, those of the last row first */
+/** @param visit receives the records of the rows after a record, last row first */
 export function visitAfter(journal: JournalRows, after: number, visit: (record: JournalRecord) => void): void {
   const reader = new RowReader(journal.journalPath, journal.key);
   for (const row of rowsFromEnd(journal.journalPath)) {
@@ -26,7 +28,7 @@ export function visitAfter(journal: JournalRows, after: number, visit: (record: 
   }
 }
 
-/** The type alone says what a command is, also one of a later version. */
+/** The type alone identifies a command, even one of a later version. */
 export function countKinds(visitAll: (visit: (record: JournalRecord) => void) => void): string {
   const counts: Counts = { orders: 0, cancels: 0, payments: 0, others: 0 };
   visitAll(({ command: { words, word } }) => {

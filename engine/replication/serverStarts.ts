@@ -1,11 +1,12 @@
 /**
- * The servers of the database may show that nothing that was held is missing, when another one has taken the place of
- * the primary. A commit is on the primary and on some of its standbys. A server that has gone on since then has what it
- * had, and follows only a server that has it too: so where enough of them follow the new primary, or are it, it has all
- * commits. One that was started meanwhile may have been made anew, or restored.
+ * Decides from the database's servers whether nothing that was held is missing after another server has replaced the
+ * primary. A commit is on the primary and on some of its standbys. A server that has run without a restart since then
+ * still has what it had, and follows only a server that has it too. So if enough such servers follow the new primary,
+ * or are it, the new primary has all commits. A server that was restarted meanwhile may have been recreated or
+ * restored.
  *
  * Invariant:
- *   SERVERSTARTS-1  Servers are compared by when they say that they were started, never with a clock.
+ *   SERVERSTARTS-1  Servers are compared by the start times that they report, never by a clock.
  */
 import { serverName, serversOf } from '../../shared/base/journalUrl.ts';
 import { type Connection, clientOf, giveUp } from './connection.ts';
@@ -16,12 +17,12 @@ import { SQL } from './statements.ts';
 const WITHIN_MS = 1500;
 const RUNS_KEPT = 8;
 
-/** A server as it was when the log was last led on a run of the database, by its name. */
+/** Start times of the servers, by name, when the log was last led on a run of the database. */
 type Starts = ReadonlyMap<string, string>;
 type Server = {
   readonly name: string;
   readonly started: string;
-  /** Of a standby: that of what it receives; null: it receives nothing. */
+  /** Timeline that a standby receives; null if it receives nothing. */
   readonly timeline: number | null;
   readonly standbys: string;
 };
@@ -30,14 +31,14 @@ type Look = { readonly servers: readonly Server[]; readonly isEnough: boolean };
 
 class ServerStarts {
   readonly #urls: readonly string[];
-  /** By run of the database: the newest ones. */
+  /** By database run: the newest start times. */
   readonly #seen = new Map<string, Starts>();
 
   constructor(url: string) {
     this.#urls = serversOf(url);
   }
 
-  /** Of a run of the database, which has to be the same one afterwards. */
+  /** Notes the servers of a database run, which must be the same afterwards. */
   async note(run: string, isStill: () => boolean): Promise<void> {
     const { servers } = await this.#look(() => false);
     if (!isStill()) return;
@@ -45,7 +46,7 @@ class ServerStarts {
     for (const old of this.#seen.keys()) if (this.#seen.size > RUNS_KEPT) this.#seen.delete(old);
   }
 
-  /** True where everything is there that was held on that run. @param timeline of the primary now */
+  /** True if everything is there that was held on that run. @param timeline the primary's timeline now */
   async haveAll(run: string, timeline: number): Promise<boolean> {
     const starts = this.#seen.get(run);
     if (starts === undefined) return false;
@@ -56,7 +57,7 @@ class ServerStarts {
     }).then(({ isEnough }) => isEnough);
   }
 
-  /** Those that are gone are not waited for, once the others are enough. */
+  /** Servers that are gone are not awaited once the others are enough. */
   #look(isEnough: (servers: readonly Server[]) => boolean): Promise<Look> {
     const servers: Server[] = [];
     let left = this.#urls.length;
@@ -101,13 +102,13 @@ export class PostgresRuns implements DatabaseRuns {
   }
 
   /**
-   * The run on which this member leads: that of the server which it writes to, where the servers of the database show
-   * that nothing is missing there, or the one before (MAYTAKE-2).
+   * The run on which this member leads: the run of the server that it writes to, if the database's servers show that
+   * nothing is missing there, or the previous run (MAYTAKE-2).
    */
   async ledOn(write: Connection): Promise<string> {
     const { databaseRun, timeline } = write;
     if (databaseRun === this.#ledOn) return databaseRun;
-    // The standbys that a commit waits for follow by then.
+    // After this commit, the standbys that a commit waits for follow the primary.
     await write.run(SQL.confirm);
     if (!(await this.#starts.haveAll(this.#ledOn, timeline))) return this.#ledOn;
     this.#ledOn = databaseRun;
@@ -132,8 +133,8 @@ export class PostgresRuns implements DatabaseRuns {
 }
 
 /**
- * Of so many servers each commit is on one, whichever they are. A list of standbys may name the primary as well, which
- * does not wait for itself.
+ * The number of servers of which at least one has each commit, whichever they are. A list of standbys may also name the
+ * primary, which does not wait for itself.
  */
 export function serversNeeded(names: string, servers: number): number {
   const [, count = '1', list = names] = /^\s*(?:any|first)?\s*(\d+)\s*\((.*)\)\s*$/i.exec(names) ?? [];

@@ -1,14 +1,14 @@
 /**
- * The rows of a leader on their way into the log: those that wait become one append, and a few appends are underway at
- * a time, in order. Nothing is lost or added twice when the outcome of an append is not known.
+ * Ships a leader's rows into the log: waiting rows are combined into one append, and a few appends are in flight at a
+ * time, in order. Nothing is lost or added twice if the outcome of an append is unknown.
  *
  * Invariants:
- *   SHIPPER-1  A row keeps the position that it got when it was added: an append that is made again adds the same rows
- *              at the same positions, or nothing.
+ *   SHIPPER-1  A row keeps the position that it received when it was added: a repeated append adds the same rows at the
+ *              same positions, or nothing.
  *   SHIPPER-2  Rows are reported as held in order, once, and only when this or a later commit has waited for the
  *              standbys.
- *   SHIPPER-3  After an append whose outcome is not known, none is made before the log was read.
- *   SHIPPER-4  Once another leads, or the log contradicts what was held, nothing is appended or reported any more.
+ *   SHIPPER-3  After an append with an unknown outcome, the log is read before the next append.
+ *   SHIPPER-4  Once another member leads, or the log contradicts what was held, nothing more is appended or reported.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { NewRow } from '../../shared/wire/replication.ts';
@@ -16,16 +16,16 @@ import { type ReplicatedLog, type Resolved, TakesNoRowsError } from './log.ts';
 import type { Timing } from './timing.ts';
 
 /**
- * While one append commits, a second one is on its way if it is so long that its transfer takes time. Otherwise rows
- * wait for the first: an append that is sent early waits for the one before it all the same, and the rows that come
- * meanwhile wait for both.
+ * While one append commits, a second is sent only if it is so long that its transfer takes time. Otherwise rows wait
+ * for the first: an append sent early would still wait for the previous one, and rows that arrive meanwhile would wait
+ * for both.
  */
 const MOST_UNDERWAY = 2;
 const LEAST_SECOND_BYTES = 64 << 10;
-/** An append has rows of about this length together, and this number of rows at most. */
+/** An append has rows of about this total length, and at most this number of rows. */
 const APPEND_BYTES = 1 << 20;
 const APPEND_ROWS = 1000;
-/** The pause before a log that cannot be reached is tried again. */
+/** The pause before an unreachable log is tried again. */
 const RETRY_MS = 100;
 
 type Waiting = NewRow & { readonly addedMs: number };
@@ -38,15 +38,15 @@ type ShipperOptions = {
   readonly end: number;
   readonly onHeld: (rows: readonly NewRow[], position: number) => void;
   readonly onLost: (reason: string) => void;
-  /** Null: the log can be written again. */
+  /** Null if the log can be written again. */
   readonly onProblem: (problem: string | null) => void;
 };
 
 export class Shipper {
   waitingBytes = 0;
-  /** Time that the last append took. */
+  /** Duration of the last append. */
   appendMs = 0;
-  /** The last append, or look at the log, was refused: its database takes no rows at present. */
+  /** True if the last append, or read of the log, was refused: its database accepts no rows at present. */
   isRefused = false;
   readonly #options: ShipperOptions;
   /** Rows that are not held, the first at `#heldEnd + 1`. */
@@ -78,7 +78,7 @@ export class Shipper {
     return first === undefined ? 0 : this.#options.timing.nowMs() - first.addedMs;
   }
 
-  /** Those that are added together share an append. */
+  /** Rows that are added together share an append. */
   add(rows: readonly NewRow[]): void {
     const addedMs = this.#options.timing.nowMs();
     for (const row of rows) {
@@ -88,7 +88,7 @@ export class Shipper {
     this.#send();
   }
 
-  /** A statement beside the appends has failed: their outcome may be unknown as well. */
+  /** Another statement than an append has failed: the outcome of pending appends may be unknown too. */
   doubt(): void {
     this.#isInDoubt = true;
     if (this.#underway === 0) void this.#resolve();
@@ -124,7 +124,7 @@ export class Shipper {
     const startMs = this.#options.timing.nowMs();
     try {
       const isAdded = await log.append(epoch, after, rows);
-      // A later commit than a doubtful one: it covers that one as well (SHIPPER-2).
+      // A commit later than a doubtful one covers that one as well (SHIPPER-2).
       if (isAdded) this.#held(after + rows.length);
       else this.#isInDoubt = true;
       this.appendMs = this.#options.timing.nowMs() - startMs;
@@ -158,7 +158,7 @@ export class Shipper {
     this.#options.onProblem(null);
   }
 
-  /** SHIPPER-3. Reads the log until it answers. */
+  /** SHIPPER-3. Reads the log, repeating until it answers. */
   async #resolve(): Promise<void> {
     if (this.#isResolving) return;
     this.#isResolving = true;
@@ -172,7 +172,8 @@ export class Shipper {
         await timing.sleep(RETRY_MS);
       }
     }
-    // A full disk may let the log be read and a lease be renewed, and take no row: only one that is held ends that.
+    // On a full disk the log may still be read and a lease renewed, but rows are refused: only a held row ends that
+    // state.
     if (!this.isRefused || this.#waiting.length === 0) this.#noteAnswer();
     this.#isResolving = false;
     if (this.#isEnded) return;
@@ -208,7 +209,7 @@ export class Shipper {
   }
 }
 
-/** The lease is gone, or nothing shows that the database which is there now has everything (MAYTAKE-2). */
+/** The lease is gone, or nothing shows that the present database has everything (MAYTAKE-2). */
 export function leadEnded(epoch: number): string {
   return `another process leads since epoch ${epoch}, or the database may have been set back`;
 }

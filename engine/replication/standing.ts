@@ -1,18 +1,18 @@
 /**
- * The look of a start at the log, before anything of the member is changed: does it still have what this member has? It
- * may have been restored from a backup, a standby of the database that lags may have been promoted, and another log may
- * have its name. A member has a mark of what was held (heldMark.ts), and a standby's files came out of the log.
- * Owner: the replication thread.
+ * Checks at a start, before any file is changed, whether the log still has what this member has. The log may have been
+ * restored from a backup, a lagging standby of the database may have been promoted, or another log may have its name. A
+ * member's mark records what was held (heldMark.ts), and a standby's files came from the log. Owner: the replication
+ * thread.
  *
- *   mark of another log ─────────────────────────────► refused
- *   the log lacks what was held ─────────────────────► refused, and so at every later start, until an operator decides
- *   what only this member has, and no proof ─────────► refused: it may have been acknowledged
- *   what only this member has, and a proof ──────────► it is set aside (rejoin.ts, records.ts)
+ *   mark of another log ─────────────────────────────► refused the log lacks what was held ─────────────────────►
+ *   refused, and so at every later start, until an operator decides what only this member has, and no proof ─────────►
+ *   refused: it may have been acknowledged what only this member has, and a proof ──────────► it is set aside
+ *   (rejoin.ts, records.ts)
  *
  * Invariants:
- *   STANDING-1  A start changes nothing of the files before every stream of them was compared with the log.
- *   STANDING-2  The last row that was seen is in the history of the log: the log still has it, or has trimmed it after
- *               its lead, which lasted at least up to it.
+ *   STANDING-1  A start changes no file before it has compared every stream of them with the log.
+ *   STANDING-2  The last row that was seen is in the log's history: the log still has it, or trimmed it after its lead,
+ *               which lasted at least up to that row.
  *   STANDING-3  What only this machine has was never acknowledged where it is proved: (a) by the fence (CLUSTERLOG-2),
  *               where the next lead was taken on the run of the database to which this member sent its rows, or there
  *               is none, and that run goes on. Another run may be that of a copy which was set back, on the same
@@ -34,17 +34,17 @@ import { type ComparedRecords, compareRecords } from './records.ts';
 import { compare, type JournalFile, lastIn } from './rejoin.ts';
 import { countsAfter } from './rowContents.ts';
 
-/** Of the rows that a leader had not sent when it gave a copy of its files. */
+/** Names rows that a leader had not sent when it gave a copy of its files. */
 export const COPIED = 'the member that gave the copy has them';
 
-/** The records of a stream after `from` up to `to`: the log does not have them. */
+/** Records of a stream after `from` up to `to` that the log does not have. */
 type Missing = {
   readonly stream: number;
   readonly from: number;
   readonly to: number;
-  /** False: whether they were held is unknown. */
+  /** False if it is unknown whether they were held. */
   readonly isKnown: boolean;
-  /** In words: the part of them that this member has. */
+  /** Description of those of the records that this member has. */
   readonly content: string;
 };
 
@@ -53,7 +53,7 @@ type Member = Pick<DirectoryToPrepare, 'directory' | 'shards' | 'masterKey' | 'r
 
 /**
  * The files of a member whose mark is of this log, or that has none.
- * @returns why no one was answered on what only this machine has; null: it has nothing of the kind
+ * @returns why rows that only this machine has were never acknowledged; null if it has no such rows
  */
 export async function requireStanding(
   member: Member,
@@ -74,8 +74,8 @@ export async function requireStanding(
 }
 
 /**
- * The files of a member that are sealed under another master key, and are to be set aside for a copy: the log goes at
- * least as far.
+ * Checks files of a member that are sealed with another master key and will be set aside for a copy: the log must reach
+ * at least as far.
  */
 export async function requireBehind(
   { directory, shards }: Pick<Member, 'directory' | 'shards'>,
@@ -124,11 +124,11 @@ async function proofOf(
   return isFenced ? 'the log never took them' : null;
 }
 
-/** With its last record. */
+/** A journal file together with its last record. */
 type FoundJournal = JournalFile & { readonly end: number };
 type Found = { readonly missing: readonly Missing[]; readonly anew: JoinAnewError | null };
 
-/** STANDING-1. What the log lacks, of each stream; and why this member has to join anew where it lacks nothing. */
+/** STANDING-1. Returns what the log lacks, by stream; and if it lacks nothing, why this member has to join anew. */
 async function look(member: Member, reads: Reads, mark: FoundMark | null, proof: string | null): Promise<Found> {
   const ends = new Map((await reads.ends()).map(({ stream, sequence }) => [stream, sequence]));
   const missing: Missing[] = [];
@@ -147,7 +147,7 @@ async function look(member: Member, reads: Reads, mark: FoundMark | null, proof:
   return { missing: [...missing, ...missingOfMark(mark, ends, missing)], anew };
 }
 
-/** The records that were seen held and are not in the log, whether this member has them or not. */
+/** The records that were seen held and are missing from the log, whether or not this member has them. */
 function missingOfMark(
   mark: FoundMark | null,
   ends: ReadonlyMap<number, number>,
@@ -161,7 +161,7 @@ function missingOfMark(
   });
 }
 
-/** @param logged the last record of the log, null where it has none */
+/** @param logged the last record of the log; null if it has none */
 function missingRecords(
   { stream, path }: RecordsToRejoin,
   { known: queued, unshared, end }: ComparedRecords,
@@ -173,7 +173,7 @@ function missingRecords(
   const agreed = Math.min(unshared - 1, logged ?? 0);
   const missing: Missing[] = [];
   if (known > agreed) missing.push({ stream, from: agreed, to: known, isKnown: true, content });
-  // A log without any record of it is a new one, and this the file of its first member (RECORDSREJOIN-3).
+  // A log without any record of the stream is new, and this is the file of its first member (RECORDSREJOIN-3).
   const from = Math.max(known, agreed);
   if (end > from && logged !== null) missing.push({ stream, from, to: end, isKnown: false, content });
   return missing;
@@ -186,7 +186,7 @@ async function lookAtJournal(
   proof: string | null,
 ): Promise<Found> {
   const { shard: stream, end } = file;
-  // All that a standby has came out of the log.
+  // Everything that a standby has came from the log.
   const isOfLog = mark !== null && !mark.isLeader && !mark.isCopied;
   const known = isOfLog ? end : Math.min(end, mark?.held[stream] ?? 0);
   const log = loggedRows(reads, stream);
@@ -197,7 +197,7 @@ async function lookAtJournal(
   } catch (error) {
     if (!(error instanceof JoinAnewError)) throw error;
     const { after, last } = await log.range();
-    // The log does not reach back to here. What was held of this file, or all of it, others have as well.
+    // The log no longer has the rows after this file's last. Other members also have all or the held part of this file.
     const isBehind = end < after && last >= known && (mark === null || known === end || proof !== null);
     const hasOwnTail = end > known && last >= known && proof !== null;
     if (isBehind || hasOwnTail) return { missing: [], anew: error };
@@ -213,7 +213,7 @@ async function lookAtJournal(
   return { missing, anew: null };
 }
 
-/** The streams of which the log has rows that this member does not have. */
+/** The streams whose rows in the log this member lacks. */
 export async function lackedBy(member: Member, reads: Reads): Promise<readonly number[]> {
   const lacked: number[] = [];
   for (const { stream, sequence: logged } of await reads.ends()) {
@@ -232,7 +232,7 @@ export async function lackedBy(member: Member, reads: Reads): Promise<readonly n
   return lacked;
 }
 
-/** Null where there is none. */
+/** Null if there is no journal. */
 async function journalOf({ directory, shards, masterKey }: Member, shard: number): Promise<FoundJournal | null> {
   const journalPath = join(directory, `journal-${shard}.db`);
   const end = lastIn(journalPath);

@@ -4,15 +4,15 @@ import type { NewRow } from '../../shared/wire/replication.ts';
 import type { CommandValue, Statement } from './command.ts';
 
 const NAME = 'position, epoch, lead, stream, sequence';
-/** Of the server that is asked. The first eight digits of the name of a file of WAL are its timeline. */
+/** The place of the server that is asked. The first eight digits of a WAL file name are its timeline. */
 const PLACE = `(SELECT system_identifier::text FROM pg_control_system()) AS system,
   ('x' || substring(pg_walfile_name(pg_current_wal_lsn()) FOR 8))::bit(32)::int AS timeline,
   pg_current_wal_insert_lsn()::text AS lsn`;
-/** From a start or a promotion of a server on, up to the next one. */
+/** The run of a server: from its start or promotion to the next one. */
 const RUN = `(SELECT place.system || '/' || place.timeline || '/' || extract(epoch FROM pg_postmaster_start_time())
   FROM (SELECT ${PLACE}) AS place)`;
 const LEADS_KEPT = 1000;
-/** A process that was silent for longer when the log was last led is no member any more. */
+/** A process that was silent for longer than this when the log was last led is no longer a member. */
 const MEMBER_FOR = "interval '1 day'";
 
 export const SQL = {
@@ -34,7 +34,7 @@ export const SQL = {
   fact: statement('fact', 'SELECT value FROM exchange_fact WHERE cluster = $1 AND name = $2'),
 
   formats: statement('formats', 'SELECT holder, formats, raised FROM exchange_leader WHERE cluster = $1'),
-  /** Later leads write these: a column outside of keys, so no append waits. */
+  /** Raises the formats that later leads write: the column is in no key, so no append waits. */
   raise: statement('raise', 'UPDATE exchange_leader SET raised = $3 WHERE cluster = $1 AND raised = $2'),
 
   history: statement(
@@ -43,7 +43,7 @@ export const SQL = {
        coalesce((SELECT value FROM exchange_fact WHERE cluster = $1 AND name = 'founded on'), '') AS "foundedOn",
        (SELECT coalesce(max(position), 0) FROM exchange_log WHERE cluster = $1) AS "end", ${RUN} AS run, ${PLACE}`,
   ),
-  /** An operator's command may look at the tables of an older version, which have no runs. */
+  /** An operator's command may read tables of an older version, which have no runs. */
   leads: statement(
     'leads',
     `SELECT * FROM (SELECT epoch, lead, start, coalesce(to_jsonb(own) ->> 'run', '') AS run
@@ -69,8 +69,8 @@ export const SQL = {
   ),
   forgetHead: statement('forgetHead', 'DELETE FROM exchange_head WHERE cluster = $1 AND holder = $2'),
   /**
-   * All of it, or nothing: the log is empty, has another id, and goes on from the bases. Where the founder's log has
-   * another name in this database, no one leads there any more.
+   * Founds the log completely or not at all, if it is empty and has another id: it then continues from the bases. If
+   * the founder's log has another name in this database, no member leads under that name any more.
    */
   foundLog: statement(
     'foundLog',
@@ -104,7 +104,7 @@ export const SQL = {
      INSERT INTO exchange_fact (cluster, name, value) VALUES ($1, 'log', $2), ($1, 'founded on', ${RUN})
      ON CONFLICT (cluster, name) DO UPDATE SET value = excluded.value`,
   ),
-  /** Nothing where someone has begun the log, or where it was founded on this run before: then by which name it has. */
+  /** Changes nothing if the log was begun, or was founded on this run before; then it returns the log's name. */
   foundNew: statement(
     'foundNew',
     `WITH begun AS (
@@ -124,7 +124,7 @@ export const SQL = {
      )
      SELECT FROM founded`,
   ),
-  /** The member that leads in this log under another name of the cluster. */
+  /** The member that leads this log under another cluster name. */
   formerLeader: statement(
     'formerLeader',
     `SELECT cluster, holder FROM exchange_leader JOIN exchange_fact USING (cluster)
@@ -132,7 +132,7 @@ export const SQL = {
   ),
   bases: statement('bases', 'SELECT stream, sequence, head FROM exchange_base WHERE cluster = $1'),
 
-  /** The condition is looked at again with the newest row, when another process has changed it meanwhile. */
+  /** The condition is evaluated again with the newest row if another process has changed it meanwhile. */
   take: statement(
     'take',
     `WITH taken AS (UPDATE exchange_leader SET epoch = epoch + 1, lead = $7, holder = $2, address = $3,
@@ -151,7 +151,7 @@ export const SQL = {
      SELECT $1, $7::bigint, epoch, $2, place.system, place.timeline, ${RUN} FROM taken, (SELECT ${PLACE}) AS place
      RETURNING epoch`,
   ),
-  /** After `take`, which may have waited for rows that it does not see. */
+  /** Runs after `take`, which may have waited for rows that it does not see. */
   startLead: statement(
     'startLead',
     `UPDATE exchange_lead
@@ -163,7 +163,9 @@ export const SQL = {
     `DELETE FROM exchange_lead WHERE cluster = $1
        AND epoch < (SELECT epoch FROM exchange_leader WHERE cluster = $1) - ${LEADS_KEPT}`,
   ),
-  /** On another run of the database than that of the lead nothing is renewed, unless $5: the lead goes on there. */
+  /**
+   * A lease is not renewed on a database run other than the lead's, unless $5 is given: then the lead continues there.
+   */
   renew: statement(
     'renew',
     `UPDATE exchange_leader SET expires_at = clock_timestamp() + $3::int * interval '1 millisecond', run = ${RUN}
@@ -251,7 +253,7 @@ export const SQL = {
     'firstAfter',
     `SELECT ${NAME} FROM exchange_log WHERE cluster = $1 AND stream = $2 AND sequence > $3 ORDER BY sequence LIMIT 1`,
   ),
-  /** Goes from stream to stream in the index, instead of through all rows. */
+  /** Goes from stream to stream in the index, instead of reading all rows. */
   ends: statement(
     'ends',
     `WITH RECURSIVE streams AS (
@@ -277,7 +279,7 @@ export const SQL = {
      ) AS counted WHERE bytes_before < $4::bigint ORDER BY position`,
   ),
 
-  /** It changes no table, and its commit is one that waits for the standbys. */
+  /** Changes no table, but its commit waits for the standbys. */
   confirm: statement('confirm', "SELECT pg_logical_emit_message(true, 'exchange', '')"),
 
   report: statement(
@@ -290,7 +292,7 @@ export const SQL = {
          formats = excluded.formats, has_room = excluded.has_room, applied = excluded.applied,
          files_problem = excluded.files_problem, run = excluded.run, seen_at = excluded.seen_at`,
   ),
-  /** An operator's command may look at the tables of an older version, which have no problems of files. */
+  /** An operator's command may read tables of an older version, which have no problems of files. */
   members: statement(
     'members',
     `SELECT holder, address, version, formats, has_room AS "hasRoom",
@@ -299,7 +301,7 @@ export const SQL = {
        (extract(epoch FROM clock_timestamp() - seen_at) * 1000)::float8 AS "silentMs"
      FROM exchange_member AS own WHERE cluster = $1 ORDER BY holder`,
   ),
-  /** No lead on this run of the database waits for it. */
+  /** No lead on this database run waits for the member any more. */
   leave: statement(
     'leave',
     `WITH gone AS (DELETE FROM exchange_member WHERE cluster = $1 AND holder = $2)
@@ -318,7 +320,7 @@ export const SQL = {
        pg_total_relation_size('exchange_log') AS "logBytes", ${PLACE}
      FROM exchange_log WHERE cluster = $1`,
   ),
-  /** The last row of each stream stays: it says where the stream continues. */
+  /** The last row of each stream stays: it shows where the stream continues. */
   trim: statement(
     'trim',
     `DELETE FROM exchange_log WHERE cluster = $1 AND position IN (
@@ -337,7 +339,7 @@ export const SQL = {
   backend: statement('backend', 'SELECT state FROM pg_stat_activity WHERE pid = $1'),
 } as const;
 
-/** Numbers of leads are below this: safe integers, of which no two are the same. */
+/** Numbers of leads are below this: they are safe integers, and two are never the same. */
 const LEADS = 2 ** 48 - 1;
 
 export function newLead(): number {
@@ -371,7 +373,7 @@ export function appendValues(
   ];
 }
 
-/** As PostgreSQL writes one. */
+/** An array in PostgreSQL's notation. */
 function arrayOf(numbers: readonly number[]): string {
   return `{${numbers.join(',')}}`;
 }

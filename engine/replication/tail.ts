@@ -1,12 +1,12 @@
 /**
- * The log from where this member has it: the tail, which it has not read yet, is read in order, checked and posted.
- * Owner: the replication thread.
+ * Reads the tail of the log, which this member has not read yet, in order, checks it and posts it. Owner: the
+ * replication thread.
  *
  * Invariants:
- *   LOGTAIL-1  A standby posts each row once, in order, and stops at a row that does not follow from the last one, and
- *              before the first one of a lead that writes formats which it does not know.
- *   LOGTAIL-2  What a standby posts with `asOfMs` is everything that the log held at that time: the server that it was
- *              read from was confirmed at that time, or later (CLUSTERLOG-5), and read at that time, or later.
+ *   LOGTAIL-1  A standby posts each row once, in order. It stops at a row that does not continue the last one, and
+ *              before the first row of a lead whose formats it does not know.
+ *   LOGTAIL-2  A post with `asOfMs` means that everything the log held at that time was posted: the server was
+ *              confirmed (CLUSTERLOG-5) and read at that time or later.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { KnownFormats } from '../../shared/base/formats.ts';
@@ -30,15 +30,15 @@ type Parts = {
   readonly ages: Clock;
   readonly formats: KnownFormats;
   readonly order: Pick<LogOrderProducer, 'put'>;
-  /** @param named those of them that have a name */
+  /** @param named those of the rows that have a name */
   readonly onHeld: (rows: readonly LocalEnd[], named?: readonly RowName[]) => void;
   readonly post: (message: ReplicationMessage) => void;
-  /** After it nothing is posted. */
+  /** Once this returns true, nothing more is posted. */
   readonly isEnded: () => boolean;
 };
 
 export class Tail {
-  /** The last row that was posted, or held. */
+  /** The last row that was posted or held. */
   position = 0;
   readonly applied = new AppliedPositions();
   readonly confirmed: Confirmed;
@@ -46,7 +46,7 @@ export class Tail {
   readonly #last: LastRow;
   /** Rows up to here were applied before this process started: some are read again only for their names. */
   #appliedBefore = 0;
-  /** The last sequence of each stream that this process had before it followed. */
+  /** The last sequence number of each stream that this process had before it followed. */
   #local: ReadonlyMap<number, number> = new Map();
   /** The newest `asOfMs` that was posted. */
   #postedMs = 0;
@@ -67,7 +67,7 @@ export class Tail {
     return this.#last.requireThere();
   }
 
-  /** False where the database was replaced meanwhile: one that was set back has less than the files of this member. */
+  /** False if the database was replaced meanwhile: a database that was set back has less than this member's files. */
   async isThere(): Promise<boolean> {
     const { runs } = this.#parts.log;
     const run = runs.now;
@@ -75,10 +75,10 @@ export class Tail {
     return run === runs.now;
   }
 
-  /** Finds where to read on. @returns up to where this machine has every row */
+  /** Finds the position from which to read. @returns the position up to which this machine has every row */
   async start(ends: readonly LocalEnd[]): Promise<number> {
     const { applied, position, logged } = await findStart(this.#parts.log, ends);
-    // Rows may have come since this process has opened the log. Those that its files have are not read again.
+    // Rows may have arrived since this process opened the log. Rows that its files have are not read again.
     this.#parts.onHeld(logged, logged);
     this.see(logged);
     this.#appliedBefore = applied;
@@ -90,13 +90,13 @@ export class Tail {
     return applied;
   }
 
-  /** Posts the next rows, unless the gateway has enough of them. @returns how many came. */
+  /** Posts the next rows, unless the gateway has enough of them. @returns the number of rows */
   async postNext(): Promise<number> {
     const { log, ages, order, formats, onHeld, post, isEnded } = this.#parts;
     if (this.applied.isFull) return 0;
     const askedMs = ages.nowMs();
     const { rows, server } = await log.readAfter(this.position, READ_BYTES);
-    // Rows of another lead may be of a log that has lost what this member has, with others in its place.
+    // Rows of another lead may come from a log that lost this member's rows and has others in their place.
     if (rows.some((row) => this.#last.isOfAnotherLead(row))) {
       await this.#last.requireThere();
       requireReadable(await log.lease(), formats);
@@ -114,14 +114,14 @@ export class Tail {
     onHeld(rows, rows);
     const isEnd = bytes < READ_BYTES && rows.length < MOST_ROWS_READ;
     const asOfMs = isEnd ? this.confirmed.asOfMs(server, askedMs) : null;
-    // Without rows the message only says how new the state of the standby is.
+    // Without rows the message only shows how recent the standby's state is.
     if (rows.length === 0 && (asOfMs === null || asOfMs <= this.#postedMs)) return 0;
     this.#postedMs = Math.max(this.#postedMs, asOfMs ?? 0);
     post({ rows: fresh satisfies readonly LogRow[], end: this.position, asOfMs });
     return rows.length;
   }
 
-  /** The log has rows of this leader: its own tail ends behind them. */
+  /** The log has rows of this leader: its own tail ends after them. */
   held(rows: readonly NewRow[], position: number, { epoch, lead }: Pick<RowName, 'epoch' | 'lead'>): void {
     const { timing, order, onHeld } = this.#parts;
     const named = rows.map(({ stream, sequence }, index) => {
@@ -134,7 +134,7 @@ export class Tail {
     this.applied.held(position, timing.nowMs());
   }
 
-  /** Up to where this machine has the log durably. */
+  /** The position up to which this machine has the log durably. */
   durable(): number {
     return this.applied.durable(this.#parts.timing.nowMs());
   }

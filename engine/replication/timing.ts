@@ -1,13 +1,13 @@
-/** Time as a member needs it: that of its thread, or one that a test moves. */
+/** Time as a member sees it: the thread's clock, or one that a test moves. */
 import { steadyMs } from '../../shared/base/clock.ts';
 
 export type Timing = {
-  /** It only grows, from a start that all threads of a process share. */
+  /** A clock that only grows, shared by all threads of a process. */
   nowMs(): number;
   /** As `Date.now()`. */
   timeMs(): number;
   sleep(ms: number): Promise<void>;
-  /** Calls again and again. @returns what ends that. */
+  /** Calls `run` periodically. @returns a function that stops it */
   every(periodMs: number, run: () => void): () => void;
 };
 

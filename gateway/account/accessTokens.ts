@@ -1,15 +1,16 @@
 /**
- * Access tokens (RULES.md 15.2): JWTs that the exchange signs for its sessions and reads back. What a token says of
- * itself is checked first, because that costs nothing: only one that names a session in force has its signature
- * verified, on another thread. A token that was verified is known again by its hash.
+ * Access tokens (RULES.md 15.2): JWTs that the exchange signs for its sessions and reads back. A token's claims are
+ * checked first, because that costs nothing: only if they name a valid session is the signature verified, on another
+ * thread. A verified token is recognised by its hash.
  *
  * Owner: the gateway thread.
  *
  * Invariants:
- *   TOKENS-1  A token counts only while its session is in force, known or not.
- *   TOKENS-2  Only tokens with a right signature are known: at most PER_SESSION of each session, and MAX_KNOWN of all.
- *   TOKENS-3  A token is verified once at a time, and after MOST_WRONG wrong signatures in WRONG_MS no further token
- *             that names the same session: a flood of them costs no more than reading what they say.
+ *   TOKENS-1  A token, known or not, is accepted only while its session is valid.
+ *   TOKENS-2  Only tokens with a correct signature are remembered: at most PER_SESSION per session, and MAX_KNOWN in
+ *             all.
+ *   TOKENS-3  A token is verified once at a time. After MOST_WRONG wrong signatures in WRONG_MS, no further token that
+ *             names the same session is verified: a flood of them costs no more than reading the claims.
  */
 import { hash } from 'node:crypto';
 import { decodeProtectedHeader } from 'jose/decode/protected_header';
@@ -25,10 +26,10 @@ import type { Session } from './sessionsStore.ts';
 
 const ALGORITHM = 'ES256';
 const AUDIENCE = 'open-prediction-exchange';
-/** Ours have under 700. */
+/** The exchange's own tokens have under 700 characters. */
 const MAX_CHARACTERS = 2048;
 const MAX_KNOWN = 65_536;
-/** A page that is loaded again refreshes; the tokens before it are of no use any more. */
+/** A reloaded page refreshes its token; earlier tokens are not needed any more. */
 const PER_SESSION = 4;
 const MOST_WRONG = 20;
 const WRONG_MS = 10_000;
@@ -44,7 +45,7 @@ type AccessTokensOptions = {
   readonly keys: SessionKeys;
   /** The claim `iss` of every token. */
   readonly issuer: string;
-  /** The session, if it is in force. */
+  /** The session, if it is valid. */
   readonly find: (id: string, nowMs: number) => Session | null;
 };
 
@@ -104,7 +105,7 @@ export class AccessTokens implements SessionTokens {
   }
 
   async #verify(token: string, principal: SessionPrincipal, nowMs: number): Promise<boolean> {
-    // The tokens that came in the same turn are not verified either.
+    // Tokens that arrived in the same turn are not verified either.
     if (this.#hasTooManyWrong(principal.sessionId, nowMs)) return false;
     const { keys, issuer } = this.#options;
     const claims = this.#claimsOf(token, nowMs);
@@ -133,7 +134,7 @@ export class AccessTokens implements SessionTokens {
     return this.#options.find(sessionId, nowMs) !== null;
   }
 
-  /** Its tokens are refused without this, too (TOKENS-1); it frees what is known of them. */
+  /** Frees what is remembered of the session's tokens; they are refused even without this (TOKENS-1). */
   forget(sessionId: string): void {
     for (const each of this.#hashes.get(sessionId) ?? []) this.#known.delete(each);
     this.#hashes.delete(sessionId);
@@ -147,7 +148,7 @@ export class AccessTokens implements SessionTokens {
 
   #countWrong(sessionId: string, nowMs: number): void {
     const wrong = this.#wrong.get(sessionId);
-    // A clock that was set back would otherwise lock the session out for as long as the step was.
+    // Otherwise a clock that was set back would lock the session out for the length of the step.
     if (wrong === undefined || Math.abs(nowMs - wrong.sinceMs) >= WRONG_MS) {
       this.#wrong.set(sessionId, { count: 1, sinceMs: nowMs });
     } else {
@@ -155,7 +156,7 @@ export class AccessTokens implements SessionTokens {
     }
   }
 
-  /** The claims of the token, null where it is not of our form; its signature is not verified here. */
+  /** The claims of the token, or null if it does not have our form; its signature is not verified here. */
   #claimsOf(token: string, nowMs: number): Claims | null {
     try {
       const { alg, kid } = decodeProtectedHeader(token);
@@ -190,7 +191,7 @@ export class AccessTokens implements SessionTokens {
   }
 }
 
-/** One byte a character: as a key it is shorter than the token, and its look-up shows nothing of it by its time. */
+/** One byte per character: as a key it is shorter than the token, and the time of its look-up reveals nothing. */
 function hashOf(token: string): string {
   return hash('sha256', token, 'binary');
 }

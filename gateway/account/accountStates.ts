@@ -5,12 +5,12 @@
  *
  * Invariants:
  *   STATES-1  A state is durable before its request is answered, so a restart does not lift it.
- *   STATES-2  Every command that a state forbids is checked in the turn of the event loop in which it would be written
- *             into a ring: so none is written after the state has changed.
- *   STATES-3  Until every shard has cancelled the orders that a state forbids, the account is among the unswept, over
- *             every restart.
- *   STATES-4  What is known of an account is what its rows say, as on a member that follows and after a restart: they
- *             are read after each change, of which there are few.
+ *   STATES-2  A command that a state may forbid is checked in the same turn of the event loop in which it is written
+ *             into a ring: so no forbidden command is written after the state has changed.
+ *   STATES-3  Until every shard has cancelled the orders that a state forbids, the account stays in the list of the
+ *             unswept, across restarts.
+ *   STATES-4  The state in memory always equals the rows, as on a standby and after a restart: the rows are read again
+ *             after each change, and changes are rare.
  */
 import { ACCOUNT_STATE, type AccountState, SIDE } from '../../shared/base/codes.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
@@ -25,10 +25,10 @@ const { ACTIVE, CLOSE_ONLY, FROZEN } = ACCOUNT_STATE;
 export class AccountStates {
   /** Restricted accounts only. */
   readonly #states = new Map<number, AccountState>();
-  /** Accounts whose wallet leaves the escrow of a chain: frozen, whatever the administrator says. */
+  /** Accounts whose wallet is leaving the escrow on the chain: frozen, whatever the administrator has set. */
   readonly #leaving = new Set<number>();
   readonly #unswept = new Set<number>();
-  /** Accounts that place no order for now, whatever their state: kept in memory, by whom it is needed. */
+  /** Accounts that may not place orders for now, whatever their state; kept in memory by the code that holds them. */
   readonly #held = new Set<number>();
   readonly #write;
   readonly #delete;
@@ -79,7 +79,7 @@ export class AccountStates {
     return this.#leaving.has(account);
   }
 
-  /** Its wallet leaves, or stays after all: then the state that the administrator has set counts again. */
+  /** The wallet leaves, or stays after all: then the state set by the administrator applies again. */
   setLeaving(account: number, isLeaving: boolean, nowMs: number): void {
     if (isLeaving) this.#writeExit.run(account, nowMs);
     else this.#deleteExit.run(account);
@@ -108,14 +108,14 @@ export class AccountStates {
     this.#read(account);
   }
 
-  /** The reason why the account may not place an order of this side now, or null. */
+  /** The reason why the account may not place an order on this side now, or null. */
   placingRefusal(account: number, side: number): ErrorRow | null {
     if (this.#held.has(account)) return ERRORS.SETTLEMENT_UNHEALTHY;
     const state = this.of(account);
     return state === FROZEN || (state === CLOSE_ONLY && side === SIDE.BUY) ? refusalIn(state) : null;
   }
 
-  /** The reason why the account may not take on a position by other means than an order, or null. */
+  /** The reason why the account may not acquire a position by means other than an order, or null. */
   addingRefusal(account: number): ErrorRow | null {
     const state = this.of(account);
     return state === ACTIVE ? null : refusalIn(state);
@@ -131,7 +131,7 @@ export class AccountStates {
     if (is_swept === 0) this.#unswept.add(account_index);
   }
 
-  /** The reason why the account may not turn what it has into money, or null. */
+  /** The reason why the account may not turn its holdings into money, or null. */
   reducingRefusal(account: number): ErrorRow | null {
     return this.of(account) === FROZEN ? refusalIn(FROZEN) : null;
   }

@@ -5,7 +5,8 @@
  * Invariants:
  *   ACCOUNTS-1  Account indexes are dense from 1; 0 is the fee account and never a user.
  *   ACCOUNTS-2  A wallet belongs to exactly one account, for ever, also while it is not linked.
- *   ACCOUNTS-3  A wallet is linked as long as it has a grant for itself. A delegate's grant is of a linked wallet.
+ *   ACCOUNTS-3  A wallet is linked as long as it has a grant for itself. Delegates' grants exist only for linked
+ *               wallets.
  *   ACCOUNTS-4  An account, its first wallet, its referrer and what the caller keeps about it are one transaction. The
  *               referrer is an older account, and never changes.
  */
@@ -36,7 +37,7 @@ export type NewUser = {
   readonly displayName: string | null;
   readonly email: string | null;
   readonly role: string;
-  /** As the person gave it; one that is no account's is ignored (RULES.md 14.74). */
+  /** As the person entered it; a code that belongs to no account is ignored (RULES.md 14.74). */
   readonly referralCode: string | null;
   readonly wallet: string | null;
 };
@@ -96,7 +97,7 @@ export class Accounts {
     this.#load();
   }
 
-  /** Users and wallets are only added; which wallets are linked follows from the grants (ACCOUNTS-3). */
+  /** Users and wallets are only ever added; the grants decide which wallets are linked (ACCOUNTS-3). */
   reload(changed: TakenRows): void {
     for (const index of changed.numbersOf('users')) this.#add(fromRow(this.#selectUser.get(index)!));
     for (const address of changed.textsOf('wallets')) {
@@ -118,7 +119,7 @@ export class Accounts {
     return this.#users.length >= MAX_ACCOUNTS;
   }
 
-  /** Up to `limit` users with a higher index than `after`, in the order in which they were made. */
+  /** Up to `limit` users with an index above `after`, in order of creation. */
   list(after: number, limit: number): User[] {
     return this.#users.slice(after + 1, after + 1 + limit).filter((user) => user !== undefined);
   }
@@ -127,7 +128,7 @@ export class Accounts {
     return this.#byId.get(id);
   }
 
-  /** The account indexes of those who signed up with the code of this account, oldest first. */
+  /** The account indexes of users who signed up with this account's code, oldest first. */
   referredBy(accountIndex: number): readonly number[] {
     return this.#referredBy.get(accountIndex) ?? [];
   }
@@ -146,8 +147,8 @@ export class Accounts {
   }
 
   /**
-   * The wallet under which a chain holds the funds of the account: the first that it ever had, for ever. Null while it
-   * has had none.
+   * The wallet under which the chain holds the account's funds: the first that it ever had, for ever. Null before it
+   * had one.
    */
   escrowOf(accountIndex: number): string | null {
     return this.#escrows.get(accountIndex) ?? null;
@@ -165,7 +166,7 @@ export class Accounts {
 
   /**
    * Makes an account (ACCOUNTS-4). The caller has checked that the wallet is free and the table is not full, and
-   * answers once `durable` says so. `keep` writes into the same transaction what the caller knows of the person.
+   * answers once `durable` resolves. `keep` writes the caller's facts about the person in the same transaction.
    */
   signUp(fields: NewUser, nowMs: number, keep: (user: User) => void = () => {}): User {
     assert(!this.isFull, 'ACCOUNTS-1: account indexes fit the balance cells');
@@ -192,14 +193,14 @@ export class Accounts {
     return user;
   }
 
-  /** Resolves when every account, wallet and delegate so far is on the disk, and every removal of one. */
+  /** Resolves when all accounts, wallets and delegates added or removed so far are on disk. */
   durable(): Promise<void> {
     return this.#changes.durable();
   }
 
   /**
-   * Links a wallet that is free, or one of this user's that was removed. Synced at once, unlike a sign-up: an order of
-   * the account may follow in the same turn, and the number of its grant must not be given again (GRANTS-1).
+   * Links a free wallet, or one of this user's that was removed. Unlike a sign-up it is synced at once: an order of the
+   * account may follow in the same turn, and the number of its grant must never be given out again (GRANTS-1).
    */
   addWallet(user: User, address: string): void {
     const owner = this.ownerOf(address);
@@ -207,12 +208,12 @@ export class Accounts {
     this.#link(this.#database.transaction(() => this.#insertLink(address, user))(), user);
   }
 
-  /** The wallets that the account ever had: each belongs to it for ever. */
+  /** The number of wallets that the account ever had: each belongs to it for ever. */
   walletsEver(accountIndex: number): number {
     return this.#walletsEver.get(accountIndex) ?? 0;
   }
 
-  /** The grants of the wallet have been removed. It stays with its account and may be linked to it again. */
+  /** Called when the wallet's grants were removed. The wallet stays with its account and may be linked again. */
   unlink(address: string): void {
     assert(!this.grants.isLinked(address), 'ACCOUNTS-3: a linked wallet has a grant for itself');
     const { wallets } = this.#userAt(this.ownerOf(address));
@@ -250,7 +251,7 @@ export class Accounts {
     for (const address of linked) this.#userAt(this.ownerOf(address)).wallets.push(address);
   }
 
-  /** The linked ones. One that was removed and linked again comes last, as it did when that happened. */
+  /** The linked wallets in order. A wallet that was removed and linked again comes last. */
   #inOrder(addresses: readonly string[]): string[] {
     const linked = addresses.filter((address) => this.grants.isLinked(address));
     return linked.sort((a, b) => this.grants.numberOf(a, a) - this.grants.numberOf(b, b));
@@ -279,7 +280,7 @@ export class Accounts {
     else referred.push(user.index);
   }
 
-  /** People copy codes by hand, so the case does not count, nor do spaces around it. */
+  /** People copy codes by hand, so case and surrounding spaces are ignored. */
   #referrer(code: string | null): number | null {
     if (code === null) return null;
     return this.#byReferralCode.get(code.trim().toUpperCase())?.index ?? null;

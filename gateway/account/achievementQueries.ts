@@ -1,10 +1,10 @@
 /**
- * The facts on which achievements depend (RULES.md 14.70 to 14.72), of one account, and of everyone who trades NFL
+ * The facts on which achievements depend (RULES.md 14.70 to 14.72), for one account, and for all traders of NFL
  * markets. Runs in a thread of the query pool.
  *
- * A position is closed when it holds no tokens, or when its market is decided: a loser is one without a claim, too.
- * Its result is what was realized on it, and what its tokens pay less their cost where they were not claimed yet.
- * Tokens that were split only are no position in this sense, nor those whose cost is not known.
+ * A position is closed when it holds no tokens, or when its market is decided; so a losing position is closed without a
+ * claim. Its result is its realized gain plus, for tokens not claimed yet, their payout less their cost. Tokens that
+ * only come from a split, or whose cost is unknown, are no position in this sense.
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME } from '../../shared/base/codes.ts';
@@ -13,7 +13,7 @@ import { COST_BASIS } from '../../shared/tables/positions.ts';
 
 export type AchievementsTask = {
   readonly account: number;
-  /** NFL positions count that were closed at this time or later. */
+  /** Only NFL positions closed at this time or later count. */
   readonly nflSinceMs: number;
 };
 export type AchievementFacts = {
@@ -29,7 +29,7 @@ export type NflTask = {
   /** The part starts with the account after this one. */
   readonly after: number;
 };
-/** Accounts with closed NFL positions, and the sums of their results. */
+/** Accounts with closed NFL positions, and the sum of each account's results. */
 export type NflPart = {
   readonly accounts: readonly number[];
   readonly results: readonly number[];
@@ -39,18 +39,20 @@ export type NflPart = {
 
 type Sums = { readonly account: number; readonly micro: number };
 
-/** A part ends with the account that reaches either bound: some milliseconds, unless one account holds more. */
+/**
+ * A part ends with the account that reaches either bound. It takes some milliseconds, unless one account holds more.
+ */
 const ACCOUNTS_PER_PART = 1000;
 const POSITIONS_PER_PART = 1000;
 
 const YES_ATOMIC = `
   (SELECT yes.quantity_atomic FROM positions AS yes WHERE yes.account = positions.account
      AND yes.market = positions.market AND yes.outcome = ${OUTCOME.YES})`;
-/** As a claim pays, to the micro. */
+/** The payout of a claim, to the micro. */
 const PAYS = `payout_part(outcome, ifnull(${YES_ATOMIC}, 0), quantity_atomic, payout_yes_ppm)`;
 const IS_CLOSED = '(quantity_atomic = 0 OR decided_sequence > 0)';
 const RESULT = `(realized_micro + iif(quantity_atomic <> 0, ${PAYS} - cost_micro, 0))`;
-/** Tokens that were there at the decision left by it, all others by the trade that closed the position. */
+/** Tokens held at the decision closed at the decision; all others closed with the trade that closed the position. */
 const CLOSED_MS = 'iif(decided_sequence > 0 AND (quantity_atomic <> 0 OR is_paid = 1), resolved_ms, changed_ms)';
 const COUNTS = `has_traded = 1 AND cost_basis = ${COST_BASIS.KNOWN} AND ${IS_CLOSED}`;
 const IS_NFL = `(

@@ -1,4 +1,4 @@
-/** Achievements: whether an account has earned one is found out whenever it asks (RULES.md 14.70 to 14.72). */
+/** Achievements: whether an account has earned one is computed when the account asks (RULES.md 14.70 to 14.72). */
 import { ACHIEVEMENT_IDS, ACHIEVEMENTS } from '../../shared/api/notifications.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ok, refuse } from '../http/respond.ts';
@@ -48,7 +48,7 @@ async function showAchievements(
   const nowMs = clock.nowMs();
   const before = achievements.of(account);
   const missing = STORED_ACHIEVEMENTS.filter((id) => !before.has(id));
-  // On a full disk, and at a member of a cluster that changes nothing, the answer is what was granted before.
+  // On a full disk, and on a standby, the answer contains only what was granted before.
   const mayGrant = !isDiskLow() && (call.host.role?.changeRefusal() ?? null) === null;
   if (missing.length > 0 && mayGrant) {
     const facts = await queries.ofAccount(call, 'achievementFacts', { account, nflSinceMs: nowMs - NFL_WINDOW_MS });

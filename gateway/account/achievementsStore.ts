@@ -43,7 +43,7 @@ export class Achievements {
     return new Map(this.#ofAccount.all(account).map(({ id, granted_ms }) => [id, granted_ms]));
   }
 
-  /** Those that were granted before keep their time. Durable once `durable` says so. */
+  /** Achievements granted before keep their time. Durable once `durable` resolves. */
   grant(account: number, ids: readonly StoredAchievement[], nowMs: number): void {
     this.#changes.write(() => this.#insert(account, ids, nowMs));
   }

@@ -1,6 +1,6 @@
 /**
- * The activity of an account (RULES.md 14.7): what its orders and trades say has happened, newest first. Nothing is
- * stored for it. Runs in a thread of the query pool.
+ * The activity of an account (RULES.md 14.7), derived from its orders and trades, newest first. No separate rows are
+ * stored. Runs in a thread of the query pool.
  */
 import type Database from 'better-sqlite3';
 import { assert } from '../../shared/base/assert.ts';
@@ -22,7 +22,7 @@ import { NO_PARTY, type NoParty, type Party, partyOf, roleOf, TRADE, type TradeR
 export type ActivityFilters = Readonly<{
   /** The 16 bytes of its id; null for all markets. */
   market: Uint8Array | null;
-  /** Null: all types. */
+  /** Null for all types. */
   type: ActivityType | null;
   limit: number;
   offset: number;
@@ -30,7 +30,7 @@ export type ActivityFilters = Readonly<{
   after: Position | null;
 }>;
 
-/** `party_outcome_name` is known to the gateway only. */
+/** Only the gateway knows `party_outcome_name`. */
 type ActivityRecord = Readonly<{
   id: string;
   type: ActivityType;
@@ -96,7 +96,7 @@ export class ActivityQueries {
     return historyPage(found, { counted, limit, offset }, show, positionOf);
   }
 
-  /** Reads the rows of all entries at once: a statement for each would cost several times as much. */
+  /** Reads the rows of all entries at once: a statement per entry would cost several times as much. */
   #shower(account: number, entries: readonly ActivityEntry[]): (entry: ActivityEntry) => StoredActivity {
     const orders = byId(
       this.#orders,
@@ -130,7 +130,7 @@ function positionOf({ atMs, rank, id }: ActivityEntry): Position {
   return { atMs, rank, id };
 }
 
-/** The ending of an order has an id of its own: one list does not have an id twice. */
+/** The end of an order has an id of its own, so that no id appears twice in a list. */
 function ofOrder(type: Exclude<ActivityType, 'fill'>, row: OrderRow & EndingRow): ActivityRecord {
   const order = orderFacts(row);
   const isPlaced = type === 'placed';

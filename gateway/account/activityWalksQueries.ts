@@ -1,6 +1,6 @@
 /**
- * The walks that the activity of an account is merged from, each inside an index: orders placed, fills, orders
- * cancelled and expired. Runs in a thread of the query pool.
+ * Index scans whose rows are merged into an account's activity feed: orders placed, fills, orders cancelled and
+ * expired. Runs in a thread of the query pool.
  *
  * Rows of one millisecond are sorted by rank, so that an order is placed before it is filled and filled before it ends.
  */
@@ -16,13 +16,13 @@ import { ShorterWalk } from './shorterWalkQueries.ts';
 export type ActivityType = 'fill' | 'placed' | 'cancelled' | 'expired';
 export type ActivityEntry = Position & { readonly type: ActivityType };
 
-/** The activity that a list is of; `type` is null for all types. */
+/** The scope of a list of activity; `type` is null for all types. */
 type ActivityScope = MarketFilter & { readonly account: number; readonly type: ActivityType | null };
 
 type Parameters = {
   readonly account: number;
   readonly market: number;
-  /** Both say since when the market is open. */
+  /** Both give the time since which the market is open. */
   readonly openedMs: number;
   readonly firstId: Uint8Array;
   readonly beforeMs: number;
@@ -33,7 +33,7 @@ type Walk = { readonly type: ActivityType; readonly rank: number; readonly found
 type Found = { readonly at: number | null; readonly id: Uint8Array };
 type PreparedWalk = Pick<Walk, 'type' | 'rank'> & { readonly statement: Database.Statement<[Parameters], Found> };
 type Along = { readonly walks: readonly PreparedWalk[]; readonly count: CountByType };
-/** Under null of all types together. */
+/** The null key holds the count of all types together. */
 type CountByType = ReadonlyMap<ActivityType | null, Database.Statement<[Parameters], number>>;
 
 const RANK = { PLACED: 0, FILL: 1, ENDED: 2 } as const;
@@ -43,7 +43,7 @@ const NO_ID = new Uint8Array(0);
 const IN_MARKET = `(@market = ${ALL_MARKETS} OR market = @market)`;
 const SPAN = 'id >= @firstId AND id < @beforeId';
 const UNLIMITED = -1;
-/** Of one walk in a market. Up to that many rows are read at once; a list of more is counted first. */
+/** The number of rows of one scan in a market that are read at once; a longer list is counted first. */
 const FEW = 1000;
 
 const OF_ORDERS: readonly Walk[] = [
@@ -93,10 +93,7 @@ export class ActivityWalks {
     this.#along = { account: along(db, WALKS.account), market: along(db, WALKS.market) };
   }
 
-  /**
-   * At most MAX_COUNTED + 1 rows are counted.
-   * @param entries are read as far as they are taken, newest first, from behind `after` on
-   */
+  /** At most MAX_COUNTED + 1 rows are counted. @param entries are read lazily, newest first, starting after `after` */
   read(scope: ActivityScope, after: Position | null): { counted: number; entries: Iterable<ActivityEntry> } {
     const { account, market, type } = scope;
     const isInMarket = market !== ALL_MARKETS;
@@ -130,7 +127,7 @@ function along(db: Database.Database, walks: readonly Walk[]): Along {
   };
 }
 
-/** All rows of these walks, unless one of them has many. */
+/** All rows of these scans, unless one of them has many. */
 function fewOf(walks: readonly PreparedWalk[], scope: ActivityScope): ActivityEntry[][] | null {
   const few: ActivityEntry[][] = [];
   for (const walk of walks) {
@@ -153,7 +150,7 @@ function* entriesOf({ type, rank, statement }: PreparedWalk, parameters: Paramet
   for (const { at, id } of statement.iterate(parameters)) yield { type, rank, atMs: at ?? timeOfId(id), id };
 }
 
-/** The rows of all walks, newest first, each read when it is due. */
+/** Merges the rows of all scans, newest first; each row is read when it is needed. */
 function* merged(walks: readonly Iterable<ActivityEntry>[]): Generator<ActivityEntry, void> {
   const readers = walks.map((walk) => walk[Symbol.iterator]());
   try {
@@ -180,14 +177,14 @@ function next(reader: Iterator<ActivityEntry>): ActivityEntry | null {
   return reader.next().value ?? null;
 }
 
-/** Where a walk over rows of this rank goes on after a position of the list. */
+/** The place at which a scan over rows of this rank continues after a position of the list. */
 function boundOf(rank: number, after: Position | null): Pick<Parameters, 'beforeMs' | 'beforeId'> {
   if (after === null) return { beforeMs: START.atMs, beforeId: START.id };
   const { atMs, id } = after;
   if (rank === after.rank) return { beforeMs: atMs, beforeId: id };
-  // Of the position's own millisecond the rows of lower ranks follow it, those of higher ranks come before it.
+  // Within the millisecond of the position, rows of lower rank follow it and rows of higher rank precede it.
   const beforeMs = rank < after.rank ? atMs + 1 : atMs;
-  // The id of an order says when it was placed, which is long before it ends.
+  // The id of an order encodes when it was placed, long before it ends.
   return { beforeMs, beforeId: rank === RANK.ENDED ? NO_ID : firstIdAfter(beforeMs - 1) };
 }
 

@@ -26,7 +26,7 @@ type AdminFundDeps = ApprovalDeps & {
   readonly catalog: Catalog;
   readonly views: Views;
   readonly texts: Pick<TextsInTurns, 'join'>;
-  /** Withdrawals above it need a second operator. */
+  /** Withdrawals above this amount need a second operator. */
   readonly approvalAboveMicro: number;
   readonly isOnChain: boolean;
   /** Null without a chain. */
@@ -122,7 +122,7 @@ function readMovement(call: MovementCall, { accounts }: AdminFundDeps): NewMovem
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: 'invalid amount_usdc_micro', details });
     return null;
   }
-  // Without a reference every request is a movement of its own; the one it gets can repeat it.
+  // Without a reference every request is a separate movement; the reference in the answer can be used to repeat it.
   return { user, amountMicro, reference: body.reference ?? randomUUID() };
 }
 
@@ -143,7 +143,7 @@ async function showLedger(call: CallOf<typeof SHOW_LEDGER>, deps: AdminFundDeps)
   const { catalog, views, texts } = deps;
   if (!views.isWhole) return refuse(call, { row: ERRORS.ENGINE_BUSY });
   const chain = await deps.comparedChain();
-  // It may have become incomplete meanwhile.
+  // The views may have become incomplete meanwhile.
   if (!views.isWhole) refuse(call, { row: ERRORS.ENGINE_BUSY });
   else okKept(call, await texts.join(ledgerRows(views.ledger(), catalog, chain)));
 }

@@ -1,4 +1,4 @@
-/** The administrator's route for the part of their fees that makers of a market get back (RULES.md 14.45). */
+/** The administrator's route for the share of fees that makers of a market get back (RULES.md 14.45). */
 import { MARKET_REBATE, NEW_REBATE } from '../../shared/api/rewards.ts';
 import type { Clock } from '../../shared/base/clock.ts';
 import { ID_PARAM } from '../http/pathParams.ts';

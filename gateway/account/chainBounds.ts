@@ -1,13 +1,15 @@
 /**
- * Bounds of the work that one account makes for the chain, where the operator pays for each movement (RULES.md 17.46):
- * a least amount, and so many movements a day. They are kept in memory: a restart forgets what was used.
- * Owner: the gateway thread.
+ * Limits the work that one account causes on the chain, where the operator pays for each movement (RULES.md 17.46): a
+ * minimum amount, and a number of movements a day. The counts are kept in memory: a restart forgets them. Owner: the
+ * gateway thread.
  *
  * Invariants:
- *   CHAINBOUNDS-1  An account has at most `mostADay` movements at once, and as many again in each 24 hours.
- *   CHAINBOUNDS-2  Less than the least amount moves only if it is all there is, and once in 24 hours of an account.
- *   CHAINBOUNDS-3  No fee is taken before the contract was found to take it: without that the chain would never follow
- *                  a movement with one.
+ *   CHAINBOUNDS-1  An account may make at most `mostADay` movements at once, and as many again in each 24 hours (a
+ *                  token bucket).
+ *   CHAINBOUNDS-2  An amount below the minimum moves only if it is everything that the account has, and once in 24
+ *                  hours.
+ *   CHAINBOUNDS-3  No fee is charged before the contract was found to take fees: otherwise the chain would never carry
+ *                  out a movement with a fee.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -21,22 +23,22 @@ type ChainBoundsConfig = {
 };
 
 type FeeFacts = {
-  /** False while a member of the cluster may not know fees: there are none then. */
+  /** False while a member of the cluster may not know fees: no fees are charged then. */
   readonly areFeesKnownEverywhere: () => boolean;
-  /** The contracts of the chain were found to be those of the settings. */
+  /** True once the contracts on the chain were found to match the settings. */
   readonly hasAgreed: () => boolean;
 };
 
 type Used = {
-  /** Movements at `atMs`; they are forgotten evenly over a day. */
+  /** Movements counted at `atMs`; they expire evenly over a day. */
   movements: number;
   atMs: number;
-  /** When it moved a rest; null: not that is known. */
+  /** The time at which the account last moved a remainder; null if none is remembered. */
   restMs: number | null;
 };
 
 const DAY_MS = 86_400_000;
-/** Accounts between two looks for those that need not be known any more. */
+/** The number of accounts after which entries that are no longer needed are removed. */
 const SWEPT_AFTER = 10_000;
 
 export class ChainBounds {
@@ -57,7 +59,7 @@ export class ChainBounds {
     return this.#facts.areFeesKnownEverywhere() ? this.#config.movementFeeMicro : 0;
   }
 
-  /** As clients see them. */
+  /** The bounds as clients see them. */
   get shown(): { movement_fee_usdc_micro: string; least_movement_usdc_micro: string; most_movements_a_day: number } {
     const { leastMovementMicro, mostMovementsADay } = this.#config;
     return {
@@ -68,8 +70,9 @@ export class ChainBounds {
   }
 
   /**
-   * Counts a movement, unless it is refused.
-   * @param wholeMicro all that the account could move so, without the fee: below the least amount nothing but this
+   * Counts a movement, or refuses it.
+   * @param wholeMicro everything that the account could move, without the fee: the only amount allowed below the
+   * minimum
    */
   take(account: number, field: string, amountMicro: number, wholeMicro: number): Refusal | null {
     const { leastMovementMicro, mostMovementsADay } = this.#config;
@@ -89,7 +92,7 @@ export class ChainBounds {
     return null;
   }
 
-  /** The movement was refused elsewhere: it made no work. */
+  /** The movement was refused elsewhere, so it does not count. */
   giveBack(account: number, amountMicro: number): void {
     const used = this.#used.get(account);
     if (used === undefined) return;
@@ -97,7 +100,7 @@ export class ChainBounds {
     if (amountMicro < this.#config.leastMovementMicro) used.restMs = null;
   }
 
-  /** Accounts that are known, for tests of what is kept. */
+  /** The number of remembered accounts, for tests. */
   get size(): number {
     return this.#used.size;
   }

@@ -1,4 +1,4 @@
-/** Refusals of what the chain has to have done first. */
+/** Refusals of actions that need the chain to have done something first. */
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Refusal } from '../base/refusal.ts';
@@ -6,7 +6,7 @@ import type { ChainFacts } from '../shardlink/chainFacts.ts';
 import { ChainDown, ChainRefused } from '../shardlink/settlementLink.ts';
 import type { Accounts } from './accounts.ts';
 
-/** Null if the chain has done it. @param message what it has not */
+/** Returns null if the chain has done it. @param message says what the chain has not done */
 export async function refuseUntilDone(isDone: Promise<boolean>, message: string): Promise<Refusal | null> {
   try {
     return (await isDone) ? null : { row: ERRORS.CONFLICT, message };
@@ -21,7 +21,7 @@ type DelegateDeps = {
   readonly chain: Pick<ChainFacts, 'isDelegate'> | null;
 };
 
-/** The contract takes the orders of a delegate only after the wallet has named it there (RULES.md 17.35). */
+/** The contract accepts a delegate's orders only after the wallet has named the delegate there (RULES.md 17.35). */
 export async function refuseDelegate(
   maker: string,
   signer: string,

@@ -1,7 +1,7 @@
 /**
- * Decided markets whose positions an account has marked as claimed (RULES.md 14.21). A mark is a note of the account:
- * it moves no money. There is at most one for each market in which the account has had a position.
- * Owner: the gateway thread; in memory, written through to control.db.
+ * Decided markets whose positions an account has marked as claimed (RULES.md 14.21). A mark is only a note: it moves no
+ * money. There is at most one for each market in which the account has had a position. Owner: the gateway thread; in
+ * memory, written through to control.db.
  */
 import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from '../base/database.ts';
@@ -25,7 +25,7 @@ export class ClaimMarks {
     }
   }
 
-  /** Marks are never taken away. */
+  /** Marks are never removed. */
   reload(changed: TakenRows): void {
     for (const [account, market] of changed.keysOf('claim_marks')) this.#note(account as number, market as number);
   }
@@ -34,7 +34,7 @@ export class ClaimMarks {
     return this.#marked.get(account) ?? NONE;
   }
 
-  /** Durable once `durable` says so. A mark that there is stays. */
+  /** Durable once `durable` resolves. An existing mark stays. */
   add(account: number, market: number): void {
     if (this.of(account).has(market)) return;
     this.#changes.write(() => this.#insert.run({ account_index: account, market_index: market }));

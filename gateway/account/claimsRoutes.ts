@@ -24,7 +24,7 @@ type ClaimDeps = {
   readonly catalog: Catalog;
   readonly accountStates: Pick<AccountStates, 'reducingRefusal'>;
   readonly claimMarks: ClaimMarks;
-  /** Null where the ledger settles itself. */
+  /** Null if the ledger settles without a chain. */
   readonly chain: Pick<ChainFacts, 'transactionOf'> | null;
 };
 
@@ -84,9 +84,9 @@ function claimHandler(deps: ClaimDeps): Handler<typeof CLAIM> {
 }
 
 /**
- * One row per outcome that pays, in markets that the account has not marked as claimed. The rows of a market add up to
- * what its claim pays: their sum is what is rounded. A market that is decided stays as it is, so its rows can be made
- * while the answer is written.
+ * One row per paying outcome, in markets that the account has not marked as claimed. The rows of a market add up to the
+ * payout of its claim: the sum is rounded, not each row. A decided market never changes, so its rows can be made while
+ * the answer is written.
  */
 function redeemableOf(account: number, { views, catalog, claimMarks }: ClaimDeps): Iterable<Redeemable> {
   const { accounts, markets } = views;

@@ -1,4 +1,4 @@
-/** Play money for the visitors of a demo: the route exists in no other exchange. */
+/** Play money for visitors of a demo; the route exists only in a demo exchange. */
 import { FUND_MOVEMENT } from '../../shared/api/accounts.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
 import { errorRow } from '../../shared/base/errors.ts';
@@ -11,7 +11,7 @@ import { movementOf } from './movementJson.ts';
 type DemoFundDeps = { readonly isDemo: boolean; readonly funding: Pick<Funding, 'move'> };
 
 const FUNDS_MICRO = 1_000_000_000;
-/** An account has one movement with it, so a visitor gets the money once. */
+/** With one fixed reference an account has one such movement, so a visitor gets the money once. */
 const REFERENCE = 'demo';
 
 const GIVE_FUNDS = {

@@ -15,14 +15,14 @@ export type StoredMovement = {
   readonly id: string;
   /** FUND_MOVEMENT. */
   readonly kind: number;
-  /** The change, negative where the account has less afterwards. */
+  /** The change of USDC, negative for a debit. */
   readonly usdcMicro: number;
-  /** Of a deposit or a withdrawal: only the gateway knows its reference. */
+  /** For a deposit or withdrawal: the hash of a reference that only the gateway knows. */
   readonly referenceHash: Uint8Array | null;
-  /** Of every other movement: the hash of its entry in the ledger. */
+  /** For every other movement: the hash of its ledger entry. */
   readonly entryHash: string | null;
   readonly movedMs: number;
-  /** The chain has followed so far. */
+  /** Shows how far the chain has settled the movement. */
   readonly settlement: MovementSettlement;
 };
 
@@ -58,7 +58,7 @@ export class FundMovementQueries {
     });
   }
 
-  /** Newest first. Nothing of a long list beyond MAX_OFFSET. */
+  /** Newest first; rows beyond MAX_OFFSET are not listed. */
   list(account: number, limit: number, offset: number): Page<StoredMovement> {
     return this.#readPage(account, limit, offset);
   }

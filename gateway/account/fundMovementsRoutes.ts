@@ -43,9 +43,9 @@ const TYPES: Readonly<Record<number, AccountMovementType>> = {
 };
 const OF_CHAIN = 'chain:';
 const TRANSACTION = /^chain:(0x[0-9a-f]{64}):/;
-/** No block of the chain has paid it. */
+/** No block of the chain contains the payment yet. */
 const WAITS: readonly SettlementStatus[] = ['pending', 'submitted'];
-/** Their type says that the account has less USDC afterwards. */
+/** Movement types that reduce the account's USDC. */
 const OUTGOING: readonly number[] = [FUND_MOVEMENT.WITHDRAWAL, FUND_MOVEMENT.SPLIT, FUND_MOVEMENT.FEE];
 
 export function fundMovementRoutes(deps: FundMovementDeps): Route[] {
@@ -58,7 +58,7 @@ async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovem
   const result = await queries.ofAccount(call, 'fundMovements', { account, limit, offset });
   if (!result.ok) return refuse(call, { row: result.row });
   const { rows, total, isFloor } = result.value;
-  // The rows are there, so an empty page would be a wrong answer.
+  // There are more rows, so an empty page would be a wrong answer.
   if (isFloor && offset > MAX_OFFSET) {
     refuseField(call, 'offset', 'maximum', offset, `at most ${MAX_OFFSET}`);
     return;
@@ -67,11 +67,11 @@ async function list(call: CallOf<typeof LIST>, { queries, movements }: FundMovem
   okPage(call, 'movements', shown(rows, movements), rest);
 }
 
-/** Each is looked up when its row is written. */
+/** Each movement is looked up when its row is written. */
 function* shown(rows: readonly StoredMovement[], movements: Pick<Movements, 'byHash'>): Generator<AccountMovement> {
   for (const { id, kind, usdcMicro, referenceHash, entryHash, movedMs, settlement } of rows) {
     const requested = referenceHash === null ? undefined : movements.byHash(referenceHash);
-    // The chain has done it first.
+    // The movement happened on the chain first.
     const isOfChain = requested?.reference.startsWith(OF_CHAIN) === true;
     yield {
       id: requested?.id ?? id,
@@ -86,7 +86,7 @@ function* shown(rows: readonly StoredMovement[], movements: Pick<Movements, 'byH
   }
 }
 
-/** Null of what the ledger has given up for tokens that had left before: no transaction of its own says so. */
+/** Null for the ledger's reversal of tokens that had already left: it has no transaction of its own. */
 function transactionOf(reference: string): string | null {
   return TRANSACTION.exec(reference)?.[1] ?? null;
 }

@@ -1,8 +1,7 @@
 /**
  * Carries out deposits and withdrawals exactly once: recorded durably, sent to the account's shard, recorded as done.
- * The shard recognises a reference that it has carried out and answers it as done, so a movement that a crash left
- * pending is sent again when the shard is back.
- * Owner: the gateway thread.
+ * The shard recognises a reference that it has already carried out and answers "done", so a movement left pending by a
+ * crash is sent again when the shard is back. Owner: the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { MOVEMENT } from '../../shared/base/codes.ts';
@@ -23,7 +22,7 @@ export type FundsEngine = {
   ): Promise<FundsReply>;
 };
 
-/** With INSUFFICIENT_BALANCE the three numbers are required, available and reserved. */
+/** For INSUFFICIENT_BALANCE the three numbers are: required, available and reserved. */
 export type FundsReply = { readonly code: number; readonly a: number; readonly b: number; readonly c: number };
 
 type FundResult =
@@ -41,10 +40,10 @@ export class Funding {
   readonly #states: Pick<AccountStates, 'reducingRefusal'>;
   readonly #clock: Clock;
   readonly #hasChain: boolean;
-  /** By account, kind and reference: a request that repeats a movement under way waits for the same answer. */
+  /** By account, kind and reference: a repeat of a movement under way waits for the same answer. */
   readonly #underWay = new Map<string, { readonly amountMicro: number; readonly result: Promise<FundResult> }>();
 
-  /** @param hasChain deposits come from the chain alone. */
+  /** @param hasChain true if deposits come only from the chain */
   constructor(
     movements: Movements,
     engine: FundsEngine,
@@ -61,13 +60,13 @@ export class Funding {
 
   /**
    * A repeat of a reference returns the first movement; the same reference with another amount is a CONFLICT.
-   * @param feeMicro what the account pays for a withdrawal beside it
+   * @param feeMicro the fee of a withdrawal, charged in addition
    */
   move(account: number, kind: FundKind, amountMicro: number, reference: string, feeMicro = 0): Promise<FundResult> {
     return this.#once({ account, kind, amountMicro, reference, market: null, feeMicro }, false);
   }
 
-  /** A movement that the chain has made: neither a state of the account nor anything but the ledger refuses it. */
+  /** Records a movement that the chain has already made: only the ledger can refuse it, not the account's state. */
   follow(movement: NewMovement): Promise<FundResult> {
     return this.#once(movement, true);
   }
@@ -84,7 +83,7 @@ export class Funding {
     return result.finally(() => this.#underWay.delete(key));
   }
 
-  /** The movement was carried out or is pending: a repeat changes nothing. */
+  /** Returns true if the movement was carried out or is pending: a repeat changes nothing. */
   isKnown(account: number, kind: FundKind, reference: string): boolean {
     const earlier = this.#movements.find(account, kind, reference);
     return earlier !== undefined && earlier.status !== 'refused';
@@ -94,7 +93,7 @@ export class Funding {
   async resumePending(): Promise<void> {
     for (const movement of this.#movements.pending()) {
       const { account, kind, reference } = movement;
-      // A client may have repeated it meanwhile; a movement that was refused then must not start again by itself.
+      // A client may have repeated the movement meanwhile; one that was refused then must not restart by itself.
       const isOpen = this.#movements.find(account, kind, reference)?.status === 'pending';
       if (isOpen) await this.#once(movement, false);
     }
@@ -117,13 +116,16 @@ export class Funding {
     return this.#send(started, isOfChain);
   }
 
-  /** The account may not take money out; asked in the turn in which the command is written, too (STATES-2). */
+  /** The account may not withdraw; this is checked again in the turn in which the command is written (STATES-2). */
   #restrictionOf({ account, kind }: Pick<FundMovement, 'account' | 'kind'>): number | null {
     const row = kind === MOVEMENT.WITHDRAWAL ? this.#states.reducingRefusal(account) : null;
     return row?.number ?? null;
   }
 
-  /** @param isCertain it may have arrived before, or the chain has made it: no state of the account refuses it. */
+  /**
+   * @param isCertain true if the command may have arrived before, or the chain has made the movement: then no account
+   * state refuses it
+   */
   async #send(movement: FundMovement, isCertain: boolean): Promise<FundResult> {
     // MOVEMENTS-2; the gateway thread does not wait for the disk.
     await this.#movements.durable();
@@ -137,7 +139,7 @@ export class Funding {
     const reply = await this.#engine.funds(account, kind, amountMicro, hash, market, feeMicro);
     const { code } = reply;
     if (code === OK) return { movement: this.#movements.complete(movement) };
-    // A busy shard received nothing. But an earlier attempt may have reached it, and then the movement stays pending.
+    // A busy shard received nothing. But an earlier attempt may have reached it; then the movement stays pending.
     const isUndecided = code === E.OUTCOME_UNKNOWN || (code === E.ENGINE_BUSY && isCertain);
     if (!isUndecided) await this.#refuse(movement);
     if (code !== E.INSUFFICIENT_BALANCE) return { movement: null, code };
@@ -150,7 +152,7 @@ export class Funding {
     return { movement: null, code, details };
   }
 
-  /** Answered once it is durable: a movement that is pending after a power cut would be sent by itself. */
+  /** Answers once the refusal is durable: a movement still pending after a power cut would be sent by itself. */
   #refuse(movement: FundMovement): Promise<void> {
     this.#movements.refuse(movement);
     return this.#movements.durable();

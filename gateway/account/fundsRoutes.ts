@@ -24,7 +24,7 @@ type FundDeps = MarketDeps & {
   readonly queries: Pick<AccountReads, 'convertedWithKey'>;
   /** Null without a chain. */
   readonly chainBounds: ChainBounds | null;
-  /** Answers a call whose handler has failed. */
+  /** Answers a call whose handler has thrown. */
   readonly onError: (error: unknown, call: Call) => void;
 };
 
@@ -89,7 +89,7 @@ export function fundRoutes(deps: FundDeps): Route[] {
 function convertHandler(deps: FundDeps, movement: Conversion, message: string): Handler<ConvertSpec> {
   const isSplit = movement === MOVEMENT.SPLIT;
   const asset = isSplit ? 'USDC' : 'TOKEN';
-  /** @param feeMicro null: of an earlier request, whose fee may have been another */
+  /** @param feeMicro null for an earlier request, whose fee may have differed */
   const converted = (call: CallOf<ConvertSpec>, feeMicro: number | null): void => {
     const fee = feeMicro === null ? {} : { fee_usdc_micro: String(feeMicro) };
     ok(call, { message, market_id: call.params.id.toLowerCase(), amount: call.body.amount, ...fee });
@@ -145,9 +145,9 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
 }
 
 /**
- * An earlier request with this key has lost its answer. No shard knows a conversion again, so it is looked for before
- * the shard is asked: once the shard is READY and has answered all that was given up, the first command is in its
- * journal or will never be.
+ * An earlier request with this key has lost its answer. Shards do not recognise a repeated conversion, so the journal
+ * is searched before the shard is asked. Once the shard is READY and has answered everything that was given up, the
+ * first command is in its journal or will never be.
  */
 async function convertUnlessDone(
   { engine, queries, onError }: FundDeps,
@@ -169,7 +169,10 @@ async function convertUnlessDone(
   }
 }
 
-/** The rows of an account with tokens of thousands of markets are made as they are written, from one moment's state. */
+/**
+ * The rows of an account with tokens in thousands of markets are made while they are written, from the state of one
+ * moment.
+ */
 function balancesOf(account: number, { views }: FundDeps): Iterator<string> {
   const { accounts, markets } = views;
   const tokens = accounts.allTokens(account);

@@ -3,12 +3,12 @@
  * Owner: the gateway thread. Addresses are 0x and 40 lowercase hex digits everywhere in here.
  *
  * Invariants:
- *   GRANTS-1  A pair of maker and signer has at most one grant in force. Its number is never used again, not even for
- *             the same pair: orders are placed under it, and the number of a removed one must not stand for later ones.
- *   GRANTS-2  A removal is durable before it is answered. Until every shard has cancelled the orders under it, it is
- *             among the unswept, over every restart.
- *   GRANTS-3  A grant that is removed and swept leaves control.db: clients add and remove any number. Only the row of
- *             the last number stays until the next one is there (GRANTS-1).
+ *   GRANTS-1  A pair of maker and signer has at most one grant in force. Its number is never reused, not even for the
+ *             same pair: orders refer to it, and the number of a removed grant must not stand for a later one.
+ *   GRANTS-2  A removal is durable before it is answered. Until every shard has cancelled the orders under it, it stays
+ *             in the list of the unswept, across restarts.
+ *   GRANTS-3  A grant that is removed and swept is deleted from control.db, because clients may add and remove any
+ *             number. Only the row with the highest number stays until there is a higher one (GRANTS-1).
  */
 import { assert } from '../../shared/base/assert.ts';
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
@@ -23,7 +23,7 @@ type GrantRow = Grant & { readonly removed_ms: number | null; readonly is_swept:
 export class Grants {
   readonly #database: ControlDatabase;
   readonly #changes: Changes;
-  /** By maker and signer; the maker's own is the first of its signers. */
+  /** By maker and signer; the first signer is the maker itself. */
   readonly #inForce = new Map<string, Map<string, number>>();
   readonly #unswept = new Map<number, Grant>();
   #lastNumber = 0;
@@ -46,7 +46,7 @@ export class Grants {
     for (const row of database.prepare<[], GrantRow>('SELECT * FROM grants ORDER BY number').all()) this.#load(row);
   }
 
-  /** Reads these grants again. @returns the makers whose grants they are. */
+  /** Reads these grants again. @returns the makers that they belong to */
   reload(changed: TakenRows): ReadonlySet<string> {
     const makers = new Set<string>();
     for (const [key, maker] of changed.keysOf('grants') as readonly [number, string][]) {
@@ -73,7 +73,7 @@ export class Grants {
     return [...(this.#inForce.get(maker)?.keys() ?? [])].filter((signer) => signer !== maker);
   }
 
-  /** Writes a new grant to control.db; `use` follows once the caller's transaction is durable. */
+  /** Writes a new grant to control.db; `use` is called once the caller's transaction is durable. */
   insert(maker: string, signer: string): Grant {
     assert(this.numberOf(maker, signer) === UNKNOWN_GRANT, 'GRANTS-1: a pair has one grant in force');
     const grant = { number: this.#lastNumber + 1, maker, signer };
@@ -88,7 +88,7 @@ export class Grants {
     this.#enforce(number, maker, signer);
   }
 
-  /** Takes the grant of this signer, or of every signer, away from a wallet. @returns what was removed. */
+  /** Removes the grant of this signer, or of every signer, from a wallet. @returns the removed grants */
   remove(maker: string, signer: string | null, nowMs: number): Grant[] {
     const signers = this.#inForce.get(maker) ?? new Map<string, number>();
     const removed = [...signers]

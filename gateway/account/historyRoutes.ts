@@ -34,7 +34,7 @@ type HistoryDeps = {
   readonly catalog: Pick<Catalog, 'byIndex'>;
 };
 
-/** The words by which clients filter, as masks of ORDER_STATUS. */
+/** The words by which clients filter, as bit masks of ORDER_STATUS. */
 const STATUS_MASKS: ReadonlyMap<string, number> = new Map([
   ['open', maskOf(ORDER_STATUS.OPEN, ORDER_STATUS.PARTIALLY_FILLED)],
   ['partially_filled', maskOf(ORDER_STATUS.PARTIALLY_FILLED)],
@@ -188,7 +188,7 @@ async function listActivity(call: CallOf<typeof LIST_ACTIVITY>, { queries, catal
   answerPage(call, result, start, limit, (rows) => ({ activity: rows.map((row) => withLabel(row, catalog)) }));
 }
 
-/** The label belongs to the five fields of the party: all six, or none. */
+/** The label belongs to the five fields of the party: all six are present, or none. */
 function withLabel({ record, market }: StoredActivity, catalog: HistoryDeps['catalog']): object {
   const outcome = record.party_outcome_index;
   return { ...record, party_outcome_name: outcome === null ? null : catalog.byIndex(market).details.outcomes[outcome] };
@@ -201,7 +201,7 @@ type Start = {
   readonly from: { readonly offset: number; readonly after: Position | null };
 };
 
-/** Null when the call was refused. Beside a cursor the offset means nothing. */
+/** Null if the call was refused. With a cursor, the offset is ignored. */
 function startOf(call: AccountCall, query: { offset: number; cursor?: string }, list: List | null): Start | null {
   const { offset, cursor } = query;
   if (list === null || cursor === undefined) return { list, offset, from: { offset, after: null } };
@@ -223,13 +223,13 @@ function answerPage<T>(
 ): void {
   if (!result.ok) return refuse(call, { row: result.row });
   const { rows, total, isFloor, next } = result.value;
-  // The rows are there, so an empty page would be a wrong answer.
+  // There are more rows, so an empty page would be a wrong answer.
   if (isFloor && from.offset > MAX_OFFSET) {
     refuseField(call, 'offset', 'maximum', offset, `at most ${MAX_OFFSET}`);
     return;
   }
   const cursor = list === null ? {} : { next_cursor: next === null ? null : writeCursor(list, next) };
-  // The member that says that the total is a floor is there only if it is one.
+  // The member that marks the total as a lower bound is present only if it is one.
   const estimate = isFloor ? { count_is_estimate: true } : {};
   ok(call, { ...rowsOf(rows), total, ...estimate, limit, offset, ...cursor });
 }

@@ -1,7 +1,7 @@
 /**
- * The accounts of people for whom providers vouch, by the subject that a provider gives a person (RULES.md 15.9). A
- * wallet needs no row here: it belongs to its account (ACCOUNTS-2).
- * Owner: the gateway thread; in memory, written through to control.db.
+ * The accounts of people who sign in through a provider, by the provider's subject for the person (RULES.md 15.9). A
+ * wallet needs no row here: it belongs to its account (ACCOUNTS-2). Owner: the gateway thread; in memory, written
+ * through to control.db.
  *
  * Invariants:
  *   IDENTITIES-1  A subject of an issuer belongs to one account, for ever. An e-mail address identifies no one.
@@ -11,9 +11,9 @@ import type { TakenRows } from '../../shared/records/changedRows.ts';
 import type { ControlDatabase } from '../base/database.ts';
 
 export type Identity = {
-  /** The `iss` of the provider. */
+  /** The provider's `iss`. */
   readonly issuer: string;
-  /** The `sub` that it gives the person. */
+  /** The person's `sub` at the provider. */
   readonly subject: string;
 };
 
@@ -55,7 +55,7 @@ export class Identities {
     this.#insert.run({ issuer, subject, account_index: account, created_ms: nowMs });
   }
 
-  /** The transaction is committed. */
+  /** Called when the transaction is committed. */
   kept(identity: Identity, account: number): void {
     this.#accounts.set(keyOf(identity), account);
   }

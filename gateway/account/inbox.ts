@@ -1,13 +1,13 @@
 /**
- * The notifications of accounts: those that follow from the journals, found by the query pool, and the notices in
- * control.db, with what the account has read of them (RULES.md 14.60 to 14.65).
- * Owner: the gateway thread.
+ * The notifications of accounts: those derived from the journals, which the query pool finds, and the notices in
+ * control.db; and which of them the account has read (RULES.md 14.60 to 14.65). Owner: the gateway thread.
  *
  * Invariants:
- *   INBOX-1  Changes of what an account has read take turns, so that a notification is counted as marked once.
- *   INBOX-2  Counts and times of reading in an answer are of one moment: a page that was found while the account read
- *            something is found again.
- *   INBOX-3  A kept count is that of an account to which nothing was reported since, and no older than KEPT_MS.
+ *   INBOX-1  Changes of an account's read marks run one after the other, so that each notification is counted as marked
+ *            once.
+ *   INBOX-2  Counts and read times in an answer are of one moment: if the account read something while a page was
+ *            fetched, the page is fetched again.
+ *   INBOX-3  A cached count is used only if nothing was reported to the account since, and it is no older than KEPT_MS.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
@@ -31,7 +31,7 @@ export type InboxDeps = {
 type Shown = { readonly item: NotificationItem; readonly readMs: number | null };
 type Page = { readonly items: readonly Shown[]; readonly next: NotificationPlace | null; readonly unread: number };
 type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly row: ErrorRow };
-/** `reported` grows with everything that comes to the account. */
+/** `reported` grows with everything that is reported to the account. */
 type Counted = {
   readonly reported: number;
   readonly reads: Reads;
@@ -44,13 +44,13 @@ const MOST_MARKED = 10_000;
 /** The time for which a count is kept. */
 const KEPT_MS = 5000;
 const MOST_KEPT = 10_000;
-/** Commands wait in a ring for milliseconds; one that has the time at which it was sent is never written this late. */
+/** Commands wait in a ring for milliseconds; a command is never written later than this after its send time. */
 const LONGEST_WAY_MS = 60_000;
 const MOST_TRIES = 3;
 
 export class Inbox {
   readonly #deps: InboxDeps;
-  /** The change of each account that is under way, and those that wait for it. */
+  /** The change under way for each account, and the changes that wait for it. */
   readonly #turns = new Map<number, Promise<unknown>>();
   /** By account, the one counted longest ago first. */
   readonly #counted = new Map<number, Counted>();
@@ -59,7 +59,7 @@ export class Inbox {
     this.#deps = deps;
   }
 
-  /** Newest first, from after a place of the list on; null for the newest. */
+  /** Newest first, starting after a place of the list; null for the newest. */
   async page(asker: OfAccount, after: NotificationPlace | null, limit: number): Promise<Result<Page>> {
     const { readMarks } = this.#deps;
     const account = accountOf(asker);
@@ -104,7 +104,7 @@ export class Inbox {
     return { ok: true, value: unread };
   }
 
-  /** When the notification was read: now, unless it was before. Null if the account has none with this id. */
+  /** The time at which the notification was read: now, unless earlier. Null if the account has none with this id. */
   read(account: number, id: string): Promise<Result<number | null>> {
     return this.#inTurn(account, async () => {
       const { clock, readMarks } = this.#deps;
@@ -120,7 +120,7 @@ export class Inbox {
     });
   }
 
-  /** @returns how many were unread. */
+  /** @returns the number that were unread */
   markAllRead(account: number): Promise<Result<number>> {
     return this.#inTurn(account, async () => {
       const { clock, queries, readMarks } = this.#deps;
@@ -144,7 +144,7 @@ export class Inbox {
   /** INBOX-1 */
   async #inTurn<T>(account: number, change: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(account) ?? Promise.resolve();
-    // A change that failed has answered its own request.
+    // A failed change has already answered its own request.
     const turn = before.then(change, change);
     this.#turns.set(account, turn);
     try {
@@ -168,7 +168,7 @@ export class Inbox {
   #task(account: number, reads: Reads, after: NotificationPlace | null, limit: number, most: number) {
     const latest = reads.marks.at(-1);
     const read = latest === undefined ? null : { fromMs: latest.fromMs, through: latest.through };
-    // Those that were read one at a time are among the counted ones.
+    // Notifications that were read one at a time are included in the count.
     return { account, after, limit, read, mostUnread: most + this.#singlesAfterMark(reads) };
   }
 
@@ -177,7 +177,7 @@ export class Inbox {
     return Math.min(most, unread - this.#singlesAfterMark(reads) + unreadNotices);
   }
 
-  /** Single reads of what follows from the journals that the latest mark does not cover. */
+  /** Single reads of journal notifications that the latest mark does not cover. */
   #singlesAfterMark({ marks, singles }: Reads): number {
     const through = marks.at(-1)?.through;
     let count = 0;

@@ -1,11 +1,11 @@
 /**
- * Lists that are longer than what is counted. That a list is long has to be found out once, if it only grows: trades
- * and movements of funds stay, and so do orders that are closed. One object for each kind of list; runs in a thread of
- * the query pool.
+ * Remembers lists that are longer than the limit of counting. For a list that only grows (trades, movements of funds,
+ * closed orders), this has to be found out only once. One object for each kind of list; runs in a thread of the query
+ * pool.
  */
 import { MAX_COUNTED } from '../base/page.ts';
 
-/** About a hundred bytes each; afterwards they are found out again. */
+/** About a hundred bytes each; beyond this number, lists are counted again. */
 const MOST_LISTS = 20_000;
 
 export class LongLists {
@@ -13,7 +13,7 @@ export class LongLists {
 
   /**
    * At most MAX_COUNTED + 1.
-   * @param list an account and the filters of a list that only grows; null for one that may get shorter
+   * @param list an account and the filters of a list that only grows; null if the list may shrink
    */
   counted(list: string | null, count: () => number): number {
     if (list !== null && this.#lists.has(list)) return MAX_COUNTED + 1;

@@ -1,4 +1,4 @@
-/** Refusals of what an account cannot pay because of the fee of a movement on the chain (RULES.md 17.50). */
+/** Refusals of movements that an account cannot pay because of the chain fee (RULES.md 17.50). */
 import { E, ERRORS } from '../../shared/base/errors.ts';
 import type { Refusal } from '../base/refusal.ts';
 
@@ -8,7 +8,7 @@ type Refused = {
   readonly details?: Readonly<Record<string, unknown>>;
 };
 
-/** The numbers of a shard include the fee: the answer names it. */
+/** The shard's numbers include the fee, so the answer names it. */
 export function namingFee({ code, message, details }: Refused, feeMicro: number): Pick<Refusal, 'message' | 'details'> {
   if (code !== E.INSUFFICIENT_BALANCE || feeMicro === 0) return { message, details };
   return {
@@ -17,7 +17,7 @@ export function namingFee({ code, message, details }: Refused, feeMicro: number)
   };
 }
 
-/** Of a merge: the sets pay what they are merged for. */
+/** For a merge: the payout of the sets is less than the fee. */
 export function lessThanFee(field: string, feeMicro: number): Refusal {
   const message = `the amount does not cover the fee of ${feeMicro} micro-USDC`;
   return { row: ERRORS.VALIDATION_ERROR, message, details: { field, rule: 'minimum', value: String(feeMicro) } };

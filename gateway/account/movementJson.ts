@@ -3,7 +3,7 @@ import type { FundMovement as ShownMovement } from '../../shared/api/accounts.ts
 import { MOVEMENT, MOVEMENT_NAMES } from '../../shared/base/codes.ts';
 import type { FundMovement } from './movements.ts';
 
-/** @param hasChain a withdrawal that the ledger has made is paid by the chain later. */
+/** @param hasChain true if a withdrawal completed in the ledger is paid by the chain later */
 export function movementOf(movement: FundMovement, hasChain: boolean): ShownMovement {
   const isPaidLater = hasChain && movement.kind === MOVEMENT.WITHDRAWAL && movement.status === 'completed';
   return {

@@ -6,10 +6,11 @@
  *   MOVEMENTS-1  (account, kind, reference) names one movement; its amount changes only while it is refused.
  *   MOVEMENTS-2  A movement is pending from before its command is sent until the shard's reply is known, so a crash in
  *                between leaves it to be sent again; the shard recognises the reference it has already carried out.
- *   MOVEMENTS-3  A movement is found by the hash of its reference, by which journals and read model know it. So is one
- *                that has lost its reference and was made anew out of the journals (`control repair`).
- *   MOVEMENTS-4  issuedMicro is all deposits that are not refused less all completed withdrawals: never less than the
- *                USDC that exists, and never above 2^53 - 1.
+ *   MOVEMENTS-3  A movement is found by the hash of its reference, under which journals and read model know it. This
+ *                also finds a movement that has lost its reference and was restored from the journals (`control
+ *                repair`).
+ *   MOVEMENTS-4  issuedMicro is the sum of all deposits that were not refused, less all completed withdrawals: never
+ *                less than the USDC that exists, and never above 2^53 - 1.
  *   MOVEMENTS-5  The mark of settlement.db is durable before any movement that was started after it is sent.
  */
 import { randomUUID } from 'node:crypto';
@@ -32,18 +33,18 @@ export type FundMovement = {
   readonly reference: string;
   readonly status: MovementStatus;
   readonly createdMs: number;
-  /** Of a deposit of full sets: their market. */
+  /** For a deposit of full sets: their market. */
   readonly market: number | null;
   /** The fee of a withdrawal on a chain (RULES.md 17.50). */
   readonly feeMicro: number;
 };
 
-/** `market`: of a deposit of full sets. */
+/** `market` is set for a deposit of full sets. */
 export type NewMovement = Pick<FundMovement, 'account' | 'kind' | 'amountMicro' | 'reference' | 'market'> & {
   readonly feeMicro?: number;
 };
 
-/** In the table `platform`: settlement.db is at least as new as this. */
+/** Key in the table `platform`: settlement.db must be at least as recent as this mark. */
 export const SETTLEMENT_MARK = 'settlement_mark';
 const COLUMNS =
   'id, account_index AS account, kind, amount_micro AS amountMicro, reference, status, created_ms AS createdMs, ' +
@@ -52,7 +53,7 @@ const COLUMNS =
 export class Movements {
   readonly #changes: Changes;
   readonly #database: ControlDatabase;
-  /** MOVEMENTS-4. Null: not summed since a record of another member changed the rows. */
+  /** MOVEMENTS-4. Null if it was not summed since another member's record changed the rows. */
   #summedMicro: number | null;
   readonly #insert;
   readonly #byHash;
@@ -91,7 +92,7 @@ export class Movements {
     this.#summedMicro = countIssued(database);
   }
 
-  /** The rows are summed when the sum is asked for: once after any number of records. */
+  /** The sum is computed when it is asked for: once after any number of records. */
   reload(): void {
     this.#mark = markOf(this.#database);
     this.#summedMicro = null;
@@ -115,24 +116,27 @@ export class Movements {
     return this.#summedMicro;
   }
 
-  /** True when the sums of the ledger stay safe integers after another deposit of this amount. */
+  /** True if the ledger's sums stay safe integers after another deposit of this amount. */
   hasRoomFor(amountMicro: number): boolean {
     return amountMicro <= MAX_SAFE - this.#issuedMicro;
   }
 
-  /** settlement.db has what later movements need (MOVEMENTS-5). */
+  /** Stores the mark of settlement.db on which later movements depend (MOVEMENTS-5). */
   noteMark(mark: number): void {
     if (mark <= this.#mark) return;
     this.#mark = mark;
     this.#changes.write(() => this.#setMark.run(SETTLEMENT_MARK, String(mark)));
   }
 
-  /** Resolves when every movement so far is on the disk as it is here. */
+  /** Resolves when every movement so far is on disk in its present state. */
   durable(): Promise<void> {
     return this.#changes.durable();
   }
 
-  /** Records a movement, sent once it is durable. The caller has found none of the reference, or a refused one. */
+  /**
+   * Records a movement, which is sent once it is durable. The caller has found no movement with this reference, or a
+   * refused one.
+   */
   start(fields: NewMovement, nowMs: number): FundMovement {
     const { account, kind, reference, amountMicro, feeMicro = 0 } = fields;
     const before = this.#issuedMicro;
@@ -151,7 +155,7 @@ export class Movements {
       assert(earlier.status === 'refused', 'MOVEMENTS-1: only a refused movement starts again');
       this.#changes.write(() => this.#reopen.run(movement));
     }
-    // Members of an older version have no such column: while they may follow, there is no fee.
+    // Members of an older version lack this column: while they may follow, there is no fee.
     const hasOther = feeMicro !== (earlier?.feeMicro ?? 0);
     if (hasOther) this.#changes.write(() => this.#setFee.run(feeMicro, movement.id));
     if (kind === MOVEMENT.DEPOSIT) this.#summedMicro = addSafe(before, amountMicro);
@@ -166,7 +170,7 @@ export class Movements {
     return this.#end(movement, 'refused', movement.kind === MOVEMENT.DEPOSIT ? movement.amountMicro : 0);
   }
 
-  /** @param lessMicro of the USDC that was issued. */
+  /** @param lessMicro the amount by which the issued USDC shrinks */
   #end(movement: FundMovement, status: MovementStatus, lessMicro: number): FundMovement {
     assert(movement.status === 'pending', 'MOVEMENTS-2: only a pending movement ends');
     const issuedMicro = this.#issuedMicro;
@@ -176,7 +180,7 @@ export class Movements {
   }
 }
 
-/** MOVEMENTS-3, of rows that an earlier version wrote. */
+/** MOVEMENTS-3, for rows that an earlier version wrote. */
 function hashReferences(database: ControlDatabase): void {
   const write = database.prepare<[Uint8Array, string]>('UPDATE movements SET reference_hash = ? WHERE id = ?');
   const rows = database

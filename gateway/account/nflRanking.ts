@@ -1,10 +1,9 @@
 /**
- * The earnings of all who trade NFL markets in the last thirty days (RULES.md 14.72): computed a few hundred accounts
- * at a time by the query pool, and only when an account asks that may be among the best.
- * Owner: the gateway thread.
+ * The earnings of all who trade NFL markets in the last thirty days (RULES.md 14.72): computed by the query pool, a few
+ * hundred accounts at a time, and only when an account asks that may be among the best. Owner: the gateway thread.
  *
  * Invariants:
- *   NFLRANKING-1  One computation runs at a time; those who ask meanwhile wait for it.
+ *   NFLRANKING-1  One computation runs at a time; requests that arrive meanwhile wait for it.
  *   NFLRANKING-2  A ranking is no older than KEPT_MS, and one that failed is not kept.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -30,7 +29,7 @@ export class NflRanking {
     this.#deps = deps;
   }
 
-  /** True if less than `percent` of all NFL traders earned more. False, too, while the ranking cannot be computed. */
+  /** True if less than `percent` of all NFL traders earned more. Also false while the ranking cannot be computed. */
   async isAmongBest(call: AccountCall, micro: number, percent: number): Promise<boolean> {
     const account = call.principal.accountIndex;
     const results = await this.#results(call);
@@ -49,7 +48,7 @@ export class NflRanking {
 
   async #results(asker: Asker): Promise<Results | null> {
     const kept = this.#kept;
-    // After the clock was set back it is computed anew.
+    // After the clock was set back, it is computed again.
     if (kept !== null && Math.abs(this.#deps.clock.nowMs() - kept.computedMs) < KEPT_MS) return kept.results;
     if (this.#underway !== null) {
       this.#underway.askers.join(asker);

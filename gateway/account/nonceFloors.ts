@@ -1,11 +1,11 @@
 /**
- * The floor under the nonces of each wallet's orders (RULES.md 5.12). The shards refuse what is below it; this is what
- * they have to have. Owner: the gateway thread. Addresses are 0x and 40 lowercase hex digits.
+ * The floor under the nonces of each wallet's orders (RULES.md 5.12). Shards refuse orders below it; this store holds
+ * the floors that the shards must have. Owner: the gateway thread. Addresses are 0x and 40 lowercase hex digits.
  *
  * Invariants:
- *   WALLETFLOORS-1  A floor never sinks, and outlives the link of its wallet.
- *   WALLETFLOORS-2  A floor is durable before its request is answered. Until every shard has it, it is among the
- *                   uncarried, over every restart.
+ *   WALLETFLOORS-1  A floor never falls, and remains when its wallet is unlinked.
+ *   WALLETFLOORS-2  A floor is durable before its request is answered. Until every shard has it, it stays in the list
+ *                   of the uncarried, across restarts.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { TakenRows } from '../../shared/records/changedRows.ts';
@@ -65,7 +65,7 @@ export class NonceFloors {
     this.#load({ wallet, floor, is_carried: 0 });
   }
 
-  /** Every shard has this floor, or a higher one is under way. */
+  /** Every shard has this floor, or a higher floor is under way. */
   carried(wallet: string, floor: number): void {
     if (this.of(wallet) !== floor) return;
     this.#changes.write(() => this.#setCarried.run(wallet, floor));

@@ -1,6 +1,6 @@
 /**
- * The floor under the nonces that a wallet signs its orders with, read and raised by the owner of the wallet (RULES.md
- * 5.12): whatever the wallet or a delegate of it has signed below is worth nothing from then on.
+ * The floor under the nonces of a wallet's orders, read and raised by the wallet's owner (RULES.md 5.12): orders with a
+ * lower nonce, signed by the wallet or its delegates, are void from then on.
  */
 import { ADDRESS } from '../../shared/api/fields.ts';
 import { NONCE_FLOOR, NONCE_FLOOR_BODY, RAISED_NONCE_FLOOR } from '../../shared/api/wallets.ts';
@@ -73,7 +73,7 @@ async function raise(call: CallOf<typeof RAISE>, deps: NonceFloorDeps): Promise<
   ok(call, { ...shown(wallet, deps), orders_cancelled: cancelled, is_complete: isComplete });
 }
 
-/** So far at once that a slip cannot use up the nonces there are. */
+/** The most that one request may raise it, so that a slip cannot use up all nonces. */
 function refusalOf(floor: number, now: number, { areFloorsKnownEverywhere }: NonceFloorDeps): Refusal | null {
   if (!areFloorsKnownEverywhere())
     return { row: ERRORS.CONFLICT, message: 'the cluster has to be raised first (cluster raise)' };
@@ -83,7 +83,7 @@ function refusalOf(floor: number, now: number, { areFloorsKnownEverywhere }: Non
   return { row: ERRORS.VALIDATION_ERROR, message: 'nonce_floor is too far above the floor of now', details };
 }
 
-/** The wallet of the path, which is or was one of the account's; null when the call was refused. */
+/** The wallet in the path, which is or was one of the account's; null if the call was refused. */
 function walletEver(
   call: AccountCall & { readonly params: { readonly address: string } },
   { accounts }: NonceFloorDeps,

@@ -1,10 +1,9 @@
 /**
- * Notices to accounts: the notifications that follow from nothing in the journals, such as those about the security of
- * a session.
- * Owner: the gateway thread; read from control.db when an account asks, because hardly any has one.
+ * Notices to accounts: notifications that are not derived from the journals, such as those about a session's security.
+ * Owner: the gateway thread; read from control.db when an account asks, because few accounts have any.
  *
  * Invariants:
- *   NOTICES-1  An account has at most MOST_KEPT: the next one takes the place of the oldest.
+ *   NOTICES-1  An account has at most MOST_KEPT notices: the next one replaces the oldest.
  *   NOTICES-2  Sequences grow and are never used again, so "read up to a sequence" stays true.
  */
 import { randomUUID } from 'node:crypto';

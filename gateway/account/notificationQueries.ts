@@ -1,7 +1,7 @@
 /**
- * The notifications of an account that follow from the journals (RULES.md 14.60): its orders that ended, the markets
- * that were decided while it held their tokens, its deposits and withdrawals. Nothing is stored for them: the newest of
- * each kind are found inside an index, and merged. Runs in a thread of the query pool.
+ * The notifications of an account that are derived from the journals (RULES.md 14.60): its orders that ended, the
+ * markets that were decided while it held their tokens, its deposits and withdrawals. They are not stored: the newest
+ * of each kind are found through an index and merged. Runs in a thread of the query pool.
  *
  * Order of the list: newest first, those of one millisecond by id. An id is that of the order, market or movement.
  */
@@ -15,11 +15,11 @@ import { CANCELLED_UNASKED, CLOSED, ORDERS } from '../../shared/tables/orders.ts
 import { MARKET_STATS } from '../../shared/tables/statsMarkets.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
 
-/** Where a list goes on: after the notification with this time and id. */
+/** The place at which a list continues: after the notification with this time and id. */
 export type NotificationPlace = { readonly createdMs: number; readonly id: Uint8Array };
 
 type Found = NotificationPlace & {
-  /** The record of the journal that it follows from. */
+  /** The journal record from which it is derived. */
   readonly shard: number;
   readonly shardSequence: number;
 };
@@ -34,23 +34,23 @@ export type DecidedMarket = Found & {
 export type FundsMoved = Found & { readonly kind: 'funds'; readonly usdcMicro: number };
 export type Occurrence = EndedOrder | DecidedMarket | FundsMoved;
 
-/** Those that are read: everything in the records up to these, by shard, and everything older than `fromMs`. */
+/** Read notifications: everything in the records up to these, by shard, and everything older than `fromMs`. */
 type ReadThrough = { readonly fromMs: number; readonly through: readonly number[] };
 
 export type NotificationsTask = {
   readonly account: number;
-  /** Null: from the newest on. */
+  /** Null to begin with the newest. */
   readonly after: NotificationPlace | null;
   readonly limit: number;
-  /** Null: nothing has been read. */
+  /** Null if nothing has been read. */
   readonly read: ReadThrough | null;
-  /** Unread ones are counted up to here. */
+  /** Unread notifications are counted up to this number. */
   readonly mostUnread: number;
 };
 export type FoundNotifications = {
   readonly rows: readonly Occurrence[];
   readonly unread: number;
-  /** The last record of each shard that this answer is about. */
+  /** The last record of each shard that this answer includes. */
   readonly heads: readonly number[];
 };
 
@@ -86,20 +86,20 @@ type Bounds = {
   readonly limit: number;
 };
 
-/** The conditions of the three walks over orders: each is a range of an index. */
+/** The conditions of the three scans over orders: each is a range of an index. */
 const ENDED = [
   `${CLOSED} AND account = @account AND orders.status = ${ORDER_STATUS.FILLED}`,
   `${CLOSED} AND account = @account AND orders.status = ${ORDER_STATUS.EXPIRED}`,
   `${CANCELLED_UNASKED} AND account = @account`,
 ];
 const BEFORE = '(updated_ms, orders.id) < (@beforeMs, @beforeId) AND updated_ms >= @fromMs';
-/** An account holds tokens of few markets beside the number there are, so its positions are walked. */
+/** An account holds tokens of few markets compared with all markets, so its positions are scanned. */
 const HELD = `
   FROM positions
   CROSS JOIN market_stats USING (market) CROSS JOIN markets USING (market)
   WHERE account = @account AND decided_sequence > 0 AND (quantity_atomic <> 0 OR is_paid = 1)
     AND (resolved_ms, uuid) < (@beforeMs, @beforeId) AND resolved_ms >= @fromMs`;
-/** Read ones among which unread ones are looked for. */
+/** The number of read notifications among which unread ones are searched. */
 const MOST_PASSED = 1000;
 /** Times have 48 bits. */
 const START: NotificationPlace = { createdMs: 2 ** 48 - 1, id: new Uint8Array(16).fill(0xff) };
@@ -123,7 +123,7 @@ export class NotificationQueries {
     this.#markets = db.prepare(`
       SELECT ${DECISION.sql}, ${MARKET_ID.sql} ${HELD}
       GROUP BY positions.market ORDER BY resolved_ms DESC, uuid DESC LIMIT @limit`);
-    // The ids of an account's movements are in the order of time.
+    // The ids of an account's movements sort by time.
     const movements = `SELECT ${MOVEMENT.sql} FROM fund_movements WHERE ${PAID_IN_OR_OUT} AND account = @account`;
     const moved = '(moved_ms, id) < (@beforeMs, @beforeId) AND moved_ms >= @fromMs';
     this.#movements = db.prepare(`${movements} AND ${moved} ORDER BY moved_ms DESC, id DESC LIMIT @limit`);
@@ -177,7 +177,8 @@ export class NotificationQueries {
       for (const count of this.#counts) if (unread < most) unread += count.get({ ...bounds, limit: most - unread })!;
       return Math.min(unread, most);
     }
-    // Each walk has what is unread first: only records that were under way at the time are among those that were read.
+    // Each scan lists unread ones first; among the read ones only records that were under way at that time can be
+    // unread.
     for (const { shard, shardSequence } of this.#walks({ ...bounds, limit: most + MOST_PASSED })) {
       if (unread === most) break;
       if (shardSequence > (read.through[shard] ?? 0)) unread++;

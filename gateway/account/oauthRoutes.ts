@@ -43,7 +43,7 @@ const FINISH = {
 const STATE_COOKIE = 'svc_oauth';
 /** The page that ends a sign-in (gateway/web/pageRoutes.ts). */
 const CALLBACK_PAGE = '/auth/callback';
-/** A path of this origin in every reading of browsers: no second slash, no backslash, nothing that they skip. */
+/** A path of this origin in any browser's reading: no second slash, no backslash, no characters that browsers skip. */
 const LOCAL_PATH = /^\/(?!\/)[!-[\]-~]*$/;
 
 type OAuthDeps = AuthDeps & {
@@ -94,12 +94,12 @@ function providerOf(call: Call, name: string, { oidc }: OAuthDeps): OidcProvider
   return provider;
 }
 
-/** Each provider has one of its own, so that what one sends back cannot pass for an answer of another. */
+/** Each provider has its own redirect URI, so that one provider's answer cannot pass for another's. */
 function redirectUri({ name }: OidcProvider, { publicUrl }: OAuthDeps): string {
   return `${publicUrl()}${CALLBACK_PAGE}/${name}`;
 }
 
-/** Lax: the browser comes back from another site. */
+/** SameSite=Lax, because the browser returns from another site. */
 function stateCookie(value: string, maxAgeSec: number, { areCookiesSecure: isSecure }: OAuthDeps): string {
   return cookieLine(STATE_COOKIE, value, { path: COOKIE_PATH, maxAgeSec, sameSite: 'Lax', isSecure });
 }

@@ -1,10 +1,10 @@
 /**
- * The state that a browser keeps while its person is at a provider (RULES.md 15.33). It is sealed, so it can be neither
- * read nor made up.
+ * The state that a browser keeps while the person is at the provider (RULES.md 15.33). It is sealed, so it can be
+ * neither read nor forged.
  *
  * Invariants:
- *   OAUTHSTATE-1  It opens for LIFETIME_SEC, with the key of this exchange, and in the browser that began the sign-in:
- *                 the browser is the only place where it is.
+ *   OAUTHSTATE-1  It can be opened for LIFETIME_SEC, with this exchange's key, and only from the browser that began the
+ *                 sign-in, because nothing else stores it.
  */
 import { hkdfSync } from 'node:crypto';
 import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
@@ -12,7 +12,7 @@ import { openSecret, sealSecret } from '../../shared/crypto/secretBox.ts';
 export const LIFETIME_SEC = 600;
 const OWNER = 'sign-in at a provider';
 const KEY_BYTES = 32;
-/** Ours are shorter. */
+/** The exchange's own states are shorter. */
 const MAX_CHARACTERS = 4096;
 
 type OAuthState = {
@@ -38,7 +38,7 @@ export class OAuthStates {
     return sealSecret(this.#key, OWNER, Buffer.from(text)).toString('base64url');
   }
 
-  /** Null for anything that is not of this exchange, or too old. */
+  /** Null if it was not sealed by this exchange, or is too old. */
   open(sealed: string, nowMs: number): OAuthState | null {
     if (sealed.length > MAX_CHARACTERS) return null;
     try {

@@ -4,10 +4,10 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   OIDC-1  A person counts whom an id token names that the provider has signed, for our client and this sign-in
- *           (nonce), and that came for a code which only the browser that began it could use (state, PKCE).
- *   OIDC-2  What the provider says of itself is fetched once at a time, once in RENEW_MS, and once in FAILED_MS while
- *           that fails; what it last said goes on to count.
+ *   OIDC-1  A person is accepted only by an id token that the provider has signed, for our client and this sign-in
+ *           (nonce), obtained with a code that only the browser which began the sign-in could use (state, PKCE).
+ *   OIDC-2  The provider's metadata is fetched by one request at a time, once in RENEW_MS, and once in FAILED_MS while
+ *           fetching fails; meanwhile the last metadata stays in use.
  */
 import type { Configuration } from 'openid-client';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -50,7 +50,7 @@ export class OidcProvider {
     this.#calls = options.calls ?? new ProviderCalls();
   }
 
-  /** Where the browser goes, and what it has to keep meanwhile. */
+  /** The address to which the browser goes, and the state that it keeps meanwhile. */
   async begin(redirectUri: string): Promise<{ readonly url: string; readonly checks: Checks } | Refusal> {
     try {
       const { buildAuthorizationUrl, calculatePKCECodeChallenge, ...random } = await import('openid-client');
@@ -71,7 +71,7 @@ export class OidcProvider {
     }
   }
 
-  /** Finds who the person is. The caller has compared the state; `redirectUri` is the one of `begin`. */
+  /** Finds out who the person is. The caller has compared the state; `redirectUri` is the one of `begin`. */
   async finish({ code, state, iss }: Returned, checks: Checks, redirectUri: string): Promise<Proof | Refusal> {
     const current = new URL(redirectUri);
     for (const [name, value] of Object.entries({ code, state, iss })) {
@@ -124,7 +124,7 @@ export class OidcProvider {
     const { issuer, clientId, clientSecret } = this.#options;
     this.#renewMs = Date.now() + FAILED_MS;
     const { allowInsecureRequests, customFetch, discovery, enableNonRepudiationChecks } = await import('openid-client');
-    // The settings allow plain HTTP on loopback alone.
+    // The settings allow plain HTTP only on loopback.
     const execute = [enableNonRepudiationChecks, ...(issuer.protocol === 'http:' ? [allowInsecureRequests] : [])];
     const options = { execute, [customFetch]: this.#calls.send };
     const configuration = await discovery(issuer, clientId, clientSecret, undefined, options);
@@ -141,7 +141,7 @@ export class OidcProvider {
   }
 }
 
-/** The codes of errors name what went wrong; their messages may repeat what the provider has sent. */
+/** The error codes name the failure; error messages may repeat what the provider has sent. */
 function reasonOf(error: unknown): string {
   for (let each = error; each instanceof Error; each = each.cause) {
     if (each instanceof ProviderDown) return each.message;

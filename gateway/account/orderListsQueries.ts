@@ -1,9 +1,9 @@
 /**
  * The SQL of the lists of an account's orders (RULES.md 14.1 to 14.3). Runs in a thread of the query pool.
  *
- * Every order is in one of four walks, newest change first, each inside an index: the open ones, and the closed ones by
- * status. A list merges the walks that it wants. The order of creation has a walk of its own for all orders; of certain
- * statuses it sorts what the walks find while that is little, and otherwise they are many of that walk.
+ * Every order is in one of four index scans, newest change first: the open orders, and the closed orders by status. A
+ * list merges the scans that it needs. Lists sorted by creation use a scan over all orders; for some statuses only, the
+ * rows of the four scans are sorted if they are few, and otherwise the scan over all orders is filtered.
  */
 import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
@@ -27,7 +27,7 @@ export type OrderFilters = Readonly<{
   statuses: number;
   sides: number;
   outcomes: number;
-  /** Only orders whose timestamp, the one they are sorted by, is after this. */
+  /** Only orders whose sort timestamp is after this. */
   sinceMs: number;
   sort: Sort;
   limit: number;
@@ -51,7 +51,7 @@ type ListParameters = Readonly<{
 }>;
 
 const EVERY = { statuses: 0xff, sides: 0xff, outcomes: 0xff, sinceMs: SINCE_EVER, firstId: new Uint8Array(0) } as const;
-/** Both sides, or both outcomes. */
+/** Mask of both sides, or of both outcomes. */
 const TWO = 0b11;
 const ALL_STATUSES = maskOf(...Object.values(ORDER_STATUS));
 const OPEN_STATUSES = maskOf(ORDER_STATUS.OPEN, ORDER_STATUS.PARTIALLY_FILLED);
@@ -102,7 +102,7 @@ export class OrderLists {
     return historyPage(rows, { counted, limit, offset }, show, positionOf);
   }
 
-  /** The newest by creation, in the first version of their record. */
+  /** The newest orders by creation, in the first version of their record. */
   newest(account: number, limit: number): StoredOrder<OrderRecord>[] {
     const before = { beforeMs: START.atMs, beforeId: START.id };
     const page = this.#prepared<OrderRow>(orderPageSql([BY_CREATION], 'created_at'));
@@ -116,14 +116,14 @@ export class OrderLists {
   }
 }
 
-/** The name of a list that only grows; null where orders leave it when they end. */
+/** The name of a list that only grows; null if orders leave it when they end. */
 function growingList({ account, statuses, sides, outcomes, sinceMs }: ListParameters, sort: Sort): string | null {
   const wanted = statuses & ALL_STATUSES;
   if (wanted !== ALL_STATUSES && (wanted & OPEN_STATUSES) !== 0) return null;
   return [account, wanted, sides & TWO, outcomes & TWO, sort, sinceMs].join('/');
 }
 
-/** The walks that together find the orders with these statuses, each order once. */
+/** The scans that together find the orders with these statuses, each order once. */
 function walksOf(statuses: number, sort: Sort): string[] {
   if (sort === 'created_at' && (statuses & ALL_STATUSES) === ALL_STATUSES) return [BY_CREATION];
   const walk = (index: string, group: string) =>

@@ -7,7 +7,7 @@ import { ORDERS } from '../../shared/tables/orders.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
 import { MARKET } from '../markets/volumeQueries.ts';
 
-/** The name of a group is known to the gateway only. */
+/** Only the gateway knows the name of a group. */
 export type StoredOrder<R> = { readonly record: R; readonly group: number };
 
 const ORDER = select(
@@ -52,7 +52,7 @@ export class OrderQueries {
     this.#byId = db.prepare(`${SELECT_ORDER} WHERE id = ? AND account = ? AND hash = ?`);
     this.#entries = db.prepare<[Uint8Array, Uint8Array], Uint8Array>(FIND_ENTRIES).pluck();
     this.#tail = db.prepare<[], Uint8Array>('SELECT entries FROM order_hash_tail').pluck();
-    // One transaction, so that an entry that moves from the tail into the index is seen in one of them.
+    // One transaction, so that an entry that moves from the tail into the index is seen in exactly one of them.
     this.#find = db.transaction((account: number, hash: Uint8Array) => {
       const last = new Uint8Array(ENTRY_BYTES).fill(0xff);
       last.set(hash.subarray(0, PREFIX_BYTES));
@@ -66,7 +66,7 @@ export class OrderQueries {
     });
   }
 
-  /** Null when the account has no such order; whether another has one stays unknown to it. */
+  /** Null if the account has no such order; the answer does not reveal whether another account has it. */
   byHash(account: number, hash: Uint8Array): StoredOrder<OrderRecord> | null {
     const row = this.#find(account, hash);
     return row === null ? null : { record: orderRecord(orderFacts(row)), group: row.order_group };

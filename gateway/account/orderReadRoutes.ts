@@ -1,4 +1,4 @@
-/** An account's own orders (RULES.md 7.1) and the position of one in its queue (RULES.md 7.14). */
+/** An account's own orders (RULES.md 7.1) and an order's position in its queue (RULES.md 7.14). */
 import {
   OPEN_ORDERS,
   OPEN_ORDERS_QUERY,
@@ -78,8 +78,8 @@ export function orderReadRoutes(deps: OrderReadDeps): Route[] {
 }
 
 /**
- * The views show open orders, read.db closed ones. The views learn of a close first, and the query waits until read.db
- * has it as well, so an order is always found.
+ * The views show open orders, read.db closed ones. The views see a close first, and the query waits until read.db has
+ * it too, so an order is always found.
  */
 function orderHandler(deps: OrderReadDeps): Handler<typeof SHOW_ORDER> {
   const whereOf = finder(deps);
@@ -106,7 +106,7 @@ function queueHandler(deps: OrderReadDeps): Handler<typeof SHOW_QUEUE_POSITION> 
 type OrderCall = CallOf<typeof SHOW_ORDER | typeof SHOW_QUEUE_POSITION>;
 type Where = { readonly orders: OpenOrders; readonly slot: number } | { readonly hash: Uint8Array };
 
-/** The open order of the call, or the hash of one that is not; null when the call was answered. */
+/** The open order of the call, or the hash of an order that is not open; null if the call was answered. */
 function finder({ views }: OrderReadDeps): (call: OrderCall) => Where | null {
   const hash = new Uint32Array(HASH_BYTES / 4);
   const hashBytes = new Uint8Array(hash.buffer);
@@ -119,7 +119,7 @@ function finder({ views }: OrderReadDeps): (call: OrderCall) => Where | null {
       refuse(call, { row: ERRORS.ORDER_NOT_FOUND });
       return null;
     }
-    // A copy: the next call parses its hash into the same bytes.
+    // A copy, because the next call parses its hash into the same bytes.
     return { hash: hashBytes.slice() };
   };
 }
@@ -167,7 +167,7 @@ function showOpenOrders(call: CallOf<typeof LIST_OPEN_ORDERS>, deps: OrderReadDe
   okArray(call, textsOf(copies, orders, deps, texts));
 }
 
-/** All of the moment at which they were copied. */
+/** All texts show the moment at which the orders were copied. */
 function* textsOf(copies: OrderCopies, orders: OpenOrders, deps: OrderReadDeps, texts: OrderTexts): Generator<string> {
   const { count, slots, changes } = copies;
   for (let row = 0; row < count; row++) {

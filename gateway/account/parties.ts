@@ -1,6 +1,6 @@
 /**
- * A trade as one of its parties sees it: the five canonical fields, together or not at all (RULES.md 14.6). They follow
- * from the row alone. A row that contradicts itself has none of them: a guess would look like a fact.
+ * A trade as one of its parties sees it: the five canonical fields, together or not at all (RULES.md 14.6). They are
+ * derived from the row alone. For a row that contradicts itself they are left out: a guess would look like a fact.
  */
 import { MATCH_TYPE, SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
 import { bytesToUuid } from '../../shared/base/hex.ts';
@@ -49,7 +49,7 @@ export const NO_PARTY: NoParty = {
 
 export type Role = 'taker' | 'maker';
 
-/** Of a trade with oneself the taker; null for an account that is no party. */
+/** In a trade of an account with itself it is the taker; null for an account that is no party. */
 export function roleOf({ taker_account, maker_account }: TradeRow, account: number): Role | null {
   if (taker_account === account) return 'taker';
   return maker_account === account ? 'maker' : null;
@@ -73,7 +73,7 @@ export function tokensOf({ lots, ticks_per_unit }: TradeRow): string {
   return String(mulSafe(lots, ticks_per_unit));
 }
 
-/** A quantity, a price inside the unit, and sides and outcomes that make the kind of match it says it was. */
+/** Checks that quantity, price, sides and outcomes agree with the kind of match that the row states. */
 function isConsistent(row: TradeRow): boolean {
   if (row.lots <= 0 || row.yes_ticks <= 0 || row.yes_ticks >= row.ticks_per_unit) return false;
   const isSameSide = row.maker_side === row.taker_side;

@@ -1,6 +1,6 @@
 /**
- * Profit and loss of the last 24 hours (RULES.md 14.25). What the read model knows comes in slices; the worth of tokens
- * now is taken from the books, so a slice costs this thread a tenth of a millisecond.
+ * Profit and loss of the last 24 hours (RULES.md 14.25). The read model is read in slices; the present value of tokens
+ * is taken from the books, so a slice costs this thread a tenth of a millisecond.
  */
 import { PNL_24H } from '../../shared/api/positions.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -62,7 +62,7 @@ async function showPnl(call: CallOf<typeof SHOW_PNL>, deps: PnlDeps, answers: Sh
   okBytes(call, body!);
 }
 
-/** It changes with every record that was acknowledged to the account: its own actions are in the next answer. */
+/** The state changes with every record acknowledged to the account, so its own actions are in the next answer. */
 function stateOf(account: number, { views, shards }: PnlDeps): string {
   return Array.from({ length: shards }, (_, shard) => views.lastAcknowledged(account, shard)).join();
 }
@@ -113,13 +113,13 @@ function worthNow(held: PortfolioSlice['held'], { views }: PnlDeps): bigint {
   return worth;
 }
 
-/** Null while a shard is away: what it has done last may not be known yet. */
+/** Null while a shard is away: its latest changes may not be known yet. */
 function availableOf(account: number, { views, engine, shards }: PnlDeps): string | null {
   for (let shard = 0; shard < shards; shard++) if (!engine.isReady(shard)) return null;
   return centsTowardsZero(BigInt(views.accounts.availableMicro(account)));
 }
 
-/** With two digits, a half rounded away from zero. */
+/** Two digits, halves rounded away from zero. */
 function percent(part: bigint, whole: bigint): number {
   const half = part < 0n ? -whole : whole;
   return Number((2n * part * PER_PERCENT_DIGIT + half) / (2n * whole)) / 100;

@@ -4,8 +4,8 @@
  *
  *   gained = sum over positions of (realized - cost + worth now) - (realized - cost of the account + worth of all) then
  *
- * A position is read whole, and nothing about the start of the window changes any more, so slices that are read at
- * different moments add up: what a trade between two of them moves is in both of its parts, or in none.
+ * A position is read whole, and the state at the start of the window never changes. So slices read at different moments
+ * add up: a trade that happens between two slices is counted in both of its parts, or in none.
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME } from '../../shared/base/codes.ts';
@@ -18,7 +18,7 @@ export type PortfolioTask = {
   readonly account: number;
   /** The start of an hour. */
   readonly sinceMs: number;
-  /** The slice starts behind this position; null: with the first, and the sums of the account come with it. */
+  /** The slice starts after this position; null starts with the first, and adds the account's sums. */
   readonly after: PositionKey | null;
 };
 
@@ -27,17 +27,17 @@ type Held = {
   readonly markets: Uint32Array;
   readonly yesAtomic: Float64Array;
   readonly noAtomic: Float64Array;
-  /** The worth of a Yes token in millionths as far as trades and decisions say it. */
+  /** The value of a Yes token in millionths, according to trades and decisions. */
   readonly lastYesPpm: Uint32Array;
 };
 
 export type PortfolioSlice = {
   readonly held: Held;
-  /** Realized less cost, of the positions of the slice. */
+  /** Realized gain less cost, summed over the positions of the slice. */
   readonly gainedMicro: bigint;
-  /** The worth of these positions at the start of the window. */
+  /** The value of these positions at the start of the window. */
   readonly worthThenMicro: bigint;
-  /** The sums of the account at the start of the window, 0 unless with the first slice. */
+  /** The account's sums at the start of the window; 0 except in the first slice. */
   readonly gainedThenMicro: bigint;
   readonly fundedThenMicro: bigint;
   /** Null if no position follows. */
@@ -100,7 +100,7 @@ export class PortfolioQueries {
   #slice({ account, sinceMs, after }: PortfolioTask): PortfolioSlice {
     const rows = this.#positions.all(account, ...(after ?? FIRST_POSITION));
     const hasMore = rows.length === SLICE;
-    // A market is in one slice, because its tokens are worth something together.
+    // Both outcomes of a market are in one slice, because their tokens have a value together.
     if (hasMore && rows.at(-1)!.outcome === BigInt(OUTCOME.YES)) rows.pop();
     const last = hasMore ? rows.at(-1)! : null;
     let gainedMicro = 0n;

@@ -1,6 +1,7 @@
 /**
- * Ids of positions: the id of the market with the account and the outcome mixed in. So the id of a position is always
- * the same, two positions never share one, and its account can have the market from it, which makes it a cursor.
+ * Ids of positions: the id of the market with the account and the outcome mixed in. So a position always has the same
+ * id, no two positions share one, and the market can be computed from the id for the account, so the id serves as a
+ * cursor.
  *
  *   id = market id xor the first 128 bits of keccak256("position/<user id>/<outcome>"), without the bits of a UUID
  *        that say its version and variant: those stay the market's
@@ -25,7 +26,7 @@ export function positionId(marketUuid: Uint8Array, mask: PositionMask): string {
   return bytesToUuid(marketUuid.map((byte, at) => byte ^ mask[at]));
 }
 
-/** The market that a position with this id would be in. */
+/** The market of a position with this id. */
 export function marketOfPosition(id: string, mask: PositionMask): string {
   const bytes = new Uint8Array(UUID_BYTES);
   uuidToBytes(id, bytes, 0);

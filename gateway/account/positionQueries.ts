@@ -1,11 +1,11 @@
 /**
  * The SQL of the positions of an account, a slice at a time, and their rows as clients see them (RULES.md 14.20). Runs
- * in a thread of the query pool, which also writes the texts: the gateway thread takes them as they are.
+ * in a thread of the query pool, which also writes the texts: the gateway thread passes them on unchanged.
  *
  * Invariants:
- *   REALIZED-1  Tokens of a decided market count as sold for what they pay from the decision on. Rows have that only
- *                once the tokens are gone, by a claim or the settlement, and to the micro the same: so a decision costs
- *                one record however many hold tokens, and nothing is counted twice.
+ *   REALIZED-1  From the decision on, tokens of a decided market count as sold for their payout. The rows show this
+ *                only once the tokens are gone (claimed or settled), with the same amount to the micro. So a decision
+ *                costs one record however many accounts hold tokens, and nothing is counted twice.
  */
 import type Database from 'better-sqlite3';
 import { OUTCOME } from '../../shared/base/codes.ts';
@@ -22,9 +22,9 @@ export type PositionKey = readonly [market: number, outcome: number];
 
 export type PositionsTask = {
   readonly account: number;
-  /** All markets: null. */
+  /** Null for all markets. */
   readonly market: number | null;
-  /** The slice starts behind this position, which need not exist. */
+  /** The slice starts after this position, which need not exist. */
   readonly after: PositionKey;
   readonly limit: number;
   /** By outcome. */
@@ -34,13 +34,13 @@ export type PositionsTask = {
 };
 
 export type PositionsSlice = {
-  /** JSON, one text a position. */
+  /** One JSON text per position. */
   readonly texts: readonly string[];
   /** Null if no position follows. */
   readonly next: PositionKey | null;
 };
 
-/** Before the first market. */
+/** The place before the first market. */
 export const FIRST_POSITION: PositionKey = [-1, 0];
 
 const KNOWN = BigInt(COST_BASIS.KNOWN);
@@ -109,7 +109,9 @@ export class PositionQueries {
   }
 }
 
-/** RULES.md 10.18: what tokens of an unknown cost were entered at is not known, nor what the last of them were. */
+/**
+ * RULES.md 10.18: the entry price of tokens with an unknown cost is unknown, and so is the result of the last of them.
+ */
 function hasEntry({ cost_basis, quantity_atomic }: PositionRow): boolean {
   return cost_basis === KNOWN || (cost_basis === RECOVERED && quantity_atomic !== 0n);
 }

@@ -94,7 +94,7 @@ async function listPositions(call: ListCall, deps: PositionDeps): Promise<void> 
   okInSlices(call, first.value.texts, () => (after === null ? null : following()));
 }
 
-/** Null if the call was refused: the cursor is no position that the account could have. */
+/** Null if the call was refused: the account could not have a position with this cursor. */
 function startOf(call: ListCall, masks: readonly PositionMask[], { catalog }: PositionDeps): PositionKey | null {
   const { cursor } = call.query;
   if (cursor === undefined) return FIRST_POSITION;
@@ -118,7 +118,7 @@ async function markClaimed(call: CallOf<typeof MARK_CLAIMED>, deps: PositionDeps
   await note(call, market, deps);
 }
 
-/** On a chain, tokens that it still has to pay were not redeemed elsewhere. */
+/** On a chain, a position whose tokens the chain still has to pay was not redeemed. */
 async function refuseUnclaimed(account: number, market: MarketEntry, deps: PositionDeps): Promise<Refusal | null> {
   const wallet = deps.accounts.escrowOf(account);
   if (deps.chain === null || wallet === null) return null;

@@ -23,7 +23,7 @@ const SIGN_IN = {
 } as const satisfies RouteSpec;
 
 type PrivyDeps = AuthDeps & {
-  /** Null: the exchange takes no tokens of Privy. */
+  /** Null if the exchange accepts no Privy tokens. */
   readonly privy: PrivyTokens | null;
 };
 

@@ -1,11 +1,11 @@
 /**
- * Tokens with which Privy vouches for a person (RULES.md 15.31, 15.32): JWTs of ES256 for our app.
- * Owner: the gateway thread; signatures are verified on others.
+ * Tokens by which Privy identifies a person (RULES.md 15.31, 15.32): ES256 JWTs for our app. Owner: the gateway thread;
+ * signatures are verified on others.
  *
  * Invariants:
- *   PRIVY-1  What a token says of itself is read first: one of another issuer, app or algorithm, or that has expired,
- *            has no key fetched for it.
- *   PRIVY-2  An e-mail address counts only from an identity token of the same person.
+ *   PRIVY-1  A token's claims are read first: no key is fetched for a token of another issuer, app or algorithm, or an
+ *            expired one.
+ *   PRIVY-2  An e-mail address is accepted only from an identity token of the same person.
  */
 import type { KeyObject } from 'node:crypto';
 import type { JWTPayload } from 'jose';
@@ -22,9 +22,9 @@ const ISSUER = 'privy.io';
 const ALGORITHM = 'ES256';
 const MAX_SUBJECT = 255;
 const MAX_EMAIL = 254;
-/** Clocks of providers are not ours. */
+/** Providers' clocks may differ from ours. */
 const MAX_SKEW_SEC = 30;
-/** Sign-ins that wait for keys: more than an exchange has at a time unless the keys do not come. */
+/** Sign-ins that wait for keys: an exchange never has as many at a time, unless the keys do not arrive. */
 const MAX_WAITING = 256;
 const RETRY_AFTER_SEC = 5;
 
@@ -34,7 +34,7 @@ type FindKey = ReturnType<typeof providerKeys>;
 type PrivyTokensOptions = {
   readonly appId: string;
   readonly keys: KeyObject | URL;
-  /** Called with the reason when its keys are not to be had. */
+  /** Called with the reason if the keys cannot be fetched. */
   readonly onDown: (error: Error) => void;
   readonly calls?: Pick<ProviderCalls, 'send'>;
 };
@@ -51,7 +51,7 @@ export class PrivyTokens {
     this.#onDown = onDown;
   }
 
-  /** Finds who the person is, or why the tokens do not count. */
+  /** Finds out who the person is, or why the tokens are refused. */
   async check(accessToken: string, identityToken: string | undefined, nowMs: number): Promise<Proof | Refusal> {
     if (this.#waiting >= MAX_WAITING) return down();
     this.#waiting++;
@@ -98,7 +98,7 @@ export class PrivyTokens {
     }
   }
 
-  /** PRIVY-1. Null when the token says nothing wrong of itself. */
+  /** PRIVY-1. Null if the claims have no fault. */
   #faultOf(token: string, nowMs: number): ErrorRow | null {
     const nowSec = Math.floor(nowMs / 1000);
     try {
@@ -116,8 +116,8 @@ export class PrivyTokens {
 }
 
 /**
- * The address that the person has shown to be theirs, in lower case; null for none.
- * @param linked the accounts of the person as the token has them: JSON in a text, or the array itself.
+ * The verified address of the person, in lower case; null if there is none.
+ * @param linked the person's accounts in the token: JSON text, or the array itself
  */
 function emailOf(linked: unknown): string | null {
   try {

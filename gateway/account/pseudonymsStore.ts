@@ -1,6 +1,6 @@
 /**
- * Names for accounts that have not made theirs public (RULES.md 13.3), and cursors that hide the trade they stand for.
- * Both follow from a secret of the data directory: they stay the same, and no client can compute them from an id.
+ * Names for accounts without a public name (RULES.md 13.3), and cursors that hide the trade they stand for. Both are
+ * derived from a secret of the data directory: they are stable, and no client can compute them from an id.
  */
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
@@ -24,7 +24,7 @@ export class Pseudonyms {
   }
 
   of(account: number): string {
-    // An account that was made after a restore may have the index of one that is gone, and not its name.
+    // An account made after a restore may reuse the index of a lost account, but must not reuse its name.
     const floor = this.#floors.findLast(({ lastAccount }) => account > lastAccount)?.floor;
     const text = floor === undefined ? String(account) : `${account} above ${floor}`;
     const hash = createHmac('sha256', this.#nameKey).update(text).digest().readUInt32BE();
@@ -33,7 +33,7 @@ export class Pseudonyms {
     return name;
   }
 
-  /** An id is one block of the cipher: the same cursor for the same id, and every cursor has an id. */
+  /** An id is one block of the cipher: the same id always has the same cursor, and every cursor decrypts to an id. */
   cursorOf(id: Uint8Array): string {
     assert(id.length === ID_BYTES, 'pseudonyms: an id is one block');
     const cipher = createCipheriv('aes-128-ecb', this.#cursorKey, null).setAutoPadding(false);

@@ -20,7 +20,7 @@ import { type LegacyTradeRecord, type TradeFilters, TradeQueries, type TradeReco
 
 type Filtered<F> = { readonly account: number; readonly filters: F };
 
-/** The pool completes their answers. */
+/** Queries whose answers the pool completes. */
 type HistoryQueries = {
   orderByHash(task: { account: number; hash: Uint8Array }): StoredOrder<OrderRecord> | null;
   userOrders(task: Filtered<OrderFilters>): HistoryPage<StoredOrder<OrderRecordV2>>;
@@ -31,7 +31,7 @@ type HistoryQueries = {
   nflPart(task: NflTask): NflPart;
 };
 
-/** @param path null where the ledger settles (RULES.md 14.8) */
+/** @param path null if the ledger settles without a chain (RULES.md 14.8) */
 export function settlementsIn(path: string | null): ChainSettlements | typeof LEDGER_SETTLEMENTS {
   return path === null ? LEDGER_SETTLEMENTS : new ChainSettlements(path);
 }

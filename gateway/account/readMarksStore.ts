@@ -1,17 +1,17 @@
 /**
- * The notifications that accounts have read (RULES.md 14.64), kept in control.db.
- * Owner: the gateway thread. The marks of the accounts that asked last are in memory.
+ * The notifications that accounts have read (RULES.md 14.64), kept in control.db. Owner: the gateway thread. The marks
+ * of the most recently asking accounts are in memory.
  *
- * A notification comes from a source, which is a shard or the notices, at a sequence of that source. A mark has the
- * last sequence of each source that there was when all was marked as read. It does not have a time instead, because a
- * record that is written now may have been under way at that time already: it would be read before anyone saw it.
+ * A notification comes from a source (a shard, or the notices) at a sequence number of that source. A mark holds each
+ * source's last sequence number at the moment when everything was marked as read. It holds no time, because a record
+ * that is written later may have been under way at that time already: it would count as read before anyone saw it.
  *
  * Invariants:
  *   READMARKS-1  What is read stays read: the sequences of an account's marks never fall.
- *   READMARKS-2  The time at which a notification was read does not change, but for the bounds below.
+ *   READMARKS-2  The time at which a notification was read does not change, except by the bounds below.
  *   READMARKS-3  An account has at most MOST_MARKS marks and MOST_SINGLES single reads. Beyond them the oldest mark is
- *                dropped, as the next one covers it too, and the oldest single read makes everything before it in its
- *                source count as read.
+ *                dropped, because the next one covers it too, and the oldest single read makes everything before it in
+ *                its source count as read.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { TakenRows } from '../../shared/records/changedRows.ts';
@@ -23,14 +23,14 @@ export type Origin = { readonly id: string; readonly source: number; readonly se
 
 type Mark = {
   readonly readMs: number;
-  /** Nothing older is unread. */
+  /** Nothing older than this is unread. */
   readonly fromMs: number;
   /** By source. */
   readonly through: readonly number[];
 };
 type SingleRead = Origin & { readonly readMs: number };
 
-/** Everything that an account has read. It is replaced by every change. */
+/** Everything that an account has read. Every change replaces the object. */
 export type Reads = {
   /** Oldest first. */
   readonly marks: readonly Mark[];
@@ -47,7 +47,7 @@ export class ReadMarks {
   readonly #changes: Changes;
   /** The number of shards and one for the notices. */
   readonly #sources: number;
-  /** By account, the one that was used longest ago first. */
+  /** By account, least recently used first. */
   readonly #reads = new Map<number, Reads>();
   readonly #selectMarks;
   readonly #selectSingles;
@@ -65,7 +65,7 @@ export class ReadMarks {
     this.#write = writer(database);
   }
 
-  /** The reads of these accounts are loaded when they are asked for. */
+  /** The reads of these accounts are loaded again when they are asked for. */
   reload(changed: TakenRows): void {
     for (const table of ['read_marks', 'single_reads']) {
       for (const account of changed.numbersOf(table)) this.#reads.delete(account);
@@ -83,7 +83,7 @@ export class ReadMarks {
     assert(through.length === this.#sources, 'READMARKS-1: a mark has a sequence of each source');
     const { marks, singles } = this.of(account);
     const latest = marks.at(-1);
-    // A mark of the same millisecond is extended; so is the latest one after the clock was set back.
+    // A mark of the same millisecond is extended; so is the latest mark after the clock was set back.
     const readMs = Math.max(nowMs, latest?.readMs ?? 0);
     const mark = { readMs, fromMs: Math.max(fromMs, latest?.fromMs ?? 0), through: joined(through, latest) };
     const earlier = marks.filter((other) => other.readMs < readMs);
@@ -109,7 +109,7 @@ export class ReadMarks {
     return this.#changes.durable();
   }
 
-  /** The latest mark, or a first one, that covers a single read as well (READMARKS-3). */
+  /** The latest mark, or a first one, extended to cover a single read (READMARKS-3). */
   #covering({ source, sequence, readMs }: SingleRead, latest: Mark | undefined): Mark {
     const through = new Array<number>(this.#sources).fill(0);
     through[source] = sequence;

@@ -34,7 +34,7 @@ export type AccountQueries = {
 };
 
 export type AccountReads = ReadsOfAccount<AccountQueries> & {
-  /** An order of the account in whatever state, null when it has none with this hash. */
+  /** An order of the account in any state; null if it has none with this hash. */
   orderByHash(asker: OfAccount, hash: Uint8Array): Promise<QueryResult<OrderRecord | null>>;
   userOrders(asker: OfAccount, filters: OrderFilters): Promise<QueryResult<HistoryPage<OrderRecordV2>>>;
   /** The newest by creation. */
@@ -44,6 +44,6 @@ export type AccountReads = ReadsOfAccount<AccountQueries> & {
   userActivity(asker: OfAccount, filters: ActivityFilters): Promise<QueryResult<HistoryPage<StoredActivity>>>;
   /** A part of the ranking of all accounts, which is public. */
   nflPart(asker: Asker, task: NflTask): Promise<QueryResult<NflPart>>;
-  /** True if the split or merge with this key was carried out. */
+  /** True if the split or merge with this idempotency key was carried out. */
   convertedWithKey(use: KeyedOrder): Promise<QueryResult<boolean>>;
 };

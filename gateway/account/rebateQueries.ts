@@ -13,18 +13,18 @@ import { BETWEEN_TWO, TRADES } from '../../shared/tables/trades.ts';
 import { firstIdAfter } from '../base/page.ts';
 import { MARKET } from '../markets/volumeQueries.ts';
 
-/** Of a market, from a moment on until its next one. */
+/** A market's rate, valid from a moment until the market's next rate. */
 type Rate = { readonly market: number; readonly sinceMs: number; readonly bps: number };
 
 export type RebatesTask = {
   readonly account: number;
   /** By market, then by time. */
   readonly rates: readonly Rate[];
-  /** The numbers of the last trades by shard that are looked at; null in the first slice. */
+  /** The last trade numbers to look at, by shard; null in the first slice. */
   readonly trades: readonly number[] | null;
   /** The slice starts with the trade before this one; null for the newest. */
   readonly before: Uint8Array | null;
-  /** Of the rebates found, so many are left out, and so many are then wanted. */
+  /** Of the rebates found, `skip` are left out, and then `limit` are returned. */
   readonly skip: number;
   readonly take: number;
 };
@@ -60,7 +60,7 @@ type TradeRow = SelectedBy<typeof TRADE> & SelectedBy<typeof MARKET>;
 type Place = { readonly id: Uint8Array; readonly market: number };
 type Range = { readonly account: number; readonly after: Uint8Array; readonly before: Uint8Array };
 
-/** Rows of the index in one slice: some ten milliseconds where all of them have a rebate. */
+/** Rows of the index per slice: about ten milliseconds if all of them have a rebate. */
 const SLICE_ROWS = 4000;
 
 export class RebateQueries {

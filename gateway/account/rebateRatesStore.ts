@@ -1,10 +1,9 @@
 /**
- * The part of their fees that makers of a market get back (RULES.md 14.45).
- * Owner: the gateway thread; in memory, written through to control.db.
+ * The share of fees that makers of a market get back (RULES.md 14.45). Owner: the gateway thread; in memory, written
+ * through to control.db.
  *
  * Invariant:
- *   REBATERATE-1  A rate holds from a moment on, until the next one of its market: it never changes what was earned
- *                 before.
+ *   REBATERATE-1  A rate is valid from a moment until the market's next rate: it never changes earlier earnings.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { ControlDatabase } from '../base/database.ts';
@@ -29,7 +28,7 @@ export class RebateRates {
     this.reload();
   }
 
-  /** Reads every rate: an administrator sets each by hand. */
+  /** Reads all rates again: they are few, because an administrator sets each by hand. */
   reload(): void {
     this.#rates = this.#select.all();
   }

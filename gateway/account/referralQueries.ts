@@ -1,4 +1,4 @@
-/** The SQL of what referrers earn (RULES.md 14.44). Runs in a thread of the query pool. */
+/** The SQL of referrers' earnings (RULES.md 14.44). Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
 import { REFERRAL_BPS, shareOfFee } from '../../shared/base/feeShare.ts';
 import { fillTime } from '../../shared/base/fillTimes.ts';
@@ -10,10 +10,10 @@ import { type SelectedBy, select } from '../../shared/tables/table.ts';
 import { BETWEEN_TWO, TRADES } from '../../shared/tables/trades.ts';
 import { firstIdAfter, SINCE_EVER } from '../base/page.ts';
 
-/** `accounts` are those that were referred. */
+/** `accounts` are the referred accounts. */
 export type EarningsTask = { readonly accounts: readonly number[]; readonly limit: number; readonly offset: number };
 type Earning = {
-  /** The account whose fees they were. */
+  /** The account that paid the fees. */
   readonly account: number;
   readonly tradeId: string;
   readonly micro: number;
@@ -43,7 +43,7 @@ type SumsRow = { fee_shares: bigint | null; fee_shares_micro: bigint | null; tra
 type Referred = { readonly account: number; readonly tradeHourMs: number };
 
 const OLDER = 'id > @after AND id < @before';
-/** Rows that are read at once, where the fees of some may be too small for a share. */
+/** Rows read at once; some fees may be too small for a share. */
 const CHUNK_ROWS = 128;
 
 export class ReferralQueries {
@@ -90,7 +90,7 @@ export class ReferralQueries {
     return { rows: rows.map(earningOf), total, totalMicro };
   }
 
-  /** Of all accounts. Who traded last comes first; after that most accounts have nothing that is new enough. */
+  /** Merges over all accounts. The last to trade comes first; after it most accounts have nothing recent enough. */
   #newest(referred: Referred[], rows: number): Found[] {
     let found: Found[] = [];
     for (const { account, tradeHourMs } of referred.sort((a, b) => b.tradeHourMs - a.tradeHourMs)) {
@@ -102,7 +102,7 @@ export class ReferralQueries {
     return found;
   }
 
-  /** Those after a trade, at most so many. */
+  /** Earnings after a trade, at most this many. */
   #newestOf(account: number, after: Uint8Array, rows: number): Found[] {
     const found: Found[] = [];
     let before = Buffer.alloc(after.length, 0xff) as Uint8Array;

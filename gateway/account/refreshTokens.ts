@@ -3,9 +3,10 @@
  *
  *   session id (16) | generation (4) | random secret (32) | tag (16)
  *
- * The tag is a MAC under a secret of the exchange. A token with a right tag was issued, so a generation that was used
- * before is a token that two have had; without the tag, any session whose id is known could be ended by a made-up one.
- * Only the hash of a token is stored, and its successor is sealed under the token itself: what is stored opens neither.
+ * The tag is a MAC under a secret of the exchange. A token with a correct tag was issued by it, so a repeated
+ * generation means that two parties have had the token. Without the tag, a forged token could end any session whose id
+ * is known. Only the hash of a token is stored, and its successor is sealed under the token itself: the stored data
+ * reveals neither.
  */
 import { createHmac, hash, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { bytesToUuid, UUID_BYTES, uuidToBytes } from '../../shared/base/hex.ts';
@@ -41,7 +42,7 @@ export class RefreshTokens {
   parse(text: string): ParsedToken | null {
     if (!FORM.test(text)) return null;
     const token = Buffer.from(text, 'base64url');
-    // The last character has bits that do not count: a second spelling is another text with the same bytes.
+    // The last character has bits that do not count, so a second spelling would decode to the same bytes.
     if (token.toString('base64url') !== text) return null;
     if (!timingSafeEqual(this.#tagOf(token), token.subarray(SIGNED_BYTES))) return null;
     return { sessionId: bytesToUuid(token, 0), generation: token.readUInt32BE(UUID_BYTES) };

@@ -1,4 +1,4 @@
-/** The user that the path of an administrator's route names. */
+/** The user named in the path of an administrator's route. */
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Call } from '../http/call.ts';
 import { refuse } from '../http/respond.ts';
@@ -6,7 +6,7 @@ import type { Accounts, User } from './accounts.ts';
 
 type UserCall = Call & { readonly params: { readonly id: string } };
 
-/** The user that the path names, or null when the call was answered 404. */
+/** The user named in the path, or null if the call was answered 404. */
 export function requireUser(call: UserCall, accounts: Accounts): User | null {
   const user = accounts.byId(call.params.id);
   if (user !== undefined) return user;

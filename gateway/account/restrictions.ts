@@ -1,18 +1,17 @@
 /**
- * Takes away from an account what the administrator says, by a state (RULES.md 9.15), and grants of its signers (9.16);
- * and from a wallet what its owner has ever signed, by a floor under the nonces of its orders (5.12).
- * Owner: the gateway thread.
+ * Restricts an account by a state that the administrator sets (RULES.md 9.15), removes grants of its signers (9.16),
+ * and voids a wallet's earlier orders by a floor under their nonces (5.12). Owner: the gateway thread.
  *
  *   store, durable ──same turn──► no forbidden command is written any more ──► sweep to every shard ──► swept, durable
  *
- * Orders below a floor are refused by the shards themselves, each from when it has the floor.
+ * Each shard itself refuses orders below a floor, as soon as it has the floor.
  *
  * Invariants:
  *   RESTRICT-1  The sweep of a shard is written into its ring after every order that was accepted before the change,
  *               and no forbidden order is written after it. So once a shard has answered, it has none open.
  *   RESTRICT-2  A sweep that a shard has not answered is sent again: when the shard is READY, before any request can
- *               reach it, and several times a second while its ring has no room. After a restart control.db names those
- *               that are left.
+ *               reach it, and several times a second while its ring has no room. After a restart control.db lists the
+ *               remaining sweeps.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ACCOUNT_STATE, type AccountState, SIDE } from '../../shared/base/codes.ts';
@@ -42,14 +41,17 @@ type RestrictionsOptions = {
   readonly clock: Clock;
 };
 
-/** `isComplete`: no shard has a forbidden order. Otherwise one is away, and cancels before it trades again. */
+/**
+ * `isComplete` is true if no shard has a forbidden order. Otherwise a shard is away, and cancels before it trades
+ * again.
+ */
 export type Swept = { readonly cancelled: number; readonly isComplete: boolean };
 
 /** Orders to cancel, in the shards that have not answered yet. */
 type Sweep = {
   readonly send: (shard: number) => Promise<SweptShard>;
   readonly waiting: Set<number>;
-  /** Shards whose answer is under way. */
+  /** Shards that have been asked and have not answered. */
   readonly asked: Set<number>;
   readonly onDone: () => void;
   cancelled: number;
@@ -58,7 +60,7 @@ type Sweep = {
 export class Restrictions {
   readonly #options: RestrictionsOptions;
   readonly #sweeps = new Set<Sweep>();
-  /** By account: the sweep of its state, which another state replaces. */
+  /** By account: the sweep of its state; a new state replaces it. */
   readonly #ofState = new Map<number, Sweep>();
 
   constructor(options: RestrictionsOptions) {
@@ -70,7 +72,7 @@ export class Restrictions {
 
   setState(account: number, state: AccountState): Promise<Swept> {
     const { clock, states } = this.#options;
-    // First: when it cannot be written the former state stays, and so does its sweep.
+    // The write comes first: if it fails, the former state stays, and so does its sweep.
     states.set(account, state, clock.nowMs());
     const former = this.#ofState.get(account);
     if (former !== undefined) this.#sweeps.delete(former);
@@ -80,7 +82,9 @@ export class Restrictions {
       : this.#run([this.#addState(account)]);
   }
 
-  /** The wallet of the account leaves the escrow of a chain: the account is frozen until it stays after all. */
+  /**
+   * The account's wallet is leaving the escrow on the chain: the account is frozen until the wallet stays after all.
+   */
   setLeaving(account: number, isLeaving: boolean): Promise<Swept> {
     const { clock, states } = this.#options;
     if (states.isLeaving(account) === isLeaving) return Promise.resolve(NOTHING);
@@ -92,12 +96,12 @@ export class Restrictions {
     return this.#run([sweep]);
   }
 
-  /** Takes the delegate away from the wallet, which is one of the account's. Null: it was none. */
+  /** Removes the delegate of a wallet of the account. Null if it was no delegate. */
   removeDelegate(maker: string, signer: string): Promise<Swept> | null {
     return this.#removeGrants(maker, signer);
   }
 
-  /** Takes the wallet away from its account, with its delegates. Null: it was not linked. */
+  /** Removes the wallet from its account, with its delegates. Null if it was not linked. */
   removeWallet(maker: string): Promise<Swept> | null {
     const { accounts } = this.#options;
     const removed = this.#removeGrants(maker, null);
@@ -105,7 +109,7 @@ export class Restrictions {
     return removed;
   }
 
-  /** Raises the floor of a wallet that belongs to an account; one that is not above it changes nothing. */
+  /** Raises the floor of a wallet that belongs to an account; a floor that is not higher changes nothing. */
   raiseNonceFloor(wallet: string, floor: number): Promise<Swept> {
     const { nonceFloors } = this.#options;
     const isComplete = nonceFloors.isCarried(wallet);
@@ -114,7 +118,7 @@ export class Restrictions {
     return this.#run([this.#addFloor(wallet, floor)]);
   }
 
-  /** The account places nothing, and nothing of it is open, until it is let go or the process ends. */
+  /** Cancels the account's orders and lets it place none until it is released or the process ends. */
   hold(account: number): Promise<Swept> {
     const { engine, states } = this.#options;
     states.hold(account, true);
@@ -126,7 +130,7 @@ export class Restrictions {
     this.#options.states.hold(account, false);
   }
 
-  /** A shard is READY: it is sent what it has missed. Resolves when it has answered. */
+  /** A shard is READY: sends it what it has missed. Resolves when it has answered. */
   async shardReady(shard: number): Promise<void> {
     const { accounts, nonceFloors, views } = this.#options;
     for (const [wallet, floor] of views.nonceFloors.all()) {
@@ -193,7 +197,7 @@ export class Restrictions {
     return this.#add(send, () => accounts.grants.swept(number));
   }
 
-  /** A higher floor may be under way when this one is carried: it has a sweep of its own. */
+  /** A higher floor may be under way when this one is done: it has a sweep of its own. */
   #addFloor(wallet: string, floor: number): Sweep {
     const { accounts, engine, nonceFloors } = this.#options;
     const account = accounts.ownerOf(wallet);

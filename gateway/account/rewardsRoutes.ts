@@ -1,4 +1,4 @@
-/** Parts of fees that are owed: rebates of a maker (RULES.md 14.45), and earnings of a referrer (14.44). */
+/** Shares of fees that are owed: rebates of makers (RULES.md 14.45) and earnings of referrers (14.44). */
 import { EARNINGS, EARNINGS_QUERY, REBATES, REBATES_QUERY } from '../../shared/api/rewards.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
 import { sumToDecimal, unitsToDecimal } from '../../shared/base/units.ts';
@@ -69,7 +69,7 @@ type Found =
   | { readonly ok: true; readonly rows: readonly Rebate[]; readonly count: number; readonly micro: bigint }
   | { readonly ok: false; readonly row: ErrorRow };
 
-/** The sum is of all rebates, so they are all looked at, a slice at a time. */
+/** The sum covers all rebates, so all of them are read, a slice at a time. */
 async function readRebates(
   queries: RewardDeps['queries'],
   call: AccountCall,
@@ -129,7 +129,7 @@ async function listEarnings(call: CallOf<typeof LIST_EARNINGS>, { queries, accou
   ok(call, { earnings, total_usdc: sumToDecimal(totalMicro), total, page, per_page });
 }
 
-/** Null when the call was refused: what a page skips is walked over. */
+/** Null if the call was refused: rows skipped by an offset still have to be scanned. */
 function offsetOf(call: CallOf<typeof LIST_REBATES | typeof LIST_EARNINGS>, page: number, perPage: number) {
   const offset = (page - 1) * perPage;
   return offset <= MAX_OFFSET ? offset : refuseField(call, 'page', `at most ${MAX_OFFSET} rows`, String(page));

@@ -23,16 +23,16 @@ type Opened = OpenedSession & {
   readonly redirectPath?: string;
 };
 
-/** The members of a sign-in besides the proof. */
+/** The options of a sign-in besides the proof. */
 type Wishes = {
   readonly referral_code?: string;
   readonly token_delivery?: TokenDelivery;
-  /** Where the page goes on. */
+  /** The path at which the page continues. */
   readonly redirect_path?: string;
 };
 
 /**
- * Signs the person in, or up, and answers the call. The proof has been checked, and `isRefusedPage` was asked before;
+ * Signs the person in or up, and answers the call. The proof has been checked, `isRefusedPage` was called before, and
  * the route has `cookies`.
  */
 export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, deps: AuthDeps): Promise<void> {
@@ -47,14 +47,14 @@ export async function answerSignIn(call: Call, proof: Proof, wishes: Wishes, dep
   }
 }
 
-/** Accounts are kept for ever, so an address does not make any number of them. */
+/** Accounts are kept for ever, so one address may not create an unlimited number of them. */
 async function isSignUpAdmitted(call: Call, { limiter, trustProxy, clock }: AuthDeps): Promise<boolean> {
   if (limiter === null) return true;
   const peer = call.transport.peer();
   const subject = clientSubject(peer, call.forwardedFor, trustProxy);
   const { rateLimitHeaders } = call;
   if (!(await applyLimit(call, limiter.countSignUp(subject, clock.nowMs()), () => clock.nowMs()))) return false;
-  // The answer says what is left of the limit of its endpoint, by which the client goes.
+  // The answer shows the remainder of the endpoint's own limit, which clients follow.
   call.rateLimitHeaders = rateLimitHeaders;
   return true;
 }
@@ -79,19 +79,19 @@ export async function answerSession(call: Call, opened: Opened, deps: AuthDeps):
   ok(call, delivery === 'cookie' ? answer : { ...answer, refresh_token: refreshToken });
 }
 
-/** One more line of Set-Cookie. */
+/** Adds one more Set-Cookie line. */
 export function addCookie(call: Call, line: string): void {
   call.setCookie += call.setCookie === '' ? line : `\r\nSet-Cookie: ${line}`;
 }
 
-/** The browser forgets its refresh token. */
+/** Makes the browser forget its refresh token. */
 export function clearRefreshCookie(call: Call, deps: AuthDeps): void {
   call.setCookie = refreshCookie('', 0, deps);
 }
 
 /**
- * True when the call was refused: a page of another site could otherwise sign its visitor in, to an account of its own.
- * @param delivery a token in the body reaches only a page that may read the answer.
+ * True if the call was refused: otherwise a page of another site could sign its visitor in to the site's own account.
+ * @param delivery a token in the body reaches only a page that may read the answer
  */
 export function isRefusedPage(call: Call, delivery: TokenDelivery, { pages }: AuthDeps): boolean {
   if (delivery === 'body' || !isOfOtherPage(call.browser!, pages)) return false;

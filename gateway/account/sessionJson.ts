@@ -2,7 +2,7 @@
 import type { AdminSessions } from '../../shared/api/sessions.ts';
 import type { Session } from './sessionsStore.ts';
 
-/** @param endMs when it ends if it is not refreshed again. */
+/** @param endMs the time at which it ends without another refresh */
 export function sessionJson(session: Session, endMs: number): AdminSessions['sessions'][number] {
   const { principal, method, userAgent, createdMs, rotatedMs } = session;
   const toText = (timeMs: number): string => new Date(timeMs).toISOString();

@@ -1,9 +1,9 @@
 /**
- * The keys of access tokens (RULES.md 15.2): one signs, and those before it still verify.
- * Owner: the gateway thread; made at the first start and rotated by other means, while no server runs.
+ * The keys of access tokens (RULES.md 15.2): one signs, and its predecessors still verify. Owner: the gateway thread;
+ * the first key is made at the first start, and keys are rotated by a command while no server runs.
  *
  * Invariants:
- *   SESSIONKEYS-1  A key verifies for one lifetime of a token after the next one was made, and is deleted then.
+ *   SESSIONKEYS-1  A key verifies for one token lifetime after its successor was made, and is then deleted.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto';
 import { prepared } from '../../shared/base/prepared.ts';
@@ -11,7 +11,7 @@ import { makeSessionKey, openSessionKey, type SessionKeyRow } from '../../shared
 import type { ControlDatabase } from '../base/database.ts';
 
 export const ACCESS_TOKEN_SEC = 900;
-/** Clocks of those who verify may be behind. */
+/** Verifiers' clocks may be behind. */
 const MARGIN_MS = 60_000;
 
 type Verifier = { readonly key: KeyObject; readonly jwk: object; readonly untilMs: number };
@@ -38,14 +38,14 @@ export class SessionKeys {
     return this.#privateKey;
   }
 
-  /** Called when the member that leads has taken a key away. */
+  /** Called when the leader has removed a key. */
   reload(): void {
     this.#load(Date.now());
   }
 
   #load(nowMs: number): void {
     const database = this.#database;
-    // The clock may have been set back between two rotations: the key that signs is the one with a private part.
+    // The clock may have been set back between two rotations, so the signing key is recognised by its private part.
     const newestFirst = 'SELECT * FROM session_keys ORDER BY sealed_private IS NULL, created_ms DESC, kid';
     const rows = prepared<[], SessionKeyRow>(database, newestFirst).all();
     const insert = prepared<[SessionKeyRow]>(

@@ -1,6 +1,6 @@
 /**
- * The life of a session (RULES.md 15.4 to 15.6): opened by a sign-in, carried on by refresh tokens, each of which is
- * used once, and ended by its person, by time, or by a token that two have had.
+ * The life of a session (RULES.md 15.4 to 15.6): opened by a sign-in, extended by refresh tokens, each of which is used
+ * once, and ended by its person, by time, or by a token that two parties have used.
  *
  *   token n ──refresh──► token n+1 ──refresh──► token n+2
  *      └─ once more within 30 s: the newest     └─ a third time, or later: the session ends
@@ -9,8 +9,8 @@
  *
  * Invariants:
  *   SESSIONS-1  A refresh token is exchanged once. The first repeat within RACE_MS of its use, by another tab of the
- *               same browser, gets the newest token. A second one, a later one, and one by a program with another name
- *               show that two have it, and end the session.
+ *               same browser, gets the newest token. A second repeat, a later repeat, or a repeat by a program with
+ *               another name shows that two parties have the token, and ends the session.
  *   SESSIONS-2  Only a token that this exchange has issued ends a session.
  *   SESSIONS-3  A session ends at the latest IDLE_MS after its last refresh, LONGEST_MS after its sign-in, and at the
  *               session timeout that its person has set.
@@ -28,27 +28,30 @@ const MINUTE_MS = 60_000;
 const RACE_MS = 30_000;
 export const IDLE_MS = 30 * DAY_MS;
 const LONGEST_MS = 90 * DAY_MS;
-/** Sessions in each tick. */
+/** Sessions checked in each tick. */
 const SWEEP_STEPS = 100;
 const MAX_USER_AGENT_CHARACTERS = 200;
 
 type SessionsOptions = {
   readonly store: SessionStore;
   readonly tokens: RefreshTokens;
-  /** Null: the person of this account has set none. */
+  /** Null if the person of this account has set none. */
   readonly timeoutMinutes: (account: number) => number | null;
 };
 
 export type OpenedSession = { readonly session: Session; readonly refreshToken: string };
 
 export class Sessions {
-  /** A refresh token was used that another one had used: the account whose session has ended. */
+  /** Emits the account whose session ended because a refresh token was used twice. */
   readonly reused = new Signal<number>();
   readonly #store: SessionStore;
   readonly #tokens: RefreshTokens;
   readonly #timeoutMinutes: SessionsOptions['timeoutMinutes'];
   #sweep: Iterator<Session> | null = null;
-  /** The first tick: from then on requests are answered. Before, an earlier process may have used a token last. */
+  /**
+   * The time of the first tick, from which requests are answered. Before, an earlier process may have used a token
+   * last.
+   */
   #readyMs = 0;
 
   constructor({ store, tokens, timeoutMinutes }: SessionsOptions) {
@@ -57,7 +60,7 @@ export class Sessions {
     this.#timeoutMinutes = timeoutMinutes;
   }
 
-  /** Durable once `durable` says so. @param method how the person signed in. @param userAgent empty when not named. */
+  /** Durable once `durable` resolves. @param method how the person signed in. @param userAgent empty when not named. */
   open(user: Pick<User, 'index' | 'id'>, method: string, userAgent: string, nowMs: number): OpenedSession {
     let refreshToken = '';
     const name = userAgent === '' ? null : userAgent.slice(0, MAX_USER_AGENT_CHARACTERS);
@@ -68,21 +71,21 @@ export class Sessions {
     return { session, refreshToken };
   }
 
-  /** The session, if it is in force. */
+  /** The session, if it is valid. */
   find(id: string, nowMs: number): Session | null {
     const session = this.#store.find(id);
     return session !== undefined && nowMs < this.endMs(session) ? session : null;
   }
 
-  /** The session that a refresh token was issued to and that is in force, without using it. */
+  /** The valid session to which a refresh token was issued; the token is not used up. */
   ofToken(token: string, nowMs: number): Session | null {
     const parsed = this.#tokens.parse(token);
     return parsed === null ? null : this.find(parsed.sessionId, nowMs);
   }
 
   /**
-   * Durable once `durable` says so, also where it is refused: the session may have ended.
-   * @param userAgent the program that sends the token, as it names itself
+   * Durable once `durable` resolves, even if refused: the session may have ended.
+   * @param userAgent the name that the program sending the token gives itself
    */
   refresh(token: string, userAgent: string, nowMs: number): OpenedSession | ErrorRow {
     const parsed = this.#tokens.parse(token);
@@ -104,25 +107,25 @@ export class Sessions {
     this.#store.end(id);
   }
 
-  /** @returns the number of sessions that have ended. */
+  /** @returns the number of sessions ended */
   endAll(account: number, nowMs: number): number {
     const sessions = this.of(account, nowMs);
     this.#store.end(...sessions.map(({ principal }) => principal.sessionId));
     return sessions.length;
   }
 
-  /** Those in force. */
+  /** The valid sessions of the account. */
   of(account: number, nowMs: number): Session[] {
     return this.#store.of(account).filter((session) => nowMs < this.endMs(session));
   }
 
-  /** The person has proved again to be the one, by a signature of a wallet. */
+  /** The person has proved their identity again, by a wallet's signature. */
   authenticated(id: string, nowMs: number): void {
     const session = this.find(id, nowMs);
     if (session !== null) this.#store.authenticated(session, nowMs);
   }
 
-  /** SESSIONS-3. When it ends if it is not refreshed again. */
+  /** SESSIONS-3. The time at which the session ends without another refresh. */
   endMs({ principal, createdMs, rotatedMs }: Session): number {
     const minutes = this.#timeoutMinutes(principal.accountIndex);
     const byTime = Math.min(createdMs + LONGEST_MS, rotatedMs + IDLE_MS);
@@ -134,14 +137,17 @@ export class Sessions {
     return this.#store.durable();
   }
 
-  /** Called from time to time: what has ended by time is forgotten, and the tokens of which no repeat is a race. */
+  /**
+   * Called from time to time: forgets sessions that have expired, and used tokens whose repeat no longer counts as a
+   * race.
+   */
   tick(nowMs: number): void {
     if (this.#readyMs === 0) this.#readyMs = nowMs;
     this.#store.end(...this.#endedByTime(nowMs));
     this.#store.forgetUsed(this.#beyondRaces(nowMs));
   }
 
-  /** SESSIONS-3. The next SWEEP_STEPS sessions are looked at. */
+  /** SESSIONS-3. Checks the next SWEEP_STEPS sessions. */
   #endedByTime(nowMs: number): string[] {
     const ended: string[] = [];
     for (let step = 0; step < SWEEP_STEPS; step++) {
@@ -176,16 +182,16 @@ export class Sessions {
   }
 
   /**
-   * An answer that was lost with the process can be asked for again for as long, from the start on. Of the tokens that
-   * were used long before it stopped, none is left.
+   * An answer that was lost with the process can be requested again for the same time, counted from the start. Tokens
+   * used long before the process stopped are no longer stored.
    */
   #isRace({ usedMs }: UsedToken, nowMs: number): boolean {
     return nowMs - Math.max(usedMs, this.#readyMs) < RACE_MS;
   }
 
   /**
-   * SESSIONS-1: each successor opens the one after it. Null when the token was not used a short time ago, or not by
-   * this program, or was repeated since.
+   * SESSIONS-1: each successor opens the one after it. Null if the token was not used a short time ago, was used by
+   * another program, or was repeated since.
    */
   #newestAfter(session: Session, token: string, hash: Buffer, usedBy: string, nowMs: number): string | null {
     const { used } = session;

@@ -117,13 +117,13 @@ async function refresh(call: CallOf<typeof REFRESH>, deps: AuthDeps): Promise<vo
   const result = sessions.refresh(given.token, call.browser!.userAgent, clock.nowMs());
   if ('session' in result) await answerSession(call, { ...result, isNew: false, delivery: given.delivery }, deps);
   else {
-    // That a session has ended is durable before its client knows.
+    // The end of a session is durable before its client is informed.
     await sessions.durable();
     refuse(call, { row: result, details: { step: 'refresh_token' } });
   }
 }
 
-/** Only whose session it is says under which limit: many people may come from one address. */
+/** The session decides which limit applies, because many people may share one address. */
 function isCounted(call: Call, session: Session | null, { limiter, trustProxy, clock }: AuthDeps): Passage {
   if (limiter === null) return true;
   const peer = call.transport.peer();
@@ -172,7 +172,7 @@ async function endSession(call: CallOf<typeof END_SESSION>, { sessions, clock }:
   ok(call, ENDED);
 }
 
-/** The token of the body, else that of the cookie; null where a page of another site has sent the cookie. */
+/** The token in the body, otherwise in the cookie; null if a page of another site has sent the cookie. */
 function refreshTokenOf(
   call: CallOf<typeof REFRESH>,
   { pages }: AuthDeps,

@@ -1,14 +1,13 @@
 /**
- * Sessions (RULES.md 15.1): in memory for the request path, written through to control.db. What their tokens are is the
- * concern of gateway/sessions/.
- * Owner: the gateway thread.
+ * Sessions (RULES.md 15.1): in memory for the request path, written through to control.db. sessions.ts handles their
+ * tokens. Owner: the gateway thread.
  *
  * Invariants:
- *   SESSIONROWS-1  A session has one refresh token that is not used yet; what is stored of it is its hash.
- *   SESSIONROWS-2  A session that has ended is gone: from this memory at once, from control.db once `durable` says so.
- *   SESSIONROWS-3  An account has at most MAX_SESSIONS. One more ends the one that was used longest ago.
- *   SESSIONROWS-4  `refreshed` has the sessions with used tokens, the one that was refreshed longest ago first; those
- *                  that were refreshed before the start come before the others, in any order.
+ *   SESSIONROWS-1  A session has one unused refresh token, of which only the hash is stored.
+ *   SESSIONROWS-2  An ended session is removed from memory at once, and from control.db once `durable` resolves.
+ *   SESSIONROWS-3  An account has at most MAX_SESSIONS. One more ends the least recently used one.
+ *   SESSIONROWS-4  `refreshed` has the sessions with used tokens, least recently refreshed first; sessions refreshed
+ *                  before the start come first, in any order.
  */
 import { randomUUID } from 'node:crypto';
 import { SELF_TRADE } from '../../shared/base/codes.ts';
@@ -20,25 +19,25 @@ import type { SessionPrincipal } from '../base/principal.ts';
 import { SESSION_SCOPES } from '../base/scopes.ts';
 import type { User } from './accounts.ts';
 
-/** A refresh token that was exchanged for the next one a short time ago. */
+/** A refresh token that was recently exchanged for the next one. */
 export type UsedToken = {
   readonly generation: number;
   readonly hash: Buffer;
   readonly usedMs: number;
   readonly successorSealed: Buffer;
-  /** The program that has used it, as it named itself; null: before the start, of which nothing is stored. */
+  /** The name of the program that used it, as it gave it; null if that was before the start (it is not stored). */
   readonly usedBy: string | null;
 };
 
 export type Session = {
-  /** Replaced when the person proves again to be the one; compare sessions by their id. */
+  /** Replaced when the person proves their identity again; compare sessions by id. */
   principal: SessionPrincipal;
   /** The way in: `wallet`, `privy`, or the name of a provider. */
   readonly method: string;
-  /** The program that signed in, as it named itself; null when it did not. */
+  /** The program that signed in, as it named itself; null if it did not. */
   readonly userAgent: string | null;
   readonly createdMs: number;
-  /** When the refresh token that is not used yet was made. */
+  /** The time at which the unused refresh token was made. */
   rotatedMs: number;
   generation: number;
   tokenHash: Buffer;
@@ -77,7 +76,7 @@ export class SessionStore {
   readonly #byAccount = new Map<number, Set<Session>>();
   /** SESSIONROWS-4 */
   readonly #refreshed = new Set<Session>();
-  /** Sessions that have ended and are still in control.db. */
+  /** Ended sessions that are still in control.db. */
   readonly #owed = new Set<string>();
   readonly #statements;
   readonly #idOf: (accountIndex: number) => string;
@@ -134,7 +133,7 @@ export class SessionStore {
     return this.#sessions.get(id);
   }
 
-  /** Those of the account, the one opened last at the end. */
+  /** The sessions of the account, most recently opened last. */
   of(account: number): Session[] {
     return [...(this.#byAccount.get(account) ?? [])];
   }
@@ -156,7 +155,11 @@ export class SessionStore {
     return session;
   }
 
-  /** The refresh token is used. @param tokenHash that of the next one. @param kept the last of `session.used`. */
+  /**
+   * Records that the refresh token was used.
+   * @param tokenHash the hash of the next token
+   * @param kept the number of entries of `session.used` to keep, from the end
+   */
   rotate(session: Session, used: UsedToken, tokenHash: Buffer, kept: readonly UsedToken[]): void {
     const { sessionId } = session.principal;
     const generation = session.generation + 1;
@@ -176,14 +179,14 @@ export class SessionStore {
     this.#refreshed.add(session);
   }
 
-  /** The used token was repeated: a further repeat of it, or of one before it, ends the session. */
+  /** The used token was repeated: another repeat of it, or of an earlier one, ends the session. */
   repeated(session: Session, { generation }: UsedToken): void {
     this.#changes.write(() => this.#statements.deleteUsed.run(session.principal.sessionId, generation + 1));
     session.used = session.used.filter((each) => each.generation > generation);
     if (session.used.length === 0) this.#refreshed.delete(session);
   }
 
-  /** A repeat of a used token of these sessions ends them from now on, over a restart too. */
+  /** From now on a repeat of a used token of these sessions ends them, also after a restart. */
   forgetUsed(sessions: readonly Session[]): void {
     if (sessions.length === 0) return;
     const write = this.#database.transaction(() => {
@@ -204,13 +207,13 @@ export class SessionStore {
     session.principal = principalOf(sessionId, accountIndex, userId, nowMs);
   }
 
-  /** Ending one again changes nothing. They have ended also when this throws, as on a full disk. */
+  /** Ending a session twice changes nothing. The sessions have ended even if this throws, as on a full disk. */
   end(...ids: readonly string[]): void {
     for (const id of ids) this.#forget(id);
     this.writeEnded();
   }
 
-  /** Takes what has ended out of control.db. Called again from time to time, for the disk may have been full. */
+  /** Removes ended sessions from control.db. Repeated from time to time, because the disk may have been full. */
   writeEnded(): void {
     if (this.#owed.size === 0) return;
     const write = this.#database.transaction(() => {

@@ -1,9 +1,9 @@
 /**
- * Reads how far trades and movements of funds have come on a chain (RULES.md 14.8, 14.41) from settlement.db, which the
+ * Reads the settlement status of trades and movements of funds (RULES.md 14.8, 14.41) from settlement.db, which the
  * settlement thread writes. Without a chain each is settled when it is made.
  *
- * A trade that settlement has not reached is pending, and so is every trade before it has made its file: it is pending
- * since it was made, whenever settlement has read of it.
+ * A trade that settlement has not reached is pending; while the file does not exist, every trade is. It is pending from
+ * the time it was made, whenever settlement reads it.
  */
 import type Database from 'better-sqlite3';
 import { FUND_MOVEMENT, type SettlementStatus } from '../../shared/base/codes.ts';
@@ -51,7 +51,7 @@ const NO_TRANSACTION = { batch_id: null, transaction_hash: null, block_number: n
 const OF_TRADE = 'work.kind = 0 AND work.part = 0';
 const PENDING: MovementSettlement = { status: 'pending', hash: null };
 const SETTLED: MovementSettlement = { status: 'settled', hash: null };
-/** By the kind of a movement, those of the work that carries it out (engine/settlement/work.ts); others have none. */
+/** By kind of movement: the kinds of work that carry it out (engine/settlement/work.ts); other kinds have none. */
 const WORK_OF = new Map<number, readonly number[]>([
   [FUND_MOVEMENT.SPLIT, [1]],
   [FUND_MOVEMENT.MERGE, [2]],
@@ -60,10 +60,10 @@ const WORK_OF = new Map<number, readonly number[]>([
   [FUND_MOVEMENT.CLAIM, [5]],
   [FUND_MOVEMENT.SETTLEMENT, [5]],
   [FUND_MOVEMENT.REFUND, [5]],
-  // That of the movement which it is for.
+  // The work of the movement to which the fee belongs.
   [FUND_MOVEMENT.FEE, [1, 2, 3, 6]],
 ]);
-/** Places of the kinds in what is asked: those that are missing are null, which is no kind. */
+/** Slots for kinds in the query: missing kinds are null, which matches none. */
 const KINDS = [2, 3, 4, 5];
 
 /** Without a chain. */
@@ -168,7 +168,7 @@ export class SettlementReader {
     return statuses;
   }
 
-  /** A movement without work, which settlement has passed, has nothing left to be done on the chain. */
+  /** A movement without work that settlement has passed has nothing left to do on the chain. */
   ofMovements(account: number, movements: readonly MovedRecord[]): MovementSettlement[] {
     const followed = new Map(this.#followed.all().map(({ shard, sequence }) => [shard, sequence]));
     const found = movements.map(({ shard, shardSequence }) => {
@@ -183,7 +183,7 @@ export class SettlementReader {
     return found;
   }
 
-  /** Null: settlement has not reached it. */
+  /** Null if settlement has not reached it. */
   of(id: Uint8Array): TradeSettlementRecord | null {
     return this.#readOne(shardOfId(id), sequenceOfId(id));
   }

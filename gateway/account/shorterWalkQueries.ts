@@ -1,10 +1,10 @@
 /**
- * The trades of an account in one market are among its own trades, and among those of the market. A list walks over the
- * fewer of the two. Runs in a thread of the query pool.
+ * Chooses how to list an account's trades in one market: by scanning the account's trades or the market's trades,
+ * whichever are fewer. Runs in a thread of the query pool.
  */
 import type Database from 'better-sqlite3';
 
-/** Of a market with more trades it is not counted how many more: counting has to cost less than it saves. */
+/** Beyond this number a market's trades are not counted: counting has to cost less than it saves. */
 const MOST_COUNTED = 50_000;
 
 export class ShorterWalk {

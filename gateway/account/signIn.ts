@@ -1,10 +1,9 @@
 /**
- * From a proof of who a person is to a session (RULES.md 15.9): the account of that person, or a new one, and a session
- * of it. The caller has checked the proof.
- * Owner: the gateway thread.
+ * Turns a proof of a person's identity into a session (RULES.md 15.9): finds the person's account, or makes a new one,
+ * and opens a session. The caller has checked the proof. Owner: the gateway thread.
  *
  * Invariants:
- *   SIGNIN-1  An account is found by the wallet that is linked to it, or by issuer and subject, and by nothing else.
+ *   SIGNIN-1  An account is found only by a linked wallet, or by issuer and subject.
  *   SIGNIN-2  A referral code counts when the account is made, and never later.
  */
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -14,9 +13,9 @@ import type { Identities, Identity } from './identitiesStore.ts';
 import type { OpenedSession, Sessions } from './sessions.ts';
 
 export type Proof = {
-  /** The way in, as lists of sessions show it: `wallet`, `privy`, or the name of a provider. */
+  /** The method of sign-in, as lists of sessions show it: `wallet`, `privy`, or a provider's name. */
   readonly method: string;
-  /** The wallet that has signed, in lower case; null when a provider vouches for the person. */
+  /** The wallet that has signed, in lower case; null if a provider identifies the person. */
   readonly wallet: string | null;
   /** Null when a wallet has signed. */
   readonly identity: Identity | null;
@@ -40,14 +39,15 @@ export class SignIn {
     this.#options = options;
   }
 
-  /** False where `open` would make an account. */
+  /** False if `open` would make an account. */
   isKnown(proof: Proof): boolean {
     return this.#find(proof) !== null;
   }
 
   /**
-   * Durable once `sessions.durable` says so.
-   * @param referralCode as the person gave it, null for none. @param userAgent empty when not named.
+   * Durable once `sessions.durable` resolves.
+   * @param referralCode as the person entered it; null for none
+   * @param userAgent empty if not named
    */
   open(proof: Proof, referralCode: string | null, userAgent: string, nowMs: number): SignedIn | Refusal {
     const { accounts, sessions } = this.#options;
@@ -58,7 +58,7 @@ export class SignIn {
     return { ...sessions.open(user, proof.method, userAgent, nowMs), isNew: known === null };
   }
 
-  /** SIGNIN-1. Null for a person who has no account. */
+  /** SIGNIN-1. Null for a person without an account. */
   #find({ wallet, identity }: Proof): User | Refusal | null {
     const { accounts, identities } = this.#options;
     if (wallet === null) {

@@ -1,7 +1,7 @@
 /**
- * The message that a wallet signs (EIP-4361): how the exchange writes it, and how it reads what comes back. It is read
- * strictly, line by line: what does not have the form of the standard, or says more than the exchange checks, is no
- * message. The libraries that read it leave most of the checking to their caller and bring ten times the code.
+ * The message that a wallet signs (EIP-4361): writes it, and parses the signed one. Parsing is strict, line by line: a
+ * text that deviates from the standard's form, or says more than the exchange checks, is refused. Libraries for this
+ * leave most checks to their caller and bring ten times the code.
  */
 import { ADDRESS_BYTES, tryParseHex } from '../../shared/base/hex.ts';
 import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
@@ -9,14 +9,14 @@ import { checksumAddress } from '../../shared/crypto/checksumAddress.ts';
 export type SignInMessage = {
   /** The host of the page that asks for the signature. */
   readonly domain: string;
-  /** 0x and 40 lowercase hex digits; the text has it with its check sum. */
+  /** 0x and 40 lowercase hex digits; the text has the address with its checksum. */
   readonly address: string;
   readonly statement: string | null;
   readonly uri: string;
   readonly chainId: number;
   readonly nonce: string;
   readonly issuedMs: number;
-  /** Null: the message never expires by itself. */
+  /** Null if the message itself never expires. */
   readonly expiresMs: number | null;
   readonly notBeforeMs: number | null;
 };
@@ -86,8 +86,8 @@ export function parseMessage(text: string): SignInMessage | null {
 }
 
 /**
- * True of a text that is no message because its address has a wrong check sum: that is a wrong address, and no other
- * spelling of the right one. An address in small letters has no check sum; then the signature alone proves the wallet.
+ * True if a text is refused because its address has a wrong checksum: that is a wrong address, not another spelling of
+ * the right one. An all-lowercase address has no checksum; then only the signature proves the wallet.
  */
 export function hasWrongChecksum(text: string): boolean {
   const address = text.length > MAX_CHARACTERS ? undefined : FORM.exec(text)?.groups?.['address'];

@@ -1,9 +1,9 @@
 /**
- * The entries of a statement, a page at a time (RULES.md 14.42): the trades and the movements of funds of an account in
- * the order of its history (shared/tables/fundMovements.ts). Runs in a thread of the query pool.
+ * The entries of a statement, a page at a time (RULES.md 14.42): an account's trades and movements of funds in
+ * historical order (shared/tables/fundMovements.ts). Runs in a thread of the query pool.
  *
- * A page starts where the one before it ended, in each of the two lists, so the last page of a million entries costs as
- * much as the first. Its lines are written here: the gateway passes on texts.
+ * A page starts where the previous one ended in each of the two lists, so the last page of a million entries costs no
+ * more than the first. Its lines are written here: the gateway passes texts on.
  *
  * Invariant:
  *   STATEMENT-1  A page has every entry of the cut between its start and its end, and none of what came later.
@@ -24,18 +24,18 @@ import { MARKET } from '../markets/volumeQueries.ts';
 import type { StatementCut } from './statementStartQueries.ts';
 import { type Cells, entryText, type StatementForm } from './statementText.ts';
 
-/** The ids after which each list goes on. */
+/** The ids after which each list continues. */
 export type StatementCursor = { readonly trade: Uint8Array; readonly movement: Uint8Array };
 
 export type StatementTask = {
   readonly account: number;
   readonly cut: StatementCut;
   readonly after: StatementCursor;
-  /** Ids from here on are not in the statement. */
+  /** Ids from here on are not part of the statement. */
   readonly end: Uint8Array;
   /** The USDC before the first entry. */
   readonly usdcMicro: number;
-  /** Null: only the balances after the page are wanted. */
+  /** Null if only the balances after the page are wanted. */
   readonly form: StatementForm | null;
   /** Trades and movements together. */
   readonly rows: number;
@@ -99,7 +99,7 @@ type Entry = {
 };
 
 const IN_PERIOD = 'id > @after AND id < @end';
-/** Lines in one text: a piece of an answer has dozens of texts. */
+/** Lines per text, so that a piece of an answer has only dozens of texts. */
 const LINES_PER_TEXT = 16;
 /** Time and shard of an id. */
 const PLACE_BYTES = 8;
@@ -122,7 +122,7 @@ export class StatementQueries {
   readonly #readRows: (task: StatementTask) => { trades: TradeRow[]; movements: MovementRow[] };
 
   constructor(db: Database.Database) {
-    // Two walks along an index each, which SQLite would not always choose. A trade with oneself is found by the first.
+    // Two scans, each along an index, which SQLite would not always choose. A trade with oneself is found by the first.
     this.#trades = db.prepare(`
       SELECT party.*, ${MARKET.sql} FROM (
         SELECT ${TRADE.sql} FROM trades INDEXED BY trades_by_taker
@@ -146,7 +146,7 @@ export class StatementQueries {
     const text = new PageText(task.form, task.usdcMicro);
     let trade = 0;
     let movement = 0;
-    // As many rows as there may be in either list: what is behind its last one is not known.
+    // Each list may fill all rows: what lies after its last row is unknown.
     while (trade + movement < task.rows && (trade < trades.length || movement < movements.length)) {
       const nextTrade = trades[trade];
       const nextMovement = movements[movement];
@@ -171,7 +171,7 @@ export class StatementQueries {
   }
 }
 
-/** Of one shard and millisecond the movement names the trade that it follows. */
+/** Within one shard and millisecond, the movement names the trade that it follows. */
 function isBefore(trade: TradeRow, movement: MovementRow): boolean {
   const order = Buffer.compare(trade.id.subarray(0, PLACE_BYTES), movement.id.subarray(0, PLACE_BYTES));
   if (order !== 0) return order < 0;
@@ -186,7 +186,7 @@ function isMovementIn({ records }: StatementCut, id: Uint8Array): boolean {
   return isCarriedId(id) || shardSequenceOfMovement(id) <= (records[shardOfId(id)] ?? 0);
 }
 
-/** Two entries where the account trades with itself, that of the maker first: positions count them in this order. */
+/** Two entries if the account trades with itself, the maker's first: positions count them in this order. */
 function* tradeEntries(row: TradeRow, account: number): Generator<Entry> {
   if (row.maker_account === account) {
     const { maker_order_id, maker_side, maker_outcome, maker_fee } = row;
@@ -198,7 +198,7 @@ function* tradeEntries(row: TradeRow, account: number): Generator<Entry> {
   }
 }
 
-/** One party's part in a trade: a fee is a part of what the party receives. */
+/** One party's part in a trade; the fee is taken from what the party receives. */
 function fillEntry(
   row: TradeRow,
   role: 'taker' | 'maker',

@@ -3,9 +3,9 @@
  *
  * Invariants:
  *   STATEMENTREADER-1  The balances are those after the last page that was taken.
- *   STATEMENTREADER-2  A statement up to the present closes to the balances that the sums of the account say: otherwise
- *                      it is cut off rather than finished.
- *   STATEMENTREADER-3  All of it comes from one read.db: when another takes its place, the statement is cut off.
+ *   STATEMENTREADER-2  A statement up to the present must end with the balances in the account's sums: otherwise it is
+ *                      cut off instead of completed.
+ *   STATEMENTREADER-3  All of it comes from one read.db: if the file is replaced, the statement is cut off.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { ErrorRow } from '../../shared/base/errors.ts';
@@ -21,7 +21,7 @@ type Period = { readonly fromMs: number | null; readonly toMs: number | null; re
 type StatementQueries = Pick<AccountReads, 'furtherOfAccount' | 'generation' | 'ofAccount'>;
 type Opened = { readonly ok: true } | { readonly ok: false; readonly row: ErrorRow };
 
-/** A page takes a thread of the pool a few milliseconds; as does one of which only the balances are wanted. */
+/** A page takes a thread of the pool a few milliseconds, also if only the balances are wanted. */
 const PAGE_ROWS = 512;
 const SKIPPED_ROWS = 2048;
 /** Times in ids have 48 bits. */
@@ -34,7 +34,7 @@ export class StatementReader {
   readonly #account: number;
   readonly #period: Period;
   readonly #generation: number;
-  /** By market and outcome; zeros too. */
+  /** By market and outcome; includes zeros. */
   readonly #tokens = new Map<number, number>();
   #usdcMicro = 0;
   #start: StatementStart | null = null;
@@ -54,7 +54,7 @@ export class StatementReader {
     return this.#period.fromMs;
   }
 
-  /** The end of the statement: of one up to the present, a moment after everything that is in it. */
+  /** The end of the statement: for one up to the present, a moment after its last entry. */
   get toMs(): number {
     return this.#period.toMs ?? Math.max(this.#period.nowMs, (this.#start?.changedMs ?? 0) + 1);
   }
@@ -65,7 +65,7 @@ export class StatementReader {
 
   /** The tokens that are held, or owed, by market and outcome. */
   *tokens(): Generator<{ readonly market: number; readonly outcome: number; readonly atomic: number }> {
-    // Numbers in a block of memory are sorted in a millisecond if they are ten thousand.
+    // A typed array of ten thousand numbers sorts in a millisecond.
     for (const key of Float64Array.from(this.#tokens.keys()).sort()) {
       const atomic = this.#tokens.get(key)!;
       const outcome = key % BALANCES_PER_MARKET;
@@ -98,14 +98,14 @@ export class StatementReader {
     return this.#first;
   }
 
-  /** Asks for the page after one that was not taken yet. Rejects when it cannot be had now. */
+  /** Requests the page after one that was not taken yet. Rejects if it is not available now. */
   async next(page: StatementPage): Promise<StatementPage> {
     const result = await this.#readNext(page);
     if (!result.ok) throw new Error('a statement is cut off: its next page cannot be read now');
     return result.value;
   }
 
-  /** The balances are those after this page from here on. */
+  /** From here on the balances are those after this page. */
   take(page: StatementPage): void {
     this.#usdcMicro = page.usdcMicro;
     this.#after = page.after;
@@ -113,7 +113,7 @@ export class StatementReader {
     for (let at = 0; at < tokens.length; at += 3) this.#addTokens(tokens[at], tokens[at + 1], tokens[at + 2]);
   }
 
-  /** After the last page. */
+  /** Called after the last page. */
   close(): void {
     assert(this.#queries.generation === this.#generation, 'STATEMENTREADER-3: a statement is of one read.db');
     const { changedMs, presentMicro } = this.#start!;

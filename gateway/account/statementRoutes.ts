@@ -2,9 +2,9 @@
  * Statements: everything that changed the balances of an account between two moments, with the balances before and
  * after it (RULES.md 14.42).
  *
- * An answer may have millions of lines. It is read a page at a time, each page while the one before is written, so two
- * are in memory, and a client that reads slowly holds up nothing but its own answer. A page takes the turn of its
- * account in the query pool as every other query does.
+ * An answer may have millions of lines. It is read a page at a time, each page while the previous one is written, so
+ * two are in memory, and a slow client delays only its own answer. In the query pool each page waits for its account's
+ * turn like any other query.
  */
 import { STATEMENT, STATEMENT_QUERY } from '../../shared/api/ledger.ts';
 import type { Clock } from '../../shared/base/clock.ts';

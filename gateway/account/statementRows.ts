@@ -1,11 +1,13 @@
-/** A statement as the rows of an answer, JSON or CSV (RULES.md 14.42). A promise stands for a page that is read. */
+/**
+ * A statement as the rows of an answer, JSON or CSV (RULES.md 14.42). A promise stands for a page that is being read.
+ */
 
 import type { Movements } from './movements.ts';
 import type { StatementPage } from './statementQueries.ts';
 import type { StatementReader } from './statementReader.ts';
 import { CSV_HEADER, csvBalance, entryText, type StatementForm, withReference } from './statementText.ts';
 
-/** The parts that the read model does not know. */
+/** The facts that the read model does not have. */
 type Known = {
   readonly movements: Pick<Movements, 'byHash'>;
   readonly marketId: (index: number) => string;
@@ -32,13 +34,13 @@ export function* csvRows(reader: StatementReader, known: Known): Rows {
   yield* csvBalances(reader, 'closing_balance', timeText(toMs), known);
 }
 
-/** Each page is asked for while the one before is written. */
+/** Each page is requested while the previous one is written. */
 function* entries(reader: StatementReader, form: StatementForm, between: string, known: Known): Rows {
   let separator = '';
   for (let page: StatementPage | null = reader.first; page !== null; ) {
     let following: StatementPage | null = null;
     const awaited = page.isLast ? null : reader.next(page).then((next) => (following = next));
-    // The answer may be over before this fails.
+    // The answer may have ended before this fails.
     awaited?.catch(() => {});
     for (const part of page.parts) {
       yield separator + (typeof part === 'string' ? part : entryText(form, requested(part, known)));
@@ -51,7 +53,7 @@ function* entries(reader: StatementReader, form: StatementForm, between: string,
   reader.close();
 }
 
-/** The entry of a deposit or a withdrawal, with the id and the reference that the operator got. */
+/** The entry of a deposit or withdrawal, with its id and the operator's reference. */
 function requested({ cells, referenceHash }: Exclude<StatementPage['parts'][number], string>, { movements }: Known) {
   const movement = movements.byHash(referenceHash);
   return movement === undefined ? cells : withReference(cells, movement.id, movement.reference);

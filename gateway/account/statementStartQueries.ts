@@ -1,18 +1,18 @@
 /**
- * The balances with which a statement begins (RULES.md 14.42), without a walk over everything before. Runs in a thread
- * of the query pool.
+ * The balances with which a statement begins (RULES.md 14.42), computed without reading all earlier entries. Runs in a
+ * thread of the query pool.
  *
- * account_hours and position_hours have the sums and quantities before the first change in an hour, of the last week in
- * each hour, of the last year in the first hour of each day. So there is a moment at most an hour, or a day, before the
- * start of the statement whose balances are known; the entries from there on are added. Further back, or where a
- * history begins with a snapshot, the walk begins with the first entry.
+ * account_hours and position_hours hold the sums and quantities before the first change in an hour: for the last week
+ * in every hour, for the last year in the first hour of each day. So balances are known for a moment at most an hour,
+ * or a day, before the start of the statement; the entries from there on are added. Further back, or if the history
+ * begins with a snapshot, reading begins with the first entry.
  */
 import type Database from 'better-sqlite3';
 import { bucketOf, DAY_MS, DAYS_KEPT_MS, HOUR_MS, HOURS_KEPT_MS } from '../../shared/tables/buckets.ts';
 
 /**
- * The part of read.db that a statement is about, by shard: what comes in while it is written is not in it, so that it
- * closes to the balances of one moment.
+ * The part of read.db that a statement covers, by shard. Entries that arrive while it is written are not part of it, so
+ * that it ends with the balances of one moment.
  */
 export type StatementCut = {
   /** The number of the last record. */
@@ -29,11 +29,11 @@ export type StatementStart = {
   readonly tokens: TokenQuantities;
   /** The USDC after the last entry of the cut. */
   readonly presentMicro: number;
-  /** The time of that entry at the latest; 0 without one. */
+  /** The time of that entry, or later; 0 without one. */
   readonly changedMs: number;
 };
 
-/** In three columns, which another thread takes as they are. */
+/** Three columns, which another thread takes without conversion. */
 type TokenQuantities = {
   readonly markets: Uint32Array;
   readonly outcomes: Uint8Array;
@@ -95,7 +95,7 @@ export class StatementStartQueries {
 
   #start(account: number, fromMs: number): StatementStart {
     const cut: { records: number[]; trades: number[] } = { records: [], trades: [] };
-    // By number: a shard of which nothing was followed yet has no cursor.
+    // By shard number: a shard of which nothing was followed yet has no cursor.
     for (const { shard, sequence, trade_sequence } of this.#cursors.iterate()) {
       cut.records[shard] = sequence;
       cut.trades[shard] = trade_sequence ?? 0;
@@ -138,7 +138,7 @@ export class StatementStartQueries {
   }
 }
 
-/** The part of a shard in the USDC of an account (shared/tables/statsAccounts.ts). */
+/** The USDC of an account in one shard (shared/tables/statsAccounts.ts). */
 function usdcMicro({ funded_micro, realized_micro, cost_micro }: Sums): number {
   return Number(funded_micro + realized_micro - cost_micro);
 }

@@ -2,8 +2,8 @@
  * The lines of statements (RULES.md 14.42), as JSON objects or as CSV. A line is its cells in the order of the columns;
  * null is a value that this kind of line does not have.
  *
- * CSV is that of RFC 4180. Spreadsheets take a text that begins like a formula for one, and only the reference is
- * written by people: there an apostrophe comes first, which spreadsheets hide.
+ * The CSV follows RFC 4180. Spreadsheets run a text that looks like a formula. Only the reference is written by people,
+ * so it gets a leading apostrophe, which spreadsheets hide.
  */
 type Cell = string | number | null;
 /** By column. */
@@ -27,7 +27,7 @@ const COLUMNS = [
   'fee_token_atomic',
   'usdc_balance_micro',
 ] as const;
-/** Only in lines of CSV that state a balance. */
+/** Present only in CSV lines that state a balance. */
 const TOKEN_BALANCE = 'token_balance_atomic';
 const ID = COLUMNS.indexOf('id');
 const REFERENCE = COLUMNS.indexOf('reference');
@@ -36,7 +36,7 @@ const LIKE_A_FORMULA = /^[=+\-@\t\r]/;
 
 export const CSV_HEADER = `${COLUMNS.join(',')},${TOKEN_BALANCE}${LINE_END}`;
 
-/** The cells of an entry with the id and the reference that the operator knows. */
+/** The cells of an entry, with the operator's id and reference. */
 export function withReference(cells: Cells, id: string, reference: string | null): Cells {
   return cells.with(ID, id).with(REFERENCE, reference);
 }
@@ -45,7 +45,7 @@ export function entryText(form: StatementForm, cells: Cells): string {
   return form === 'json' ? jsonEntry(cells) : csvLine(cells, null);
 }
 
-/** The line of CSV that states how much USDC there is, or how much of a token. */
+/** The CSV line that states a balance of USDC or of a token. */
 export function csvBalance(
   type: 'opening_balance' | 'closing_balance',
   time: string,

@@ -1,4 +1,4 @@
-/** The step-up: a proof of the person that is at most ten minutes old (RULES.md 15.45). */
+/** Step-up: requires a proof of identity that is at most ten minutes old (RULES.md 15.45). */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
 import { refuse } from '../http/respond.ts';
@@ -6,7 +6,7 @@ import type { AccountCall } from '../http/route.ts';
 
 const STEP_UP_MS = 600_000;
 
-/** An API key signs every request, so each of them is a proof of its own. @returns false when the call was refused. */
+/** An API key signs every request, so each request is a fresh proof. @returns false if the call was refused */
 export function isFresh(call: AccountCall, clock: Clock): boolean {
   const { principal } = call;
   if (principal.kind === 'apiKey' || clock.nowMs() - principal.authenticatedAtMs <= STEP_UP_MS) return true;

@@ -29,7 +29,7 @@ import { ShorterWalk } from './shorterWalkQueries.ts';
 export type TradeFilters = Readonly<{
   /** The 16 bytes of its id; null for all markets. */
   market: Uint8Array | null;
-  /** Bit n is set when trades whose taker has side n are wanted. */
+  /** Bit n is set if trades whose taker has side n are wanted. */
   takerSides: number;
   /** FILLS_EVER for all. */
   sinceMicros: number;
@@ -72,7 +72,7 @@ type ListParameters = {
   readonly market: number;
   readonly takerSides: number;
   readonly firstId: Uint8Array;
-  /** Older fills are in the list if they were not before `sinceMicros`. */
+  /** The id from which on fills are surely not before `sinceMicros`. */
   readonly surelyId: Uint8Array;
   readonly sinceMicros: number;
   readonly beforeId: Uint8Array;
@@ -81,15 +81,15 @@ type ListParameters = {
 };
 
 const BOTH_SIDES = (1 << SIDE.BUY) | (1 << SIDE.SELL);
-/** Read of the few that may be on either side of the bound: the indexes do not have it. */
+/** Computed only for the few fills that may lie on either side of the bound: the indexes do not have it. */
 const FILLED_US = '(SELECT matched_ms * 1000 + after_us FROM trades AS timed WHERE timed.id = trades.id)';
 const SPAN = `id >= @firstId AND id < @beforeId AND (id >= @surelyId OR ${FILLED_US} >= @sinceMicros)
       AND (@takerSides >> taker_side) & 1`;
 const OF_ACCOUNT = `${SPAN} AND (@market = ${ALL_MARKETS} OR market = @market)`;
 
 /**
- * Along the account there are two walks, newest first, each inside an index of its own; a trade with oneself is found
- * by the first only. Along the market there is one.
+ * By account there are two scans, newest first, each along its own index; a trade with oneself is found only by the
+ * first. By market there is one scan.
  */
 const WALKS = {
   account: `
@@ -101,7 +101,7 @@ const WALKS = {
     WHERE market = @market AND (taker_account = @account OR maker_account = @account) AND ${SPAN}`,
 } as const;
 
-/** Writes the rows of a page, once all of them are known. */
+/** Writes the rows of a page once all of them are known. */
 type Show<T> = (rows: readonly TradeRow[]) => (row: TradeRow) => T;
 type Reader = (parameters: ListParameters) => Pages;
 type Pages = { readonly rows: TradeRow[]; readonly counted: number };

@@ -1,28 +1,28 @@
 /**
- * Nonces of messages that wallets sign (RULES.md 15.10). A nonce says by a MAC what it was issued for and when, so none
- * is remembered before it is used: a flood of requests for nonces fills nothing. Only a nonce that came back with a
- * right signature is remembered, until it is too old.
+ * Nonces of messages that wallets sign (RULES.md 15.10). A nonce's MAC covers its purpose and time of issue, so nonces
+ * need not be stored before they are used: a flood of requests for nonces uses no memory. Only a nonce that came back
+ * with a valid signature is remembered, until it expires.
  *
  *   second of issue (4) | random (12) | MAC over both and the purpose (16), in hex
  *
- * Owner: the gateway thread; the key is made at its start, so a restart voids the nonces that were given out.
+ * Owner: the gateway thread; the key is made at the start of the process, so a restart voids all issued nonces.
  *
  * Invariants:
  *   WALLETNONCES-1  A nonce is used once, within NONCE_SEC of its issue.
- *   WALLETNONCES-2  At most MAX_USED are remembered. At the bound all nonces that were given out become void together,
- *                   so that none can be used twice.
+ *   WALLETNONCES-2  At most MAX_USED are remembered. At the bound all issued nonces become void at once, so that none
+ *                   can be used twice.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
-/** All of it is bound: a nonce for one address, page, chain or account is of no use for another. */
+/** A nonce is bound to all of this: one for an address, page, chain or account is useless for another. */
 export type NoncePurpose = {
   /** 0x and 40 lowercase hex digits. */
   readonly address: string;
   readonly domain: string;
   readonly chainId: number;
-  /** The account of which something is changed; 0 to sign in. */
+  /** The account that is changed; 0 for a sign-in. */
   readonly account: number;
-  /** The change, with everything that it names; empty to sign in. */
+  /** The change with all its parameters; empty for a sign-in. */
   readonly act: string;
 };
 

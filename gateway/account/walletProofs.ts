@@ -1,11 +1,10 @@
 /**
- * Proofs that a person has the key of a wallet (RULES.md 15.10): the message that is offered for signing, and all that
- * is checked of one that comes back signed.
- * Owner: the gateway thread.
+ * Proofs that a person has the key of a wallet (RULES.md 15.10): makes the message for signing, and checks the signed
+ * message. Owner: the gateway thread.
  *
  * Invariants:
- *   PROOFS-1  A message counts only for a page of the exchange, its chain and the account that it was offered for, and
- *             only once.
+ *   PROOFS-1  A message is accepted only for a page of the exchange, its chain and the account that it was made for,
+ *             and only once.
  */
 import { ERRORS } from '../../shared/base/errors.ts';
 import { toHex } from '../../shared/base/hex.ts';
@@ -14,24 +13,24 @@ import type { Refusal } from '../base/refusal.ts';
 import { hasWrongChecksum, parseMessage, type SignInMessage, writeMessage } from './signInMessage.ts';
 import { NONCE_SEC, type NoncePurpose, WalletNonces } from './walletNonces.ts';
 
-/** Clocks of wallets are not ours. */
+/** Wallets' clocks may differ from ours. */
 const MAX_SKEW_MS = 60_000;
 
 type WalletProofsOptions = {
-  /** Of the contract that orders are signed for. */
+  /** Chain id of the contract that orders are signed for. */
   readonly chainId: () => number;
   /** The origin of the exchange. */
   readonly publicUrl: () => string;
   /** True for the origin of a page of the exchange. */
   readonly isOwnPage: (origin: string) => boolean;
   readonly nonces?: WalletNonces;
-  /** Asks a wallet that is a contract (EIP-1271); null without a chain. It rejects where there is no answer. */
+  /** Asks a wallet that is a contract (EIP-1271); null without a chain. It rejects if there is no answer. */
   readonly isSignedByContract?: ((address: string, digest: string, signature: string) => Promise<boolean>) | null;
 };
 
 type OfferedMessage = { readonly nonce: string; readonly message: string; readonly expiresMs: number };
 
-/** The act that a signature agrees to (NoncePurpose); `statement` names it for the person. */
+/** The act that a signature agrees to (NoncePurpose); `statement` is its text for the person. */
 export type WalletPurpose = Pick<NoncePurpose, 'account' | 'act'> & { readonly statement: string };
 
 export class WalletProofs {
@@ -43,7 +42,10 @@ export class WalletProofs {
     this.#nonces = options.nonces ?? new WalletNonces();
   }
 
-  /** @param address in lower case. @param origin of the page that asks; another than ours, or none, gets our own. */
+  /**
+   * @param address in lower case
+   * @param origin of the page that asks; an unknown or missing origin is replaced by our own
+   */
   offer(address: string, origin: string, { account, act, statement }: WalletPurpose, nowMs: number): OfferedMessage {
     const { chainId, publicUrl, isOwnPage } = this.#options;
     const uri = isOwnPage(origin) ? origin : publicUrl();
@@ -55,7 +57,7 @@ export class WalletProofs {
     return { nonce, message, expiresMs };
   }
 
-  /** The wallet that has signed, in lower case, or the reason why the message does not count. */
+  /** The wallet that has signed, in lower case, or the reason why the message is refused. */
   check(text: string, signature: string, purpose: WalletPurpose, nowMs: number): string | Refusal {
     const open = this.#open(text, purpose, nowMs);
     if ('row' in open) return open;
@@ -63,7 +65,7 @@ export class WalletProofs {
     return this.#use(open, nowMs);
   }
 
-  /** The same, where there is a chain also of a wallet that is a contract. */
+  /** Like `check`, but also accepts a wallet that is a contract, if there is a chain. */
   async checkAnyWallet(
     text: string,
     signature: string,
@@ -81,7 +83,7 @@ export class WalletProofs {
     } catch {
       return { row: ERRORS.PROVIDER_UNAVAILABLE, message: 'the chain does not answer' };
     }
-    // PROOFS-1: meanwhile the message may have been used.
+    // PROOFS-1: the message may have been used meanwhile.
     const still = this.#open(text, purpose, nowMs);
     if ('row' in still) return still;
     return this.#use(still, nowMs);
@@ -98,7 +100,7 @@ export class WalletProofs {
     if (message === null) return refused(hasWrongChecksum(text) ? 'checksum' : 'form');
     const fault = this.#faultOf(message, nowMs);
     if (fault !== null) return refused(fault);
-    // The person must have been shown what changes; a page may word its sign-in as it likes.
+    // The person must have been shown the change; a page may word its sign-in freely.
     if (act !== '' && message.statement !== statement) return refused('statement');
     const { address, domain, chainId, nonce } = message;
     const purpose: NoncePurpose = { address, domain, chainId, account, act };

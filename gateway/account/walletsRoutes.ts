@@ -1,7 +1,7 @@
 /**
  * The wallets of an account, changed by its person: linked and unlinked, their delegates, and the step-up that changes
- * need (RULES.md 15.40 to 15.45). A wallet agrees to each change that gives another key power over it: it signs a
- * message that names the change, with a nonce that is good for that change alone.
+ * need (RULES.md 15.40 to 15.45). A wallet must agree to each change that gives another key power over it: it signs a
+ * message that states the change, with a nonce valid only for that change.
  */
 
 import { PROFILE, RESTRICTED } from '../../shared/api/accounts.ts';
@@ -34,7 +34,7 @@ type WalletDeps = AuthDeps & {
 };
 type Act = 'add' | 'remove';
 
-/** In all its time an account has so many wallets, since each belongs to it for ever. */
+/** The most wallets that an account can ever have, since each belongs to it for ever. */
 const MAX_WALLETS = 50;
 const MAX_DELEGATES = 50;
 
@@ -269,7 +269,7 @@ function ownWallet(call: AccountCall & { readonly params: { readonly address: st
 
 type DelegateCall = CallOf<typeof ADD_DELEGATE> | CallOf<typeof REMOVE_DELEGATE>;
 
-/** The wallet of the path, which has signed for this delegate; null when the call was refused. */
+/** The wallet in the path, which has signed for this delegate; null if the call was refused. */
 function checkedDelegation(call: DelegateCall, act: Act, deps: WalletDeps): string | null {
   const wallet = ownWallet(call, deps);
   if (wallet === null) return null;
@@ -282,7 +282,10 @@ function checkedDelegation(call: DelegateCall, act: Act, deps: WalletDeps): stri
 
 type SignedCall = Call & { readonly body: { readonly message: string; readonly signature: string } };
 
-/** The wallet that has signed; null when the call was refused. Unlike a sign-in, a change has one status for a no. */
+/**
+ * The wallet that has signed; null if the call was refused. Unlike a sign-in, a change answers every refusal with one
+ * status.
+ */
 function checked(call: SignedCall, purpose: WalletPurpose, { walletProofs, clock }: WalletDeps): string | null {
   const { message, signature } = call.body;
   return signerOf(call, walletProofs.check(message, signature, purpose, clock.nowMs()));

@@ -86,7 +86,7 @@ export function asyncApiDocument(): object {
   };
 }
 
-/** An operation as the server sees it: it receives the messages that clients send. */
+/** An operation from the server's point of view: it receives the messages that clients send. */
 function operation(action: 'send' | 'receive', names: readonly string[]): object {
   return { action, channel: { $ref: `#/channels/${CHANNEL}` }, messages: messagesIn(names) };
 }

@@ -1,14 +1,13 @@
 /**
- * Orders on a socket as binary records, the subprotocol `svc.bin.1` (RULES.md 8.17 to 8.22): each record is a call of a
- * route, as a message of JSON or a request over HTTP is. The login of the connection is the only signature but that of
- * the order; nothing of an order becomes text on its way to its shard.
- * Owner: the gateway thread.
+ * Orders on a socket as binary records, the subprotocol `svc.bin.1` (RULES.md 8.17 to 8.22): each record calls a route,
+ * like a JSON message or an HTTP request. Apart from the order's signature, only the login of the connection is signed;
+ * an order never becomes text on its way to its shard. Owner: the gateway thread.
  *
  * Invariants:
- *   BINARYENTRY-1  A frame is taken whole or not at all: nothing of one is carried out whose lengths, types or version
- *                  are not those of the records.
- *   BINARYENTRY-2  Each record of a frame that is taken has one answer, unless its connection has ended before.
- *   BINARYENTRY-3  Every word of a record is checked: one that the gateway fills in is zero.
+ *   BINARYENTRY-1  A frame is accepted as a whole or not at all: if any length, type or version in it is wrong, none of
+ *                  its records is executed.
+ *   BINARYENTRY-2  Each record of an accepted frame has one answer, unless its connection has ended before.
+ *   BINARYENTRY-3  Every word of a record is checked; words that the gateway fills in must be zero.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -39,13 +38,13 @@ type BinaryEntryOptions = {
   readonly engine: Pick<ShardClient, 'batch'>;
 };
 
-/** A record as the request over HTTP that it stands for. */
+/** A record as the equivalent HTTP request. */
 type RecordRequest = {
   readonly route: keyof typeof ROUTES;
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: string;
   readonly value: unknown;
-  /** Null, or why its route is not asked. */
+  /** The reason why the route is not called, or null. */
   readonly invalid: Invalid | null;
   readonly order?: BinaryOrder;
 };
@@ -60,7 +59,7 @@ const ROUTES = {
   heartbeat: ['POST', '/v1/orders/heartbeat'],
 } as const;
 const NO_FIELDS = Object.freeze({});
-/** The answer to what is no record. */
+/** The request id in the answer to bytes that are no record. */
 const NO_REQUEST_ID = 0;
 
 export class BinaryEntry {
@@ -72,7 +71,7 @@ export class BinaryEntry {
     this.#options = options;
   }
 
-  /** BINARYENTRY-1. @returns null, or why nothing of the message was carried out. */
+  /** BINARYENTRY-1. @returns the reason why nothing of the message was executed, or null */
   receive(connection: BinaryConnection, message: Uint8Array): Refusal | null {
     if (message.length === 0 || message.length % 8 !== 0) return malformed('length');
     // The bytes of uWebSockets.js are valid for this turn, and orders keep those of their frame (BINARYORDER-2).
@@ -121,7 +120,7 @@ export class BinaryEntry {
     return row;
   }
 
-  /** Deadline and key are headers over HTTP. With a key the body is the text of RULES.md 8.21. */
+  /** Over HTTP, deadline and idempotency key are headers. With a key, the body is the text of RULES.md 8.21. */
   #setOrderHeaders(call: Call, order: BinaryOrder, { value, invalid }: RecordRequest): void {
     if (invalid === null) call.deadlineMs = order.deadlineMs;
     call.idempotencyKey = order.idempotencyKey;
@@ -189,7 +188,7 @@ export function refuseFrame(connection: BinaryConnection, refusal: Refusal): voi
   refuseRecord(connection, NO_REQUEST_ID, refusal);
 }
 
-/** One record of a client, which its answer names. */
+/** One record of a client; its answer carries the record's request id. */
 class RecordTransport implements Transport, AcceptedSink {
   readonly response = null;
   readonly #connection: BinaryConnection;
@@ -233,7 +232,7 @@ class RecordTransport implements Transport, AcceptedSink {
   }
 }
 
-/** BINARYENTRY-1. The records have to fill the frame exactly. */
+/** BINARYENTRY-1. The records must fill the frame exactly. */
 function problemOf(words: Uint32Array): Refusal | null {
   let at = 0;
   while (at < words.length) {
@@ -260,7 +259,7 @@ function refuseHeader(words: Uint32Array, at: number): Invalid | null {
   return words[at + ANY_COMMAND.market] === 0 ? null : reserved('market');
 }
 
-/** @param other the value that the flags may have beside 0 */
+/** @param other the value besides 0 that the flags may have */
 function refuseFlags(words: Uint32Array, at: number, other: number): Invalid | null {
   const flags = words[at + ANY_COMMAND.flags];
   return flags === 0 || flags === other ? null : reserved('flags');
@@ -282,7 +281,7 @@ function manyCancels(words: Uint32Array, bytes: Uint8Array, at: number, header: 
   return { route: 'cancelMarket', value, invalid };
 }
 
-/** A key of a refused record is bound to all of it but the id, which a repeat has another one of. */
+/** The idempotency key of a refused record covers all of the record except its id, which differs in a repeat. */
 function bytesOf({ words, bytes, at }: BinaryOrder): Buffer {
   const copy = Buffer.from(bytes.subarray(at * 4, at * 4 + words[at]));
   copy.writeUInt32LE(NO_REQUEST_ID, ANY_COMMAND.requestId * 4);

@@ -3,8 +3,8 @@
  * Owner: the gateway thread.
  *
  * Invariant:
- *   CANDLESUBSCRIPTION-1  Of each series every closed candle from the first that was sent on is sent once, in order,
- *                         and of those that are open the newest state once there is room.
+ *   CANDLESUBSCRIPTION-1  Every closed candle of a series, from the first that was sent on, is sent once and in order.
+ *                         Of open candles the newest state is sent, once there is room.
  */
 import type { Asker } from '../base/askers.ts';
 import type { CandleText } from '../markets/candleQueries.ts';
@@ -17,13 +17,13 @@ const RETRY_MS = 1000;
 
 type Followed = {
   readonly series: CandleSeries;
-  /** The first candle that has not been sent as closed; null: from the first open one on. */
+  /** The first candle that was not sent as closed; null to begin with the first open candle. */
   next: number | null;
-  /** Candles from there on are to be read: they may not be kept any more. */
+  /** Candles from `next` on have to be read, because they may no longer be kept. */
   isBehind: boolean;
-  /** Those that were read, and wait to be sent. */
+  /** Candles that were read and wait to be sent. */
   read: CandleText[];
-  /** The series has candles that were not sent as they are. */
+  /** The series has candles whose present state was not sent. */
   isWaiting: boolean;
 };
 
@@ -46,7 +46,7 @@ export class CandleSubscription {
     return this.#followed.size;
   }
 
-  /** Nothing is to be sent now. */
+  /** True if nothing is waiting to be sent. */
   get isLive(): boolean {
     return ![...this.#followed.values()].some((followed) => canSend(followed) || this.#mustRead(followed));
   }
@@ -59,7 +59,7 @@ export class CandleSubscription {
     return this.#followed.has(keyOf(name));
   }
 
-  /** @param afterSec every candle after the one that starts then is sent; null: from the present one on */
+  /** @param afterSec every candle after the one that starts then is sent; null to start with the present candle */
   follow(name: SeriesName, afterSec: number | null): void {
     const series = this.#followed.get(keyOf(name))?.series ?? this.#feed.follow(name, this);
     const { spanSec } = series;
@@ -106,7 +106,7 @@ export class CandleSubscription {
     const { series, next } = followed;
     const read = await this.#feed.from(series.name, next!, this.#asker).catch(() => null);
     if (read === null) {
-      // The asker has read much, or the read model is not there.
+      // The asker has read too much, or the read model is not available.
       setTimeout(() => this.#readOn(), RETRY_MS).unref();
       return;
     }
@@ -120,7 +120,7 @@ export class CandleSubscription {
     if (!this.#isOver) this.#sink.wake();
   }
 
-  /** CANDLESUBSCRIPTION-1. @returns how many frames were sent. */
+  /** CANDLESUBSCRIPTION-1. @returns the number of frames sent */
   #send(followed: Followed, room: number): number {
     const { series, read } = followed;
     const candles = read.length > 0 ? read.splice(0, room) : this.#newOnes(followed, room);
@@ -132,7 +132,7 @@ export class CandleSubscription {
     return candles.length;
   }
 
-  /** Candles of the series that this client lacks. Where some of them are not kept any more, all are to be read. */
+  /** Candles of the series that this client lacks. If some of them are no longer kept, all have to be read. */
   #newOnes(followed: Followed, most: number): readonly CandleText[] {
     const { next, series } = followed;
     const { closed, open, keptFrom } = series;

@@ -1,35 +1,34 @@
 /**
- * Sends books and old frames to the connections that miss some. However many connections there are, a turn of the event
- * loop sends a bounded number of frames, and no more when they have taken a while, and orders go first; owners of
- * connections take turns, and so do the connections of one owner.
- * Owner: the gateway thread.
+ * Sends books and old frames to connections that lack some. However many connections there are, one turn of the event
+ * loop sends a bounded number of frames and stops after a bounded time. Orders have priority. Owners of connections
+ * take turns, and so do the connections of one owner. Owner: the gateway thread.
  *
  * Invariants:
- *   CATCHUP-1  A turn of the event loop takes at most STEPS_A_TURN steps, and none after those that took TURN_MS.
- *   CATCHUP-2  A connection that waits here has missing frames and its client has room for more; one without room comes
- *              back when its socket has drained.
- *   CATCHUP-3  A step that throws ends its connection, and no other.
+ *   CATCHUP-1  A turn of the event loop takes at most STEPS_A_TURN steps, and no further step once TURN_MS have passed.
+ *   CATCHUP-2  A connection that waits here lacks frames and its client has room for them; a connection without room
+ *              returns when its socket has drained.
+ *   CATCHUP-3  A step that throws ends only its own connection.
  */
 import { SpareTurns } from '../base/spareTurns.ts';
 import { ANONYMOUS, KEYED, ReplayBudgets } from './replayBudgets.ts';
 
 export type CatchingUp = {
-  /** A key, or an address without one. */
+  /** An API key, or the address of a connection without a key. */
   readonly owner: string;
   readonly isAnonymous: boolean;
   /** True if frames are missing and the client has room for more. */
   readonly canStep: boolean;
   /** Sends some of the missing frames. @returns the bytes sent. */
   step(): number;
-  /** A step has failed: frames are missing that will not come. */
+  /** A step has failed: the missing frames cannot be sent. */
   failed(error: unknown): void;
 };
 
 /** A step is up to 64 frames or a book, and takes about a tenth of a millisecond. */
 const STEPS_A_TURN = 8;
-/** An order may meet such a turn at each of its ways through the thread. */
+/** An order may be delayed by such a turn at each of its passages through the thread. */
 const TURN_MS = 0.3;
-/** Time between two looks at owners that have spent their budget. */
+/** Time between two checks of owners that have spent their budget. */
 const REST_MS = 50;
 
 export class CatchUps {
@@ -57,7 +56,7 @@ export class CatchUps {
     this.#spareTurns = new SpareTurns(this.#turn, areOrdersUnderway);
   }
 
-  /** The connection may be able to send missing frames: what this turn has room for is sent at once. */
+  /** Registers a connection that may be able to send missing frames; as much as fits into this turn is sent at once. */
   serve(connection: CatchingUp): void {
     if (!connection.canStep) return;
     const { owner } = connection;

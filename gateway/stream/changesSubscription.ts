@@ -1,17 +1,17 @@
 /**
- * A connection follows a part of the channel `market` (RULES.md 8.23): markets by name, those of events, or all.
- * Changes are sent as they come; states that were asked for, and changes of before, at the pace of the client.
- * Owner: the gateway thread, between two pump batches, but for `changed`.
+ * A connection's subscription to the channel `market` (RULES.md 8.23): named markets, the markets of events, or all
+ * markets. New changes are sent at once; requested states and earlier changes are sent at the client's pace. Owner: the
+ * gateway thread, between two pump batches, except for `changed`.
  *
  * Invariant:
- *   CHANGESUBSCRIPTION-1  From its start on a subscription sends every change of what it follows once and in order, or
- *                         the states of all of it in place of those that are not kept.
+ *   CHANGESUBSCRIPTION-1  From its start on, a subscription sends every change of the markets that it follows, once and
+ *                         in order. If changes are no longer kept, it sends the states of all these markets instead.
  */
 import { isDecided } from '../../shared/base/codes.ts';
 import type { MarketViews } from '../shardlink/marketViews.ts';
 import type { Change, ChangeSubscriber, EventOf, MarketChanges } from './summaryChanges.ts';
 
-/** Where a client was: the run and the number of the last change that it has. */
+/** A client's position: the run, and the number of the last change that it has. */
 export type ChangePlace = { readonly run: string; readonly sequence: number };
 /** Markets by index, events by id. */
 export type ChangeSelection = {
@@ -20,17 +20,17 @@ export type ChangeSelection = {
   readonly all: boolean;
 };
 
-/** Frames sent in one turn, and kept changes looked at for them. */
+/** Frames sent in one turn, and kept changes examined for them. */
 const FRAMES_A_TURN = 64;
 const LOOKS_A_TURN = 4096;
-/** A market that was decided longer ago is not among the states of all. */
+/** A market that was decided longer ago is not included in the states of all markets. */
 const SHOWN_AFTER_END_MS = 86_400_000;
 
 export type ChangesHost = {
   readonly changes: MarketChanges;
   readonly views: MarketViews;
   readonly eventOf: EventOf;
-  /** The markets of an event that its shards have opened. */
+  /** The markets of an event that their shards have opened. */
   readonly marketsOf: (event: string) => readonly number[];
 };
 
@@ -40,11 +40,11 @@ export class ChangesSubscription implements ChangeSubscriber {
   isAll = false;
   readonly #host: ChangesHost;
   readonly #push: (frame: Buffer) => void;
-  /** The last change that was sent, or was none of those followed; null: changes are sent as they come. */
+  /** The last change that was sent or did not concern this subscription; null if changes are sent as they come. */
   #cursor: number | null = null;
   /** Markets whose states are to be sent. */
   readonly #states = new Set<number>();
-  /** Of all markets those from this index on, too; null: no more. */
+  /** The states of all markets from this index on are still to be sent; null if none. */
   #scan: number | null = null;
 
   constructor(host: ChangesHost, push: (frame: Buffer) => void) {
@@ -88,14 +88,14 @@ export class ChangesSubscription implements ChangeSubscriber {
     }
   }
 
-  /** The states of all of this are sent. */
+  /** Requests the states of all of these markets. */
   state({ markets, events, all }: ChangeSelection): void {
     for (const market of markets) this.#states.add(market);
     for (const event of events) for (const market of this.#host.marketsOf(event)) this.#states.add(market);
     if (all) this.#scan = 0;
   }
 
-  /** Every change after this one is sent again, or the states of all that is followed. */
+  /** Sends every change after this one again, or else the states of everything that is followed. */
   startAfter({ run, sequence }: ChangePlace): void {
     const { changes } = this.#host;
     this.#cursor = changes.canReplay(run, sequence) ? sequence : null;
@@ -144,7 +144,7 @@ export class ChangesSubscription implements ChangeSubscriber {
     return this.isAll || this.markets.has(market) || (eventId !== null && this.events.has(eventId));
   }
 
-  /** Of all markets from this one on. */
+  /** Sends the states of all markets from this one on. */
   #sendPresent(from: number, nowMs: number): void {
     const { changes, views } = this.#host;
     const end = Math.min(views.count, from + LOOKS_A_TURN);

@@ -1,6 +1,6 @@
 /**
- * The channels `market`, `ticker` and `candle` as JSON Schema, beside frames.ts: how each is asked for, and its frame
- * (RULES.md 8.23 to 8.25).
+ * The channels `market`, `ticker` and `candle` as JSON Schema, beside frames.ts: how each is subscribed to, and its
+ * frame (RULES.md 8.23 to 8.25).
  */
 import { CANDLE, CANDLE_INTERVALS } from '../../shared/api/candles.ts';
 import { MARKET_STATUS_FIELD, PAYOUTS } from '../../shared/api/markets.ts';
@@ -85,7 +85,7 @@ const TICKER_FRAME: FrameSpec = {
 
 const INTERVAL: JsonSchema = { type: 'string', enum: CANDLE_INTERVALS };
 const SERIES = { markets: MARKETS, interval: INTERVAL, outcome_index: OUTCOME_INDEX };
-/** In the year 5138. */
+/** A second in the year 5138. */
 const LATEST_SEC = 99_999_999_999;
 const CANDLE_WANTED: JsonSchema = {
   ...object(

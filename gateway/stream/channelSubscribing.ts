@@ -1,6 +1,6 @@
 /**
- * The part of a message that is about the channels `market`, `ticker` and `candle` (RULES.md 8.23 to 8.25).
- * Owner: the gateway thread.
+ * The part of a message that concerns the channels `market`, `ticker` and `candle` (RULES.md 8.23 to 8.25). Owner: the
+ * gateway thread.
  */
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Refusal } from '../base/refusal.ts';
@@ -38,7 +38,7 @@ export class ChannelSubscribing {
     };
   }
 
-  /** Nothing has been done yet. */
+  /** Checks this part of the message; nothing has been executed yet. */
   find(connection: Connection, data: SubscribeData): Found<readonly Follow[]> {
     const found = [this.#market(connection, data), this.#ticker(connection, data), this.#candle(connection, data)];
     const follows: Follow[] = [];
@@ -147,7 +147,7 @@ export class ChannelSubscribing {
     return { ok: true, value: follow };
   }
 
-  /** Those of the names that there are: the others are not followed. */
+  /** The names that exist; the others are not followed. */
   #known({ markets = [], events = [], all = false }: Named): ChangeSelection {
     const { catalog } = this.#options;
     return {
@@ -168,12 +168,12 @@ function seriesOf(markets: readonly number[], { interval, outcome_index = 0 }: S
   return markets.map((market) => ({ market, interval, outcome: outcome_index }));
 }
 
-/** The number of those in either. */
+/** The size of the union. */
 function united<T>(some: ReadonlySet<T> | undefined, others: readonly T[]): number {
   return new Set([...(some ?? []), ...others]).size;
 }
 
-/** Its reads have turns with the requests of the same account or address. */
+/** The connection's reads share turns with the requests of the same account or address. */
 function askerOf(connection: Connection): { readonly lane: number | string; readonly isGone: boolean } {
   const { principal, origin } = connection;
   return {

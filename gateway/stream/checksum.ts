@@ -1,7 +1,7 @@
 /**
  * The checksum of a book (RULES.md 8.8): CRC-32 over `price:quantity` of every level, best first, bids and then asks,
- * in Yes terms, joined with `|`. A client that keeps the book from the stream computes the same number, or its book is
- * wrong.
+ * in Yes terms, joined with `|`. A client that maintains the book from the stream must compute the same number;
+ * otherwise its book is wrong.
  *
  * For a whole book it is computed from the text. For a market whose deltas carry it, `BookChecksum` keeps a tree over
  * the ticks whose inner nodes hold the CRC of the text below them: one changed level costs one step per layer of the
@@ -9,10 +9,9 @@
  * Owner: the gateway thread.
  *
  * Invariants:
- *   CHECKSUM-1  A leaf holds CRC and length of the text of its level, which ends in `|`; that of the empty text when
- *               the level is empty. Leaves stand in the order of the text: bids from the highest tick down, then asks.
- *   CHECKSUM-2  An inner node holds the CRC of its two children's texts, one after the other, and the shift by their
- *               length.
+ *   CHECKSUM-1  A leaf holds the CRC and length of its level's text, which ends in `|`; for an empty level, those of
+ *               the empty text. Leaves stand in the order of the text: bids from the highest tick down, then asks.
+ *   CHECKSUM-2  An inner node holds the CRC of its two children's concatenated texts, and the shift by their length.
  */
 import { crc32 } from 'node:zlib';
 import { assert } from '../../shared/base/assert.ts';
@@ -24,7 +23,7 @@ import { type Book, type BookSide, NO_TICK } from '../shardlink/bookViews.ts';
 const SEPARATOR = '|';
 const EMPTY_SHIFT = shiftOf(0);
 
-/** @param book undefined: without any level. */
+/** @param book undefined for a book without levels */
 export function bookChecksum(book: Book | undefined): number {
   if (book === undefined) return 0;
   const levels: string[] = [];
@@ -56,7 +55,7 @@ export class BookChecksum {
     }
   }
 
-  /** Brings the checksum up to date with a level that has changed. */
+  /** Updates the checksum after a change of one level. */
   update(book: Book, isBid: boolean, tick: number): void {
     assert(tick > 0 && tick < this.#ticksPerUnit, 'CHECKSUM-1: a tick lies strictly between 0 and 1');
     const side = isBid ? book.bids : book.asks;

@@ -1,11 +1,11 @@
 /**
- * One connection: its subscriptions, the frames that wait to be sent, and how many messages it has sent.
- * Owner: the gateway thread.
+ * One connection: its subscriptions, the frames that wait to be sent, and the count of its messages. Owner: the gateway
+ * thread.
  *
  * Invariants:
  *   CONNECTION-1  Frames leave in the order in which they were pushed.
  *   CONNECTION-2  The bytes that wait for the client are bounded: a live frame closes a connection for which
- *                 MAX_BUFFERED_BYTES wait, and books and replays are read only while less than PACED_BUFFERED_BYTES do.
+ *                 MAX_BUFFERED_BYTES wait; books and replays are read only while less than PACED_BUFFERED_BYTES wait.
  *   CONNECTION-3  After the close nothing is sent and there are no subscriptions.
  */
 import type { WebSocket } from 'uWebSockets.js';
@@ -32,8 +32,7 @@ export type SocketData = { readonly connection: Connection };
 type Socket = Pick<WebSocket<SocketData>, 'send' | 'end' | 'close' | 'ping' | 'cork' | 'getBufferedAmount'>;
 
 /**
- * Asking for the buffered amount costs as much as sending a small frame, so it is asked for only once in this many
- * bytes.
+ * Asking for the buffered amount costs as much as sending a small frame, so it is asked only once per this many bytes.
  */
 const LOOK_EVERY_BYTES = 65_536;
 /** Result of `send`: uWebSockets.js has dropped the frame and closes the connection. */
@@ -44,23 +43,23 @@ const TOO_MANY_MESSAGES = `too many messages (max ${MAX_MESSAGES_PER_SECOND} a s
 /** The stream, as its connections see it. */
 export type ConnectionHost = {
   nowMs(): number;
-  /** For limits and silences: a clock that is set does not move it. */
+  /** A clock for limits and silences; setting the system's clock does not change it. */
   steadyMs(): number;
-  /** Frames start to wait for a `flush`. */
+  /** Called when the first frames wait for a `flush`. */
   pushed(connection: Connection): void;
-  /** So many bytes wait for the client. */
+  /** Reports the number of bytes that wait for the client. */
   buffered(connection: Connection, bytes: number): void;
-  /** Frames can be sent at the pace of its client. */
+  /** Frames can now be sent at the client's pace. */
   waiting(connection: Connection): void;
-  /** Frames that the connection needs cannot be made. */
+  /** Frames that the connection needs could not be made. */
   failed(connection: Connection, error: unknown): void;
 };
 
 export class Connection implements FrameSink, CatchingUp, OrderConnection {
-  /** Null: an anonymous connection. */
+  /** Null for an anonymous connection. */
   readonly principal: AccountPrincipal | null;
   readonly origin: Origin;
-  /** Answers to binary records; null on a connection with frames of JSON. */
+  /** Answers to binary records; null on a connection with JSON frames. */
   readonly results: Results | null;
   ordersInFlight = 0;
   /** By market index. */
@@ -77,10 +76,10 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   #outbox: Buffer[] = [];
   /** Subscriptions that are not live, in the order in which they are served. */
   readonly #catchingUp = new Set<Subscription>();
-  /** The newer connection to which this one gave its place. */
+  /** The newer connection that replaced this one. */
   successor: Connection | null = null;
   readonly #rate = new MessageRate();
-  /** A ping has been sent that is not answered. */
+  /** A ping was sent and not answered yet. */
   #isPongDue = false;
 
   constructor(principal: AccountPrincipal | null, origin: Origin, host: ConnectionHost, isBinary = false) {
@@ -98,7 +97,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
 
   get owner(): string {
     if (this.principal === null) return `address ${this.origin.subject}`;
-    // The tabs of one browser have one session, and each may have sockets: all sessions of an account count together.
+    // The tabs of a browser share one session, and each may have sockets: all sessions of an account count together.
     return this.principal.kind === 'apiKey' ? this.principal.keyId : `account ${this.principal.accountIndex}`;
   }
 
@@ -131,16 +130,16 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     this.candles = null;
   }
 
-  /** True when it follows anything. */
+  /** True if the connection has any subscription. */
   get isSubscribed(): boolean {
     const hasSummaries = this.changes !== null || this.tickers !== null || this.candles !== null;
     return this.markets.size > 0 || this.user !== null || hasSummaries;
   }
 
   /**
-   * Counts a message, and refuses one that is too many; a client that goes on and on is closed.
+   * Counts a message, and refuses it if there are too many; a client that persists is disconnected.
    * @param idOf the id of the message, for its refusal
-   * @returns whether the message is to be looked at
+   * @returns true if the message should be processed
    */
   countMessage(idOf: () => RequestId | undefined = () => undefined): boolean {
     const waitMs = this.#rate.count(this.#host.steadyMs());
@@ -200,13 +199,13 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     this.#socket?.ping();
   }
 
-  /** Sends the missing frames of a subscription at the client's own pace. */
+  /** Sends the missing frames of a subscription at the client's pace. */
   serve(subscription: Subscription): void {
     this.#catchingUp.delete(subscription);
     this.#catchingUp.add(subscription);
   }
 
-  /** For a subscription whose frames are made apart from messages and batches. */
+  /** A sink for a subscription whose frames are made outside messages and batches. */
   sinkOf(subscription: () => Subscription | null): SummarySink {
     return {
       push: (frame) => this.push(frame),
@@ -229,7 +228,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     const outbox = this.#outbox;
     if (socket === null || (outbox.length === 0 && (this.results === null || this.results.isEmpty))) return;
     this.#outbox = [];
-    // The bytes that this flush adds show at the next one, or when the socket drains.
+    // The bytes added by this flush show at the next one, or when the socket drains.
     const bufferedBytes = socket.getBufferedAmount();
     this.#host.buffered(this, bufferedBytes);
     let isSlow = bufferedBytes > MAX_BUFFERED_BYTES;
@@ -241,18 +240,18 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     if (isSlow) this.end(CLOSE.TRY_AGAIN_LATER, 'slow consumer');
   }
 
-  /** All results since the last time are one message. */
+  /** All results since the last flush form one message. */
   #sendResults(socket: Socket): boolean {
     const { results } = this;
     return results === null || results.isEmpty || socket.send(results.take(), true) !== DROPPED;
   }
 
-  /** The socket has sent what waited for its client, or a part of it. */
+  /** The socket has sent all or part of what waited for its client. */
   drained(): void {
     if (this.#socket !== null) this.#host.buffered(this, this.#socket.getBufferedAmount());
   }
 
-  /** Closes without a word, and frees what waits for the client. */
+  /** Closes at once without a close frame, and frees what waits for the client. */
   cut(): void {
     this.#socket?.close();
   }
@@ -266,7 +265,7 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
     return this.#socket.getBufferedAmount() <= PACED_BUFFERED_BYTES;
   }
 
-  /** Sends some of the missing frames of the subscription that is next. */
+  /** Sends some of the missing frames of the next subscription. */
   step(): number {
     const [subscription] = this.#catchingUp;
     if (subscription!.catchUp(this.#host.nowMs())) this.#catchingUp.delete(subscription!);
@@ -277,12 +276,12 @@ export class Connection implements FrameSink, CatchingUp, OrderConnection {
   }
 }
 
-/** True for a connection with the subprotocol of binary records. */
+/** True for a connection with the binary subprotocol. */
 export function hasRecords(connection: Connection): connection is Connection & BinaryConnection {
   return connection.results !== null;
 }
 
-/** CONNECTION-2. @returns whether the client keeps up. */
+/** CONNECTION-2. @returns true if the client keeps up */
 function sendAll(socket: Socket, frames: readonly Buffer[]): boolean {
   let unseenBytes = 0;
   for (const frame of frames) {

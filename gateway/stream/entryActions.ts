@@ -1,20 +1,20 @@
 /**
- * The requests about orders on a socket, each with the route that it is for (RULES.md 8.13). The fields of `data` that
- * REST has in path, query and headers are taken out of it; what is left is the body of the route.
+ * Requests about orders on a socket, each with its route (RULES.md 8.13). Fields of `data` that REST has in path, query
+ * and headers are taken out; the rest is the body for the route.
  */
 import { EMPTY_VALUE } from '../http/headers.ts';
 import type { Method } from '../http/spec.ts';
 
 type Data = Readonly<Record<string, unknown>>;
 
-/** A message as the request over HTTP that it stands for. */
+/** A message as the equivalent HTTP request. */
 export type OrderRequest = {
   readonly route: ActionRoute;
   readonly path: string;
   readonly query: string | null;
   readonly params: Readonly<Record<string, string>>;
   readonly body: Data;
-  /** Empty when absent, as the headers are. */
+  /** Empty if absent, like the headers. */
   readonly idempotencyKey: string;
   readonly deadline: string;
 };
@@ -68,7 +68,7 @@ export function toOrderRequest({ action, ...data }: OrderData): OrderRequest {
   return { route, path, query, params, body: data, idempotencyKey, deadline };
 }
 
-/** Takes a field out of the data, as the text that a path or header would have; what is no text is refused as one. */
+/** Takes a field out of the data, as the text that a path or header would have; a value that is not text is refused. */
 function taken(data: Record<string, unknown>, name: string): string {
   if (!(name in data)) return '';
   const value = data[name];
@@ -76,14 +76,17 @@ function taken(data: Record<string, unknown>, name: string): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The same for a field that REST has in a header: one that is there is never the empty text of one that is absent. */
+/**
+ * The same for a field that REST has in a header: a present field is never confused with the empty text of an absent
+ * one.
+ */
 function takenHeader(data: Record<string, unknown>, name: string): string {
   const isThere = name in data;
   const value = taken(data, name);
   return isThere && value === '' ? EMPTY_VALUE : value;
 }
 
-/** A lone surrogate has no encoding, and no client order id has one. */
+/** A lone surrogate has no encoding, and no client order id contains one. */
 function encoded(text: string): string {
   return text.isWellFormed() ? encodeURIComponent(text) : '';
 }

@@ -1,15 +1,15 @@
-/** A connection as far as requests about orders need it (socket/connection.ts). */
+/** A connection, as far as requests about orders use it (socket/connection.ts). */
 import type { AccountPrincipal } from '../base/principal.ts';
 import type { Results } from './entryResults.ts';
 
-/** The name that a client has given to its message, and by which it knows the answer. */
+/** The id that a client gives its message; the answer carries the same id. */
 export type RequestId = string | number;
 
-/** From where a connection was opened. */
+/** The address from which a connection was opened. */
 export type Origin = {
-  /** An anonymous connection counts towards the limit of this address. */
+  /** The address to whose limit an anonymous connection counts. */
   readonly subject: string;
-  /** The other end of its socket, and what a proxy there says of its client. */
+  /** The remote end of the socket, and the client address that a proxy there reports. */
   readonly peer: Uint8Array;
   readonly forwardedFor: string;
 };
@@ -23,12 +23,12 @@ export type BinaryConnection = Omit<OrderConnection, 'push' | 'principal'> & {
 };
 
 export type OrderConnection = {
-  /** Null: an anonymous connection. */
+  /** Null for an anonymous connection. */
   readonly principal: AccountPrincipal | null;
   readonly origin: Origin;
   readonly isOpen: boolean;
-  /** Requests that are not answered. */
+  /** Requests that are not answered yet. */
   ordersInFlight: number;
-  /** Sends the frame with the others of this turn; nowhere when the connection has ended. */
+  /** Sends the frame together with the other frames of this turn; does nothing if the connection has ended. */
   push(frame: Buffer): void;
 };

@@ -28,7 +28,7 @@ const OK_STATUS = 200;
 /** A buffer that one long answer has made larger is not kept. */
 const MOST_KEPT_BYTES = 65_536;
 
-/** The numbers that what is left of an order depends on; reused. */
+/** The numbers from which an order's remaining quantity is computed; reused. */
 const amounts = {
   side: 0,
   timeInForce: 0,
@@ -57,7 +57,7 @@ export class Results {
     return this.#records.lengthBytes === 0;
   }
 
-  /** The records so far, valid until the next one is added; there are none afterwards. */
+  /** Returns the records so far, valid until the next one is added, and clears them. */
   take(): Uint8Array {
     const { bytes, lengthBytes } = this.#records;
     if (bytes.length > MOST_KEPT_BYTES) this.#records = new RecordBuffer(FIRST_BYTES);

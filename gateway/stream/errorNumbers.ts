@@ -1,4 +1,6 @@
-/** The numbers of refusals, by which a program knows one without reading its text (shared/base/errors.ts). */
+/**
+ * The numbers of refusals, by which a program recognises a refusal without reading its text (shared/base/errors.ts).
+ */
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 
 const FIRST_ERROR_STATUS = 400;
@@ -9,7 +11,7 @@ for (const { code, message, number } of Object.values(ERRORS)) {
 }
 
 /**
- * The text decides first: of the stored answer of an earlier request it is all that is known, and a repeat has the
+ * The text decides first: it is all that is known of the stored answer to an earlier request, and a repeat has the
  * number of the first answer.
  * @returns 0 for an answer that is no refusal
  */

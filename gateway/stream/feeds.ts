@@ -1,12 +1,11 @@
 /**
- * The feeds of the stream, public and private: what the shards' events mean for the subscriptions. They follow the
- * views (shardlink/link.ts calls them for each event), so nothing is published before it is durable.
- * Owner: the gateway thread.
+ * The feeds of the stream, public and private: they turn the shards' events into frames for subscriptions. They follow
+ * the views (shardlink/link.ts calls them for each event), so nothing is published before it is durable. Owner: the
+ * gateway thread.
  *
  *   event ─► views ─┬► market feed ──► channels: numbered, kept, pushed to subscribers at the end of the batch
- *                   ├► changes of markets: the same, over all markets
- *                   ├► rounds: tickers and candles of what was touched, once a second
- *                   └► private feed ─► intake ──► log of private frames ──commit──► subscribers
+ *                   ├► changes of markets: the same, over all markets ├► rounds: tickers and candles of touched
+ *                   markets, once a second └► private feed ─► intake ──► log of private frames ──commit──► subscribers
  *
  * In a cluster the intake numbers private frames in the order of the replicated log.
  */
@@ -49,7 +48,7 @@ export type FeedsInCluster = {
   readonly onNumbered: (position: number) => void;
 };
 
-/** A member that leads waits no longer for the private frames of its last rows. */
+/** A new leader waits no longer than this for the private frames of its last rows. */
 const SETTLED_MS = 2000;
 
 export class StreamFeeds implements ViewsFollower {
@@ -61,10 +60,10 @@ export class StreamFeeds implements ViewsFollower {
   readonly privateSubscribers = new PrivateSubscribers();
   /** Frames have been pushed to subscribers, and the sockets can send them. */
   readonly pushed = new Signal<void>();
-  /** True while clients may have seen private frames that are not here yet. */
+  /** True while clients may have seen private frames that this process does not have yet. */
   isBehind: boolean;
   readonly #intake: FrameIntake;
-  /** The same in a cluster; null without one. */
+  /** The intake in a cluster; null without one. */
   readonly #ordered: OrderedIntake | null;
   readonly #privates: PrivateFeed;
   readonly #views: Views;
@@ -103,12 +102,15 @@ export class StreamFeeds implements ViewsFollower {
     this.#intake.start();
   }
 
-  /** In a cluster: rows of the shard that end after this record have to be named for its private frames. */
+  /**
+   * In a cluster: rows of the shard that end after this record must be named, so that its private frames can be
+   * numbered.
+   */
   doneThrough(shard: number): number {
     return this.#ordered?.doneThrough(shard) ?? 0;
   }
 
-  /** This member leads, and shows everything that was acknowledged: waits for the frames that follow from it. */
+  /** This member leads and shows everything that was acknowledged: it waits for the resulting private frames. */
   async lead(): Promise<boolean> {
     const isSettled = (await this.#ordered?.settled(SETTLED_MS)) ?? true;
     this.isBehind = false;

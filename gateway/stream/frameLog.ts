@@ -1,7 +1,7 @@
 /**
- * A log of records of one size, numbered without a gap, of which the newest are kept for clients that reconnect. Memory
- * grows with the records written, in chunks that double up to a bound, so a quiet market costs next to nothing.
- * Owner: the gateway thread. Units: one record is `recordWords` 32-bit words.
+ * A log of fixed-size records, numbered without a gap; the newest are kept for clients that reconnect. Memory grows
+ * with the records written, in chunks that double up to a bound, so a quiet market costs next to nothing. Owner: the
+ * gateway thread. Units: one record is `recordWords` 32-bit words.
  *
  * Invariants:
  *   FRAMELOG-1  Records `first` … `last` can be read: at least `keep` of them, or all since the start.
@@ -24,10 +24,10 @@ export class FrameLog {
   readonly #keep: number;
   #chunks: Chunk[] = [];
   #last: number;
-  /** The memory of the record that `append` or `locate` returned last. */
+  /** The memory of the record that `append` or `locate` last returned. */
   words: Uint32Array = new Uint32Array(0);
 
-  /** @param last the number before that of the first record. */
+  /** @param last the number before the first record's */
   constructor(recordWords: number, keep: number, last: number) {
     assert(recordWords > 0 && keep > 0 && last >= 0, 'frame log: sizes are positive and numbers start at 1');
     this.#recordWords = recordWords;
@@ -35,12 +35,12 @@ export class FrameLog {
     this.#last = last;
   }
 
-  /** The newest record's number, or that of the last one before the start. */
+  /** The newest record's number; before any record, the number before the first. */
   get last(): number {
     return this.#last;
   }
 
-  /** The oldest record that can be read; `last + 1` when there is none. */
+  /** The oldest readable record; `last + 1` if there is none. */
   get first(): number {
     return this.#chunks[0]?.first ?? this.#last + 1;
   }
@@ -56,7 +56,7 @@ export class FrameLog {
     return index * this.#recordWords;
   }
 
-  /** @returns the word offset in `words` of a record that can be read. */
+  /** @returns the word offset in `words` of a readable record */
   locate(sequence: number): number {
     assert(sequence >= this.first && sequence <= this.#last, 'FRAMELOG-1: only a record that is kept is read');
     let at = this.#chunks.length - 1;

@@ -1,14 +1,13 @@
 /**
- * Connections that give their place to a newer one (RULES.md 8.2), and their orders (8.10). Mostly it is the same
- * program after its network failed: it has some seconds to ask for `cancel_on_disconnect` on the new connection, which
- * then takes the orders over; otherwise they are cancelled.
- * Owner: the gateway thread.
+ * Connections that a newer one has replaced (RULES.md 8.2), and their orders (8.10). Usually the same program
+ * reconnects after a network failure. It has some seconds to ask for `cancel_on_disconnect` on the new connection,
+ * which then takes the orders over; otherwise they are cancelled. Owner: the gateway thread.
  *
  * Invariant:
- *   HANDOVERS-1  Of each handover there is one end: the successor has taken over, or the orders are cancelled.
+ *   HANDOVERS-1  Each handover ends once: the successor takes over, or the orders are cancelled.
  */
 
-/** A connection that was silent for so long has not answered a ping. */
+/** A connection that was silent for this long has not answered a ping. */
 const SILENT_MS = 15_000;
 const HANDOVER_MS = 5000;
 
@@ -22,12 +21,12 @@ export class Handovers<S extends Successor> {
     this.#waiting = [...this.#waiting, { account, successor, dueMs: nowMs + HANDOVER_MS }];
   }
 
-  /** The connection has ended: if it had taken over, the orders were its own. */
+  /** The connection has ended; if it had taken the orders over, they are its own. */
   ended(connection: S, hadTakenOver: boolean): void {
     if (hadTakenOver) this.#waiting = this.#waiting.filter(({ successor }) => successor !== connection);
   }
 
-  /** HANDOVERS-1. @returns the accounts whose orders have to be cancelled by now. */
+  /** HANDOVERS-1. @returns the accounts whose orders must now be cancelled */
   due(nowMs: number): readonly number[] {
     if (this.#waiting.length === 0) return [];
     const due = this.#waiting.filter(({ dueMs }) => dueMs <= nowMs);
@@ -40,7 +39,7 @@ function hasTakenOver({ isOpen, user }: Successor): boolean {
   return isOpen && user?.cancelsOnDisconnect === true;
 }
 
-/** Null: something has come on each of them lately. */
+/** Returns null if every connection has received something lately. */
 export function longestSilent<C extends { readonly lastReceivedMs: number }>(
   connections: Iterable<C>,
   nowMs: number,

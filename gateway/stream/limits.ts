@@ -9,9 +9,9 @@ export const MAX_CONNECTIONS_PER_ADDRESS = 20;
 export const MAX_MESSAGE_BYTES = 16_384;
 export const MAX_MESSAGES_PER_SECOND = 20;
 
-/** A connection for which more than this waits is closed; its client comes back with a snapshot. */
+/** A connection for which more than this waits is closed; its client reconnects and receives a snapshot. */
 export const MAX_BUFFERED_BYTES = 4 * 1024 * 1024;
-/** Replays and books wait while more than this waits for the client. */
+/** Replays and books pause while more than this waits for the client. */
 export const PACED_BUFFERED_BYTES = 256 * 1024;
 
 export const PING_EVERY_MS = 10_000;

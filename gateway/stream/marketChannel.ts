@@ -1,14 +1,13 @@
 /**
- * One market's public channel: it numbers its frames, keeps them for replays, and writes each as text once for all
- * subscribers.
- * Owner: the gateway thread, inside the pump; subscribers are added and removed between two pump batches.
+ * One market's public channel: it numbers its frames, keeps them for replays, and formats each frame once for all
+ * subscribers. Owner: the gateway thread, inside the pump; subscribers are added and removed between two pump batches.
  *
  * Invariants:
  *   CHANNEL-1  At the end of a batch, the sequence of the log's last record is that of the market in the views.
- *   CHANNEL-2  A live subscriber has been pushed every frame up to the last of the log, or will be at the end of this
- *              batch. One that is not live reads the log at its own pace and becomes live at its end.
- *   CHANNEL-3  Where frames are missing (a shard died with committed frames that it never published), the log starts
- *              anew and every live subscriber gets a `book` frame instead.
+ *   CHANNEL-2  A live subscriber has received every frame up to the last of the log, or will at the end of this batch.
+ *              A subscriber that is not live reads the log at its own pace and becomes live at its end.
+ *   CHANNEL-3  If frames are missing (a shard died with committed frames that it never published), the log starts anew
+ *              and every live subscriber receives a `book` frame instead.
  *   CHANNEL-4  Every delta from `checksumFrom` on has its checksum, as long as a subscriber wants checksums.
  */
 import { assert } from '../../shared/base/assert.ts';
@@ -26,34 +25,34 @@ import * as rec from './marketRecord.ts';
 /** At least this many of a market's frames are kept for clients that reconnect. */
 export const REPLAY_FRAMES = 65_536;
 
-/** A frame to be pushed at the end of the batch; for frames that never have a checksum the two are the same. */
+/** A frame to push at the end of the batch; frames that never have a checksum have the same text twice. */
 type Outgoing = { readonly sequence: number; readonly plain: Buffer; readonly withChecksum: Buffer };
 
 export type MarketSubscriber = {
   readonly isLive: boolean;
-  /** Its client has every frame up to this one already. */
+  /** The client has every frame up to this one already. */
   readonly seen: number;
   readonly wantsChecksum: boolean;
   push(frame: Buffer): void;
 };
 
-/** Best bid and ask in Yes terms, as they were published last. */
+/** Best bid and ask in Yes terms, as last published. */
 type Best = { bidTick: number; bidLots: number; askTick: number; askLots: number };
 
 export class MarketChannel {
   readonly market: StreamMarket;
   readonly log: FrameLog;
-  /** The first sequence whose delta has a checksum, and all after it. */
+  /** The first sequence number whose delta has a checksum; all later deltas have one too. */
   checksumFrom = Number.POSITIVE_INFINITY;
   readonly #subscribers = new Set<MarketSubscriber>();
   readonly #bookOf: () => Book | undefined;
   #outgoing: Outgoing[] = [];
   #checksum: BookChecksum | null = null;
   #checksumSubscribers = 0;
-  /** Last sequence at which a subscriber wanted checksums. */
+  /** The last sequence number at which a subscriber wanted checksums. */
   #checksumUnusedFrom = 0;
   readonly #best: Best = { bidTick: NO_TICK, bidLots: 0, askTick: NO_TICK, askLots: 0 };
-  /** The book frame as of a sequence: the same for all who ask before the next change. */
+  /** The book frame at a sequence number: all who ask before the next change receive the same one. */
   #bookFrame: { readonly sequence: number; readonly frame: Buffer } | null = null;
 
   constructor(market: StreamMarket, sequence: number, bookOf: () => Book | undefined) {
@@ -89,7 +88,7 @@ export class MarketChannel {
     lots: number,
   ): void {
     if (sequence !== this.log.last + 1) {
-      // The book already shows the effect of the delta that follows.
+      // The book already includes the delta that follows.
       this.#jump(sequence + 1, timeMs);
       return;
     }
@@ -111,7 +110,7 @@ export class MarketChannel {
     this.#publish(word, sequence);
   }
 
-  /** Publishes what an order did to its level, as the views show it now. */
+  /** Publishes the change that an order made to its level, in the state that the views show now. */
   delta(
     kind: rec.RecordKind,
     sequence: number,
@@ -248,7 +247,7 @@ export class MarketChannel {
     this.checksumFrom = this.log.last + 1;
   }
 
-  /** Checksums go on until a client that wanted them and left could no longer ask for a replay with them. */
+  /** Checksums continue until a client that wanted them and left can no longer ask for a replay with them. */
   #addChecksum(book: Book, isBidLevel: boolean, tick: number, words: Uint32Array, word: number): void {
     if (this.#checksum === null) return;
     if (this.#checksumSubscribers === 0 && this.log.last - this.#checksumUnusedFrom > REPLAY_FRAMES) {

@@ -1,5 +1,5 @@
 /**
- * The text of market frames (RULES.md 8.3 to 8.6). It is concatenated by hand, because writing it is most of the cost
+ * The text of market frames (RULES.md 8.3 to 8.6). It is concatenated by hand, because formatting is most of the cost
  * of the stream; the tests check it against the schemas of frames.ts.
  */
 import { MATCH_TYPE_NAMES, OUTCOME, type Outcome, SIDE, SIDE_NAMES } from '../../shared/base/codes.ts';
@@ -25,7 +25,7 @@ export type StreamMarket = {
 
 const ALL_LEVELS = Number.MAX_SAFE_INTEGER;
 
-/** A `trade` or a `book_delta` frame; the latter with its checksum where that is wanted and was kept. */
+/** A `trade` or a `book_delta` frame; a delta includes its checksum if that is wanted and was kept. */
 export function recordFrame(
   market: StreamMarket,
   sequence: number,
@@ -43,7 +43,7 @@ export function recordFrame(
   return `${head('book_delta', market, sequence, timeMs)}${deltaData(market, words, word)}${checksum}}}`;
 }
 
-/** @param book undefined: without any level. */
+/** @param book undefined for a book without levels */
 export function bboFrame(
   market: StreamMarket,
   sequence: number,
@@ -73,7 +73,7 @@ export function bookFrame(market: StreamMarket, sequence: number, timeMs: number
   );
 }
 
-/** A frame up to the first field of its data. */
+/** The beginning of a frame, up to the first field of its data. */
 function head(channel: string, market: StreamMarket, sequence: number, timeMs: number): string {
   return `{"channel":"${channel}","market_id":"${market.id}","sequence":${sequence},"timestamp":${timeMs},"data":{`;
 }

@@ -1,6 +1,6 @@
 /**
- * The record of a public frame that is kept for replays: sixteen words instead of the 400 characters of the frame,
- * which market/frames.ts writes when a client asks for it. The frame's sequence follows from its position in the log.
+ * The record of a public frame that is kept for replays: sixteen words instead of the frame's 400 characters, which
+ * marketFrames.ts formats when a client asks for it. The frame's sequence follows from its position in the log.
  */
 import { octets, record, safe, u32 } from '../../shared/wire/layout.ts';
 

@@ -1,16 +1,15 @@
 /**
- * The messages of a connection, counted against its limit (RULES.md 8.2). One too many is refused and takes no place,
- * so that a client that sends faster than it may is served as fast as it may.
- * Owner: the gateway thread.
+ * The messages of a connection, counted against its limit (RULES.md 8.2). A message over the limit is refused and does
+ * not count, so a client that sends too fast is still served at the full rate. Owner: the gateway thread.
  *
  * Invariants:
  *   MESSAGERATE-1  At most MAX_MESSAGES_PER_SECOND are accepted within any second.
- *   MESSAGERATE-2  Answers to refused messages are bounded: FLOOD_MESSAGES in a second, and then none.
+ *   MESSAGERATE-2  Answers to refused messages are bounded: at most FLOOD_MESSAGES per second.
  */
 import { MAX_MESSAGES_PER_SECOND } from './limits.ts';
 
 const SECOND_MS = 1000;
-/** A connection with so many messages in every second is closed after FLOOD_SECONDS. */
+/** A connection with this many messages in every second is closed after FLOOD_SECONDS. */
 const FLOOD_MESSAGES = 10 * MAX_MESSAGES_PER_SECOND;
 const FLOOD_SECONDS = 10;
 
@@ -20,10 +19,10 @@ export class MessageRate {
   #cursor = 0;
   #secondMs = Number.NEGATIVE_INFINITY;
   #inSecond = 0;
-  /** Seconds of a flood, one after the other. */
+  /** Consecutive seconds with a flood of messages. */
   #floodSeconds = 0;
 
-  /** @returns 0 if the message is accepted; else the milliseconds until one is. */
+  /** @returns 0 if the message is accepted, otherwise the milliseconds until one will be */
   count(nowMs: number): number {
     this.#countSecond(nowMs);
     const waitMs = this.#acceptedMs[this.#cursor] + SECOND_MS - nowMs;
@@ -38,7 +37,7 @@ export class MessageRate {
     return this.#inSecond <= FLOOD_MESSAGES;
   }
 
-  /** True of a client that does not heed its refusals. */
+  /** True if the client ignores its refusals. */
   get isFlood(): boolean {
     return this.#floodSeconds >= FLOOD_SECONDS;
   }

@@ -11,7 +11,7 @@ export type SubscribingOptions = {
   readonly views: Pick<Views, 'markets'>;
   readonly catalog: Pick<Catalog, 'byId' | 'eventById'>;
 };
-/** The things that were named, or why they are refused. */
+/** The things that were named, or the reason for their refusal. */
 export type Found<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly refusal: Refusal };
 
 export const TOO_MANY_MARKETS: Refusal = {
@@ -37,7 +37,7 @@ export function marketsNamed(
   return { ok: true, value: markets };
 }
 
-/** Of values by market, that of this one. */
+/** Returns the value that a map by market has for this one. */
 export function givenFor(values: Readonly<Record<string, number>> | undefined, marketId: string): number | undefined {
   const name = Object.keys(values ?? {}).find((given) => given.toLowerCase() === marketId);
   return name === undefined ? undefined : values![name];

@@ -1,10 +1,9 @@
 /**
- * Orders on a socket as JSON (RULES.md 8.13): each message is a call of a route, as a request over HTTP would be, on
- * behalf of the principal that has opened the connection. Nothing is decided here that a route decides.
- * Owner: the gateway thread.
+ * Orders on a socket as JSON (RULES.md 8.13): each message calls a route, like an HTTP request, on behalf of the
+ * principal that opened the connection. All decisions are left to the routes. Owner: the gateway thread.
  *
  * Invariants:
- *   ORDERENTRY-1  A message that is taken as a request is answered once, unless its connection has ended before.
+ *   ORDERENTRY-1  A message that is accepted as a request is answered once, unless its connection has ended before.
  *   ORDERENTRY-2  A connection has at most MAX_ORDERS_IN_FLIGHT requests that are not answered.
  */
 import type { Clock } from '../../shared/base/clock.ts';
@@ -36,7 +35,7 @@ export const TOO_MANY_IN_FLIGHT: Refusal = {
   message: `too many requests in flight (max ${MAX_ORDERS_IN_FLIGHT})`,
   retryAfterSec: 1,
 };
-/** The request of a usual message, without the order, which is read apart. */
+/** The request of a usual `place` message without the order, which is read separately. */
 const PLACE = toOrderRequest({ action: 'place' });
 const ANONYMOUS: Refusal = { row: ERRORS.MISSING_API_KEY_HEADERS, details: { step: 'headers' } };
 
@@ -52,7 +51,7 @@ export class OrderEntry {
     this.#take(connection, id, toOrderRequest(data), undefined);
   }
 
-  /** @returns false when the message is no usual one that places an order: nothing is done with it. */
+  /** @returns false if the message does not place an order in the usual form: then nothing is done */
   tryPlace(connection: OrderConnection, message: Buffer): boolean {
     const usual = this.#usual;
     if (!usual.read(message)) return false;
@@ -83,7 +82,7 @@ export class OrderEntry {
     call.idempotencyKey = request.idempotencyKey;
     call.deadline = request.deadline;
     call.givenBody = { value: request.body, usual };
-    // A repeat over HTTP is the same request when its body is this text (RULES.md 8.15).
+    // A repeat over HTTP is the same request if its body is this text (RULES.md 8.15).
     if (request.idempotencyKey !== '') call.bodyBytes = Buffer.from(JSON.stringify(request.body));
     connection.ordersInFlight++;
     calls.runLoggedIn(call, calls.rowOf(method, path), principal);
@@ -95,7 +94,7 @@ export class OrderEntry {
   }
 }
 
-/** The message of one call, which its answer names. */
+/** The message of one call; its answer carries the message's id. */
 class MessageTransport implements Transport {
   readonly response = null;
   readonly #connection: OrderConnection;

@@ -1,26 +1,25 @@
 /**
- * Writes private frames into their log in the order of the replicated log: on every member of a cluster the frames of
- * an account have the same numbers, whichever shards they come from (RULES.md 18.3).
- * Owner: the gateway thread.
+ * Writes private frames into their log in the order of the replicated log: an account's frames have the same numbers on
+ * every member of a cluster, whichever shards they come from (RULES.md 18.3). Owner: the gateway thread.
  *
- *   replication thread ──names of rows, in order──► rows ─┐
- *   shard k ──events, then PUBLISHED──► waiting of k ─────┴──► log of private frames, row by row
- *   read model ──what passed before the start──► page of k ┘
+ *   replication thread ──names of rows, in order──► rows ─┐ shard k ──events, then PUBLISHED──► waiting of k ─────┴──►
+ *   log of private frames, row by row read model ──frames from before the start──► page of k ┘
  *
- * The log of private frames is a prefix of what follows from the replicated log. After a start the replication thread
- * names the rows from `doneThrough` of every shard on again; their frames come from the read model as far as the
- * journal went then (`target`), and from events after that.
+ * The log of private frames is always a prefix of the frames that follow from the replicated log. After a start the
+ * replication thread names the rows after each shard's `doneThrough` again. Their frames come from the read model up to
+ * the journal's end at that time (`target`), and from events after that.
  *
  * Invariants:
- *   PRIVATEORDER-1  The frames of a row are appended when those of all rows before it in the replicated log are, of
- *                   whichever shard, and in the order of its records. So a number is a function of the replicated log.
- *   PRIVATEORDER-2  A row is taken when every event up to its end has passed, or the read model has it: a shard says so
- *                   by PUBLISHED. Until then the rows behind it wait.
- *   PRIVATEORDER-3  Frames of a shard that wait are MAX_WAITING at most: where there are more, `target` moves on, and
- *                   they are read from the read model. Rows that wait are MAX_ROWS at most: then the process ends.
- *   PRIVATEORDER-4  `onNumbered` gets a position up to which the frames of every row are on the disk, and `logged` of
- *                   every shard is at the end of its last row there. Rows behind it are not trimmed from the replicated
- *                   log, so after any crash the order of what is missing can be found there.
+ *   PRIVATEORDER-1  The frames of a row are appended after the frames of all earlier rows of the replicated log, of any
+ *                   shard, and in the order of the row's records. So a frame's number depends on the replicated log
+ *                   alone.
+ *   PRIVATEORDER-2  A row is taken once every event up to its end has passed, which the shard reports by PUBLISHED, or
+ *                   once the read model has it. Until then the rows after it wait.
+ *   PRIVATEORDER-3  At most MAX_WAITING frames of a shard wait: beyond that `target` advances, and they are read from
+ *                   the read model. At most MAX_ROWS rows wait: beyond that the process ends.
+ *   PRIVATEORDER-4  `onNumbered` receives a position up to which the frames of every row are on disk and `logged` of
+ *                   every shard is at the end of its last row. Later rows are not trimmed from the replicated log, so
+ *                   after any crash it still shows the order of the missing frames.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
@@ -44,30 +43,33 @@ type Page = PrivateTailPage & { readonly target: number; at: number };
 
 type ShardFrames = {
   readonly shard: number;
-  /** Every frame up to this record is in the log, committed or in this batch. */
+  /** Every frame up to this record is in the log, either committed or in this batch. */
   done: number;
-  /** Of the record after `done`: so many of its frames are in the log. Only after a start or a failed write. */
+  /**
+   * The number of frames of the record after `done` that are already in the log. Non-zero only after a start or a
+   * failed write.
+   */
   skipped: number;
   /** The last record that is read from the read model. */
   target: number;
-  /** Every event up to this record has passed; `seen`: some event of this one. */
+  /** Every event up to this record has passed; `seen` is the record of the newest event. */
   published: number;
   seen: number;
-  /** Frames of the records after `target`, in order; those up to `taken` are in the log. */
+  /** Frames of the records after `target`, in order; frames up to `taken` are in the log. */
   readonly waiting: FrameLog;
   taken: number;
-  /** Records up to `page.target`; null: to be read. */
+  /** Records up to `page.target`; null if it has to be read. */
   page: Page | null;
   isReading: boolean;
 };
 
 const MAX_WAITING = 65_536;
 const MAX_ROWS = 1 << 20;
-/** Rows and frames that were taken are forgotten so many at a time. */
+/** Rows and frames that were taken are dropped in groups of this size. */
 const FORGET = 4096;
 const RETRY_MS = 1000;
 const MARK_MS = 1000;
-/** A count of frames that stands for all of a record (privateLog.ts). */
+/** A frame count that means all frames of a record (privateLog.ts). */
 const ALL_FRAMES = 0xffffffff;
 const LOOK_MS = 2;
 
@@ -76,10 +78,10 @@ export class OrderedIntake implements FrameIntake {
   readonly #writer: PrivateWriter;
   readonly #shards: readonly ShardFrames[];
   readonly #maxWaiting: number;
-  /** Named and not taken, from `#first` on. */
+  /** Rows that were named and not taken, from `#first` on. */
   readonly #rows: OrderedRow[] = [];
   #first = 0;
-  /** Of the last row that was taken. */
+  /** The position of the last row that was taken. */
   #position = 0;
   #markedPosition = 0;
   #syncedPosition = 0;
@@ -88,7 +90,7 @@ export class OrderedIntake implements FrameIntake {
   /** A write has failed: nothing is taken until the next attempt. */
   #isPaused = false;
   #isClosed = false;
-  /** Frames that are not wanted are written here. */
+  /** Unwanted frames are written here. */
   readonly #ignored = { words: new Uint32Array(PRIVATE_FRAME.WORDS), word: 0 };
   readonly #waitingRecord: { words: Uint32Array; word: number } = { words: this.#ignored.words, word: 0 };
 
@@ -164,7 +166,7 @@ export class OrderedIntake implements FrameIntake {
     this.flush();
   }
 
-  /** Resolves to true when the frames of every row that is named by now are in the log, or to false when time is up. */
+  /** Resolves to true when the frames of every row named so far are in the log, or to false when time is up. */
   async settled(patienceMs: number): Promise<boolean> {
     const untilMs = performance.now() + patienceMs;
     this.flush();
@@ -177,7 +179,7 @@ export class OrderedIntake implements FrameIntake {
     return true;
   }
 
-  /** PRIVATEORDER-1. Takes the rows whose turn it is, as far as their frames are here. */
+  /** PRIVATEORDER-1. Takes the rows that are next, as far as their frames have arrived. */
   #advance(): void {
     if (this.#isPaused || this.#isClosed) return;
     const rows = this.#rows;
@@ -196,7 +198,7 @@ export class OrderedIntake implements FrameIntake {
     this.#first = 0;
   }
 
-  /** Appends the frames of a row. @returns whether that was all of them: otherwise some are yet to come. */
+  /** Appends the frames of a row. @returns true if all frames were there; otherwise some are still to come */
   #take({ stream, sequence }: OrderedRow): boolean {
     const frames = this.#shards[stream];
     // The rows of the gateway's databases have no private frames.
@@ -208,7 +210,7 @@ export class OrderedIntake implements FrameIntake {
     return true;
   }
 
-  /** The frames up to a record, of those that have passed. */
+  /** Takes the frames up to a record from those that have passed. */
   #takePassed(frames: ShardFrames, sequence: number): void {
     const { waiting } = frames;
     while (frames.taken < waiting.last) {
@@ -216,7 +218,7 @@ export class OrderedIntake implements FrameIntake {
       const record = readSafe(waiting.words, word + PRIVATE_FRAME.shardSequence);
       if (record > sequence) break;
       frames.taken++;
-      // Frames up to `done` are in the log already: it can be ahead of a journal that was copied earlier.
+      // Frames up to `done` are in the log already: the log can be ahead of a journal that was copied earlier.
       if (record <= frames.done) continue;
       if (record === frames.done + 1 && frames.skipped > 0) frames.skipped--;
       else this.#writer.copy(waiting.words, word);
@@ -227,7 +229,7 @@ export class OrderedIntake implements FrameIntake {
     frames.taken = 0;
   }
 
-  /** The frames up to a record, from the read model. @returns whether that was all of them. */
+  /** Takes the frames up to a record from the read model. @returns true if all frames were there */
   #takeRead(frames: ShardFrames, through: number): boolean {
     const { page } = frames;
     if (page === null) {
@@ -269,7 +271,7 @@ export class OrderedIntake implements FrameIntake {
       if (page !== null && page.start > from) {
         fallbacks.note(logger, 'private_frames', 'private frames are lost', { shard, from, start: page.start });
       }
-      // After a failed write more is missing than this page was read for.
+      // After a failed write, more frames are missing than this page was read for.
       if (page !== null && from <= frames.done + 1) frames.page = { ...page, target, at: 0 };
     } catch (error) {
       if (!this.#isClosed) logger.warn({ err: error, shard }, 'private frames could not be read');
@@ -279,7 +281,7 @@ export class OrderedIntake implements FrameIntake {
     this.#advance();
   }
 
-  /** PRIVATEORDER-3. Records up to the last one that has passed are read from the read model. */
+  /** PRIVATEORDER-3. Records up to the last one that has passed will be read from the read model. */
   #readFrom(frames: ShardFrames): void {
     frames.target = frames.seen;
     frames.page = null;
@@ -287,7 +289,7 @@ export class OrderedIntake implements FrameIntake {
     frames.taken = 0;
   }
 
-  /** The log has nothing of the batch, and goes on where it did before. */
+  /** The log has nothing of the batch, and continues where it was before. */
   #pause(): void {
     this.#options.logger.warn('the log of private frames cannot be written; private streams wait');
     for (const frames of this.#shards) {
@@ -301,7 +303,7 @@ export class OrderedIntake implements FrameIntake {
     });
   }
 
-  /** Of the last record with frames in the log some may be missing. */
+  /** Some frames of the last record in the log may be missing. */
   #goOnAfterLog(frames: ShardFrames): void {
     const { shardSequence, frames: count } = this.#options.log.logged(frames.shard);
     const isWhole = shardSequence === 0 || count === ALL_FRAMES;
@@ -309,9 +311,9 @@ export class OrderedIntake implements FrameIntake {
     frames.skipped = isWhole ? 0 : count;
   }
 
-  /** PRIVATEORDER-4. Now and then `logged` of each shard passes the records without frames. */
+  /** PRIVATEORDER-4. Now and then moves each shard's `logged` past records without frames. */
   #beforeSync(): readonly boolean[] {
-    // Rows of the gateway alone bring no events of shards, and count as well.
+    // Rows of the gateway alone cause no shard events, and count as well.
     this.flush();
     const nowMs = performance.now();
     if (this.#position > this.#markedPosition && nowMs - this.#markedMs >= MARK_MS && !this.#isPaused) {

@@ -16,9 +16,9 @@ import type { Views } from '../shardlink/views.ts';
 import type { FrameIntake } from './privateIntake.ts';
 
 /**
- * The order that a shard placed last: only this one may be off the grid, so its signed amounts are kept. The frame of
- * an order with an extended PLACE waits for the event after its ORDER, which may be its ORDER_TAG; until then `waitsIn`
- * is the sequence of its record.
+ * The order that a shard placed last: only this order may be off the grid, so its signed amounts are kept. If its PLACE
+ * was extended, its frame waits for the event after ORDER, which may be ORDER_TAG; until then `waitsIn` is the sequence
+ * number of its record.
  */
 type Incoming = { slot: number; makerAmount: number; takerAmount: number; waitsIn: number };
 
@@ -30,7 +30,7 @@ export class PrivateFeed {
   readonly #intake: FrameIntake;
   /** By shard. */
   readonly #incoming: readonly Incoming[];
-  /** The record and the order of the frame that is being written; the same two objects serve all frames. */
+  /** The record and order of the frame being written; the same two objects serve all frames. */
   readonly #origin = { shard: 0, shardSequence: 0, timeMs: 0 };
   readonly #order = {
     market: 0,
@@ -89,8 +89,8 @@ export class PrivateFeed {
   }
 
   /**
-   * In every record an event follows the ORDER. When the next event has another record, the shard died in between, and
-   * the frame comes from the read model (private/intake.ts).
+   * In every record an event follows ORDER. If the next event belongs to another record, the shard died in between, and
+   * the frame comes from the read model (privateIntake.ts).
    */
   #writeWaiting(shard: number, record: RecordResult, incoming: Incoming): void {
     const isSameRecord = incoming.waitsIn === record.shardSequence;
@@ -103,7 +103,7 @@ export class PrivateFeed {
     writePlaced(frame, this.#origin, this.#order);
   }
 
-  /** Each of the two orders has its own frame, also when both belong to one account. */
+  /** Each of the two orders has its own frame, even if both belong to one account. */
   #writeFills(shard: number, record: RecordResult, words: Uint32Array, word: number): void {
     const after = this.#views.markets.afterMicros(words[word + ANY_EVENT.market], record.timeMs);
     const maker = this.#append(shard, record, words[word + ANY_EVENT.slot]);

@@ -58,7 +58,7 @@ function statusData(markets: MarketFacts, words: Uint32Array, word: number): str
   );
 }
 
-/** The ids of the order, and the names that its client gave it. */
+/** The ids of the order, and the ids and names that its client gave it. */
 function orderKey(groups: GroupNames, record: prv.RecordView): string {
   const { words, word } = record;
   const createdMs = readSafe(words, word + prv.PRIVATE_FRAME.createdMs);

@@ -1,17 +1,17 @@
 /**
- * Writes private frames into their log in the order of the journals: as their events pass, and after a restart of a
- * shard or of the process first the frames of records that were committed but never reached this log.
- * Owner: the gateway thread.
+ * Writes private frames into their log in the order of the journals. Normally it writes them as their events pass.
+ * After a restart of a shard or of the process it first writes the frames of records that were committed but never
+ * reached this log. Owner: the gateway thread.
  *
  *   live ──READY again, or the log cannot be written──► catching up ──────────────────────────────► live
  *                                                        records up to `target` from the read model,
  *                                                        then those that passed in the meantime
  *
  * Invariants:
- *   INTAKE-1  A shard's frames go into the log in the order of its journal, each once: those after `logged` of the log
- *             and up to `target` from the read model, those after `target` from the events.
- *   INTAKE-2  Frames that pass while a shard is catching up wait in memory, at most MAX_WAITING of them; when there are
- *             more, `target` moves on and the read model is asked for them too.
+ *   INTAKE-1  A shard's frames go into the log in the order of its journal, each once: frames after the log's `logged`
+ *             up to `target` come from the read model, frames after `target` from the events.
+ *   INTAKE-2  While a shard is catching up, passing frames wait in memory, at most MAX_WAITING; beyond that `target`
+ *             advances and they are read from the read model too.
  *
  * In a cluster the order of the log decides instead: orderedIntake.ts.
  */
@@ -24,7 +24,7 @@ import type { PrivateTailPage } from './privateTailQueries.ts';
 import { PrivateWriter, type PrivateWriterOptions } from './privateWriter.ts';
 
 export type PrivateSource = {
-  /** The read model's frames from this record on up to `through`; null while it has not followed the journal there. */
+  /** The read model's frames from this record up to `through`; null while it has not followed the journal that far. */
   privateTail(shard: number, from: number, through: number): Promise<PrivateTailPage | null>;
 };
 
@@ -38,13 +38,13 @@ export type FrameIntake = {
   /** Every shard is READY: from now on the log is synced to the disk at intervals. */
   start(): void;
   close(): Promise<void>;
-  /** @returns the record to write the frame of a passing event into. */
+  /** @returns the record into which the frame of a passing event is written */
   append(shard: number, shardSequence: number, account: number): RecordView;
   /** In a cluster: every event up to this record has passed. */
   published(shard: number, shardSequence: number): void;
   /** At the end of a pump batch. */
   flush(): void;
-  /** A shard has recovered up to this record of its journal: the frames of later records will pass. */
+  /** A shard has recovered up to this record of its journal: frames of later records will pass. */
   resumed(shard: number, shardSequence: number): void;
 };
 
@@ -64,9 +64,9 @@ export class PrivateIntake implements FrameIntake {
   readonly #writer: PrivateWriter;
   /** By shard; null while it is live. */
   readonly #catchUps: (CatchUp | null)[];
-  /** By shard: the record of the newest frame that passed, or the sequence of its last READY. */
+  /** By shard: the record of the newest frame that passed, or the sequence number of its last READY. */
   readonly #seen: Float64Array;
-  /** Frames that are not wanted are written here. */
+  /** Unwanted frames are written here. */
   readonly #ignored = { words: new Uint32Array(PRIVATE_FRAME.WORDS), word: 0 };
   readonly #waitingRecord: { words: Uint32Array; word: number } = { words: this.#ignored.words, word: 0 };
   #isClosed = false;
@@ -74,7 +74,7 @@ export class PrivateIntake implements FrameIntake {
   constructor(options: PrivateIntakeOptions) {
     this.#options = options;
     this.#writer = new PrivateWriter(options, {
-      // `logged` of a shard that is catching up may still name records that were lost.
+      // While a shard is catching up, its `logged` may still name records that were lost.
       before: () => this.#catchUps.map((catchUp) => catchUp === null),
     });
     this.#catchUps = Array.from({ length: options.shards }, () => null);
@@ -118,12 +118,14 @@ export class PrivateIntake implements FrameIntake {
 
   resumed(shard: number, shardSequence: number): void {
     this.#seen[shard] = shardSequence;
-    // Frames of this batch that the last thread published are committed first: `logged` decides what is read again.
+    // Frames of this batch that the previous thread published are committed first: `logged` decides what is read again.
     this.flush();
     this.#startCatchUp(shard, shardSequence);
   }
 
-  /** The log cannot be written, so it has nothing of the batch. The journals have it, and the read model will. */
+  /**
+   * The log cannot be written, so it has nothing of the batch. The journals have it, and the read model will have it.
+   */
   #catchUpAll(): void {
     this.#options.logger.warn('the log of private frames cannot be written; private streams wait');
     for (let shard = 0; shard < this.#catchUps.length; shard++) {
@@ -137,7 +139,7 @@ export class PrivateIntake implements FrameIntake {
     void this.#run(catchUp);
   }
 
-  /** Ends when the shard is live again, or when another catch-up of the shard has started. */
+  /** Ends when the shard is live again, or when another catch-up of the shard has begun. */
   async #run(catchUp: CatchUp): Promise<void> {
     const { logger } = this.#options;
     for (;;) {
@@ -156,7 +158,7 @@ export class PrivateIntake implements FrameIntake {
     return this.#isClosed || this.#catchUps[catchUp.shard] !== catchUp;
   }
 
-  /** @returns whether the shard is live. */
+  /** @returns true if the shard is live */
   async #step(catchUp: CatchUp): Promise<boolean> {
     const { log, source, logger } = this.#options;
     const { shard, target } = catchUp;
@@ -177,13 +179,13 @@ export class PrivateIntake implements FrameIntake {
     }
     for (const { shardSequence, frames } of page.records) {
       assert(shardSequence <= target, 'INTAKE-1: the read model is asked for records up to the target');
-      // While the shard is catching up only this function appends its frames, so `logged` is what it was.
+      // While the shard is catching up, only this function appends its frames, so `logged` is unchanged.
       this.#appendAll(frames, shardSequence === logged.shardSequence ? logged.frames : 0);
     }
     const isThrough = page.isLast && target === catchUp.target;
     if (isThrough) this.#appendWaiting(catchUp);
     if (!this.#writer.commit()) {
-      // The frames that waited are lost with the batch: the next turn reads them from the read model, too.
+      // The waiting frames are lost with the batch: the next turn reads them from the read model too.
       if (isThrough) {
         catchUp.target = Math.max(catchUp.target, this.#seen[shard]);
         catchUp.waiting = newWaiting();

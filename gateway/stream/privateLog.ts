@@ -1,23 +1,24 @@
 /**
- * The log of private frames: those of every account, numbered by `user_sequence`, in files (private/segment.ts). A
- * frame is written here before it is sent, so a number that a client has seen names the same frame for ever.
- * Owner: the gateway thread.
+ * The log of private frames of all accounts, numbered by `user_sequence`, in files (privateSegment.ts). A frame is
+ * written here before it is sent, so a number that a client has seen means the same frame for ever. Owner: the gateway
+ * thread.
  *
  * Invariants:
- *   PRIVATELOG-1  user_sequence grows by exactly 1 per account, in the order of `append`, over restarts too; at a floor
- *                 (floors.ts) it goes on above that, and what the account had before is not reached any more.
+ *   PRIVATELOG-1  user_sequence grows by exactly 1 per account, in the order of `append`, over restarts too. At a floor
+ *                 (floors.ts) numbering continues above the floor, and earlier frames of the account can no longer be
+ *                 read.
  *   PRIVATELOG-2  When `commit` returns true the batch has been written and survives the process. When it returns false
  *                 no part of it has been written and its numbers are free again. Only committed frames are sent.
  *   PRIVATELOG-3  `logged` of a shard is its newest record with frames in the log. Frames are appended once, in the
  *                 order of the shard's journal, so the log contains every frame up to that record and none after it.
  *   PRIVATELOG-4  Every segment but the newest is whole and synced. Only the newest can end in a torn entry, or in
- *                 entries of a batch that could be neither written nor cut off, whose numbers do not continue the
- *                 others. The file is cut there, and `logged` names the last record whose frames are left.
+ *                 entries of a batch that could be neither completed nor cut off; their numbers do not continue the
+ *                 sequence. The file is cut there, and `logged` names the last record whose frames remain.
  *   PRIVATELOG-5  A segment is removed when more than `keepSegments` follow it: the number and size of files are
  *                 bounded.
  *   PRIVATELOG-6  An entry points to the entry before it of the same account, and to the last entry of the account's
- *                 block of BLOCK frames before its own; both have a lower position. That finds any of 10,000 frames in
- *                 a few hundred short reads without an index (private/replay.ts).
+ *                 block of BLOCK frames before its own; both have a lower position. So any of 10,000 frames is found in
+ *                 a few hundred short reads, without an index (privateReplay.ts).
  */
 import { closeSync, fdatasync, fdatasyncSync, ftruncateSync, mkdirSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -40,7 +41,7 @@ import {
   segmentPath,
 } from './privateSegment.ts';
 
-/** Private frames of an account that a client may ask for again. */
+/** Private frames of an account that a client may request again. */
 export const REPLAY_PRIVATE = 10_000;
 export const BLOCK = 64;
 
@@ -51,7 +52,7 @@ export type PrivateLogOptions = {
   readonly segmentEntries?: number;
   /** Complete segments that are kept before the newest. */
   readonly keepSegments?: number;
-  /** No number is given out below. */
+  /** The floor: numbers below it are not given out. */
   readonly floor?: number;
   readonly write?: typeof writeSync;
 };
@@ -64,7 +65,7 @@ const FIRST_BATCH = 256;
 const SCAN_ENTRIES = 4096;
 /** The frame kind of an entry without a frame, which only sets `logged` of a shard. */
 const NO_FRAME = 0;
-/** A count of frames that stands for all frames of the record. */
+/** A frame count that means all frames of the record. */
 const ALL_FRAMES = 0xffffffff;
 
 const datasync = promisify(fdatasync);
@@ -95,7 +96,7 @@ export class PrivateLog {
   readonly #readMemory = { words: this.#readWords, bytes: new Uint8Array(this.#readWords.buffer) };
   #read: { words: Uint32Array; word: number } = { words: this.#readWords, word: 0 };
 
-  /** Throws when the head of the newest file is damaged: numbers that continued an older file would be used twice. */
+  /** Throws if the head of the newest file is damaged: numbers that continued an older file would be used twice. */
   constructor(options: PrivateLogOptions) {
     this.#directory = options.directory;
     this.#segmentEntries = options.segmentEntries ?? SEGMENT_ENTRIES;
@@ -108,7 +109,7 @@ export class PrivateLog {
     this.#raise(options.floor ?? 0);
   }
 
-  /** Claims the account's next frame. Number and account are filled in, all other words are zero. */
+  /** Claims the account's next frame. Number and account are filled in; all other words are zero. */
   append(account: number): prv.RecordView {
     this.#makeRoom(account);
     const last = this.last(account);
@@ -155,12 +156,12 @@ export class PrivateLog {
     return true;
   }
 
-  /** The number of the account's newest frame, and the floor before the first. */
+  /** The number of the account's newest frame; before its first frame, the floor. */
   last(account: number): number {
     return Math.max(this.#last[account] ?? 0, this.#floor);
   }
 
-  /** The number before the first that an account can have; 0 in a log without a floor. */
+  /** The number before the first that an account can have; 0 without a floor. */
   get floor(): number {
     return this.#floor;
   }
@@ -202,7 +203,10 @@ export class PrivateLog {
     return segment.read(this.#readMemory, position, 1) === 1 ? this.#read : null;
   }
 
-  /** Once this has resolved, everything committed before the call survives a power cut. @returns `logged` of then. */
+  /**
+   * Once this has resolved, everything committed before the call survives a power cut.
+   * @returns `logged` at the time of the call
+   */
   async sync(): Promise<readonly Readonly<LoggedRecord>[]> {
     const logged = this.#logged.map((record) => ({ ...record }));
     if (!this.#isDirty) return logged;
@@ -272,7 +276,7 @@ export class PrivateLog {
     logged.shardSequence = shardSequence;
   }
 
-  /** PRIVATELOG-4. When this fails the segment grows on, and the next batch tries again. */
+  /** PRIVATELOG-4. If this fails, the segment grows further, and the next batch tries again. */
   #rotate(): void {
     try {
       fdatasyncSync(this.#segments.at(-1)!.fd);
@@ -305,7 +309,7 @@ export class PrivateLog {
     firsts.sort((a, b) => a - b);
     for (const first of firsts) {
       const opened = Segment.open(this.#directory, first, this.#logged.length);
-      // Without an old segment there is less to replay; without the newest, numbers would be used twice.
+      // Without an old segment less can be replayed; without the newest, numbers would be used twice.
       if (opened === null && first !== firsts.at(-1)) continue;
       if (opened === null) {
         throw new StartError(
@@ -356,7 +360,7 @@ export class PrivateLog {
       restored = 0;
       while (restored < entries && this.#tryRestoreEntry(words, restored * LOG_ENTRY.WORDS)) restored++;
     }
-    // Whole entries behind one that is damaged are read by nothing here, and are not destroyed either.
+    // Whole entries after a damaged one are not read, but not destroyed either.
     if (segment.read(memory, this.#next + 1, SCAN_ENTRIES) > 0) keepCopy(segment.path);
     ftruncateSync(segment.fd, segment.offset(this.#next));
     this.#batchFirst = this.#next;

@@ -1,12 +1,11 @@
 /**
  * Reads the private frames of one account in order, starting at any of the newest 10,000, a block at a time. Entries of
- * the log point backwards only (private/log.ts), so the ends of the blocks are looked up once, and each block is
- * reversed when it is read.
- * Owner: the gateway thread.
+ * the log point only backwards (privateLog.ts), so the ends of the blocks are looked up once, and each block is
+ * reversed when it is read. Owner: the gateway thread.
  *
  * Invariant:
- *   PRIVATEREPLAY-1  Frames are handed over in the order of their numbers, each once; a number that is left out belongs
- *                    to a frame that is not in the files any more.
+ *   PRIVATEREPLAY-1  Frames are handed over in numerical order, each once; a missing number belongs to a frame that is
+ *                    no longer in the files.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { PRIVATE_FRAME, type RecordView } from '../../shared/wire/privateRecord.ts';
@@ -19,13 +18,13 @@ export class PrivateReplay {
   readonly #account: number;
   /** The number of the last frame read, or the last number of a gap. */
   #cursor: number;
-  /** By block: the position of its last frame, for complete blocks that are not read yet. */
+  /** By block: the position of its last frame, for complete blocks that were not read yet. */
   readonly #ends = new Map<number, number>();
   readonly #words = new Uint32Array(BLOCK * PRIVATE_FRAME.WORDS);
 
   /**
-   * @param after the number of the last frame that the client has.
-   * @param isBehind true: it may be one that is not in this log yet. Otherwise there is none after the newest here.
+   * @param after the number of the client's last frame
+   * @param isBehind true if this log may not have that frame yet; otherwise no frame after the newest exists
    */
   constructor(log: PrivateLog, account: number, after: number, isBehind = false) {
     this.#log = log;
@@ -39,7 +38,7 @@ export class PrivateReplay {
     return this.#cursor;
   }
 
-  /** Hands over the next frames, at most one block. @returns whether none are left. */
+  /** Hands over the next frames, at most one block. @returns true if none are left */
   step(consume: (record: RecordView) => void): boolean {
     const { last, position } = this.#log.end(this.#account);
     if (this.#cursor >= last) return true;
@@ -77,7 +76,7 @@ export class PrivateReplay {
       if (entry === null) return sequence + 1;
       const frame = entry.word + LOG_ENTRY.frame;
       const isOwn = entry.words[frame + PRIVATE_FRAME.account] === this.#account;
-      // The file is no proof: an entry that is not the frame looked for counts as gone.
+      // The file may be damaged: an entry that is not the expected frame counts as gone.
       if (!isOwn || readSafe(entry.words, frame + PRIVATE_FRAME.userSequence) !== sequence) return sequence + 1;
       this.#words.set(
         entry.words.subarray(frame, frame + PRIVATE_FRAME.WORDS),

@@ -1,6 +1,6 @@
 /**
  * One file of the log of private frames: a head with the state of every account and shard before the file's first
- * entry, then entries of one size, so that the offset of an entry follows from its position.
+ * entry, then fixed-size entries, so that an entry's offset follows from its position.
  *
  *   file   private-<position of its first entry>.log
  *          SEGMENT_HEAD | LOGGED_RECORD of each shard | ACCOUNT_END of each account that has frames | LOG_ENTRY …
@@ -71,7 +71,7 @@ export type SegmentStart = {
   readonly first: number;
   readonly logged: readonly LoggedRecord[];
   readonly ends: AccountEnd[];
-  /** The next number of an account whose last one is below it is the one above it. */
+  /** Numbering of an account whose last number is below the floor continues above the floor. */
   readonly floor: number;
 };
 
@@ -96,7 +96,7 @@ export class Segment {
     return this.#version === VERSION;
   }
 
-  /** Also after a power cut the file has its whole head, or does not exist. */
+  /** Even after a power cut, the file has its whole head or does not exist. */
   static create(directory: string, start: SegmentStart): Segment {
     const path = join(directory, segmentName(start.first));
     const head = encodeHead(start);
@@ -113,7 +113,7 @@ export class Segment {
     return new Segment(path, start.first, fd, head.byteLength);
   }
 
-  /** @returns null when the head is damaged, or is that of another file. */
+  /** @returns null if the head is damaged, or belongs to another file */
   static open(directory: string, first: number, shards: number): { segment: Segment; start: SegmentStart } | null {
     const path = join(directory, segmentName(first));
     const fd = openSync(path, 'r+');
@@ -130,7 +130,7 @@ export class Segment {
 
   /**
    * Reads entries from `position` on, at most `entries`, into `memory`.
-   * @returns the number of entries up to the end of the file or up to the first damaged one.
+   * @returns the number of entries up to the end of the file or up to the first damaged one
    */
   read(memory: EntryMemory, position: number, entries: number): number {
     const length = readSync(this.fd, memory.bytes, 0, entries * LOG_ENTRY.BYTES, this.offset(position));
@@ -149,7 +149,7 @@ function segmentName(first: number): string {
   return `private-${String(first).padStart(16, '0')}.log`;
 }
 
-/** The first position of the segment with this file name, or null when it is none. */
+/** The first position of the segment with this file name; null if it is not the name of a segment. */
 export function firstOfName(name: string): number | null {
   const match = NAME.exec(name);
   return match === null ? null : Number(match[1]);
@@ -197,7 +197,7 @@ function headWords(shards: number, accounts: number): number {
 
 function headCrc(words: Uint32Array, bytes: Uint8Array): number {
   const version = words[SEGMENT_HEAD.version];
-  // Files of versions 2 and 3 have the same layout: which of them it is must not be guessed from a damaged word.
+  // Files of versions 2 and 3 have the same layout, so a damaged version word must not be taken for the other version.
   const seed = version < 3 ? 0 : version;
   return crc32c({ words, bytes }, SEGMENT_HEAD.first * 4, bytes.byteLength, seed);
 }
@@ -209,7 +209,7 @@ function readHead(fd: number, first: number, shards: number): Head | null {
   if (readSync(fd, fixed, 0, fixed.byteLength, 0) < fixed.byteLength) return null;
   const head = decode(SEGMENT_HEAD, fixed);
   const { version, accounts } = head;
-  // A number of accounts out of damaged bytes would ask for any memory.
+  // A number of accounts read from damaged bytes could demand any amount of memory.
   if (head.magic !== MAGIC || head.headBytes > fstatSync(fd).size) return null;
   if (head.headBytes !== headWords(shards, accounts) * 4) return null;
   const words = new Uint32Array(headWords(shards, accounts));

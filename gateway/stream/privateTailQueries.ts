@@ -1,4 +1,4 @@
-/** The SQL for private streams that catch up. It runs in a thread of the query pool. */
+/** The SQL for private streams that are catching up. It runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
 import { PRIVATE_TAIL } from '../../shared/tables/privateTail.ts';
 import { type SelectedBy, select } from '../../shared/tables/table.ts';
@@ -10,7 +10,7 @@ export type PrivateTailPage = {
   readonly start: number;
   /** In the order of the journal; `frames` as in shared/wire/privateRecord.ts, back to back. */
   readonly records: readonly { readonly shardSequence: number; readonly frames: Uint32Array }[];
-  /** No record up to `through` follows this page. */
+  /** True if no record up to `through` follows this page. */
   readonly isLast: boolean;
 };
 
@@ -30,7 +30,7 @@ export class PrivateTailQueries {
     const rows = db.prepare<[number, number, number], SelectedBy<typeof FRAMES>>(`
       SELECT ${FRAMES.sql} FROM private_tail
       WHERE shard = ? AND shard_sequence BETWEEN ? AND ? ORDER BY shard_sequence LIMIT ${PAGE_RECORDS}`);
-    // One transaction: read.db may be made again between two statements.
+    // One transaction: read.db may be recreated between two statements.
     this.#read = db.transaction(({ shard, from, through }: PrivateTailTask) => {
       if ((cursor.get(shard) ?? 0) < through) return null;
       const found = rows.all(shard, from, through);
@@ -45,7 +45,7 @@ export class PrivateTailQueries {
     });
   }
 
-  /** Null when the projector has not reached the record yet, or read.db is being made again. */
+  /** Null if the projector has not reached the record yet, or read.db is being recreated. */
   read(task: PrivateTailTask): PrivateTailPage | null {
     return this.#read(task);
   }

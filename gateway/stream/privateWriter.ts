@@ -1,6 +1,5 @@
 /**
- * The way of private frames into their log: batches, the accounts to notify, and the syncs.
- * Owner: the gateway thread.
+ * Writes private frames into their log: batches, the accounts to notify, and syncs. Owner: the gateway thread.
  *
  * Invariant:
  *   PRIVATEWRITER-1  Subscribers of an account are notified of new frames only after the commit that contains them.
@@ -12,7 +11,7 @@ import type { PrivateLog } from './privateLog.ts';
 
 export type PrivateWriterOptions = {
   readonly log: PrivateLog;
-  /** The projector reads here which frames are in the log, so that the read model need not keep them. */
+  /** The projector reads here which frames are in the log: the read model need not keep those. */
   readonly progress: Pick<Progress, 'setLogged'>;
   readonly logger: Logger;
   /** These accounts have new frames in the log. */
@@ -20,7 +19,7 @@ export type PrivateWriterOptions = {
 };
 
 type Syncing = {
-  /** Called before each sync. @returns by shard, whether `logged` names what is there for good */
+  /** Called before each sync. @returns by shard: true if `logged` is final */
   readonly before: () => readonly boolean[];
   /** Everything that was committed when `before` was called survives a power cut. */
   readonly after?: () => void;
@@ -56,7 +55,7 @@ export class PrivateWriter {
     return this.#touched.size > 0;
   }
 
-  /** @returns the record to write the account's next frame into. */
+  /** @returns the record into which the account's next frame is written */
   append(account: number): RecordView {
     this.#touched.add(account);
     return this.#options.log.append(account);
@@ -70,7 +69,7 @@ export class PrivateWriter {
     }
   }
 
-  /** @returns false when the batch could not be written. */
+  /** @returns false if the batch could not be written */
   commit(): boolean {
     const touched = this.#touched;
     this.#touched = new Set();
@@ -93,7 +92,7 @@ export class PrivateWriter {
         this.#sync = null;
       })
       .catch((error) => {
-        // The kernel may report a failed write only once, so there are no more syncs: the read model keeps all frames.
+        // The kernel may report a failed write only once, so syncing stops for good: the read model keeps all frames.
         clearInterval(this.#timer);
         logger.error({ err: error }, 'the log of private frames cannot be synced');
       });

@@ -1,7 +1,6 @@
 /**
- * The bytes of books and replays that one owner of connections, a key or an address, may be sent: a stock that fills up
- * again at a steady rate. Frames of what happens now are not counted.
- * Owner: the gateway thread.
+ * A token bucket of bytes for books and replays, per owner of connections (a key or an address). Live frames are not
+ * counted. Owner: the gateway thread.
  */
 
 type Allowance = { readonly stockBytes: number; readonly bytesPerSecond: number };
@@ -13,7 +12,7 @@ export const KEYED: Allowance = { stockBytes: 64 * MIB, bytesPerSecond: 16 * MIB
 export const ANONYMOUS: Allowance = { stockBytes: 8 * MIB, bytesPerSecond: MIB };
 
 export class ReplayBudgets {
-  /** Owners whose stock is not full. */
+  /** Owners whose bucket is not full. */
   readonly #budgets = new Map<string, Budget>();
 
   /** True while the owner may be sent more. */
@@ -25,7 +24,7 @@ export class ReplayBudgets {
     return budget.leftBytes > 0;
   }
 
-  /** More may be sent in one go than is left; the owner then waits for longer. */
+  /** A single send may exceed the remainder; the owner then waits longer. */
   spend(owner: string, allowance: Allowance, bytes: number, nowMs: number): void {
     let budget = this.#budgets.get(owner);
     if (budget === undefined) {
@@ -36,7 +35,7 @@ export class ReplayBudgets {
     budget.leftBytes -= bytes;
   }
 
-  /** Forgets the owners whose stock is full again. */
+  /** Forgets owners whose bucket is full again. */
   tick(nowMs: number): void {
     for (const owner of this.#budgets.keys()) this.has(owner, nowMs);
   }

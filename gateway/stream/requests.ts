@@ -1,6 +1,6 @@
 /**
- * Parses the messages of clients: strict JSON of a known form (frames.ts), or a refusal that says what is wrong.
- * Nothing that a client sends throws.
+ * Parses clients' messages: strict JSON of a known form (frames.ts), or a refusal that explains the fault. No message
+ * of a client makes it throw.
  */
 
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -13,7 +13,7 @@ import type { OrderData } from './entryActions.ts';
 import type { RequestId } from './entryConnection.ts';
 import { CLIENT_MESSAGES, type ClientChannel } from './frames.ts';
 
-/** Of the channel `market`. */
+/** A selection on the channel `market`. */
 export type Named = {
   readonly markets?: readonly string[];
   readonly events?: readonly string[];
@@ -86,7 +86,7 @@ export function parseRequest(bytes: Buffer): ParsedRequest {
   return misplaced === null ? { ok: true, request } : refuse(id, misplaced);
 }
 
-/** Refuses an option without the subscription it belongs to, which would be ignored; the schema cannot express that. */
+/** Refuses an option without its subscription, which would be ignored; the schema cannot express this rule. */
 function misplacedField(data: SubscribeData): Invalid | null {
   const markets = new Set(data.markets?.map((id) => id.toLowerCase()));
   const isUser = data.user === true;
@@ -119,13 +119,13 @@ function refuse(id: RequestId | undefined, { message, details }: Invalid): Parse
   return { ok: false, id, refusal: { row: ERRORS.VALIDATION_ERROR, message, details } };
 }
 
-/** The JSON parser is made for request bodies, and its refusals say `body`. */
+/** The JSON parser is made for request bodies, so its refusals say `body`. */
 function ofMessage({ message, details }: Invalid): Invalid {
   const field = details.field === 'body' ? 'message' : details.field;
   return { message: message.replace('body', 'message'), details: { ...details, field } };
 }
 
-/** The id of a message, also of one that is refused, as far as it can be read. */
+/** The id of a message, also of a refused one, if it can be read. */
 function idOf(value: unknown): RequestId | undefined {
   if (typeof value !== 'object' || value === null || !('id' in value)) return undefined;
   const { id } = value;

@@ -8,7 +8,7 @@ import type { Connection } from './connection.ts';
 import { MAX_CONNECTIONS_OF_SESSIONS, MAX_CONNECTIONS_PER_ADDRESS, MAX_CONNECTIONS_PER_KEY } from './limits.ts';
 import type { SubscribeData } from './requests.ts';
 
-/** The connections of one owner. */
+/** The most connections of one owner. */
 export function mostOf(principal: AccountPrincipal | null): number {
   if (principal === null) return MAX_CONNECTIONS_PER_ADDRESS;
   return principal.kind === 'apiKey' ? MAX_CONNECTIONS_PER_KEY : MAX_CONNECTIONS_OF_SESSIONS;

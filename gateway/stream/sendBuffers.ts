@@ -1,11 +1,10 @@
 /**
- * The bytes that wait for all clients of the stream together. Each connection has a bound of its own (connection.ts);
- * with thousands of them that is no bound for the process, so beyond a total the connections for which most waits are
- * cut.
+ * The bytes that wait for all clients of the stream together. Each connection has its own bound (connection.ts), but
+ * thousands of connections together need another: beyond a total, the connections with the most waiting bytes are cut.
  * Owner: the gateway thread.
  *
  * Invariant:
- *   SENDBUFFER-1  `total` is the sum over all connections of what was last seen to wait for each.
+ *   SENDBUFFER-1  `total` is the sum of the waiting bytes last seen for each connection.
  */
 type Buffered = {
   /** Cuts the connection and frees what waits for it. */

@@ -10,8 +10,8 @@
  * Invariants:
  *   STREAM-1  The frames of a pump batch are pushed at its end, and each connection sends its part at once.
  *   STREAM-2  A connection counts towards the limit of its key or address from its open to its close.
- *   STREAM-3  A connection's end ends its subscriptions, and cancels the orders of its account if it asked for that.
- *   STREAM-4  Nothing thrown for one connection leaves this file: it closes that connection, and no other.
+ *   STREAM-3  The end of a connection ends its subscriptions and, if it asked for that, cancels its account's orders.
+ *   STREAM-4  An error that one connection causes does not leave this file: it closes only that connection.
  */
 import type { WebSocketBehavior } from 'uWebSockets.js';
 import { type Clock, SteadyClock } from '../../shared/base/clock.ts';
@@ -44,15 +44,15 @@ type StreamOptions = {
   readonly views: Views;
   readonly engine: Pick<ShardClient, 'cancelMarket' | 'batch' | 'owe'>;
   readonly catalog: Pick<Catalog, 'byId' | 'byToken' | 'eventById'>;
-  /** Absent: no socket is of a session. */
+  /** Absent if no socket belongs to a session. */
   readonly isInForce?: (session: SessionPrincipal, nowMs: number) => boolean;
   /** True on a standby of a cluster, where the end of a connection cancels nothing (RULES.md 18.5). */
   readonly isStandby?: () => boolean;
-  /** Of a cluster: the end of this process is none of its connections (RULES.md 18.3). */
+  /** In a cluster: the end of this process does not count as the end of its connections (RULES.md 18.3). */
   readonly isMember?: boolean;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Absent: books and replays give way to no orders. */
+  /** Absent if books and replays do not yield to orders. */
   readonly areOrdersUnderway?: () => boolean;
   /** The stages that requests about orders pass, as those over HTTP do. */
   readonly calls: () => LoggedInCalls;
@@ -63,21 +63,21 @@ type StreamOptions = {
 const TICK_MS = 1000;
 const NO_TEXT: Refusal = { row: ERRORS.VALIDATION_ERROR, message: 'message is not text' };
 const NO_RECORDS: Refusal = { row: ERRORS.VALIDATION_ERROR, message: 'message is not binary' };
-/** More than MAX_MESSAGE_BYTES, so that a longer message is answered and not cut off by uWebSockets.js. */
+/** Larger than MAX_MESSAGE_BYTES, so that a longer message is answered instead of being cut off by uWebSockets.js. */
 const MAX_PAYLOAD_BYTES = 1024 * 1024;
 /** Beyond this not even control frames are buffered; far above MAX_BUFFERED_BYTES, which `Connection` enforces. */
 const HARD_BUFFERED_BYTES = 4 * limits.MAX_BUFFERED_BYTES;
-/** A backstop for sockets that this file does not track; `tick` is stricter. */
+/** A fallback for sockets that this file does not track; `tick` is stricter. */
 const BACKSTOP_IDLE_SEC = 120;
 
 export class Stream {
   readonly #options: StreamOptions;
   readonly #steady: SteadyClock;
-  /** Cancels of connections that have ended and had asked for them (RULES.md 8.10). */
+  /** Mass cancels for connections that ended and had asked for them (RULES.md 8.10). */
   readonly #cancels: MassCancels;
   readonly #handovers = new Handovers<Connection>();
   readonly #connections = new Set<Connection>();
-  /** Connections by key id, those of sessions by account, anonymous ones by address. */
+  /** Connections by key id, connections of sessions by account, anonymous connections by address. */
   readonly #byOwner = new Map<string, Set<Connection>>();
   /** Connections with frames in their outbox. */
   readonly #pushed = new Set<Connection>();
@@ -117,7 +117,7 @@ export class Stream {
     feeds.pushed.subscribe(() => this.#flushPushed());
   }
 
-  /** From now on connections are kept alive, or closed when they are idle. */
+  /** Starts to keep connections alive, and to close idle ones. */
   start(): void {
     this.#timer = setInterval(() => this.tick(), TICK_MS);
   }
@@ -135,12 +135,12 @@ export class Stream {
     return this.#connections.size;
   }
 
-  /** The accounts of open connections, each as often as it has one. */
+  /** The accounts of open connections, repeated once per connection. */
   *accounts(): Generator<number> {
     for (const { principal } of this.#connections) if (principal !== null) yield principal.accountIndex;
   }
 
-  /** Closes the connections of a key that is no longer in force. */
+  /** Closes the connections of a key that is no longer valid. */
   closeConnectionsOf(keyId: string): void {
     for (const connection of [...(this.#byOwner.get(keyId) ?? [])]) connection.refuseAndClose(ERRORS.API_KEY_REVOKED);
   }
@@ -152,14 +152,14 @@ export class Stream {
     }
   }
 
-  /** Closes up to so many of the connections without credentials, the youngest first: others need theirs more. */
+  /** Closes up to this many connections without credentials, the youngest first: other clients need the room more. */
   closeAnonymous(count: number): void {
     const anonymous = [...this.#connections].filter(({ isAnonymous }) => isAnonymous);
     for (const connection of anonymous.slice(-count))
       connection.end(limits.CLOSE.TRY_AGAIN_LATER, 'too many connections');
   }
 
-  /** @param isBinary it has the subprotocol of binary records, and a principal. */
+  /** @param isBinary true if it has the binary subprotocol, and a principal */
   connection(principal: AccountPrincipal | null, origin: Origin, isBinary = false): Connection {
     return new Connection(principal, origin, this.#host, isBinary);
   }
@@ -205,7 +205,7 @@ export class Stream {
     close: (socket) => this.#closed(socket.getUserData().connection),
   };
 
-  /** Sends pings and heartbeats, and closes connections that are idle or whose key has expired or session ended. */
+  /** Sends pings and heartbeats, and closes connections that are idle, or whose key or session has expired. */
   tick(): void {
     const nowMs = this.#options.clock.nowMs();
     const steadyMs = this.#steady.nowMs();
@@ -223,7 +223,7 @@ export class Stream {
     this.#flushPushed();
   }
 
-  /** A key that is revoked, or a session that is ended, closes its connections by itself; this is for their time. */
+  /** Revoking a key or ending a session closes its connections directly; this check is for their expiry. */
   #isInForce(principal: AccountPrincipal, nowMs: number): boolean {
     if (principal.kind === 'session') return this.#options.isInForce?.(principal, nowMs) ?? false;
     return principal.expiresAtMs === null || principal.expiresAtMs > nowMs;
@@ -239,7 +239,7 @@ export class Stream {
     if (connection.isSubscribed) this.#sendHeartbeat(connection);
   }
 
-  /** Heartbeats carry the last sequences; a client that has other ones has missed a frame. */
+  /** Heartbeats carry the last sequence numbers; a client whose numbers differ has missed a frame. */
   #sendHeartbeat(connection: Connection): void {
     const sequences: Record<string, number> = {};
     for (const { channel, sequence } of connection.markets.values()) {
@@ -296,7 +296,7 @@ export class Stream {
     for (const account of accounts) this.#cancels.add(account);
   }
 
-  /** A cancel that waited until a standby leads would be one of orders that were placed meanwhile. */
+  /** A cancel that waited until a standby leads would affect orders placed meanwhile. */
   #leavesOrders(): boolean {
     const { isStandby, isMember } = this.#options;
     return isStandby?.() === true || (isMember === true && this.#isEnding);
@@ -339,7 +339,7 @@ export class Stream {
     }
   }
 
-  /** Records are counted by their routes, and what is none as a message. */
+  /** Records are counted by their routes; a frame that is no record counts as a message. */
   #handleFrame(connection: Connection & BinaryConnection, bytes: Buffer, isBinary: boolean): void {
     if (bytes.length > MAX_ORDER_MESSAGE_BYTES) {
       connection.refuseAndClose(ERRORS.PAYLOAD_TOO_LARGE, `frame too large (max ${MAX_ORDER_MESSAGE_BYTES} bytes)`);
@@ -372,7 +372,7 @@ export class Stream {
     }
   }
 
-  /** STREAM-1. What is pushed outside of a batch, such as an answer that was made durable, leaves with this turn. */
+  /** STREAM-1. Frames pushed outside a batch, such as an answer that became durable, leave with this turn. */
   #pushedTo(connection: Connection): void {
     this.#pushed.add(connection);
     if (this.#isFlushDue) return;
@@ -383,7 +383,7 @@ export class Stream {
     });
   }
 
-  /** STREAM-1. A connection that ends in the course of this removes itself from the set. */
+  /** STREAM-1. A connection that ends during this loop removes itself from the set. */
   #flushPushed(): void {
     for (const connection of this.#pushed) {
       try {
@@ -392,7 +392,7 @@ export class Stream {
         this.#fail(connection, error);
       }
     }
-    // To clear an empty set is not free, and this is called for every message.
+    // Clearing an empty set is not free, and this runs for every message.
     if (this.#pushed.size > 0) this.#pushed.clear();
     this.#sendBuffers.enforce();
   }

@@ -1,4 +1,4 @@
-/** The upgrade to the stream, which passes the same stages as every call, and the document of the stream. */
+/** The upgrade to the stream, which passes the same stages as every call, and the stream's document. */
 
 import type { BlockList } from 'node:net';
 import { DOCUMENT } from '../../shared/api/platform.ts';
@@ -67,7 +67,7 @@ export function streamRoutes(deps: StreamDeps): Route[] {
   ];
 }
 
-/** A key signs the upgrade itself: it gets no ticket, which would be a way around that. */
+/** An API key signs the upgrade itself: it gets no ticket, which would bypass that signature. */
 function issueTicket(call: CallOf<typeof ISSUE_TICKET>, { tickets, clock }: StreamDeps): void {
   const { principal } = call;
   if (principal.kind !== 'session') refuse(call, { row: ERRORS.SESSION_REQUIRED });
@@ -94,20 +94,20 @@ function upgrade(call: CallOf<typeof OPEN_STREAM>, deps: StreamDeps): void {
     const peer = call.transport.peer().slice();
     const origin = { subject: clientSubject(peer, forwardedFor, trustProxy), peer, forwardedFor };
     const data = { connection: stream.connection(principal, origin, protocol !== '') };
-    // Without `cork`: after a turn of the event loop, such as one that waited for a counter, it would take the socket
-    // for a response and might close it. In the turn of the request the response is corked already.
+    // `cork` is not used: after a turn of the event loop, for example while waiting for a counter, it would take the
+    // socket for a response and might close it. Within the turn of the request the response is already corked.
     response.upgrade(data, key, protocol, extensions, context);
   }
   call.answered = true;
   call.host.onAnswered(call);
 }
 
-/** The subprotocol that is agreed on, of those that are offered: an unknown one is not, and frames are JSON then. */
+/** Picks the subprotocol from those offered: unknown ones are ignored, and without a known one the frames are JSON. */
 function protocolOf(offered: string): string {
   return offered.split(',').some((name) => name.trim() === ENTRY_PROTOCOL) ? ENTRY_PROTOCOL : '';
 }
 
-/** Null for an anonymous socket; undefined when the call was refused. A session opens sockets by tickets alone. */
+/** Null for an anonymous socket; undefined if the call was refused. A session opens sockets only with tickets. */
 function holderOf(
   call: CallOf<typeof OPEN_STREAM>,
   { tickets, clock }: StreamDeps,

@@ -1,6 +1,5 @@
 /**
- * Carries out what a connection asks to be sent, and what it asks not to be sent any more.
- * Owner: the gateway thread.
+ * Executes a connection's `subscribe` and `unsubscribe` messages. Owner: the gateway thread.
  *
  * Invariant:
  *   SUBSCRIBING-1  A message is carried out completely or not at all.
@@ -82,7 +81,7 @@ export class Subscribing {
     connection.serve(user);
   }
 
-  /** A market without a subscription is no error: the answer lists the subscriptions that are left. */
+  /** Unsubscribing from a market that was not subscribed is no error: the answer lists the remaining subscriptions. */
   unsubscribe(connection: Connection, { id, data }: Parsed<'unsubscribe'>): void {
     for (const name of data.markets ?? []) {
       const index = this.#options.catalog.byId(name.toLowerCase())?.index;

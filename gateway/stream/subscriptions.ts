@@ -1,12 +1,11 @@
 /**
- * The subscriptions of a connection. A subscription is live when it has been sent everything up to the newest frame;
- * until then it reads books and old frames at the pace of its client and gets none of the frames that are pushed.
- * Owner: the gateway thread, between two pump batches, but for `push`.
+ * The subscriptions of a connection. A subscription is live once it has sent everything up to the newest frame; until
+ * then it reads books and old frames at the client's pace and receives no pushed frames. Owner: the gateway thread,
+ * between two pump batches, except for `push`.
  *
  * Invariant:
  *   SUBSCRIPTION-1  From its start on a subscription sends frames without a gap, or starts again with a `book` frame.
- *   SUBSCRIPTION-2  A client of a standby may have frames that the standby is yet to have: it is sent those after them,
- *                   and nothing before.
+ *   SUBSCRIPTION-2  A client of a standby may be ahead of the standby: it receives only frames after those that it has.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { RecordView } from '../../shared/wire/privateRecord.ts';
@@ -22,7 +21,7 @@ export type FrameSink = { push(frame: Buffer): void };
 
 export type Subscription = {
   readonly isLive: boolean;
-  /** Sends some of the missing frames. @returns whether the subscription is live now. */
+  /** Sends some of the missing frames. @returns true if the subscription is live now */
   catchUp(nowMs: number): boolean;
 };
 
@@ -36,10 +35,10 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
   readonly #sink: FrameSink;
   #wantsChecksum: boolean;
   #isLive = true;
-  /** While not live: the last sequence sent, or NEEDS_BOOK. */
+  /** While not live: the last sequence number sent, or NEEDS_BOOK. */
   #cursor = 0;
   #seen = NOTHING_SEEN;
-  /** Frames of this replay were kept without the checksum that they should have: a book follows them. */
+  /** Frames of this replay were kept without the checksum that they should have: a book is sent after them. */
   #lacksChecksum = false;
 
   constructor(channel: MarketChannel, sink: FrameSink, wantsChecksum: boolean) {
@@ -57,7 +56,7 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
     return this.#wantsChecksum;
   }
 
-  /** The sequence of the last frame sent, or null while the client still waits for its book. */
+  /** The sequence number of the last frame sent; null while the client still waits for its book. */
   get sequence(): number | null {
     if (this.#isLive) return Math.max(this.channel.log.last, this.#seen);
     return this.#cursor === NEEDS_BOOK ? null : this.#cursor;
@@ -84,7 +83,7 @@ export class MarketSubscription implements Subscription, MarketSubscriber {
     this.#cursor = NEEDS_BOOK;
   }
 
-  /** @param isBehind true: this process may be yet to have the frame, as a standby (SUBSCRIPTION-2). */
+  /** @param isBehind true if this process, a standby, may not have the frame yet (SUBSCRIPTION-2) */
   startAfter(sequence: number, isBehind = false): void {
     const { last } = this.channel.log;
     const isAhead = isBehind && sequence > last && sequence - last <= REPLAY_FRAMES;
@@ -151,7 +150,7 @@ export class UserSubscription implements Subscription, PrivateSubscriber {
     return this.#replay.cursor;
   }
 
-  /** Sends the frames after this number again, as far back as they are kept; a gap shows in the numbers. */
+  /** Sends the frames after this number again, as far back as they are kept; a gap is visible in the numbers. */
   startAfter(userSequence: number): void {
     const isNear = userSequence - this.#log.last(this.account) <= REPLAY_PRIVATE;
     this.#replay = new PrivateReplay(this.#log, this.account, userSequence, this.#feeds.isBehind && isNear);

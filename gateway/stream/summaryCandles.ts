@@ -1,10 +1,10 @@
 /**
- * The channel `candle` (RULES.md 8.25): the candles of some markets as they become, each at most once a second.
- * Owner: the gateway thread.
+ * The channel `candle` (RULES.md 8.25): candles of some markets while they change, each at most once a second. Owner:
+ * the gateway thread.
  *
  * Invariants:
- *   CANDLEFEED-1  A series is followed from the round after its first follower on. `closed` has every candle that has
- *                 closed since then, up to MOST_KEPT, each once and in order, and `open` those after them.
+ *   CANDLEFEED-1  A series is read from the round after its first follower joined. `closed` has every candle that has
+ *                 closed since then, up to MOST_KEPT, each once and in order; `open` has the candles after them.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
@@ -14,7 +14,7 @@ import type { Views } from '../shardlink/views.ts';
 import { toFrame } from './marketChannel.ts';
 import type { SummaryQueries, Through } from './summaryParts.ts';
 
-/** Closed candles that are kept for connections that are full. */
+/** Closed candles that are kept for connections without room. */
 const MOST_KEPT = 100;
 const SECOND_MS = 1000;
 
@@ -41,9 +41,9 @@ export class CandleSeries {
   /** Oldest first. */
   closed: CandleText[] = [];
   open: readonly CandleText[] = [];
-  /** From this start on every candle is there; null before the first. */
+  /** Every candle from this start on is available; null before the first. */
   keptFrom: number | null = null;
-  /** Touched while it could not be read, or never read. */
+  /** True if the series was touched while it could not be read, or was never read. */
   isDue = true;
 
   constructor(name: SeriesName) {
@@ -60,7 +60,7 @@ export class CandleSeries {
     return this.open[0]?.start ?? (last === undefined ? null : last.start + this.spanSec);
   }
 
-  /** @returns whether anything is new */
+  /** @returns true if anything is new */
   take(read: readonly CandleText[]): boolean {
     const from = this.firstOpen ?? 0;
     const fresh = read.filter(({ start }) => start >= from);
@@ -115,7 +115,7 @@ export class CandleFeed {
     if (ofMarket?.size === 0) this.#byMarket.delete(series.name.market);
   }
 
-  /** Every candle from this start on, the newest thousand of them; null where it cannot be read now. */
+  /** Every candle from this start on, at most the newest thousand; null if they cannot be read now. */
   async from(name: SeriesName, startSec: number, asker: Asker): Promise<readonly CandleText[] | null> {
     const { queries, clock } = this.#options;
     const task = this.#task(name, startSec * SECOND_MS);
@@ -130,17 +130,17 @@ export class CandleFeed {
     );
   }
 
-  /** @returns whether that was read. */
+  /** @returns true if they were read */
   async round(touched: ReadonlySet<number>, nowMs: number, through: Through): Promise<boolean> {
     for (const market of touched) for (const series of this.#byMarket.get(market) ?? []) series.isDue = true;
-    // The present interval of a series is its last one: when that is over, there are new candles without a trade.
+    // The present interval is the last one of a series: when it is over, new candles appear without a trade.
     const due = [...this.#series.values()].filter((series) => series.isDue || isOver(series, nowMs));
     if (due.length === 0) return true;
     const tasks = due.map(({ name, firstOpen }) => this.#task(name, firstOpen === null ? null : firstOpen * SECOND_MS));
     const read = await this.#options.queries.ofStream(through, 'newestCandles', { tasks, nowMs });
     if (read === null) return false;
     for (const [at, series] of due.entries()) {
-      // A market that is new may not be in the read model.
+      // A new market may not be in the read model yet.
       series.isDue = read[at].length === 0 && series.keptFrom === null;
       if (!series.take(read[at])) continue;
       for (const follower of series.followers) follower.changed(series);
@@ -159,7 +159,7 @@ export function keyOf({ market, outcome, interval }: SeriesName): string {
   return `${market} ${outcome === OUTCOME.YES ? 0 : 1} ${interval}`;
 }
 
-/** A candle that is open has an end that has come. Without an open one nothing more is to come by time alone. */
+/** True if the end of an open candle has passed. Without an open candle, time alone brings nothing new. */
 function isOver({ open, spanSec }: CandleSeries, nowMs: number): boolean {
   return open.some(({ start }) => nowMs >= (start + spanSec) * SECOND_MS);
 }

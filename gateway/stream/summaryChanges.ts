@@ -1,13 +1,13 @@
 /**
  * The channel `market` (RULES.md 8.23): every change of a market's status, stage, fee, times and decision, and every
- * new market, numbered over all markets and kept for clients that come back.
- * Owner: the gateway thread. `applied` and `flush` run inside the pump, after the views.
+ * new market, numbered across all markets and kept for clients that reconnect. Owner: the gateway thread. `applied` and
+ * `flush` run inside the pump, after the views.
  *
  * Invariants:
- *   CHANGES-1  Between two batches the last frame of each market that has one, or the state in which it was found at
- *              the start, is what the views show.
- *   CHANGES-2  Numbers grow by 1, in the order in which the views changed. They are those of one run: another process
- *              has other numbers and another `run`.
+ *   CHANGES-1  Between two batches, a market's last frame (or, without one, the state found at the start) equals the
+ *              state in the views.
+ *   CHANGES-2  Numbers grow by 1, in the order in which the views changed. They are valid within one run: another
+ *              process has other numbers and another `run`.
  */
 import { randomBytes } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
@@ -27,7 +27,7 @@ const KEPT_CHANGES = 65_536;
 
 export type Change = { readonly market: number; readonly eventId: string | null; readonly frame: Buffer };
 export type ChangeSubscriber = { changed(change: Change): void };
-/** The event of a market, by its index; null: it is of none. */
+/** The event of a market, by its index; null if it belongs to none. */
 export type EventOf = (market: number) => string | null;
 
 type State = ReturnType<typeof stateOf>;
@@ -37,17 +37,17 @@ export class MarketChanges {
   /** CHANGES-2. */
   readonly run = randomBytes(8).toString('hex');
   readonly #options: ChangesOptions;
-  /** By market: as it was published last, or found at the start. */
+  /** By market: its state as last published, or as found at the start. */
   readonly #known: (State | undefined)[] = [];
   /** By market: the number of its last change; 0 before the first of this run. */
   readonly #lastOf: number[] = [];
-  /** Shards that have recovered once: what their markets are is known. */
+  /** Shards that have recovered once: the initial state of their markets is known. */
   readonly #shards = new Set<number>();
   readonly #subscribers = new Set<ChangeSubscriber>();
   #kept: Change[] = [];
   /** The number of the first change in `#kept`. */
   #first = 1;
-  /** Those before are pushed. */
+  /** Number of the first change that was not pushed. */
   #unpushed = 1;
 
   constructor(options: ChangesOptions) {
@@ -67,7 +67,7 @@ export class MarketChanges {
     this.#subscribers.delete(subscriber);
   }
 
-  /** True when every change after this number of this run is kept. */
+  /** True if every change after this number of this run is kept. */
   canReplay(run: string, sequence: number): boolean {
     return run === this.run && sequence <= this.last && sequence + 1 >= this.#first;
   }
@@ -78,7 +78,7 @@ export class MarketChanges {
     return change;
   }
 
-  /** A market as it is: the frame stands for every change up to its number. */
+  /** The present state of a market: the frame stands for every change up to its number. */
   stateFrame(market: number): Buffer {
     return this.#frame(market, [], this.last, this.#options.clock.nowMs());
   }
@@ -90,7 +90,7 @@ export class MarketChanges {
     else if (type === EVENT.STAGE.TYPE) this.#lookAtAll(shard, timeMs);
   }
 
-  /** The views show what the shard has recovered: at the start there is nothing to compare it with. */
+  /** The views show what the shard has recovered. At the start there is no earlier state to compare with. */
   recovered(shard: number): void {
     const { markets } = this.#options;
     if (this.#shards.has(shard)) {
@@ -115,7 +115,7 @@ export class MarketChanges {
     for (const market of this.#options.markets.ofShard(shard)) this.#look(market, timeMs);
   }
 
-  /** CHANGES-1. @param timeMs of the record; 0: of a recovery, which repeats none */
+  /** CHANGES-1. @param timeMs the record's time; 0 for a recovery, which has no record */
   #look(market: number, timeMs: number): void {
     const { markets, eventOf, clock } = this.#options;
     const before = this.#known[market];

@@ -1,11 +1,11 @@
 /**
- * Rounds of tickers and candles: once a second what was touched since is read from the read model, in one query each,
- * and passed on where it has changed. While no client follows any there are none.
- * Owner: the gateway thread. `applied` runs inside the pump, after the views.
+ * Rounds of tickers and candles: once a second, the markets touched since the last round are read from the read model,
+ * in one query each, and changes are passed on. While no client follows any, no rounds run. Owner: the gateway thread.
+ * `applied` runs inside the pump, after the views.
  *
  * Invariant:
- *   ROUNDS-1  A market that was touched is read over a read model that has the record which touched it. Where that is
- *             not there in time, the market stays for the next round.
+ *   ROUNDS-1  A touched market is read only from a read model that already has the record which touched it. If that
+ *             takes too long, the market stays for the next round.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ANY_EVENT, EVENT, typeOf } from '../../shared/wire/events.ts';
@@ -31,7 +31,7 @@ export class SummaryRounds {
   readonly candles: CandleFeed;
   readonly #options: RoundsOptions;
   #touched = new Set<number>();
-  /** By shard: the record that touched a market of it last. */
+  /** By shard: the last record that touched one of its markets. */
   readonly #through: Float64Array;
   #timer: NodeJS.Timeout | null = null;
   #isUnderWay = false;
@@ -51,7 +51,7 @@ export class SummaryRounds {
     this.#through[shard] = shardSequence;
   }
 
-  /** Events of the shard may have been lost with it. */
+  /** Events of the shard may have been lost when it died. */
   recovered(shard: number, shardSequence: number): void {
     this.#through[shard] = shardSequence;
     if (this.#timer === null) return;
@@ -83,7 +83,7 @@ export class SummaryRounds {
       const parts = [tickers, candles].map((feed) => feed.round(touched, nowMs, (shard) => through[shard]));
       isDone = (await Promise.all(parts)).every(Boolean);
     } catch (error) {
-      // The process is ending, or the read model is damaged and made anew.
+      // The process is ending, or the read model is damaged and being recreated.
       if (this.#timer !== null) this.#options.log.warn({ err: error }, 'tickers and candles of the stream wait');
     }
     if (!isDone) for (const market of touched) this.#touched.add(market);

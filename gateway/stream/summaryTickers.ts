@@ -1,12 +1,11 @@
 /**
- * The channel `ticker` (RULES.md 8.24): the tickers of Yes that have changed, of some markets or of all.
- * Owner: the gateway thread.
+ * The channel `ticker` (RULES.md 8.24): changed tickers of Yes, for some markets or for all. Owner: the gateway thread.
  *
  * Invariants:
- *   TICKERFEED-1  After a round `#sent` has the newest ticker of every market that is followed by name, and of all that
- *                 have changed since a client follows all.
- *   TICKERFEED-2  A client whose connection is full gets the newest ticker of each market once it has room: only states
- *                 in between are left out.
+ *   TICKERFEED-1  After a round, `#sent` has the newest ticker of every market that is followed by name and, while a
+ *                 client follows all markets, of every market that has changed.
+ *   TICKERFEED-2  A client without room receives the newest ticker of each market once it has room: only intermediate
+ *                 states are skipped.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { isDecided, OUTCOME } from '../../shared/base/codes.ts';
@@ -33,12 +32,12 @@ export class TickerFeed {
   readonly #subscribers = new Set<TickerSubscription>();
   /** TICKERFEED-1. */
   readonly #sent = new Map<number, string>();
-  /** By market, by how many it is named. */
+  /** By market: the number of clients that follow it by name. */
   readonly #named = new Map<number, number>();
-  /** Named, and not read since. */
+  /** Markets that were named and not read since. */
   readonly #asked = new Set<number>();
   #followsAll = 0;
-  /** Of the last round. */
+  /** Time of the last round. */
   #roundMs = 0;
 
   constructor(options: TickerFeedOptions) {
@@ -66,7 +65,7 @@ export class TickerFeed {
     for (const market of this.#sent.keys()) if (!this.#named.has(market)) this.#sent.delete(market);
   }
 
-  /** @returns whether its ticker is known: if not, it comes with the next round. */
+  /** @returns true if the ticker is known; otherwise it comes with the next round */
   name(market: number): boolean {
     this.#named.set(market, (this.#named.get(market) ?? 0) + 1);
     const isKnown = this.#sent.has(market);
@@ -90,14 +89,14 @@ export class TickerFeed {
     return text === undefined ? null : toFrame(`{"channel":"ticker","data":${text}}`);
   }
 
-  /** @returns whether that was read. */
+  /** @returns true if they were read */
   async round(touched: ReadonlySet<number>, nowMs: number, through: Through): Promise<boolean> {
     if (!this.isFollowed) return true;
     const followsAll = this.#followsAll > 0;
     const markets = new Set([...touched].filter((market) => followsAll || this.#named.has(market)));
     for (const market of this.#asked) markets.add(market);
     const isNewMinute = Math.floor(nowMs / MINUTE_MS) !== Math.floor(this.#roundMs / MINUTE_MS);
-    // The 24 hours slide by the minute.
+    // The window of 24 hours slides by the minute.
     if (isNewMinute) for (const market of this.#named.keys()) markets.add(market);
     const leftSinceMs = isNewMinute && followsAll ? this.#roundMs : null;
     if (markets.size > 0 || leftSinceMs !== null) {
@@ -119,14 +118,14 @@ export class TickerFeed {
     const text = this.texts.text(market, OUTCOME.YES, day);
     const before = this.#sent.get(market);
     const wasAsked = this.#asked.delete(market);
-    // One that is read for the first time has changed, unless a client has asked how it is.
+    // A ticker that is read for the first time counts as changed, unless a client has just asked for it.
     const hasChanged = before === undefined ? isTouched || !wasAsked : before !== text;
     if (!hasChanged && !wasAsked) return;
     this.#sent.set(market, text);
     for (const subscriber of this.#subscribers) subscriber.changed(market, hasChanged);
   }
 
-  /** Of those nothing is to come, and they would be kept for ever. */
+  /** Decided markets have no further tickers, and would be kept for ever. */
   #forgetDecided(): void {
     const { markets } = this.#options.views;
     for (const market of this.#sent.keys()) {
@@ -144,7 +143,7 @@ export class TickerSubscription {
   readonly #sink: SummarySink;
   /** Markets whose ticker is to be sent. */
   readonly #waiting = new Set<number>();
-  /** Named, and their first ticker is yet to come. */
+  /** Markets that were just named, whose first ticker is still to come. */
   readonly #starting = new Set<number>();
 
   constructor(feed: TickerFeed, sink: SummarySink) {
@@ -192,7 +191,7 @@ export class TickerSubscription {
     this.#feed.remove(this);
   }
 
-  /** @param hasChanged false: it was read for those who have named it just now */
+  /** @param hasChanged false if it was read for clients that have just named the market */
   changed(market: number, hasChanged: boolean): void {
     const isFirst = this.#starting.delete(market);
     if (isFirst || (hasChanged && this.#wants(market))) this.#waiting.add(market);

@@ -1,7 +1,7 @@
 /**
- * Tickets for the upgrade to the stream (RULES.md 15.7): a browser cannot send a header with it, and a token in an
- * address would be written to logs on the way. A ticket is used once, within TICKET_MS.
- * Owner: the gateway thread, in memory: a ticket does not outlive the process.
+ * Tickets for the upgrade to the stream (RULES.md 15.7): a browser cannot send a header with the upgrade, and a token
+ * in the address would end up in logs. A ticket is used once, within TICKET_MS. Owner: the gateway thread, in memory: a
+ * ticket does not outlive the process.
  *
  * Invariants:
  *   TICKETS-1  A ticket opens one socket, and none once its session has ended.
@@ -18,13 +18,13 @@ const PER_SESSION = 8;
 type Ticket = { readonly sessionId: string; readonly expiresMs: number };
 
 type TicketsOptions = {
-  /** The principal of a session in force, as it is now; null when it has ended. */
+  /** The principal of a valid session in its present state; null if the session has ended. */
   readonly find: (sessionId: string, nowMs: number) => SessionPrincipal | null;
 };
 
 export class Tickets {
   readonly #find: TicketsOptions['find'];
-  /** By the hash of the ticket, so that the time of a look-up shows nothing of one; the oldest first. */
+  /** By the ticket's hash, so that the time of a look-up reveals nothing about a ticket; oldest first. */
   readonly #tickets = new Map<string, Ticket>();
   readonly #bySession = new Map<string, string[]>();
 
@@ -47,7 +47,7 @@ export class Tickets {
     return ticket;
   }
 
-  /** Null for a ticket that is unknown, used or too old, and for one of a session that has ended. */
+  /** Null if the ticket is unknown, used or too old, or its session has ended. */
   redeem(ticket: string, nowMs: number): SessionPrincipal | null {
     const key = hashOf(ticket);
     const found = this.#tickets.get(key);
@@ -56,7 +56,7 @@ export class Tickets {
     return found.expiresMs <= nowMs ? null : this.#find(found.sessionId, nowMs);
   }
 
-  /** Called from time to time: forgets those that are too old. */
+  /** Called from time to time: forgets tickets that are too old. */
   tick(nowMs: number): void {
     for (const [key, ticket] of this.#tickets) {
       if (ticket.expiresMs > nowMs) return;

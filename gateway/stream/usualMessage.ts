@@ -1,8 +1,8 @@
 /**
- * A message that places one order, read in one pass from its bytes when it is written as programs write it: the members
- * channel, id and data in this order, and the action first in data. Anything else is left to the long way, which is
- * JSON.parse, the schemas and entryActions.ts: so each refusal has one place (USUAL-1).
- * Owner: the gateway thread. The order is valid until the next message is read.
+ * Reads a message that places one order in one pass over its bytes, if it has the usual form: the members channel, id
+ * and data in this order, and the action first in data. Every other message takes the long way through JSON.parse, the
+ * schemas and entryActions.ts, so that each refusal is made in one place (USUAL-1). Owner: the gateway thread. The
+ * order is valid until the next message is read.
  */
 import { endOfDigits, endOfText, skipSpace, startsWith, UNUSUAL } from '../trading/jsonBytes.ts';
 import type { ReadBody } from '../trading/usualBodies.ts';
@@ -15,7 +15,7 @@ const ZERO = 0x30;
 const CLOSE_BRACE = 0x7d;
 const BEFORE_ID = Buffer.from('{"channel":"order","id":');
 const BEFORE_ORDER = Buffer.from(',"data":{"action":"place"');
-/** A number of so many digits is always an exact integer. */
+/** A number with this many digits is always an exact integer. */
 const SURE_DIGITS = 15;
 const MOST_ID_CHARACTERS = 64;
 const ASCII = /^[ -~]*$/;
@@ -29,7 +29,7 @@ export class UsualMessages {
     this.body = { orders: [this.#reader], cancelHash: '' };
   }
 
-  /** @returns whether `id` and `body` are those of the message; false: take the long way. */
+  /** @returns true if `id` and `body` were read from the message; false to take the long way */
   read(json: Buffer): boolean {
     if (!startsWith(json, 0, BEFORE_ID)) return false;
     const idEnd = this.#readId(json, BEFORE_ID.length);
