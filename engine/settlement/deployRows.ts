@@ -5,7 +5,7 @@
  * Invariants:
  *   DEPLOYROWS-1  A market that has work for a contract has a row for it, made in the transaction of the work: nothing
  *                 of the market is sent to the contract before that row is on the chain.
- *   DEPLOYROWS-2  `job` is the current transaction of the deployment; a waiting row has none.
+ *   DEPLOYROWS-2  `job` is the transaction that carries it out (DEPLOYS-4); a waiting row has none.
  */
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
@@ -93,9 +93,14 @@ export class DeployRows {
 
   /** The deployment to which this transaction belongs; null if the deployment has another transaction by now. */
   ofJob(job: number): Deploy | null {
-    const sql = 'SELECT deploys.* FROM deploy_jobs JOIN deploys ON deploys.id = deploy WHERE deploy_jobs.id = ?';
-    const found = this.#sql(sql).get(job) as Deploy;
+    const found = this.whoseJob(job);
     return found.job === job ? found : null;
+  }
+
+  /** The deployment for which this transaction was made. */
+  whoseJob(job: number): Deploy {
+    const sql = 'SELECT deploys.* FROM deploy_jobs JOIN deploys ON deploys.id = deploy WHERE deploy_jobs.id = ?';
+    return this.#sql(sql).get(job) as Deploy;
   }
 
   /** Deployments under way whose transaction is not in this set go back to wanted. */
@@ -106,6 +111,11 @@ export class DeployRows {
       this.#sql('UPDATE deploys SET job = NULL WHERE id = ?').run(id);
       this.#move(id, 'wanted', null);
     }
+  }
+
+  mined(id: number, job: number): void {
+    this.#sql('UPDATE deploys SET job = ? WHERE id = ?').run(job, id);
+    this.set(id, 'mined');
   }
 
   set(id: number, status: 'wanted' | 'submitted' | 'mined' | 'final'): void {

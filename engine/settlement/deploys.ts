@@ -12,6 +12,8 @@
  *   DEPLOYS-2  A market counts as deployed only when the chain confirms that the exchange contract knows its tokens,
  *              and these are the tokens that its orders were signed for.
  *   DEPLOYS-3  A node that does not answer does not count as a failed deployment.
+ *   DEPLOYS-4  A deployment follows the transaction that has carried it out, also one that was reverted before a
+ *              reorganisation.
  */
 
 import { encodeAbiParameters, encodeEventTopics, encodeFunctionData, hexToBytes, parseAbiParameters } from 'viem';
@@ -43,6 +45,7 @@ const LONGEST_PAUSE_MS = 600_000;
 /** Deployments per round: each costs a few calls to the node. */
 const MOST_PER_ROUND = 16;
 const DEPLOY_GAS = 400_000;
+const REVERTED = 'the transaction was reverted';
 
 export class Deploys {
   readonly #options: DeploysOptions;
@@ -80,11 +83,14 @@ export class Deploys {
   }
 
   async read(job: number, receipt: Receipt): Promise<() => void> {
-    const deploy = this.#options.rows.ofJob(job);
-    if (deploy === null) return () => {};
-    const refusal = receipt.isSuccess ? await this.#refusalAfter(deploy, receipt) : 'the transaction was reverted';
+    const { rows } = this.#options;
+    const { id } = rows.whoseJob(job);
+    const refusal = receipt.isSuccess ? await this.#refusalAfter(rows.get(id), receipt) : REVERTED;
     return () => {
-      if (refusal === null) this.#options.rows.set(deploy.id, 'mined');
+      const deploy = rows.get(id);
+      if (deploy.status === 'final') return;
+      if (deploy.job !== job && (refusal !== null || deploy.status === 'mined')) return;
+      if (refusal === null) rows.mined(id, job);
       else this.#fail(deploy, refusal);
     };
   }

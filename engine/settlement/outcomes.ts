@@ -4,7 +4,7 @@
  * Invariants:
  *   OUTCOMES-1  Work follows the transaction that is its `job`: the last one sent for it, until one of them succeeds. A
  *               reorganisation can carry out an earlier transaction that was reverted before; the last one then has
- *               nothing to do.
+ *               nothing to do, even if it was in a block before the reorganisation.
  *   OUTCOMES-2  A trade counts as settled only if the contract says so: by an event, or when asked.
  */
 import { decodeErrorResult, decodeEventLog, encodeFunctionData, type Hex } from 'viem';
@@ -171,7 +171,8 @@ export class Outcomes {
     const now = this.#rows.get(work.id)!;
     if (now.status === 'settled') return;
     if (now.job !== job) {
-      if (is !== 'mined' || !(now.status === 'pending' || now.status === 'submitted')) return;
+      // Jobs of a key are carried out in their order.
+      if (is !== 'mined' || (now.status === 'mined' && now.job! < job)) return;
       this.#rows.giveJob(now.id, job);
     }
     if (is === 'again') this.#rows.retry(now, block, reason);

@@ -227,9 +227,30 @@ export const SETTLEMENT_FAULTS: readonly Fault[] = [
   {
     name: 'a transaction that was reverted, and is carried out after a reorganisation, does nothing for its work',
     file: 'engine/settlement/outcomes.ts',
-    search: "if (is !== 'mined' || !(now.status",
-    replace: "if (is === 'mined' || !(now.status",
+    search: "if (is !== 'mined' || (now.status",
+    replace: "if (is === 'mined' || (now.status",
     caughtBy: 'test/unit/engine/settlement/outcomes.test.ts',
+  },
+  {
+    name: 'work stays with the later of two transactions that have done it',
+    file: 'engine/settlement/outcomes.ts',
+    search: "(now.status === 'mined' && now.job! < job)",
+    replace: "now.status === 'mined'",
+    caughtBy: 'test/unit/engine/settlement/outcomes.test.ts',
+  },
+  {
+    name: 'a trade that failed in an earlier transaction stays failed when a later one has settled it',
+    file: 'engine/settlement/outcomes.ts',
+    search: "(now.status === 'mined' && now.job! < job)",
+    replace: "now.status === 'failed' || (now.status === 'mined' && now.job! < job)",
+    caughtBy: 'test/unit/engine/settlement/outcomes.test.ts',
+  },
+  {
+    name: 'a deployment that was reverted, and is carried out after a reorganisation, is sent once more',
+    file: 'engine/settlement/deploys.ts',
+    search: "if (deploy.job !== job && (refusal !== null || deploy.status === 'mined')) return;",
+    replace: 'if (deploy.job !== job) return;',
+    caughtBy: 'test/unit/engine/settlement/deploys.test.ts',
   },
   {
     name: 'a batch goes on beyond a movement of the ledger',

@@ -1,11 +1,12 @@
 /** Deployments of markets (engine/settlement/deploys.ts) on a chain that fails in every way. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toHex } from 'viem';
+import { encodeFunctionData, toHex } from 'viem';
 import { DeployRows } from '../../../../engine/settlement/deployRows.ts';
 import { Deploys } from '../../../../engine/settlement/deploys.ts';
 import { News } from '../../../../engine/settlement/news.ts';
 import { openSettlementDb } from '../../../../engine/settlement/settlementDb.ts';
+import { FACTORY_ABI } from '../../../../shared/chain/exchangeAbi.ts';
 import { chainKey } from '../../../../shared/chain/key.ts';
 import { ChainNode, type Hex } from '../../../../shared/chain/node.ts';
 import { NodeUnreachable } from '../../../../shared/chain/rpc.ts';
@@ -84,6 +85,12 @@ class Rig {
   }
 }
 
+/** What the exchange says when it gets to know a market. */
+function registered(market: number) {
+  const createMarket = { abi: FACTORY_ABI, functionName: 'createMarket', args: [uuidOf(market)] } as const;
+  return new FakeExchange().run(encodeFunctionData(createMarket), 0).logs;
+}
+
 const first = seedOr(1);
 const worlds = timesOf({ suite: 1, soak: 60 });
 /** Of all worlds: one that is done early may have few. */
@@ -128,6 +135,37 @@ test('a deployment is wanted, sent, mined and final, and needs no second transac
   again.want(0);
   await again.steps(2);
   assert.deepEqual(again.seen(0), ['wanted', 'final'], 'it is on the chain for good already');
+});
+
+test('a deployment follows the transaction that has done it, also one that was reverted before', async () => {
+  const rig = new Rig(6);
+  rig.want(0, true);
+  while (rig.rows.get(1).job === null) await rig.step();
+  const first = rig.rows.get(1).job!;
+  const carriedOut = async (job: number, isSuccess: boolean) => {
+    const logs = isSuccess ? registered(0) : [];
+    (await rig.deploys.read(job, { isSuccess, blockNumber: 9, logs } as never))();
+  };
+  const state = () => [rig.status(0), rig.rows.get(1).job];
+  await carriedOut(first, false);
+  assert.deepEqual(state(), ['failed', null]);
+  // A reorganisation while it waits to be sent again.
+  rig.deploys.unmined(first);
+  await carriedOut(first, true);
+  assert.deepEqual(state(), ['mined', first]);
+  // And one after it was sent again, in which the second finds it done, or is reverted.
+  rig.deploys.unmined(first);
+  await carriedOut(first, false);
+  const second = rig.rows.submit(1);
+  await carriedOut(first, true);
+  await carriedOut(second, false);
+  assert.deepEqual(state(), ['mined', first]);
+  rig.deploys.final(second);
+  assert.deepEqual(state(), ['mined', first]);
+  rig.deploys.final(first);
+  await carriedOut(second, false);
+  assert.deepEqual(state(), ['final', first]);
+  assert.equal(rig.rows.get(1).failures, 2);
 });
 
 test('markets whose work waits for the contract are counted until it knows them', async () => {

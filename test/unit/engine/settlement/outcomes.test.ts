@@ -24,6 +24,7 @@ function rig() {
   const outcomes = new Outcomes({ rows, node, news, onMovedLate: () => undefined, payments: null });
   return {
     outcomes,
+    rows,
     state: () => {
       const { status, job, failures } = rows.get(WORK)!;
       return { status, job, failures };
@@ -66,6 +67,28 @@ test('work is done by the transaction that has done it, also by one that was rev
   assert.equal(state().status, 'settled');
   await mine(first, 15, true);
   assert.deepEqual(state(), { status: 'settled', job: second, failures: 2 });
+});
+
+test('work follows the first of two transactions that have done it, also where the later was mined before', async () => {
+  const { outcomes, rows, state, send, mine } = rig();
+  const first = send();
+  await mine(first, 10, false);
+  const second = send();
+  await mine(second, 12, true);
+  assert.deepEqual(state(), { status: 'mined', job: second, failures: 1 });
+  // A reorganisation: of each in its order the block of before is gone, and another one has it.
+  outcomes.unmined(first);
+  await mine(first, 13, true);
+  outcomes.unmined(second);
+  await mine(second, 14, true);
+  assert.deepEqual(state(), { status: 'mined', job: first, failures: 1 });
+
+  // Another one, in which the first fails for good, as a match can: what the second does is not undone in the ledger.
+  rows.setStatus(WORK, 'failed');
+  await mine(second, 15, true);
+  assert.deepEqual(state(), { status: 'mined', job: second, failures: 1 });
+  outcomes.final(second);
+  assert.equal(state().status, 'settled');
 });
 
 test('a transaction that is reverted takes no work from the one that was sent after it', async () => {
