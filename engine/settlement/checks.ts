@@ -2,7 +2,7 @@
  * Compares the chain with the settings: chain id, contracts and their relations, rights of the keys, balances. The
  * check is repeated, because rights can be revoked and balances run out.
  */
-import { type Abi, encodeFunctionData, type Hex, keccak256, toBytes } from 'viem';
+import { type Abi, encodeFunctionData, type Hex, keccak256, parseAbi, toBytes } from 'viem';
 import { EXCHANGE_ABI, FACTORY_ABI, RESOLUTIONS_ABI } from '../../shared/chain/exchangeAbi.ts';
 import type { ChainNode } from '../../shared/chain/node.ts';
 import { RpcError } from '../../shared/chain/rpc.ts';
@@ -14,6 +14,9 @@ const WORD_HEX = 66;
 /** By this view a contract declares that it takes fees. */
 const TAKES_FEES = keccak256(toBytes('takesMovementFees')).slice(0, 10) as Hex;
 
+const TOKEN_ABI = parseAbi(['function decimals() view returns (uint8)']);
+/** Of USDC and of tokens, in which every amount is counted. */
+const DECIMALS = 6n;
 const ALWAYS = ['OPERATOR', 'RESOLVER', 'DEPLOYER', 'PERMIT'] as const;
 const ADMIN_ROLE: Hex = `0x${'00'.repeat(32)}`;
 
@@ -136,7 +139,15 @@ export class ChainChecks {
         return `${setting}: the contract at ${of} belongs to 0x${word.slice(-40)}, and not to ${expected}`;
       }
     }
-    return this.#feeProblem(exchange);
+    return (await this.#tokenProblem(usdc)) ?? this.#feeProblem(exchange);
+  }
+
+  /** Another unit makes every amount of the ledger another one; its issuer can change the token. */
+  async #tokenProblem(usdc: Hex): Promise<string | null> {
+    const decimals = await this.#word(usdc, encodeFunctionData({ abi: TOKEN_ABI, functionName: 'decimals' }));
+    if (decimals === null) return `USDC_ADDRESS: no token is at ${usdc}`;
+    if (BigInt(decimals) === DECIMALS) return null;
+    return `USDC_ADDRESS: the token at ${usdc} has ${BigInt(decimals)} decimals, and amounts here have ${DECIMALS}`;
   }
 
   /** A contract from before fees existed would refuse every movement that has a fee. */

@@ -45,6 +45,7 @@ export const AUTHORIZATION_CANCELLED = toEventSelector('AuthorizationCanceled(ad
 const GAS_BY_KEY = 160_000;
 const GAS_BY_CONTRACT = 500_000;
 
+type Domain = RailQuestions['railDomain']['answer'];
 export type RelayCall = { readonly to: Hex; readonly data: Hex; readonly gas: number };
 
 type View = 'name' | 'version' | 'DOMAIN_SEPARATOR' | 'balanceOf' | 'isBlacklisted' | 'paused' | 'authorizationState';
@@ -53,7 +54,9 @@ export class RelayToken {
   readonly address: Hex;
   readonly #node: ChainNode;
   readonly #chainId: number;
-  #domain: RailQuestions['railDomain']['answer'] | null = null;
+  #domain: Domain | null = null;
+  /** That of the domain; an upgrade of the token may change it. */
+  #separator: Hex | null = null;
 
   constructor(node: ChainNode, address: Hex, chainId: number) {
     this.#node = node;
@@ -62,17 +65,15 @@ export class RelayToken {
   }
 
   /** Throws NodeUnreachable where the separator of the token is not that of its name, its version and the chain. */
-  async domain(): Promise<RailQuestions['railDomain']['answer']> {
-    if (this.#domain !== null) return this.#domain;
-    const [name, version, separator] = await Promise.all([
-      this.#view('name', []),
-      this.#view('version', []),
-      this.#view('DOMAIN_SEPARATOR', []),
-    ]);
+  async domain(): Promise<Domain> {
+    const separator = (await this.#view('DOMAIN_SEPARATOR', [])) as Hex;
+    if (this.#domain !== null && this.#separator === separator) return this.#domain;
+    const [name, version] = await Promise.all([this.#view('name', []), this.#view('version', [])]);
     const [chainId, verifyingContract] = [this.#chainId, this.address];
     const domain = { name: name as string, version: version as string, chainId, verifyingContract };
     const own = bytesToHex(domainSeparator(chainId, hexToBytes(verifyingContract), domain.name, domain.version));
     if (own !== separator) throw new NodeUnreachable('USDC_ADDRESS has another domain than it says');
+    this.#separator = separator;
     this.#domain = domain;
     return domain;
   }

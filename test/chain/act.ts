@@ -10,6 +10,7 @@ import { privateKeyToAccount, privateKeyToAddress } from 'viem/accounts';
 import { abiOf, chainClient, type Deployed, deployExchange, send } from './deploy.ts';
 import { depositArgs } from './deposit.ts';
 import { BASE_FEE, DELAYS, rolesOf, secretOf, WALLETS } from './local.ts';
+import { UPGRADES, upgradeUsdc } from './upgradedUsdc.ts';
 
 const FUNDS_MICRO = 100_000_000n;
 const TAKEN_MICRO = 1_000_000n;
@@ -68,6 +69,18 @@ const ACTIONS: Readonly<Record<string, () => Promise<unknown>>> = {
   /** USDC has the first wallet on its blacklist, or takes it off again. */
   blacklist: () => blacklist(true),
   'take-off-blacklist': () => blacklist(false),
+  /** The issuer changes USDC, as the second argument says; `back` takes that back. */
+  'upgrade-usdc': async () => {
+    const to = process.argv[3];
+    const upgrade = UPGRADES.find((name) => name === to) ?? null;
+    if (upgrade === null && to !== 'back') throw new Error(`USDC becomes one of ${UPGRADES.join(', ')}, back`);
+    await upgradeUsdc(client, contracts.usdc, upgrade);
+  },
+  /** USDC is sent straight to the contract, so much that it has again what was kept from the deposits of `fund`. */
+  'make-up': () => {
+    const kept = (BigInt(WALLETS.length) * FUNDS_MICRO) / 100n;
+    return send(client, ROLES.admin, contracts.usdc, 'DemoUsdc', 'mint', [contracts.exchange, kept]);
+  },
   /** Another program takes 1 USDC of the first wallet for tokens of the newest market, or puts it back. */
   take: () => moveSets('splitFor'),
   'put-back': () => moveSets('mergeFor'),

@@ -47,6 +47,7 @@ export const LONG_FILES: Readonly<Record<string, string>> = {
   'test/chain/restored.test.ts': CHAIN,
   'test/chain/rotation.test.ts': CHAIN,
   'test/chain/server.test.ts': CHAIN,
+  'test/chain/upgradedUsdc.test.ts': CHAIN,
   'test/cluster/adminRoutes.test.ts': CLUSTER,
   'test/cluster/alertCauses.test.ts': CLUSTER,
   'test/cluster/answers.test.ts': CLUSTER,

@@ -85,7 +85,7 @@ class Rig {
   }
 }
 
-/** What the exchange says when it gets to know a market. */
+/** The exchange says so when it gets to know a market. */
 function registered(market: number) {
   const createMarket = { abi: FACTORY_ABI, functionName: 'createMarket', args: [uuidOf(market)] } as const;
   return new FakeExchange().run(encodeFunctionData(createMarket), 0).logs;

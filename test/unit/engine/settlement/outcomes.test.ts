@@ -69,7 +69,7 @@ test('work is done by the transaction that has done it, also by one that was rev
   assert.deepEqual(state(), { status: 'settled', job: second, failures: 2 });
 });
 
-test('work follows the first of two transactions that have done it, also where the later was mined before', async () => {
+test('work follows the first of two transactions that have done it, though the later was mined before', async () => {
   const { outcomes, rows, state, send, mine } = rig();
   const first = send();
   await mine(first, 10, false);
