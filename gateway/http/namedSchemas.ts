@@ -170,6 +170,15 @@ const FORMS: Readonly<Record<string, JsonSchema>> = {
   Price: described(fields.PRICE, 'An exact decimal: of a price USDC per token.'),
   Usd: described(fields.USD, 'Dollars, exact, in the shortest form.'),
   Time: fields.TIME,
+  Line: described(markets.SHORT_TEXT, 'Text of one line, without control characters and others that are not shown.'),
+  LineOrEmpty: described(markets.SUBTITLE, 'Text of one line, which may be empty.'),
+  Link: described({ ...markets.LINK, type: 'string', examples: ['https://weather.example'] }, 'The address of a page.'),
+  GroupName: fields.GROUP_NAME,
+  WalletSignature: sessions.WALLET_SIGNATURE,
+  DisplayName: accounts.DISPLAY_NAME,
+  ProviderName: fiat.NAME,
+  FiatKind: fiat.KIND,
+  FiatStatus: fiat.STATUS,
 };
 
 /** An object with members, or one of several. */

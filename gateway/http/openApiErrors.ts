@@ -25,8 +25,15 @@ const IDENTITY_ERRORS = ALL_ERRORS.filter((key) => {
   return isIdentity(ERRORS[key].number) && !OPERATOR_ERRORS.includes(key) && !HANDLER_ERRORS.includes(key);
 });
 
-/** The names of what stages answer with one status; any other set is named after the first operation that has it. */
+/** Every operation can answer these, so they are its `default`. */
+const ANYWHERE: readonly ErrorKey[] = ['PAYLOAD_TOO_LARGE', 'INTERNAL_ERROR'];
+/** The names of what many operations answer with one status; any other set is named after the first that has it. */
 const NAMED: Readonly<Record<string, readonly ErrorKey[]>> = {
+  Other: ANYWHERE,
+  WrongToken: ['INVALID_ADMIN_TOKEN'],
+  WrongRole: ['INSUFFICIENT_ROLE'],
+  NotFound: ['RESOURCE_NOT_FOUND'],
+  Busy: ['ENGINE_BUSY'],
   MalformedCall: ['MALFORMED_REQUEST', 'TWO_CREDENTIALS'],
   BadRequest: ['MALFORMED_REQUEST', 'TWO_CREDENTIALS', 'VALIDATION_ERROR'],
   BadRequestWithKey: ['MALFORMED_REQUEST', 'TWO_CREDENTIALS', 'IDEMPOTENCY_KEY_MALFORMED', 'VALIDATION_ERROR'],
@@ -35,10 +42,10 @@ const NAMED: Readonly<Record<string, readonly ErrorKey[]>> = {
   Unauthorized: IDENTITY_ERRORS.filter((key) => ERRORS[key].status === 401),
   Forbidden: ['STEP_UP_REQUIRED', 'IP_BLOCKED', 'INSUFFICIENT_SCOPE'],
   ForbiddenToFrozen: ['STEP_UP_REQUIRED', 'IP_BLOCKED', 'INSUFFICIENT_SCOPE', 'ACCOUNT_FROZEN'],
-  TooManyRequests: ['RATE_LIMITED', 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE'],
+  Limited: ['RATE_LIMITED', 'RATE_LIMIT_DEPENDENCY_UNAVAILABLE'],
   IdempotencyConflict: ['IDEMPOTENCY_KEY_PAYLOAD_MISMATCH', 'IDEMPOTENCY_KEY_IN_PROGRESS'],
   ConflictOfStatus: ['CONFLICT', 'INVALID_TRANSITION'],
-  ChangeUnavailable: ['NOT_MATCHING_LEADER', 'ENGINE_BUSY', 'OUTCOME_UNKNOWN'],
+  Unavailable: ['NOT_MATCHING_LEADER', 'ENGINE_BUSY', 'OUTCOME_UNKNOWN'],
 };
 const NAMES = new Map(Object.entries(NAMED).map(([name, keys]) => [keys.join(), name]));
 const STATUS_WORDS: Readonly<Record<number, string>> = {
@@ -115,7 +122,7 @@ export class ErrorResponses {
   /** By status: what the operation of the route answers if it is refused, but where it has an answer of its own. */
   of(route: RouteSpec): Document {
     const refusals = errorsOf(route).filter((key) => !(ERRORS[key].status in route.answers));
-    const byStatus = Map.groupBy(refusals, (key) => ERRORS[key].status);
+    const byStatus = Map.groupBy(refusals, (key) => (ANYWHERE.includes(key) ? 'default' : ERRORS[key].status));
     return Object.fromEntries([...byStatus].map(([status, keys]) => [status, this.#reference(route, status, keys)]));
   }
 
@@ -123,12 +130,12 @@ export class ErrorResponses {
     return Object.fromEntries(Object.entries(this.#written).sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 
-  #reference({ id }: RouteSpec, status: number, keys: readonly ErrorKey[]): Document {
+  #reference({ id }: RouteSpec, status: number | 'default', keys: readonly ErrorKey[]): Document {
     const all = keys.join();
     let name = this.#names.get(all);
     if (name === undefined) {
       const [only] = keys;
-      const ofOperation = `${id!.replace(/^./, (first) => first.toUpperCase())}${STATUS_WORDS[status]}`;
+      const ofOperation = `${id!.replace(/^./, (first) => first.toUpperCase())}${STATUS_WORDS[Number(status)]}`;
       name = NAMES.get(all) ?? (keys.length === 1 ? toPascalCase(only!) : ofOperation);
       this.#names.set(all, name);
       this.#written[name] = responseOf(status, keys);
@@ -137,11 +144,11 @@ export class ErrorResponses {
   }
 }
 
-function responseOf(status: number, keys: readonly ErrorKey[]): Document {
+function responseOf(status: number | 'default', keys: readonly ErrorKey[]): Document {
   const rows = keys.map((key) => ERRORS[key]);
-  const codes = [...new Set(rows.map(({ code }) => code))];
   const [{ message, code }] = rows as [(typeof rows)[number]];
-  const headers = HEADERS[status]?.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
+  const codes = [...new Set(rows.map(({ code }) => code))];
+  const headers = HEADERS[Number(status)]?.map((name) => [name, { $ref: `#/components/headers/${name}` }] as const);
   // Beside the reference: which of the codes of the whole interface these are.
   const schema = { $ref: `#/components/schemas/${ERROR_NAME}`, properties: { code: { enum: codes } } };
   return {

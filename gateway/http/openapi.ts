@@ -9,7 +9,7 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 import { LIMIT_CLASSES, type Limit, TIER_LIMITS } from '../base/classes.ts';
 import { SESSION_SCOPES } from '../base/scopes.ts';
 import { ERROR_SCHEMAS, ErrorResponses } from './openApiErrors.ts';
-import { noteOn } from './parameterNotes.ts';
+import { SharedParameters } from './openApiParameters.ts';
 import { BEARER_SCHEMES, KEY_SCHEMES } from './securitySchemes.ts';
 import { isForOperators, type RouteSpec, requiredRole, requiredScope } from './spec.ts';
 import { tagOf, tagsOf } from './tags.ts';
@@ -18,13 +18,27 @@ import { unitOf } from './units.ts';
 /** The schemas that get a name of their own in the document. */
 export type NamedSchemas = ReadonlyMap<JsonSchema, string>;
 
-type Writers = { readonly schemas: SchemaWriter; readonly errors: ErrorResponses };
+type Writers = {
+  readonly schemas: SchemaWriter;
+  readonly errors: ErrorResponses;
+  readonly parameters: SharedParameters;
+};
 type Document = Readonly<Record<string, unknown>>;
 
 const JSON_TYPE = 'application/json';
 /** RULES.md 4.6. */
 const TIERS = Object.fromEntries(
   Object.entries(TIER_LIMITS).map(([tier, { requests, windowSec }]) => [tier, { requests, window_seconds: windowSec }]),
+);
+/** The limit of operations that say nothing about theirs. */
+const UNLISTED = 'unlisted';
+/** The limits by the names that operations say. */
+const LIMITS = Object.fromEntries(
+  Object.entries<Limit | null>(LIMIT_CLASSES).flatMap(([name, limit]) => {
+    if (limit === null) return [];
+    const keys = name === 'heartbeat' ? 'the same' : 'by tier';
+    return [[name, { requests: limit.requests, window_seconds: limit.windowSec, keys }]];
+  }),
 );
 /** Keywords that may stand beside a reference: they change nothing of what is let through. */
 const ANNOTATIONS = ['description', 'default', 'examples', 'x-unit'];
@@ -49,7 +63,9 @@ const INFO = {
     'text: micro-USDC and millionths of a token. Every refusal has a code of the error table; a 503 always carries ' +
     'Retry-After. Every answer has X-Request-Id, which the log of the exchange names too, and one that a limit has ' +
     'counted has the headers that are described with 429. Paths without an operation are answered 404, other methods ' +
-    '405. The WebSocket stream has a document of its own, /asyncapi.json.',
+    '405. `x-rate-limit` of an operation names one of `x-rate-limits`, by default `unlisted`, and is null without a ' +
+    'limit: it counts sessions by account, requests without a key and wrong tokens by address, and keys by their ' +
+    'tier. The WebSocket stream has a document of its own, /asyncapi.json.',
 };
 
 /** The headers of answers: of some statuses, and those of the rate limit. */
@@ -64,21 +80,25 @@ const HEADERS = {
   'X-RateLimit-Reset': { description: 'Unix seconds.', schema: { type: 'integer' } },
 };
 
-const VERSION_1 = ['apiKey', 'passphrase', 'timestamp', 'signature'];
-const VERSION_2 = [...VERSION_1, 'signingVersion', 'nonce'];
+/** Of operations that say nothing of their own: the reads of an account. */
+const BY_ACCOUNTS = [...withKey(['read:account']), { session: ['read:account'] }];
 
 /**
  * The text of the document in pieces, one for each path: it is long, and the thread that makes it has requests to
  * answer in between.
  */
 export function* openApiPieces(routes: readonly RouteSpec[], named: NamedSchemas): Generator<string> {
-  const writers = { schemas: new SchemaWriter(named), errors: new ErrorResponses() };
+  const schemas = new SchemaWriter(named);
+  const parameters = new SharedParameters(routes, (name, schema) => schemas.member(name, schema));
+  const writers = { schemas, errors: new ErrorResponses(), parameters };
   const head = {
     openapi: '3.1.0',
     info: INFO,
     servers: [{ url: '/' }],
     externalDocs: { description: 'Guides, and what each error means.', url: '/docs' },
     tags: tagsOf(routes.map(({ path }) => path)),
+    security: BY_ACCOUNTS,
+    'x-rate-limits': LIMITS,
     'x-rate-limit-tiers': TIERS,
   };
   yield `${JSON.stringify(head).slice(0, -1)},"paths":{`;
@@ -89,9 +109,14 @@ export function* openApiPieces(routes: readonly RouteSpec[], named: NamedSchemas
     separator = ',';
   }
   const securitySchemes = { ...KEY_SCHEMES, ...BEARER_SCHEMES };
-  const responses = writers.errors.components();
-  const schemas = { ...writers.schemas.components(), ...ERROR_SCHEMAS };
-  yield `},"components":${JSON.stringify({ schemas, responses, securitySchemes, headers: HEADERS })}}`;
+  const components = {
+    schemas: { ...schemas.components(), ...ERROR_SCHEMAS },
+    responses: writers.errors.components(),
+    parameters: parameters.components(),
+    securitySchemes,
+    headers: HEADERS,
+  };
+  yield `},"components":${JSON.stringify(components)}}`;
 }
 
 /** The part of a schema by which copies of it are found: they may have another description and other examples. */
@@ -112,7 +137,7 @@ class SchemaWriter {
 
   write(schema: JsonSchema): unknown {
     const [original, name] = this.#named.get(essenceOf(schema)) ?? [];
-    if (original === undefined || name === undefined) return this.#inline(schema);
+    if (original === undefined || name === undefined) return this.#orNull(schema) ?? this.#inline(schema);
     const own = Object.entries(schema).filter(([keyword, value]) => original[keyword] !== value);
     if (own.some(([keyword]) => !ANNOTATIONS.includes(keyword))) return this.#inline(schema);
     if (!this.#written.has(name)) {
@@ -132,6 +157,15 @@ class SchemaWriter {
     return unit === undefined ? written : { ...written, 'x-unit': unit };
   }
 
+  /** A text or null, where the text has a name. */
+  #orNull({ type, examples, description, ...rest }: JsonSchema): Document | undefined {
+    if (!Array.isArray(type) || type[1] !== 'null' || 'enum' in rest) return undefined;
+    const schema = { type: type[0], ...rest };
+    if (!this.#named.has(essenceOf(schema))) return undefined;
+    const own = description === undefined ? {} : { description };
+    return { anyOf: [this.write(schema), { type: 'null' }], ...own };
+  }
+
   #inline(schema: JsonSchema): Document {
     const { properties, items, anyOf, format } = schema;
     const written: Record<string, unknown> = { ...schema };
@@ -148,81 +182,62 @@ class SchemaWriter {
 }
 
 function operationOf(route: RouteSpec, writers: Writers): Document {
-  const limit = LIMIT_CLASSES[route.limit];
   const body = route.documentedBody ?? route.body;
+  const parameters = writers.parameters.of(route);
   return {
     operationId: route.id,
     summary: route.summary,
     tags: [tagOf(route.path)],
-    ...(limit === null ? {} : limitOf(route, limit)),
-    security: securityOf(route),
-    parameters: parametersOf(route, writers.schemas),
+    ...limitOf(route),
+    ...securityOf(route),
+    ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: requestBody(route, body, writers.schemas) }),
     responses: responsesOf(route, writers),
   };
 }
 
-/** RULES.md 4.6: the right token of an administrator is not counted. */
-function limitOf(route: RouteSpec, { requests, windowSec }: Limit): Document {
-  const isSigned = route.access !== 'public' && !isForOperators(route);
-  const whose = isForOperators(route) ? 'With a wrong token' : isSigned ? 'With a session' : 'Without a key';
-  const keys = route.limit === 'heartbeat' ? 'the same' : 'by tier';
-  return {
-    description: `${whose}: ${requests} requests in ${windowSec} s.`,
-    'x-rate-limit': { requests, window_seconds: windowSec, per: isSigned ? 'account' : 'address', keys },
-  };
+/**
+ * RULES.md 4.6. An operation that says nothing has the limit of those that are not listed there. The right token of an
+ * administrator is not counted, and the scheme of tokens says how wrong ones are.
+ */
+function limitOf(route: RouteSpec): Document {
+  const limit: Limit | null = LIMIT_CLASSES[route.limit];
+  if (route.limit === UNLISTED) return {};
+  if (limit === null) return { 'x-rate-limit': null };
+  if (isForOperators(route)) return { 'x-rate-limit': route.limit };
+  const whose = route.access === 'public' ? 'Without a key' : 'With a session';
+  const description = `${whose}: ${limit.requests} requests in ${limit.windowSec} s.`;
+  return { description, 'x-rate-limit': route.limit };
 }
 
-function securityOf(route: RouteSpec): unknown {
+/** Nothing for an operation that has what the whole document says. */
+function securityOf(route: RouteSpec): Document {
   const { access, strictKey } = route;
-  const withKey = (schemes: readonly string[], scopes: readonly string[]): Document => {
-    return Object.fromEntries(schemes.map((name) => [name, name === 'apiKey' ? scopes : []]));
-  };
-  if (access === 'operator') return [{}, { adminToken: [] }];
-  if (isForOperators(route)) return [{ adminToken: [requiredRole(route)] }];
-  if (access === 'public') return strictKey ? [{}, withKey(VERSION_2, []), withKey(VERSION_1, [])] : [];
-  const own = route.method === 'GET' ? 'read:account' : 'manage:account';
-  const scopes = [access === 'authenticated' ? own : access];
-  const byKey = [withKey(VERSION_2, scopes), withKey(VERSION_1, scopes)];
-  return (requiredScope(route) & SESSION_SCOPES) === 0 ? byKey : [...byKey, { session: scopes }];
+  if (access === 'operator') return { security: [{}, { adminToken: [] }] };
+  if (isForOperators(route)) return { security: [{ adminToken: [requiredRole(route)] }] };
+  if (access === 'public') return { security: strictKey ? [{}, ...withKey([])] : [] };
+  if (access === 'authenticated' && route.method === 'GET') return {};
+  const scopes = [access === 'authenticated' ? 'manage:account' : access];
+  const isOfSessions = (requiredScope(route) & SESSION_SCOPES) !== 0;
+  return { security: isOfSessions ? [...withKey(scopes), { session: scopes }] : withKey(scopes) };
 }
 
-function parametersOf(route: RouteSpec, writer: SchemaWriter): readonly unknown[] {
-  const inPath = Object.entries(route.params ?? {}).map(([name, schema]) => {
-    return { name, in: 'path', required: true, ...parameterOf(name, schema, writer, route.path) };
-  });
-  const properties = (route.query?.['properties'] ?? {}) as Readonly<Record<string, JsonSchema>>;
-  const required = (route.query?.['required'] ?? []) as readonly string[];
-  const inQuery = Object.entries(properties).map(([name, schema]) => {
-    return { name, in: 'query', required: required.includes(name), ...parameterOf(name, schema, writer, route.path) };
-  });
-  const headers: unknown[] = [];
-  if (route.idempotency !== undefined || route.keepsKey) {
-    const description = 'A repeat with the same key is answered as the first request was.';
-    headers.push({ name: 'Idempotency-Key', in: 'header', description, schema: { type: 'string', format: 'uuid' } });
-  }
-  if (route.hasDeadline) {
-    const description = 'Unix milliseconds after which the order is not wanted any more.';
-    headers.push({ name: 'X-SVC-DEADLINE', in: 'header', description, schema: { type: 'integer', minimum: 1 } });
-  }
-  if (route.hasEntityTag) {
-    const description = 'The ETag of an answer: 304 without a body if it is still this one.';
-    headers.push({ name: 'If-None-Match', in: 'header', description, schema: { type: 'string' } });
-  }
-  return [...inPath, ...inQuery, ...headers];
-}
-
-/** The sentence about a parameter stands beside its schema, where all readers show it. */
-function parameterOf(name: string, schema: JsonSchema, writer: SchemaWriter, path: string): Document {
-  const { description = noteOn(name, path), ...rest } = schema;
-  return { description, schema: writer.member(name, rest) };
+function withKey(scopes: readonly string[]): readonly Document[] {
+  const [first, ...rest] = ['apiKey', 'passphrase', 'timestamp', 'signature'];
+  const version1 = { [first!]: scopes, ...Object.fromEntries(rest.map((name) => [name, []])) };
+  return [{ ...version1, signingVersion: [], nonce: [] }, version1];
 }
 
 function requestBody(route: RouteSpec, body: JsonSchema, writer: SchemaWriter): Document {
-  return {
-    required: !route.bodyOptional,
-    content: { [route.bodyType ?? JSON_TYPE]: { schema: writer.write(body), example: exampleOf(body) } },
-  };
+  const schema = writer.write(body);
+  const content = isOfAllMembers(body) ? { schema } : { schema, example: exampleOf(body) };
+  return { required: !route.bodyOptional, content: { [route.bodyType ?? JSON_TYPE]: content } };
+}
+
+/** An example of every member, which readers make of those of the members. */
+function isOfAllMembers({ type, required, properties = {} }: JsonSchema): boolean {
+  if (type !== 'object') return false;
+  return required === undefined || (required as readonly string[]).length === Object.keys(properties as object).length;
 }
 
 function responsesOf(route: RouteSpec, { schemas: writer, errors }: Writers): Document {
@@ -233,7 +248,7 @@ function responsesOf(route: RouteSpec, { schemas: writer, errors }: Writers): Do
     const content = { [contentType]: { schema: writer.write(schema) } };
     const name = status === '302' ? 'Location' : route.hasEntityTag ? 'ETag' : null;
     const headers = name === null ? {} : { headers: { [name]: { $ref: `#/components/headers/${name}` } } };
-    responses[status] = { description: 'Done.', ...headers, ...(isEmpty ? {} : { content }) };
+    responses[status] = { description: 'OK', ...headers, ...(isEmpty ? {} : { content }) };
   }
   return { ...errors.of(route), ...responses };
 }

@@ -16,7 +16,11 @@ export const KEY_SCHEMES = {
 
 export const BEARER_SCHEMES = {
   session: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'The access token of a session.' },
-  adminToken: { type: 'http', scheme: 'bearer', description: 'The token of an operator who has the role.' },
+  adminToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of an operator who has the role. Requests with a wrong one are counted by their address.',
+  },
 };
 
 function inHeader(name: string, description: string): { type: string; in: string; name: string; description: string } {

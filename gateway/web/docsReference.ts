@@ -25,7 +25,10 @@ export class Reference {
     this.#operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
       Object.entries<Json>(methods).map(([method, json]) => {
         const name = `${method.toUpperCase()} ${path.replaceAll(/\{([^}]+)\}/g, ':$1')}`;
-        return { name, id: json.operationId, tag: json.tags[0], json };
+        // The operation gets what the whole document says, and parameters that several have, as if they were its own.
+        const parameters = (json.parameters ?? []).map((parameter: Json) => this.#full(parameter, 'parameters'));
+        const whole = { security: document.security, ...json, parameters };
+        return { name, id: json.operationId, tag: json.tags[0], json: whole };
       }),
     );
   }
@@ -95,13 +98,21 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
     return [
       `<section class="operation"><h2 id="${id}"><a href="#${id}"><code>${escaped(name)}</code></a></h2>`,
       `<p>${sentence(summary)}</p>`,
-      `<dl class="facts"><dt>Access</dt><dd>${accessOf(json)}</dd><dt>Limit</dt><dd>${limitOf(json)}</dd></dl>`,
+      `<dl class="facts"><dt>Access</dt><dd>${accessOf(json)}</dd><dt>Limit</dt><dd>${this.#limit(json)}</dd></dl>`,
       parametersOf(json),
       requestBody === undefined ? '' : this.#content('Body', requestBody.content),
       ...answers.map(([status, { content }]) => this.#content(`Answer ${status}`, content)),
       this.#errors(errors),
       '</section>',
     ].join('\n');
+  }
+
+  #limit({ 'x-rate-limit': name = 'unlisted', security }: Json): string {
+    if (name === null) return 'none';
+    const { requests, window_seconds: seconds, keys } = this.#document['x-rate-limits'][name];
+    const window = seconds === 1 ? 'second' : seconds === 60 ? 'minute' : `${seconds} s`;
+    const isOfAccount = security.some((way: Json) => 'apiKey' in way) && !security.some(isEmpty);
+    return `${requests} a ${window} per ${isOfAccount ? 'account' : 'address'}; keys: ${keys}`;
   }
 
   #content(title: string, content: Json): string {
@@ -120,16 +131,14 @@ ${operations.map((operation) => this.#operation(operation)).join('\n')}`;
   #errors(errors: readonly (readonly [string, Json])[]): string {
     const rows = errors.map(([status, response]) => {
       const links = codesOf(response)!.map((code) => `<a href="${this.#errorPlace(code)}"><code>${code}</code></a>`);
-      return [status, links.join(' '), escaped(messagesOf(response.description))];
+      return [status === 'default' ? '413, 500' : status, links.join(' '), escaped(messagesOf(response.description))];
     });
     return `<details><summary>Errors</summary>${table(['HTTP', 'Codes', 'Messages'], rows)}</details>`;
   }
 
-  /** The response itself, where an operation refers to one that it shares with others. */
-  #full(response: Json): Json {
-    return response.$ref === undefined
-      ? response
-      : this.#document.components.responses[response.$ref.split('/').at(-1)];
+  /** The response or parameter itself, where an operation refers to one that it shares with others. */
+  #full(part: Json, kind: 'responses' | 'parameters' = 'responses'): Json {
+    return part.$ref === undefined ? part : this.#document.components[kind][part.$ref.split('/').at(-1)];
   }
 
   #of(tag: Json): Operation[] {
@@ -152,19 +161,17 @@ function accessOf({ security }: Json): string {
   return [...new Set(ways)].join(', or ');
 }
 
+/** A way without credentials. */
+function isEmpty(way: Json): boolean {
+  return Object.keys(way).length === 0;
+}
+
 const WAYS: Readonly<Record<string, string>> = {
   '': 'everyone',
   apiKey: 'an API key',
   session: 'a session',
   adminToken: 'an administrator',
 };
-
-function limitOf({ 'x-rate-limit': limit }: Json): string {
-  if (limit === undefined) return 'none';
-  const { requests, window_seconds: seconds, per, keys } = limit;
-  const window = seconds === 1 ? 'second' : seconds === 60 ? 'minute' : `${seconds} s`;
-  return `${requests} a ${window} per ${per}; keys: ${keys}`;
-}
 
 function parametersOf({ parameters }: Json): string {
   if (parameters.length === 0) return '';

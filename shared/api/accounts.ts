@@ -169,7 +169,7 @@ export const ACTIVE_TIMEOUT = orNull(TRADING_TIMEOUT);
 export const CANCELLED_TIMEOUT = object({ ...TIMEOUT_FIELDS, cancelled_at: TIME });
 export type CancelledTimeout = FromSchema<typeof CANCELLED_TIMEOUT>;
 
-const DISPLAY_NAME = { type: 'string', minLength: 1, maxLength: 100, ...LINE, examples: ['Ada'] } as const;
+export const DISPLAY_NAME = { type: 'string', minLength: 1, maxLength: 100, ...LINE, examples: ['Ada'] } as const;
 const EMAIL = {
   type: 'string',
   maxLength: 254,

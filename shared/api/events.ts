@@ -1,5 +1,5 @@
 /** Events, the fixtures and questions that markets are about, and the administrator's commands for them. */
-import { COUNT, FLAG, LINE, TEXT, TIME, UUID } from './fields.ts';
+import { COUNT, FLAG, LINE, TEXT, TIME, TITLE, UUID } from './fields.ts';
 import {
   CATALOG_PAGE,
   COUNT_IS_ESTIMATE,
@@ -22,7 +22,7 @@ const SLUG = { type: 'string', examples: ['who-wins'] } as const;
 export const MARKET_EVENT = object({
   id: UUID,
   slug: SLUG,
-  title: TEXT,
+  title: TITLE,
   description: TEXT,
   status: EVENT_STATUS_FIELD,
   category: TEXT,
@@ -45,9 +45,9 @@ export type MarketEvents = FromSchema<typeof MARKET_EVENTS>;
 /** An event with its markets in every status, in the order of creation (RULES.md 12.32). */
 export const EVENT_WITH_MARKETS = object({
   slug: SLUG,
-  title: TEXT,
+  title: TITLE,
   status: EVENT_STATUS_FIELD,
-  markets: arrayOf(object({ id: UUID, title: TEXT, status: MARKET_STATUS_FIELD, outcomes: arrayOf(TEXT) })),
+  markets: arrayOf(object({ id: UUID, title: TITLE, status: MARKET_STATUS_FIELD, outcomes: arrayOf(TEXT) })),
   created_at: TIME,
 });
 export type EventWithMarkets = FromSchema<typeof EVENT_WITH_MARKETS>;
@@ -63,7 +63,7 @@ export const LIVE_SCORE = object({
 });
 export type LiveScore = FromSchema<typeof LIVE_SCORE>;
 
-export const MARKET_GROUP = object({ type: MARKET_TYPE_FIELD, title: TEXT, markets: arrayOf(MARKET) });
+export const MARKET_GROUP = object({ type: MARKET_TYPE_FIELD, title: TITLE, markets: arrayOf(MARKET) });
 
 /** An event as its page shows it. */
 export const EVENT_VIEW = object({

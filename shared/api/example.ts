@@ -27,6 +27,8 @@ export function exampleOf(schema: JsonSchema, schemas: Schemas = {}): unknown {
       return false;
     case 'integer':
       return schema['minimum'];
+    case 'string':
+      return 'pattern' in schema || 'format' in schema ? undefined : 'text';
     default:
       return undefined;
   }

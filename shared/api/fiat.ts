@@ -33,10 +33,10 @@ export const TRANSFER_STATES = [
 ] as const;
 export type TransferState = (typeof TRANSFER_STATES)[number];
 
-const KIND = { type: 'string', enum: FIAT_KINDS } as const;
-const STATUS = { type: 'string', enum: FIAT_STATUSES } as const;
+export const KIND = { type: 'string', enum: FIAT_KINDS } as const;
+export const STATUS = { type: 'string', enum: FIAT_STATUSES } as const;
 const TRANSFER_STATE = { type: 'string', enum: TRANSFER_STATES } as const;
-const NAME = { type: 'string', pattern: '^[a-z0-9]{1,30}$', examples: ['sandbox'] } as const;
+export const NAME = { type: 'string', pattern: '^[a-z0-9]{1,30}$', examples: ['sandbox'] } as const;
 const DECIMAL = { type: 'string', pattern: '^[0-9]{1,9}(?:\\.[0-9]{1,6})?$', examples: ['25.5'] } as const;
 const CURRENCY = { type: 'string', pattern: '^[A-Z]{3,5}$', examples: ['USD'] } as const;
 const METHOD = { type: 'string', pattern: '^[A-Za-z0-9_-]{1,40}$', examples: ['CARD'] } as const;
@@ -293,8 +293,9 @@ const ADMIN_FIELDS = {
   alarm: described(orNull(TEXT), 'Why someone has to look.'),
   transfer_state: orNull(TRANSFER_STATE),
 } as const;
+export const OPERATED_SESSION = object({ ...SESSION_FIELDS, ...ADMIN_FIELDS });
 export const ADMIN_FIAT_SESSION = object({
-  session: object({ ...SESSION_FIELDS, ...ADMIN_FIELDS }),
+  session: OPERATED_SESSION,
   transfer: orNull(FIAT_TRANSFER),
   envelopes: arrayOf(
     object({
@@ -322,7 +323,7 @@ export const ADMIN_FIAT_SESSIONS = object({
     polls_under_way: COUNT,
     relay: { type: 'string', enum: ['idle', 'busy', 'waiting'] },
   }),
-  sessions: arrayOf(object({ ...SESSION_FIELDS, ...ADMIN_FIELDS })),
+  sessions: arrayOf(OPERATED_SESSION),
 });
 export const ADMIN_FIAT_QUERY = {
   type: 'object',

@@ -51,13 +51,14 @@ export const PRICE = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]+)?$', exampl
 export const LINE = {
   pattern: '^(?:[\\ufe0e\\ufe0f]|[^\\p{Cc}\\p{Cf}\\p{Zl}\\p{Zp}\\p{Cs}\\p{Default_Ignorable_Code_Point}\\u2800])*$',
 } as const;
-export const TEXT = { type: 'string', examples: ['Will it rain tomorrow?'] } as const;
+export const TEXT = { type: 'string' } as const;
+export const TITLE = { type: 'string', examples: ['Will it rain tomorrow?'] } as const;
 /** Dollars, exact, in the shortest form. */
 export const USD = { type: 'string', pattern: '^[0-9]+(?:\\.[0-9]{1,6})?$', examples: ['6.5'] } as const;
 /** The public name of an account (RULES.md 13.3). */
 export const HANDLE = { type: 'string', examples: ['anon-K7QD'] } as const;
 export const MESSAGE_TEXT = { type: 'string', examples: ['done'] } as const;
-export const COUNT = { type: 'integer', minimum: 0, examples: [3] } as const;
+export const COUNT = { type: 'integer', minimum: 0 } as const;
 /** An object whose members are those of something else, or differ from case to case. */
 export const ANY_MEMBERS = { type: 'object', additionalProperties: true } as const;
 export const FLAG = { type: 'boolean' } as const;

@@ -15,6 +15,7 @@ import {
   PRICE,
   TEXT,
   TIME,
+  TITLE,
   UINT256,
   UNITS,
   UUID,
@@ -76,7 +77,7 @@ export const PAYOUTS = {
 export const MARKET = object(
   {
     id: UUID,
-    title: TEXT,
+    title: TITLE,
     subtitle: TEXT,
     description: TEXT,
     outcomes: arrayOf({ type: 'string', examples: ['Yes'] }),
@@ -244,6 +245,7 @@ export const SHORT_TEXT = {
   ...LINE,
   examples: ['Will it rain tomorrow?'],
 } as const;
+export const SUBTITLE = { type: 'string', maxLength: 300, ...LINE, examples: [''] } as const;
 export const OPTIONAL_TEXT = { type: ['string', 'null'], maxLength: 300, ...LINE, examples: [null] } as const;
 export const LONG_TEXT = { type: 'string', maxLength: 20_000, examples: ['Yes if a drop is measured.'] } as const;
 /** A page may make a link of it: no `javascript:`, no `data:`. */
@@ -258,10 +260,16 @@ const OPTIONAL_PERCENTAGES = {
   items: { type: 'integer', minimum: 0, maximum: 100 },
   examples: [null],
 } as const;
+export const NEW_SOURCE = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['name', 'url'],
+  properties: { name: SHORT_TEXT, url: { type: 'string', ...URL_FORM, examples: ['https://weather.example'] } },
+} as const;
 
 const MARKET_DETAILS = {
   title: SHORT_TEXT,
-  subtitle: { type: 'string', maxLength: 300, ...LINE, examples: [''] },
+  subtitle: SUBTITLE,
   description: LONG_TEXT,
   outcomes: {
     type: 'array',
@@ -288,12 +296,7 @@ const MARKET_DETAILS = {
   settlement_sources: {
     type: ['array', 'null'],
     maxItems: 20,
-    items: {
-      type: 'object',
-      additionalProperties: false,
-      required: ['name', 'url'],
-      properties: { name: SHORT_TEXT, url: { type: 'string', ...URL_FORM, examples: ['https://weather.example'] } },
-    },
+    items: NEW_SOURCE,
   },
   open_interest: OPTIONAL_COUNT,
   volume_24h: OPTIONAL_COUNT,

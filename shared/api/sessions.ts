@@ -15,6 +15,11 @@ const REFERRAL_CODE = { type: 'string', maxLength: 200, examples: ['H7K2M9QX'] }
 /** The members of every sign-in besides its proof. */
 const WISHES = { referral_code: REFERRAL_CODE, token_delivery: TOKEN_DELIVERY } as const;
 
+export const WALLET_SIGNATURE = {
+  type: 'string',
+  pattern: '^0x[0-9a-fA-F]{130}$',
+  examples: [`0x${'5f'.repeat(64)}1b`],
+} as const;
 export const WALLET_MESSAGE_QUERY = {
   type: 'object',
   required: ['address'],
@@ -31,7 +36,7 @@ export const SIGNED_MESSAGE = {
   required: ['message', 'signature'],
   properties: {
     message: { type: 'string', maxLength: 2000, examples: ['127.0.0.1:8080 wants you to sign in …'] },
-    signature: { type: 'string', pattern: '^0x[0-9a-fA-F]{130}$', examples: [`0x${'5f'.repeat(64)}1b`] },
+    signature: WALLET_SIGNATURE,
   },
 } as const;
 /** A wallet that is a contract signs with as many bytes as it likes. */

@@ -1,5 +1,5 @@
 /** The tape, the history of prices, and how accounts are shown in public. */
-import { FILL_TIME, HANDLE, PRICE, SIDE_FIELD, SINCE, TEXT, UNITS, USD, UUID } from './fields.ts';
+import { FILL_TIME, HANDLE, PRICE, SIDE_FIELD, SINCE, TEXT, TITLE, UNITS, USD, UUID } from './fields.ts';
 import { arrayOf, described, type FromSchema, object, orNull } from './schema.ts';
 
 const UNIX_SECONDS = { type: 'integer', minimum: 0, examples: [1_790_000_000] } as const;
@@ -49,7 +49,7 @@ export const RECENT_FILLS_QUERY = {
 
 export const RECENT_FILL = object({
   market_id: UUID,
-  market_title: TEXT,
+  market_title: TITLE,
   outcome: { type: 'string', examples: ['Yes'] },
   side: SIDE_FIELD,
   size_usd: USD,

@@ -156,6 +156,10 @@ type Operation = { readonly method: string; readonly path: string; readonly oper
 const isStream = ({ operation }: Operation): boolean =>
   'text/event-stream' in (operation.responses[200]?.content ?? {});
 
+const parametersOf = ({ parameters = [] }: Json): Json[] => {
+  return parameters.map((row: Json) => (row.$ref ? document.components.parameters[row.$ref.split('/').at(-1)] : row));
+};
+
 const operations = Object.entries<Json>(document.paths)
   .flatMap(([path, methods]) =>
     Object.entries<Json>(methods).map(([method, operation]): Operation => {
@@ -175,7 +179,7 @@ const known = [
 function requestOf({ path, operation }: Operation, drawing: Drawing): { target: string; body?: string } {
   let target = path;
   const query: string[] = [];
-  for (const { in: where, name, schema, required } of operation.parameters ?? []) {
+  for (const { in: where, name, schema, required } of parametersOf(operation)) {
     if (where === 'header' || (where === 'query' && !required && !drawing.chance(50))) continue;
     const text = encodeURIComponent(String(drawing.value(schema)).toWellFormed());
     if (where === 'path') target = target.replace(`{${name}}`, text === '' ? '%20' : text);
@@ -189,7 +193,7 @@ function requestOf({ path, operation }: Operation, drawing: Drawing): { target: 
 
 async function send(one: Operation, drawing: Drawing, person: Person): Promise<number> {
   const { target, body } = requestOf(one, drawing);
-  const isAdmin = one.operation.security.some((scheme: Json) => 'adminToken' in scheme);
+  const isAdmin = (one.operation.security ?? []).some((scheme: Json) => 'adminToken' in scheme);
   const type = Object.keys(one.operation.requestBody?.content ?? {})[0];
   const credentials = isAdmin ? { authorization: `Bearer ${server.adminToken}` } : person.headers;
   const headers = { ...credentials, ...(type === undefined ? {} : { 'content-type': type }) };

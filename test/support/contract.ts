@@ -112,9 +112,10 @@ class Contract {
   #checkOf(name: string, { method, path }: Operation, status: number): ValidateFunction {
     let validate = this.#checks.get(name);
     if (validate === undefined) {
-      const response = this.#document.paths[path][method.toLowerCase()].responses[status];
-      const shared = response?.$ref?.replace('#/', '').split('/');
-      const place: string[] = shared ?? ['paths', path, method.toLowerCase(), 'responses', status];
+      const { responses } = this.#document.paths[path][method.toLowerCase()];
+      const key = status in responses ? status : 'default';
+      const shared = responses[key]?.$ref?.replace('#/', '').split('/');
+      const place: string[] = shared ?? ['paths', path, method.toLowerCase(), 'responses', key];
       const content = place.reduce((at, key) => at?.[key], this.#document)?.content?.['application/json'];
       assert.ok(content !== undefined, `${name} is not documented`);
       const keys = [...place, 'content', 'application/json', 'schema'];

@@ -594,10 +594,17 @@ export const REQUEST_FAULTS: readonly Fault[] = [
   },
   {
     name: 'parameters of the document of the interface lose their sentences',
-    file: 'gateway/http/openapi.ts',
-    search: '  return { description, schema: writer.member(name, rest) };',
-    replace: '  return { schema: writer.member(name, rest) };',
+    file: 'gateway/http/openApiParameters.ts',
+    search: '...(description === undefined ? {} : { description }), ',
+    replace: '',
     caughtBy: 'test/api/openapiReaders.test.ts',
+  },
+  {
+    name: 'a parameter of many operations is written at each of them',
+    file: 'gateway/http/openApiParameters.ts',
+    search: '      return name === undefined ? parameter :',
+    replace: '      return name !== undefined ? parameter :',
+    caughtBy: 'test/api/openapi.test.ts',
   },
   {
     name: 'a copy of a named schema that lets less through is taken for it in the document of the interface',

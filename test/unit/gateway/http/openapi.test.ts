@@ -52,8 +52,9 @@ test('an operation has everything that its route declares', () => {
   assert.deepEqual([get.operationId, post.operationId], ['getIt', 'postIt']);
   assert.deepEqual([post.tags, post.summary], [['orders'], 'POST /v1/orders/:hash/amend-it']);
   assert.equal(post.description, 'With a session: 10 requests in 1 s.');
-  assert.deepEqual(post['x-rate-limit'], { requests: 10, window_seconds: 1, per: 'account', keys: 'by tier' });
-  assert.equal('description' in get || 'x-rate-limit' in get, false);
+  assert.equal(post['x-rate-limit'], 'placeOrder');
+  assert.deepEqual(document['x-rate-limits'].placeOrder, { requests: 10, window_seconds: 1, keys: 'by tier' });
+  assert.deepEqual(['description' in get, get['x-rate-limit']], [false, null]);
   assert.deepEqual(
     document.tags.map(({ name }: Json) => name),
     ['orders'],
@@ -63,14 +64,14 @@ test('an operation has everything that its route declares', () => {
     post.parameters.map(({ name, in: place, required }: Json) => [name, place, required]),
     [
       ['hash', 'path', true],
-      ['limit', 'query', false],
+      ['limit', 'query', undefined],
       ['Idempotency-Key', 'header', undefined],
       ['X-SVC-DEADLINE', 'header', undefined],
     ],
   );
   assert.deepEqual(post.parameters[1].schema, { type: 'integer', minimum: 1 });
   assert.deepEqual(post.parameters[3].schema, { type: 'integer', minimum: 1 });
-  assert.deepEqual(get.parameters, []);
+  assert.equal('parameters' in get, false);
   const reference = { $ref: '#/components/schemas/Named' };
   assert.deepEqual(post.requestBody, {
     required: true,
@@ -92,16 +93,17 @@ test('operations refer to what they answer to a refused request, which is in the
     id: 'placeAgain',
     answers: { 503: NAMED },
   });
-  const of = (path: string, status: number): string => paths[path].post.responses[status].$ref.split('/').at(-1);
+  const of = (path: string, status: number | string): string =>
+    paths[path].post.responses[status].$ref.split('/').at(-1);
   const [first, second] = ['/v1/orders/{hash}/amend-it', '/v1/orders'];
-  for (const status of [400, 401, 404, 409, 423, 429]) assert.equal(of(first!, status), of(second!, status));
+  for (const status of [400, 401, 404, 409, 423, 429, 'default']) assert.equal(of(first!, status), of(second!, status));
   assert.equal(of(first!, 404), 'OrderNotFound', 'by its one refusal');
   assert.equal(of(first!, 401), 'Unauthorized', 'by the stages that answer it');
   assert.equal(of(first!, 503), 'PostItUnavailable', 'by the operation that has it alone');
   assert.ok('content' in paths[second!].post.responses[503], 'an answer of its own stands before the refusals');
   const alone = documentOf({ ...PLACE, answers: { 503: NAMED } });
   assert.ok(!('PostItUnavailable' in alone.components.responses), 'which is not written then');
-  const { OrderNotFound: missing, TooManyRequests: limited, TradingTimeoutActive: locked } = components.responses;
+  const { OrderNotFound: missing, Limited: limited, TradingTimeoutActive: locked } = components.responses;
   assert.equal(missing.description, 'NOT_FOUND: order not found');
   const { schema, example } = missing.content['application/json'];
   assert.deepEqual(schema, { $ref: '#/components/schemas/Error', properties: { code: { enum: ['NOT_FOUND'] } } });
@@ -111,6 +113,54 @@ test('operations refer to what they answer to a refused request, which is in the
     [0, 1, 6],
   );
   assert.ok(components.schemas.ErrorCode.enum.includes('ORDER_TOMBSTONED'));
+});
+
+test('a parameter that several operations have is written once, and has a name that says what it is', () => {
+  const uuid = { type: 'string', format: 'uuid' };
+  const query = (maximum: number, more = {}): object => ({
+    type: 'object',
+    properties: { limit: { type: 'integer', maximum, default: 5 }, ...more },
+  });
+  const routes = [
+    spec('GET', '/v1/markets/:id', 'public', { params: { id: uuid }, query: query(10) }),
+    spec('POST', '/v1/markets/:id', 'public', { params: { id: uuid }, query: query(10, { side: { type: 'string' } }) }),
+    spec('GET', '/v1/events/:id', 'public', { params: { id: uuid }, query: query(20) }),
+    spec('POST', '/v1/events/:id', 'public', { params: { id: uuid }, query: query(20) }),
+  ];
+  const { paths, components } = documentOf(...routes);
+  assert.deepEqual(Object.keys(components.parameters), ['EventId', 'Limit5Of10', 'Limit5Of20', 'MarketId']);
+  assert.deepEqual(components.parameters.MarketId, {
+    name: 'id',
+    in: 'path',
+    required: true,
+    description: 'The market.',
+    schema: uuid,
+  });
+  const reference = (name: string): object => ({ $ref: `#/components/parameters/${name}` });
+  assert.deepEqual(paths['/v1/markets/{id}'].post.parameters, [
+    reference('MarketId'),
+    reference('Limit5Of10'),
+    { name: 'side', in: 'query', schema: { type: 'string' } },
+  ]);
+});
+
+test('an example stands beside a body where it is not what readers make of all members', () => {
+  const body = (required: readonly string[]): JsonSchema => ({ ...NAMED, required });
+  const content = (schema: JsonSchema): Json => {
+    const { paths } = documentOf(spec('POST', '/v1/a', 'public', { body: schema }));
+    return paths['/v1/a'].post.requestBody.content['application/json'];
+  };
+  assert.deepEqual(content(body(['a'])).example, { a: 'x' });
+  assert.equal('example' in content(body(['a', 'b'])), false);
+});
+
+test('a text or null refers to the text that has a name', () => {
+  const line = { type: 'string', maxLength: 3, pattern: '^a*$' } as const;
+  const answer = { type: 'object', properties: { a: { ...line, type: ['string', 'null'], examples: [null] } } };
+  const routes = [spec('GET', '/v1/a', 'public', { answers: { 200: answer } })];
+  const { paths }: Json = JSON.parse([...openApiPieces(routes, new Map([[line, 'Line']]))].join(''));
+  const { properties } = paths['/v1/a'].get.responses[200].content['application/json'].schema;
+  assert.deepEqual(properties.a, { anyOf: [{ $ref: '#/components/schemas/Line' }, { type: 'null' }] });
 });
 
 test('a schema with a name is written once, and copies of it refer to it with what they say themselves', () => {
@@ -156,10 +206,15 @@ test('a limit says whom it counts: an address, an account, or keys in the same w
   const limit = (route: RouteSpec): Json => Object.values<Json>(documentOf(route).paths)[0][route.method.toLowerCase()];
   const open = limit(spec('GET', '/v1/a', 'public', { limit: 'market' }));
   assert.equal(open.description, 'Without a key: 200 requests in 60 s.');
-  assert.equal(open['x-rate-limit'].per, 'address');
-  assert.equal(limit(spec('POST', '/v1/a', 'trade:orders', { limit: 'heartbeat' }))['x-rate-limit'].keys, 'the same');
-  const admin = limit(spec('POST', '/admin/a', 'treasury', { limit: 'unlisted' }));
-  assert.equal(admin.description, 'With a wrong token: 30 requests in 60 s.');
+  assert.equal(open['x-rate-limit'], 'market');
+  assert.equal(limit(PLACE).description, 'With a session: 10 requests in 1 s.');
+  const { 'x-rate-limits': all } = documentOf();
+  assert.deepEqual([all.heartbeat.keys, all.market.keys], ['the same', 'by tier']);
+  assert.deepEqual(all.unlisted, { requests: 30, window_seconds: 60, keys: 'by tier' });
+  const usual = limit(spec('GET', '/v1/a', 'public', { limit: 'unlisted' }));
+  assert.deepEqual(['description' in usual, 'x-rate-limit' in usual], [false, false], 'it has that of most');
+  const admin = limit(spec('POST', '/admin/a', 'treasury', { limit: 'createMarket' }));
+  assert.deepEqual([admin.description, admin['x-rate-limit']], [undefined, 'createMarket'], 'its token is not counted');
 });
 
 test('numbers say their unit, also in a schema with a name', () => {
@@ -188,7 +243,8 @@ test('the schemes of an operation are those that open it', () => {
   const signed = (scope: string) => [...byKey(scope), { session: [scope] }];
   assert.deepEqual(security(PLACE), signed('trade:orders'));
   assert.deepEqual(security(spec('POST', '/v1/a', 'trade:bulk')), byKey('trade:bulk'), 'no session trades in bulk');
-  assert.deepEqual(security(spec('GET', '/v1/a', 'authenticated')), signed('read:account'));
+  assert.equal(security(spec('GET', '/v1/a', 'authenticated')), undefined, 'as the whole document says');
+  assert.deepEqual(documentOf().security, signed('read:account'));
   assert.deepEqual(security(spec('POST', '/v1/a', 'authenticated')), signed('manage:account'));
   assert.deepEqual(security(spec('GET', '/v1/a', 'public')), []);
   assert.deepEqual(security(spec('GET', '/v1/a', 'public', { strictKey: true })), [{}, key([], true), key([], false)]);
