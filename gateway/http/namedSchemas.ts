@@ -96,6 +96,8 @@ const NAMED: Readonly<Record<string, JsonSchema>> = {
   FiatCompleteBody: fiat.COMPLETE_BODY,
   FiatIntentBody: fiat.INTENT_BODY,
   FiatMoney: fiat.MONEY,
+  OperatedFiatSession: fiat.OPERATED_SESSION,
+  NewSource: markets.NEW_SOURCE,
   FiatRail: fiat.RAIL,
   FiatTransition: fiat.TRANSITION,
   FiatTxEvidence: fiat.TX_EVIDENCE,

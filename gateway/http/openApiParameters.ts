@@ -6,6 +6,7 @@ import type { JsonSchema } from '../../shared/api/schema.ts';
 import { noteOn } from './parameterNotes.ts';
 import type { RouteSpec } from './spec.ts';
 
+type Routes = readonly RouteSpec[];
 type Document = Readonly<Record<string, unknown>>;
 type Parameter = { readonly name: string; readonly description?: string; readonly schema: unknown };
 /** Writes the schema of a member of that name. */
@@ -38,7 +39,7 @@ export class SharedParameters {
   readonly #names = new Map<string, string>();
   readonly #components: Record<string, Parameter> = {};
 
-  constructor(routes: readonly RouteSpec[], write: WriteSchema) {
+  constructor(routes: Routes, write: WriteSchema) {
     this.#ofRoute = new Map(routes.map((route) => [route, parametersOf(route, write)]));
     const seen = new Set<string>();
     for (const parameter of [...this.#ofRoute.values()].flat()) {
