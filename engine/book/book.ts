@@ -3,7 +3,7 @@
  * BUY No at D - p, both kinds in one queue per tick. Owner: the shard thread of the market.
  *
  * Invariants (walked by core/invariants.ts):
- *   BOOK-1  The best bid is below the best ask: nothing that could match rests on both sides.
+ *   BOOK-1  The best bid is below the best ask: no two resting orders could match.
  *   BOOK-2  Dormant orders (signed under another fee than the market's) are in no level; their list is by priority.
  */
 import { assert } from '../../shared/base/assert.ts';
@@ -36,14 +36,14 @@ export class Book {
     return isBid === 1 ? this.asks : this.bids;
   }
 
-  /** True when an order at this Yes tick would match something. */
+  /** Returns true if an order at this Yes tick would match something. */
   crosses(isBid: number, yesTicks: number): boolean {
     const best = this.opposite(isBid).bestTick;
     if (best === NO_TICK) return false;
     return isBid === 1 ? best <= yesTicks : best >= yesTicks;
   }
 
-  /** Lets the incoming order rest, last in the queue of its tick. */
+  /** Adds the incoming order at the end of its tick's queue. */
   rest(slot: number): void {
     const { words } = this.#orders;
     const row = slot << WORD_SHIFT;
@@ -56,8 +56,8 @@ export class Book {
   }
 
   /**
-   * Lets the incoming order rest after a certain order of its level, or first with NONE: at the position of the order
-   * it replaces.
+   * Adds the incoming order after a certain order of its level, or first if NONE: at the position of the order it
+   * replaces.
    */
   restBehind(slot: number, before: number): void {
     const { isBid, state, yesTicks } = this.#orders;
@@ -86,7 +86,7 @@ export class Book {
     this.addDormant(slot);
   }
 
-  /** Puts an order that is in no queue among the dormant ones, in order of priority (BOOK-2). It may cross the book. */
+  /** Adds an order that is in no queue to the dormant list, by priority (BOOK-2). It may cross the book. */
   addDormant(slot: number): void {
     const { next, previous, state } = this.#orders;
     assert(state[slot << WORD_SHIFT] === SLOT_STATE.INCOMING, 'ORDERS-1: a dormant order is in no queue');
@@ -103,7 +103,7 @@ export class Book {
     state[slot << WORD_SHIFT] = SLOT_STATE.DORMANT;
   }
 
-  /** Brings a dormant order back to the queue position that its priority gives it. */
+  /** Returns a dormant order to the queue position that its priority gives it. */
   wake(slot: number): void {
     const orders = this.#orders;
     assert(orders.state[slot << WORD_SHIFT] === SLOT_STATE.DORMANT, 'BOOK-2: only a dormant order wakes');

@@ -16,7 +16,7 @@ export class Contracts {
     return this.chainId !== 0;
   }
 
-  /** For the digest: nothing at all before the first change, as in journals older than this command. */
+  /** For the digest: empty before the first change, as in journals older than this command. */
   facts(): number[] {
     assert(this.exchange.length === ADDRESS_BYTES, 'contracts: an address has 20 bytes');
     return this.haveChanged ? [this.chainId, ...this.exchange] : [];

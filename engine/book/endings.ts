@@ -1,7 +1,7 @@
 /**
- * Markets that are being ended: their open orders are still to be closed, or their holders to be paid, a bounded number
- * in each record (core/steps.ts). One after the other: a market that used up its turn goes to the end of the list, so a
- * market with a million holders does not hold up one with ten. Owner: the shard thread.
+ * Markets that are being ended: each record closes a bounded number of their open orders, or pays a bounded number of
+ * their holders (core/steps.ts). The markets take turns: one that has used up its turn goes to the end of the list, so
+ * a market with a million holders does not delay one with ten. Owner: the shard thread.
  *
  * Invariants (walked by core/invariants.ts):
  *   ENDINGS-1  The list holds every market that is closing or settling, once, and no other.
@@ -11,7 +11,7 @@ import type { SnapshotIo } from '../base/snapshotIo.ts';
 import type { Market } from './market.ts';
 
 export class Endings {
-  /** Dense from `#start` on; what is before it was removed. */
+  /** Dense from `#start` on; the elements before it were removed. */
   #list: Market[] = [];
   #start = 0;
 
@@ -37,7 +37,7 @@ export class Endings {
     this.#list.push(first);
   }
 
-  /** The market is closed, or settled. Mostly it is the first. */
+  /** The market is closed or settled. Usually it is the first one. */
   remove(market: Market): void {
     assert(!market.isEnding, 'ENDINGS-1: a market leaves the list once it is done');
     if (this.first === market) {

@@ -4,8 +4,8 @@
  *
  * Invariants (walked by core/invariants.ts):
  *   WINDOW-1  timesMs strictly increases over the entries, and sumAtomic is the sum of atomic[0 … count).
- *   WINDOW-2  count <= MOST_ENTRIES. Beyond that, neighbours become one entry at the later of their times, so that a
- *             fill may count a little longer than the window, and never shorter.
+ *   WINDOW-2  count <= MOST_ENTRIES. Beyond that, neighbours are merged into one entry at the later of their times, so
+ *             a fill may count a little longer than the window, but never shorter.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { addSafe } from '../../shared/base/int.ts';
@@ -40,7 +40,7 @@ export class FillWindow {
     this.atomic[this.count++] = atomic;
   }
 
-  /** Forgets the fills of this time and before it. */
+  /** Removes the fills at or before this time. */
   dropUntil(timeMs: number): void {
     let gone = 0;
     while (gone < this.count && this.timesMs[gone] <= timeMs) this.sumAtomic -= this.atomic[gone++];
@@ -52,7 +52,7 @@ export class FillWindow {
     this.count -= gone;
   }
 
-  /** The sum once everything at this time or before it is forgotten. */
+  /** The sum without the fills at or before this time. */
   sumAfter(timeMs: number): number {
     let sum = this.sumAtomic;
     for (let i = 0; i < this.count && this.timesMs[i] <= timeMs; i++) sum -= this.atomic[i];

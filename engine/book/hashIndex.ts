@@ -8,28 +8,28 @@
  *
  * Entries lie in the order of their arrival, in chunks that are never moved, and are numbered from 0. Tables of cells
  * lead to them. Four cells are a group, whose marks are one word: a search goes from group to group and compares four
- * marks at a time, up to the first group with a free cell. Almost every order is new and looks for a hash that is not
- * there. The marks alone answer that: a byte or three an entry, which stay in the processor's cache longer than the
- * cells and the entries would.
+ * marks at a time, up to the first group with a free cell. Almost every order is new, so its hash is not found. The
+ * marks alone answer that: one to three bytes per entry, which stay in the processor's cache longer than cells and
+ * entries would.
  *
- * 128 bits are enough: an accidental collision among 2^40 orders has a chance of about 2^-49, and a made one costs
- * 2^64 hashes and only gets the attacker's own order refused as a duplicate. The cells are cut in 256 parts that grow
- * on their own, so growing moves a 256th of the cells at a time, and no entry.
+ * 128 bits are enough: an accidental collision among 2^40 orders has a chance of about 2^-49. A deliberate one costs
+ * 2^64 hashes, and only makes the attacker's own order be refused as a duplicate. The cells are split into 256 parts
+ * that grow independently, so growing moves a 256th of the cells at a time, and no entry.
  *
  * Part and group of an entry come from a hash under a secret of this process (shared/base/keyedHash.ts): whatever order
  * hashes an account makes, they spread over all parts, and a search looks at a few groups. Nothing depends on where an
  * entry lies: a snapshot may list the entries in any order, and reading it spreads them anew.
  *
- * Entries are never removed, so the index is bounded by refusing (RULES.md 2.12): `hasRoom` says whether one more of an
- * account's orders may be accepted. Once half of the room is taken, no account gets more than an eighth of it.
+ * Entries are never removed, so the index is bounded by refusing (RULES.md 2.12): `hasRoom` returns true if one more
+ * order of an account may be accepted. Once half of the room is taken, no account gets more than an eighth of it.
  *
  * Invariants (walked by core/invariants.ts):
  *   HASHES-1  An entry in use has an account above 0; an account of 0 marks an entry that is not used yet.
  *   HASHES-2  A hash has exactly one entry, and the marks and cells lead to it.
  *   HASHES-3  The number of an entry is a 32-bit integer and not negative.
  *   HASHES-4  The entries of every account are counted.
- *   HASHES-5  No search looks at more than LONGEST_SEARCH groups. Without the secret only chance makes a longer one, in
- *             fewer than one of a million full indexes.
+ *   HASHES-5  No search looks at more than LONGEST_SEARCH groups. Without knowing the secret, a longer search can only
+ *             occur by chance, in fewer than one of a million full indexes.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { KeyedHash } from '../../shared/base/keyedHash.ts';
@@ -40,7 +40,7 @@ const ENTRY_WORDS = 6;
 /** log2 of the entries of a chunk. */
 const CHUNK_BITS = 16;
 const CHUNK_MASK = (1 << CHUNK_BITS) - 1;
-/** The first chunk grows by doubling, for the many indexes that stay small. */
+/** The first chunk grows by doubling, because many indexes stay small. */
 const FIRST_ENTRIES = 256;
 const MOST_ENTRIES = 2 ** 31 - (1 << CHUNK_BITS);
 const PARTS = 256;
@@ -52,7 +52,7 @@ const IN_USE = 0x80;
 const GROUP_CELLS = 4;
 const GROUP_WORDS = GROUP_CELLS * 2;
 const FIRST_GROUPS = 8;
-/** A part whose cells are fuller than five in eight gets more. */
+/** A part whose cells are more than five eighths full gets more. */
 const MOST_IN_TWO_GROUPS = 5;
 const LONGEST_SEARCH = 256;
 /** The lowest and the highest bit of each mark of a group. */
@@ -79,8 +79,8 @@ export class HashIndex {
   #ofAccount: Uint32Array = new Uint32Array(64);
   readonly #place: KeyedHash;
   /**
-   * The last hash that was looked for in vain, its keyed hash and the group it would go to: almost every hash that is
-   * looked for is inserted next, which then takes no search. No group once something was inserted.
+   * The last hash that was searched in vain, its keyed hash and its group: almost every such hash is inserted next,
+   * which then needs no search. The group is unset after an insertion.
    */
   readonly #missing = new Uint32Array(4);
   #missingTag = 0;
@@ -101,7 +101,7 @@ export class HashIndex {
     return this.find(words, word) !== NO_ENTRY;
   }
 
-  /** True when an index that may hold `most` entries has room for another one of the account. */
+  /** Returns true if an index that may hold `most` entries has room for one more of the account. */
   hasRoom(account: number, most: number): boolean {
     if (this.size * 2 < most) return true;
     return this.size < most && this.countOf(account) * 8 < most;
@@ -124,7 +124,7 @@ export class HashIndex {
 
   /**
    * Adds a hash that is not there yet; slot NONE adds it closed.
-   * @returns the number of its entry, for an order to keep: closing it then takes no search.
+   * @returns the number of its entry, for the order to keep: closing it then needs no search.
    */
   insert(words: Uint32Array, word: number, account: number, slot: number): number {
     assert(account > 0, 'HASHES-1: no order belongs to account 0');
@@ -150,7 +150,7 @@ export class HashIndex {
     return number;
   }
 
-  /** The order in this slot, whose hash has this entry, is closed for ever. */
+  /** Closes for good the order in this slot, whose hash has this entry. */
   close(number: number, slot: number): void {
     assert(number >= 0, 'HASHES-3: an open order knows its entry');
     const entries = this.#chunks[number >>> CHUNK_BITS];
@@ -194,8 +194,8 @@ export class HashIndex {
   }
 
   /**
-   * Marks, cells and counts are not kept: a reader has another secret. The entries are written in as many parts as
-   * there are of cells, as programs of before wrote and read them. In snapshots before version 4 unused entries may
+   * Marks, cells and counts are not stored, because a reader has another secret. The entries are written in as many
+   * parts as the cells have, for compatibility with earlier programs. In snapshots before version 4 unused entries may
    * stand between the others.
    */
   persist(io: SnapshotIo): void {
@@ -223,7 +223,8 @@ export class HashIndex {
     for (;;) {
       const inGroup = marks[group];
       const differing = inGroup ^ sought;
-      // The highest bit of each byte that is 0, where the marks are alike. A borrow may set one more, never one less.
+      // The highest bit of each byte that is 0, where the marks are equal. A borrow may set one bit too many, never one
+      // too few.
       let alike = (differing - ONE_OF_EACH) & ~differing & HIGHEST_OF_EACH;
       for (; alike !== 0; alike &= alike - 1) {
         const number = this.#compare(part, group * GROUP_CELLS + cellOf(alike), tag, words, word);

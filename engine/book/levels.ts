@@ -56,7 +56,7 @@ export class Levels {
     this.insertBehind(before, slot, tick);
   }
 
-  /** @param before the order in front of it, or NONE to be the first. */
+  /** @param before the order to insert after, or NONE to be first */
   insertBehind(before: number, slot: number, tick: number): void {
     const { words, doubles } = this.#orders;
     const row = slot << WORD_SHIFT;
@@ -137,7 +137,7 @@ export class Levels {
 
   #above(tick: number): number {
     let index = tick >>> 5;
-    // A shift by 32 is a shift by 0 in JavaScript: bit 31 has nothing above it in its word.
+    // In JavaScript a shift by 32 is a shift by 0; bit 31 has nothing above it in its word.
     let bits = (tick & 31) === 31 ? 0 : this.#occupied[index] & (-1 << ((tick & 31) + 1));
     while (bits === 0) {
       if (++index >= this.#occupied.length) return NO_TICK;

@@ -19,11 +19,11 @@ import { isDecided, MARKET_STATUS, STAGE } from '../../shared/base/codes.ts';
 import { Book } from './book.ts';
 import type { Orders } from './orders.ts';
 
-/** No status: DRAFT is never decided upon. */
+/** Means "undecided": DRAFT is never the result of a decision. */
 export const UNDECIDED: number = MARKET_STATUS.DRAFT;
 /** The cursor of a market that is not being settled. */
 const NO_CURSOR = -1;
-/** The heap index of a market that time alone does not change. */
+/** The heap index of a market that does not change by time alone. */
 export const NOT_DUE = -1;
 
 export class Market {
@@ -33,7 +33,7 @@ export class Market {
   readonly uuid: Uint32Array;
   readonly book: Book;
   status: number;
-  /** One of STAGE: the orders that its book takes. */
+  /** One of STAGE: which orders the book accepts. */
   stage: number = STAGE.OPEN;
   feeBps: number;
   startMs: number;
@@ -48,7 +48,7 @@ export class Market {
   isClosed = false;
   /** Its open orders are being closed, some in each record. */
   isClosing = false;
-  /** RESOLVED or CANCELLED: what the market becomes, with this payout, once its last order is closed. */
+  /** RESOLVED or CANCELLED: the status, with this payout, that the market takes once its last order is closed. */
   decision: number = UNDECIDED;
   decisionYesPpm = 0;
   /** While holders are being paid: the row of the next one (money/positions.ts). */
@@ -58,7 +58,7 @@ export class Market {
   /** Time of the decision (resolved or cancelled), and of the payment of every holder; 0 before. */
   resolvedMs = 0;
   settledMs = 0;
-  /** Millionths of a micro-USDC that payouts so far were rounded down by: still part of the collateral. */
+  /** The sum of payout roundings so far, in millionths of a micro-USDC: still part of the collateral. */
   roundingPpm = 0;
   /** Number of the command that last changed the market. */
   touched = 0;
@@ -125,7 +125,7 @@ export function mayMove(from: number, to: number): boolean {
   return from === to || (MOVES[from]?.includes(to) ?? false);
 }
 
-/** A market is resolved once it has traded, and cancelled at any time before that. It is decided once. */
+/** A market is resolved only after it has traded, and cancelled at any time before its decision. It is decided once. */
 export function mayDecide({ decision, status }: Market, to: number): boolean {
   if (isDecided(status) || decision !== UNDECIDED) return false;
   return to === MARKET_STATUS.CANCELLED || (to === MARKET_STATUS.RESOLVED && status >= MARKET_STATUS.ACTIVE);

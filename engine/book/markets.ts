@@ -28,14 +28,14 @@ export class Markets {
   readonly #at: (Market | undefined)[] = [];
   #commandNumber = 0;
 
-  /** For a command, which may change the market: the next digest computes its part again. */
+  /** For commands, which may change the market: the next digest then recomputes its part. */
   get(index: number): Market | undefined {
     const market = index < this.#at.length ? this.#at[index] : undefined;
     if (market !== undefined) this.#markDirty(market);
     return market;
   }
 
-  /** For readers that change nothing: `checkInvariants` must not make the digest compute a part again. */
+  /** For readers, which change nothing: `checkInvariants` must not make the digest recompute a part. */
   peek(index: number): Market | undefined {
     return this.#byIndex.get(index);
   }
@@ -62,7 +62,7 @@ export class Markets {
 
   startCommand(): void {
     this.#commandNumber++;
-    // There is hardly ever a touched market: setting a length is a call, reading it is not.
+    // Touched markets are rare: reading the length is cheap, setting it is a call.
     if (this.touched.length > 0) this.touched.length = 0;
   }
 

@@ -4,7 +4,7 @@
  * Owner: the shard thread.
  *
  * Invariants (walked by core/invariants.ts):
- *   NONCEFLOORS-1  A floor never sinks.
+ *   NONCEFLOORS-1  A floor never falls.
  *   NONCEFLOORS-2  highest[account] is the highest floor of the wallets of the account: an order with at least this
  *                  nonce needs no other look.
  *   NONCEFLOORS-3  No open order is signed with a nonce below the floor of its maker.

@@ -2,8 +2,8 @@
  * Every check that can refuse a command, in the precedence of shared/base/errors.ts, before anything is changed. Live
  * only: a replayed command was accepted once and is not checked again. Owner: the shard thread.
  *
- * A refusal is the number of its error. What the checks work out on the way is left in the record that the caller hands
- * in (admitted.ts): applying the command reads it, and so does the reply that says why the command was refused.
+ * A refusal is the number of its error. The values that the checks compute are left in the record that the caller
+ * passes in (admitted.ts). Applying the command reads them, and so does the reply that gives the reason of a refusal.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
@@ -72,15 +72,15 @@ const {
 } = COMMAND;
 const { NONE, SLOT_STATE, WORD_SHIFT } = rows;
 
-/** The command is accepted and nothing is journaled, because the state is already what the command asks for. */
+/** The command is accepted but not journaled, because the state already is what the command asks for. */
 export const NOTHING_TO_DO = -1;
 
 const PLAIN_PLACE_BYTES = PLACE.BYTES;
 
 export class Admission {
-  /** Arrival of the commands at hand, by the shard's own clock: deadlines are compared with it. */
+  /** Arrival time of the current commands, by the shard's own clock: deadlines are compared with it. */
   arrivedMs = 0;
-  /** Until this time orders must not cross, as in the stage post-only (RULES.md 7.13). */
+  /** Until this time orders must not cross, as in the post-only stage (RULES.md 7.13). */
   postOnlyUntilMs = 0;
   /** Order hashes that the shard may keep (RULES.md 2.12). */
   mostOrders = MOST_HASHES;
@@ -142,7 +142,7 @@ export class Admission {
     return short !== OK ? short : this.#checkMatching(market, words, word, admitted);
   }
 
-  /** The new order is judged as if the old one were gone; the old one stays in the book when the new one is refused. */
+  /** The new order is checked as if the old one were gone; if it is refused, the old one stays in the book. */
   #replace(words: Uint32Array, bytes: Uint8Array, word: number, admitted: Admitted): number {
     const expected = takeExpected(words, word);
     const refusal =
@@ -168,7 +168,7 @@ export class Admission {
     return code;
   }
 
-  /** Fills in the slot of the order that is to give way. */
+  /** Fills in the slot of the order to be replaced. */
   #checkReplaced(words: Uint32Array, word: number, admitted: Admitted): number {
     const { hashes, orders } = this.#state;
     const flags = words[word + ANY_COMMAND.flags];
@@ -186,7 +186,7 @@ export class Admission {
     return isSame ? OK : E.REPLACES_ANOTHER_MARKET;
   }
 
-  /** So much is left of the order that gives way, or the reply says how much. */
+  /** Refuses if the old order's remainder is not the expected one; the reply then holds the remainder. */
   #refuseOther(expected: number, admitted: Admitted): number {
     const left = leftOf(this.#state, admitted.openSlot);
     if (left === expected) return OK;
@@ -207,7 +207,7 @@ export class Admission {
     const account = words[word + ANY_COMMAND.account];
     const group = groupIn(words, word);
     if (group !== NO_GROUP && groups.find(account, group) === undefined) return E.VALIDATION_ERROR;
-    // Before every check of state that may have changed: for an order that rests, a client that lost the answer must
+    // This precedes every check of state that may have changed: a client that lost the answer for a resting order must
     // read "duplicate".
     if (hashes.has(words, word + PLACE.hash)) return E.DUPLICATE_ORDER;
     if (tombstones.has(words, word)) return E.ORDER_TOMBSTONED;
@@ -237,7 +237,10 @@ export class Admission {
     return E.FEE_RATE_MISMATCH;
   }
 
-  /** An account may place no more: its group has tripped, too many of its orders are open, or too many ever were. */
+  /**
+   * The account may not place more: its group has tripped, too many of its orders are open, or it has ever placed too
+   * many.
+   */
   #checkLimits(words: Uint32Array, word: number): number {
     const { groups, hashes } = this.#state;
     const account = words[word + ANY_COMMAND.account];
@@ -262,7 +265,7 @@ export class Admission {
     return deadlineMs !== 0 && deadlineMs < this.arrivedMs;
   }
 
-  /** The reservation of an order that gives way counts as available. */
+  /** The reservation of the order to be replaced counts as available. */
   #checkBalance(market: Market, words: Uint32Array, word: number, admitted: Admitted): number {
     const account = words[word + ANY_COMMAND.account];
     const kind = words[word + PLACE.kind];
@@ -286,7 +289,10 @@ export class Admission {
     return this.#checkExactBound(ORDER_WEIGHT * admitted.quantityLots * market.ticksPerUnit, reserved, admitted);
   }
 
-  /** In a rehearsal without collateral, refuses a command that may add more to the total than leaves it exact. */
+  /**
+   * Used when the collateral check is off: refuses a command that would add so much that the total might not stay
+   * exact.
+   */
   #checkExactBound(growth: number, reserved: number, admitted: Admitted): number {
     const { exactBound } = this.#state;
     if (exactBound === null || growth <= exactBound.room) return OK;
@@ -339,7 +345,7 @@ export class Admission {
     const isSplit = movementIn(words[word + CONVERT.movementAndFee]) === MOVEMENT.SPLIT;
     const isOpen = market.status === MARKET_STATUS.ACTIVE || (!isSplit && market.status === MARKET_STATUS.LOCKED);
     if (!isOpen) return E.MARKET_NOT_ACTIVE;
-    // Any number of sets merges: that is the way out of what is below a lot.
+    // Any number of sets may be merged: only so can an amount below a lot be converted back.
     if (amount === 0 || (isSplit && amount % market.ticksPerUnit !== 0)) return E.INVALID_LOT;
     const debit = debitOf(isSplit, amount, feeIn(words[word + CONVERT.movementAndFee]));
     if (debit > 0) {

@@ -1,7 +1,7 @@
 /**
- * Everything worked out of the command at hand before it is applied. Live, admission fills it while it checks the
- * command (admission.ts); at a replay, where nothing is checked again, `readmit` fills it. There is one per engine,
- * reused for every command, so that nothing is allocated.
+ * Values computed from the current command before it is applied. Live, admission fills them in while it checks the
+ * command (admission.ts); in a replay, which checks nothing again, `readmit` does. There is one per engine, reused for
+ * every command, so that nothing is allocated.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
@@ -35,7 +35,10 @@ export class Admitted {
   detailB = 0;
   detailC = 0;
 
-  /** The fields of single commands keep old values: only that command reads them, after they were filled for it. */
+  /**
+   * The fields of single commands keep old values: only that kind of command reads them, after they were filled in for
+   * it.
+   */
   clear(): void {
     this.openSlot = NONE;
     this.detailA = 0;
@@ -64,7 +67,7 @@ export function readmit(state: ShardState, type: number, words: Uint32Array, wor
   admitted.openSlot = hashes.slotOf(entry);
 }
 
-/** Fills in what is missing. @returns INSUFFICIENT_BALANCE. */
+/** Fills in the missing amount. @returns INSUFFICIENT_BALANCE */
 export function refuseShort(required: number, available: number, reserved: number, admitted: Admitted): number {
   admitted.detailA = required;
   admitted.detailB = available;

@@ -1,6 +1,6 @@
 /**
- * Carries out accepted commands: state changes and their events, the same live and at a replay. No clock (time is in
- * the record), no I/O, no randomness. Owner: the shard thread.
+ * Executes accepted commands: changes the state and emits events, in the same way live and in a replay. No clock (time
+ * is in the record), no I/O, no randomness. Owner: the shard thread.
  *
  * Only a debit of the shared cells can still fail here, when another shard debited the same USDC after admission.
  * It comes first in a command, so a failure changes nothing.
@@ -61,7 +61,7 @@ export class Apply {
     this.#placing = new Placing(state);
   }
 
-  /** The next time at which time alone changes something: a command at or after it is preceded by a TICK. */
+  /** The next time at which time alone changes something: a TICK precedes a command at or after it. */
   nextDueMs(): number {
     return nextDueMs(this.#state);
   }
@@ -235,7 +235,7 @@ export class Apply {
     return OK;
   }
 
-  /** A change keeps the fills of the window; a group trips at once where they reach the new maximum already. */
+  /** A change keeps the window's fills; a group trips at once if they already reach the new maximum. */
   #groupSet(words: Uint32Array, word: number): number {
     const { groupLimits, groups } = this.#state;
     const account = words[word + ANY_COMMAND.account];
@@ -305,7 +305,7 @@ export class Apply {
     return market;
   }
 
-  /** Null where the command is of no market. */
+  /** Null if the command concerns no market. */
   #marketIn(words: Uint32Array, word: number): Market | null {
     return words[word + ANY_COMMAND.market] === NO_MARKET ? null : this.#market(words, word);
   }
@@ -316,7 +316,9 @@ export class Apply {
     return market;
   }
 
-  /** Emits the accounts, markets and groups the command touched, in absolute terms, so that readers only assign. */
+  /**
+   * Emits the accounts, markets and groups that the command touched, in absolute terms, so that readers only assign.
+   */
   #emitTouched(): void {
     const { digest, emit, exactBound, groups, ledger, markets } = this.#state;
     if (exactBound !== null) exactBound.update();
@@ -334,7 +336,7 @@ export class Apply {
   }
 }
 
-/** To be called where the time is used: V8 boxes a double that is passed on as an argument. */
+/** Call it where the time is used: V8 boxes a double that is passed as an argument. */
 function commandTimeMs(words: Uint32Array, word: number): number {
   return readSafe(words, word + ANY_COMMAND.timeMs);
 }

@@ -39,8 +39,9 @@ export class Closing {
   }
 
   /**
-   * Ends an order for ever: out of its queue, reservation released, hash closed, slot freed, CLOSED emitted. The event
-   * is public (it has a market sequence) when the order was visible in the book and did not leave by being filled.
+   * Closes an order for good: it leaves its queue, its reservation is released, its hash is closed, its slot is freed,
+   * and CLOSED is emitted. The event is public (it has a market sequence) if the order was visible in the book and did
+   * not leave by being filled.
    */
   close(market: Market, slot: number, reason: number): void {
     const orders = this.#orders;

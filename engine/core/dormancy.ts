@@ -1,8 +1,8 @@
 /**
  * A change of the canonical fee in a book (RULES.md 2.4): orders signed under another fee become dormant, and dormant
- * orders signed under the new fee wake in order of priority. The book is empty by then, and those that wake were in it
- * together before, so none crosses another. Linear in the orders of the book and not on the hot path, so it may
- * allocate.
+ * orders signed under the new fee wake in order of priority. The book is then empty, and the waking orders were in it
+ * together before, so none crosses another. The work is linear in the orders of the book and not on the hot path, so it
+ * may allocate.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { EVENT } from '../../shared/wire/events.ts';

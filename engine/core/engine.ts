@@ -5,14 +5,14 @@
  * Invariants:
  *   ENGINE-1  A refused command has no effect: no event but its reply, no journal record, no changed state.
  *   ENGINE-2  Time never runs backwards: a command's time is the largest seen so far.
- *   ENGINE-3  What is due by time happens in TICK records of its own before the command that noticed it; a cancel that
- *             overtakes waits for one of them only.
+ *   ENGINE-3  Changes that are due by time happen in separate TICK records before the command that noticed them; an
+ *             overtaking cancel waits for only one of them.
  *   ENGINE-4  Replaying a record gives, byte for byte, the events that are stored after it.
- *   ENGINE-5  Every DIGEST_EVERY records the digest of the whole state is among those events, so a replay
- *             that went astray in something no event shows is noticed as well.
+ *   ENGINE-5  Every DIGEST_EVERY records the digest of the whole state is among those events, so a replay that diverges
+ *             in state which no event shows is noticed as well.
  *
- * Nothing written to `out` may leave the thread before what was appended with it is held: committed by the journal, and
- * in a cluster by the replicated log as well.
+ * Nothing written to `out` may leave the thread before the records appended with it are held: committed by the journal,
+ * and in a cluster by the replicated log as well.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { STAGE } from '../../shared/base/codes.ts';
@@ -41,7 +41,7 @@ const { CONTRACTS, MARKET_PATCH, RAISE, RESOLVE, SETTLE, STEP, TICK } = COMMAND;
 const DIGEST_EVERY = 1024;
 const RECORD_EVENT_BYTES = EVENT.RECORD.BYTES;
 
-/** The journal holds other events than this program computes: a damaged state, or a program with other rules. */
+/** The journal holds other events than this program computes: the state is damaged, or the program has other rules. */
 export class ReplayError extends Error {
   override readonly name = 'ReplayError';
 
@@ -66,7 +66,7 @@ export class Engine {
   /** Sequence of the last journaled record. */
   sequence = 0;
   nowMs = 0;
-  /** Number of the gateway thread that has sent the command at hand: its reply goes there. No state depends on it. */
+  /** Number of the gateway thread that sent the current command and receives its reply. No state depends on it. */
   gateway = 0;
 
   readonly #admission: Admission;
@@ -74,7 +74,7 @@ export class Engine {
   readonly #apply: Apply;
   readonly #checks: OrderChecks;
   readonly #journal: Pick<JournalStore, 'append'>;
-  /** The record that is handed to the journal; used for every one. */
+  /** The record handed to the journal; the same object is used for every record. */
   readonly #row = new JournalRecord();
   readonly #tickCommand = new RecordBuffer(TICK.BYTES);
   readonly #stepCommand = new RecordBuffer(STEP.BYTES);
@@ -104,7 +104,7 @@ export class Engine {
     return !this.state.markets.endings.isEmpty;
   }
 
-  /** Goes on with the markets that are being ended, at the time of the last command. */
+  /** Continues with the markets that are being ended, at the time of the last command. */
   step(): void {
     assert(this.hasSteps, 'STEPS-2: a step is only run when there is something to do');
     this.#runOwn(STEP.TYPE, this.#stepCommand.words, this.nowMs);

@@ -27,13 +27,13 @@ export function refuseNonce({ nonceFloors }: ShardState, words: Uint32Array, wor
   return E.NONCE_BELOW_FLOOR;
 }
 
-/** A floor that is in force already changes nothing, so that a raise can be repeated. */
+/** A raise to the present floor changes nothing, so a raise can be repeated. */
 export function refuseFloor(words: Uint32Array, word: number): number {
   const floor = readSafe(words, word + NONCE_FLOOR.floor);
   return floor > NO_FLOOR && floor <= MAX_SAFE ? OK : E.VALIDATION_ERROR;
 }
 
-/** Closes what is below it, oldest first. @returns how many orders those were. */
+/** Closes the orders below it, oldest first. @returns the number closed */
 export function raiseFloor(state: ShardState, words: Uint32Array, word: number): number {
   const { closing, digest, emit, markets, nonceFloors, orders } = state;
   const account = words[word + ANY_COMMAND.account];

@@ -1,6 +1,4 @@
-/**
- * From the two signed amounts to ticks and lots (RULES.md 1.2-1.5). Pure, and the same at every replay.
- */
+/** Converts the two signed amounts to ticks and lots (RULES.md 1.2-1.5). Pure, and the same at every replay. */
 import { assert } from '../../shared/base/assert.ts';
 import { SIDE, TIME_IN_FORCE } from '../../shared/base/codes.ts';
 import { E, OK } from '../../shared/base/errors.ts';
@@ -10,8 +8,9 @@ import { divFloor, MAX_SAFE, mulDivCeil, mulDivFloor } from '../../shared/base/i
 type GridResult = { limitTicks: number; quantityLots: number };
 
 /**
- * Resting kinds (GTC, GTD) must lie exactly on the grid. FOK and FAK may carry any ratio: the limit is the worst tick
- * that still honours it (a BUY never pays more, a SELL never gets less) and the quantity is floored to lots.
+ * Resting kinds (GTC, GTD) must lie exactly on the grid. FOK and FAK may have any ratio of amounts: the limit is the
+ * worst tick that still honours it (a BUY never pays more, a SELL never receives less), and the quantity is rounded
+ * down to lots.
  * @returns OK, INVALID_TICK or INVALID_LOT; quantityLots may be 0, which the minimum size refuses.
  */
 export function toGrid(
@@ -26,8 +25,8 @@ export function toGrid(
   const tokensAtomic = side === SIDE.BUY ? takerAmount : makerAmount;
   const quantityLots = divFloor(tokensAtomic, ticksPerUnit);
   const isResting = timeInForce === TIME_IN_FORCE.GTC || timeInForce === TIME_IN_FORCE.GTD;
-  // A price of one or more is on no tick; decided first, so the quotients below are at most ticksPerUnit. A buyer who
-  // would pay that much at once also pays any price there is.
+  // A price of 1 or more is on no tick; this is decided first, so the quotients below are at most ticksPerUnit. A buyer
+  // who would pay that much in an immediate order also pays any price in the book.
   if (usdcMicro >= tokensAtomic) {
     if (isResting || side === SIDE.SELL) return E.INVALID_TICK;
     result.limitTicks = ticksPerUnit - 1;
@@ -38,7 +37,8 @@ export function toGrid(
   let floorTicks: number;
   let ceilTicks: number;
   if (product <= MAX_SAFE) {
-    // One division for both, here and not in a function: passed on, a product beyond 31 bits is a new object.
+    // One division serves both, inline and not in a function: V8 would allocate a new object for a product beyond 31
+    // bits.
     floorTicks = Math.floor(product / tokensAtomic);
     if (floorTicks * tokensAtomic > product) floorTicks--; // divFloor says why
     ceilTicks = floorTicks * tokensAtomic === product ? floorTicks : floorTicks + 1;

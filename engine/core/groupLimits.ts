@@ -46,9 +46,9 @@ export class GroupLimits {
   }
 
   /**
-   * Counts a fill, twice where both orders are of one group, before either group trips: the counts do not depend on
-   * which group comes first. The time of the fill is that of the incoming order, `taker`.
-   * @returns true when the taker's group has tripped.
+   * Counts a fill (twice if both orders belong to one group) before any group trips, so that the counts do not depend
+   * on which group comes first. The time of the fill is that of the incoming order, `taker`.
+   * @returns true if the taker's group has tripped
    */
   countFill(makerGroup: number, takerGroup: number, taker: number, atomic: number): boolean {
     const nowMs = this.#orders.createdMs[taker << DOUBLE_SHIFT];
@@ -60,7 +60,7 @@ export class GroupLimits {
     return this.#groups.get(takerGroup).isTripped;
   }
 
-  /** Cancels every open order of the group, oldest first, except the incoming one: its own command closes that. */
+  /** Cancels every open order of the group, oldest first, except the incoming one, which its own command closes. */
   trip(group: Group, incoming: number): void {
     const orders = this.#orders;
     assert(!group.isTripped, 'GROUPS-1: a group trips once');

@@ -1,7 +1,7 @@
 /**
- * The funds of an account that an order may use beside what is available: what is left of the order that gives way,
- * and, below the minimum of the market, a whole holding (RULES.md 1.5). Owner: the shard thread. Live only, as all of
- * admission is.
+ * Funds that an order may use besides the account's available funds: the remaining reservation of the order it replaces
+ * and, below the market's minimum size, a whole holding (RULES.md 1.5). Owner: the shard thread. Live only, like all of
+ * admission.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
@@ -17,7 +17,7 @@ const { ORDER_STATUS, SIDE } = codes;
 const { ANY_COMMAND, COMMAND, kindOutcome, kindSide, kindTimeInForce } = commands;
 const { PLACE, REPLACE } = COMMAND;
 
-/** The reservation of the old order in the asset that the new one of this kind needs, else 0. */
+/** The old order's reservation, if it is in the asset that the new order needs, otherwise 0. */
 export function freedBy(orders: Orders, old: number, kind: number, market: Market): number {
   const oldKind = orders.kind[old << WORD_SHIFT];
   const remainingLots = orders.remainingLots[old << DOUBLE_SHIFT];
@@ -45,9 +45,10 @@ export function leftOf({ markets, orders }: ShardState, slot: number): number {
 }
 
 /**
- * True for a SELL of all whole lots that the account holds of the outcome, none of them reserved, but for those of the
- * order that it replaces. So an account has at most one such order of an outcome, and a small holding can be sold.
- * `admitted` has the quantity of the order. Less than a lot is no holding: an order for none is never for all of them.
+ * True for a SELL of all whole lots that the account holds of the outcome, if none of them is reserved except by the
+ * order that it replaces. So an account has at most one such order per outcome, and a small holding can be sold.
+ * `admitted` has the quantity of the order. A holding of less than a lot does not count: an order for zero lots never
+ * sells all of them.
  */
 export function sellsAllLots(
   state: ShardState,

@@ -49,7 +49,7 @@ export function checkInvariants(state: ShardState): void {
   checkDigest(state);
 }
 
-/** The message of the first invariant that does not hold, for a report that continues; null when all hold. */
+/** The message of the first broken invariant, for a report that continues; null if all hold. */
 export function brokenInvariant(state: ShardState): string | null {
   try {
     checkInvariants(state);

@@ -1,13 +1,13 @@
 /**
- * The look-ahead that decides FOK, FAK and minimum net before anything changes: how much of an order the book would
- * fill at once. It changes nothing but the trial counts of order groups. Owner: the shard thread.
+ * The look-ahead computes how much of an order the book would fill at once, to decide FOK, FAK and minimum net before
+ * anything changes. It changes nothing but the trial counts of order groups. Owner: the shard thread.
  *
- * Levels are added up whole. The orders of a level are walked one by one only where one of them can make a difference:
- * one of a group, whose trip cancels the group's other orders; one of the same account, with self-trade prevention; the
- * fill that trips the incoming order's own group. A FOK order for more than the levels hold is refused before any walk,
- * and a FAK order needs a single lot. What is walked for an order is therefore no more than it would be filled with,
- * except for what groups and self-trade prevention take away: others' orders are walked only for an account that
- * has the money to trade with them.
+ * Levels are added up as a whole. The orders of a level are visited one by one only if one of them can make a
+ * difference: an order in a group, whose trip cancels the group's other orders; an order of the same account, with
+ * self-trade prevention; or the fill that trips the incoming order's own group. A FOK order for more than the levels
+ * hold is refused before any walk, and a FAK order needs a single lot. So an order visits no more resting orders than
+ * it would fill, apart from those that groups and self-trade prevention remove: other accounts' orders are visited only
+ * for an account that has the money to trade with them.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
@@ -26,7 +26,7 @@ const { ANY_COMMAND, COMMAND, NO_GROUP, kindOutcome, kindTimeInForce } = command
 const { PLACE } = COMMAND;
 const { DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_SHIFT } = rows;
 
-/** Own orders that are looked for by their levels; with more of them every level counts as one that has some. */
+/** The most own orders that are located by level; with more, every level counts as having one. */
 const MOST_OWN_LOOKED_FOR = 256;
 const MOST_TICKS = 10_000;
 const LAST_RUN = 0xff;
@@ -34,10 +34,13 @@ const LAST_RUN = 0xff;
 export class LookAhead {
   readonly #orders: Orders;
   readonly #groups: Groups;
-  /** By tick: number of the run that found an own order there. Runs are counted up to what a cell holds, then anew. */
+  /**
+   * By tick: number of the last run that found an own order there. Runs are counted up to the cell's maximum, then from
+   * 1 again.
+   */
   readonly #ownAt = new Uint8Array(MOST_TICKS);
   #run = 0;
-  /** True when the last `#walk` came to an order, or to a fill, that stops the incoming order. */
+  /** True if the last `#walk` reached an order, or a fill, that stops the incoming order. */
   #isStopped = false;
 
   // The order at hand, as the functions below need it.
@@ -55,8 +58,9 @@ export class LookAhead {
   }
 
   /**
-   * Fills in `reachableLots` and `reachableNotionalMicro` for the order of a PLACE or REPLACE: of a FAK order without a
-   * minimum net only up to one lot, of a FOK order that cannot be filled an upper bound below its quantity.
+   * Computes `reachableLots` and `reachableNotionalMicro` for the order of a PLACE or REPLACE. For a FAK order without
+   * a minimum net it stops at one lot; for a FOK order that cannot be filled it gives an upper bound below the
+   * quantity.
    */
   run(market: Market, words: Uint32Array, word: number, admitted: Admitted): void {
     const kind = words[word + PLACE.kind];
@@ -100,7 +104,7 @@ export class LookAhead {
     return this.#isBid === 1 ? tick <= this.#limitYesTicks : tick >= this.#limitYesTicks;
   }
 
-  /** False when the levels hold less than is wanted, whatever their orders are. */
+  /** False if the levels hold less than is wanted, whatever their orders are. */
   #mayFill(levels: Levels, wanted: number): boolean {
     let lots = 0;
     for (let tick = levels.bestTick; this.#isInReach(tick) && lots < wanted; tick = levels.worseThan(tick))
@@ -126,7 +130,7 @@ export class LookAhead {
     this.#hasManyOwn = slot !== NONE;
   }
 
-  /** Lots of a level that the order would be filled with, up to those it still wants. */
+  /** Lots of a level that would fill the order, up to the lots that it still wants. */
   #takenAt(levels: Levels, tick: number, wanted: number): number {
     const hasOwn = this.#mode !== SELF_TRADE.NONE && (this.#hasManyOwn || this.#ownAt[tick] === this.#run);
     const taken = Math.min(levels.totalLots[tick], wanted);

@@ -1,10 +1,10 @@
 /**
- * The crossing loop: an incoming order meets the resting orders of the other side. Owner: the shard thread. Nothing
- * here allocates per order or per fill.
+ * The matching loop: an incoming order trades with the resting orders of the other side. Owner: the shard thread.
+ * Nothing here allocates per order or per fill.
  *
- * Rules kept here: best price first, at one price the earlier priority first, both kinds of order in one queue
- * (RULES.md 2.1); execution at the resting order's price (2.1, 2.3); self-trade prevention by the incoming order's mode
- * (2.6); an order stops when its group trips (7.9, groupLimits.ts).
+ * Rules kept here: best price first, then the earlier priority, with both kinds of order in one queue (RULES.md 2.1);
+ * execution at the resting order's price (2.1, 2.3); self-trade prevention by the incoming order's mode (2.6); an order
+ * stops when its group trips (7.9, groupLimits.ts).
  *
  * Invariants:
  *   MATCHER-1  The two orders of a fill are a buy and a sell of one outcome, or two buys or two sells of both outcomes.
@@ -32,7 +32,7 @@ const { CLOSE_REASON, MATCH_TYPE, OUTCOME, SELF_TRADE, SIDE, STAGE } = codes;
 const { kindOutcome, kindSide, NO_GROUP } = commands;
 const { DOUBLE_AT, DOUBLE_SHIFT, NONE, SLOT_STATE, WORD_AT, WORD_SHIFT } = rows;
 
-/** The result of `match` when nothing stopped the order: it is filled, or nothing crosses any more. */
+/** The result of `match` if nothing stopped the order: it is filled, or nothing crosses any more. */
 export const NOT_STOPPED = -1;
 
 export class Matcher {
@@ -67,7 +67,7 @@ export class Matcher {
 
   /**
    * Matches the incoming order until it is filled, nothing crosses, or something stops it.
-   * @returns NOT_STOPPED, or the reason for which its remainder has to be closed.
+   * @returns NOT_STOPPED, or the reason to close its remainder
    */
   match(market: Market, taker: number): number {
     const orders = this.#orders;
@@ -132,7 +132,8 @@ export class Matcher {
     market.book.own(words[makerRow | WORD_AT.IS_BID]).reduce(tick, lots);
     const sequence = market.sequence + 1;
     market.sequence += 2; // the trade frame and the maker's delta
-    // The taker was made by the record of the fill. In place, because a call could make a new object of a time.
+    // The taker was created by the record of this fill. The time is read in place, because a call could allocate an
+    // object for it.
     const recordMicros = doubles[(taker << DOUBLE_SHIFT) | DOUBLE_AT.CREATED_MS] * MICROS_PER_MS;
     market.lastFillMicros = Math.max(recordMicros, market.lastFillMicros + 1);
     this.#emit.fill(maker, taker, sequence, matchType, tick, lots, ++this.tradeSequence, makerFee, takerFee);

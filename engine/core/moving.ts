@@ -1,10 +1,10 @@
 /**
- * USDC that comes and goes, and its full sets: FUNDS and CONVERT, and what an account pays for them on a chain
- * (RULES.md 17.50). Owner: the shard thread.
+ * Movements of USDC and full sets (FUNDS and CONVERT), and their fees on a chain (RULES.md 17.50). Owner: the shard
+ * thread.
  *
  * Invariants:
- *   MOVING-1  The fee of a movement leaves the account with it, in the same debit, or with what a merge brings: there
- *             is no movement without its fee, and no fee without its movement.
+ *   MOVING-1  The fee of a movement leaves the account in the same debit or, for a merge, from its proceeds: there is
+ *             no movement without its fee, and no fee without its movement.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
@@ -20,7 +20,7 @@ const { FEE_ACCOUNT, MOVEMENT, OUTCOME } = codes;
 const { ANY_COMMAND, COMMAND, NO_MARKET, feeIn, movementIn } = commands;
 const { CONVERT, FUNDS } = COMMAND;
 
-/** The USDC that a split or a merge takes: a merge brings its amount before its fee is taken. */
+/** The USDC that a split or merge debits: a merge credits its amount before its fee is taken. */
 export function debitOf(isSplit: boolean, amount: number, fee: number): number {
   return isSplit ? amount + fee : Math.max(fee - amount, 0);
 }
@@ -71,14 +71,14 @@ export function moveFunds(state: ShardState, market: Market | null, words: Uint3
   return OK;
 }
 
-/** It was debited with its movement. */
+/** The fee was debited together with its movement. */
 function keepFee({ ledger, emit }: ShardState, account: number, fee: number): void {
   if (fee === 0) return;
   ledger.credit(FEE_ACCOUNT, fee);
   emit.funds(account, NO_MARKET, MOVEMENT.FEE, fee);
 }
 
-/** The USDC of a deposit is split before the account can use it. */
+/** The USDC of the deposit is split before the account can use it. */
 function addSets({ ledger, emit, markets }: ShardState, market: Market, account: number, amount: number): void {
   for (const outcome of [OUTCOME.YES, OUTCOME.NO]) ledger.addTokens(account, market.index, outcome, amount);
   market.collateralMicro = addSafe(market.collateralMicro, amount);

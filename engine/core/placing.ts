@@ -1,6 +1,6 @@
 /**
- * Carries out accepted orders: the reservation, the slot, the way through the book, and how one order gives way to
- * another. A part of apply.ts, bound by the rules stated there. Owner: the shard thread.
+ * Executes accepted orders: reservation, slot, matching, and the replacement of one order by another. A part of
+ * apply.ts, bound by the rules stated there. Owner: the shard thread.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as codes from '../../shared/base/codes.ts';
@@ -57,10 +57,10 @@ export class Placing {
   }
 
   /**
-   * One order gives way to another (RULES.md 7.10). Another shard can only be faster with the USDC that the new one
-   * needs beyond the old one's reservation, so that is debited first; everything else never leaves this shard. The
-   * details of the reply are 1 or 0: the order kept its queue position; it has another price. The third is what the old
-   * one had left, in lots.
+   * Replaces one order by another (RULES.md 7.10). Another shard can compete only for the USDC that the new order needs
+   * beyond the old one's reservation, so that is debited first; everything else stays within this shard. The reply's
+   * first two details are 1 or 0: whether the order kept its queue position, and whether its price changed. The third
+   * is the old order's remainder in lots.
    */
   replace(words: Uint32Array, word: number, admitted: Admitted): number {
     const { closing, ledger, orders } = this.#state;
@@ -149,7 +149,7 @@ export class Placing {
     else if (timeInForce === TIME_IN_FORCE.FAK) closing.close(market, slot, CLOSE_REASON.FAK_REMAINDER);
     else {
       assert(timeInForce !== TIME_IN_FORCE.FOK, 'placing: an accepted FOK fills completely');
-      // At the old order's price nothing could match, so its neighbour in the queue is still there.
+      // At the old order's price nothing could match, so its neighbour in the queue still exists.
       if (priority === OWN_PRIORITY) market.book.rest(slot);
       else market.book.restBehind(slot, before);
       digest.markOrder(slot);

@@ -1,7 +1,7 @@
 /**
- * RAISE: numbers of orders, trades and public frames go on above a floor, because others than those of this journal may
- * have been given out below it: the directory was restored to an earlier time (shared/base/floors.ts). It is the last
- * record of a restored journal, or stands behind those of an earlier restore. Owner: the shard thread.
+ * RAISE: numbers of orders, trades and public frames continue above a floor, because numbers below it may have been
+ * given out that this journal does not know: the directory was restored to an earlier time (shared/base/floors.ts). It
+ * is the last record of a restored journal, or follows those of an earlier restore. Owner: the shard thread.
  *
  * Invariant:
  *   RAISING-1  After it every number that is given out is above the floor: those of markets that are opened later too.

@@ -102,7 +102,8 @@ export function adminCatalogRoutes(deps: AdminCatalogDeps): Route[] {
 async function createEvent(call: CallOf<typeof CREATE_EVENT>, { catalog, clock }: AdminCatalogDeps): Promise<void> {
   const { slug: givenSlug, ...details } = call.body;
   const id = randomUUID();
-  // A title in another script, of signs alone, or with the name of a path leaves none: the digits of the id are random.
+  // A title in another script, of punctuation alone, or equal to a path's name gives no slug: the random digits of the
+  // id are used.
   const named = toSlug(details.title);
   const slug = givenSlug ?? (named === '' || named === RESERVED_SLUG ? `event-${id.slice(-12)}` : named);
   if (catalog.eventBySlug(slug) !== undefined)
@@ -150,7 +151,7 @@ async function changeMarket(call: CallOf<typeof CHANGE_MARKET>, deps: AdminCatal
   if ('refusal' in read) return refuse(call, read.refusal);
   const terms = deps.terms.ofMarket(market, read.change);
   const of = { market_id: market.id };
-  // A change that would be refused does not wait.
+  // A change that would be refused anyway does not wait for approval.
   if (terms !== null && marketCommands.whyNot(market, read.change) === null) {
     const request = { kind: 'market_terms', ...of, change: call.body, replaces: terms.before } as const;
     if (waitsForSecond(call, deps, `terms ${market.id}`, request)) return;

@@ -62,7 +62,7 @@ async function importCatalogue(call: CallOf<typeof IMPORT_CATALOGUE>, catalogueI
     refuse(call, { row: ERRORS.VALIDATION_ERROR, message: `more than ${MAX_IMPORT_LINES} lines`, details });
     return;
   }
-  // On a thread of the runtime: the hash of a megabyte would hold this one.
+  // Computed on another thread: hashing a megabyte would block this one.
   const hash = await crypto.subtle.digest('SHA-256', bodyBytes);
   const report = await catalogueImport.run(bodyBytes, call.principal);
   const { lines, ...counts } = report;

@@ -1,4 +1,4 @@
-/** The administrator's routes for what the exchange repeats of others: live scores and desk indications. */
+/** The administrator's routes for data that the exchange only passes on: live scores and desk indications. */
 
 import { LIVE_SCORE, NEW_SCORE } from '../../shared/api/events.ts';
 import { INDICATION, type Indication as IndicationBody, NEW_INDICATION } from '../../shared/api/quotes.ts';

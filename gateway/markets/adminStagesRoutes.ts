@@ -1,4 +1,4 @@
-/** The administrator's steps through the stages in which trading opens again after a halt (RULES.md 9.70). */
+/** The administrator's steps through the stages in which trading reopens after a halt (RULES.md 9.70). */
 import { MARKET } from '../../shared/api/markets.ts';
 import { EVENT_STAGES, PLATFORM_STAGES, STAGE_STEP } from '../../shared/api/stages.ts';
 import { STAGE_NAMES, type Stage, type StageName } from '../../shared/base/codes.ts';

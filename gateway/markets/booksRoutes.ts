@@ -65,7 +65,7 @@ function bookAnswer(views: Views, market: TradedMarket, query: BookQuery, sequen
   return { market_id: market.id, outcome_0: bookOf(OUTCOME.YES), outcome_1: bookOf(OUTCOME.NO), sequence };
 }
 
-/** A book order by order, as long as it may be: it is written in pieces, and kept order by order. */
+/** A book order by order, of any length: it is written in pieces, and each order's text is cached. */
 function rowsOf(
   views: Views,
   market: TradedMarket,
@@ -74,7 +74,7 @@ function rowsOf(
   timestamp: number,
   texts: BookTexts,
 ): Iterator<string> {
-  // The copy is made now, the texts only as they are written.
+  // The orders are copied now; their texts are made only while they are written.
   const orders = new BookOrders(views.books.of(market.index), views.orders[market.shard], levels, texts);
   return (function* (): Generator<string> {
     if (both) {

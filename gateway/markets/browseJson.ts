@@ -11,9 +11,9 @@ import { coreLines } from './tiles.ts';
 
 export type Tile = {
   readonly event: EventEntry;
-  /** Every market but mirrors and novelty: what is counted. */
+  /** Every market except mirrors and novelties: these are counted. */
   readonly all: readonly MarketEntry[];
-  /** Those that are listed, before and after the trim. */
+  /** The listed markets, before and after the trim. */
   readonly listed: readonly MarketEntry[];
   readonly shown: readonly MarketEntry[];
 };
@@ -24,7 +24,7 @@ export type BrowsePage = {
   readonly isFloor: boolean;
 };
 
-/** The status under which events are listed that are open and have markets that are. */
+/** The status filter that lists open events with open markets. */
 export const OPEN_EVENTS = 'active';
 
 export function tileOf(event: EventEntry, query: BrowseQuery, responses: MarketResponses): Tile {
@@ -33,7 +33,7 @@ export function tileOf(event: EventEntry, query: BrowseQuery, responses: MarketR
   return { event, all, listed, shown: isTrimmed(query) ? coreLines(listed) : listed };
 }
 
-/** The page as a client gets it; without quotes when it did not ask for them or there are none. */
+/** The page as a client receives it; without quotes if it did not ask for them or there are none. */
 export function* browseRows(
   page: BrowsePage,
   query: BrowseQuery,
@@ -83,7 +83,7 @@ function* tileRows(
   yield '}';
 }
 
-/** Of a game of one player against another. */
+/** The players of a game of one against another. */
 function playersOf({ details }: EventEntry): object {
   const { sport_league, sport_teams, home_player_full_name, away_player_full_name } = details;
   if (sport_league === null || sport_teams?.length !== 2) return {};

@@ -6,20 +6,20 @@ import { MAX_COUNTED, type Page, pageOf } from '../base/page.ts';
 import { SearchBudget } from './searchBudgetQueries.ts';
 
 export type BrowseFilters = Readonly<{
-  /** Null: open events that have markets which are active, locked or resolving. */
+  /** Null for open events that have active, locked or resolving markets. */
   status: string | null;
   category: string | null;
   league: string | null;
-  /** Words of the names of events, teams and markets; null: not searched. */
+  /** Words from the names of events, teams and markets; null without a search. */
   search: string | null;
-  /** Live events first. */
+  /** True to list live events first. */
   isRanked: boolean;
   limit: number;
   offset: number;
 }>;
 
 type Parameters = Omit<BrowseFilters, 'isRanked'>;
-/** `total` where the statement that finds the events counts them too. */
+/** `total` is present if the statement that finds the events counts them too. */
 type Found = { readonly event: number; readonly total?: number };
 
 const OPEN_STATUSES = ['live', 'upcoming'] as const;
@@ -70,8 +70,8 @@ export class BrowseQueries {
 }
 
 /**
- * Without a search one walk for each status, all in the order of the start. A search finds its events by their words:
- * all of them have to be found for the order anyway, so it counts them as well.
+ * Without a search there is one index scan for each status, all ordered by start. A search finds events by their words;
+ * it must find all of them for the order anyway, so it counts them as well.
  */
 export function pageSql(filters: BrowseFilters): string {
   const order = filters.isRanked ? RANKED : START;
@@ -99,7 +99,7 @@ function walksOf(filters: BrowseFilters): string[] {
   });
 }
 
-/** CROSS JOIN keeps the order of the two: the words come first. */
+/** CROSS JOIN fixes the order of the two: the words come first. */
 function searched(filters: BrowseFilters): string {
   const { status } = filters;
   const isOfStatus = status === null ? `status IN ('${OPEN_STATUSES.join("', '")}')` : 'status = @status';

@@ -65,7 +65,7 @@ class Browsing {
     this.#deps = deps;
   }
 
-  /** After a change of the catalogue there is a new answer, so that changes show at once; only prices may be old. */
+  /** After a change of the catalogue a new answer is made, so that changes show at once; only prices may be old. */
   answer(call: Call, query: BrowseQuery): Buffer | null | Promise<Buffer | null> {
     const { catalog, views, sharedAnswers } = this.#deps;
     const state = `${catalog.revisions.current} ${views.markets.listChanges}`;
@@ -106,7 +106,7 @@ class Browsing {
     return tiles;
   }
 
-  /** Null when no provider is configured, or it cannot answer now: the page is answered without quotes then. */
+  /** Null if no provider is configured or it cannot answer now: the page is then answered without quotes. */
   async #quotes(askers: Askers, { tiles }: BrowsePage): Promise<PageQuotes | null> {
     const { config, clock, views, queries, indications, texts } = this.#deps;
     if (config.quoteProvider === 'none' || !views.isWhole) return null;

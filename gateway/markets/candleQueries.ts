@@ -10,14 +10,14 @@ export type CandlesTask = {
   readonly shard: number;
   readonly outcome: Outcome;
   readonly interval: CandleInterval;
-  /** Of the starts of intervals; null where there is no bound. */
+  /** Bounds of the starts of intervals; null without a bound. */
   readonly fromMs: number | null;
   readonly beforeMs: number | null;
   readonly limit: number;
   readonly nowMs: number;
 };
 
-/** Null prices: an interval without a trade. */
+/** Prices are null for an interval without a trade. */
 type Candle = {
   /** Unix seconds. */
   readonly start: number;
@@ -32,7 +32,7 @@ type Candle = {
   readonly is_open: boolean;
 };
 
-/** Of the stream: from an interval on, or without one the newest two. */
+/** For the stream: the candles from an interval on, or without one the newest two. */
 export type NewestTask = Pick<CandlesTask, 'market' | 'shard' | 'outcome' | 'interval' | 'fromMs'>;
 /** A candle as JSON, with its start in Unix seconds. */
 export type CandleText = { readonly start: number; readonly isOpen: boolean; readonly json: string };
@@ -40,7 +40,7 @@ export type CandleText = { readonly start: number; readonly isOpen: boolean; rea
 /** Oldest first. */
 type CandlePage = {
   readonly candles: readonly Candle[];
-  /** The intervals before this time are the next page; null: there are none. */
+  /** The next page has the intervals before this time; null if there are none. */
   readonly nextMs: number | null;
 };
 
@@ -50,7 +50,7 @@ type Facts = {
   readonly status: number;
   readonly resolved_ms: number;
   readonly last_trade_ms: number;
-  /** When the history of its shard begins, if not with its first record. */
+  /** The time at which the history of its shard begins, if not with its first record. */
   readonly history_ms: number | null;
   readonly sequence: number;
   readonly time_ms: number;
@@ -71,7 +71,9 @@ export type CandleRow = Readonly<
 >;
 type Row = CandleRow & { readonly start_ms: bigint };
 
-/** After its end an interval may get trades for so long: their orders came before, and wait for their shard. */
+/**
+ * For this long after its end an interval may still receive trades: their orders came before, and wait for their shard.
+ */
 const LATE_MS = 5000;
 const MOST_NEWEST = 1000;
 const NOTHING: CandlePage = { candles: [], nextMs: null };
@@ -93,11 +95,11 @@ export class CandleQueries {
          FROM candles WHERE market = ? AND span_ms = ? AND start_ms >= ? AND start_ms <= ? ORDER BY start_ms`,
       )
       .safeIntegers();
-    // One transaction: how far the journal was followed, and what is known by then.
+    // One transaction, so that the journal position and the data are of the same moment.
     this.#read = db.transaction((task: CandlesTask, committed: number) => this.#page(task, committed));
   }
 
-  /** @param committed the records that the shard had committed before */
+  /** @param committed the number of records that the shard had committed before */
   page(task: CandlesTask, committed: number): CandlePage {
     return this.#read(task, committed);
   }
@@ -129,18 +131,18 @@ export class CandleQueries {
   }
 }
 
-/** The interval in which the market opened, or the first one whose trades are all in the history. */
+/** The interval in which the market opened, or the first whose trades are all in the history. */
 function firstOf({ opened_ms, history_ms }: Facts, spanMs: number): number {
   return opened_ms > 0 ? bucketOf(opened_ms, spanMs) : roundedUp(history_ms ?? 0, spanMs);
 }
 
-/** The present interval, or that in which the market was decided. */
+/** The present interval, or the one in which the market was decided. */
 function lastOf({ status, resolved_ms, last_trade_ms }: Facts, spanMs: number, nowMs: number): number {
-  // A clock that was set back is behind the last trade.
+  // A clock that was set back is earlier than the last trade.
   return bucketOf(Math.max(last_trade_ms, isDecided(status) ? resolved_ms : nowMs), spanMs);
 }
 
-/** No trade is still to come in an interval that ended then: records are in order of time. */
+/** Returns true if no trade can still fall into an interval that ended then: records are in order of time. */
 function isOver(endMs: number, { status, sequence, time_ms }: Facts, nowMs: number, committed: number): boolean {
   return isDecided(status) || time_ms >= endMs || (sequence >= committed && nowMs >= endMs + LATE_MS);
 }
@@ -162,7 +164,7 @@ function candleOf(ms: number, row: Row | undefined, outcome: Outcome, ticksPerUn
   return {
     start,
     open: price(row.open_ticks),
-    // Yes at its lowest is No at its highest.
+    // The lowest price of Yes is the highest of No.
     high: price(isYes ? row.high_ticks : row.low_ticks),
     low: price(isYes ? row.low_ticks : row.high_ticks),
     close: price(row.close_ticks),

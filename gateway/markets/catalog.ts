@@ -1,17 +1,16 @@
 /**
  * The catalogue of markets and events: descriptions, trading times, the tokens of outcomes. In memory for the request
- * path, written through to control.db. The present status, fee and times of a market belong to the engine; the
- * catalogue has only those with which the market was opened.
- * Owner: the gateway thread.
+ * path, written through to control.db. The engine owns a market's present status, fee and times; the catalogue has only
+ * those with which the market was opened. Owner: the gateway thread.
  *
  * Invariants:
- *   CATALOG-1  Market indexes are dense from 0; one that a shard has seen is never used again, because journals
- *              name markets by it.
+ *   CATALOG-1  Market indexes are dense from 0; an index that a shard has seen is never reused, because journals name
+ *              markets by it.
  *   CATALOG-2  A token id belongs to one outcome of one market.
  *   CATALOG-3  created_at strictly increases from one market to the next: the order of indexes is the order of
  *              creation.
- *   CATALOG-4  What is in memory is in control.db: a change whose row cannot be written changes nothing here. It
- *              survives a power cut once `durable` has resolved; nothing that follows from it is sent before.
+ *   CATALOG-4  Memory equals control.db: a change whose row cannot be written changes nothing here. A change survives a
+ *              power cut once `durable` has resolved; no message that depends on it is sent before.
  */
 import { randomUUID } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
@@ -91,7 +90,7 @@ export class Catalog {
     this.#load();
   }
 
-  /** Reads these events and markets again; each stays the object that it is. */
+  /** Reads these events and markets again; each keeps its object. */
   reload(changed: TakenRows): void {
     for (const index of changed.numbersOf('events')) this.#reloadEvent(this.#selectEvent.get(index)!);
     const markets = new Set([...changed.numbersOf('markets'), ...changed.numbersOf('deployments')]);
@@ -99,7 +98,7 @@ export class Catalog {
     this.revisions.publish();
   }
 
-  /** Ids are kept in lower case; in upper case it is the same id. */
+  /** Ids are stored in lower case; the same id in upper case is accepted. */
   byId(id: string): MarketEntry | undefined {
     return this.#marketById.get(id) ?? this.#marketById.get(id.toLowerCase());
   }
@@ -120,7 +119,7 @@ export class Catalog {
     return this.#series.markets(series);
   }
 
-  /** In upper case it is the same id, as it is of a market. */
+  /** Upper case is accepted, as for a market's id. */
   eventById(id: string): EventEntry | undefined {
     return this.#eventById.get(id) ?? this.#eventById.get(id.toLowerCase());
   }
@@ -139,7 +138,7 @@ export class Catalog {
     return this.createMarkets([fields], nowMs)[0];
   }
 
-  /** The same for several, in one transaction: all of them are made or none. */
+  /** Like `createMarket` for several, in one transaction: all are created or none. */
   createMarkets(fields: readonly NewMarket[], nowMs: number): MarketEntry[] {
     let createdMs = this.#markets.at(-1)?.createdMs ?? 0;
     const made = fields.map((each, offset) => {
@@ -287,7 +286,7 @@ export class Catalog {
     }
   }
 
-  /** Several of the newest may be gone at once: then they go with the first of them. */
+  /** Several of the newest markets may be gone at once: they are then removed together with the first of them. */
   #reloadMarket(index: number, row: MarketRow | undefined): void {
     if (row === undefined) {
       while (this.#markets.length > index) this.#dropNewest(this.#markets.at(-1)!);
@@ -297,7 +296,7 @@ export class Catalog {
     const market = this.#marketById.get(row.id);
     if (market !== undefined) this.#change(market, read);
     else {
-      // Another market than the one that was here until it was taken away.
+      // This is a different market from the one that was here before it was removed.
       while (this.#markets.length > index) this.#dropNewest(this.#markets.at(-1)!);
       this.#addMarket(read);
     }

@@ -34,7 +34,7 @@ export type MarketDetails = Pick<
 >;
 
 export type EventDetails = Omit<MarketEvent, 'id' | 'slug' | 'market_count' | 'created_at' | 'updated_at'> & {
-  /** Of the two players of a game (RULES.md 12.34). */
+  /** Players of a game between two players (RULES.md 12.34). */
   readonly home_player_full_name?: string | null;
   readonly away_player_full_name?: string | null;
 };
@@ -52,7 +52,7 @@ export type MarketEntry = {
   readonly createdMs: number;
   eventId: string | null;
   details: MarketDetails;
-  /** Null: deployed, or never asked for. */
+  /** Null if deployed, or never requested. */
   deployment: DeploymentState;
   updatedMs: number;
 };
@@ -68,12 +68,12 @@ type MarketOpening = {
 };
 
 export type NewMarket = {
-  /** Absent: a random one. The caller has checked that no market has it. */
+  /** Absent for a random id. The caller has checked that no market has it. */
   readonly id?: string;
   readonly eventId: string | null;
   readonly ticksPerUnit: number;
   readonly minOrderAtomic: number;
-  /** Null: derived from the market's id. */
+  /** Null to derive them from the market's id. */
   readonly tokenIds: readonly [yes: string, no: string] | null;
   readonly opening: MarketOpening;
   readonly details: MarketDetails;

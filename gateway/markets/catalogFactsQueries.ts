@@ -1,4 +1,4 @@
-/** The SQL of what the catalogue has as a whole (RULES.md 12.7, 12.8). Runs in a thread of the query pool. */
+/** The SQL of facts about the whole catalogue (RULES.md 12.7, 12.8). Runs in a thread of the query pool. */
 import type Database from 'better-sqlite3';
 import { SPORT_TEAMS } from '../../shared/tables/catalogEvents.ts';
 import { ALL_CATEGORIES, MARKET_COUNTS, statusOfFacet } from '../../shared/tables/catalogMarkets.ts';
@@ -17,7 +17,7 @@ export type SportsTaxonomy = { readonly sports: readonly Sport[] };
 const COUNT = select(MARKET_COUNTS, 'facet', 'markets');
 const TEAM = select(SPORT_TEAMS, 'category', 'league', 'team');
 
-/** Each step of the walk is a search for the next category, so that it is as long as there are categories. */
+/** Each step of the scan searches for the next category, so the cost grows only with the number of categories. */
 export const CATEGORIES_SQL = `
   WITH RECURSIVE found (category) AS (
     SELECT min(category) FROM market_counts WHERE category > '${ALL_CATEGORIES}'

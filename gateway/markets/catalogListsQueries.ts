@@ -1,8 +1,8 @@
 /**
  * The SQL of the lists of markets and events (RULES.md 12.1). Runs in a thread of the query pool.
  *
- * Totals are kept by the projector. Only a search counts what it finds, up to MAX_COUNTED: of more markets than that
- * with the words, the newest are listed. A search reads all that it counts, once, and shows a part of it.
+ * Totals are kept by the projector. Only a search counts its results, up to MAX_COUNTED: if more markets contain the
+ * words, the newest are listed. A search reads everything that it counts, once, and returns a part of it.
  */
 import type Database from 'better-sqlite3';
 import { EVENT_SEARCH } from '../../shared/tables/catalogEvents.ts';
@@ -16,7 +16,7 @@ import { MAX_COUNTED, type Page, pageOf } from '../base/page.ts';
 import { directed, type Walk, type WalkedTable, walkSql } from './catalogWalks.ts';
 import { SearchBudget } from './searchBudgetQueries.ts';
 
-/** The orders of a list of markets, besides that of creation, and their columns. */
+/** The sort orders of a list of markets, besides order of creation, and their columns. */
 export const MARKET_SORTS = {
   updated_at: 'updated_ms',
   title: 'title',
@@ -28,7 +28,7 @@ export const MARKET_SORTS = {
 
 type Slice = {
   readonly category: string | null;
-  /** Null: all. */
+  /** Null for all. */
   readonly status: string | null;
   readonly search: string | null;
   readonly limit: number;
@@ -37,10 +37,10 @@ type Slice = {
 
 export type MarketListTask = Slice & {
   readonly deployStatus: string | null;
-  /** Null: by creation. */
+  /** Null for order of creation. */
   readonly sort: keyof typeof MARKET_SORTS | null;
   readonly descending: boolean;
-  /** A market index: only markets made before it. */
+  /** A market index: only markets created before it. */
   readonly before: number | null;
 };
 
@@ -55,7 +55,7 @@ type Statement = Database.Statement<[Parameters], number>;
 const MARKETS: WalkedTable = { name: 'catalog_markets', id: 'market', group: 'facet' };
 const EVENTS: WalkedTable = { name: 'catalog_events', id: 'event', group: 'status' };
 const EMPTY: IndexPage = pageOf([], 0, 0);
-/** Statements are kept by their text. There are more texts than are ever in use. */
+/** Statements are cached by text. More texts are possible than are ever in use. */
 const MAX_STATEMENTS = 200;
 
 export class CatalogLists {
@@ -105,7 +105,7 @@ export class CatalogLists {
 
   #walk(table: WalkedTable, { category, limit, offset }: Slice, walk: WalkOf): IndexPage {
     const { groups, before, total } = walk;
-    // From the nearer end: rows that a page skips are walked over, too.
+    // Reads from the nearer end: rows that a page skips are scanned too.
     const isFromEnd = before === null && offset > total / 2;
     const count = Math.max(0, Math.min(limit, total - offset));
     if (before === null && count === 0) return { total, isFloor: false, rows: [] };
@@ -132,7 +132,7 @@ export class CatalogLists {
     const { before, limit, offset } = task;
     const found = this.#statement(marketSearchSql({ ...task, before: null })).all(parameters);
     if (before === null) return pageOf(found.slice(offset, offset + limit), found.length, offset);
-    // A cursor may lead beyond the newest ones.
+    // A cursor may point beyond the newest ones.
     const isBeyond = found.length > MAX_COUNTED && found.at(-1)! >= before;
     const later = isBeyond
       ? this.#statement(marketSearchSql(task)).all({ ...parameters, before })
@@ -166,7 +166,7 @@ type WalkOf = Pick<Walk, 'keys' | 'descending'> & {
   readonly total: number;
 };
 
-/** The newest markets with the words, as many as are counted, in the order of the list. */
+/** The newest markets that contain the words, as many as are counted, in the order of the list. */
 export function marketSearchSql({
   sort,
   descending,
@@ -184,7 +184,7 @@ export function marketSearchSql({
   return `SELECT market FROM (${found}) ORDER BY ${directed(['key', 'uuid'], descending)}`;
 }
 
-/** The same of events, the newest first. */
+/** The same for events, newest first. */
 export function eventSearchSql({ category }: Pick<EventListTask, 'category'>): string {
   return `
     SELECT listed.event AS event

@@ -1,7 +1,7 @@
 /**
  * The lists of the catalogue (RULES.md 12.1 to 12.9). The read model finds which markets and events are on a page, and
- * the page is rendered from memory. Answers are shared for a while; when what they show has changed there is a new one,
- * and the one before is given only while the read model is too far behind to find out.
+ * the page is rendered from memory. Answers are cached for a while. When their content has changed a new one is made;
+ * the old one is returned only while the read model lags too far to check.
  */
 import { EVENTS_QUERY, MARKET_EVENTS } from '../../shared/api/events.ts';
 import { CATALOG_METADATA, MARKETS, MARKETS_QUERY, SPORTS_TAXONOMY } from '../../shared/api/markets.ts';
@@ -104,7 +104,7 @@ async function listMarkets(call: CallOf<typeof LIST_MARKETS>, deps: ListDeps): P
     search: toSearch(search),
     sort,
     descending,
-    // One more than is shown, which says whether another page follows.
+    // Requests one row more than is shown, to see if another page follows.
     limit: limit + 1,
     offset: before === null ? query.offset : 0,
     before,
@@ -117,7 +117,7 @@ async function listMarkets(call: CallOf<typeof LIST_MARKETS>, deps: ListDeps): P
     const last = found.value.rows.length > limit ? shown.at(-1) : undefined;
     const next_cursor = hasCursor && last !== undefined ? writeCursor(last) : null;
     const page = { ...pageFields(found.value), limit, offset: query.offset, next_cursor };
-    // The read model may be a moment ahead of this thread.
+    // The read model may be slightly ahead of this thread.
     const rows = responses.listJson(shown.filter((market) => responses.isOpen(market)));
     return deps.texts.join(envelopeRows('markets', rows, page));
   });
@@ -156,7 +156,7 @@ function* envelopeRows(name: string, rows: Iterable<string>, page: object): Gene
   yield `],${JSON.stringify(page).slice(1)}`;
 }
 
-/** Answers with the text of `compute`, or with that of an earlier request with the same question. */
+/** Answers with the text of `compute`, or with the cached text of an earlier request with the same question. */
 async function share(
   call: Call,
   { catalog, views, sharedAnswers }: ListDeps,
@@ -185,12 +185,12 @@ const SORTS: ReadonlySet<string> = new Set<NonNullable<MarketListTask['sort']>>(
   'total_volume',
 ]);
 
-/** An unknown order is that of creation. */
+/** An unknown sort falls back to order of creation. */
 function toSort(sort: string): MarketListTask['sort'] {
   return SORTS.has(sort) ? (sort as MarketListTask['sort']) : null;
 }
 
-/** A search that is left empty is none. */
+/** An empty search counts as no search. */
 function toSearch(search = ''): string | null {
   return search.trim() === '' ? null : search;
 }
@@ -200,7 +200,7 @@ function writeCursor(market: MarketEntry): string {
   return Buffer.from(market.idBytes).toString('base64url');
 }
 
-/** The index of the market, or null when the cursor is not one of this server. */
+/** The index of the market, or null if the cursor was not issued by this server. */
 function readCursor(catalog: Catalog, cursor: string): number | null {
   const bytes = Buffer.from(cursor, 'base64url');
   return bytes.length === UUID_BYTES ? (catalog.byId(bytesToUuid(bytes))?.index ?? null) : null;

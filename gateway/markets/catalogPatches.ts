@@ -1,4 +1,4 @@
-/** Changes of markets and events as the bodies of PATCH say them, at once or once a second operator has approved. */
+/** Changes of markets and events from the bodies of PATCH, applied at once or after a second operator has approved. */
 import type { MarketPatch } from '../../shared/api/markets.ts';
 import { MARKET_STATUS_NAMES, type MarketStatus } from '../../shared/base/codes.ts';
 import { ERRORS } from '../../shared/base/errors.ts';

@@ -1,11 +1,11 @@
 /**
- * Revisions of the catalogue: every change of a market or an event takes the next number (control-009.sql), by which
- * the read model knows what it has not seen.
- * Owner: the gateway thread.
+ * Revisions of the catalogue: every change of a market or event receives the next number (control-009.sql), by which
+ * the read model finds the changes that it has not seen. Owner: the gateway thread.
  *
  * Invariants:
  *   REVISION-1  A change and its number are one transaction, and no two changes have the same number.
- *   REVISION-2  A row has the number of its latest change, so the rows above a number are all that changed since.
+ *   REVISION-2  A row has the number of its latest change, so the rows with a higher number are exactly those changed
+ *               since.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { Signal } from '../../shared/base/signal.ts';

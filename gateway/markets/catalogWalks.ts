@@ -1,23 +1,23 @@
 /**
- * The SQL of a page of a list: one walk along an index for each group of rows that the list wants, merged in the order
- * of the list. A row belongs to one group; that a list wants several costs a comparison for each row, and no sort.
+ * The SQL of a page of a list: one index scan for each group of rows that the list includes, merged in the order of the
+ * list. A row belongs to one group; a list of several groups costs one comparison per row, and no sort.
  */
 
 export type WalkedTable = {
   readonly name: string;
   /** The primary key, in which rows come in the order of their creation. */
   readonly id: string;
-  /** The column of the groups. Every order has an index by group, and one by category and group. */
+  /** The column of the groups. Every sort order has an index by group, and one by category and group. */
   readonly group: string;
 };
 
 export type Walk = {
   readonly groups: number;
-  /** The columns of the order; none: that of creation. */
+  /** The columns of the sort order; empty for order of creation. */
   readonly keys: readonly string[];
   readonly descending: boolean;
   readonly hasCategory: boolean;
-  /** Only rows made before @before. */
+  /** True for only rows created before @before. */
   readonly hasBefore: boolean;
 };
 

@@ -1,24 +1,24 @@
 /**
- * The words of a search (RULES.md 12.4) as a full-text query. What a client types never becomes syntax of the query:
- * words are letters and digits, folded, each in quotes, and everything else only separates them.
+ * The words of a search (RULES.md 12.4) as a full-text query. Client input never becomes query syntax: words consist of
+ * letters and digits, are folded, and each is quoted; everything else only separates words.
  */
 import Database from 'better-sqlite3';
 import { foldText } from '../../shared/base/folding.ts';
 import { searchTable } from '../../shared/tables/table.ts';
 
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
-/** Shorter words begin so many others that finding them would take long... */
+/** Shorter words are prefixes of so many others that finding them would take long... */
 const PREFIX_CHARACTERS = 3;
 /** ...except in scripts that put no spaces between words. */
 const UNSPACED = /[\u{2e80}-\u{3ffff}]/u;
-/** Each word costs a walk over all rows that have it. So many words identify a market. */
+/** Each word costs a scan over all rows that contain it. This many words identify a market. */
 const MAX_WORDS = 8;
 
 let tokenizer: Tokenizer | null = null;
 
 /**
- * The words that a search has to find, as the index has them, without repetitions and without words that begin another
- * one: they add nothing. Of more than eight the longest count, which the fewest markets have.
+ * The words of a search in the form of the index, without repetitions and without words that are a prefix of another
+ * one: they add nothing. Of more than eight, the longest are used, because fewest markets contain them.
  */
 export function searchWords(search: string): readonly string[] {
   tokenizer ??= new Tokenizer();
@@ -27,12 +27,12 @@ export function searchWords(search: string): readonly string[] {
   return wanted.toSorted((a, b) => b.length - a.length).slice(0, MAX_WORDS);
 }
 
-/** Every word has to be there, in any order. */
+/** Every word must occur, in any order. */
 export function toSearchQuery(words: readonly string[]): string {
   return words.map((word) => (isPrefix(word) ? `"${word}"*` : `"${word}"`)).join(' ');
 }
 
-/** The words of an index that this one finds are these, and all between them. */
+/** The range of words in the index that this word finds. */
 export function wordRange(word: string): { readonly first: string; readonly last: string } {
   return { first: word, last: isPrefix(word) ? `${word}\u{10ffff}` : word };
 }
@@ -41,7 +41,7 @@ function isPrefix(word: string): boolean {
   return [...word].length >= PREFIX_CHARACTERS || UNSPACED.test(word);
 }
 
-/** Makes words of a text as the indexes do, with the same code: their case and accents are those of SQLite. */
+/** Splits a text into words as the indexes do, with the same code: case and accents are handled by SQLite. */
 class Tokenizer {
   readonly words: (text: string) => string[];
 

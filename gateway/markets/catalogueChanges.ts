@@ -1,6 +1,6 @@
 /**
- * The change that a line of a catalogue file asks for, of an event or a market that exists: none, if it says what is
- * there. A field that the line leaves out stays as it is.
+ * Computes the change that a line of a catalogue file requests for an existing event or market; no change if the line
+ * equals the present state. A field that the line leaves out is not changed.
  */
 
 import { isDeepStrictEqual } from 'node:util';
@@ -23,7 +23,7 @@ export type PresentTerms = {
 
 type Changed<C> = { readonly change: C | null } | { readonly refusal: Refusal };
 
-/** @returns null as the change when the line says what the event is. */
+/** @returns null as the change if the line equals the event's present state */
 export function changeOfEvent(event: EventEntry, fields: EventFields): Changed<Partial<EventDetails>> {
   const { id, slug: _, ...rest } = fields;
   if (id !== undefined && id.toLowerCase() !== event.id) return neverChanges('id of an event');
@@ -34,7 +34,7 @@ export function changeOfEvent(event: EventEntry, fields: EventFields): Changed<P
   return { change: changed.length === 0 ? null : (Object.fromEntries(changed) as Partial<EventDetails>) };
 }
 
-/** @param eventId undefined when the line does not say to which event the market belongs. */
+/** @param eventId undefined if the line does not name the market's event */
 export function changeOfMarket(
   market: MarketEntry,
   present: PresentTerms,
@@ -80,8 +80,8 @@ function changedDetails(present: MarketDetails, given: Partial<MarketDetails>): 
 }
 
 /**
- * A status says how a market opens. The clock and the administrator move it on, and a file that is imported again must
- * not move it back: so of a market that exists, a line can only publish a draft.
+ * A status in a line states how a market opens. Time and the administrator advance it afterwards, and importing a file
+ * again must not move it back: so for an existing market, a line can only publish a draft.
  */
 function isPublished(status: MarketFields['status'], present: PresentTerms): boolean {
   return present.status === MARKET_STATUS.DRAFT && (status === 'pending' || status === 'active');

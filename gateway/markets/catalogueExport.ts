@@ -1,7 +1,7 @@
 /**
  * The catalogue as lines of JSON that an import reads (RULES.md 9.44): the events, then the markets, each in the order
- * of creation, with their keys and every field that a line may set. Two catalogues that say the same give the same
- * bytes: members are written in the order of the schema.
+ * of creation, with their keys and every field that a line may set. Two equal catalogues give the same bytes: members
+ * are written in the order of the schema.
  */
 import { type CatalogueLine, EVENT_FIELD_NAMES, MARKET_FIELD_NAMES } from '../../shared/api/catalogue.ts';
 import { MARKET_STATUS_NAMES } from '../../shared/base/codes.ts';
@@ -14,7 +14,7 @@ type States = Pick<MarketViews, 'has' | 'status' | 'feeBps' | 'startMs' | 'endMs
 export function* exportedLines(catalog: Catalog, states: States): Generator<string> {
   for (const event of catalog.events) yield lineOf('event', EVENT_FIELD_NAMES, fieldsOfEvent(event));
   for (const market of catalog.markets) {
-    // Until its shard has it, a market does not exist for anyone.
+    // A market exists for clients only once its shard has it.
     if (!states.has(market.index)) continue;
     const slug = market.eventId === null ? undefined : catalog.eventById(market.eventId)!.slug;
     yield lineOf('market', MARKET_FIELD_NAMES, fieldsOfMarket(market, slug, states));

@@ -1,13 +1,13 @@
 /**
- * Imports lines of a catalogue (RULES.md 9.40): each makes an event or a market, changes one, or says what is there.
- * Lines are independent: one that fails stops no other. The thread is held for less than a millisecond at a time; lines
- * are carried out in groups, whose markets share the syncs of control.db and of the journals.
+ * Imports lines of a catalogue (RULES.md 9.40): each creates or changes an event or a market, or equals the present
+ * state. Lines are independent: one that fails does not stop the others. The thread is blocked for less than a
+ * millisecond at a time; lines are executed in groups, whose markets share the syncs of control.db and the journals.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   IMPORT-1  One import at a time: between the look at a key and the change that follows from it no other import runs.
- *   IMPORT-2  A line sees what the lines before it have done.
- *   IMPORT-3  A report is given once all that it reports survives a power cut.
+ *   IMPORT-1  One import at a time: no other import runs between the look-up of a key and the resulting change.
+ *   IMPORT-2  A line sees the effects of the lines before it.
+ *   IMPORT-3  A report is returned once everything in it survives a power cut.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
@@ -47,7 +47,7 @@ type CatalogueImportDeps = {
   readonly marketCommands: Pick<MarketCommands, 'openMany' | 'change'>;
   readonly terms: Pick<ReliedTerms, 'ofMarket' | 'ofEvent' | 'noteAlone'>;
   readonly fourEyes: SecondOperator;
-  /** Copies the write-ahead log of control.db into its file if it has become long. */
+  /** Checkpoints the write-ahead log of control.db if it has become long. */
   readonly checkpoint: () => void;
   readonly defaultFeeBps: number;
   readonly clock: Clock;
@@ -55,9 +55,9 @@ type CatalogueImportDeps = {
 
 type Report = { -readonly [K in keyof LineReport]: LineReport[K] };
 
-/** Markets whose commands are under way together: far fewer than the ring of a shard has room for. */
+/** Markets whose commands are in flight together: far fewer than a shard's ring has room for. */
 const GROUP_MARKETS = 128;
-/** Reading a line takes up to a tenth of this; each turn ends with the line that passes it. */
+/** Reading a line takes up to a tenth of this; a turn ends with the line that exceeds it. */
 const TURN_MS = 0.4;
 /** A change writes one row in a transaction of its own. */
 const CHANGED_PER_TURN = 3;
@@ -89,7 +89,7 @@ class ImportRun {
   readonly #deps: CatalogueImportDeps;
   readonly #administrator: Administrator;
   readonly #reports: Report[] = [];
-  /** The group that is being collected: IMPORT-2 holds because a key is in it at most once. */
+  /** The group being collected: IMPORT-2 holds because a key occurs in it at most once. */
   readonly #ids = new Set<string>();
   #opens: { readonly market: NewMarket | MarketEntry; readonly report: Report }[] = [];
   #changes: WantedChange[] = [];
@@ -177,7 +177,7 @@ class ImportRun {
     return this.#open(id, market, report);
   }
 
-  /** Undefined when the line does not say to which event the market belongs. */
+  /** Undefined if the line does not name the market's event. */
   #eventIdOf({ event_slug, event_id }: MarketFields): string | null | undefined | Refusal {
     if (event_slug !== undefined && event_id !== undefined) {
       return invalidField('event_slug', 'event_slug or event_id, not both');
@@ -228,7 +228,7 @@ class ImportRun {
     if ('refusal' in changed) return changed.refusal;
     if (changed.change === null) return null;
     const terms = this.#deps.terms.ofMarket(market, changed.change);
-    // One that never changes has its own refusal.
+    // A field that can never change has its own refusal.
     const isAsked = terms !== null && !('outcomes' in terms.after);
     const refusal = isAsked ? refuseAlone(this.#administrator, 'market_terms', terms, this.#deps.fourEyes) : null;
     if (refusal !== null) return refusal;
@@ -253,7 +253,7 @@ class ImportRun {
     const refusals: Promise<Refusal | null>[] = [];
     for (const { market, change } of changes) {
       const changed = marketCommands.change(market, change);
-      // Awaited with all others below; until then a failure has no other listener.
+      // All are awaited below; until then a failure has no other listener.
       changed.catch(() => undefined);
       refusals.push(changed);
       if (refusals.length % CHANGED_PER_TURN === 0) await nextTurn();
@@ -263,7 +263,8 @@ class ImportRun {
       if (refusal !== null) fail(report, refusal);
       else if (terms !== null) this.#deps.terms.noteAlone(this.#administrator, { market_id: market.id }, terms);
     }
-    // The periodic one would find the pages of seconds, and hold the thread for a tenth of a second.
+    // Otherwise the periodic checkpoint would find the pages of several seconds, and block the thread for a tenth of a
+    // second.
     this.#deps.checkpoint();
   }
 }
@@ -273,7 +274,7 @@ const USED_ID: Refusal = { row: ERRORS.CONFLICT, message: 'id is used by another
 /** The key of the market, or null when the line has none. */
 function idOf({ id, external_source = 'native', external_event_id }: MarketFields): string | null {
   if (id !== undefined) return id.toLowerCase();
-  // Many markets have no name at their provider: the empty one would make them the same market.
+  // Many markets have no name at their provider: an empty name would make them the same market.
   return external_event_id == null || external_event_id === ''
     ? null
     : idOfProvided(external_source, external_event_id);

@@ -17,12 +17,12 @@ type RawLine = { readonly number: number; readonly bytes: Buffer };
 type ParsedLine = { readonly event: EventFields } | { readonly market: MarketFields } | { readonly refusal: Refusal };
 
 const NEWLINE = 0x0a;
-/** The space that JSON knows. */
+/** White space in JSON. */
 const BLANK = /^[ \t\r]*$/;
 
 let checkLine: BodyCheck | undefined;
 
-/** The lines, numbered from 1 as an editor does. */
+/** The lines, numbered from 1 like in an editor. */
 export function* linesOf(body: Buffer): Generator<RawLine> {
   let number = 1;
   for (let from = 0; from < body.length; number++) {
@@ -33,7 +33,7 @@ export function* linesOf(body: Buffer): Generator<RawLine> {
   }
 }
 
-/** Counts the empty lines as well, no further than needed. */
+/** Counts empty lines too, but only as far as needed. */
 export function hasTooManyLines(body: Buffer): boolean {
   let from = 0;
   for (let count = 0; count < MAX_IMPORT_LINES; count++) {
@@ -44,7 +44,9 @@ export function hasTooManyLines(body: Buffer): boolean {
   return from < body.length;
 }
 
-/** A line that is skipped. One that is too long is not looked at: it is refused, whatever it holds. */
+/**
+ * Returns true for a line to be skipped. A line that is too long is not examined: it is refused, whatever it contains.
+ */
 export function isBlank(bytes: Buffer): boolean {
   return bytes.length <= MAX_BODY_BYTES && BLANK.test(bytes.toString('latin1'));
 }
@@ -62,8 +64,8 @@ export function parseLine(bytes: Buffer): ParsedLine {
 }
 
 /**
- * The id of a market that its line names by what a provider calls it: a UUID of version 8, from the SHA-256 of both
- * names. The same line therefore means the same market in every exchange.
+ * The id of a market whose line gives its provider's name for it: a UUID of version 8, from the SHA-256 of both names.
+ * So the same line means the same market in every exchange.
  */
 export function idOfProvided(externalSource: string, externalEventId: string): string {
   const hash = createHash('sha256')

@@ -1,8 +1,7 @@
 /**
- * The contracts and the chain of this exchange, which clients sign orders for, and a change of them that not every
- * shard has carried out yet (RULES.md 5.6). A new data directory gets them from the settings; what the administrator
- * changes later is in control.db and takes precedence.
- * Owner: the gateway thread.
+ * The contracts and chain of this exchange, for which clients sign orders, and a pending change of them that not every
+ * shard has carried out yet (RULES.md 5.6). A new data directory takes them from the settings; later changes by the
+ * administrator are in control.db and take precedence. Owner: the gateway thread.
  *
  * Invariants:
  *   CONTRACTSTORE-1  `pending` is durable before the change is sent to any shard, and becomes `current` in one write
@@ -17,7 +16,7 @@ export type Contracts = ContractAddresses & Readonly<{ chainId: number }>;
 /** The part of the contracts that signatures contain. */
 type SigningContract = Pick<Contracts, 'chainId' | 'exchange'>;
 
-/** The form in control.db: what differs from the settings, and the change under way. */
+/** The form in control.db: differences from the settings, and the pending change. */
 type Stored = { changed: Partial<Contracts>; pending: Contracts | null };
 
 const STORED = 'contracts';
@@ -40,7 +39,7 @@ export class ContractStore {
     this.#current = this.#effective();
     const { pending } = this.#stored;
     const known = [this.first, this.#current, ...(pending === null ? [] : [pending])];
-    // With other settings over the same directory, the open orders would have signatures that are no longer valid.
+    // With other settings on the same directory, the open orders' signatures would no longer be valid.
     if (!known.some((each) => isSameSigning(each, configured))) {
       throw new ConfigError(
         `EXCHANGE_ADDRESS, CHAIN_ID: the orders of this data directory are for ${describe(this.#current)}`,
@@ -67,7 +66,7 @@ export class ContractStore {
     this.#write({ ...this.#stored, pending: target });
   }
 
-  /** The change was sent to no shard. */
+  /** Withdraws the change, which was sent to no shard. */
   withdraw(): void {
     this.#write({ ...this.#stored, pending: null });
   }

@@ -1,9 +1,9 @@
 /**
- * The SQL of what markets traded in the last 24 hours: the present minute and the 1,439 before it (RULES.md 13.14).
- * Hours that are in the window as a whole are read as such. Runs in the query pool.
+ * The SQL of each market's trading in the last 24 hours: the present minute and the 1,439 before it (RULES.md 13.14).
+ * Hours that lie completely in the window are read as sums. Runs in the query pool.
  *
  * Invariant:
- *   DAYTRADING-1  What is kept of a window ends an hour before the present one: by then its trades are in the read
+ *   DAYTRADING-1  The cached part of a window ends an hour before the present hour: by then its trades are in the read
  *                 model.
  */
 import type Database from 'better-sqlite3';
@@ -24,9 +24,11 @@ export type DayTrade = {
 };
 export type DayTask = { readonly nowMs: number };
 export type MarketDayTask = DayTask & { readonly market: number };
-/** The last price of Yes, in ticks; 0 before the first trade. Null: nothing was traded in the window. */
+/** The last price of Yes in ticks; 0 before the first trade. `traded` is null if nothing was traded in the window. */
 export type MarketDay = { readonly traded: DayTrade | null; readonly lastYesTicks: number };
-/** Of these markets, and of those of which a trade has left the window since a moment; null: of no others. */
+/**
+ * The task for these markets, and for markets of which a trade has left the window since a moment; null for no others.
+ */
 export type DaysTask = DayTask & { readonly markets: readonly number[]; readonly leftSinceMs: number | null };
 export type NamedDay = MarketDay & { readonly market: number };
 /** The last prices are by market index; the newest markets may be missing. */
@@ -38,7 +40,7 @@ type ByMarket = Map<number, DayTrade>;
 const COLUMNS =
   'market, trades, tokens_atomic, notional_micro, volume_micro, open_ticks, high_ticks, low_ticks, close_ticks';
 const OPEN_HOURS = 2;
-/** Of more markets the days are read as those of all. */
+/** For more markets than this, the days of all markets are read. */
 const MOST_ONE_BY_ONE = 300;
 
 export class DayTradingQueries {
@@ -148,7 +150,7 @@ export class DayTradingQueries {
     return this.#kept;
   }
 
-  /** The minutes of the window's first hour, of which the beginning is not in it. */
+  /** Adds the minutes of the window's first hour, whose beginning lies outside the window. */
   #addMinutes(found: ByMarket, market: number, fromMs: number): void {
     addAll(found, this.#ofMarket.all(market, MINUTE_MS, fromMs, roundedUp(fromMs)));
   }
@@ -179,7 +181,7 @@ function addAll(found: ByMarket, rows: readonly Row[]): void {
   }
 }
 
-/** Later trades. */
+/** Adds later trades. */
 function add(found: ByMarket, later: DayTrade): void {
   const before = found.get(later.market);
   if (before === undefined) {

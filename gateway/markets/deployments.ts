@@ -1,17 +1,17 @@
 /**
- * Deployments of markets that are under way, or that were given up (RULES.md 9.19). One that is done leaves nothing
- * here: the details of its market name the condition.
- * Owner: the gateway thread. The rows of the catalogue (catalog.ts), written in its transactions.
+ * Deployments of markets that are under way, or that were given up (RULES.md 9.19). A finished deployment is not kept
+ * here: the details of its market name the condition. Owner: the gateway thread. It uses rows of the catalogue
+ * (catalog.ts), written in the catalogue's transactions.
  */
 import type { DEPLOY_STATUS_NAMES } from '../../shared/base/codes.ts';
 import type { ControlDatabase } from '../base/database.ts';
 
 type DeployStatusName = (typeof DEPLOY_STATUS_NAMES)[number];
 
-/** Null: deployed, or never asked for. */
+/** Null if deployed, or never requested. */
 export type DeploymentState = {
   readonly status: Exclude<DeployStatusName, 'not_deployed' | 'deployed'>;
-  /** Attempts after the first one. */
+  /** Attempts after the first. */
   readonly retries: number;
 } | null;
 

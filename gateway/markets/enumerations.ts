@@ -1,13 +1,13 @@
 /**
- * Which markets of an event an answer lists (RULES.md 12.32): one table for all answers, so that they differ in nothing
- * that is not written here.
+ * Which markets of an event an answer lists (RULES.md 12.32): one table for all answers, so that they differ only as
+ * written here.
  */
 import { MARKET_STATUS, type MarketStatus } from '../../shared/base/codes.ts';
 import type { EventEntry, MarketEntry } from './catalog.ts';
 import type { MirrorPair, StatusOf } from './mirrorPairs.ts';
 
 type Enumeration = {
-  /** Of a mirror pair, also the market that is not canonical. */
+  /** Includes the non-canonical market of a mirror pair. */
   readonly hasMirrors: boolean;
   readonly hasNovelty: boolean;
   readonly statuses: ReadonlySet<MarketStatus>;
@@ -47,7 +47,7 @@ export function isListed(market: MarketEntry, { hasNovelty, statuses }: Enumerat
   return status !== null && statuses.has(status) && (hasNovelty || !isNovelty(market));
 }
 
-/** A curiosity beside the game: `other`, with this word among its subcategories. */
+/** Returns true for a curiosity beside the game: type `other`, with this word among its subcategories. */
 function isNovelty(market: MarketEntry): boolean {
   const { subcategories } = market.details;
   return typeOf(market) === 'other' && (subcategories?.includes('novelty') ?? false);

@@ -1,6 +1,6 @@
 /**
- * The SQL of the pulse and of the category spotlight, and of trading in a window by market. Everything is read from
- * sums by hour or by day, in ranges of a fixed length. Runs in the query pool.
+ * The SQL of the pulse and of the category spotlight, and of trading in a window by market. All numbers are read from
+ * hourly or daily sums, in ranges of fixed length. Runs in the query pool.
  */
 import type Database from 'better-sqlite3';
 import { bucketOf, DAY_MS, HOUR_MS } from '../../shared/tables/buckets.ts';
@@ -11,12 +11,12 @@ export type PulseSums = {
   /** By hour, oldest first; hours without trades too. */
   readonly hours: readonly { readonly startMs: number; readonly volumeMicro: bigint }[];
   readonly volumeMicro: bigint;
-  /** Of the 24 hours before those. */
+  /** The volume of the 24 hours before those. */
   readonly volumeBeforeMicro: bigint;
   readonly settledTodayMicro: bigint;
   readonly activeTraders: number;
   readonly activeMarkets: number;
-  /** When the window started. */
+  /** The number of active markets at the start of the window. */
   readonly activeMarketsBefore: number;
 };
 
@@ -104,7 +104,7 @@ export class ExchangeQueries {
     }));
   }
 
-  /** In one block of memory, by market index. */
+  /** One typed array, by market index. */
   volumesBetween({ fromMs, toMs }: WindowTask): BigInt64Array {
     const rows = this.#volumes.all(fromMs, toMs);
     const last = rows.reduce((highest, { market }) => Math.max(highest, Number(market)), -1);

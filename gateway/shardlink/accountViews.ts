@@ -3,8 +3,8 @@
  * market). Everything here is durable, because a shard publishes an event only after its journal transaction.
  * Owner: the gateway thread. Units: micro-USDC and atomic tokens.
  *
- * The USDC of an account is spread over the shards. The net of a single shard may be negative; the sum over all shards
- * is what is available.
+ * The USDC of an account is spread over the shards. The net of a single shard may be negative; the account's available
+ * USDC is the sum over all shards.
  */
 import { MOVEMENT, OUTCOME, type Outcome } from '../../shared/base/codes.ts';
 import { addSafe } from '../../shared/base/int.ts';
@@ -75,7 +75,7 @@ export class AccountViews {
     return this.availableMicro(account) > 0 || this.reservedMicro(account) > 0;
   }
 
-  /** The last record of a shard that changed the account since the start of this process; 0 when there is none. */
+  /** The last record of a shard that changed the account since this process started; 0 if there is none. */
   lastSequence(account: number, shard: number): number {
     const sequences = this.shards[shard].lastSequence;
     return account < sequences.length ? sequences[account] : 0;
@@ -101,7 +101,7 @@ export class AccountViews {
     return Math.max(0, Math.min(yes, no));
   }
 
-  /** An ACCOUNT event carries absolute numbers, so applying it twice changes nothing. */
+  /** An ACCOUNT event carries absolute balances, so applying it twice changes nothing. */
   applyAccount(funds: ShardFunds, shardSequence: number, words: Uint32Array, word: number): void {
     const account = words[word + ANY_EVENT.account];
     funds.fit(account + 1);
@@ -120,7 +120,7 @@ export class AccountViews {
   }
 
   /**
-   * Adds a movement to its sum. A shard that recovers sends each sum as one movement; its sums start from nothing then
+   * Adds a movement to its sum. A recovering shard sends each sum as one movement, and its sums then start from zero
    * (VIEWS-3). Splits, merges and claims turn USDC into collateral and back: they are no movements in or out.
    */
   applyFunds(funds: ShardFunds, words: Uint32Array, word: number): void {

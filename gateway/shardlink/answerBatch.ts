@@ -1,11 +1,11 @@
 /** Answers on their way into idempotency.db. */
 
-/** A key as one account used it, for one payload. */
+/** An idempotency key as used by one account for one payload. */
 export type KeyUse = {
   readonly account: number;
-  /** 16 bytes, as is the fingerprint. */
+  /** 16 bytes, like the fingerprint. */
   readonly key: Uint8Array;
-  /** Of method, path, query and body. */
+  /** Fingerprint of method, path, query and body. */
   readonly fingerprint: Uint8Array;
 };
 
@@ -17,10 +17,10 @@ export type KeyedAnswer = KeyUse & {
   readonly createdMs: number;
 };
 
-/** One transaction. */
+/** The answers stored in one transaction. */
 export type AnswerBatch = {
   readonly rows: readonly KeyedAnswer[];
-  /** Every key used before this moment has its row, here or in an earlier batch; null leaves the moment unchanged. */
+  /** Every key used before this moment has a row, here or in an earlier batch; null leaves the moment unchanged. */
   readonly settledMs: number | null;
   readonly nowMs: number;
 };

@@ -3,10 +3,11 @@
  * it, creates it if it is missing, and reads; the writer thread (answerWriter.ts) writes.
  *
  * Invariant:
- *   ANSWERDB-1  An account has at most MOST_ROWS rows and MOST_BYTES bytes of answers: its oldest go first.
- *   ANSWERDB-2  In a cluster the rows of a transaction are one record of the replicated log, and the file knows its
- *               last record in the same transaction. Rows of records that the log never held are taken away again when
- *               the log has others in their place: no answer with them was sent.
+ *   ANSWERDB-1  An account has at most MOST_ROWS rows and MOST_BYTES bytes of answers: beyond that its oldest are
+ *               deleted first.
+ *   ANSWERDB-2  In a cluster the rows of a transaction are one record of the replicated log, and the file stores the
+ *               number of its last record in the same transaction. Rows of records that the log never held are deleted
+ *               when the log has other records in their place: no answer based on them was sent.
  */
 import { readFileSync, statSync } from 'node:fs';
 import Sqlite, { type Database } from 'better-sqlite3';
@@ -30,7 +31,7 @@ export const RELIABLE_MS = 24 * 3_600_000;
 export const KEPT_EXPIRED_MS = 7 * 24 * 3_600_000;
 const LIFETIME_MS = RELIABLE_MS + KEPT_EXPIRED_MS;
 
-/** The status of a row whose request may have been carried out, with an answer that is not known. */
+/** Status of a row whose request may have been carried out, but whose answer is unknown. */
 export const UNRESOLVED = 0;
 /** Rows deleted at most for each one written, so that deleting keeps up with writing and never takes long. */
 const SWEPT_PER_WRITE = 2;
@@ -48,17 +49,17 @@ const COUNT_EVERY_MS = 1000;
 const SCHEMA_URL = new URL('../../data/schema/idempotency.sql', import.meta.url);
 const VERSION = FORMATS.answers.newest;
 const BUSY_TIMEOUT_MS = 5000;
-/** A start reads the whole of a file up to this length, in a second or so, to know that it is whole. */
+/** A start checks the whole of a file up to this length, which takes about a second. */
 const MOST_CHECKED_BYTES = 1 << 30;
 
 export type StoredAnswer = Pick<KeyedAnswer, 'fingerprint' | 'status' | 'body'>;
 
-/** The rows of all accounts, and their bytes. */
+/** The number of rows of all accounts, and their bytes. */
 export type KeptAnswers = { readonly rows: number; readonly bytes: number };
 
 /**
- * Opened by the gateway thread, before any writer. A damaged file is set aside and made anew: only answers are lost.
- * @param onDamaged gets the name that the damaged file has now; absent, such a file is refused.
+ * Opened by the gateway thread, before any writer. A damaged file is set aside and recreated: only answers are lost.
+ * @param onDamaged receives the new name of the damaged file; if absent, a damaged file is refused
  */
 export function createAnswerDb(path: string, onDamaged?: (aside: string) => void): Database {
   try {
@@ -79,7 +80,7 @@ function refusalOf(path: string, error: unknown): unknown {
   return error instanceof Sqlite.SqliteError ? new StartError(`${path}: ${error.message}`) : error;
 }
 
-/** SQLite finds a damaged page only when it comes to it. */
+/** SQLite notices a damaged page only when it reads it. */
 function requireWhole(db: Database): void {
   if (statSync(db.name).size > MOST_CHECKED_BYTES) return;
   const found = db.prepare<[], string>('PRAGMA quick_check(1)').pluck().get();
@@ -133,19 +134,19 @@ function renew(db: Database): void {
   }).immediate();
 }
 
-/** The end of the records of the file, and those that the log may not have. */
+/** The file's last record, and the records that the log may not have. */
 type AnswerTail = {
   readonly sequence: number;
   readonly link: Uint8Array;
   readonly queue: readonly FileRecord[];
 };
 
-/** The part of a batch that the log knows it by. */
+/** The part of a batch that identifies it in the log. */
 export type BatchRecord = FileRecord & { readonly link: Uint8Array; readonly held: number };
 
 const RECORDS_URL = new URL('../../data/schema/records.sql', import.meta.url);
 
-/** In a cluster: the tables that say how far the log and this file agree. */
+/** In a cluster: the tables that record how far log and file agree. */
 export function addRecordTables(db: Database): void {
   db.exec(readFileSync(RECORDS_URL, 'utf8'));
 }
@@ -168,7 +169,7 @@ export class AnswerReader {
     this.#settled = db.prepare<[], number>('SELECT settled_ms FROM settled').pluck();
   }
 
-  /** The answer to this payload, or else to another one with the same key. */
+  /** The answer to this payload, or else the answer to another payload with the same key. */
   find(use: KeyUse): StoredAnswer | null {
     return this.#find.get(use) ?? null;
   }
@@ -237,7 +238,7 @@ export class AnswerWriter {
     return this.#write(batch, record);
   }
 
-  /** ANSWERDB-2. Returns when the record of another member is durable; one that is here already changes nothing. */
+  /** ANSWERDB-2. Returns when another member's record is durable; a record that is already here changes nothing. */
   apply(record: FileRecord): void {
     this.#apply(record);
   }

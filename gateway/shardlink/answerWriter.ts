@@ -1,8 +1,8 @@
 /**
  * The thread that writes idempotency.db, so that no other thread waits for its disk. One batch of answers is one
- * transaction; what is kept is sent back once it is durable. A full disk leaves everything as it was, and the batch is
- * sent again later; records of another member wait here, in their order. Any other error ends the thread, and the next
- * one gets all of that again.
+ * transaction; its result is sent back once it is durable. On a full disk nothing changes, and the batch is sent again
+ * later; another member's records wait here, in order. Any other error ends the thread, and the next thread receives
+ * everything again.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { assert } from '../../shared/base/assert.ts';
@@ -14,12 +14,14 @@ import type { AnswerBatch } from './answerBatch.ts';
 import { AnswerWriter, type BatchRecord, type KeptAnswers } from './answerDb.ts';
 
 export type WriterOptions = { readonly path: string; readonly sync: JournalSync };
-/** `ready` is sent once, at the start; after each batch what is kept, once it is durable, or that the disk is full. */
+/**
+ * `ready` is sent once at the start; after each batch a message reports that it is durable, or that the disk is full.
+ */
 export type WriterMessage =
   | 'ready'
   | 'full'
   | KeptAnswers
-  /** In a cluster: the record of another member has no room, is durable here, or contradicts what is here. */
+  /** In a cluster: another member's record has no room, is durable here, or contradicts this file. */
   | 'waits'
   | { readonly applied: number }
   | { readonly refused: string };
@@ -35,12 +37,12 @@ assert(parentPort !== null, 'idempotency: the writer runs as a worker thread');
 const port = parentPort;
 const { path, sync } = workerData as WriterOptions;
 const writer = new AnswerWriter(path, sync);
-/** Records of another member; those behind one that waits for room wait as well. */
+/** Another member's records; records after one that waits for room wait too. */
 const toApply: FileRecord[] = [];
 const say = (message: WriterMessage): void => port.postMessage(message);
 port.on('message', (message: WriterRequest) => {
   if (message === 'stop') {
-    // A batch that was sent behind the stop is still delivered; the end of the thread says that it is not kept.
+    // A batch that was sent after the stop is still delivered; the end of the thread shows that it was not stored.
     port.removeAllListeners('message');
     writer.close();
     port.close();

@@ -9,12 +9,12 @@
  * Invariants:
  *   ANSWERS-1  `whenKept(true)` is called after the transaction with the answer is durable.
  *   ANSWERS-2  The writer has one batch at a time; answers that arrive meanwhile form the next.
- *   ANSWERS-3  A batch survives the write that failed: the next write is the same one, before any new request is let
- *              in. In a cluster its record is in the log already, and is not put there again.
- *   ANSWERS-5  In a cluster `whenKept(true)` is called after the log holds the answer too. The disk and the log write
- *              side by side, and the next batch does not wait for the log.
- *   ANSWERS-4  No request with a key is let in until every key of the last process has its row, nor while there is no
- *              writer.
+ *   ANSWERS-3  A batch survives a failed write: it is written again before any new request is let in. In a cluster its
+ *              record is already in the log, and is not appended again.
+ *   ANSWERS-5  In a cluster `whenKept(true)` is called after the log holds the answer too. Disk and log write in
+ *              parallel, and the next batch does not wait for the log.
+ *   ANSWERS-4  No request with a key is let in until every key of the previous process has its row, or while there is
+ *              no writer.
  */
 
 import { Worker } from 'node:worker_threads';
@@ -51,7 +51,7 @@ type AnswersOptions = {
   readonly inFlight: Pick<KeysInFlight, 'oldestMs'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Absent: no cluster. Called when a record of another member contradicts what is here: the process has to end. */
+  /** Absent without a cluster. Called when another member's record contradicts this file: the process has to end. */
   readonly onRefused?: (why: string) => void;
 };
 
@@ -66,7 +66,10 @@ const SAY_FULL_EVERY_MS = 60_000;
 
 const FULL = 'there is no room to keep answers: requests with an idempotency key are refused, but for cancels';
 const FULL_STANDBY = 'there is no room to keep the answers of the leader: this member cannot take over until there is';
-/** Of records that wait for room, in memory; then a standby ends, as where it can write nothing at all. */
+/**
+ * The most bytes of records that wait in memory for room; beyond it a standby ends, as it does when it can write
+ * nothing.
+ */
 const MOST_WAITING_BYTES = 64 << 20;
 
 const NO_RECEIVER = (): void => {};
@@ -80,7 +83,7 @@ export class Answers {
   /** Null while no writer is ready. */
   #worker: Worker | null = null;
   #waiting: Waiting[] = [];
-  /** The batch that the writer is writing, or is to write again, and those who wait for it. */
+  /** The batch that the writer is writing or will write again, and the requests that wait for it. */
   #batch: WriterBatch | null = null;
   #sent: Waiting[] = [];
   #isSending = false;
@@ -93,7 +96,7 @@ export class Answers {
   readonly #onRefused: ((why: string) => void) | null;
   /** Null without a cluster, and while another member leads. */
   #shared: Shared | null = null;
-  /** Records of another member: the last one that is durable here, and those that wait for the writer. */
+  /** Another member's last record that is durable here, and its records that wait for the writer. */
   #applied = 0;
   readonly #toApply: FileRecord[] = [];
   #toApplyBytes = 0;
@@ -174,7 +177,7 @@ export class Answers {
     this.#worker?.postMessage({ apply: record });
   }
 
-  /** Every record of others is applied, and from now on this member leads. */
+  /** Every record of other members is applied; from now on this member leads. */
   lead(log: HeldLog): void {
     assert(this.#toApply.length === 0, 'answers: a member leads after it has applied every record');
     const { sequence, link, queue } = readTail(this.#db);
@@ -188,7 +191,7 @@ export class Answers {
     this.#isCaughtUp = true;
   }
 
-  /** Called from time to time: records how far keys are settled, deletes old rows, and tries a full disk again. */
+  /** Called from time to time: stores how far keys are settled, deletes old rows, and retries after a full disk. */
   tick(): void {
     if ((this.isOpen || this.isDiskFull) && !this.#isSending) this.#send();
   }
@@ -280,7 +283,7 @@ export class Answers {
     this.#failed();
   }
 
-  /** The batch is written again (ANSWERS-3), and what waits for it does not wait any longer. */
+  /** The batch is written again (ANSWERS-3); requests that wait for it are released. */
   #failed(): void {
     this.#isSending = false;
     this.#isBehind = true;

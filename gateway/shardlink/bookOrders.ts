@@ -1,6 +1,6 @@
 /**
  * A book order by order: the levels of bookLevels.ts, each as the queue of its orders (RULES.md 7.5). The orders are
- * copied at one moment, and their texts are made, or found among those that are kept, as the answer is written.
+ * copied at one moment; their texts are made, or found in the cache, while the answer is written.
  */
 import { OUTCOME, type Outcome } from '../../shared/base/codes.ts';
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
@@ -27,7 +27,7 @@ class SideCopy {
   readonly createdMs: number[] = [];
   readonly orderSequence: number[] = [];
   readonly remainingLots: number[] = [];
-  /** Where the order was copied from, and at which of its changes. */
+  /** The slots that the orders were copied from, and the number of each order's last change. */
   readonly slots: number[] = [];
   readonly changes: number[] = [];
   readonly hasMore: boolean;
@@ -36,7 +36,7 @@ class SideCopy {
     this.hasMore = this.#copy(book, side, from, levels);
   }
 
-  /** @returns whether the levels have more orders than are shown. */
+  /** @returns true if the levels have more orders than are shown */
   #copy(book: Book, side: BookSide, from: OpenOrders, levels: number): boolean {
     const isBids = side === book.bids;
     let tick = isBids ? side.highest() : side.lowest();
@@ -56,7 +56,7 @@ class SideCopy {
   }
 }
 
-/** The orders of both sides as they are when it is made. */
+/** The orders of both sides at the moment of construction. */
 export class BookOrders {
   readonly #from: OpenOrders;
   readonly #texts: BookTexts;

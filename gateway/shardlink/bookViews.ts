@@ -61,7 +61,7 @@ export class BookSide {
     this.#change(tick, from.kind[slot], from.remainingLots[slot]);
   }
 
-  /** The last order with a lower priority number, or NONE. The search starts at the end that seems nearer. */
+  /** The last order with a lower priority number, or NONE. The search starts at the nearer end. */
   #before(from: OpenOrders, priority: number, tick: number): number {
     const tail = this.tail[tick];
     if (tail === NONE || from.priority[tail] < priority) return tail;
@@ -89,7 +89,7 @@ export class BookSide {
     this.#change(tick, from.kind[slot], -from.remainingLots[slot]);
   }
 
-  /** Subtracts the lots that were filled of an order that stays in its queue. */
+  /** Subtracts the filled lots of an order that stays in its queue. */
   reduce(from: OpenOrders, slot: number, tick: number, lots: number): void {
     this.#change(tick, from.kind[slot], -lots);
   }

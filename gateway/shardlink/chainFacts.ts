@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { ChainDown, type ChainLink, ChainRefused } from './settlementLink.ts';
 
 /**
- * Settlement follows the journal each second, and signs at once what need not wait for another transaction. Clients
- * give a request up after ten seconds.
+ * Settlement follows the journal every second, and signs at once if it need not wait for another transaction. Clients
+ * give up after ten seconds.
  */
 export const SIGNED_WITHIN_MS = 8000;
 const ASK_AGAIN_MS = 200;
@@ -16,7 +16,7 @@ export class ChainFacts {
     this.#link = link;
   }
 
-  /** The transaction of the claim in this record, or null while none is signed: the ledger has paid all the same. */
+  /** The transaction of the claim in this record, or null if none is signed yet; the ledger has already paid. */
   async transactionOf(shard: number, sequence: number): Promise<string | null> {
     const untilMs = performance.now() + SIGNED_WITHIN_MS;
     for (;;) {
@@ -32,7 +32,7 @@ export class ChainFacts {
     return (await this.#link.ask('isClaimed', ask)).isClaimed;
   }
 
-  /** Why the funds cannot move to this exchange contract; null if they can. Rejects with ChainDown. */
+  /** The reason why the funds cannot move to this exchange contract, or null if they can. Rejects with ChainDown. */
   async successorProblem(next: string): Promise<string | null> {
     return (await this.#link.ask('successorProblem', { next })).problem;
   }

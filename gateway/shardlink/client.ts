@@ -51,7 +51,10 @@ export class ShardClient {
     await request(this.#link, shard, COMMAND.TICK.TYPE, FEE_ACCOUNT, NO_MARKET, 0, () => undefined);
   }
 
-  /** `send` sends a command: now, or before all that come later (OWED-1). @param isRepeated not at once */
+  /**
+   * `send` sends a command, now or before all later commands (OWED-1).
+   * @param isRepeated true if it is not sent at once
+   */
   owe(shard: number, send: () => number, isRepeated = false): void {
     const owed = this.#link.owed[shard];
     owed.add(() => send() === OK);
@@ -63,7 +66,7 @@ export class ShardClient {
     return this.#link.isReady(shard);
   }
 
-  /** False while a command may still be carried out whose sender was answered OUTCOME_UNKNOWN. */
+  /** False while a command answered OUTCOME_UNKNOWN may still be carried out. */
   isDecided(shard: number): boolean {
     return this.isReady(shard) && this.#link.load(shard).givenUp === 0;
   }
@@ -136,9 +139,9 @@ export class ShardClient {
   }
 
   /**
-   * Sends the cancel to every shard, for a hash that no open order in the views has; the shard that ever saw the order
-   * decides the reply. This also cancels an order whose placement is still in a ring, because the cancel follows it.
-   * While a shard is not READY the reply never says that the order does not exist.
+   * Sends the cancel to every shard, if no open order in the views has this hash; the shard that has ever seen the
+   * order decides the reply. This also cancels an order whose placement is still in a ring, because the cancel follows
+   * it. While a shard is not READY the reply never says that the order does not exist.
    */
   cancelAnywhere<C>(account: number, hash: Uint32Array, handler: ReplyHandler<C>, context: C, key?: CommandKey) {
     return this.#link.fanOut(FIND_AND_CANCEL, handler, context, (shard, onPart, fanOut) => {
@@ -199,7 +202,7 @@ export class ShardClient {
     return this.#link.publish(shard);
   }
 
-  /** Cancels the orders of the account in the shard that it may not have any more; `a` is how many there were. */
+  /** Cancels the account's orders in the shard that are no longer allowed; `a` is their number. */
   sweep(shard: number, account: number, side: number, grant: number): Promise<CommandResult> {
     const { ADMIN } = CLOSE_REASON;
     return request(this.#link, shard, COMMAND.SWEEP.TYPE, account, NO_MARKET, ADMIN, ({ words }, word) => {
@@ -208,7 +211,7 @@ export class ShardClient {
     });
   }
 
-  /** Orders of the wallet with a lower nonce are refused, and cancelled where they are open: `a` is how many. */
+  /** Refuses the wallet's orders with a lower nonce, and cancels the open ones: `a` is their number. */
   raiseNonceFloor(shard: number, account: number, wallet: string, floor: number): Promise<CommandResult> {
     const { NONCE_FLOOR } = COMMAND;
     return request(this.#link, shard, NONCE_FLOOR.TYPE, account, NO_MARKET, 0, ({ words, bytes }, word) => {
@@ -247,7 +250,7 @@ export class ShardClient {
     return word === NO_ROOM ? E.ENGINE_BUSY : this.#link.publish(shard);
   }
 
-  /** As `claim`, for what the exchange sends itself. */
+  /** Like `claim`, for claims that the exchange itself sends. */
   payClaim(shard: number, account: number, market: number): Promise<CommandResult> {
     return request(this.#link, shard, COMMAND.CLAIM.TYPE, account, market, 0, () => undefined);
   }
@@ -272,7 +275,7 @@ export class ShardClient {
     });
   }
 
-  /** Undoes a fill of the shard: it carries each reference out once. */
+  /** Undoes a fill of the shard, which carries each reference out only once. */
   unwind(
     { shard, tradeSequence }: TradePlace,
     { market, maker, taker, changes }: Unwinding,
@@ -320,7 +323,7 @@ export class ShardClient {
     });
   }
 
-  /** @param from the stage it is in; null: the step is to a stricter one */
+  /** @param from the present stage; null if the step is to a stricter stage */
   stepMarket(market: number, shard: number, stage: Stage, from: Stage | null): Promise<CommandResult> {
     return request(this.#link, shard, COMMAND.STAGE.TYPE, FEE_ACCOUNT, market, stage, ({ words }, word) => {
       words[word + COMMAND.STAGE.from] = from ?? ANY_STAGE;
@@ -365,8 +368,8 @@ export class ShardClient {
   }
 
   /**
-   * Makes this the contract and chain that orders are signed for, and cancels the open orders. May be repeated until it
-   * returns OK: a shard that has changed already does nothing. ENGINE_BUSY means that no shard was asked.
+   * Makes this the contract and chain that orders are signed for, and cancels the open orders. It may be repeated until
+   * it returns OK: a shard that has already changed does nothing. ENGINE_BUSY means that no shard was asked.
    */
   rotateContracts(chainId: number, exchange: Uint8Array): Promise<number> {
     assert(exchange.length === ADDRESS_BYTES, 'shard client: a contract address has 20 bytes');

@@ -1,6 +1,6 @@
 /**
- * A command that goes to several shards: how their replies become one. `shardlink/link.ts` sends the command and calls
- * `merge` for each reply.
+ * A command that is sent to several shards, and how their replies are merged into one. link.ts sends the command and
+ * calls `merge` for each reply.
  */
 import { E, OK } from '../../shared/base/errors.ts';
 import type { ReplyHandler, ShardReply } from './reply.ts';
@@ -12,7 +12,7 @@ export type FanOut = {
   code: number;
   /** Becomes `a` of the reply. */
   total: number;
-  /** A shard knows the order that is looked for, open or closed. */
+  /** True if a shard knows the order, open or closed. */
   isFound: boolean;
   readonly merge: ReplyMerge['merge'];
   readonly handler: ReplyHandler<never>;
@@ -20,9 +20,9 @@ export type FanOut = {
 };
 
 export type ReplyMerge = {
-  /** The code unless a reply changes it, when every shard is READY. */
+  /** The code if every shard is READY and no reply changes it. */
   readonly codeOfAll: number;
-  /** The same when some shard is not READY and was left out. */
+  /** The code if a shard is not READY and was left out. */
   readonly codeOfSome: number;
   readonly merge: (reply: ShardReply, fanOut: FanOut) => void;
 };
@@ -30,7 +30,7 @@ export type ReplyMerge = {
 /** For a mass cancel: the sum of what was cancelled, and the code of the first failure if there is one. */
 export const COUNT_CANCELLED: ReplyMerge = { codeOfAll: OK, codeOfSome: E.OUTCOME_UNKNOWN, merge: mergeCount };
 
-/** For a cancel that is sent to every shard, because it is not known which one has the order. */
+/** For a cancel that is sent to every shard, because the shard of the order is unknown. */
 export const FIND_AND_CANCEL: ReplyMerge = {
   codeOfAll: E.ORDER_NOT_FOUND,
   codeOfSome: E.ENGINE_BUSY,

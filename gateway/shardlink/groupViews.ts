@@ -1,7 +1,7 @@
 /**
  * Order groups, as the shards' events describe them (RULES.md 7.9). Each shard counts the fills of its own markets, so
- * a group has a count of its own in each of them. A group that trips in one shard is tripped in all others by the link.
- * Owner: the gateway thread. Units: atomic tokens.
+ * a group has a separate count in each shard. If a group trips in one shard, the link trips it in all others. Owner:
+ * the gateway thread. Units: atomic tokens.
  */
 import { ANY_EVENT, EVENT } from '../../shared/wire/events.ts';
 import { readSafe } from '../../shared/wire/record.ts';
@@ -67,7 +67,7 @@ export class GroupViews {
     return this.#groups.get(group)?.shards[shard];
   }
 
-  /** Groups that have tripped in some shard but not in this one, as far as its events say: index and account. */
+  /** Groups that have tripped in some shard but, according to its events, not in this one: index and account. */
   missedBy(shard: number): [group: number, account: number][] {
     const missed: [number, number][] = [];
     for (const [group, entry] of this.#groups) {

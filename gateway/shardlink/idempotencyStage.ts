@@ -1,8 +1,8 @@
 /**
- * The idempotency stage (RULES.md 6.7): a key of an account is answered once. A repeat gets the same answer; while the
- * first request is in flight, or with another payload or on another route, it is refused.
- * Owner: the gateway thread. The keys in flight are only in memory, so a crash leaves no key stuck; an answer is in
- * idempotency.db before it is sent.
+ * The idempotency stage (RULES.md 6.7): a request with an account's key is carried out once. A repeat receives the same
+ * answer; it is refused while the first request is in flight, or if its payload or route differs. Owner: the gateway
+ * thread. The keys in flight are only in memory, so a crash leaves no key stuck; an answer is in idempotency.db before
+ * it is sent.
  *
  *   request ──► stored? ──yes──► replayed
  *                 │ no, or unresolved (a crash took the answer)
@@ -11,12 +11,12 @@
  *
  * Invariants:
  *   HOLD-1  A key is held from `tryHold` to `release` of exactly one call.
- *   HOLD-2  A refused call holds no key, so its release frees nothing of the call it was refused for.
+ *   HOLD-2  A refused call holds no key, so releasing it does not free the key of the call in flight.
  *   HOLD-3  An answer that is stored with its key is sent when it is durable, not before.
- *   HOLD-4  While it is unknown whether an earlier request with the key was carried out, a refusal from before the
+ *   HOLD-4  While it is unknown whether an earlier request with the key was carried out, a refusal made before the
  *           shard was asked is not stored as its answer.
- *   HOLD-5  While the disk is nearly full nothing is stored for a cancel, nor for what no handler has seen, so that
- *           nothing a client repeats takes up space. A cancel is answered all the same.
+ *   HOLD-5  While the disk is nearly full, nothing is stored for a cancel or for a call that no handler has seen, so
+ *           that repeats by clients use no space. A cancel is still answered.
  */
 import { hash } from 'node:crypto';
 import { assert } from '../../shared/base/assert.ts';
@@ -124,7 +124,7 @@ class Hold implements IdempotencyHold {
 
   toStore(reply: StoredReply, storable: Storable): StoredReply | null {
     if ((this.#isCancel || !this.#call.dispatched) && this.#isDiskLow()) return null;
-    // The key must stay bound to this payload while it is unknown whether it was carried out.
+    // The key must stay bound to this payload while it is unknown whether the request was carried out.
     if (this.#call.isOutcomeUnknown) return { status: UNRESOLVED, body: '' };
     // HOLD-4
     if (this.mayHaveRun && !this.#call.dispatched) return null;

@@ -1,7 +1,7 @@
 /**
- * After a crash: the keys whose commands are in the journals and whose answers are not in idempotency.db. They get rows
- * that say so, before any key is let in, so that a retry finds the result of its request (RULES.md 6.7). Owner: the
- * gateway thread.
+ * After a crash, finds the keys whose commands are in the journals but whose answers are not in idempotency.db. They
+ * get rows that record this before any key is let in, so that a retry finds the result of its request (RULES.md 6.7).
+ * Owner: the gateway thread.
  */
 import type { Progress } from '../../shared/wire/progress.ts';
 import type { Answers } from './answers.ts';

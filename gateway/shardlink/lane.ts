@@ -17,12 +17,12 @@ import type { Owed } from './owed.ts';
 import { PlacementShares } from './placementShares.ts';
 import type { PendingReply } from './reply.ts';
 
-/** The result of `claim` when nothing can be enqueued. */
+/** The result of `claim` if nothing can be enqueued. */
 export const NO_ROOM = -1;
 
 /** The gateway's end of the rings to a thread of a shard. */
 export type LaneRings = FrontRings & {
-  /** RING-5. Absent where the shard sleeps at this command ring. */
+  /** RING-5. Absent if the shard sleeps on this command ring. */
   readonly bell?: SharedArrayBuffer;
 };
 
@@ -31,7 +31,7 @@ export type ShardLoad = {
   readonly commandBytes: number;
   readonly commandCapacity: number;
   readonly eventBytes: number;
-  /** Commands without a reply, and those of them whose senders were answered that the outcome is unknown. */
+  /** Commands without a reply, and the number of those whose senders were answered OUTCOME_UNKNOWN. */
   readonly unanswered: number;
   readonly givenUp: number;
 };
@@ -49,9 +49,9 @@ export class Lane {
   isLost = false;
   /** LINK-8. The last turn of the pump has left events. */
   hasMoreEvents = false;
-  /** LINK-10. Pieces of the shard's state that were not applied yet; what is in the event ring comes after them. */
+  /** LINK-10. Pieces of the shard's state that are not applied yet; events in the ring come after them. */
   readonly state: Uint32Array[];
-  /** Order groups that have tripped in other shards and are still to be tripped in this one: group to account. */
+  /** Groups that have tripped in other shards and must still be tripped in this one: group to account. */
   readonly #pendingTrips = new Map<number, number>();
 
   constructor(
@@ -94,7 +94,7 @@ export class Lane {
     return (!isPlacement(type) || this.shares.admits(account)) && this.owed.pay();
   }
 
-  /** LINK-7. @returns the account in whose share the command counts until its reply, 0 for no share. */
+  /** LINK-7. @returns the account in whose share the command counts until its reply; 0 if in none */
   share(type: CommandType, account: number): number {
     if (!isPlacement(type)) return 0;
     this.shares.add(account);
@@ -112,7 +112,7 @@ export class Lane {
     this.#pendingTrips.delete(group);
   }
 
-  /** Sends the time, the trips that wait, and what the shard is owed. */
+  /** Sends the time, the waiting trips, and the commands that the shard is owed. */
   tick(nowMs: number): void {
     this.sendTrips(nowMs);
     this.owed.pay();

@@ -1,8 +1,7 @@
 /**
- * The totals of all money: deposits less withdrawals, and where that money is now. The administrator asks for them
- * while the exchange trades, so the columns are copied at one moment, which takes about a millisecond for a hundred
- * thousand positions, and added up afterwards in steps. Sums over all accounts may exceed the safe integers, so they
- * are bigint.
+ * The totals of all money: deposits less withdrawals, and where that money is now. The administrator may ask while the
+ * exchange trades, so the columns are copied at one moment (a millisecond for a hundred thousand positions) and added
+ * up afterwards in steps. Sums over all accounts may exceed the safe integers, so they are bigint.
  */
 import { FEE_ACCOUNT, isDecided } from '../../shared/base/codes.ts';
 import { PPM } from '../../shared/base/payout.ts';
@@ -45,7 +44,7 @@ export class LedgerCopy {
     const { shards, pairs } = accounts;
     this.#totalMicro = shards.reduce((sum, shard) => sum + shard.depositsMicro - shard.withdrawalsMicro, 0n);
     this.#usdc = shards.flatMap(({ netMicro, reservedMicro }) => [netMicro.slice(), reservedMicro.slice()]);
-    // Pairs without a position yet may lie beyond the columns: they hold nothing.
+    // Pairs that have no position yet may lie beyond the columns: they hold nothing.
     this.#positions = Math.min(pairs.count, accounts.yesAvailable.length);
     this.#positionMarkets = pairs.markets.slice(0, this.#positions);
     const ofPositions = (column: Float64Array): Float64Array => column.slice(0, this.#positions);
@@ -103,8 +102,8 @@ export class LedgerCopy {
   }
 
   /**
-   * RULES.md 9.8: a full set is one USDC until the market is decided, from then on each token is worth what it pays. A
-   * market that was decided after the copy had full sets only, which pay one USDC as well.
+   * RULES.md 9.8: a full set is worth one USDC until the market is decided; then each token is worth its payout. A
+   * market that was decided after the copy had only full sets, which also pay one USDC.
    */
   #isCovered(market: number, yesAtomic: number, noAtomic: number): boolean {
     const markets = this.#markets;
@@ -121,9 +120,7 @@ function* stepsOf(start: number, end: number): Generator<readonly [from: number,
   for (let from = start; from < end; from += CELLS_A_STEP) yield [from, Math.min(from + CELLS_A_STEP, end)];
 }
 
-/**
- * A sum of safe integers that stays exact: a number that is moved into a bigint before it exceeds the safe integers.
- */
+/** An exact sum of safe integers: it moves its number into a bigint before the number exceeds the safe integers. */
 class ExactSum {
   #spilled = 0n;
   #part = 0;

@@ -6,7 +6,7 @@
  *   claim, publish ──► pending slot + command ring ──► shard ──► event ring ──pump──► views, then the reply's handler
  *
  * Invariants:
- *   LINK-1  A command that is in a ring has exactly one pending slot and gets exactly one reply. One that found no room
+ *   LINK-1  A command in a ring has exactly one pending slot and gets exactly one reply. A command that found no room
  *           has neither, and no part of it was enqueued.
  *   LINK-2  A handler runs after all events of its record were applied and before any later record's.
  *   LINK-3  The reply object and its result are reused by the pump: a handler copies what it keeps.
@@ -16,14 +16,14 @@
  *           as soon as it has, and when a shard comes back.
  *   LINK-6  Each thread of a shard has rings of its own: a record that a dead thread left half written is never read.
  *   LINK-7  No account has more placements waiting for a shard than its share (placementShares.ts).
- *   LINK-8  A turn of the pump ends between two records once it has applied MOST_EVENTS_PER_TURN events: a shard with
- *           much to say does not starve the sockets, and no reader sees a part of a record.
+ *   LINK-8  A turn of the pump ends between two records once it has applied MOST_EVENTS_PER_TURN events: a busy shard
+ *           does not starve the sockets, and no reader sees part of a record.
  *   LINK-9  On a standby of a cluster no command is written: the shards apply the records of the leader. Nor does a
- *           leader write one while changes of the gateway wait for room on their way into the log: it may rest on one.
- *   LINK-10  A front gets the state of a shard that trades already: it applies the state, up to READY, before the
- *           events in its ring, and yields between two pieces of it.
+ *           leader write one while changes of the gateway wait for room in the log: it may depend on them.
+ *   LINK-10  A front receives the state of a shard that is already trading: it applies the state, up to READY, before
+ *           the events in its ring, and yields between two pieces of the state.
  *   LINK-11  Main alone sends the time and trips groups. A front sends the commands of its clients.
- *   LINK-12  What a shard is owed (owed.ts) goes before all commands that are claimed later.
+ *   LINK-12  Commands that a shard is owed (owed.ts) precede all commands that are claimed later.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { assert } from '../../shared/base/assert.ts';
@@ -42,7 +42,7 @@ import { ReplyTimes } from './replyTimes.ts';
 import { sendMissedTrips, tripElsewhere } from './trips.ts';
 import type { Views, ViewsFollower } from './views.ts';
 
-/** About a millisecond of applying. */
+/** Applying this many events takes about a millisecond. */
 const MOST_EVENTS_PER_TURN = 1024;
 
 export class ShardLink {
@@ -102,8 +102,8 @@ export class ShardLink {
   }
 
   /**
-   * Connects a thread of the shard over rings that nothing has used before: one that is about to start, or to a front
-   * one that has sent its state.
+   * Connects a thread of the shard over unused rings: a thread that is about to start or, for a front, one that has
+   * sent its state.
    * @returns a promise that resolves when the thread is READY and its state is applied; never, if it is lost before.
    */
   attach(shard: number, rings: LaneRings, state?: readonly ArrayBuffer[]): Promise<void> {
@@ -124,7 +124,7 @@ export class ShardLink {
   /** LINK-4. The thread of the shard has ended. @returns whether it had become READY. */
   shardLost(shard: number): boolean {
     const lane = this.#lanes[shard];
-    // Of a state that is not applied to its end nothing is kept.
+    // Nothing is kept of a state that was not completely applied.
     if (lane.state.length === 0) while (this.#drainOrEnd(lane) && lane.hasMoreEvents);
     const wasReady = lane.end();
     this.#views.recovering(shard);
@@ -137,7 +137,7 @@ export class ShardLink {
     return wasReady;
   }
 
-  /** The ring in which records claimed for this shard are. */
+  /** The ring that holds the records claimed for this shard. */
   commands(shard: number): RingProducer {
     return this.#lanes[shard].commands;
   }
@@ -193,8 +193,9 @@ export class ShardLink {
   }
 
   /**
-   * Sends a cancel to every shard that is READY, or to none while one of these has no room; the replies become one.
-   * @param enqueue writes the command of one shard, with the handler and the context that it is given.
+   * Sends a cancel to every shard that is READY, or to none if one of them has no room; the replies are merged into
+   * one.
+   * @param enqueue writes the command of one shard, with the given handler and context
    */
   fanOut<C>(
     { codeOfAll, codeOfSome, merge }: ReplyMerge,
@@ -225,8 +226,8 @@ export class ShardLink {
   }
 
   /**
-   * Applies what the shard has published, unless the views show this record already.
-   * @returns whether they do: true for every record that any gateway thread may have acknowledged.
+   * Applies the shard's published events, unless the views already show this record.
+   * @returns true if the views show it, as they do for every record that a gateway thread may have acknowledged
    */
   shows(shard: number, shardSequence: number): boolean {
     const lane = this.#lanes[shard];
@@ -235,12 +236,12 @@ export class ShardLink {
     return !lane.hasMoreEvents && this.#views.appliedSequence(shard) >= shardSequence;
   }
 
-  /** Applies what the shards have published, of each as much as in a turn of the pump. */
+  /** Applies the shards' published events, at most as many per shard as in a turn of the pump. */
   catchUp(): void {
     for (const lane of this.#lanes) if (lane.isReady && !lane.events.isEmpty()) this.#drainOrEnd(lane);
   }
 
-  /** Answers the commands that have been in flight for so long with OUTCOME_UNKNOWN; their replies are dropped. */
+  /** Answers commands that have been in flight for this long with OUTCOME_UNKNOWN; their replies are dropped. */
   answerUnknown(olderThanMs: number): void {
     for (const { shard, handler, context } of givenUp(this.#pending, olderThanMs)) {
       this.#setReply(E.OUTCOME_UNKNOWN, shard, 0);
@@ -258,7 +259,7 @@ export class ShardLink {
     const now = this.#clock.nowMs();
     for (const lane of this.#lanes) {
       if (this.#isFollowing) break;
-      // The pump is notified of every event; should a notification ever be lost, this bounds the delay.
+      // The pump is notified of every event; if a notification were lost, this limits the delay.
       if (!lane.events.isEmpty()) lane.events.wake();
       if (lane.isReady && !this.#isFront) lane.tick(now);
     }
@@ -303,8 +304,8 @@ export class ShardLink {
     let isFull = false;
     for (let count = 1; word >= 0; word = isFull ? -1 : lane.events.next(), count++) {
       const type = this.#take(lane, words, word);
-      // The events of a record come between its RECORD and its REPLY, or the next RECORD. Both are looked for each
-      // time: V8 would throw this code away when the first turn ends so.
+      // The events of a record come between its RECORD and its REPLY, or the next RECORD. Both are checked each time:
+      // otherwise V8 would deoptimise this code when a turn first ends in the other way.
       const isBorder = type === EVENT.RECORD.TYPE || type === EVENT.REPLY.TYPE;
       isFull = isBorder && count >= MOST_EVENTS_PER_TURN;
     }
@@ -386,7 +387,7 @@ export class ShardLink {
   #ready(lane: Lane, words: Uint32Array, word: number): void {
     assert(!lane.isReady, 'LINK-4: a thread becomes READY once');
     lane.isReady = true;
-    // Compiled code expects of a reply what those of the rehearsal were, which were made after this link.
+    // Compiled code expects replies of the same shape as those of the rehearsal, which were made after this link.
     this.#reply = emptyReply(this.#views.resultOf(lane.shard));
     const shardSequence = readSafe(words, word + EVENT.READY.shardSequence);
     this.#views.recovered(lane.shard, shardSequence);

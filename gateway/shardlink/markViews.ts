@@ -1,4 +1,4 @@
-/** The worth of tokens as the present moment says it (RULES.md 13.7). */
+/** The present value of tokens (RULES.md 13.7). */
 import { isDecided } from '../../shared/base/codes.ts';
 import { PPM } from '../../shared/base/payout.ts';
 import { type Books, NO_TICK } from './bookViews.ts';
@@ -6,7 +6,7 @@ import type { MarketViews } from './marketViews.ts';
 
 type MarkViews = { readonly books: Books; readonly markets: MarketViews };
 
-/** Of a Yes token in millionths: its payout, or the middle of its book; null where there is neither. */
+/** Value of a Yes token in millionths: its payout, or the middle of its book; null if there is neither. */
 export function presentYesPpm(market: number, { books, markets }: MarkViews): number | null {
   if (!markets.has(market)) return null;
   if (isDecided(markets.status(market))) return markets.payoutYesPpm(market);

@@ -27,24 +27,24 @@ type MarketView = {
   resolvedMs: number;
   settledMs: number;
   sequence: number;
-  /** The last public sequence according to the newest MARKET event; at recovery the orders of its frames come later. */
+  /** The last public sequence number in the newest MARKET event; at recovery the orders of its frames come later. */
   announcedSequence: number;
   lastFillMicros: number;
 };
 
 export class MarketViews {
-  /** Changes of any market by which lists may differ: of status, stage or times, its opening included. */
+  /** Counts changes of any market that may affect lists: of status, stage or times, and openings. */
   listChanges = 0;
   readonly statusChanged = new Signal<{ readonly market: number; readonly status: MarketStatus }>();
   /** USDC locked for the market's tokens, by market index; 0 for an index without a market. */
   collateralMicro = new Float64Array(FIRST_MARKETS);
   /** The part of a decided market's collateral that belongs to no token, in millionths of a micro-USDC; by index. */
   roundingPpm = new Float64Array(FIRST_MARKETS);
-  /** By shard: in which new markets begin. */
+  /** By shard: the stage in which new markets begin. */
   readonly shardStages: Stage[];
-  /** By stage: how many markets that are not decided are in it. */
+  /** By stage: the number of undecided markets in it. */
   readonly inStage: number[] = STAGE_NAMES.map(() => 0);
-  /** Recovering shards that have not said their stage. */
+  /** Recovering shards that have not reported their stage. */
   readonly #unsaidStages = new Set<number>();
   readonly #markets: (MarketView | undefined)[] = [];
 
@@ -79,7 +79,7 @@ export class MarketViews {
     return this.#of(market).status;
   }
 
-  /** The orders that its book takes. */
+  /** The stage, which decides which orders the book accepts. */
   stage(market: number): Stage {
     return this.#of(market).stage;
   }
@@ -127,7 +127,7 @@ export class MarketViews {
     if (marketSequence > view.sequence) view.sequence = marketSequence;
   }
 
-  /** A fill of the market, in a record of this time (FILLTIME-1). */
+  /** Records a fill of the market, in a record of this time (FILLTIME-1). */
   filled(market: number, recordMs: number): void {
     const view = this.#of(market);
     view.lastFillMicros = filledMicros(recordMs, view.lastFillMicros);
@@ -143,7 +143,7 @@ export class MarketViews {
     this.#of(words[word + ANY_EVENT.market]).lastFillMicros = readSafe(words, word + EVENT.LAST_FILL.filledMicros);
   }
 
-  /** @param isRecovering true: orders of frames that the market has had follow. */
+  /** @param isRecovering true if orders of earlier frames follow */
   apply(shard: number, isRecovering: boolean, words: Uint32Array, word: number): void {
     const market = words[word + ANY_EVENT.market];
     const { status: before, startMs, endMs } = this.#markets[market] ?? {};
@@ -162,7 +162,7 @@ export class MarketViews {
     known.settledMs = readSafe(words, word + EVENT.MARKET.settledMs);
     this.roundingPpm[market] = readSafe(words, word + EVENT.MARKET.roundingPpm);
     known.announcedSequence = readSafe(words, word + EVENT.MARKET.lastMarketSequence);
-    // The first frame of a market that is opened has the number after this one: above a floor, if there is one.
+    // The first frame of a new market has the number after this one: above a floor, if there is one.
     if (before === undefined && !isRecovering) known.sequence = known.announcedSequence;
     const hasOtherStatus = known.status !== before;
     if (known.stage !== stageBefore) this.listChanges++;
@@ -176,7 +176,7 @@ export class MarketViews {
     const from = words[word + EVENT.STAGE.from];
     const before = this.shardStages[shard];
     this.#unsaidStages.delete(shard);
-    // After a recovery it is said as it is, and the markets follow.
+    // After a recovery the present stage is reported, and the markets follow.
     this.shardStages[shard] = (from === to ? to : stageAfter(before, from, to)) as Stage;
     for (const market of this.#markets) {
       if (market?.shard !== shard) continue;
@@ -187,7 +187,7 @@ export class MarketViews {
     this.listChanges++;
   }
 
-  /** The public frames of the shard's markets go on above a floor. */
+  /** The public frames of the shard's markets continue above a floor. */
   raise(shard: number, floor: number): void {
     for (const [index, market] of this.#markets.entries()) if (market?.shard === shard) this.advance(index, floor);
   }

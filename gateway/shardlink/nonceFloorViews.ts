@@ -1,7 +1,7 @@
 /**
- * The floors under nonces that each shard has said it has (RULES.md 5.12), of a wallet as the highest of them. Where a
- * shard has one that control.db lacks, as after a repair, main gives it to the others (account/restrictions.ts).
- * Owner: the gateway thread.
+ * The nonce floors that each shard has reported (RULES.md 5.12); a wallet's floor is the highest of them. If a shard
+ * has a floor that control.db lacks, for example after a repair, main passes it to the others
+ * (account/restrictions.ts). Owner: the gateway thread.
  */
 import { ADDRESS_BYTES, toHex } from '../../shared/base/hex.ts';
 import { EVENT } from '../../shared/wire/events.ts';

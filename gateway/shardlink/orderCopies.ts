@@ -1,6 +1,6 @@
 /**
- * Open orders of one account in one market as they are at one moment, for an answer that is written while they change.
- * Copying an order takes a hundredth of the time that writing it takes. Columns as in orderViews.ts, one row an order.
+ * Copies of an account's open orders in one market at one moment, for an answer that is written while the orders
+ * change. Copying an order takes a hundredth of the time of writing it. Columns as in orderViews.ts, one row an order.
  * Owner: the answer.
  */
 import { ID_KIND, timeOrderedId } from '../../shared/base/ids.ts';
@@ -19,7 +19,7 @@ export class OrderCopies implements OrderColumns {
   readonly filledNotionalMicro: Float64Array<ArrayBuffer>;
   readonly orderSequence: Float64Array<ArrayBuffer>;
   readonly createdMs: Float64Array<ArrayBuffer>;
-  /** Where the order was copied from, and at which of its changes. */
+  /** The slots that the orders were copied from, and the number of each order's last change. */
   readonly slots: ArrayLike<number>;
   readonly changes: Uint32Array<ArrayBuffer>;
   readonly #shard: number;

@@ -1,12 +1,10 @@
 /**
- * Texts of open orders, kept until the order changes: a client that asks for its orders, or for a book order by order,
- * over and over costs look-ups, whatever else happens in the market meanwhile.
- * Owner: the gateway thread.
+ * A cache of open orders' texts, each kept until the order changes: a client that repeatedly asks for its orders, or
+ * for a book order by order, costs only look-ups, whatever else happens in the market. Owner: the gateway thread.
  *
  * Invariants:
- *   ORDERTEXT-1  A text is given only for the change of its slot from which it was rendered.
- *   ORDERTEXT-2  The texts that are kept have at most so many characters; when there is no room for another, all of
- *                them go.
+ *   ORDERTEXT-1  A text is returned only for the change of its slot from which it was rendered.
+ *   ORDERTEXT-2  The cached texts have a bounded number of characters; if another does not fit, all are dropped.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { grown } from './growingColumn.ts';
@@ -17,7 +15,7 @@ const MOST_CHARACTERS = 16 * 1024 * 1024;
 const FIRST_SLOTS = 64;
 
 type OfShard = {
-  /** A shard that has recovered has others. */
+  /** A recovered shard has a new object here. */
   readonly orders: OpenOrders;
   /** By slot: its text, and the number of the change that the text shows; 0 where there is none. */
   readonly texts: string[];
@@ -34,7 +32,7 @@ export class OrderTexts {
     this.#mostCharacters = mostCharacters;
   }
 
-  /** The text of the order in this slot as it was at this change; undefined if it is not kept. */
+  /** The text of the order in this slot after this change; undefined if it is not cached. */
   find(orders: OpenOrders, slot: number, change: number): string | undefined {
     const kept = this.#shards[orders.shard];
     return kept?.orders === orders && kept.changes[slot] === change ? kept.texts[slot] : undefined;

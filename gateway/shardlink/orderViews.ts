@@ -47,7 +47,7 @@ export class OpenOrders {
   /** The orderSequence that decides the position in the queue: the order's own, unless an amend kept an older one. */
   priority = new Float64Array(FIRST_SLOTS);
   createdMs = new Float64Array(FIRST_SLOTS);
-  /** Counts the changes of what is shown of the slot's order, over all orders that it has had; never 0 for one. */
+  /** Counts the visible changes of the slot's order, over all orders that the slot has had; never 0 for an order. */
   changes = new Uint32Array(FIRST_SLOTS);
   /** Neighbours in the queue of the order's level; bookViews.ts writes them. */
   queuePrevious = new Int32Array(FIRST_SLOTS);
@@ -64,7 +64,9 @@ export class OpenOrders {
   #countOfPair = new Uint32Array(FIRST_SLOTS);
   #countOfAccount = new Uint32Array(FIRST_SLOTS);
   #countOfMarket = new Uint32Array(FIRST_SLOTS);
-  /** Open orders of a recovering shard, not listed yet; the complement of a slot stands for a dormant order. */
+  /**
+   * Open orders of a recovering shard that are not listed yet; a dormant order is stored as the complement of its slot.
+   */
   #recovered: number[] = [];
   /** By slot, for the few orders that have one. */
   readonly #tags = new Map<number, OrderTag>();
@@ -177,7 +179,7 @@ export class OpenOrders {
     this.#listNext[previous] = slot;
   }
 
-  /** Recovery: adds an open order. A shard sends them book by book; they are listed later, in the order of placing. */
+  /** Recovery: adds an open order. A shard sends orders book by book; they are listed later, in order of placement. */
   addRecovered(slot: number, isDormant: boolean): void {
     this.#recovered.push(isDormant ? ~slot : slot);
   }

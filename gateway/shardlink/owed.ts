@@ -1,12 +1,12 @@
 /**
- * Commands that a shard is owed: it was not READY or had no room when they were due, or ended before it answered.
+ * Commands that a shard is owed: when they were due it was not READY or had no room, or it ended before it answered.
  *
  * Invariant:
- *   OWED-1  What a shard is owed is sent before every command that comes later, in the order in which it came: an order
- *           that is placed once the shard is back is not cancelled for what happened before it.
+ *   OWED-1  Owed commands are sent in order, before every later command: an order that is placed after the shard is
+ *           back is not cancelled because of an earlier event.
  */
 
-/** Sends a command. @returns false where it could not be sent. */
+/** Sends a command. @returns false if it could not be sent */
 type Send = () => boolean;
 
 export class Owed {
@@ -17,7 +17,10 @@ export class Owed {
     this.#waiting.push(send);
   }
 
-  /** Sends what it can. What it sends calls this again, and passes. @returns whether a later command may be sent */
+  /**
+   * Sends as many as possible. Commands sent from here call it again, which does nothing.
+   * @returns true if a later command may be sent
+   */
   pay(): boolean {
     if (this.#waiting.length === 0 || this.#isSending) return true;
     this.#isSending = true;

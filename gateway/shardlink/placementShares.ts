@@ -1,22 +1,22 @@
 /**
  * Fair shares of a shard: how many placements of one account may wait for it. Checking a signature is the slowest part
- * of an order, and a shard decides orders in the order of their arrival, so an account that could enqueue without end
- * would make all others wait. An account may have as many waiting as there is room for more: alone it gets half of the
- * room, beside another that wants all a third, and an account that had nothing waiting always finds room. An account
- * whose signature was wrong is checked behind the others: it has a sixty-fourth of the room, which is one order where
- * signatures are slow, until the shard has accepted an order of it.
- * Owner: the gateway thread, one for each thread of a shard.
+ * of an order, and a shard decides orders in the order of their arrival, so an account that could enqueue without limit
+ * would make all others wait. An account may have as many placements waiting as there is free room left: alone it gets
+ * half of the room, beside another greedy account a third, and an account with nothing waiting always finds room. An
+ * account whose signature was wrong is a suspect: it gets a sixty-fourth of the room (one order, if signatures are
+ * slow) until the shard has accepted one of its orders. Owner: the gateway thread, one for each thread of a shard.
  *
  * Invariants:
- *   SHARES-1  `waiting` is the sum of what the accounts have waiting.
+ *   SHARES-1  `waiting` is the sum of the accounts' waiting placements.
  *   SHARES-2  An account that is no suspect and has fewer than ALWAYS waiting is never refused here; one with more has
  *             at most as many waiting as `most` leaves free.
- *   SHARES-3  A suspect is an account whose last order that was accepted or refused for its signature was refused.
+ *   SHARES-3  An account is a suspect if, of its orders that were accepted or refused for their signature, the last was
+ *             refused.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { E, OK } from '../../shared/base/errors.ts';
 
-/** The largest batch of orders and one more: a request of an account with nothing waiting is carried out whole. */
+/** One more than the largest batch of orders: a request of an account with nothing waiting is carried out whole. */
 const ALWAYS = 16;
 const SUSPECTS_SHARE = 1 / 64;
 const FIRST_ACCOUNTS = 64;
@@ -26,7 +26,7 @@ export class PlacementShares {
   waiting = 0;
   readonly #most: number;
   readonly #mostOfSuspect: number;
-  /** SHARES-3. At most as many as there are accounts. */
+  /** SHARES-3. At most one entry per account. */
   readonly #suspects = new Set<number>();
   /** By account. */
   #waitingOf = new Uint32Array(FIRST_ACCOUNTS);

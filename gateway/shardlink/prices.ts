@@ -31,8 +31,8 @@ export function tradePrice(yesTicks: number, outcome: Outcome, ticksPerUnit: num
 }
 
 /**
- * By its book each outcome is worth so much: `current_prices` and probabilities; null unless there are orders on both
- * sides. Decimal texts that are JSON numbers as they stand, so no float is involved. They add up to 1.
+ * The value of each outcome according to the book: `current_prices` and probabilities; null unless there are orders on
+ * both sides. Decimal texts that are JSON numbers as they stand, so no float is involved. They add up to 1.
  */
 export function midsOf(book: Book | undefined): readonly [yes: string, no: string] | null {
   if (book === undefined) return null;

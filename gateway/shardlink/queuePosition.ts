@@ -1,7 +1,7 @@
 /**
  * The position of an order in the queue of its level (RULES.md 7.14). Queues are lists, so the orders before it and
- * after it are counted at the same time until one end is reached. In the middle of a queue so long that counting would
- * hold up the thread, the position is unknown.
+ * after it are counted at the same time until one end is reached. In the middle of a very long queue, where counting
+ * would block the thread, the position is unknown.
  */
 import type { Book } from './bookViews.ts';
 import { NONE } from './growingColumn.ts';
@@ -11,7 +11,7 @@ import type { OpenOrders } from './orderViews.ts';
 const MAX_STEPS = 16_384;
 
 type QueuePosition = {
-  /** Null when both ends are too far away. */
+  /** Null if both ends are too far away. */
   readonly ahead: { readonly orders: number; readonly lots: number } | null;
   readonly levelLots: number;
 };

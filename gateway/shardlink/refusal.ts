@@ -6,7 +6,7 @@ import type { ShardReply } from './reply.ts';
 /** The funds that a request needs. */
 type ReservedAsset = 'USDC' | 'TOKEN';
 
-/** The numbers of the reply show what would have been accepted (RULES.md 6). */
+/** The reply's numbers show what would have been accepted (RULES.md 6). */
 export function refusalOf(reply: ShardReply, asset: ReservedAsset): Refusal {
   const row = errorRow(reply.code);
   switch (reply.code) {

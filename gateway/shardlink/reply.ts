@@ -34,7 +34,7 @@ export function setReply(
 }
 
 export type CommandResult = {
-  /** 0 when done, else a number of the error table. */
+  /** 0 if done, otherwise a number of the error table. */
   readonly code: number;
   readonly shard: number;
   /** 0 for a refusal. */
@@ -45,7 +45,7 @@ export type CommandResult = {
   readonly c: number;
 };
 
-/** Made once per route, not per request: what belongs to the request is the context. */
+/** Made once per route, not per request: the context holds the request's own data. */
 export type ReplyHandler<C> = (reply: ShardReply, context: C) => void;
 
 /** The handler of a command that was answered before its reply came. */
@@ -54,7 +54,7 @@ const DROPPED: ReplyHandler<never> = () => {};
 /** A command in flight, from the moment it is in the ring until its reply. */
 export class PendingReply {
   shard = 0;
-  /** The account in whose share of the shard it counts; 0 for commands that are no placements. */
+  /** The account in whose share of the shard the command counts; 0 for commands other than placements. */
   sharedBy = 0;
   /** Null while this slot is free. */
   handler: ReplyHandler<never> | null = null;
@@ -62,12 +62,12 @@ export class PendingReply {
   type: CommandType = COMMAND.TICK.TYPE;
   sentUs = 0;
 
-  /** The sender was answered, and the command may still be carried out. */
+  /** The sender was already answered, but the command may still be carried out. */
   get isGivenUp(): boolean {
     return this.handler === DROPPED;
   }
 
-  /** The command has been written. The table has handlers of many context types, each called only with its own. */
+  /** The command was written. The table holds handlers of many context types, each called only with its own. */
   sent(shard: number, type: CommandType, sharedBy: number, handler: ReplyHandler<never>, context: unknown): void {
     this.shard = shard;
     this.type = type;
@@ -80,7 +80,7 @@ export class PendingReply {
 
 type GivenUp = { readonly shard: number; readonly handler: ReplyHandler<never>; readonly context: unknown };
 
-/** Takes the handlers from the commands that were sent so long ago: their replies have none any more. */
+/** Takes the handlers from commands that were sent this long ago: their replies no longer have a handler. */
 export function givenUp(commands: readonly PendingReply[], olderThanMs: number): GivenUp[] {
   const now = nowUs();
   const found: GivenUp[] = [];

@@ -1,5 +1,5 @@
 /**
- * Commands with a promise of their reply: for what the administrator and the exchange itself send, where the
+ * Commands with a promise of their reply, for commands of the administrator and of the exchange itself, where
  * allocations do not matter.
  */
 import { E, OK } from '../../shared/base/errors.ts';

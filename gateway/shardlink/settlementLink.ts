@@ -1,12 +1,12 @@
 /**
- * The gateway's way to the chain: questions to the settlement thread, and its news. Only that thread asks the node.
- * Owner: the gateway thread.
+ * The gateway's link to the chain: questions to the settlement thread, and news from it. Only that thread asks the
+ * node. Owner: the gateway thread.
  *
  * Invariants:
- *   CHAINLINK-1  Every question ends: with the thread's answer, or with ChainDown when it does not come in time or the
- *                thread ends. A question that ended so may have been carried out all the same.
- *   CHAINLINK-2  News are acknowledged once their handler has resolved, and only then (NEWS-1). One that has failed
- *                comes again; until then no later one of its kind does.
+ *   CHAINLINK-1  Every question ends: with the thread's answer, or with ChainDown if no answer comes in time or the
+ *                thread ends. A request that ended with ChainDown may still have been carried out.
+ *   CHAINLINK-2  News are acknowledged once their handler has resolved, and only then (NEWS-1). News whose handler
+ *                failed are sent again; until then no later news of the same kind are.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type {
@@ -21,10 +21,10 @@ import type {
 } from '../../shared/wire/chainQuestions.ts';
 import type { Logger } from '../base/log.ts';
 
-/** Longer than the thread waits for the node. */
+/** Longer than the thread itself waits for the node. */
 const ANSWER_WITHIN_MS = 15_000;
 
-/** The chain gives no answer now: whether something was carried out is not known. */
+/** The chain does not answer now: it is unknown whether a request was carried out. */
 export class ChainDown extends Error {
   override readonly name = 'ChainDown';
 }
@@ -77,13 +77,13 @@ export class ChainLink {
     });
   }
 
-  /** The handler may be called again with the same number, also after a restart, and has to come to the same end. */
+  /** The handler may be called again with the same number, also after a restart, and must then have the same result. */
   onNews<K extends NewsKind>(kind: K, handler: Handler<K>): void {
     assert(!this.#handlers.has(kind), `chain link: ${kind} has one handler`);
     this.#handlers.set(kind, handler as Handler<NewsKind>);
   }
 
-  /** From now on news are carried out; those that came before come again. */
+  /** From now on news are handled; earlier news are sent again. */
   acceptNews(): void {
     this.#accepts = true;
   }
@@ -94,7 +94,7 @@ export class ChainLink {
 
   reply(reply: ChainReply): void {
     const waiting = this.#take(reply.id);
-    // It came after its time.
+    // The answer came after its time limit.
     if (waiting === null) return;
     if ('answer' in reply) waiting.resolve(reply.answer);
     else waiting.reject('refused' in reply ? new ChainRefused(reply.refused) : new ChainDown(reply.down));
@@ -115,7 +115,7 @@ export class ChainLink {
     }
   }
 
-  /** The thread has ended, and with it everything that it was asked. */
+  /** The thread has ended, so its open questions end too. */
   threadEnded(): void {
     for (const id of [...this.#waiting.keys()]) this.#down(id, 'the settlement thread has ended');
   }

@@ -16,7 +16,7 @@ export function tripElsewhere(
   for (const other of lanes) if (other !== lane && other.isReady) other.addTrips([trip], nowMs);
 }
 
-/** A shard is READY: it may not know of a trip in another one, nor they of one in it. */
+/** A shard is READY: it may not know of trips in other shards, nor they of trips in it. */
 export function sendMissedTrips(lanes: readonly Lane[], groups: Views['groups'], nowMs: number): void {
   for (const each of lanes) if (each.isReady) each.addTrips(groups.missedBy(each.shard), nowMs);
 }

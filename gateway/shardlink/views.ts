@@ -31,7 +31,7 @@ type ContractsView = { readonly chainId: number; readonly exchangeAddress: strin
 
 /** A follower of the shards' events, called for each one when it has been applied to the views. */
 export type ViewsFollower = {
-  /** An event has been applied to the views, and none after it. */
+  /** An event was applied to the views; later events were not. */
   applied(shard: number, record: RecordResult, words: Uint32Array, word: number): void;
   /** The views hold everything that a shard has recovered, up to this record of its journal. */
   recovered(shard: number, shardSequence: number): void;
@@ -55,11 +55,11 @@ export class Views {
   readonly accounts: AccountViews;
   /** By shard: shardSequence at its last READY. Everything acknowledged before has this sequence or a lower one. */
   readonly #recoveredSequences: Float64Array;
-  /** By shard: the last record of which all events have been applied. Only shards of a cluster say it. */
+  /** By shard: the last record whose events have all been applied. Only shards of a cluster report it. */
   readonly #shownSequences: Float64Array;
   /** By shard: shardSequence of the last record that changed the status or the times of a market, in this process. */
   readonly #marketSequences: Float64Array;
-  /** By shard: what the record whose events are passing did to the order it placed. */
+  /** By shard: the effects of the current record on the order it placed. */
   readonly #results: RecordResult[];
   /** By shard; null once it is READY. */
   readonly #recoveries: (Recovery | null)[];
@@ -90,7 +90,7 @@ export class Views {
     return null;
   }
 
-  /** All money as it is now, to be added up later. */
+  /** A copy of all balances at this moment, to be added up later. */
   ledger(): LedgerCopy {
     return new LedgerCopy(this.accounts, this.markets);
   }
@@ -205,13 +205,16 @@ export class Views {
 
   /**
    * The last record of a shard that may have been acknowledged to this account, in this process or before a restart: a
-   * read model that has followed the journal up to it shows the account all its acknowledged writes.
+   * read model that has followed the journal up to it contains all the account's acknowledged writes.
    */
   lastAcknowledged(account: number, shard: number): number {
     return Math.max(this.#recoveredSequences[shard], this.accounts.lastSequence(account, shard));
   }
 
-  /** The last record of a shard that may have changed the status or the times of a market: the same for lists. */
+  /**
+   * The last record of a shard that may have changed the status or times of a market: lists wait for it in the same
+   * way.
+   */
   lastMarketChange(shard: number): number {
     return Math.max(this.#recoveredSequences[shard], this.#marketSequences[shard]);
   }
@@ -221,7 +224,7 @@ export class Views {
     return Math.max(this.#recoveredSequences[shard], this.#results[shard].shardSequence);
   }
 
-  /** In a cluster: the last record of the shard that the views show whole, with all before it. */
+  /** In a cluster: the last record of the shard that the views show completely, with all earlier ones. */
   shownSequence(shard: number): number {
     return Math.max(this.#recoveredSequences[shard], this.#shownSequences[shard]);
   }
@@ -231,7 +234,7 @@ export class Views {
     return this.#results[shard];
   }
 
-  /** The reply to a shard's record has been handled. A refusal that follows has no record and must not see this one. */
+  /** The reply to a shard's record was handled. A refusal that follows has no record, and must not see this result. */
   replied(shard: number): void {
     this.#results[shard].clear();
   }
@@ -280,7 +283,8 @@ export class Views {
     const yesTicks = words[word + EVENT.FILL.yesTicks];
     const lots = readSafe(words, word + EVENT.FILL.lots);
     const makerRemainingLots = readSafe(words, word + EVENT.FILL.makerRemainingLots);
-    // A filled maker leaves its queue with the fill; the CLOSED that follows is not public and must change nothing.
+    // A filled maker leaves its queue with the fill; the CLOSED event that follows is not public and must change
+    // nothing.
     if (makerRemainingLots === 0) this.#remove(orders, makerSlot);
     else this.books.open(market, ticksPerUnit).reduce(orders, makerSlot, lots);
     orders.fill(makerSlot, lots, makerRemainingLots, yesTicks, ticksPerUnit);

@@ -1,4 +1,4 @@
-/** The part of the client for the person of the account: profile and notifications (RULES.md 14.60 on). */
+/** The part of the client for a person's profile and notifications (RULES.md 14.60 on). */
 import type { SendAuthorized } from './accountRequests.ts';
 import { withQuery } from './request.ts';
 import type {
@@ -23,7 +23,7 @@ export class AccountClient {
     return this.#send('GET', '/v1/user/profile');
   }
 
-  /** The code with which others sign up, and how many have. */
+  /** The code with which others sign up, and the number of accounts that did. */
   referral(): Promise<Referral> {
     return this.#send('GET', '/v1/user/referral');
   }
@@ -46,7 +46,7 @@ export class AccountClient {
     return this.#send('POST', '/v1/notifications/mark-all-read');
   }
 
-  /** Grants what the account has earned by now. */
+  /** Grants the achievements that the account has earned. */
   achievements(): Promise<Achievements> {
     return this.#send('GET', '/v1/user/achievements');
   }

@@ -1,9 +1,9 @@
 /**
- * Sends the requests of a client: signed with its API key, or with the access token of its session, or neither.
- * Failures of a moment are retried as retry.ts says.
+ * Sends a client's requests: signed with its API key, with the access token of its session, or with neither. Temporary
+ * failures are retried as described in retry.ts.
  *
  * Invariants:
- *   ACCOUNTREQUESTS-1  The token of a session goes to the addresses of the session and to no others.
+ *   ACCOUNTREQUESTS-1  A session's token is sent only to the session's addresses.
  *   ACCOUNTREQUESTS-2  Secrets are in private fields only: no error, no JSON and no inspection of a client shows them.
  */
 import type { Clock } from '../base/clock.ts';
@@ -18,42 +18,43 @@ import { changed, policyOf, type Repeat, type RetryPolicy, withRetries } from '.
 import { ServerClock } from './serverClock.ts';
 import type { Session } from './session.ts';
 
-/** Options that can be chosen for a single call as well, with `client.with(…)`. */
+/** Options that can also be set for a single call, with `client.with(…)`. */
 export type CallOptions = {
-  /** Of one attempt: 10 seconds unless it is given. */
+  /** Time-out of one attempt; the default is 10 seconds. */
   readonly timeoutMs?: number;
-  /** Gives up; what was sent may be carried out all the same. */
+  /** Aborts the call; a request that was already sent may still be carried out. */
   readonly signal?: AbortSignal;
-  /** False for a single attempt. */
+  /** False for a single attempt without retries. */
   readonly retry?: Partial<RetryPolicy> | false;
 };
 
 /** With neither an API key nor a session only the public routes work. */
 export type ClientOptions = CallOptions & {
-  /** Of a cluster those of its members: requests go to the one that leads. */
+  /** For a cluster, the addresses of its members: requests go to the leader. */
   readonly baseUrl: BaseUrl;
   readonly credentials?: Credentials;
   readonly session?: Session;
-  /** It signs the orders of `place`; `placeOrder` takes orders that are signed already. */
+  /** Signs the orders of `place`; `placeOrder` takes orders that are already signed. */
   readonly wallet?: OrderWallet;
   /** The domain that messages for wallets may name besides that of `baseUrl`: that of the exchange's pages. */
   readonly domain?: string;
   readonly clock?: Clock;
-  /** In place of the global `fetch`, for a proxy or a test. */
+  /** Replaces the global `fetch`, for a proxy or a test. */
   readonly fetch?: typeof fetch;
-  /** Called with every answer, those that are retried too; no secret is in it. */
+  /** Called with every answer, including answers that are retried; it contains no secret. */
   readonly onAnswer?: (answer: AnswerInfo) => void;
   /**
-   * `content`, the default: placements have an Idempotency-Key made of their content. `given`: only the one of a call.
+   * `content` (default): placements have an Idempotency-Key computed from their content. `given`: only a key passed
+   * with the call.
    */
   readonly idempotencyKeys?: 'content' | 'given';
-  /** Requests about orders go over it while it is open; `client.overSocket` opens one. */
+  /** Carries requests about orders while it is open; `client.overSocket` opens one. */
   readonly orderSocket?: OrderTransport;
 };
 
 /** A socket that carries requests about orders (stream/orderSocket.ts). */
 type OrderTransport = {
-  /** Null: the request has to go over HTTP. */
+  /** Returns null if the request has to go over HTTP. */
   trySend<T>(
     method: string,
     path: string,
@@ -69,7 +70,7 @@ export type SendAuthorized = <T>(method: string, path: string) => Promise<T>;
 type SendAttempt<T> = (attempt: number, origin: string, isFirst: boolean) => Promise<T>;
 type SendExtras = { readonly headers?: HeaderFields; readonly repeat?: Repeat };
 
-/** By the meaning of the methods, to which the exchange keeps; POST makes something new each time. */
+/** Methods that are safe to repeat, by HTTP's definition; POST makes something new each time. */
 const HARMLESS_METHODS: readonly string[] = ['GET', 'HEAD', 'PUT', 'DELETE'];
 
 export class AccountRequests {
@@ -80,7 +81,7 @@ export class AccountRequests {
   readonly #options: ClientOptions;
   readonly #policy: RetryPolicy;
 
-  /** @param clock and addresses: of the client that this one continues with other options */
+  /** @param clock and addresses: those of the client whose options are changed */
   constructor(
     options: ClientOptions,
     clock = new ServerClock(options.clock),
@@ -104,12 +105,12 @@ export class AccountRequests {
     return new AccountRequests({ ...this.#options, ...call }, this.clock, this.addresses);
   }
 
-  /** The one that requests go to. */
+  /** The address to which requests go. */
   get origin(): string {
     return this.addresses.current;
   }
 
-  /** The key or the session, either of which opens a stream of the account. */
+  /** The key or the session; either opens a stream of the account. */
   get access(): { readonly signer?: RequestSigner; readonly session?: Session } {
     return { signer: this.#signer, session: this.#session };
   }
@@ -128,7 +129,7 @@ export class AccountRequests {
     const harm = repeat ?? (HARMLESS_METHODS.includes(method) ? 'harmless' : 'once');
     const { orderSocket } = this.#options;
     const answer = this.#retried(harm, (attempt, origin, isFirst) => {
-      // The member at its other end may have stopped leading.
+      // The member at the other end of the socket may have stopped leading.
       const onSocket = isFirst ? orderSocket?.trySend<T>(method, path, payload, headers, this.#options) : null;
       if (onSocket) return onSocket;
       return this.#authorized(method, path, payload, (request) => {
@@ -146,7 +147,9 @@ export class AccountRequests {
     );
   }
 
-  /** A public read. Of an account it counts on the account's limit, which is larger and not shared by an address. */
+  /**
+   * A public read. With an account it counts on the account's limit, which is larger than an address's and not shared.
+   */
   read<T>(path: string): Promise<T> {
     const isPublic = this.#signer === undefined && this.#session === undefined;
     return isPublic ? this.sendPublic('GET', path) : this.send('GET', path);
@@ -157,7 +160,7 @@ export class AccountRequests {
     return this.#retried('harmless', (attempt, origin) => this.#sendPublic(origin, method, path, payload, attempt));
   }
 
-  /** A single attempt: the answer says how it is now. */
+  /** Makes a single attempt: the answer describes the present moment. */
   probe<T>(path: string): Promise<T> {
     return this.#sendPublic(this.origin, 'GET', path, undefined, 1);
   }
@@ -188,8 +191,8 @@ export class AccountRequests {
   }
 
   /**
-   * A request that is refused for its time is signed again, once: with the exchange's own time if the clocks differ, or
-   * because the exchange has restarted after it was signed. Nothing was done with the first one.
+   * A request refused for its timestamp is signed again, once: with the exchange's time if the clocks differ, or
+   * because the exchange was restarted after the signing. The first request had no effect.
    */
   async #authorized<T>(
     method: string,

@@ -53,8 +53,8 @@ export class AccountRoutes extends MarketDataClient {
   }
 
   /**
-   * Places a signed order. Sending the same body again, also later and from another process, gives the answer of the
-   * first time; what is meant to be another order is signed with another salt.
+   * Places a signed order. Sending the same body again, even later or from another process, returns the first answer;
+   * to place another order, sign it with another salt.
    */
   placeOrder(body: PlacementBody, options?: PlacingOptions): Promise<PlacementResponse> {
     return this.#sendPlacing('POST', '/v1/orders', body, options);
@@ -85,8 +85,8 @@ export class AccountRoutes extends MarketDataClient {
   }
 
   /**
-   * Cancels what is left of an open order. 409 `ORDER_NOT_CANCELLABLE` if it is closed, which a repeat after a lost
-   * answer meets as well; 404 if the account has no such order.
+   * Cancels the remainder of an open order. 409 `ORDER_NOT_CANCELLABLE` if it is closed, which also happens to a repeat
+   * after a lost answer; 404 if the account has no such order.
    */
   cancelOrder(orderHash: string): Promise<Message> {
     return this.requests.send('DELETE', `/v1/orders/${segment(orderHash)}`);
@@ -98,16 +98,16 @@ export class AccountRoutes extends MarketDataClient {
   }
 
   /**
-   * Cancels the open order of this client order id (RULES.md 7.7). A name belongs to open orders only: 404 if there is
-   * none, also when its order is closed, where `cancelOrder` answers 409.
+   * Cancels the open order with this client order id (RULES.md 7.7). Only open orders have a client order id: 404 if
+   * there is none, even if its order is closed, for which `cancelOrder` answers 409.
    */
   cancelByClientId(clientOrderId: string): Promise<Message> {
     return this.requests.send('DELETE', `/v1/orders/by-client-id/${segment(clientOrderId)}`);
   }
 
   /**
-   * At most 200 orders; each cancel succeeds or fails by itself. Without a key of the caller each call has one of its
-   * own and not that of its content: a cancel that is meant again must reach the book, and not an answer of before.
+   * At most 200 orders; each cancel succeeds or fails by itself. Unless the caller gives a key, each call has a new key
+   * that does not depend on its content: a repeated cancel must reach the book instead of returning an old answer.
    */
   cancelOrders(orderHashes: string[], idempotencyKey?: string): Promise<BatchCancelResponse> {
     const options = { idempotencyKey: this.#ownKey(idempotencyKey) };
@@ -119,7 +119,7 @@ export class AccountRoutes extends MarketDataClient {
     return this.requests.send('GET', `/v1/orders/${segment(orderHash)}/queue`);
   }
 
-  /** The groups with their limits, what they have counted, and whether they have tripped (RULES.md 7.9). */
+  /** The groups with their limits, counted fills, and state (RULES.md 7.9). */
   orderGroups(): Promise<OrderGroups> {
     return this.requests.send('GET', '/v1/user/order-groups');
   }
@@ -129,12 +129,12 @@ export class AccountRoutes extends MarketDataClient {
     return this.requests.send('PUT', `/v1/user/order-groups/${segment(name)}`, settings);
   }
 
-  /** Accepts orders of a tripped group again; its window starts empty. */
+  /** Lets a tripped group accept orders again; its window starts empty. */
   resetOrderGroup(name: string): Promise<OrderGroup> {
     return this.requests.send('POST', `/v1/user/order-groups/${segment(name)}/reset`);
   }
 
-  /** The order with its status and what is left of it, in units of what its maker gives; 404 if it never arrived. */
+  /** The order with its status and remainder, in units of the asset that its maker gives; 404 if it never arrived. */
   getOrder(orderHash: string): Promise<OrderRecord> {
     return this.requests.send('GET', `/v1/orders/${segment(orderHash)}`);
   }
@@ -165,7 +165,7 @@ export class AccountRoutes extends MarketDataClient {
     return this.requests.send('GET', '/v1/rate-limits');
   }
 
-  /** The `next_cursor` of a page as `cursor` leads to the next one, however long the list is. */
+  /** For the next page pass `next_cursor` as `cursor`; lists may have any length. */
   userOrders(query: UserOrdersQuery = {}): Promise<UserOrders> {
     return this.requests.send('GET', withQuery('/v1/user/orders/v2', query));
   }
@@ -175,7 +175,7 @@ export class AccountRoutes extends MarketDataClient {
     return this.requests.send('GET', withQuery('/v1/user/trades/v2', query));
   }
 
-  /** Every fill of `userTrades`, newest first, page by page as they are read. */
+  /** Iterates over every fill of `userTrades`, newest first, reading pages as needed. */
   fills(query: Omit<UserTradesQuery, 'cursor' | 'offset'> = {}): AsyncGenerator<UserTrade, void, undefined> {
     return eachRow(
       (cursor) => this.userTrades({ ...query, cursor }),
@@ -210,8 +210,8 @@ export class AccountRoutes extends MarketDataClient {
 
   /**
    * Turns USDC into as many Yes and No tokens; the amount is in atomic units, a whole number of lots. Each call is a
-   * split of its own, with a key that its attempts share. To repeat one whose answer was lost after all attempts, give
-   * each of its calls the same key.
+   * separate split, with a key that its retries share. To repeat a split whose answer was lost after all retries, pass
+   * the same key to each call.
    */
   split(marketId: string, amountAtomic: bigint | number, idempotencyKey?: string): Promise<FullSets> {
     return this.#convert('split', marketId, amountAtomic, idempotencyKey);
@@ -248,7 +248,7 @@ export class AccountRoutes extends MarketDataClient {
     return this.#sendPlacing('POST', path, payload, { idempotencyKey: this.#ownKey(idempotencyKey) });
   }
 
-  /** The key of a call that is not that of its content, because the same content is meant again. */
+  /** A call's key that does not depend on its content, because the same content may be intended again. */
   #ownKey(given: string | undefined): string | null {
     return given ?? (this.#keys === 'given' ? null : crypto.randomUUID());
   }

@@ -1,6 +1,6 @@
 /**
- * Signs orders with an account that signs typed data by itself: one of viem, a hardware wallet, a key in a vault. The
- * private key is never here.
+ * Signs orders with an account that signs typed data by itself: a viem account, a hardware wallet, or a key in a vault.
+ * This code never sees the private key.
  */
 import { toHex } from '../base/hex.ts';
 import { checksumAddress } from '../crypto/checksumAddress.ts';
@@ -24,7 +24,7 @@ export type TypedData = {
   readonly message: Readonly<Record<string, unknown>>;
 };
 
-/** An account of viem is one, and so is anything that signs the data of `eth_signTypedData_v4`. */
+/** A viem account fits, and so does anything that signs the data of `eth_signTypedData_v4`. */
 export type TypedDataAccount = {
   readonly address: string;
   signTypedData(data: TypedData): Promise<string>;
@@ -53,7 +53,7 @@ export class AccountSigner implements OrderSigning {
     return true;
   }
 
-  /** Rejects with the error of the account, or if what it gives is no signature of a key (65 bytes). */
+  /** Rejects with the account's error, or if the result is not a key's signature (65 bytes). */
   async sign(draft: OrderDraft, options: SigningOptions = {}): Promise<SignedOrder> {
     const signers = { salt: options.salt ?? randomSalt(), ...partiesOf(this.address, options) };
     const unsigned = { ...draft, ...signers, taker: ZERO_ADDRESS };

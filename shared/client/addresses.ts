@@ -1,18 +1,18 @@
 /**
- * The addresses at which a client finds the exchange: one, or those of the members of a cluster, of which one leads
- * (RULES.md 18). A request that its address did not look at goes to the next one.
+ * The addresses at which a client finds the exchange: a single address, or the members of a cluster, one of which leads
+ * (RULES.md 18). A request that its address did not process goes to the next address.
  *
  * Invariant:
- *   ADDRESSES-1  Only addresses that the caller has given are used, whatever an answer names: requests carry what
- *                identifies an account.
+ *   ADDRESSES-1  Only addresses given by the caller are used, whatever an answer names: requests carry credentials of
+ *                an account.
  */
 import { isNotConnected } from './answers.ts';
 import { ApiError } from './http.ts';
 
-/** One, or several of the same exchange. */
+/** One address, or several of the same exchange. */
 export type BaseUrl = string | readonly string[];
 
-/** A leader that is lost has been replaced by then. */
+/** Within this time a lost leader has been replaced. */
 const FIND_MS = 10_000;
 const PAUSE_MS = 250;
 const NO_LEADER = 'NOT_MATCHING_LEADER';
@@ -32,21 +32,21 @@ export class Addresses {
     return this.origins[this.#current];
   }
 
-  /** For a stream, which moves on by itself. */
+  /** Addresses for a stream, which moves to the next one by itself. */
   startingHere(): BaseUrl {
     return [this.current, ...this.origins];
   }
 
-  /** The address does not answer: the next one is current, unless another request has moved on already. */
+  /** The address does not answer: makes the next one current, unless another request has already done so. */
   moveFrom(origin: string): void {
     if (this.current === origin) this.#current = (this.#current + 1) % this.origins.length;
   }
 
   /**
-   * Sends a request to the leader. One that was refused by a standby, or did not leave, was not carried out and is sent
-   * to another address, for FIND_MS. After every other failure the caller decides: where there was no answer, the
-   * next attempt goes elsewhere.
-   * @param send gets whether this address is the first that is tried
+   * Sends a request to the leader. A request that a standby refused, or that was never sent, was not carried out, so it
+   * is sent to another address, for up to FIND_MS. After every other failure the caller decides; if there was no
+   * answer, the next attempt goes to another address.
+   * @param send receives true if this is the first address tried
    */
   async toLeader<T>(send: (origin: string, isFirst: boolean) => Promise<T>, signal?: AbortSignal): Promise<T> {
     const untilMs = performance.now() + FIND_MS;
@@ -63,7 +63,7 @@ export class Addresses {
     }
   }
 
-  /** Moves on where the error says so. @returns whether the request was not carried out. */
+  /** Moves on if the error calls for it. @returns true if the request was not carried out */
   #isElsewhere(origin: string, error: unknown): boolean {
     if (error instanceof ApiError) {
       if (error.code !== NO_LEADER) return false;
@@ -80,15 +80,15 @@ export class Addresses {
 }
 
 /**
- * An exchange has a host name of its own: a path would be cut off, and what identifies an account would go to whatever
- * else is at that host.
+ * An exchange has its own host name: a path would be cut off, and credentials would go to whatever else runs on that
+ * host.
  */
 export function originOf(address: string): string {
   const url = URL.canParse(address) ? new URL(address) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new Error(`${address} is not the address of an exchange (https://…)`);
   }
-  // Neither a path, a query nor a password, which nothing here says again.
+  // Accepts no path, query or password, which the error message must not repeat.
   if (url.href !== `${url.origin}/`) throw new Error(`${url.origin}: the address of an exchange ends with its host`);
   return url.origin;
 }

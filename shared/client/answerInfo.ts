@@ -1,4 +1,4 @@
-/** The part of an answer that a program may log: nothing of it is secret. */
+/** The part of an answer that a program may log: it contains no secret. */
 import type { PreparedRequest } from './request.ts';
 
 /** The requests that the limit of the endpoint still allows, by the answer's headers. */
@@ -20,7 +20,7 @@ export type AnswerInfo = {
   readonly requestId: string | null;
   /** True if the answer is that of an earlier request with the same Idempotency-Key. */
   readonly isReplayed: boolean;
-  /** Null where the exchange counts no limit, and in a browser on another origin, which shows these headers to none. */
+  /** Null if the exchange counts no limit, and in a browser on another origin, which cannot see these headers. */
   readonly rateLimit: RateLimitState | null;
 };
 

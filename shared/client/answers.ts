@@ -1,21 +1,22 @@
 /**
- * The one table of what an answer says of its request, for the SDK, the page and the command line. An answer is one of
- * the exchange if it has a code of the exchange, with a status that the exchange gives; a 2xx is one if it is JSON.
- * Every other answer is that of a proxy before it (or of a firewall, or of a network that wants a sign-in), whatever
- * its status: the exchange may have carried out the request.
+ * The one table of what an answer means for its request, for the SDK, the page and the command line. An answer comes
+ * from the exchange if it has one of the exchange's codes with one of its statuses; a 2xx answer does if it is JSON.
+ * Every other answer comes from a proxy (or a firewall, or a network's sign-in page), whatever its status: the exchange
+ * may have carried out the request.
  *
  * Invariant:
- *   CLIENTANSWERS-1  A request counts as refused only where the exchange has said so.
+ *   CLIENTANSWERS-1  A request counts as refused only if the exchange has said so.
  */
 import { ApiError, RedirectError } from './http.ts';
 
 /**
- * `refused`: the exchange has looked at it and says no. `not now`: nothing was done, and another moment may be better.
- * `open`: it may have been carried out, and a repeat finds out. `fault`: it may have been, and a repeat says the same.
+ * `refused`: the exchange has processed it and refuses. `not now`: nothing was done; a later try may succeed. `open`:
+ * it may have been carried out, and a repeat finds out. `fault`: it may have been carried out, and a repeat gives the
+ * same answer.
  */
 type Meaning = 'refused' | 'not now' | 'open' | 'fault';
 
-/** Codes that mean something else than `refused`. */
+/** Codes with a meaning other than `refused`. */
 const MEANINGS: Readonly<Record<string, Meaning>> = {
   RATE_LIMITED: 'not now',
   RATE_LIMIT_DEPENDENCY_UNAVAILABLE: 'not now',
@@ -24,7 +25,7 @@ const MEANINGS: Readonly<Record<string, Meaning>> = {
   IDEMPOTENCY_KEY_IN_PROGRESS: 'open',
   INTERNAL_ERROR: 'fault',
 };
-/** Those of shared/base/errors.ts, without the rest of that table, which pages need not load. */
+/** The codes of shared/base/errors.ts without the rest of that table, which pages need not load. */
 export const CODES: ReadonlySet<string> = new Set(
   `
   PAYLOAD_TOO_LARGE NOT_FOUND METHOD_NOT_ALLOWED VALIDATION_ERROR UNAUTHORIZED API_KEY_UNAUTHORIZED FORBIDDEN
@@ -47,39 +48,39 @@ export const STATUSES: ReadonlySet<number> = new Set([400, 401, 403, 404, 405, 4
 /** The connection was never opened, so the request did not leave. */
 const NOT_CONNECTED: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
 
-/** Null for an error of the program, which no answer has caused. */
+/** Null for an error of the program that no answer has caused. */
 export function meaningOf(error: unknown): Meaning | null {
   if (error instanceof ApiError) return isRefusal(error) ? (MEANINGS[error.code] ?? 'refused') : 'open';
   if ((error as Error | null)?.name === 'UnknownOutcomeError') return 'fault';
-  // A repeat is redirected again.
+  // A repeat would be redirected again.
   if (error instanceof RedirectError) return 'fault';
   if (isNotConnected(error)) return 'not now';
   return isUnanswered(error) ? 'open' : null;
 }
 
-/** True of failures that leave open whether the request was carried out. */
+/** True for failures that leave open if the request was carried out. */
 export function leavesOpen(error: unknown): boolean {
   const meaning = meaningOf(error);
   return meaning === 'open' || meaning === 'fault';
 }
 
-/** True of an answer that is one of the exchange (CLIENTANSWERS-1). */
+/** True if the answer comes from the exchange (CLIENTANSWERS-1). */
 export function isRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && CODES.has(error.code) && STATUSES.has(error.status);
 }
 
-/** True of an answer that is not one of the exchange. */
+/** True if the answer does not come from the exchange. */
 export function isOfProxy(error: unknown): boolean {
   return error instanceof RedirectError || (error instanceof ApiError && !isRefusal(error));
 }
 
-/** True if there was no answer: the request may have been carried out all the same, or may never have arrived. */
+/** True if there was no answer: the request may still have been carried out, or may never have arrived. */
 export function isUnanswered(error: unknown): boolean {
   if (error instanceof RedirectError) return false;
   return error instanceof TypeError || (error as { name?: string } | null)?.name === 'TimeoutError';
 }
 
-/** True if the request did not leave. */
+/** True if the request was never sent. */
 export function isNotConnected(error: unknown): boolean {
   const { cause } = (error ?? {}) as { cause?: { code?: unknown } };
   return error instanceof TypeError && NOT_CONNECTED.includes(cause?.code);

@@ -1,7 +1,7 @@
 /** The answer to a change that needs two operators. */
 import type { Approval } from './types.ts';
 
-/** The change waits for a second operator: nothing has happened yet. */
+/** The change waits for a second operator: nothing was changed yet. */
 export class ApprovalNeededError extends Error {
   override readonly name = 'ApprovalNeededError';
   readonly approval: Approval;

@@ -30,11 +30,11 @@ import { WalletsClient } from './wallets.ts';
 export type { PlacingOptions, ReplacingOptions };
 export type PlaceOptions = PlacingOptions & SigningOptions;
 
-/** All clients that were made of one by `with` have the same. */
+/** Shared by all clients made from one by `with`. */
 type Shared = KeptConfig & { readonly placer: Placer; readonly tracker: OrderTracker };
 
 const BEAT_TIMEOUT_MS = 4000;
-/** An answer has no more. */
+/** An answer has at most this many levels. */
 const MOST_LEVELS = 100;
 /** The stream has them from the client. */
 type AccessField = 'baseUrl' | 'signer' | 'session';
@@ -87,8 +87,8 @@ export class ExchangeClient extends AccountRoutes {
 
   /**
    * Signs an order with the client's wallet and places it. Rejects with an ApiError if it is refused, and with an
-   * UnknownOutcomeError, which has the order, if no answer of the exchange came. Each call is an order of its own,
-   * unless `options.salt` makes it the same.
+   * UnknownOutcomeError (which holds the order) if the exchange did not answer. Each call is a separate order, unless
+   * `options.salt` makes it the same one.
    */
   place(intent: PlaceIntent, options: PlaceOptions = {}): Promise<PlacedOrder> {
     return this.#placed(intent, options, (body) => this.placeOrder(body, options));
@@ -101,7 +101,7 @@ export class ExchangeClient extends AccountRoutes {
     return this.#shared.placer.sign(this, intent, options);
   }
 
-  /** Exactly what an order at the market would take from the book of now. */
+  /** Computes exactly what a market order would fill in the present book. */
   async previewMarket(side: Side, marketId: string, order: MarketBuy | MarketSell): Promise<MarketPreview> {
     const { outcomeIndex = 0, book } = order;
     if (book !== undefined) checkBook(book, marketId);
@@ -113,14 +113,14 @@ export class ExchangeClient extends AccountRoutes {
   }
 
   /**
-   * Buys at the market, for so many dollars or so many tokens, as `previewMarket` says: what is not filled at once at a
-   * price within `maxSlippage` is cancelled. 422 `FAK_NO_FILL` if that is all of it.
+   * Buys at the market, for an amount in dollars or in tokens, as in `previewMarket`: the quantity that does not fill
+   * at once within `maxSlippage` is cancelled. 422 `FAK_NO_FILL` if nothing fills.
    */
   async buy(marketId: string, order: MarketBuy, options?: PlaceOptions): Promise<PlacedOrder> {
     return this.place((await this.previewMarket('BUY', marketId, order)).intent, options);
   }
 
-  /** Sells at the market, likewise. */
+  /** Sells at the market in the same way. */
   async sell(marketId: string, order: MarketSell, options?: PlaceOptions): Promise<PlacedOrder> {
     return this.place((await this.previewMarket('SELL', marketId, order)).intent, options);
   }
@@ -132,8 +132,8 @@ export class ExchangeClient extends AccountRoutes {
   }
 
   /**
-   * The same client, whose requests about orders go over a socket: signed once, answered as over HTTP, and sent over
-   * HTTP while the socket is away or where `form` cannot carry them. Its `close` closes the socket.
+   * A client with the same methods that sends order requests over a socket: signed once, answered as over HTTP, and
+   * sent over HTTP while the socket is away or if `form` cannot carry them. Its `close` closes the socket.
    */
   async overSocket(options: OrderSocketOptions & Omit<StreamOptions, AccessField> = {}): Promise<ExchangeClient> {
     const { OrderSocket } = await import('./stream/orderSocket.ts');
@@ -151,7 +151,7 @@ export class ExchangeClient extends AccountRoutes {
     return Heartbeats.start(() => single.heartbeat(), options);
   }
 
-  /** Ends what `order.done` waits for, which rejects, and a socket for orders. Requests over HTTP are answered. */
+  /** Ends waits for `order.done`, which reject, and the socket for orders. HTTP requests are still answered. */
   close(): void {
     this.#options.orderSocket?.close();
     this.#shared.tracker.close();

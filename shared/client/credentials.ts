@@ -1,8 +1,8 @@
-/** An API key as its account has got it. */
+/** An API key as the account received it. */
 
 export type Credentials = { readonly keyId: string; readonly secret: string; readonly passphrase: string };
 
-/** Credentials that no JSON and no inspection shows, for options that a program keeps or logs. */
+/** Credentials that appear in no JSON and no inspection, for options that a program keeps or logs. */
 export class ApiKey implements Credentials {
   readonly keyId: string;
   readonly #secret: string;

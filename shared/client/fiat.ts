@@ -15,7 +15,7 @@ import { withQuery } from './request.ts';
 
 type Requests = Pick<AccountRequests, 'send'>;
 type NewSession = {
-  /** Default: the one that the exchange prefers. */
+  /** By default the provider that the exchange prefers. */
   readonly provider?: string;
   /** Decimal: of an on-ramp in the currency of the bank, of an off-ramp in USDC. */
   readonly amount?: string;
@@ -31,7 +31,7 @@ type SessionFilter = {
 };
 
 const ROOT = '/v1/user/fiat';
-/** A repeat of any of these is answered as the first one was, or makes another launch URL. */
+/** A repeat of any of these returns the first answer, or makes another launch URL. */
 const HARMLESS = { repeat: 'harmless' } as const;
 
 export class FiatClient {
@@ -50,7 +50,7 @@ export class FiatClient {
     return this.#requests.send('GET', `${ROOT}/sessions/${encodeURIComponent(id)}`);
   }
 
-  /** The person goes on at `launch_url`, which is a secret and good once. */
+  /** The person continues at `launch_url`, which is secret and can be used once. */
   createOnramp(fields: NewSession & { readonly payment_method?: string } = {}): Promise<CreatedFiatSession> {
     return this.#create('onramp', fields);
   }
@@ -60,13 +60,13 @@ export class FiatClient {
     return this.#create('offramp', fields);
   }
 
-  /** A retry is the same session: each attempt has the same key. */
+  /** A retry means the same session: all attempts share one key. */
   #create(kind: FiatKind, fields: NewSession): Promise<CreatedFiatSession> {
     const headers = { 'Idempotency-Key': crypto.randomUUID() };
     return this.#requests.send('POST', `${ROOT}/${kind}/sessions`, fields, { headers, repeat: 'harmless' });
   }
 
-  /** The person is back from the provider. Credits nothing; the rail does. */
+  /** Reports that the person has returned from the provider. Credits nothing; the rail does. */
   completeOnramp(id: string): Promise<FiatSessionRecord> {
     return this.#requests.send('POST', `${pathOf('onramp', id)}/complete`, {}, HARMLESS);
   }

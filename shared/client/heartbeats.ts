@@ -1,6 +1,6 @@
 /**
- * Heartbeats of a dead man's switch (RULES.md 7.8): while they go on, the exchange keeps the account's orders; when
- * they stop, because the program or its connection has died, it cancels them within 15 seconds.
+ * Heartbeats of a dead man's switch (RULES.md 7.8): while they arrive, the exchange keeps the account's orders; if they
+ * stop, because the program or its connection has died, it cancels the orders within 15 seconds.
  *
  * Invariants:
  *   HEARTBEATS-1  At most one beat is under way, and none begins within a second of the one before.
@@ -10,11 +10,11 @@
 import { isRefusal } from './answers.ts';
 
 export type HeartbeatOptions = {
-  /** From the answer to one beat to the next: 5 seconds unless it is given, 1 to 10. */
+  /** Time from the answer to one beat until the next beat: 1 to 10 seconds, by default 5. */
   readonly everyMs?: number;
   /**
-   * Called once when no beat has got through for 15 seconds, or none can any more: the orders have been cancelled or
-   * will be. Beating goes on, and arms the switch again, unless `isOver`.
+   * Called once if no beat has succeeded for 15 seconds, or none can any more: the orders are or will be cancelled.
+   * Unless `isOver`, beats continue and arm the switch again.
    */
   readonly onLapse?: (error: unknown, isOver: boolean) => void;
 };
@@ -51,7 +51,7 @@ export class Heartbeats {
     return heartbeats;
   }
 
-  /** False once beats fail for as long as the exchange waits for them, and after the end. */
+  /** False if beats have failed for longer than the exchange waits, and after the end. */
   get isArmed(): boolean {
     return !this.#isClosed && !this.#hasLapsed;
   }
@@ -80,7 +80,7 @@ export class Heartbeats {
     this.#onLapse(error, false);
   }
 
-  /** The timer alone does not keep a process alive: a program that has ended is one that no longer watches. */
+  /** The timer does not keep a process alive: a program that has ended no longer watches its orders. */
   #next(ms: number): void {
     if (this.#isClosed) return;
     this.#timer = setTimeout(() => {

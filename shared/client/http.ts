@@ -4,8 +4,8 @@ import type { PreparedRequest } from './request.ts';
 export const DEFAULT_TIMEOUT_MS = 10_000;
 
 /**
- * A refusal by the exchange; `message` and `code` are its `error` and `code`. Or the answer of a proxy before it, with
- * a code of its own or UNKNOWN: `isRefusal` (answers.ts) is false of those.
+ * A refusal by the exchange, whose `error` and `code` are `message` and `code` here; or the answer of a proxy, with its
+ * own code or UNKNOWN, for which `isRefusal` (answers.ts) is false.
  */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
@@ -14,7 +14,7 @@ export class ApiError extends Error {
   readonly details: unknown;
   /** Seconds to wait before a retry, if the answer has Retry-After. */
   readonly retryAfter: number | null;
-  /** The exchange's name for the request, by which its operator finds it in the logs, if the answer has one. */
+  /** The exchange's id of the request, by which its operator finds it in the logs, if the answer has one. */
   readonly requestId: string | null;
 
   constructor(
@@ -36,11 +36,11 @@ export class ApiError extends Error {
 
 export type SendOptions = {
   readonly timeoutMs?: number;
-  /** Gives the request up; it may have been carried out all the same. */
+  /** Aborts the request; it may still have been carried out. */
   readonly signal?: AbortSignal;
-  /** In place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch;
-  /** A browser then adds its cookies also for another origin than that of the page. */
+  /** Makes a browser send its cookies to another origin too. */
   readonly credentials?: 'include';
   /** Called with status and headers of the answer. */
   readonly onAnswer?: (response: Response) => void;
@@ -48,9 +48,9 @@ export type SendOptions = {
 
 /**
  * Resolves to the parsed body of a 2xx answer. Any other answer rejects with an ApiError. Without an answer (connection
- * refused or lost, timeout) it rejects with the error of `fetch`; an order may have been placed then, which a request
- * for its hash finds out. `fetch` keeps connections open no longer than the `Keep-Alive` of their last answer allows,
- * so that no request meets the close of an idle connection.
+ * refused or lost, timeout) it rejects with the error of `fetch`; an order may have been placed then; request it by its
+ * hash to find out. `fetch` keeps connections open no longer than the `Keep-Alive` of their last answer allows, so no
+ * request meets the close of an idle connection.
  */
 export async function sendRequest<T>(origin: string, request: PreparedRequest, options: SendOptions = {}): Promise<T> {
   const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = options;
@@ -69,7 +69,7 @@ export async function sendRequest<T>(origin: string, request: PreparedRequest, o
 
 /**
  * The body of a 2xx answer as it arrives, for answers of any length; any other answer rejects with an ApiError. The
- * timeout is that of the first byte: reading may take as long as it takes, or until the signal.
+ * time-out applies to the first byte: reading may then take any time, until the signal aborts it.
  */
 export async function openBody(
   origin: string,
@@ -105,7 +105,7 @@ async function open(
   return response;
 }
 
-/** Another server than the exchange answers there, or the exchange's base address is another one. */
+/** Another server than the exchange answers at this address, or the exchange has another base address. */
 export class RedirectError extends TypeError {
   override readonly name = 'RedirectError';
 }
@@ -118,13 +118,13 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Every change is answered with an object; text or a number is not of the exchange, though it is JSON. */
+/** The exchange answers every change with an object; text or a number does not come from it, even if it is JSON. */
 function isResult(method: string, value: unknown): boolean {
   return method === 'GET' ? value !== undefined : typeof value === 'object' && value !== null;
 }
 
 function refusalOf({ status, headers }: Response, value: unknown): ApiError {
-  // A proxy before the exchange may answer in JSON, too.
+  // A proxy may answer in JSON, too.
   const { error, code, details } = (value ?? {}) as { error?: unknown; code?: unknown; details?: unknown };
   return new ApiError(
     status,
@@ -136,12 +136,12 @@ function refusalOf({ status, headers }: Response, value: unknown): ApiError {
   );
 }
 
-/** Null for a date, too: only others than the exchange write one. */
+/** Null for a date too: the exchange never sends one. */
 function secondsOf(retryAfter: string | null): number | null {
   return retryAfter !== null && /^\d+$/.test(retryAfter) ? Number(retryAfter) : null;
 }
 
-/** True of the refusal of a request that was signed before the exchange started. */
+/** True if the request was refused because it was signed before the exchange started. */
 export function isSignedBeforeStart(error: unknown): boolean {
   if (!(error instanceof ApiError) || error.status !== 401) return false;
   return (error.details as { reason?: unknown } | undefined)?.reason === 'signed_before_start';

@@ -1,7 +1,7 @@
 /**
  * The Idempotency-Key of a request, from its content: the same request has the same key, in this process and in the
- * next one, so that a repeat after a lost answer gets the first answer instead of a second order. A signed order has a
- * salt of its own, so two orders that are meant to be two have different keys.
+ * next one, so that a repeat after a lost answer gets the first answer instead of a second order. Each signed order has
+ * its own salt, so two intended orders have different keys.
  */
 import { keccak256 } from '../crypto/keccak.ts';
 
@@ -11,7 +11,7 @@ const VARIANT_AT = 8;
 const HEX_GROUPS = /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
 const encoder = new TextEncoder();
 
-/** A UUID of version 8, which is that of one's own making. @param body exactly as it is sent */
+/** A UUID of version 8, for custom content. @param body exactly the bytes that are sent */
 export function keyOfContent(method: string, path: string, body: string): string {
   const bytes = keccak256(encoder.encode(`${method} ${path}\n${body}`)).slice(0, UUID_BYTES);
   bytes[VERSION_AT] = (bytes[VERSION_AT] & 0x0f) | 0x80;

@@ -37,24 +37,24 @@ export class LedgerClient {
   }
 
   /**
-   * A permit for a deposit on the chain, the typed data that the wallet signs and the transaction that anybody sends:
-   * its data is `data_before_signature`, the signature without 0x, and `data_after_signature`.
+   * A permit for a deposit on the chain, the typed data that the wallet signs, and the transaction, which anyone may
+   * send: its data is `data_before_signature`, the signature without 0x, and `data_after_signature`.
    */
   authorizeDeposit(amountMicro: bigint | number): Promise<DepositAuthorization> {
     return this.#reads.send('POST', '/v1/user/deposit-authorizations', { amount_usdc_micro: String(amountMicro) });
   }
 
-  /** Pays out on the chain. Give each withdrawal a reference: its repeat answers the first one. */
+  /** Pays out on the chain. Give each withdrawal a reference: a repeat then returns the first one's answer. */
   withdraw(withdrawal: NewWithdrawal): Promise<FundMovement> {
     return this.#reads.send('POST', '/v1/user/withdrawals', withdrawal);
   }
 
-  /** Everything that changed the balances in a period; of a long one `openStatement` is better. */
+  /** Everything that changed the balances in a period; for a long period use `openStatement`. */
   statement(period: Period = {}): Promise<Statement> {
     return this.#reads.get(withQuery('/v1/user/statement', period));
   }
 
-  /** The same as it arrives, however long it is. One that ends before its closing balances was cut off. */
+  /** The same as a stream of any length. A statement that ends without its closing balances was cut off. */
   openStatement(query: StatementQuery): Promise<ReadableStream<Uint8Array>> {
     return this.#reads.open(withQuery('/v1/user/statement', query));
   }
@@ -64,12 +64,12 @@ export class LedgerClient {
     return this.#reads.get(withQuery(`/v1/markets/${encodeURIComponent(marketId)}/split-params`, query));
   }
 
-  /** The parts of its fees that the account gets back as a maker, newest first. */
+  /** The shares of its fees that the account gets back as a maker, newest first. */
   rebates(query: RebatesQuery = {}): Promise<Rebates> {
     return this.#reads.get(withQuery('/v1/user/rebates', query));
   }
 
-  /** The parts of the fees of referred accounts that the account earns, newest first. */
+  /** The shares of referred accounts' fees that the account earns, newest first. */
   referralEarnings(query: EarningsQuery = {}): Promise<Earnings> {
     return this.#reads.get(withQuery('/v1/user/referral/earnings', query));
   }

@@ -37,7 +37,7 @@ import type {
   TickSize,
 } from './types.ts';
 
-/** The platform's config is fetched once for all clients that were made of one. */
+/** The platform's config is fetched once for all clients made from one. */
 export type KeptConfig = { config: Promise<PlatformConfig> | undefined };
 
 export class MarketDataClient {

@@ -1,14 +1,15 @@
 /**
- * A market maker for a few markets, to be read from top to bottom and taken as a start.
+ * A market maker for a few markets: read it from top to bottom and use it as a starting point.
  *
- * In each market it keeps one bid for Yes and one bid for No, around what it holds a Yes to be worth. Buying No at p is
- * offering Yes at 1 - p, so both sides need only USDC, and when both are filled the pair is merged into one USDC.
+ * In each market it keeps one bid for Yes and one bid for No, around its estimate of the value of Yes. Buying No at p
+ * is the same as selling Yes at 1 - p, so both sides need only USDC, and when both are filled the pair is merged into
+ * one USDC.
  *
  *   - Inventory: the more Yes it has, the lower it quotes, so that the market takes the surplus off it.
  *   - Fill protection: all its orders are in one order group. When more than `maxFilled` tokens are filled within a
- *     second, the exchange cancels them all in that same step; it pauses, and looks anew.
+ *     second, the exchange cancels them all in that same step; it pauses, and reads the market again.
  *   - Heartbeats: if this program dies, the exchange cancels its orders by itself after some seconds.
- *   - It asks for little that is refused: a better quote stops short of the best one on the other side.
+ *   - It avoids refusals: a better quote stays just short of the best one on the other side.
  *   - It has its account to itself: orders, their group and heartbeats are the account's.
  *   - It may be started, killed and started again: what it left behind is cancelled first, and its inventory is what
  *     the exchange says.
@@ -48,16 +49,16 @@ export type MakerSettings = {
   readonly halfSpreadTicks: number | ((ticksPerUnit: number) => number);
   /** Tokens of each quote. */
   readonly size: number;
-  /** The quotes move by one tick for each of so many tokens of inventory. */
+  /** The quotes move by one tick for each of this many tokens of inventory. */
   readonly tokensPerTick: number;
-  /** Beyond this inventory it quotes the side that reduces it, and no other. */
+  /** Beyond this inventory it quotes only the side that reduces it. */
   readonly maxInventory: number;
   /** Tokens that may be filled in all markets within a second. */
   readonly maxFilled: number;
   readonly requoteMs: number;
 };
 
-/** Says what a Yes is worth, from 0 to 1: the one part that is yours to write. */
+/** Estimates the value of a Yes, from 0 to 1: the one part that you have to write. */
 type Value = (marketId: string) => number | Promise<number>;
 
 type Quote = { readonly hash: string; readonly ticks: number };
@@ -67,7 +68,7 @@ const GROUP = 'market-maker';
 const HEARTBEAT_MS = 5000;
 const ATOMIC_PER_TOKEN = 1_000_000;
 const PAUSE_AFTER_TRIP_MS = 2000;
-/** Errors of a moment: the exchange restarts, is busy, or counts requests. */
+/** Temporary errors: the exchange restarts, is busy, or refuses for its rate limit. */
 const RETRY_MS = 1000;
 
 export class MarketMaker {
@@ -81,7 +82,7 @@ export class MarketMaker {
   #nonce = 0;
   #signer: OrderSigner | null = null;
   #isRunning = true;
-  /** False after a request without an answer: an order may stand that is not among the quotes. */
+  /** False after a request without an answer: an order may be in the book that is not among the quotes. */
   #isCertain = true;
 
   /** @param pause waits for so many milliseconds; a backtest has a clock of its own */
@@ -99,7 +100,7 @@ export class MarketMaker {
     this.#pause = pause;
   }
 
-  /** Quotes until `stop`. A failure of a moment is waited out; one that no retry heals is thrown. */
+  /** Quotes until `stop`. Waits out temporary failures; throws a failure that no retry can fix. */
   async run(marketIds: readonly string[]): Promise<void> {
     const heart = setInterval(() => this.#client.heartbeat().catch(() => {}), HEARTBEAT_MS);
     try {
@@ -119,7 +120,7 @@ export class MarketMaker {
     this.#isRunning = false;
   }
 
-  /** Starts from nothing: no orders of an earlier run, a fresh group, the grid and the fee of each market. */
+  /** Starts from scratch: no orders of an earlier run, a fresh group, the grid and fee of each market. */
   async #prepare(marketIds: readonly string[]): Promise<void> {
     const { maxFilled } = this.#settings;
     this.#quoted.length = 0;
@@ -190,7 +191,7 @@ export class MarketMaker {
     return new Set(orders.map(({ order_hash }) => order_hash));
   }
 
-  /** Makes the one bid for this outcome stand at this price. @param wanted ticks; null: no bid */
+  /** Makes sure that the one bid for this outcome is at this price. @param wanted in ticks; null for no bid */
   async #quote(quoted: Quoted, outcome: Outcome, wanted: number | null): Promise<void> {
     const { quotes, market } = quoted;
     const before = quotes[outcome];
@@ -204,7 +205,7 @@ export class MarketMaker {
     if (before?.ticks === ticks) return;
     const body = this.#sign(quoted, outcome, ticks);
     try {
-      // A replacement is one step, so that there is never a moment without a quote, nor one with two.
+      // A replacement is one step, so there is never a moment without a quote, or with two.
       const placed =
         before === null
           ? await this.#client.placeOrder(body)
@@ -233,7 +234,7 @@ export class MarketMaker {
     return this.#signer!.sign(draftOrder({ market, feeRateBps, nonce: this.#nonce, ...quote })).body;
   }
 
-  /** Repeats what a failure of a moment has interrupted, from a state that is known again. */
+  /** Repeats a step that a temporary failure has interrupted, starting from a known state again. */
   async #patiently(step: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -290,7 +291,7 @@ function surplusOf({ tokens }: Balances): ReadonlyMap<string, number> {
   return surplus;
 }
 
-/** An order that is filled, cancelled or unknown needs no cancel; every other failure is one. */
+/** An order that is filled, cancelled or unknown needs no cancel; any other failure is thrown. */
 function unlessGone(error: unknown): void {
   if (!isOfExchange(error) || (error.status !== 404 && error.status !== 409)) throw error;
 }
