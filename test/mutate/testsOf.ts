@@ -104,6 +104,7 @@ export const AREAS: readonly (readonly [prefix: string, tests: readonly string[]
   ['gateway/trading/batchesRoutes.ts', ['api/batch', 'api/idempotency']],
   ['gateway/trading/groupCommands.ts', ['api/orderGroups']],
   ['gateway/trading', ['api/orders', 'api/orderCancels', 'api/replace', 'api/clientIds']],
+  ['gateway/web/browser', ['browser/client', 'browser/ramp']],
   ['gateway/wiring/demo.ts', ['api/platform']],
   [
     'gateway/wiring',
