@@ -19,9 +19,6 @@ import { passes } from './support/testRun.ts';
 /** Three for each processor of a small machine: most files wait for a server, or for a thread, half of the time. */
 const CONCURRENCY = 6;
 
-/** Building the programs of servers costs as much of the processor as ten starts from the sources. */
-const WORTH_BUILDING = 10;
-
 /** Otherwise each of the first processes would remove the types, all at the same time. */
 const STRIP = fileURLToPath(new URL('../shared/base/stripFolder.mjs', import.meta.url));
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -33,6 +30,8 @@ spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', STRIP, 'en
 const repeatsFailed = process.argv.includes('--repeat-failed');
 const countsTime = process.argv.includes('--times');
 const isLong = process.argv.includes('--long');
+/** Files: building the programs costs as much of the processor as ten starts from the sources. Long files have those. */
+const WORTH_BUILDING = isLong ? 1 : 10;
 if (!isLong) keepTemporaryFilesInMemory();
 // The entries of the groups read it too, in their processes.
 const parts = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));

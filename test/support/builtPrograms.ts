@@ -8,7 +8,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
+import { chmodSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -48,6 +48,8 @@ export async function buildPrograms(): Promise<void> {
   // Every test process loads this file, and none of them builds.
   const { build } = await import('esbuild');
   const directory = temporaryDirectory();
+  // Some tests run a server as a user who has nothing else of this one's.
+  chmodSync(directory, 0o755);
   const preloaded = new URL('./builtSources.mjs', import.meta.url);
   preloaded.searchParams.set('in', directory);
   await build({
