@@ -1,11 +1,12 @@
 /** Refusals of the exchange contract: a match fails alone, and a batch reverts if its sender may not send it. */
 import assert from 'node:assert/strict';
-import { beforeEach, test } from 'node:test';
+import { test } from 'node:test';
 import { type Address, encodeFunctionData, type Hex, zeroAddress } from 'viem';
 import { NO_ANVIL } from './anvil.ts';
 import { abiOf, receiptOf } from './deploy.ts';
 import {
   BUY,
+  beforeEachOfFile,
   type ChainMarket,
   type ChainMatch,
   type ChainOrder,
@@ -28,7 +29,7 @@ const TEN = 10_000_000n;
 const SIX = 6_000_000n;
 let market: ChainMarket;
 
-beforeEach(async () => {
+beforeEachOfFile(async () => {
   market = await rig.createMarket();
   await rig.fund(alice, TEN);
   await rig.fundSets(bob, market, TEN);

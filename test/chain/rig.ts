@@ -272,17 +272,45 @@ export const CONTRACT_OF: Readonly<Record<keyof Deployed, ContractName>> = {
   resolutions: 'Resolutions',
 };
 
-/** The rig of a test file. Without anvil there is none, and every test of the file is skipped. */
+type SharedRig = { readonly rig: ChainRig; readonly begin: () => Promise<void> };
+
+/** By the delay of resolutions. */
+const shared = new Map<bigint | undefined, SharedRig>();
+/** The rig of the file that has asked last: files of a process run one after the other. */
+let current: SharedRig | undefined;
+/** The number of files of this process that have asked for one. */
+let asked = 0;
+
+/**
+ * The rig of a test file, and of all files of its process that ask for the same: in the suite these are several
+ * (support/together.ts). Each file, and each test, begins with the contracts as they were deployed. Without anvil there
+ * is none, and every test of the file is skipped.
+ */
 export async function chainRig(resolutionDelay?: bigint): Promise<ChainRig> {
   if (NO_ANVIL) return null as unknown as ChainRig;
+  asked++;
+  current = shared.get(resolutionDelay) ?? (await startShared(resolutionDelay));
+  shared.set(resolutionDelay, current);
+  await current.begin();
+  return current.rig;
+}
+
+/** Runs before every test of the file that has asked for a rig last, and not before those of later ones. */
+export function beforeEachOfFile(prepare: () => Promise<void>): void {
+  const file = asked;
+  beforeEach(() => (file === asked ? prepare() : undefined));
+}
+
+async function startShared(resolutionDelay: bigint | undefined): Promise<SharedRig> {
   const rig = await ChainRig.start(undefined, resolutionDelay);
   let snapshot = await rig.client.snapshot();
-  beforeEach(async () => {
+  const begin = async (): Promise<void> => {
     await rig.client.revert({ id: snapshot });
     snapshot = await rig.client.snapshot();
-  });
+  };
+  beforeEach(() => (current?.rig === rig ? begin() : undefined));
   after(() => rig.stop());
-  return rig;
+  return { rig, begin };
 }
 
 export function eventsOf(logs: Log[], contract: ContractName, eventName: string) {

@@ -7,8 +7,9 @@
  * share a server too. They run one after the other, so a file may stop that server, and the next one finds it running;
  * none may expect it to be empty. Other files with servers run one after the other as well: what they start in their
  * `fileScope` (fileScope.ts) ends with them, and they share what this process has compiled, the document that answers
- * are checked against above all. The tests of the pages share a server and one browser. A process each is enough for
- * the tests of clusters that only the soak runs, and for the small tests of code, documents and tools.
+ * are checked against above all. The tests of the pages share a server and one browser, those of
+ * contracts a chain. A process each is enough for the tests of clusters that only the soak runs, and for the small
+ * tests of code, documents and tools.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -23,14 +24,22 @@ import { endFile, isCounting } from './processorTime.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const API_GROUPS = 2;
 const OWN_GROUPS = 4;
+const CHAIN_GROUPS = 2;
 /** The reason that a test has for being skipped in the suite: a process of its own would do nothing else. */
 const ONLY_IN_SOAK = /'only with SOAK=on: /;
 /** Parts of paths with a space between them: only files that have one of them run. */
 const NAMES_SETTING = 'TEST_NAMES';
 const NAMES = (process.env[NAMES_SETTING] ?? '').split(' ');
 const USES_SHARED_SERVER = /\bawait sharedServer\(\)/;
-/** Bitflips take too long to hold up others. */
-const ALONE = new Set(['test/fault/bitflips.test.ts']);
+/** Bitflips take too long to hold up others. Those of chain change how theirs makes blocks, or follow them. */
+const ALONE = new Set([
+  'test/chain/clusterThread.test.ts',
+  'test/chain/local.test.ts',
+  'test/chain/movementFees.test.ts',
+  'test/chain/payments.test.ts',
+  'test/chain/rail.test.ts',
+  'test/fault/bitflips.test.ts',
+]);
 
 /** By the name of the entry. Those that take longest begin first: none of them is left alone at the end. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
@@ -38,6 +47,7 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   gateway: filesIn('test/unit/gateway/**/*.test.ts'),
   ...dealtOut('own', OWN_GROUPS, serverFiles(false)),
   ...dealtOut('api', API_GROUPS, serverFiles(true)),
+  ...dealtOut('chain', CHAIN_GROUPS, contractFiles()),
   browser: filesIn('test/browser/*.test.ts').filter((file) => !isLong(file)),
   longBrowser: filesIn('test/browser/*.test.ts').filter(isLong),
   shared: filesIn('test/unit/{bench,book,shared}/**/*.test.ts'),
@@ -60,6 +70,11 @@ function serverFiles(isShared: boolean): string[] {
   return files.filter(
     (file) => !ALONE.has(file) && !isLong(file) && USES_SHARED_SERVER.test(sourceOf(file)) === isShared,
   );
+}
+
+/** The tests of contracts, which leave nothing but what the chain forgets before the next one. */
+function contractFiles(): string[] {
+  return filesIn('test/chain/*.test.ts').filter((file) => !isLong(file) && !ALONE.has(file));
 }
 
 /** Groups of these names: the files are dealt out in turn, so that the groups take about as long as each other. */
