@@ -30,7 +30,7 @@ spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', STRIP, 'en
 const repeatsFailed = process.argv.includes('--repeat-failed');
 const countsTime = process.argv.includes('--times');
 const isLong = process.argv.includes('--long');
-/** Files: building the programs costs as much of the processor as ten starts from the sources. Long files have those. */
+/** So many files: building the programs costs as much of the processor as ten starts from the sources. */
 const WORTH_BUILDING = isLong ? 1 : 10;
 if (!isLong) keepTemporaryFilesInMemory();
 // The entries of the groups read it too, in their processes.
