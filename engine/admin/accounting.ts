@@ -1,8 +1,8 @@
 /**
- * A second, independent bookkeeping of one shard's money: computed from the journal's commands and from the lots and
- * prices of its fills, in bigint, with one small step for each movement. It shares no code with ledger.ts, settle.ts,
- * grid.ts or resolution.ts, so that an error there is found. The results in the journal (ACCOUNT, MARKET, fees,
- * remaining lots) are only compared, never used.
+ * A second, independent bookkeeping of one shard's money: computed in bigint from the journal's commands and the lots
+ * and prices of its fills, one small step per movement. It shares no code with ledger.ts, settle.ts, grid.ts or
+ * resolution.ts, so that it finds their errors. The results in the journal (ACCOUNT, MARKET, fees, remaining lots) are
+ * only compared, never used.
  *
  * Units: micro-USDC and atomic tokens. Rules: RULES.md 1, 2.3, 3.
  */
@@ -192,7 +192,7 @@ export class Accounting {
     this.feesMicro += fee;
   }
 
-  /** A fee that is given back is none any more. */
+  /** A refunded fee no longer counts. */
   #unwind(command: CommandOf<'UNWIND'>): void {
     const { account, market, takerAccount, feeMicro, feeYes, feeNo } = command;
     const parties = [
@@ -237,7 +237,10 @@ export class Accounting {
     this.purse(account).available += micro;
   }
 
-  /** The events say only whose turn it was. Every holder had one once they say that the market is settled. */
+  /**
+   * The events only name the holders whose turn it was. Every holder has had a turn once the events report the market
+   * as settled.
+   */
   #payHolders(events: readonly Event[]): void {
     for (const event of events) {
       if (event.name !== 'ACCOUNT' || event.market === NO_MARKET) continue;

@@ -1,9 +1,9 @@
 /**
- * `admin journal adopt`: makes a new key for the journals, and vouches for the records and snapshots there are. For the
- * journals of a version without a key, and for an operator who has lost journal.key and its backups. The exchange must
- * be stopped; the caller holds its lock.
+ * `admin journal adopt`: makes a new key for the journals, with which it authenticates the existing records and
+ * snapshots. For the journals of a version without a key, and for an operator who has lost journal.key and its backups.
+ * The exchange must be stopped; the caller holds its lock.
  *
- * Until the key is written the directory is as it was, so that a command that was interrupted is run again.
+ * Until the key is written the directory is unchanged, so an interrupted command can be run again.
  */
 import { rmSync } from 'node:fs';
 import { makeJournalKey, writeJournalKey } from '../../shared/crypto/journalKeyFile.ts';

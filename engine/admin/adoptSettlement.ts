@@ -1,8 +1,8 @@
 /**
- * `admin chain adopt`: brings a settlement.db that is older than its journals up to them (RULES.md 17.2). Trades and
- * most movements need nothing, because the contract carries each out once. The journals do not say which withdrawals
- * the chain had made first, and which were to end in the unheld escrow: the first are named in control.db, and the
- * chain knows the others. What only the chain has, after a restore to an earlier time, is taken over (takeOver.ts).
+ * `admin chain adopt`: brings a settlement.db that is older than its journals up to date (RULES.md 17.2). Trades and
+ * most movements need nothing, because the contract carries each out once. The journals do not show which withdrawals
+ * the chain made first, and which end in the unheld escrow: control.db names the former, and the chain knows the
+ * latter. Movements that only the chain has, after a restore to an earlier time, are taken over (takeOver.ts).
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -149,7 +149,7 @@ async function adopt(
   ];
 }
 
-/** @returns whether the directory came from a backup, and may now start. */
+/** @returns true if the directory came from a backup and may now start */
 function noteChainSeen(control: Database.Database): boolean {
   const text = control.prepare<[string], string>('SELECT value FROM platform WHERE key = ?').pluck().get(RESTORED);
   const restored = readRestored(text);
@@ -190,7 +190,7 @@ function knownWork(db: Database.Database, { moved, trades }: Later, floors: Floo
   };
 }
 
-/** The gateway is asked to carry them into the ledger at the next start. */
+/** The gateway will be asked to enter them in the ledger at the next start. */
 function takeOver(db: Database.Database, events: readonly TakenEvent[]): void {
   const nowMs = (): number => systemClock.nowMs();
   const rotation = { bring: notAsked, numberOfSets: notAsked };
@@ -216,8 +216,8 @@ function takenLines(events: readonly TakenEvent[]): string[] {
 }
 
 /**
- * Adds what the journal of a shard has after the record up to which settlement.db has followed it. Markets it writes
- * there at once, as the follower will: the chain's trades may be of one of them.
+ * Adds the records of a shard's journal after the last one that settlement.db has followed. Markets are written at
+ * once, as the follower will, because the chain's trades may belong to one of them.
  */
 function readLater(db: Database.Database, { shard, journalPath, key }: ShardFile, later: Later): void {
   type Followed = { readonly sequence: number; readonly chain_low: number; readonly chain_high: number };

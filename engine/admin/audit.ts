@@ -42,7 +42,7 @@ const TOTALS = [
 
 type ShardAudit = {
   readonly shard: number;
-  /** Records after this one were audited. The balances at it are those of a snapshot, or zero at record 0. */
+  /** Records after this one were audited. The opening balances are those of a snapshot, or zero at record 0. */
   readonly from: number;
   readonly to: number;
   readonly accounting: Accounting;
@@ -58,7 +58,7 @@ export function auditDirectory(
     try {
       return auditShard(file);
     } catch (error) {
-      // One of SQLite does not say which file it is about.
+      // SQLite's own error does not name the file.
       throw located(error, file.journalPath);
     }
   });
@@ -85,7 +85,7 @@ export function auditDirectory(
 }
 
 export function auditShard(file: ShardFile): ShardAudit {
-  // First, because a running exchange goes on.
+  // This is read first, because a running exchange continues to write.
   const marked = readMark(markPath(file.journalPath), file.shard)?.sequence ?? 0;
   const reader = new JournalReader(file.journalPath, file.key);
   try {
@@ -247,9 +247,7 @@ function sumOf(all: readonly Totals[]): Totals {
   ) as Totals;
 }
 
-/**
- * An account's USDC is the sum over all shards. It is negative only after a loss, or where collateral is not checked.
- */
+/** An account's USDC is the sum over all shards. It is negative only after a loss, or if collateral is not checked. */
 function overdrawn(audits: readonly ShardAudit[]): string[] {
   const available = new Map<number, bigint>();
   for (const { accounting } of audits) {

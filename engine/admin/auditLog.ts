@@ -60,9 +60,9 @@ export class AuditLogCheck {
     let number = 0;
     for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
       number++;
-      // A record that is just being written, or that a crash broke off: the exchange answered nothing over it.
+      // A record that is being written, or that a crash cut off: the exchange sent no answer based on it.
       if (text.startsWith('{') && !text.endsWith('}')) continue;
-      // The room that a running exchange has taken for its next records.
+      // Space that a running exchange has reserved for its next records.
       if (text.trim() === '') continue;
       const sequence = this.#check(number, text);
       if (sequence >= from) yield `${text}\n`;
@@ -97,7 +97,7 @@ export class AuditLogCheck {
     return { lines, isSound: this.#problems.length === 0 };
   }
 
-  /** @returns the number of the record, or Infinity for a line that is none, which is always shown. */
+  /** @returns the number of the record, or Infinity for a line that is no record, which is always shown */
   #check(number: number, text: string): number {
     const line = readLine(text, this.#key);
     if (line === null) {
@@ -108,7 +108,7 @@ export class AuditLogCheck {
       this.#problems.push(breakBefore(line, this.#head, number));
       if (line.event === 'gap') this.#notedCuts++;
     }
-    // A valid MAC is over the hash of the record before, and so over all before it.
+    // A valid MAC covers the hash of the previous record, and so all earlier ones.
     this.#unauthenticated = line.mac === 'valid' ? 0 : this.#unauthenticated + 1;
     if (this.#known !== null && this.#known !== 'running' && line.hash === this.#known.hash) this.#hasKnownEnd = true;
     this.#records++;
@@ -141,7 +141,7 @@ export async function checkAuditLog(directory: string): Promise<DatabaseFinding 
   const check = await AuditLogCheck.of(directory);
   for await (const _ of check.lines(Number.POSITIVE_INFINITY));
   const { lines } = check.report();
-  // A cut that a start has found and noted in the log stays there for ever.
+  // A cut that a start has found and noted stays in the log for ever.
   const isSound = check.isWholeSinceCuts;
   const problem = isSound ? null : `${join(directory, name)}: ${lines[0]}: ${NEXT_STEP}`;
   return { name, state: isSound ? 'ok' : 'damaged', problem };

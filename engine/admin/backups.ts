@@ -1,5 +1,5 @@
 /**
- * `backup`, `restore` and `backups`: copies of a data directory beside a running exchange, and what comes back of them
+ * `backup`, `restore` and `backups`: make copies of a data directory beside a running exchange, and restore them
  * (engine/backup).
  */
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
@@ -37,16 +37,16 @@ type BackupSettings = {
   readonly target: string;
   /** The data directory. */
   readonly directory: string;
-  /** Megabytes a second; 0: as fast as it goes. */
+  /** Megabytes per second; 0 for no limit. */
   readonly rate: number;
   readonly leaveOut: readonly string[];
   readonly prunes: boolean;
   /** The name of a point to restore; undefined: the newest, or the newest not after `toMs`. */
   readonly point: string | undefined;
   readonly toMs: number | null;
-  /** Nothing happened after what is restored: a start goes on with it at once. */
+  /** Declares that nothing happened after the backup: a start continues at once. */
   readonly asItWas: boolean;
-  /** A restore keeps what the directory has in a folder of it, and takes its place. */
+  /** A restore keeps the old contents of the directory in a subfolder, and takes their place. */
   readonly setsAside: boolean;
   readonly nowMs: () => number;
   readonly print: Print;
@@ -84,7 +84,7 @@ function backupSettings(call: Call): BackupSettings {
   };
 }
 
-/** Makes a point, and says in the data directory what became of it. */
+/** Makes a point, and records its result in the data directory. */
 export async function backUp(settings: BackupSettings): Promise<boolean> {
   const { directory, target, nowMs, leaveOut } = settings;
   const startedMs = nowMs();
@@ -148,7 +148,7 @@ async function make(settings: BackupSettings, store: BackupStore): Promise<{ byt
   return { bytes, newBytes };
 }
 
-/** @returns whether what was restored is sound and balanced. */
+/** @returns true if the restored directory is sound and balanced */
 export async function restore(settings: BackupSettings): Promise<boolean> {
   const { directory, print } = settings;
   const { folder, put } = await placeFor(directory, settings);
@@ -186,7 +186,7 @@ async function restoreInto(
   if (toMs !== null) for (const line of reachOf(records, { point, later, toMs })) print(line);
   if (asItWas) return checkDirectory(folder, print);
   const upToMs = records?.beforeMs ?? lastMsOf(point);
-  // The check is of what is put in place.
+  // The check applies to the files that are put in place.
   const floor = await raiseNumbers(folder, { point: point.name, upToMs, nowMs: nowMs() }).catch((error) => {
     print(`problem: ${error.message}`);
     return null;

@@ -1,4 +1,6 @@
-/** `admin journal verify`, `journal repair` and `control repair`: the damages of a data directory, and what helps. */
+/**
+ * `admin journal verify`, `journal repair` and `control repair`: find the damages of a data directory and the remedies.
+ */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { freeTime } from '../../shared/base/freeName.ts';
@@ -92,7 +94,7 @@ export async function repair(call: Call): Promise<boolean> {
       return false;
     }
     const shortened = plans.filter(({ needsConsent }) => needsConsent).map(({ findings }) => findings.file);
-    // Before the journals are cut: the next run would not know any more that a loss was accepted.
+    // This precedes cutting the journals: otherwise the next run would not know that a loss was accepted.
     const ends = plans
       .filter(({ needsConsent }) => needsConsent)
       .map((plan): LocalEnd => {

@@ -31,7 +31,7 @@ export function clusterStatus(env: Environment): Promise<string[]> {
     const isLed = lease.holder !== '' && lease.expiresInMs > 0;
     const rows = members.map(({ holder, address, version, position, silentMs, hasRoom }) => {
       const role = isLed && holder === lease.holder ? 'leader' : 'standby';
-      // A leader reports only what has been durable here for long.
+      // A leader reports only rows that have long been durable here.
       const behind = role === 'leader' ? '' : String(end - position);
       return [
         holder,
@@ -88,10 +88,10 @@ export function promote(env: Environment, named: string | null, isForced: boolea
   });
 }
 
-/** A member reports each second: one that was silent for so long is not there. */
+/** Members report every second: one that was silent for this long is gone. */
 const GONE_MS = 10_000;
 
-/** The member will not come back: it no longer keeps rows in the log, and no lead waits for it (mayTake.ts). */
+/** The member will not return: it no longer keeps rows in the log, and no lead waits for it (mayTake.ts). */
 export function leave(env: Environment, member: string): Promise<string[]> {
   if (member === '') throw new AdminError('cluster leave: name the member that will not come back');
   return withLog(env, async (log, cluster) => {
@@ -108,7 +108,7 @@ export function leave(env: Environment, member: string): Promise<string[]> {
   });
 }
 
-/** The formats that every member knows are those of later leads. */
+/** Later leads write the newest formats that every member knows. */
 export function raiseFormats(env: Environment): Promise<string[]> {
   return withLog(env, raise);
 }
@@ -123,7 +123,7 @@ export function rotateKeys(
   return withLog(env, (log) => rotateInCluster(log, directory, control, keys));
 }
 
-/** Ends the lead of any member: it begins anew as a standby, and another one takes over. */
+/** Ends the present leader's lead: it restarts as a standby, and another member takes over. */
 export function fenceCluster(env: Environment): Promise<string[]> {
   return withLog(env, async (log) => {
     const { holder, epoch } = await log.lease();
@@ -132,7 +132,7 @@ export function fenceCluster(env: Environment): Promise<string[]> {
   });
 }
 
-/** The log goes on from what one member has (clusterFound.ts). */
+/** Makes the log continue from one member's files (clusterFound.ts). */
 export function found(
   env: Environment,
   founder: string,
@@ -142,7 +142,7 @@ export function found(
   return withLog(env, (log, cluster) => foundLog(log, { cluster, founder, without, isRefill }));
 }
 
-/** A new cluster has a log without anything. */
+/** Creates an empty log for a new cluster. */
 export async function foundEmpty(env: Environment): Promise<string[]> {
   const url = logUrl(env);
   try {
@@ -153,7 +153,7 @@ export async function foundEmpty(env: Environment): Promise<string[]> {
   }
 }
 
-/** A member gives up what the log has not (clusterLoss.ts). */
+/** A member gives up records that the log does not have (clusterLoss.ts). */
 export function giveUp(env: Environment, directory: string, count: number | null): Promise<string[]> {
   return withLog(env, (log) => acceptLoss(log, { directory, count }));
 }

@@ -1,6 +1,6 @@
 /**
- * `admin cluster doctor` (data/docs/cluster.md): looks at the database of a cluster and at its members from the machine
- * that it runs on, and says what would stop a start or a takeover. It changes nothing and prints no secret.
+ * `admin cluster doctor` (data/docs/cluster.md): checks a cluster's database and members from the machine on which it
+ * runs, and reports what would prevent a start or a takeover. It changes nothing and prints no secret.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { FORMATS, raisedFrom, unreadable } from '../../shared/base/formats.ts';
@@ -15,7 +15,10 @@ type Level = 'ok' | 'note' | 'wrong';
 type Finding = { readonly level: Level; readonly text: string };
 
 const LEAST_VERSION = 13;
-/** Orders expire and requests are signed by clocks: this is far less than what a client may be off by. */
+/**
+ * The largest clock difference: far less than what a client may be off by. Orders expire and requests are signed by
+ * clocks.
+ */
 const MOST_CLOCK_MS = 1000;
 const ANSWER_WITHIN_MS = 3000;
 const SILENT_MS = 10_000;
@@ -60,7 +63,7 @@ function ofServer(name: string, look: ServerLook, env: Environment): Finding[] {
   return findings;
 }
 
-/** Rows that it commits, or confirms to the primary, have to survive a power cut; and the primary has to take them. */
+/** Rows that the server commits or confirms must survive a power cut, and the primary must accept rows. */
 function ofSafety(name: string, look: SeenServer, env: Environment): Finding[] {
   const level = env['JOURNAL_UNSYNCED'] === 'on' ? 'note' : 'wrong';
   const { isStandby, fsync, fullPages, readOnly } = look;
@@ -164,7 +167,7 @@ async function ofMembers(looks: readonly ServerLook[], env: Environment): Promis
   return findings;
 }
 
-/** An upgrade that is underway, and a version on this machine that is too old to be a member. */
+/** An upgrade in progress, and a version on this machine that is too old to be a member. */
 function ofFormats({ formats, members }: NonNullable<SeenServer['cluster']>): Finding[] {
   const { now, next, behind } = raisable(formats, members);
   const own = unreadable(now, FORMATS);
@@ -179,7 +182,7 @@ function ofFormats({ formats, members }: NonNullable<SeenServer['cluster']>): Fi
   ];
 }
 
-/** @returns why nothing of an exchange answers there, or null. */
+/** @returns the reason why no exchange answers there, or null */
 async function problemAt(address: string): Promise<string | null> {
   try {
     const answer = await fetch(`${address}/health`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });

@@ -43,7 +43,7 @@ function shutOutLines({ holder, formats }: Members[number], next: Numbers, membe
   });
 }
 
-/** The formats to which a cluster can be raised, and who stands in the way. */
+/** The formats to which the cluster can be raised, and the members that prevent more. */
 export function raisable({ formats, raised }: LeadFormats, members: Members): Raisable {
   const now = highest(numbersIn(formats), numbersIn(raised));
   const known = members.map((member) => knownIn(member.formats));
@@ -60,7 +60,7 @@ type Raisable = { readonly now: Numbers; readonly next: Numbers; readonly behind
 
 const GONE_MS = 10_000;
 
-/** @returns what later leads write. Nothing is changed where a member does not know it. */
+/** @returns the formats that later leads write. Nothing changes if a member does not know them. */
 export async function raise(log: Pick<ReplicatedLog, 'facts' | 'raise'>): Promise<string[]> {
   const { formats, members } = await log.facts();
   const { now, next, behind } = raisable(formats, members);

@@ -1,12 +1,12 @@
 /**
- * `admin cluster found` and `cluster refill` (data/docs/cluster.md): a log goes on from what one member has, because
- * there is no log any more, or because the log has lost rows. Each member whose start was refused has written down what
- * it has, and which of the others are in its files (memberHeads.ts): so no file is read here, and it runs anywhere.
+ * `admin cluster found` and `cluster refill` (data/docs/cluster.md): a log continues from one member's files, because
+ * the log is gone or has lost rows. Each member whose start was refused has recorded what it has, and which other
+ * members its files contain (memberHeads.ts). So no file is read here, and the command runs anywhere.
  *
  * Invariants:
  *   FOUNDING-1  Nothing is founded while a member runs, or where another member has what the founder does not have, or
  *               has not reported, unless the operator names it as lost.
- *   FOUNDING-2  A log that has rows which the founder does not have is not replaced.
+ *   FOUNDING-2  A log with rows that the founder does not have is not replaced.
  *   FOUNDING-3  The log has another id from then on: each other member is refused, or joins with a copy where all of
  *               its rows are in the founder's files.
  *   FOUNDING-4  The log that the founder's files are of has no leader under another name of the cluster in this

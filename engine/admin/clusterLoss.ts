@@ -1,7 +1,8 @@
 /**
- * `admin cluster accept-loss` (data/docs/cluster.md): a member was refused because it has what the log has not, and the
- * operator gives that up. Every order, cancel, deposit and withdrawal that goes is written to a file first, a line of
- * JSON each, and the operator repeats their number. The files are set aside, and the next start joins with a copy.
+ * `admin cluster accept-loss` (data/docs/cluster.md): a member was refused because it has records that the log does not
+ * have, and the operator gives these up. Every order, cancel, deposit and withdrawal in them is first written to a
+ * file, one JSON line each, and the operator must repeat their number. The files are then set aside, and the next start
+ * joins with a copy.
  */
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -46,7 +47,7 @@ export async function acceptLoss(log: Log, options: LossOptions): Promise<string
 
 type Loss = { readonly lines: readonly string[]; readonly texts: readonly string[] };
 
-/** All that this member has and the log has not. */
+/** Everything that this member has and the log does not. */
 async function lossOf(log: Log, directory: string): Promise<Loss> {
   const lines: string[] = [];
   const texts: string[] = [];

@@ -1,10 +1,10 @@
 /**
- * `admin control repair`: makes control.db anew from the rows that can be read out of the pages of a damaged one, and
- * says what could not. The exchange must be stopped.
+ * `admin control repair`: rebuilds control.db from the readable rows in the pages of a damaged file, and reports what
+ * could not be read. The exchange must be stopped.
  *
  * Invariants:
- *   CONTROLREPAIR-1  The damaged file stays beside the new one, and a row that has no place in the new one is in a file
- *                    of lines: whatever could be read before can be read afterwards.
+ *   CONTROLREPAIR-1  The damaged file stays beside the new one, and a row that does not fit into the new one is written
+ *                    to a text file: everything that was readable before is readable afterwards.
  *   CONTROLREPAIR-2  The new file takes the name only when it has every market that the journals have, and a row for
  *                    every account that there was, as far as a row, a sum or the journals name it or a later one: no
  *                    index is given to a second one, and none is left out.
@@ -162,7 +162,7 @@ type OrphanOptions = {
   readonly aside: Aside;
 };
 
-/** Rows of pages that nothing leads to. Without the list of free pages they may be rows that were deleted. */
+/** Rows on pages that no other page points to. Without the list of free pages they may be deleted rows. */
 function copyOrphans({ pages, db, seen, damaged, areIndexesKnown, aside }: OrphanOptions): void {
   for (const { rows } of pages.orphans(seen)) {
     const takers = damaged.filter(({ entry }) => takesAll(db, entry, rows));
@@ -198,7 +198,7 @@ function insert(
   const hasRowid = !/WITHOUT ROWID/i.test(sql);
   const used = names.slice(0, columns.length);
   const values = columns.map((value, index) => (value === null && used[index]?.isRowid ? rowid : value));
-  // SQLite would make a text of a number.
+  // Without this check SQLite would turn a number into text.
   const isOfTypes = used.every(({ type }, index) => isOfType(values[index], type));
   if (columns.length > names.length || hasRowid !== (rowid !== null) || !isOfTypes) {
     aside?.(name, { columns }, 'it is of another form than its table');
@@ -224,7 +224,7 @@ function isOfType(value: Column, type: string): boolean {
   return true;
 }
 
-/** A number of JavaScript would be bound as a real. */
+/** A JavaScript number would be bound as a floating-point value. */
 function bound(value: Column): Column {
   return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : value;
 }
@@ -301,7 +301,7 @@ function keysOf(db: Database.Database, table: string): Key[] {
   return db.prepare<[], Key>(`PRAGMA foreign_key_list("${table}")`).all();
 }
 
-/** Takes rows away whose other end is lost, until every row has its own. @returns their number */
+/** Removes rows whose referenced row is lost, repeatedly, until every row has its own. @returns the number removed */
 function removeHomeless(db: Database.Database, aside: Aside): number {
   let removed = 0;
   for (let before = -1; before < removed; ) {

@@ -1,11 +1,11 @@
 /**
  * The tables of a damaged control.db, and where each begins. The pages that name them (sqlite_schema) may be damaged
- * themselves: what they said is known by the version of the file, and a file that was made by one version alone has its
- * tables where a new one has them.
+ * themselves. Their contents follow from the file's version, and a file that only one version has written has its
+ * tables at the same pages as a new file.
  *
  * Invariant:
- *   CONTROLTABLES-1  A place that is not read but concluded is a guess: the caller takes its rows only if each of them
- *                    fits the table.
+ *   CONTROLTABLES-1  A location that is inferred, not read, is a guess: the caller uses its rows only if all of them
+ *                    fit the table.
  */
 import Database from 'better-sqlite3';
 import { CONTROL_VERSION, controlMigrations } from '../../shared/base/controlSchema.ts';
@@ -50,7 +50,7 @@ export function findTables(pages: SqlitePages, seen: Set<number>): FoundTables {
   const found = unambiguous(named);
   const version = versionOf(pages, [...found.values()]);
   const all = tablesOf(version);
-  // One place that differs says that the file was brought up from an older version: no guesses then.
+  // A single differing location shows that the file was upgraded from an older version: then nothing is guessed.
   const isAsNew = all.every(({ name, root }) => (found.get(name)?.root ?? root) === root);
   const entries = all.map((entry) => {
     return found.get(entry.name) ?? { ...entry, root: isAsNew ? entry.root : 0, isGuess: true };
@@ -71,7 +71,7 @@ function isOfSchema({ rowid, columns }: TreeRow): boolean {
   return rowid !== null && columns.length === 5 && KINDS.includes(type) && isNamed;
 }
 
-/** A page that was let go may name an older place of a table: then neither counts. */
+/** A released page may name an old location of a table: then neither counts. */
 function unambiguous(entries: readonly Entry[]): Map<string, Entry> {
   const found = new Map<string, Entry>();
   const doubted = new Set<string>();
@@ -84,7 +84,7 @@ function unambiguous(entries: readonly Entry[]): Map<string, Entry> {
   return found;
 }
 
-/** That of the header, or else the newest one that has what was found. */
+/** The version in the header, or else the newest version that has the tables found. */
 function versionOf(pages: SqlitePages, found: readonly Entry[]): number {
   const said = pages.hasHeader ? pages.userVersion : 0;
   if (said > CONTROL_VERSION) throw new AdminError('control.db was written by a newer version: use that one');

@@ -15,7 +15,7 @@ import { AdminError } from './directory.ts';
 
 type Kept = {
   readonly name: string;
-  /** A check of the indexes of a large file takes minutes, and they are made anew with it. */
+  /** Checking the indexes of a large file takes minutes, and they are rebuilt with it. */
   readonly check: 'integrity_check' | 'quick_check';
   readonly whenDamaged: string;
 };
@@ -59,7 +59,7 @@ export function checkDatabases(directory: string): DatabaseFinding[] {
 
 const IN_USE = 'in use';
 
-/** Whole as SQLite reads it, and yet not all that was written. */
+/** Returns how much is missing from a file that SQLite reads as whole. */
 function lossOf(path: string): string | null {
   if (statSync(path).size === 0) return 'it is empty';
   // The others are written by a running exchange.
@@ -70,7 +70,7 @@ function lossOf(path: string): string | null {
     : `${commits} changes in ${path}-wal stand behind a damaged page, and SQLite leaves them out`;
 }
 
-/** Null for one that is whole. */
+/** Returns null for a sound file. */
 function damageOf(path: string, { name, check }: Kept): string | null {
   let db: Database.Database | undefined;
   try {

@@ -37,8 +37,9 @@ export type ShardFile = {
 
 /**
  * The journals of all shards. A missing one is an error: any report without it would be wrong.
- * @param key undefined for that of the directory.
- * @param isVouchedFor the operator vouches for all records and snapshots there are: none needs to be written with it.
+ * @param key undefined to use the directory's key
+ * @param isVouchedFor true if the operator vouches for all existing records and snapshots: none needs to be
+ * authenticated by the key
  */
 export async function listShards(directory: string, key?: JournalKey, isVouchedFor = false): Promise<ShardFile[]> {
   if (!existsSync(directory)) throw new AdminError(`${directory} does not exist`);
@@ -113,7 +114,7 @@ export function withExclusiveDirectory<T>(
   return withLock(directory, work, false);
 }
 
-/** The same for `work` that only reads: the write-ahead log of a killed server is as it was afterwards. */
+/** Like `withExclusiveDirectory`, for `work` that only reads: a killed server's write-ahead log is left unchanged. */
 export function withDirectoryToRead<T>(
   directory: string,
   work: (control: Database.Database | null) => T | Promise<T>,
@@ -127,7 +128,7 @@ async function withLock<T>(
   isReading: boolean,
 ): Promise<T> {
   const path = join(directory, 'control.db');
-  // A server makes this file before anything else, so without it no server is running.
+  // A server creates this file before anything else, so without it no server is running.
   if (!existsSync(path)) return work(null);
   const index = `${path}-shm`;
   const hadIndex = existsSync(index);
@@ -140,7 +141,7 @@ async function withLock<T>(
   }
 }
 
-/** A change of one member's files that is no record of the log would be on that member alone. */
+/** A change of one member's files that is not in the log would exist only on that member. */
 export function requireAlone(control: Database.Database, directory: string, reason: string): void {
   if (isOfMember(control)) throw new AdminError(`${directory} is of a member of a cluster: ${reason}`);
 }

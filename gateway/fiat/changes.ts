@@ -1,11 +1,10 @@
 /**
- * The one way in which sessions change: a trigger of the machine, or a further status, each with its cause and what it
- * rests on. What the tables do not allow changes nothing.
- * Owner: the gateway thread.
+ * The only code that changes sessions: by a trigger of the machine or by a further status, each with its cause and
+ * evidence. A change that the tables do not allow has no effect. Owner: the gateway thread.
  *
  * Invariants:
  *   FIATCHANGES-1  The status of a session only goes forward, by rank. The one exception: a provider's success counts
- *                  also after an end, and someone has to look (`alarm`).
+ *                  even after the session's end, and raises an `alarm` for an operator.
  */
 import { FIAT_STATUSES, type FiatStatus, type TransferState } from '../../shared/api/fiat.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -15,7 +14,7 @@ import { stepOn, type Trigger } from './machine.ts';
 type Evidence = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 type TriggerOptions = {
-  /** Of the session, beside what the step changes. */
+  /** Changes of the session besides those of the step. */
   readonly patch?: FiatPatch;
   /** Statements of other tables, for the same transaction. */
   readonly more?: () => void;
@@ -42,7 +41,7 @@ export class FiatChanges {
     this.#clock = clock;
   }
 
-  /** MACHINE-1. @returns false when the trigger means nothing in the state of the session. */
+  /** MACHINE-1. @returns false if the trigger has no meaning in the session's state */
   trigger(session: FiatSession, on: Trigger, evidence: Evidence = {}, options: TriggerOptions = {}): boolean {
     const { patch = {}, more } = options;
     const from = session.transferState;
@@ -71,7 +70,7 @@ export class FiatChanges {
     return true;
   }
 
-  /** FIATCHANGES-1. @returns false when the session is that far already. */
+  /** FIATCHANGES-1. @returns false if the session has already reached that status */
   status(session: FiatSession, to: FiatStatus, cause: string, evidence: Evidence = {}, options: TriggerOptions = {}) {
     if (!mayFollow(session.status, to)) return false;
     const nowMs = this.#clock.nowMs();
@@ -82,13 +81,13 @@ export class FiatChanges {
     return true;
   }
 
-  /** Facts that are no step, such as what the provider last said. */
+  /** Records facts that are no step, such as the provider's last answer. */
   note(session: FiatSession, patch: FiatPatch): void {
     const isNew = Object.entries(patch).some(([name, value]) => session[name as keyof FiatPatch] !== value);
     if (isNew) this.#sessions.change(session, { ...patch, updatedMs: this.#clock.nowMs() });
   }
 
-  /** Someone has to look. The first reason stays. */
+  /** Raises an alarm for an operator. The first reason stays. */
   alarm(session: FiatSession, alarm: string, evidence: Evidence): void {
     if (session.alarm !== null) return;
     const nowMs = this.#clock.nowMs();

@@ -5,8 +5,8 @@
  * Invariants:
  *   COINBASE-1  Each request has a token of its own. A session token is minted once per launch and never twice: only
  *               reads are repeated after a failure, READ_TRIES times in all.
- *   COINBASE-2  A list is read to its end. One that goes in a circle or has more than MAX_PAGES counts as no answer:
- *               the row that matters could be on the page that was left out.
+ *   COINBASE-2  A list is read to its end. A list that repeats a page, or has more than MAX_PAGES, counts as no answer:
+ *               the decisive row could be on a missing page.
  */
 import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -41,7 +41,7 @@ const RETRY_PAUSE_MS = 250;
 const SESSION_TOKEN = /^[\w.~+/=-]{1,2048}$/;
 const METHOD = /^[A-Z_]{1,40}$/;
 const REFERENCE = /^[\w-]{1,49}$/;
-/** A header that names an event for ever counts if the signature covers it. */
+/** A header that identifies an event permanently counts if the signature covers it. */
 const EVENT_ID = 'x-event-id';
 const MAX_EVENT_ID = 100;
 
@@ -59,7 +59,7 @@ export function openCoinbase(settings: ProviderSettings, parts: CoinbaseParts = 
 
 class Coinbase implements FiatProvider {
   readonly name = 'coinbase';
-  /** It is on chains only. */
+  /** This provider works only on chains. */
   readonly ledgerAddress = null;
   readonly #key: CoinbaseKey;
   readonly #webhookSecrets: readonly string[];
@@ -91,7 +91,7 @@ class Coinbase implements FiatProvider {
       clientIp: request.clientIp,
     };
     const answer = await this.#ask('POST', '/v1/token', signal, body).catch((error: ProviderDown) => {
-      // Of what a person chooses only the wallet is in this request.
+      // Of the person's inputs, only the wallet is in this request.
       throw error instanceof CallRefused && isRefusedLaunch(error.status) ? new LaunchRefused('wallet_address') : error;
     });
     const { token } = (answer ?? {}) as { token?: unknown };
@@ -106,7 +106,7 @@ class Coinbase implements FiatProvider {
   ): Promise<readonly ProviderTransaction[]> {
     const side = kind === 'onramp' ? 'buy' : 'sell';
     const path = `/v1/${side}/user/${encodeURIComponent(partnerReference)}/transactions`;
-    // A row that is on two pages, because another one came first meanwhile, is as it was on the first.
+    // A row on two pages (because a newer one arrived meanwhile) counts as on the first page.
     const rows = new Map<string, ProviderTransaction>();
     const keys = new Set<string>();
     for (let key: string | null = ''; key !== null; ) {

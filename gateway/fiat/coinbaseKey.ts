@@ -42,12 +42,12 @@ export class CoinbaseKey {
     const x = bytes.subarray(SEED_BYTES).toString('base64url');
     const d = bytes.subarray(0, SEED_BYTES).toString('base64url');
     const key = createPrivateKey({ key: { kty: 'OKP', crv: 'Ed25519', d, x }, format: 'jwk' });
-    // The public half is given too: bytes that were mixed up show in it.
+    // The key also contains its public half: a mismatch reveals mixed-up bytes.
     const isWhole = createPublicKey(key).export({ format: 'jwk' }).x === x;
     return isWhole ? new CoinbaseKey(id, key, 'EdDSA') : null;
   }
 
-  /** @param url its query is no part of what the token is for. */
+  /** @param url its query is not part of the token's purpose */
   token(method: 'GET' | 'POST', url: URL, nowMs: number): Promise<string> {
     const nowSec = Math.floor(nowMs / 1000);
     return new SignJWT({ uris: [`${method} ${url.host}${url.pathname}`] })

@@ -1,6 +1,6 @@
 /**
- * Transactions as Coinbase lists them, and in the words that all providers share. A row that is not as documented makes
- * the whole answer worthless: what it says is decided about money.
+ * Transactions as Coinbase lists them, and in the words that all providers share. A row that deviates from the
+ * documentation invalidates the whole answer, because it decides about money.
  */
 import { ProviderDown } from '../http/providerCalls.ts';
 import type { FiatKind, ProviderAmount, ProviderStatus, ProviderTransaction } from './provider.ts';
@@ -12,7 +12,7 @@ const DECIMAL = /^(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?$/;
 const CURRENCY = /^[A-Za-z0-9.]{1,20}$/;
 const TRANSACTION_HASH = /^0x[0-9a-f]{64}$/;
 
-/** A status that is not here says nothing: Coinbase may add some. */
+/** An unknown status means nothing: Coinbase may add new ones. */
 const STATUSES: Readonly<Record<string, ProviderStatus>> = {
   TRANSACTION_STATUS_CREATED: 'created',
   TRANSACTION_STATUS_STARTED: 'started',
@@ -35,7 +35,7 @@ const STATUSES: Readonly<Record<string, ProviderStatus>> = {
 
 type CoinbasePage = { readonly rows: readonly ProviderTransaction[]; readonly nextKey: string | null };
 
-/** @param reference a row that names another one is not of this session. */
+/** @param reference rows with another reference do not belong to this session */
 export function parseCoinbasePage(answer: unknown, kind: FiatKind, reference: string): CoinbasePage {
   const { transactions, next_page_key: key } = recordOf(answer, 'page');
   if (!Array.isArray(transactions)) throw wrong('transactions');
@@ -89,7 +89,7 @@ function commonOf(fields: Fields, createdAtMs: number) {
     // Without a transaction it is left out, empty or 0x.
     txHash: hash !== null && TRANSACTION_HASH.test(hash) ? hash : null,
     createdAtMs,
-    // A time that is not known yet is the year 1.
+    // An unknown time is given as the year 1.
     updatedAtMs: Math.max(createdAtMs, changedMs),
   };
 }

@@ -3,8 +3,8 @@
  * Owner: the gateway thread, while this process leads.
  *
  * Invariant:
- *   DAILY-1  A day is asked for until it was compared, by this or by an operator, for as long as a week: whatever was
- *            away, no day is left out.
+ *   DAILY-1  A day's statement is requested until it was compared, by this task or by an operator, for up to a week: so
+ *            an outage leaves no day out.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { FiatStatements } from './fiatStatementsStore.ts';
@@ -22,7 +22,7 @@ type DailyOptions = {
 /** Providers close their books some time after midnight. */
 const CLOSED_AFTER_MS = 3_600_000;
 const PAUSE_MS = 3_600_000;
-/** A start has other things to do first. */
+/** A start has more urgent work first. */
 const FIRST_AFTER_MS = 600_000;
 const MOST_DAYS = 7;
 const ASK_MS = 10_000;
@@ -37,7 +37,7 @@ export class DailyStatements {
     this.#nextMs = options.clock.nowMs() + FIRST_AFTER_MS;
   }
 
-  /** Resolves when all that is missing was asked for; a repeat meanwhile asks for nothing. */
+  /** Resolves when all missing statements were requested; a call meanwhile requests nothing. */
   async tick(): Promise<void> {
     const { providers, clock } = this.#options;
     if (this.#isAsking || clock.nowMs() < this.#nextMs) return;
@@ -47,7 +47,7 @@ export class DailyStatements {
     this.#isAsking = false;
   }
 
-  /** The oldest day first. One that fails is asked for again later, and the days after it with it. */
+  /** The oldest day comes first. If a day fails, it and the days after it are requested again later. */
   async #askDays(name: string, provider: FiatProvider): Promise<void> {
     if (provider.statement === undefined) return;
     const { rows, statements, clock, onFailure } = this.#options;

@@ -1,15 +1,14 @@
 /**
- * Carries open sessions on: asks providers, looks at the rail, and lets time pass. No session waits for another: each
- * has its own times, and those of a provider that hangs take up only the calls of that provider.
- * Owner: the gateway thread.
+ * Advances open sessions: polls providers, checks the rail, and applies time limits. No session waits for another: each
+ * has its own schedule, and a hanging provider occupies only its own calls. Owner: the gateway thread.
  *
  * Invariants:
- *   DRIVER-1  A session is asked about once at a time, and looked at on the rail once at a time.
+ *   DRIVER-1  A session has at most one poll and one check of the rail under way.
  *   DRIVER-2  At most MAX_POLLS calls of one provider and MAX_LOOKS looks at the rail are under way; a call ends after
  *             POLL_MS.
- *   DRIVER-3  A failure changes no session. It is tried again, each time after twice as long, up to SLOWEST_MS.
+ *   DRIVER-3  A failure changes no session. It is retried with a pause that doubles up to SLOWEST_MS.
  *   DRIVER-4  An event of a provider only brings the next poll forward. It is processed once that is durable.
- *   DRIVER-5  A turn looks at WALKED_A_TURN sessions at most, and at every open one in so many turns.
+ *   DRIVER-5  A turn visits at most WALKED_A_TURN sessions; successive turns visit every open one.
  */
 import type { TransferState } from '../../shared/api/fiat.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -29,14 +28,14 @@ type DriverOptions = {
   readonly onRamps: OnRamps;
   readonly offRamps: OffRamps;
   readonly settlement: Settlement;
-  /** Between two looks at the rail for the same session. */
+  /** Time between two checks of the rail for the same session. */
   readonly lookPauseMs: number;
   readonly clock: Clock;
   /** Called with what has failed, for the log; the error names no secret. */
   readonly onFailure: (what: 'provider' | 'rail' | 'store', name: string, error: unknown) => void;
 };
 
-/** When a session is looked at next. */
+/** The times of a session's next poll and next check. */
 type Schedule = {
   pollMs: number;
   pollFailures: number;
@@ -44,7 +43,7 @@ type Schedule = {
   lookMs: number;
   lookFailures: number;
   isLooking: boolean;
-  /** The last time that a person or a provider said that something happens. */
+  /** The last time that a person or a provider reported activity. */
   hintMs: number;
 };
 
@@ -67,9 +66,9 @@ const PAUSES = [
   { untilMs: 600_000, pauseMs: 5000 },
   { untilMs: Number.POSITIVE_INFINITY, pauseMs: 30_000 },
 ];
-/** Between two polls of a session that is over, while a late success could still come. */
+/** Time between two polls of an ended session, while a late success could still arrive. */
 const LATE_PAUSE_MS = 600_000;
-/** So long it is watched for one. */
+/** An ended session is watched this long for a late success. */
 const LATE_MS = 86_400_000;
 const FINAL_LOOK_PAUSE_MS = 30_000;
 const SWEEP_MS = 60_000;
@@ -110,7 +109,7 @@ export class FiatDriver {
     }
   }
 
-  /** DRIVER-5: all of them where there are few, else those after the ones of the turn before. */
+  /** DRIVER-5: all sessions if they are few, otherwise the next ones after the previous turn's. */
   #nextOpen(): FiatSession[] {
     this.#walk ??= this.#options.sessions.open();
     const next: FiatSession[] = [];
@@ -130,7 +129,7 @@ export class FiatDriver {
     return !this.#closes(session, nowMs);
   }
 
-  /** Someone says that something has happened: the provider is asked soon, also about a session that is over. */
+  /** A report that something has happened: the provider is polled soon, even about an ended session. */
   hint({ id }: FiatSession): void {
     const { sessions, clock } = this.#options;
     // Another request may have opened it again: then there is one object for it (FIATROWS-3).
@@ -141,7 +140,7 @@ export class FiatDriver {
     schedule.pollMs = schedule.hintMs;
   }
 
-  /** A person looks at the session: what is shown is to be young. */
+  /** A person is looking at the session, so its data should be recent. */
   watched(session: FiatSession): void {
     const schedule = this.#schedules.get(session.id);
     if (schedule === undefined || schedule.pollFailures > 0) return;
@@ -154,7 +153,7 @@ export class FiatDriver {
     void this.#look(session, this.#scheduleOf(session, this.#options.clock.nowMs()));
   }
 
-  /** Nothing is begun any more. */
+  /** Starts no further work. */
   stop(): void {
     this.#isStopped = true;
   }
@@ -236,7 +235,7 @@ export class FiatDriver {
     changes.trigger(session, 'ended_unsigned', { expires_ms: session.expiresMs }, { patch });
   }
 
-  /** True for a session in which nothing can happen any more. */
+  /** True for a session that can no longer change. */
   #closes(session: FiatSession, nowMs: number): boolean {
     const isSettled = session.transferState === null || ['complete', 'expired'].includes(session.transferState);
     const isRefunded = session.errorCause === 'provider_failed' && session.providerStatus === 'refunded';
@@ -267,7 +266,7 @@ export class FiatDriver {
   }
 }
 
-/** Those that are due, the one that waits longest first: with more than there are places, each gets its turn. */
+/** The sessions that are due, the longest waiting first, so that each gets its turn if there are more than slots. */
 function dueFirst(waiting: readonly Waiting[], nowMs: number, time: 'pollMs' | 'lookMs'): Waiting[] {
   const due = waiting.filter(
     ({ session, schedule }) => nowMs >= schedule[time] && (time === 'pollMs' || hasLook(session)),
@@ -275,7 +274,7 @@ function dueFirst(waiting: readonly Waiting[], nowMs: number, time: 'pollMs' | '
   return due.sort((a, b) => a.schedule[time] - b.schedule[time]);
 }
 
-/** True if the rail can show something new of the session. */
+/** True if the rail may have news about the session. */
 function hasLook({ kind, txHash, status, transferState }: FiatSession): boolean {
   if (kind === 'onramp') return txHash !== null && status !== 'completed';
   return transferState !== null && LOOKED_AT.has(transferState);

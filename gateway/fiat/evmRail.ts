@@ -1,14 +1,13 @@
 /**
- * The rail on a chain: USDC as it is there. All that is known of the chain the settlement thread answers
- * (shared/chain/relay.ts), which also has the key of the relayer; account nonces and bytes are rows of
- * relayer.ts here.
+ * The rail on a chain: USDC as it is there. All knowledge of the chain comes from the settlement thread
+ * (shared/chain/relay.ts), which also has the relayer's key; account nonces and bytes are rows of relayer.ts here.
  * Owner: the gateway thread.
  *
  * Invariants:
- *   EVMRAIL-1  A thread that does not answer is a rail that is down (RAIL-3).
- *   EVMRAIL-2  That a nonce is unused is never said of a block below a finalized one that was named before, also when
- *              the thread that had named it has ended.
- *   EVMRAIL-3  Nothing of a session is in the books: its USDC moves between wallets.
+ *   EVMRAIL-1  If the thread does not answer, the rail is down (RAIL-3).
+ *   EVMRAIL-2  A nonce is never reported as unused as of a block below an already reported finalized block, even if the
+ *              thread that reported it has ended.
+ *   EVMRAIL-3  A session's USDC is never in the exchange's books: it moves between wallets.
  */
 import type { Eip712Domain } from '../../shared/crypto/eip712.ts';
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
@@ -31,7 +30,7 @@ type Asks = {
 type EvmRailOptions = {
   /** To the settlement thread; it rejects when there is no answer. */
   readonly link: Asks;
-  /** False for the wallet of an account that may not take money out. */
+  /** False for the wallet of an account that may not withdraw. */
   readonly mayPay: (address: string) => boolean;
   /** The most that the relayer pays for a unit of gas. */
   readonly mostFeeWei: number;
@@ -47,7 +46,7 @@ export class EvmRail implements Rail {
   readonly lookPauseMs: number;
   readonly #options: EvmRailOptions;
   #domain: Eip712Domain | null = null;
-  /** The highest that was ever named. */
+  /** The highest finalized block reported so far. */
   #finalizedBlock = 0;
 
   constructor(options: EvmRailOptions) {
@@ -55,7 +54,7 @@ export class EvmRail implements Rail {
     this.lookPauseMs = options.lookPauseMs ?? LOOK_PAUSE_MS;
   }
 
-  /** Asked once: a token does not change it. */
+  /** Asked only once: a token's domain never changes. */
   async domain(): Promise<Eip712Domain> {
     this.#domain ??= await this.#ask('railDomain', {});
     return this.#domain;
@@ -96,7 +95,7 @@ export class EvmRail implements Rail {
     return this.#ask('railFee', {});
   }
 
-  /** Nodes want a tenth more before they replace a transaction, some an eighth. */
+  /** To replace a transaction, nodes require a fee that is a tenth higher, some an eighth. */
   bumpedFee(fee: number): number | null {
     const bumped = Math.ceil((fee * 9) / 8);
     return bumped > this.#options.mostFeeWei ? null : bumped;
@@ -118,7 +117,7 @@ export class EvmRail implements Rail {
     return this.#ask('railAuthorization', { from, nonce, notBefore: this.#finalizedBlock });
   }
 
-  /** EVMRAIL-3: it is the owner's as it is, and gets into the books by a deposit that the owner signs. */
+  /** EVMRAIL-3: the USDC already belongs to the owner; it enters the books by a deposit that the owner signs. */
   async creditDeposit(txHash: string, wallet: string): Promise<number | null> {
     const [transaction, head] = [await this.transaction(txHash), await this.head()];
     if (transaction?.status !== 'mined' || !isFinal(transaction.block!, head)) return null;
@@ -140,7 +139,7 @@ export class EvmRail implements Rail {
   }
 }
 
-/** Intents have more fields than what was signed. */
+/** Intents have more fields than the signed ones. */
 function termsOf({ from, to, valueMicro, validAfterSec, validBeforeSec, nonce }: TransferAuthorization) {
   return { from, to, valueMicro, validAfterSec, validBeforeSec, nonce };
 }

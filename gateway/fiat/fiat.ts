@@ -1,4 +1,4 @@
-/** The parts that cash in and out, made once for the routes and the tasks that are repeated. */
+/** The parts of cashing in and out, made once for the routes and the periodic tasks. */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ProviderDown } from '../http/providerCalls.ts';
 import { FiatChanges } from './changes.ts';
@@ -27,7 +27,7 @@ type FiatOptions = {
   readonly clock: Clock;
   readonly publicUrl: () => string;
   readonly isOwnAddress: (address: string) => boolean;
-  /** True while this process may send transactions: with several machines, while it is the leader in its epoch. */
+  /** True while this process may send transactions: in a cluster, while it is the leader in its epoch. */
   readonly mayBroadcast: () => boolean | Promise<boolean>;
   readonly log: { warn(fields: object, message: string): void };
 };
@@ -47,7 +47,7 @@ export class Fiat {
   readonly relayer: Relayer;
   readonly #daily: DailyStatements;
   readonly #options: FiatOptions;
-  /** When the log last had something about each. */
+  /** The time of the last log line about each subject. */
   readonly #notedMs = new Map<string, number>();
 
   constructor(options: FiatOptions) {
@@ -91,7 +91,10 @@ export class Fiat {
     void this.#daily.tick();
   }
 
-  /** Once a minute for each, however many sessions wait for it. Only its own errors are known to name no secret. */
+  /**
+   * Logs once a minute per subject, however many sessions wait for it. Only errors of our own classes are known to
+   * contain no secret.
+   */
   #note(what: string, name: string, error: unknown): void {
     const nowMs = this.#options.clock.nowMs();
     if (nowMs - (this.#notedMs.get(name) ?? Number.NEGATIVE_INFINITY) < NOTE_MS) return;

@@ -14,7 +14,7 @@ import { messageOf, PENDING_MESSAGE } from './messages.ts';
 import { type Rail, RailDown } from './rail.ts';
 import { canStillSign } from './settlement.ts';
 
-/** A person who reads does not wait longer for the rail. */
+/** A person's request does not wait longer than this for the rail. */
 const LOOK_MS = 2000;
 
 export type FiatViews = { readonly rail: Rail; readonly transfers: FiatTransfers; readonly clock: Clock };
@@ -45,8 +45,8 @@ export function fiatSessionOf(session: FiatSession): FiatSessionRecord {
 }
 
 /**
- * Of an off-ramp. Confirmations are those that the rail shows now; none while it does not answer. It is asked first, so
- * that everything else is read at one moment, that of the answer.
+ * The transfer of an off-ramp. Confirmations are those that the rail shows now, or none while it does not answer. The
+ * rail is asked first, so that everything else is read at one moment.
  */
 export async function fiatTransferOf(session: FiatSession, views: FiatViews): Promise<FiatTransfer> {
   const { rail, transfers } = views;
@@ -78,7 +78,7 @@ export async function fiatTransferOf(session: FiatSession, views: FiatViews): Pr
   };
 }
 
-/** The form before the provider has fixed the transfer, and the one after. */
+/** The form before the provider has fixed the transfer, and the form after. */
 export function fiatTransactionOf(session: FiatSession, views: FiatViews): FiatTransaction {
   const intent = views.transfers.intentOf(session.id);
   const { id, status, amountValue, amountCurrency, toAddress, transferState } = session;
@@ -108,7 +108,7 @@ export function shownDomain(domain: Eip712Domain): Eip712Domain {
   return { ...domain, verifyingContract: shownAddress(domain.verifyingContract) };
 }
 
-/** A signature that would be refused for want of time is not asked for. */
+/** The wallet is not asked for a signature that would be refused because too little time is left. */
 function canSubmit(session: FiatSession, intent: Intent | undefined, { clock }: FiatViews): boolean {
   const isToSign = intent !== undefined && intent.signature === null;
   if (isToSign && !canStillSign(intent, clock.nowMs())) return false;
@@ -119,7 +119,7 @@ export function timeOf(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Null while a chain has not said since the start what is signed for. */
+/** Null until the chain has reported, since the start, the domain to sign for. */
 async function typedDataOf(intent: Intent, rail: Rail): Promise<FiatTransfer['typed_data']> {
   const domain = await inTime(rail.domain());
   if (domain === null) return null;
@@ -135,7 +135,7 @@ async function confirmationsOf(txHash: string | null, rail: Rail): Promise<numbe
   return transaction?.status === 'mined' ? Math.max(head.block - transaction.block! + 1, 0) : 0;
 }
 
-/** Null: the rail does not answer, or not soon enough. */
+/** Null if the rail does not answer soon enough. */
 async function inTime<T>(answer: Promise<T>): Promise<T | null> {
   const timeout = new AbortController();
   const late = sleep(LOOK_MS, null, { signal: timeout.signal }).catch(() => null);

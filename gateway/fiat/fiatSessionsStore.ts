@@ -1,13 +1,12 @@
 /**
- * Sessions of cashing in and out (RULES.md 16.1), in control.db; those that are open are in memory too. What may follow
- * what is the concern of gateway/fiat/.
- * Owner: the gateway thread.
+ * Sessions of cashing in and out (RULES.md 16.1), in control.db; those that are open are in memory too. The permitted
+ * transitions are defined in machine.ts. Owner: the gateway thread.
  *
  * Invariants:
  *   FIATROWS-1  A session and the transition that it makes are one transaction.
- *   FIATROWS-2  An account keeps at most MAX_UNPAID sessions in which no money was at stake: the oldest closed ones go.
- *               Those with a signature or a transaction stay.
- *   FIATROWS-3  There is one object for an open session, which all share.
+ *   FIATROWS-2  An account keeps at most MAX_UNPAID sessions in which no money was at stake: beyond that the oldest
+ *               closed ones are deleted. Sessions with a signature or a transaction stay.
+ *   FIATROWS-3  Each open session has exactly one object, which all code shares.
  */
 import type { FiatKind, FiatStatus, TransferState } from '../../shared/api/fiat.ts';
 import type { TakenRows } from '../../shared/records/changedRows.ts';
@@ -28,7 +27,7 @@ export type FiatSession = {
   readonly paymentMethod: string | null;
   readonly redirectPath: string | null;
   readonly idempotencyKey: string | null;
-  /** Of the request that made it. */
+  /** Fingerprint of the request that created it. */
   readonly fingerprint: string;
   readonly createdMs: number;
 } & FiatState;
@@ -36,7 +35,7 @@ export type FiatSession = {
 /** The part of a session that changes. */
 type FiatState = {
   status: FiatStatus;
-  /** Of the provider's transaction, as it was last seen. */
+  /** Amount in the provider's transaction, as last seen. */
   amountValue: string | null;
   amountCurrency: string | null;
   providerTransactionId: string | null;
@@ -45,14 +44,14 @@ type FiatState = {
   txHash: string | null;
   deadlineMs: number | null;
   failureCode: string | null;
-  /** Null of an on-ramp. */
+  /** Null for an on-ramp. */
   transferState: TransferState | null;
   heldState: TransferState | null;
-  /** The trigger of the error that the transfer is in. */
+  /** The trigger that caused the transfer's present error. */
   errorCause: string | null;
-  /** Why an operator has to look. */
+  /** The reason why an operator has to look. */
   alarm: string | null;
-  /** A transaction that the provider names and the relay has not sent. */
+  /** A transaction that the provider reports and the relayer has not sent. */
   reportedHash: string | null;
   updatedMs: number;
   expiresMs: number;
@@ -67,7 +66,7 @@ export type FiatTransition = {
   readonly fromState: string | null;
   readonly toState: string;
   readonly cause: string;
-  /** The facts that it rests on, as JSON. */
+  /** The facts behind the transition, as JSON. */
   readonly evidence: string | null;
   readonly atMs: number;
 };
@@ -76,7 +75,7 @@ type Filter = { readonly kind: string | null; readonly status: string | null };
 type Page = { readonly limit: number; readonly offset: number };
 
 const MAX_UNPAID = 200;
-/** More alarms than that are as bad as so many. */
+/** Alarms are counted only up to this number. */
 const MOST_COUNTED = 1000;
 
 const COLUMNS = `id, account_index AS account, kind, provider, partner_reference AS partnerReference, status,
@@ -138,17 +137,17 @@ export class FiatSessions {
     return { rows: this.#statements.list.all({ ...filter, limit, offset }), total };
   }
 
-  /** Of all accounts, newest first. */
+  /** Sessions of all accounts, newest first. */
   recent(limit: number, offset: number): FiatSession[] {
     return this.#statements.recent.all(limit, offset);
   }
 
-  /** Those of a provider that were begun between two moments and are completed. */
+  /** Completed sessions of a provider that were begun between two moments. */
   completedOf(provider: string, fromMs: number, beforeMs: number): FiatSession[] {
     return this.#statements.completedOf.all(fromMs, beforeMs, provider);
   }
 
-  /** Those that an operator has to look at, the one changed last first. */
+  /** Sessions that an operator has to look at, most recently changed first. */
   alarmed(limit: number): FiatSession[] {
     return this.#statements.alarmed.all(limit);
   }
@@ -211,7 +210,7 @@ const NOTHING = (): void => {};
 const FILTERED = `account_index = $account
   AND ($kind IS NULL OR kind = $kind) AND ($status IS NULL OR status = $status)`;
 
-/** The rows that belong to a session, and at last the session itself. */
+/** Deletes the rows that belong to a session, and finally the session itself. */
 const DELETES = [
   'DELETE FROM fiat_transitions WHERE session_id = ?',
   'DELETE FROM fiat_intents WHERE session_id = ?',

@@ -1,10 +1,10 @@
 /**
- * Statements of providers, and what in them did not agree with our sessions (RULES.md 16.80 to 16.84), in control.db.
- * Owner: the gateway thread.
+ * Statements of providers, and their differences from our sessions (RULES.md 16.80 to 16.84), in control.db. Owner: the
+ * gateway thread.
  *
  * Invariants:
- *   FIATSTATEMENTS-1  A transaction of a provider has one row for each kind of difference. One that was closed by an
- *                     operator stays closed, whatever a statement says again.
+ *   FIATSTATEMENTS-1  A transaction of a provider has one row for each kind of difference. A difference that an
+ *                     operator has closed stays closed, whatever later statements say.
  *   FIATSTATEMENTS-2  A statement, the sessions that it has, and its differences are one transaction.
  */
 import type { DifferenceKind } from '../../shared/api/fiatStatements.ts';
@@ -18,11 +18,11 @@ export type FoundDifference = {
   readonly day: string;
   readonly sessionId: string | null;
   readonly account: number | null;
-  /** Micro-USDC that has moved here; null: none. */
+  /** Micro-USDC moved by the exchange; null if none. */
   readonly oursMicro: number | null;
-  /** Of the statement; null: it has no row, or one that is no amount of USDC. */
+  /** Amount in the statement; null if it has no row, or no valid amount of USDC. */
   readonly theirsMicro: number | null;
-  /** Owed by the account. */
+  /** Amount that the account owes. */
   readonly claimMicro: number;
 };
 
@@ -36,7 +36,7 @@ export type Difference = FoundDifference & {
 
 type Statement = { readonly provider: string; readonly day: string; readonly rowCount: number; readonly nowMs: number };
 
-/** More open ones than that are as bad as so many. */
+/** Open differences are counted only up to this number. */
 const MOST_COUNTED = 10_000;
 const COLUMNS = `sequence, provider, transaction_id AS transactionId, kind, day, session_id AS sessionId,
   account_index AS account, ours_micro AS oursMicro, theirs_micro AS theirsMicro, claim_micro AS claimMicro,
@@ -67,7 +67,7 @@ export class FiatStatements {
     return this.#changes.durable();
   }
 
-  /** Inside of `compared`: some statement has the session. */
+  /** Inside `compared`: records that a statement includes the session. */
   addStated(sessionId: string, day: string): void {
     this.#statements.addStated.run(sessionId, day);
   }
@@ -80,7 +80,7 @@ export class FiatStatements {
     return this.#statements.isStated.get(sessionId) !== undefined;
   }
 
-  /** FIATSTATEMENTS-1, inside of `compared`. @returns true where it is new, or open again. */
+  /** FIATSTATEMENTS-1, inside `compared`. @returns true if it is new, or open again */
   add(found: FoundDifference, nowMs: number): boolean {
     const known = this.#statements.known.get(found.provider, found.transactionId, found.kind);
     const isClosed = known !== undefined && known.closedMs !== null;
@@ -89,7 +89,7 @@ export class FiatStatements {
     return known === undefined || isClosed;
   }
 
-  /** Inside of `compared`: of these kinds there is no such difference any more. */
+  /** Inside `compared`: differences of these kinds no longer exist. */
   settle(provider: string, transactionId: string, kinds: readonly DifferenceKind[], nowMs: number): void {
     for (const kind of kinds) this.#statements.settle.run(nowMs, provider, transactionId, kind);
   }
@@ -116,7 +116,7 @@ export class FiatStatements {
     return this.#statements.openCount.get() ?? 0;
   }
 
-  /** Owed by accounts, of the open ones. */
+  /** The sum owed by accounts in open differences. */
   get claimMicro(): number {
     return this.#statements.claimMicro.get() ?? 0;
   }

@@ -6,8 +6,8 @@
  *
  * Invariants:
  *   FIATTRANSFERS-1  A session has at most one intent, and an intent at most one signature; neither ever changes.
- *   FIATTRANSFERS-2  Of an envelope only its state changes. Those that are not dead and have the same sender
- *                    and account nonce are of one session.
+ *   FIATTRANSFERS-2  Only the state of an envelope changes. Live envelopes with the same sender and account nonce
+ *                    belong to one session.
  *   FIATTRANSFERS-3  A transaction pays for one session.
  */
 import type { TransferAuthorization } from '../../shared/crypto/eip3009.ts';
@@ -26,7 +26,7 @@ export type Intent = TransferAuthorization & {
 export type StoredEnvelope = {
   readonly sequence: number;
   readonly sessionId: string;
-  /** The key that has signed it; '' on the ledger rail. Each counts its own account nonces. */
+  /** The signing key's address; '' on the ledger rail. Each key counts its own account nonces. */
   readonly sender: string;
   readonly accountNonce: number;
   readonly fee: number;
@@ -82,7 +82,7 @@ export class FiatTransfers {
     this.#statements.setEnvelope.run(state, txHash);
   }
 
-  /** None with this account nonce is sent again. */
+  /** Marks all envelopes with this account nonce as dead: none is sent again. */
   killNonce(sender: string, accountNonce: number): void {
     this.#statements.killNonce.run(sender, accountNonce);
   }
@@ -92,7 +92,7 @@ export class FiatTransfers {
     return this.#statements.withNonce.all(sender, accountNonce);
   }
 
-  /** One past the highest account nonce: that of a dead envelope is used up, or another one has it. */
+  /** One more than the highest account nonce: a dead envelope's nonce is used up, or another envelope has it. */
   nextNonce(sender: string): number {
     return this.#statements.nextNonce.get(sender) ?? 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Transactions of the relayer on the ledger rail, as bytes. The sender is the exchange itself, so they need no proof of
- * who sent them, only one that they are whole: the hash by which the rail knows them comes first.
+ * Transactions of the relayer on the ledger rail, as bytes. The sender is the exchange itself, so they need no
+ * signature, only a proof that they are whole: they begin with the hash that identifies them on the rail.
  */
 import { HASH_BYTES, toHex } from '../../shared/base/hex.ts';
 import { keccak256 } from '../../shared/crypto/keccak.ts';
@@ -9,7 +9,7 @@ import type { RailRow } from './railTransactionsStore.ts';
 
 const HASH_CHARACTERS = 2 + 2 * HASH_BYTES;
 
-/** The rail sees itself what a transaction replaces. */
+/** The rail itself knows which transaction is replaced. */
 type LedgerFields = Omit<EnvelopeFields, 'replaced'>;
 
 export function makeEnvelope({ accountNonce, fee, transfer, signature }: LedgerFields): Envelope {
@@ -20,7 +20,7 @@ export function makeEnvelope({ accountNonce, fee, transfer, signature }: LedgerF
   return { unsigned, signed: txHash + unsigned.slice(2), txHash };
 }
 
-/** Null: the bytes are not whole. */
+/** Null if the bytes are damaged. */
 export function parseEnvelope(signed: string): (LedgerFields & { readonly txHash: string }) | null {
   const txHash = signed.slice(0, HASH_CHARACTERS);
   const unsigned = `0x${signed.slice(HASH_CHARACTERS)}`;
@@ -29,7 +29,7 @@ export function parseEnvelope(signed: string): (LedgerFields & { readonly txHash
   return { txHash, accountNonce, fee, signature, transfer };
 }
 
-/** Those of the relayer by their account nonce, which blocks take one after the other. */
+/** Orders the relayer's transactions by account nonce, as blocks include them. */
 export function inOrder(rows: Iterable<RailRow>): RailRow[] {
   return [...rows].sort((a, b) => (a.accountNonce ?? -1) - (b.accountNonce ?? -1));
 }

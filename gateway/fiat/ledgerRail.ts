@@ -1,7 +1,7 @@
 /**
- * The rail in the books of the exchange: they play the token of EIP-3009. A wallet's USDC is what its account has
- * available, a block is a count of the clock, and a transaction is a row that is durable before it has any effect.
- * Owner: the gateway thread.
+ * The rail in the exchange's books, which simulate an EIP-3009 token. A wallet's USDC is its account's available
+ * balance, a block is a tick of the clock, and a transaction is a row that is durable before it has any effect. Owner:
+ * the gateway thread.
  *
  *   pending ──block──► included, durable ──debit, once by (from, nonce)──► mined ──32 blocks──► credited
  *                          └──────────── the books refuse ──────────────► reverted
@@ -9,13 +9,15 @@
  * Invariants:
  *   LEDGERRAIL-1  The debit's reference names (from, nonce) and the credit's the transaction or its session, so the
  *                 books carry out each once, over every crash and repetition.
- *   LEDGERRAIL-2  A block is final when no transaction that could be in it is undecided: `finalizedBlock` stays behind
- *                 every included one. A block is never taken back.
+ *   LEDGERRAIL-2  A block is final once no transaction that could be in it is undecided: `finalizedBlock` stays below
+ *                 every undecided included transaction. A block is never reverted.
  *   LEDGERRAIL-3  The signing domain names the contract of the exchange, never the token's: on the chain of the token a
  *                 signature for the books is worth nothing.
- *   LEDGERRAIL-4  One end of every transfer is a provider's wallet, so people cannot pay each other with it.
+ *   LEDGERRAIL-4  Sender or receiver of every transfer is a provider's wallet, so people cannot pay each other through
+ *                 it.
  *   LEDGERRAIL-5  Of two transfers with the same (from, nonce) one is included at a time.
- *   LEDGERRAIL-6  An arrival is listed once no transaction before it is undecided, so none appears before a cursor.
+ *   LEDGERRAIL-6  An arrival is listed once all earlier transactions are decided, so no arrival can later appear before
+ *                 a cursor.
  *   LEDGERRAIL-7  A transaction that its owner sends has a row only if its signature is right: it is verified once.
  *   LEDGERRAIL-8  An account has at most MOST_CANCELLED cancellations, MOST_ENDLESS of them without an end. Each other
  *                 one is deleted with the end of its authorization.
@@ -46,7 +48,7 @@ const FEE = 1;
 /** Far more than a person has signed at a time. */
 const MOST_CANCELLED = 200;
 const MOST_ENDLESS = 50;
-/** Transactions that go on in one turn: each is a row of control.db that changes. */
+/** Transactions advanced in one turn: each changes a row of control.db. */
 const ADVANCED_A_TURN = 32;
 const NOTE_MS = 60_000;
 const REFUSED_BY_BOOKS: readonly number[] = [E.INSUFFICIENT_BALANCE, E.ACCOUNT_FROZEN, E.ACCOUNT_CLOSE_ONLY];
@@ -145,7 +147,7 @@ export class LedgerRail implements Rail {
     return 'accepted';
   }
 
-  /** A transaction that its own owner sends. @returns its hash, or why it is refused. */
+  /** Accepts a transaction that its owner sends. @returns its hash, or the reason for its refusal */
   async send(
     kind: RailRow['kind'],
     transfer: TransferAuthorization,
@@ -159,7 +161,7 @@ export class LedgerRail implements Rail {
     const faultBefore = this.#sendFaultOf(sent);
     if (faultBefore !== null) return { fault: faultBefore };
     if (!(await this.#isRightlySigned(sent))) return { fault: 'signature' };
-    // Something else may have happened meanwhile.
+    // The state may have changed meanwhile.
     const known = rows.find(txHash);
     if (isSent(known)) return { txHash };
     const fault = this.#sendFaultOf(sent);
@@ -272,7 +274,7 @@ export class LedgerRail implements Rail {
     await this.#debit(included);
   }
 
-  /** LEDGERRAIL-1. Where the books do not say, they are asked again. */
+  /** LEDGERRAIL-1. If the books give no answer, they are asked again. */
   async #debit(row: RailRow): Promise<void> {
     const { rows, books } = this.#options;
     const { fromAccount, valueMicro, from, nonce } = row;
@@ -294,7 +296,7 @@ export class LedgerRail implements Rail {
     if (moved.movement !== null) rows.change(named, { creditedMs: nowMs });
   }
 
-  /** A transaction waits for its turn, and for another with the same authorization. */
+  /** A transaction waits for its turn, and for another transaction with the same authorization. */
   #isNext({ accountNonce, receivedMs, txHash, from, nonce }: RailRow, block: number): boolean {
     const { rows } = this.#options;
     if (this.#blockOf(receivedMs) >= block) return false;
@@ -306,14 +308,14 @@ export class LedgerRail implements Rail {
     return block - this.#blockOf(blockMs!) + 1 >= CONFIRMATIONS;
   }
 
-  /** The faults that cost no signature's verification, so that they come first; null: there is none. */
+  /** The faults that need no verification of a signature, so they are checked first; null if there are none. */
   #sendFaultOf(row: Sent): SendFault | null {
     const { clock, books, accounts, rows } = this.#options;
     const nowMs = clock.nowMs();
     const fault = this.#faultOf(row, nowMs);
     if (fault !== null) return fault;
     const account = accounts.ownerOf(row.from);
-    // Rows of transfers stay for ever: one that would only be reverted is not made.
+    // Rows of transfers stay for ever, so a transfer that would only be reverted is not stored.
     if (row.kind === 'transfer') {
       return books.availableMicro(account) < row.valueMicro ? 'insufficient_balance' : null;
     }
@@ -334,7 +336,7 @@ export class LedgerRail implements Rail {
     return isSigned(accounts.ownerOf(address), address, digest, signature);
   }
 
-  /** Null: only the signature and the balance are left to see. */
+  /** Null if only the signature and the balance are left to check. */
   #faultOf(row: Sent, nowMs: number): PreflightFault | null {
     const { from, to, validAfterSec, validBeforeSec, nonce, kind } = row;
     const { accounts, providerAddresses, rows } = this.#options;
@@ -362,7 +364,7 @@ export class LedgerRail implements Rail {
     };
   }
 
-  /** Whatever the setting was when a transaction came, its block follows from its time. */
+  /** The block of a transaction follows from its time, whatever the setting was when it arrived. */
   #blockOf(ms: number): number {
     return Math.floor(ms / this.#options.blockMs);
   }

@@ -1,9 +1,10 @@
 /**
- * The machine of an off-ramp's transfer: which state follows from which, and why (RULES.md 16.10). It is one table and
- * knows no clock, no store and no rail; the driver finds out what has happened and asks here what follows.
+ * The machine of an off-ramp's transfer: which state follows which, and why (RULES.md 16.10). It is one table without
+ * clock, store or rail; the driver finds out what has happened and looks up the next state here.
  *
  * Invariants:
- *   MACHINE-1  What the table does not list changes nothing: a late, repeated or contradictory event finds no row.
+ *   MACHINE-1  An event that the table does not list changes nothing: late, repeated or contradictory events find no
+ *              row.
  *   MACHINE-2  An error keeps the state before it, and `cause_gone` is the only way back there.
  */
 import type { TransferState } from '../../shared/api/fiat.ts';
@@ -13,7 +14,7 @@ type Row = {
   readonly from: readonly (TransferState | 'none')[];
   readonly on: string;
   readonly to: TransferState | 'held';
-  /** The person may open the wallet or ask for the relay again. */
+  /** True if the person may open the wallet or request the relay again. */
   readonly canSubmit: boolean;
   /** An operator has to look. */
   readonly alarm?: true;
@@ -79,7 +80,7 @@ type Step = {
   readonly isAlarm: boolean;
 };
 
-/** The step that follows, or null when the trigger means nothing in this state. @param held of an error. */
+/** The next step, or null if the trigger has no meaning in this state. @param held the state before an error */
 export function stepOn(from: TransferState | 'none', on: Trigger, held: TransferState | null): Step | null {
   const rows: readonly Row[] = TRANSFER_ROWS;
   const row = rows.find((each) => each.on === on && each.from.includes(from));

@@ -1,4 +1,4 @@
-/** The texts that a person is shown of a transfer, one for each state (RULES.md 16.14). */
+/** The texts about a transfer that a person sees, one for each state (RULES.md 16.14). */
 import type { TransferState } from '../../shared/api/fiat.ts';
 
 const MESSAGES: Readonly<Record<TransferState, string>> = {

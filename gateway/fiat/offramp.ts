@@ -1,11 +1,11 @@
 /**
- * An off-ramp as the provider's transaction has it (RULES.md 16.10). The transaction fixes destination and amount once,
- * may name a transaction of the rail that pays for it, and says how the sale goes on after that. It moves nothing.
- * Owner: the gateway thread.
+ * Follows the provider's transaction of an off-ramp (RULES.md 16.10). The transaction fixes destination and amount
+ * once, may name the rail's transaction that pays for it, and reports the progress of the sale afterwards. This code
+ * moves no money. Owner: the gateway thread.
  *
  * Invariants:
- *   OFFRAMP-1  A session has one intent, made from the first terms that are right; later terms never change it.
- *   OFFRAMP-2  As soon as the provider has money, or says so, the wallet is not asked any more.
+ *   OFFRAMP-1  A session has one intent, made from the first valid terms; later terms never change it.
+ *   OFFRAMP-2  Once the provider has the money, or claims so, the wallet is no longer asked to sign.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -19,11 +19,11 @@ import type { FiatTransfers, Intent } from './fiatTransfersStore.ts';
 import type { ProviderTransaction } from './provider.ts';
 import { carriesOut, type Rail } from './rail.ts';
 
-/** The time that a sale waits for its USDC, where the provider does not say. */
+/** The time that a sale waits for its USDC, if the provider does not state one. */
 const PROVIDER_WAIT_MS = 1_800_000;
-/** A transfer must be in a block so long before the provider stops waiting. */
+/** A transfer must be in a block this long before the provider stops waiting. */
 const MARGIN_SEC = 120;
-/** Times that a provider may go on with a sale that it had called failed. */
+/** The most times that a provider may resume a sale that it had called failed. */
 const MAX_BACK = 10;
 const ENDED: ReadonlySet<string> = new Set(['failed', 'expired', 'refunded']);
 const PAID: ReadonlySet<string> = new Set(['started', 'success']);
@@ -64,7 +64,7 @@ export class OffRamps {
     return this.#deps.transfers.envelopesOf(session.id).map(({ txHash }) => txHash);
   }
 
-  /** Its sender does not matter: it carries the authorization of this session. */
+  /** Its sender does not matter, as long as it carries this session's authorization. */
   async carriesAuthorization(intent: Intent, txHash: string): Promise<boolean> {
     const transaction = await this.#deps.rail.transaction(txHash);
     const isOurs = ({ from, nonce }: { from: string; nonce: string | null }): boolean =>
@@ -88,7 +88,7 @@ export class OffRamps {
     }
     const fault = await this.#mismatch(session, row);
     const domain = await this.#deps.rail.domain();
-    // Meanwhile the session may have been cancelled: then nothing below finds a row in the machine.
+    // The session may have been cancelled meanwhile: then nothing below finds a row in the machine.
     if (fault !== null) {
       const patch = { status: 'created', failureCode: fault } as const;
       changes.trigger(session, 'provider_mismatched', { ...evidence, fault }, { patch });
@@ -98,7 +98,7 @@ export class OffRamps {
     if (session.transferState === 'awaiting_provider') this.#lock(session, row, domain);
   }
 
-  /** The intent is durable before anyone is shown it: answers wait for `durable`. */
+  /** The intent is durable before anyone sees it: answers wait for `durable`. */
   #lock(session: FiatSession, row: ProviderTransaction, domain: Eip712Domain): void {
     const { changes, transfers, clock } = this.#deps;
     const deadlineMs = row.deadlineMs ?? row.createdAtMs + PROVIDER_WAIT_MS;
@@ -135,7 +135,7 @@ export class OffRamps {
     };
   }
 
-  /** Why these terms must not be signed; null when they may. */
+  /** The reason why these terms must not be signed; null if they may. */
   async #mismatch(session: FiatSession, row: ProviderTransaction): Promise<string | null> {
     const { rail, isOwnAddress } = this.#deps;
     const { asset, network, amount, toAddress } = row;
@@ -148,7 +148,7 @@ export class OffRamps {
     return (await rail.isReachable(toAddress!)) ? null : 'destination';
   }
 
-  /** Other terms than those of the intent: what is signed already is not sent, and nothing else gets signed. */
+  /** The terms differ from the intent's: an existing signature is not sent, and nothing else is signed. */
   #compareTerms(session: FiatSession, row: ProviderTransaction): void {
     const { changes, transfers } = this.#deps;
     const intent = transfers.intentOf(session.id);
@@ -162,7 +162,7 @@ export class OffRamps {
     if (!hasEnded) changes.alarm(session, 'provider_changed_terms', evidence);
   }
 
-  /** The provider names a transaction, or says that it has the money. */
+  /** The provider names a transaction, or claims to have the money. */
   async #payments(session: FiatSession, row: ProviderTransaction): Promise<void> {
     const { changes, transfers } = this.#deps;
     const intent = transfers.intentOf(session.id);
@@ -172,7 +172,7 @@ export class OffRamps {
     const isOwn = txHash !== null && (own.includes(txHash) || txHash === session.txHash);
     const state = session.transferState;
     if (state === 'waiting_for_wallet' || state === 'submission_pending') {
-      // OFFRAMP-2. While an envelope may be out, a sale that goes on may be paid by it.
+      // OFFRAMP-2. While an envelope may be in flight, it may be the one that pays for a resumed sale.
       const isPaidOtherwise =
         txHash === null
           ? PAID.has(row.status) && own.length === 0
@@ -194,12 +194,12 @@ export class OffRamps {
     }
   }
 
-  /** One that was found to pay nothing before counts again only when the rail shows that it does. */
+  /** A transaction that was found to pay nothing counts again only if the rail shows that it pays. */
   async #mayPay(session: FiatSession, intent: Intent, txHash: string): Promise<boolean> {
     return txHash !== session.reportedHash || carriesOut(await this.#deps.rail.transaction(txHash), intent);
   }
 
-  /** It has gone on after a failure so often that only a success counts: the steps of a session are bounded. */
+  /** The sale has resumed after a failure so often that only a success still counts: this bounds a session's steps. */
   #isWavering({ id }: FiatSession): boolean {
     const steps = this.#deps.sessions.transitionsOf(id);
     return (
@@ -207,7 +207,7 @@ export class OffRamps {
     );
   }
 
-  /** The sale goes on once it was paid, or it ended before. */
+  /** The sale proceeds after payment, or it ended before. */
   #sale(session: FiatSession, { status, transactionId }: ProviderTransaction): void {
     const { changes } = this.#deps;
     const evidence = { provider_transaction_id: transactionId, provider_status: status };
@@ -235,8 +235,9 @@ export class OffRamps {
 }
 
 /**
- * The transaction that names ours as its payment: the provider may count it for another sale of the session. Without
- * one, that from which the intent was made; before, the newest that is not over, or else the newest.
+ * Chooses the provider's transaction that names ours as its payment, since the provider may count it for another sale
+ * of the session. Otherwise the one from which the intent was made; before there is an intent, the newest that has not
+ * ended, or else the newest.
  */
 function chosen(session: FiatSession, rows: readonly ProviderTransaction[]): ProviderTransaction | undefined {
   const known = rows.find(({ transactionId }) => transactionId === session.providerTransactionId);

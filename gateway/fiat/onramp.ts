@@ -1,13 +1,13 @@
 /**
- * On-ramps (RULES.md 16.15): the provider sends USDC to the wallet, and the account gets what the rail shows to have
- * arrived. What the provider says decides when the rail is looked at, and nothing else.
- * Owner: the gateway thread.
+ * On-ramps (RULES.md 16.15): the provider sends USDC to the wallet, and the account is credited with the amount that
+ * the rail shows as arrived. The provider's statements only decide when the rail is checked. Owner: the gateway thread.
  *
  * Invariants:
  *   ONRAMP-1  A session is completed by a deposit that the rail has credited, once: under the session's own reference,
  *             or under the transaction's where the deposit was final before the provider named it.
  *   ONRAMP-2  A transaction counts for one session: it is claimed before it is credited.
- *   ONRAMP-3  A session claims one transaction. Before that the provider may name another, as one that it replaced.
+ *   ONRAMP-3  A session claims one transaction. Before that, the provider may name a different one, for example a
+ *             replacement.
  */
 import { NOT_A_NUMBER, tryParseUnits } from '../../shared/base/units.ts';
 import { type FiatChanges, isOver } from './changes.ts';
@@ -90,7 +90,7 @@ export class OnRamps {
     if (!isAsSaid && amountOf(session) !== null) changes.alarm(session, 'amount_differs', evidence);
   }
 
-  /** The provider has given up, and the rail shows no USDC. Some that comes later counts all the same. */
+  /** The provider has given up, and the rail shows no USDC. USDC that arrives later still counts. */
   #end(session: FiatSession, evidence: Readonly<Record<string, string | null>>): void {
     const { providerStatus } = session;
     if (!ENDED.has(providerStatus)) return;
@@ -99,7 +99,7 @@ export class OnRamps {
     this.#deps.changes.status(session, to, failureCode, evidence, { patch: { failureCode } });
   }
 
-  /** Nothing came of it in time. */
+  /** Nothing arrived in time. */
   expire(session: FiatSession): void {
     const { changes } = this.#deps;
     const isWaiting = session.txHash === null && session.status !== 'processing' && !isOver(session.status);
@@ -112,7 +112,10 @@ function amountOf({ amountValue }: FiatSession): number | null {
   return amount === NOT_A_NUMBER ? null : amount;
 }
 
-/** The one that sends USDC or has been followed so far; before, the newest that is not over. */
+/**
+ * Chooses the transaction that sends USDC or was followed so far; before, the newest that has not ended, or else the
+ * newest.
+ */
 function chosen(session: FiatSession, rows: readonly ProviderTransaction[]): ProviderTransaction | undefined {
   const known = rows.find(({ transactionId }) => transactionId === session.providerTransactionId);
   if (known !== undefined && !ENDED.has(known.status)) return known;

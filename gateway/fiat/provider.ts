@@ -1,11 +1,11 @@
 /**
- * The adapter of a provider that turns money of banks into USDC and back: the only words in which the exchange speaks
- * with one. A provider hangs, is down, loses events, repeats and contradicts itself; none of its answers moves money.
+ * The interface of an adapter for a provider that exchanges bank money for USDC and back: the exchange uses providers
+ * only through it. A provider may hang, be down, lose events, repeat and contradict itself; none of its answers moves
+ * money.
  *
  * Invariants:
- *   PROVIDER-1  A call ends when its signal is aborted. It throws ProviderDown (gateway/http/providerCalls.ts) when
- *               the provider did not answer as providers do, LaunchRefused where it refuses a launch, and nothing
- *               else.
+ *   PROVIDER-1  A call ends when its signal is aborted. It throws ProviderDown (gateway/http/providerCalls.ts) if the
+ *               provider gave no valid answer, LaunchRefused if it refuses a launch, and nothing else.
  *   PROVIDER-2  Amounts are decimal strings, as the provider wrote them; they are compared exactly.
  *   PROVIDER-3  Launch URLs and what they hold are secrets: no message, log line or error repeats them.
  */
@@ -14,7 +14,7 @@ import type { StatedStatus } from '../../shared/api/fiatStatements.ts';
 /** One transaction of a statement: USDC that the provider has sold or bought, and its money. */
 export type StatedRow = {
   readonly transactionId: string;
-  /** '' where the provider names no session. */
+  /** '' if the provider names no session. */
   readonly reference: string;
   readonly kind: FiatKind;
   readonly status: StatedStatus;
@@ -33,25 +33,27 @@ export type LaunchRequest = {
   readonly partnerReference: string;
   /** In lower case. */
   readonly walletAddress: string;
-  /** Null: the person chooses there. An on-ramp's is in `fiatCurrency`, an off-ramp's in USDC. */
+  /** Null if the person chooses at the provider. In `fiatCurrency` for an on-ramp, in USDC for an off-ramp. */
   readonly amount: string | null;
   /** ISO 4217. */
   readonly fiatCurrency: string;
   /** The payment method of an on-ramp or the cash-out method of an off-ramp; null: the person chooses there. */
   readonly paymentMethod: string | null;
-  /** Where the provider sends the browser back to. */
+  /** The address to which the provider sends the browser back. */
   readonly redirectUrl: string;
-  /** As the connection or a trusted proxy says, never as the client does. */
+  /** As reported by the connection or a trusted proxy, never by the client. */
   readonly clientIp: string;
 };
 
 /** The fields of a launch that a provider may refuse, by the names that clients send. */
 export type RefusedField = 'amount' | 'fiat_currency' | 'payment_method' | 'wallet_address';
 
-/** The provider has read the request and refuses it: asked again, it refuses again. None of its words are kept. */
+/**
+ * The provider has processed the request and refuses it; asked again, it would refuse again. Its words are not kept.
+ */
 export class LaunchRefused extends Error {
   override readonly name = 'LaunchRefused';
-  /** Null: it does not say which. */
+  /** Null if the provider does not name the field. */
   readonly field: RefusedField | null;
 
   constructor(field: RefusedField | null) {
@@ -60,14 +62,16 @@ export class LaunchRefused extends Error {
   }
 }
 
-/** The statuses by which providers refuse what a person has asked for; others say that the exchange is refused. */
+/**
+ * The statuses by which providers refuse a person's request; other statuses mean that the exchange itself is refused.
+ */
 export function isRefusedLaunch(status: number): boolean {
   return status === 400 || status === 422;
 }
 
 export type Launch = {
   readonly launchUrl: string;
-  /** From then on the URL is worth nothing; a new one is minted by another call. */
+  /** After this the URL is invalid; another call mints a new one. */
   readonly expiresAtMs: number;
 };
 
@@ -84,21 +88,21 @@ export type ProviderTransaction = {
   readonly network: string;
   /** The USDC that an off-ramp has to send, or that an on-ramp sends; null while the provider has not fixed it. */
   readonly amount: ProviderAmount | null;
-  /** In lower case: where an off-ramp's USDC has to go, or an on-ramp's goes. */
+  /** In lower case: the address to which an off-ramp's USDC must go, or an on-ramp's goes. */
   readonly toAddress: string | null;
   readonly fromAddress: string | null;
   readonly txHash: string | null;
   readonly createdAtMs: number;
   readonly updatedAtMs: number;
-  /** When the provider stops waiting for the USDC of an off-ramp; null: it does not say. */
+  /** The time at which the provider stops waiting for an off-ramp's USDC; null if not stated. */
   readonly deadlineMs: number | null;
 };
 
-/** A hint that something has changed: which session, and nothing else that counts. */
+/** A hint that something has changed: only the session that it names matters. */
 export type WebhookEvent = {
   /** Unique for the provider: a repeated delivery has the same. */
   readonly eventId: string;
-  /** Null: the event names no session of ours. It is accepted, and changes nothing. */
+  /** Null if the event names no session of ours. It is accepted and changes nothing. */
   readonly partnerReference: string | null;
 };
 
@@ -110,7 +114,7 @@ export type FiatProvider = {
   readonly name: string;
   /**
    * Its wallet on the ledger rail, in lower case: the only address there to which off-ramps go and from which on-ramps
-   * come. Null: it is on chains only, so without a chain its off-ramps have nowhere to go.
+   * come. Null if it works only on chains; then without a chain its off-ramps have no destination.
    */
   readonly ledgerAddress: string | null;
   /** Mints a launch URL; called again for the same session, it mints another. */

@@ -1,13 +1,12 @@
 /**
- * The rail: where USDC moves by transfers that their owners have signed (EIP-3009), in blocks. The ledger rail plays
- * the token in the books of the exchange; a chain has the token itself. Both answer the same questions and pass the
- * same tests (test/support/railConformance.ts), and sessions cannot see which of them it is.
+ * The rail: the system in which USDC moves in blocks, by transfers that owners have signed (EIP-3009). The ledger rail
+ * simulates the token in the exchange's books; a chain has the real token. Both have the same interface and pass the
+ * same tests (test/support/railConformance.ts), and sessions cannot see which one is used.
  *
  * Invariants:
  *   RAIL-1  A transfer moves money at most once by (from, nonce), whatever sends it and however often.
- *   RAIL-2  A transfer is used or cancelled for good once the block that says so is finalized; before, a block may be
- *           taken back.
- *   RAIL-3  Every method throws RailDown when the rail does not answer, which says nothing of what has happened.
+ *   RAIL-2  A transfer is used or cancelled for good once its block is finalized; before that, a block may be reverted.
+ *   RAIL-3  Every method throws RailDown if the rail does not answer; this does not show what has happened.
  */
 
 import { CONFIRMATIONS } from '../../shared/chain/depth.ts';
@@ -29,7 +28,7 @@ export class RailDown extends Error {
 
 export type Rail = {
   readonly name: 'ledger' | 'evm';
-  /** True where a block counts for nothing until it is final. */
+  /** True if blocks can be reverted, and so count only once they are final. */
   readonly takesBlocksBack: boolean;
   /** A session is looked at this often: each look asks the rail several times. */
   readonly lookPauseMs: number;
@@ -40,7 +39,7 @@ export type Rail = {
   balanceMicro(address: string): Promise<number>;
   /** By the key of the wallet or, where wallets can be contracts, by the contract (EIP-1271). */
   isSignedBy(address: string, digest: string, signature: string): Promise<boolean>;
-  /** Null: it would succeed in the next block, as far as can be known. */
+  /** Null if the transfer would succeed in the next block, as far as known. */
   preflight(transfer: TransferAuthorization, signature: string): Promise<PreflightFault | null>;
   head(): Promise<RailHead>;
   /** The relayer's key, as an address in lower case; '' where transactions have no sender. */
@@ -54,7 +53,7 @@ export type Rail = {
   /** Signs with the relayer's key; sends nothing. */
   envelope(fields: EnvelopeFields): Promise<Envelope>;
   broadcast(signed: string): Promise<BroadcastResult>;
-  /** Null: not known, which does not say that it never will be. */
+  /** Null if unknown; this does not mean that it will never be included. */
   transaction(txHash: string): Promise<RailTransaction | null>;
   authorization(from: string, nonce: string): Promise<AuthorizationState>;
   /**
@@ -65,7 +64,7 @@ export type Rail = {
   creditDeposit(txHash: string, wallet: string, reference: string): Promise<number | null>;
 };
 
-/** A block counts with CONFIRMATIONS behind it, its own among them, once it is finalized. */
+/** A block counts once it has CONFIRMATIONS, including its own, and is finalized. */
 export function isFinal(block: number, head: RailHead): boolean {
   return head.block - block + 1 >= CONFIRMATIONS && block <= head.finalizedBlock;
 }

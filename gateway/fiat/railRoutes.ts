@@ -1,6 +1,6 @@
 /**
- * The ledger rail for those who send on it by themselves, such as a provider (RULES.md 16.40 to 16.44). With a chain
- * there is only the token itself, to which they send without the exchange.
+ * Routes of the ledger rail for parties that send on it themselves, such as a provider (RULES.md 16.40 to 16.44). With
+ * a chain they send on the chain, without the exchange.
  */
 
 import {
@@ -42,7 +42,9 @@ type RailDeps = {
   readonly badSignatures: Pick<BadSignatures, 'refusalFor' | 'count'> | null;
 };
 
-/** Each costs a verification and a row, and its sender nothing: counted whatever key or session sends them. */
+/**
+ * Each costs the exchange a verification and a row, and its sender nothing: they are counted across keys and sessions.
+ */
 const CANCELLATIONS = { method: 'POST', path: 'rail cancellations', limit: 'railCancel' } as const;
 const CANCELLATIONS_OF_ADDRESS = { ...CANCELLATIONS, limit: 'railCancelOfAddress' } as const;
 
@@ -193,7 +195,7 @@ async function admits(call: AccountCall, { limiter, config, clock }: RailDeps): 
 
 type Sent = { readonly txHash: string } | { readonly fault: SendFault };
 
-/** Wrong signatures are throttled as those of orders, and together with them (RULES.md 5.8). */
+/** Wrong signatures are throttled like those of orders, and together with them (RULES.md 5.8). */
 async function send(
   call: CallOf<typeof TRANSFER> | CallOf<typeof CANCEL>,
   { badSignatures }: RailDeps,

@@ -1,9 +1,9 @@
 /**
  * The accounts whose orders are refused for their signature (RULES.md 5.8). A wrong signature costs the shard as much
- * time as a right one and its sender nothing, so after so many of them within a window the account's orders are refused
- * before they reach a shard. Orders that are accepted are never counted.
- * Owner: the gateway thread. The counts are in this process also where requests are counted in Redis: the shards that
- * they protect belong to it, and an order must not wait for another machine because of this.
+ * time as a correct one, and its sender nothing. So after a number of them within a window, the account's orders are
+ * refused before they reach a shard. Accepted orders are never counted. Owner: the gateway thread. The counts are local
+ * even if requests are counted in Redis: they protect this process's shards, and an order must not wait for another
+ * machine because of them.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -13,7 +13,7 @@ import type { Refusal } from '../base/refusal.ts';
 
 const LIMIT = { requests: 20, windowSec: 10 };
 const DOCUMENTED = { requests: LIMIT.requests, window_seconds: LIMIT.windowSec };
-/** Accounts that are counted; an account beyond that makes the one that was counted longest ago forgotten. */
+/** The most accounts counted; beyond that the least recently counted one is forgotten. */
 const CAPACITY = 10_000;
 
 export class BadSignatures {

@@ -8,8 +8,8 @@ import { refuse as refuseCall } from './respond.ts';
 export const MAX_BODY_BYTES = 65_536;
 export const MAX_DEPTH = 8;
 /**
- * Members, commas and escaped quotes: they, and not the bytes, decide how long a body holds the thread. A batch of the
- * most orders or hashes has a few hundred.
+ * The most members, commas and escaped quotes: these, not the bytes, determine how long a body occupies the thread. The
+ * largest batch has a few hundred.
  */
 export const MAX_PARTS = 5000;
 
@@ -41,11 +41,10 @@ type StrictJson =
     };
 
 /**
- * Calls `onBody` once with `call.bodyBytes` set and the row of its route, or `onTooLarge` as soon as the limit is
- * passed; of a body in chunks when it has been read to its end, because that answer closes the connection. A body that
- * arrives in one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Of several chunks the memory
- * is reused after each, so they are copied, into a buffer that grows with the received bytes and not with the announced
- * ones.
+ * Calls `onBody` once, with `call.bodyBytes` and the row of its route set, or `onTooLarge` as soon as the limit is
+ * passed (for a chunked body after it was read to its end, because that answer closes the connection). A body that
+ * arrives in one chunk is not copied: its bytes are valid until `onBody` returns (CALL-4). Several chunks are copied,
+ * because their memory is reused, into a buffer that grows with the received bytes, not the announced ones.
  */
 export function collectBody<Row extends { readonly maxBodyBytes: number }>(
   call: Call,
@@ -86,8 +85,8 @@ function withRoom(buffer: Buffer | null, count: number, more: number): Buffer {
 }
 
 /**
- * A client that is still sending would lose the answer if the connection were closed now. Its announced bytes are
- * therefore read and dropped, for as long as uWebSockets.js waits for the next request: ten seconds.
+ * A client that is still sending would lose the answer if the connection were closed now. So its announced bytes are
+ * read and dropped, for as long as uWebSockets.js waits for the next request: ten seconds.
  */
 export function refuseTooLarge(call: Call): void {
   if (call.announcedBytes > MAX_DISCARDED_BYTES) call.closesConnection = true;
@@ -96,7 +95,7 @@ export function refuseTooLarge(call: Call): void {
 
 /**
  * Strict JSON. One pass over the text measures depth and counts members before the parser sees it, so deep nesting
- * never reaches it; the parser keeps one member per name, so a value with fewer members than were written had a
+ * never reaches it; the parser keeps one member per name, so a value with fewer members than the text contained a
  * duplicate.
  */
 export function parseStrictJson(bytes: Buffer, maxDepth = MAX_DEPTH): StrictJson {
@@ -123,8 +122,8 @@ export function parseStrictJson(bytes: Buffer, maxDepth = MAX_DEPTH): StrictJson
 }
 
 /**
- * Half a surrogate pair can be escaped but is no character: stored as UTF-8 it becomes another one, and strict parsers
- * of clients would refuse every answer that has it. The bytes are UTF-8, so only an escape brings one in.
+ * Half a surrogate pair can be escaped but is no character: stored as UTF-8 it would become another one, and clients'
+ * strict parsers would refuse every answer that contains it. The bytes are UTF-8, so only an escape can produce one.
  */
 function hasLoneSurrogate(value: unknown): boolean {
   if (typeof value === 'string') return !value.isWellFormed();

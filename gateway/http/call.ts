@@ -1,5 +1,5 @@
 /**
- * One request in flight: everything the stages learn about it, and the transport it came by and is answered on.
+ * One request in flight: everything that the stages learn about it, and the transport that carries it and its answer.
  * Owner: the gateway thread, from the uWebSockets.js handler until the answer.
  *
  * Invariants:
@@ -30,14 +30,14 @@ const EMPTY = Object.freeze({});
 
 export const NOT_RECEIVING = -1;
 
-/** True if a stage lets the call pass; a promise while a shared counter decides. */
+/** True if a stage lets the call pass; a promise while a shared counter is asked. */
 export type Passage = boolean | Promise<boolean>;
 
-/** Rows of an answer. A promise stands for rows that are not there yet: the next one is, once it resolves. */
+/** Rows of an answer. A promise stands for rows that are not available yet: continue once it resolves. */
 export type Rows = Iterator<string | Promise<unknown>>;
 
 export type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
-  /** Where a browser goes on. */
+  /** The address to which a browser is redirected. */
   readonly location?: string;
   /** Default: JSON. */
   readonly contentType?: string;
@@ -52,7 +52,7 @@ export type AnswerOptions = Pick<Refusal, 'retryAfterSec' | 'allow'> & {
 /** A text, or its bytes. */
 export type AnswerBody = string | Buffer;
 
-/** The response of uWebSockets.js as far as it is used, or what stands for it where a front thread has it. */
+/** The part of uWebSockets.js's response that is used, or its replacement if a front thread has the response. */
 export type ServerResponse = {
   cork(write: () => void): unknown;
   writeStatus(status: string): unknown;
@@ -69,9 +69,9 @@ export type ServerResponse = {
   upgrade(data: object, key: string, protocol: string, extensions: string, context: us_socket_context_t | null): void;
 };
 
-/** A call and its answer are carried by a request over HTTP, or by a message on a socket that has logged in. */
+/** The transport of a call and its answer: an HTTP request, or a message on a logged-in socket. */
 export type Transport = {
-  /** Null where there is none: only routes that HTTP alone carries write to it themselves. */
+  /** Null if there is none: only HTTP-only routes write to it themselves. */
   readonly response: ServerResponse | null;
   /** The client has gone away while the call waited, and nothing has aborted the call. */
   readonly isGone: boolean;
@@ -82,32 +82,32 @@ export type Transport = {
 };
 
 /**
- * The body of a call whose transport has read it already; otherwise it is in `bodyBytes`. A value of JSON is checked by
- * the schema of its route, as text is; of any other the transport says what is wrong with it, or null. `usual` is what
- * the route takes over in place of the value, as of another thread (route.ts).
+ * The body of a call whose transport has read it already; otherwise it is in `bodyBytes`. A JSON value is checked by
+ * the route's schema, like text; for any other body the transport states its fault, or null. `usual` replaces the value
+ * with the route's own parsed form, made by another thread (route.ts).
  */
 type GivenBody = { readonly value: unknown; readonly invalid?: Invalid | null; readonly usual?: object | undefined };
 
 /**
- * A front thread has found this out about a request that came to it whole: each part stands for what a stage would make
- * of the request itself. It is valid in the turn of the event loop in which it has come, like the body (CALL-4).
+ * Results that a front thread has prepared for a complete request: each part replaces what a stage would compute from
+ * the request. It is valid in the turn of the event loop in which it has come, like the body (CALL-4).
  */
 export type Prepared = {
   readonly headers: RequestHeaders;
   readonly body: Buffer;
-  /** The number of the secret with which its signature is right (HmacKey). */
+  /** The number of the secret that verified its signature (HmacKey). */
   readonly verifiedWith: number;
-  /** The body as its route reads a usual one; null: it is not. */
+  /** The body in the route's usual form; null if it does not have this form. */
   readonly usual: object | null;
 };
 
-/** The changes of control.db, in a cluster: an answer to one waits until the replicated log holds it. */
+/** Changes of control.db in a cluster: the answer to a change waits until the replicated log holds it. */
 export type HeldChanges = {
   /** It grows with each change. */
   readonly sequence: number;
   /** True if the log holds every change so far. */
   readonly isHeld: boolean;
-  /** Resolves when it does; rejects when that is not to be expected. */
+  /** Resolves when the log holds every change so far; rejects if that cannot be expected. */
   held(): Promise<void>;
 };
 
@@ -122,7 +122,7 @@ export type CallHost = {
   abort(call: Call): void;
   /** Undefined without a cluster. */
   readonly role: Role | undefined;
-  /** Browsers are to come over TLS only. */
+  /** True if browsers should connect only over TLS. */
   readonly isHttps: boolean;
   readonly nextRequestId: () => string;
   /** Null without a cluster. */
@@ -163,19 +163,19 @@ export class Call {
   readonly transport: Transport;
   readonly method: string;
   readonly path: string;
-  /** Null without a question mark; the empty string is a query of its own, and signed as such. */
+  /** Null without a question mark; an empty query is different, and is signed as such. */
   readonly rawQuery: string | null;
   readonly startedMs: number;
 
   route: RouteSpec | null = null;
   forwardedFor = '';
-  /** Null when no key was offered, and where a refused one counts as none. */
+  /** Null if no key was offered, or a refused one counts as none. */
   credentials: Credentials | null = null;
   /** The key of the credentials, whose signature is not verified yet; null without credentials. */
   offeredKey: ApiKey | null = null;
-  /** Null without a bearer token, and where a refused one counts as none. */
+  /** Null without a bearer token, or if a refused one counts as none. */
   offeredToken: OfferedToken | null = null;
-  /** Every header, by name in lower case, of a route with foreign ones; else none. */
+  /** All headers by lower-case name, for a route that takes foreign headers; otherwise none. */
   headers: Readonly<Record<string, string>> = EMPTY;
   /** Null where the route has no cookies. */
   browser: Browser | null = null;
@@ -191,7 +191,7 @@ export class Call {
   deadlineMs = 0;
   /** Null when the call has no idempotency key. */
   idempotencyHold: IdempotencyHold | null = null;
-  /** Part of the request may have been carried out: the key stays unresolved for the retry that finds out. */
+  /** Part of the request may have been carried out: the key stays unresolved, so that a retry finds out. */
   isOutcomeUnknown = false;
 
   /** Bytes of the body as the headers announce it, or CHUNKED or MALFORMED. */
@@ -202,7 +202,7 @@ export class Call {
   givenBody: GivenBody | null = null;
   /** Null: the stages do everything themselves. */
   prepared: Prepared | null = null;
-  /** Its route has read this in place of `body`; null: `body` is there. */
+  /** The route's own parsed form, instead of `body`; null if `body` is used. */
   usual: object | null = null;
 
   // The following four have the types that the route's declaration gives them in its handler (route.ts).
@@ -211,17 +211,17 @@ export class Call {
   body: unknown = undefined;
   principal: Principal = ANONYMOUS;
 
-  /** The decision of the limit by address, which a call without a key meets before its body is read. */
+  /** The result of the address limit, which a call without a key must pass before its body is read. */
   addressPassage: Passage = true;
   /** Its index among the calls whose body is being received, or NOT_RECEIVING. */
   receivingAt: number = NOT_RECEIVING;
-  /** As what the address of a call without credentials is counted; empty where nothing is. */
+  /** The subject under which a call without credentials is counted; empty if it is not counted. */
   subject = '';
   /** The client's address, of an administrator's call. */
   address = '';
-  /** The state that an administrator's call replaces, as an object or as JSON; null when the handler knows none. */
+  /** The state that an administrator's call replaces, as an object or JSON; null if the handler knows none. */
   before: object | string | null = null;
-  /** Kept in the audit log in place of the answer; null: the answer itself is. */
+  /** Recorded in the audit log instead of the answer; null to record the answer itself. */
   recordedAnswer: object | null = null;
   /** Records the result of an administrator's change before it is sent; null for every other call. */
   recordResult: RecordResult | null = null;
@@ -234,11 +234,11 @@ export class Call {
   setCookie = '';
   closesConnection = false;
   /**
-   * The senders whose connection stays open after this answer; where it is not everyone, connections are scarce, or
+   * The senders whose connection stays open after this answer. If that is not everyone, connections are scarce, or
    * this thread has more requests in a turn than it can serve.
    */
   keptFor: KeptFor = 'everyone';
-  /** The client will send another request on this connection, as far as it has said. */
+  /** True if the client has announced no end of the connection. */
   isKeptAlive = true;
   /** The request has come in through the door of the administrators. */
   isAtAdminDoor = false;
@@ -265,8 +265,8 @@ export class Call {
   /** The sequence of changes when the call came in; what it changes comes after it. */
   readonly changesBefore: number;
   /**
-   * That of the role (base/role.ts) when the call came in: what is read for it later is as new, unless `limitAsOf`
-   * says.
+   * The role's time (base/role.ts) when the call came in: later reads are at least as recent, unless `limitAsOf` lowers
+   * it.
    */
   asOfMs: number | null;
 
@@ -311,17 +311,17 @@ export class Call {
     return this.#id;
   }
 
-  /** From here on it reads read.db, and does not wait until that is as new as the rest. */
+  /** From here on the call reads read.db, without waiting until it is as recent as the rest. */
   readsPast(): void {
     this.limitAsOf(this.host.role?.pastAsOfMs ?? null);
   }
 
-  /** Its answer is no newer than this: that of a call that came to a standby. Null: it is not known how new it is. */
+  /** Its answer is no more recent than this, on a standby. Null if that is unknown. */
   limitAsOf(asOfMs: number | null): void {
     if (this.asOfMs !== null) this.asOfMs = asOfMs === null ? null : Math.min(this.asOfMs, asOfMs);
   }
 
-  /** CALL-2: the answer is known, and nothing else can become it. */
+  /** CALL-2: the answer is decided and cannot change any more. */
   markAnswered(): void {
     this.answered = true;
     this.answeredUs = nowUs();

@@ -1,6 +1,6 @@
 /**
- * Cookies, and whether a request that a browser adds them to by itself comes from a page that may make it (RULES.md
- * 15.8). The routes without cookies need none of this: a browser adds nothing to them that a page does not know.
+ * Cookies, and the check that a request with cookies comes from a page that may make it (RULES.md 15.8). Routes without
+ * cookies need no check: a browser adds nothing to them that a page does not know.
  */
 import type { Browser } from './call.ts';
 
@@ -37,15 +37,15 @@ export function cookieLine(
 }
 
 /**
- * True if a cookie may be used for the request: no form can send JSON, and the browser says that the page is of the
- * exchange, or that no page is behind the request.
+ * True if the request's cookie may be used: a form cannot send JSON, and the browser reports that the page belongs to
+ * the exchange, or that no page made the request.
  */
 export function isOfOwnPage({ origin, fetchSite, contentType }: Browser, pages: OwnPages): boolean {
   if (!JSON_TYPE.test(contentType)) return false;
   return fetchSite === 'same-origin' || fetchSite === 'none' || pages.isOwn(origin);
 }
 
-/** True if the request is of a page, and the page is not of the exchange. A program without pages passes. */
+/** True if a page of another site made the request. A program without pages passes. */
 export function isOfOtherPage(browser: Browser, pages: OwnPages): boolean {
   const isOfPage = browser.origin !== '' || browser.fetchSite !== '';
   return isOfPage && !isOfOwnPage(browser, pages);

@@ -17,12 +17,12 @@ const ASKED_HEADERS = [
 const SHOWN_HEADERS = ['Decision', 'Limit', 'Window-Seconds', 'Remaining', 'Reset'].map(
   (name) => `X-RateLimit-${name}`,
 );
-/** Every header of an answer that a page could not read otherwise. */
+/** Headers of answers that a page could not read otherwise. */
 const SHOWN = [
   ...['Retry-After', 'Allow', 'Date', 'Location', 'Content-Length', 'Idempotency-Replayed', 'Keep-Alive', 'ETag'],
   ...['X-Request-Id', 'X-SVC-Role', 'X-SVC-Stale-Ms', 'X-SVC-Leader'],
 ];
-/** Whatever the path means, or with a method that it does not have. */
+/** Paths that pages may never use, whatever the method. */
 const NOT_FOR_PAGES = /^\/(?:admin|metrics)(?:\/|$)/;
 const EXPOSED = `Access-Control-Expose-Headers: ${[...SHOWN, ...SHOWN_HEADERS].join(', ')}`;
 
@@ -34,7 +34,7 @@ export class Cors {
     this.#origins = new Set(origins);
   }
 
-  /** Header lines for an answer to a page of this origin, the first without its name, which is Vary; or none. */
+  /** Header lines for an answer to a page of this origin (the first line without its name, which is Vary), or none. */
   linesFor(origin: string, path: string): string {
     if (NOT_FOR_PAGES.test(path)) return '';
     if (!this.#allows(origin)) return 'Origin';
@@ -54,7 +54,7 @@ export class Cors {
     return lines.join('\r\n');
   }
 
-  /** True if the settings name this very origin. */
+  /** True if the settings list exactly this origin. */
   names(origin: string): boolean {
     return origin !== ANY && this.#origins.has(origin);
   }

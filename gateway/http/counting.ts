@@ -1,15 +1,15 @@
-/** The decision of a rate limit becomes headers of the answer, or the refusal of the call (RULES.md 4.6). */
+/** Turns a rate-limit decision into headers of the answer, or into the refusal of the call (RULES.md 4.6). */
 import { ERRORS } from '../../shared/base/errors.ts';
 import type { Limiter, LimitResult } from '../access/limiter.ts';
 import type { Call, Passage } from './call.ts';
 import { refuse } from './respond.ts';
 
-/** Handlers count in this way what the limits of their routes do not bound; null where nothing is limited. */
+/** Handlers use this to count work that the limits of their routes do not bound; null if nothing is limited. */
 export type HandlerLimits = Pick<Limiter, 'countAccount' | 'countAddress' | 'countFailure' | 'countSignUp'> | null;
 
 const DEPENDENCY_RETRY_AFTER_SEC = 1;
 
-/** @param result null where nothing is counted. @returns whether the call passes; it has been refused when not. */
+/** @param result null if nothing is counted @returns true if the call passes; otherwise it was refused */
 export function applyLimit(
   call: Call,
   result: LimitResult | Promise<LimitResult> | null,

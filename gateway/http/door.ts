@@ -1,11 +1,11 @@
 /**
  * One port with its connections: it listens, counts what is open, and passes requests on. An exchange has a door for
- * everyone and, with ADMIN_PORT, another for its administrators, whose connections no one else can use up.
+ * everyone and, with ADMIN_PORT, one for its administrators, whose connections no other client can use up.
  *
  * A shared door (GATEWAYS) accepts for several threads: each of them has a door that does not listen, and the apps of
- * these doors get the connections in turn. The port stays that of one socket, so no second program can take it, which
- * SO_REUSEPORT would allow; the connections are spread evenly, which a hash of addresses does not do for a few.
- * Owner: the gateway thread, or the front thread that has made it.
+ * these doors get the connections in turn. The port has only one socket, so no second program can take it (as
+ * SO_REUSEPORT would allow), and connections are spread evenly (as a hash of few addresses would not). Owner: the
+ * gateway thread, or the front thread that has made it.
  *
  * Invariants:
  *   DOOR-1  `connections` is the number of open sockets: uWebSockets.js reports a connection that opens and one that
@@ -48,7 +48,7 @@ type DoorOptions = {
   /** True for a door that accepts for other threads as well. */
   readonly isShared?: boolean;
   readonly webSocket?: WebSocketEndpoint | undefined;
-  /** False: the connection is closed at once. `open` counts it already. */
+  /** Returns false to close the connection at once. It is already counted in `open`. */
   readonly onOpened: (response: HttpResponse, open: number) => boolean;
   readonly onClosed: (open: number) => void;
   readonly onRequest: (response: HttpResponse, request: HttpRequest, upgrade: Upgrade | null) => void;
@@ -63,7 +63,7 @@ export type AppDescriptor = number;
 /** A door that accepts for several threads. */
 export type SharedDoor = Pick<Door, 'addOther' | 'removeOther'>;
 
-/** The door does not listen any more: the exchange has to be started again. */
+/** The door no longer listens: the exchange has to be restarted. */
 export class DoorClosedError extends Error {
   override readonly name = 'DoorClosedError';
 }
@@ -76,8 +76,8 @@ export class Door {
   readonly #others = new Set<AppDescriptor>();
   #app: SharingApp;
   /**
-   * Apps with former certificates, which serve the connections that they have accepted. They are kept to the end: one
-   * has 34 KiB, of which uWebSockets.js frees nothing when it is closed.
+   * Apps with earlier certificates, which serve the connections that they accepted. They are kept until the end: each
+   * has 34 KiB that uWebSockets.js does not free when it is closed.
    */
   readonly #former: TemplatedApp[] = [];
   #port: number;
@@ -136,10 +136,9 @@ export class Door {
   /**
    * Reads certificate and key again, for the connections from now on; open ones keep theirs. An app of uWebSockets.js
    * cannot change its files, so a new one listens in place of the other, in the same turn of the event loop: only a
-   * connection that the system has and the app has not accepted in that moment is reset. Behind a shared door the new
-   * app takes the place of the other without that: what accepts stays as it is.
-   * Throws a ConfigError, and changes nothing, when the files cannot be used; a DoorClosedError when another program
-   * has taken the port in between.
+   * connection that the app has not accepted yet at that moment is reset. Behind a shared door the new app replaces the
+   * old one without any reset, because the accepting socket stays. Throws a ConfigError, and changes nothing, when the
+   * files cannot be used; a DoorClosedError when another program has taken the port in between.
    */
   async reloadTls(): Promise<void> {
     if (this.#options.tls === null) return;
@@ -154,7 +153,7 @@ export class Door {
       return;
     }
     if (this.#listenSocket === null) return;
-    // The system gives a port that it chose only to the socket that it chose it for.
+    // A port chosen by the system can be bound only by the socket for which it was chosen.
     if (this.#options.port === 0) throw new ConfigError('PORT: only a port that is set can get another certificate');
     const fresh = this.#makeApp();
     const former = this.#app;
@@ -168,7 +167,7 @@ export class Door {
     }
   }
 
-  /** The same for a door that does not listen: it has another descriptor then. */
+  /** Renews the app of a door that does not listen, which then has another descriptor. */
   renew(): void {
     const fresh = this.#makeApp();
     this.#former.push(this.#app);

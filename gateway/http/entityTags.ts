@@ -1,11 +1,11 @@
-/** Answers with an entity tag: a client that has what the tag names is not sent it again (RULES.md 6.15). */
+/** Answers with an entity tag: a client that already has the tagged body does not receive it again (RULES.md 6.15). */
 import { hash } from 'node:crypto';
 import type { Call } from './call.ts';
 import { JSON_TYPE } from './httpTransport.ts';
 import { textSlicesOf } from './pieces.ts';
 import { notModified, okInRows } from './respond.ts';
 
-/** Bodies that are kept are tagged once. */
+/** Cached bodies are tagged only once. */
 const tags = new WeakMap<Buffer, string>();
 const TAG_CHARACTERS = 22;
 
@@ -24,7 +24,7 @@ export function okTagged(call: Call, body: Buffer, tag: string): void {
   else okInRows(call, textSlicesOf(body), type);
 }
 
-/** Tags are compared without the mark of weak ones, and a star stands for each. */
+/** Tags are compared without the mark for weak tags; a star matches every tag. */
 function isNamed(tag: string, ifNoneMatch: string): boolean {
   const named = ifNoneMatch.split(',').map((text) => text.trim().replace(/^W\//, ''));
   return named.includes(tag) || named.includes('*');

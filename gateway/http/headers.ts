@@ -1,7 +1,7 @@
 /**
- * The headers of a request that the gateway uses. They are read in one pass: the request object is invalid after its
- * handler returns, and asking uWebSockets.js for single names costs more than reading all. If a name appears several
- * times, its first line counts, unless stated otherwise.
+ * The headers of a request that the gateway uses. They are read in one pass, because the request object is invalid
+ * after its handler returns, and asking uWebSockets.js for single headers costs more than reading all. If a name
+ * appears several times, its first line counts, unless stated otherwise.
  *
  * A body whose framing two parsers could read differently is refused and its connection closed, because the following
  * bytes could be read as another request (RULES.md 6.4). Owner: the gateway thread.
@@ -14,7 +14,7 @@ import type { Credentials } from '../access/authenticator.ts';
 export const CHUNKED = -1;
 export const MALFORMED = -2;
 
-/** Stands for a header that is there without a value: HTTP takes white space off the values that are sent. */
+/** Stands for a header that is present without a value: HTTP removes white space from sent values. */
 export const EMPTY_VALUE = ' ';
 
 const LENGTH_FORM = /^[0-9]{1,15}$/;
@@ -38,10 +38,10 @@ export class RequestHeaders implements Credentials {
   ifNoneMatch = '';
   cookie = '';
   contentType = '';
-  /** From where the page that made a browser send this is, seen from here. */
+  /** The relation of the requesting page to this site, as the browser reports it (Sec-Fetch-Site). */
   fetchSite = '';
   userAgent = '';
-  /** The method a browser asks about on behalf of a page. */
+  /** The method that a browser asks about on behalf of a page. */
   requestedMethod = '';
   /** All lines as one: a proxy may add a line of its own after those of the client. */
   forwardedFor = '';
@@ -167,8 +167,8 @@ export class RequestHeaders implements Credentials {
 }
 
 /**
- * The value so far, with that of a further line, of a header that protects a request. A client that sends one that is
- * empty, or two, relies on it all the same, so both are values that no check passes.
+ * Combines the value so far with that of a further line, for a header that protects a request. A client that sends an
+ * empty one, or two, still relies on the protection, so both become values that no check accepts.
  */
 function protecting(before: string, value: string): string {
   return before === '' ? value || EMPTY_VALUE : `${before}, ${value}`;

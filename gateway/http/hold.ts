@@ -17,7 +17,7 @@ type KeyUse = {
 
 export type IdempotencyHold = {
   readonly slot: string;
-  /** An earlier request with this key may have been carried out: its answer was lost. */
+  /** An earlier request with this key may have been carried out; its answer was lost. */
   readonly mayHaveRun: boolean;
   readonly use: KeyUse;
   /** Key and fingerprint as the words of a command. */

@@ -1,8 +1,8 @@
 /**
- * A call that came as a request over HTTP: status and header lines of its answer. The lines that every answer has are
- * written as the value of the first one: uWebSockets.js copies a value as it is, so the lines after the first cost no
- * call of their own. They are kept as bytes, which it copies at once, while it would measure and encode a text each
- * time; only the id of the request is put in.
+ * A call that came as a request over HTTP: status and header lines of its answer. The common header lines of all
+ * answers are written as the value of the first one: uWebSockets.js copies a value unchanged, so the further lines cost
+ * no separate calls. They are cached as bytes, which it copies directly, while a text would be measured and encoded
+ * each time; only the request's id is inserted.
  *
  * Invariants:
  *   HTTPTRANSPORT-1  A response that is not over when its request has been handled has an abort handler: uWebSockets.js
@@ -21,7 +21,7 @@ const COMMON_HEADERS = headerLines('no-store', DATA_POLICY);
 const KEEP_ALIVE = '\r\nKeep-Alive: timeout=8';
 export const JSON_TYPE = 'application/json';
 const NOT_MODIFIED = 304;
-/** A year, after which a browser that has not come meanwhile would try plain HTTP again. */
+/** A year; afterwards a browser that has not returned would try plain HTTP again. */
 const ONLY_OVER_TLS = 'max-age=31536000';
 
 /** Lines of a header, from a value of Content-Type on, with room for the id of a request. */
@@ -50,7 +50,7 @@ export class HttpTransport implements Transport {
   readonly isGone = false;
   /** The request is being handled, in the turn in which it has come, by the thread that has its connection. */
   isBeingHandled: boolean;
-  /** The answer has been written, or its writer looks for the end of the response itself. */
+  /** The answer was written, or its writer watches for the end of the response itself. */
   isOver = false;
 
   constructor(response: ServerResponse, isBeingHandled = false) {
@@ -77,9 +77,9 @@ export class HttpTransport implements Transport {
 }
 
 /**
- * Status and headers of an answer whose body follows in pieces, with the first. That it is the last on its connection
- * can only be said here: the client closes it, or the answer to what it asks next does.
- * @returns whether it has left.
+ * Status and headers of an answer whose body follows in pieces, with the first. Only here can the client be informed
+ * that this is the last answer on its connection: the client closes it, or the answer to its next request does.
+ * @returns true if the piece was sent
  */
 export function beginLongAnswer(call: Call, text: string, contentType: string | undefined): boolean {
   const { response } = call;
@@ -92,7 +92,7 @@ export function beginLongAnswer(call: Call, text: string, contentType: string | 
   return isRead;
 }
 
-/** Status and headers of server-sent events, whose connection stays open, and whose writer looks for its end. */
+/** Status and headers of server-sent events. The connection stays open, and the writer watches for its end. */
 export function beginEventStream(call: Call): void {
   const { response, transport } = call;
   assert(transport instanceof HttpTransport, 'transport: only HTTP carries events of a server');

@@ -3,9 +3,9 @@
  * identity, scope and limit. A call that is refused here has been answered.
  *
  * A key is counted only once its signature is valid, so a forged request never spends a quota. Everything else is
- * counted by address. Failed attempts have counters of their own: they slow down guessing, and never use up what the
- * same address may do without credentials. The administrator's right token is not counted at all.
- * Owner: the gateway thread.
+ * counted by address. Failed attempts have separate counters: they slow down guessing, but do not use up the quota of
+ * the same address for requests without credentials. The administrator's correct token is not counted at all. Owner:
+ * the gateway thread.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
@@ -26,7 +26,7 @@ import type { RouteSpec } from './spec.ts';
 export type IdentityOptions = {
   readonly config: Pick<Config, 'trustProxy'>;
   readonly authenticator: Authenticator;
-  /** Absent: every bearer token is refused. */
+  /** Absent if every bearer token is refused. */
   readonly sessions?: SessionTokens;
   /** Null: nothing is counted. */
   readonly limiter: Limiter | null;
@@ -34,9 +34,9 @@ export type IdentityOptions = {
   readonly clock: Clock;
   /** A request of the account has arrived, with a valid signature. */
   readonly onSigned?: (account: number, nowMs: number) => void;
-  /** True while no clock that is right can sign an acceptable request; absent: never. */
+  /** True while no correct clock can sign an acceptable request; absent if that never happens. */
   readonly isSetBack?: () => boolean;
-  /** A heartbeat of the account is refused, although it is signed well and its client's clock is good enough. */
+  /** A heartbeat of the account was refused, although its signature is valid and its client's clock good enough. */
   readonly onRefusedBeat?: (account: number) => void;
 };
 
@@ -52,8 +52,8 @@ export class IdentityStage {
   }
 
   /**
-   * For a call that offers a key, before its body is received: a body is received only for a key that is known and in
-   * force. @returns false when the call is refused.
+   * For a call that offers a key, before its body is received: a body is received only for a known and valid key.
+   * @returns false if the call was refused
    */
   admit(call: Call, route: RouteSpec, credentials: Credentials): boolean {
     const admitted = this.#options.authenticator.admit(credentials, call.startedMs, route.early !== undefined);
@@ -80,7 +80,7 @@ export class IdentityStage {
       if (route.early === 'noted' && (key.scopes & scope) === scope) this.#options.onRefusedBeat?.(key.accountIndex);
       return this.#unidentified(call, route, early);
     }
-    // A request that is refused from here on had no effect: it does not use up its nonce, and leaves nothing behind.
+    // A request refused from here on has no effect: it does not use up its nonce, and leaves nothing behind.
     if (!this.#isAllowedFrom(call, key)) {
       authenticator.giveBack(key, credentials);
       return this.#unidentified(call, route, BLOCKED);
@@ -101,7 +101,7 @@ export class IdentityStage {
     return isPassed;
   }
 
-  /** For a call on a connection that its principal has opened: there is nothing to verify, all else is the same. */
+  /** For a call on a connection that its principal opened: nothing has to be verified, everything else is the same. */
   enter(call: Call, route: RouteSpec, scope: number, principal: AccountPrincipal): Passage {
     if (principal.kind === 'session') return this.#enterSession(call, route, scope, principal);
     const isExpired = principal.expiresAtMs !== null && principal.expiresAtMs <= call.startedMs;
@@ -144,7 +144,7 @@ export class IdentityStage {
     });
   }
 
-  /** The body, or the signature, may have been long on its way, and the session has ended meanwhile. */
+  /** Body or signature may have taken long, and the session may have ended meanwhile. */
   #enterSession(call: Call, route: RouteSpec, scope: number, principal: SessionPrincipal): Passage {
     const { sessions, limiter } = this.#options;
     const isInForce = (): boolean => sessions!.isInForce(principal, call.startedMs);
@@ -190,7 +190,7 @@ export class IdentityStage {
       limiter === null || this.#pass(call, limiter.countFailure(this.#subjectOf(call), route, call.startedMs));
     if (passage === true) refuse(call, refusal);
     else if (passage !== false) {
-      // The refusal stands, whatever has become of the count.
+      // The refusal stands, whatever the result of the count.
       passage.then((isPassed) => isPassed && refuse(call, refusal)).catch(() => refuse(call, refusal));
     }
   }
@@ -217,7 +217,9 @@ export class IdentityStage {
     return trustProxy !== null && isWithin(trustProxy, clientAddress(call.transport.peer(), '', null));
   }
 
-  /** From now on the address may use the connections in reserve. A session is no reason: anyone can sign up. */
+  /**
+   * From now on the address may use the reserved connections. A session does not suffice, because anyone can sign up.
+   */
   #noteSigner(call: Call, { keyId, accountIndex }: ApiKey): void {
     const signed = this.#options.connectionLimits?.signed;
     if (signed?.isDue(keyId, call.startedMs)) signed.note(accountIndex, peerSubject(call.transport.peer()));
@@ -228,7 +230,7 @@ export class IdentityStage {
     this.#options.connectionLimits?.signed.note(operatorId, peerSubject(call.transport.peer()));
   }
 
-  /** Checked only once the signature is valid, so that the list of a key stays unknown to everyone else. */
+  /** Checked only after the signature, so that a key's list of networks stays unknown to others. */
   #isAllowedFrom(call: Call, { allowedNetworks }: ApiKey): boolean {
     if (allowedNetworks === null) return true;
     return isWithin(allowedNetworks, this.addressOf(call));
@@ -246,7 +248,7 @@ export class IdentityStage {
   }
 }
 
-/** Public data needs none: an invalid key, or a wrong clock, must not prevent a client from requesting the time. */
+/** Public data needs no key: an invalid key or a wrong clock must not prevent a client from requesting the time. */
 function needsKey({ access, strictKey }: RouteSpec): boolean {
   return access !== 'public' || strictKey === true;
 }

@@ -1,8 +1,8 @@
 /**
  * Answers with many rows, written a piece in each turn of the event loop: however long an answer is, other requests are
  * served between its pieces, orders first (base/spareTurns.ts). Accounts take turns, and so do the answers of one
- * account. A client that reads slowly gets its next piece when it has read the last ones, so that no more than a piece
- * or two wait for it. Pieces are bounded by their time as well, because an order may meet one in each of its turns.
+ * account. A slow client receives its next piece after it has read the previous ones, so at most a piece or two wait
+ * for it. Pieces are also bounded in time, because an order may be delayed by one in each of its turns.
  *
  * The last answer on a connection is collected first (RULES.md 6.12). uWebSockets.js closes a connection, once every
  * byte has left, only after an answer of known length: for one in chunks it would write a header into the body.
@@ -10,12 +10,12 @@
  *
  * Invariants:
  *   LONGANSWER-1  A turn of the event loop writes one piece of one answer, of at most PIECE_ROWS rows; after the first
- *                 piece of an answer, no further row of one that has taken PIECE_MS.
+ *                 piece of an answer, a piece ends once it has taken PIECE_MS.
  *   LONGANSWER-2  An answer is over exactly once: with its last row, or when its client has gone away.
  *   LONGANSWER-3  An account has at most UNDERWAY_PER_ACCOUNT answers underway, and requests without one at most
- *                 UNDERWAY_ANONYMOUS: what their rows are made from is kept until they have been read.
- *   LONGANSWER-4  An answer that waits for its next rows is not ready, whatever its client has read.
- *   LONGANSWER-5  Of an answer that is collected nothing has been sent. At MOST_COLLECTED it begins, in chunks.
+ *                 UNDERWAY_ANONYMOUS: the data of their rows is kept until they are read.
+ *   LONGANSWER-4  An answer that waits for its next rows is not ready, even if its client has read everything.
+ *   LONGANSWER-5  Nothing of a collected answer has been sent. At MOST_COLLECTED it begins, in chunks.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { nowUs } from '../../shared/base/stopwatch.ts';
@@ -33,7 +33,7 @@ const MOST_COLLECTED = 128 * 1024;
 export const PIECE_MS = 0.2;
 const UNDERWAY_PER_ACCOUNT = 8;
 const UNDERWAY_ANONYMOUS = 256;
-/** A client that has not read anything for so long is cut off. */
+/** A client that has read nothing for this long is cut off. */
 const STALLED_MS = 20_000;
 /** Stands for the account of all requests that have none. */
 const NO_ACCOUNT = 0;
@@ -130,7 +130,10 @@ export class LongAnswers {
     this.#spareTurns.request();
   }
 
-  /** LONGANSWER-1. What has had its turn goes to the end: the answer among those of its account, and the account. */
+  /**
+   * LONGANSWER-1. After its turn, the answer goes to the end among those of its account, and the account to the end of
+   * the accounts.
+   */
   readonly #turn = (): void => {
     const next = this.#ready.entries().next().value;
     if (next === undefined) return;
@@ -149,7 +152,9 @@ export class LongAnswers {
     this.#turns.end(answer.call.route, startedUs);
   };
 
-  /** A part of the answer may have been sent: the client has to see that it is not whole. One that is over stays so. */
+  /**
+   * Part of the answer may have been sent: the client must see that it is incomplete. A finished answer stays finished.
+   */
   #giveUp({ call }: LongAnswer, error: unknown): void {
     this.#onError(error, call);
     if (call.onGone !== null) call.response.close();
@@ -232,7 +237,7 @@ function collect(answer: LongAnswer, text: string, { contentType }: Collected, i
   return true;
 }
 
-/** The next rows, as many as one turn writes: at least one, unless it is not there, and more while there is time. */
+/** Takes the next rows for one turn: at least one, unless it is not available yet, and more while there is time. */
 export function takePiece(rows: Rows, hasTime: () => boolean = () => true): Piece {
   let text = '';
   for (let row = 0; row < PIECE_ROWS && (row === 0 || hasTime()); row++) {

@@ -1,6 +1,6 @@
 /**
- * The meters of a thread as a message, and the sum of those of several: metrics show the requests of all threads as if
- * one had answered them.
+ * The meters of a thread as a message, and the sum of those of several: metrics show the requests of all threads
+ * together.
  */
 
 import type { RequestMeters } from './requestMeters.ts';

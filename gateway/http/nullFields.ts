@@ -1,15 +1,14 @@
 /**
- * Members of a body that are null and might as well be absent: the serialisers of many languages write every field that
- * a program leaves out as null (RULES.md 6.6).
+ * Treats null members of a body as absent: serialisers of many languages write omitted fields as null (RULES.md 6.6).
  */
 import type { JsonSchema } from '../../shared/api/schema.ts';
 
 type Members = Record<string, unknown>;
 
 /**
- * Takes them out of a body that its schema refuses. Null where it is a value of its own, where the field is required,
- * and where the schema does not know the field stays, for the schema to judge.
- * @returns whether there were any
+ * Removes them from a body that its schema refuses. A null stays if it is a valid value, if the field is required, or
+ * if the schema does not know the field: then the schema decides.
+ * @returns true if any were removed
  */
 export function dropNulls(value: unknown, schema: JsonSchema): boolean {
   if (Array.isArray(value)) {

@@ -1,7 +1,6 @@
 /**
- * Long texts without long turns of the event loop: computed a piece in each turn, orders first, as longAnswers.ts
- * writes them, and sent again in pieces when they have been kept.
- * Owner: the gateway thread.
+ * Long texts without long turns of the event loop: computed one piece per turn, with orders first, as longAnswers.ts
+ * writes them; cached texts are sent again in pieces. Owner: the gateway thread.
  *
  * Invariants:
  *   PIECES-1  A turn of the event loop computes one piece of one text, however many are being computed.
@@ -23,7 +22,7 @@ const CONTINUATION = 0b1000_0000;
 
 type Unfinished = {
   readonly rows: Iterator<string>;
-  /** As bytes: a text of megabytes would hold the thread for milliseconds while it became bytes in the end. */
+  /** As bytes: converting a text of megabytes at the end would block the thread for milliseconds. */
   readonly pieces: Buffer[];
   readonly resolve: (text: Buffer) => void;
   readonly reject: (error: unknown) => void;
@@ -73,7 +72,7 @@ export function okKept(call: Call, body: Buffer): void {
 export function* textSlicesOf(body: Buffer): Generator<string> {
   for (let from = 0; from < body.length; ) {
     let end = Math.min(from + SLICE_BYTES, body.length);
-    // A character that a slice would end in the middle of is in the next one.
+    // A character that a slice would cut is moved to the next slice.
     while (end < body.length && (body[end] & CONTINUATION_MASK) === CONTINUATION) end--;
     yield body.toString('utf8', from, end);
     from = end;

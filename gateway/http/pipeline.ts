@@ -13,13 +13,13 @@
  *   validation     deadline, query and body against their schemas
  *   handler
  *
- * The two halves of idempotency are one call of its stage; the refusal waits until the checks of the row before have
- * passed. A key is counted only once its signature is valid, so a forged request never spends a quota, and a failed
- * attempt is counted by address.
+ * Both halves of idempotency are one call of its stage; the refusal is held back until the checks of the row before
+ * have passed. A key is counted only once its signature is valid, so a forged request never spends a quota, and a
+ * failed attempt is counted by address.
  *
- * A front thread may have prepared a call (Prepared): then the stages take from it what they would have made of headers
- * and body, and their order is the same.
- * Owner: the gateway thread; a front thread has one of its own, for what it answers by itself (front/reads.ts).
+ * A front thread may have prepared a call (Prepared): then the stages use its results instead of computing them from
+ * headers and body, in the same order. Owner: the gateway thread; a front thread has its own pipeline for the requests
+ * that it answers itself (front/reads.ts).
  *
  * Invariants:
  *   PIPELINE-1  Every call is over exactly once: answered by a stage or its handler, or aborted before it had one.
@@ -55,7 +55,7 @@ export type PipelineOptions = StagesOptions & {
   readonly config: StagesOptions['config'] & Partial<Pick<Config, 'slowRequestMs' | 'rehearse' | 'isHttps'>>;
   readonly routes: readonly Route[];
   readonly administrators: Pick<Administrators, 'identify'>;
-  /** Where administrators and operators are served, and only there; absent: with everyone else. */
+  /** The port that alone serves administrators and operators; absent if they share the public one. */
   readonly adminDoor?: Pick<Config, 'host' | 'port' | 'tls'>;
   /** Absent: no web page may read an answer. */
   readonly cors?: Cors;
@@ -67,7 +67,10 @@ export type PipelineOptions = StagesOptions & {
   readonly changes?: HeldChanges | null;
 };
 
-/** A balancer asks several times a second or once, or does not know of a stop before the port is closed. */
+/**
+ * A load balancer that asks at least this often is seen; one that asks less often does not notice a stop before the
+ * port is closed.
+ */
 const WATCHED_MS = 1500;
 
 export class Pipeline {
@@ -113,7 +116,7 @@ export class Pipeline {
     return this.#inFlight === 0;
   }
 
-  /** True while a balancer asks, often enough, if it may send requests here. */
+  /** True while a load balancer asks, often enough, if it may send requests here. */
   get isWatched(): boolean {
     return this.#options.clock.nowMs() - this.#probedMs < WATCHED_MS;
   }
@@ -149,7 +152,7 @@ export class Pipeline {
     this.meters.turns.end(call.route, call.arrivedUs);
   }
 
-  /** From now on each answer is the last of its connection. Resolves when no call is in flight, or after `limitMs`. */
+  /** From now on each answer is the last on its connection. Resolves when no call is in flight, or after `limitMs`. */
   leave(limitMs: number): Promise<void> {
     this.#isLeaving = true;
     return this.#over(limitMs);
@@ -159,7 +162,7 @@ export class Pipeline {
   drain(deadlineMs: number): Promise<void> {
     this.#isLeaving = true;
     this.#isDraining = true;
-    // No part of these has been carried out, and the remainder of a body may never come.
+    // No part of these calls was carried out, and the rest of a body may never arrive.
     for (const call of [...this.#receiving]) {
       call.closesConnection = true;
       refuse(call, { row: ERRORS.ENGINE_BUSY });
@@ -177,7 +180,7 @@ export class Pipeline {
     clearTimeout(timer);
   }
 
-  /** After the handler was called, it still owes the end of the call; before that the abort ends it. */
+  /** After the handler was called, it still has to end the call; before that, the abort ends it. */
   abort(call: Call): void {
     call.aborted = true;
     call.onGone?.();
@@ -226,7 +229,7 @@ export class Pipeline {
     const match = this.#find(call);
     const row = match?.endpoint.methods.get(call.method === 'HEAD' ? 'GET' : call.method);
     const bytes = headers.bodyBytes;
-    // A body of unknown length can go on for ever after an early answer.
+    // A body of unknown length could continue for ever after an early answer.
     call.closesConnection = this.#isLeaving || bytes === CHUNKED || bytes === MALFORMED;
     call.announcedBytes = bytes;
     call.isKeptAlive = headers.isKeptAlive;
@@ -279,7 +282,7 @@ export class Pipeline {
       this.#identity.refuse(call, route, { row: ERRORS.INVALID_ADMIN_TOKEN, details: { step: 'admin_token' } });
       return false;
     }
-    // Not counted: nothing that is sent from the same address may keep an administrator out.
+    // Not counted: no traffic from the same address may lock an administrator out.
     call.principal = administrator;
     this.#identity.noteAdministrator(call, administrator.operatorId);
     if (!covers(administrator.roles, requiredRole(route))) {
@@ -290,7 +293,7 @@ export class Pipeline {
     return true;
   }
 
-  /** A proxy on this machine looks like a user of it, unless it adds a header or the settings name it. */
+  /** A proxy on this machine looks like a local user, unless it adds a header or the settings name it. */
   #isOnThisMachine(call: Call, headers: RequestHeaders): boolean {
     return !headers.isPassedOn && isFromHere(call) && !this.#identity.isProxy(call);
   }
@@ -317,7 +320,7 @@ export class Pipeline {
     return true;
   }
 
-  /** The last one takes its place: a Set would be made anew every few bodies. */
+  /** The last element takes its slot; a Set would be rebuilt every few bodies. */
   #received(call: Call): void {
     const last = this.#receiving.pop()!;
     if (last !== call) {
@@ -340,7 +343,7 @@ export class Pipeline {
     this.meters.turns.end(call.route, call.completeUs);
   };
 
-  /** The stages after the body; each has answered the call when the next one is not reached. */
+  /** The stages after the body; a stage that does not reach the next one has answered the call. */
   #pass(call: Call, row: RouteRow): void {
     const { credentials, offeredKey, offeredToken } = call;
     let passage = call.addressPassage;

@@ -1,18 +1,18 @@
 /**
- * Requests to one provider outside, such as one that vouches for people or one that pays out. It may hang, be down, or
- * answer anything.
- * Owner: the gateway thread.
+ * Requests to one external provider, such as one that identifies people or pays out. It may hang, be down, or answer
+ * anything. Owner: the gateway thread.
  *
  * Invariants:
  *   CALLS-1  A request ends in TIMEOUT_MS with its body, or when its caller aborts it, follows no redirection by
  *            itself, and reads MAX_BYTES at most.
- *   CALLS-2  At most MAX_CALLS are under way: one more fails at once, so that a provider that hangs holds up no memory.
+ *   CALLS-2  At most MAX_CALLS are in flight: one more fails at once, so that a hanging provider does not use up
+ *            memory.
  */
 const TIMEOUT_MS = 5000;
 const MAX_BYTES = 256 * 1024;
 const MAX_CALLS = 32;
 
-/** The provider did not answer as providers do. Its message names no address and no token. */
+/** The provider gave no valid answer. The message contains no address and no token. */
 export class ProviderDown extends Error {
   override readonly name = 'ProviderDown';
 }

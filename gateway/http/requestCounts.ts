@@ -1,8 +1,7 @@
 /**
- * Counts the requests of every route by status, and refusals by code. Of requests that place it counts besides those
- * that were carried out, and those that an account was refused for a cause of the exchange's own: their share says that
- * trading has stopped, whatever the status of the refusals, and no request without credentials is in either.
- * Owner: the gateway thread.
+ * Counts the requests of every route by status, and refusals by code. For requests that place orders it also counts how
+ * many were carried out, and how many accounts were refused for a cause on the exchange's side. A high share of the
+ * latter shows that trading has stopped; requests without credentials are in neither count. Owner: the gateway thread.
  */
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
 import type { RouteSpec } from './spec.ts';
@@ -11,8 +10,8 @@ import type { RouteSpec } from './spec.ts';
 export const NO_STATUS = 0;
 
 /**
- * Refusals that say nothing of the order or of its account. Those that an operator has asked for, and those of a member
- * that does not lead, are not among them: they have metrics of their own.
+ * Refusals that have nothing to do with the order or its account. Refusals requested by an operator, and those of a
+ * standby, are not among them: they have their own metrics.
  */
 const OWN_CAUSES: ReadonlySet<ErrorRow> = new Set([
   ERRORS.RATE_LIMIT_DEPENDENCY_UNAVAILABLE,
@@ -30,7 +29,7 @@ export class RequestCounts {
 
   /** Refused requests by the code of the error. */
   readonly refusals = new Map<string, number>();
-  /** Calls without credentials that a proxy has passed on which the settings do not name. */
+  /** Calls without credentials from a proxy that the settings do not name. */
   ofUnnamedProxies = 0;
   /** Requests that place: those that were carried out, and by the code of the error those that the exchange refused. */
   readonly placed = { taken: 0, turnedAway: new Map([...OWN_CAUSES].map(({ code }) => [code, 0])) };

@@ -1,7 +1,6 @@
 /**
- * The ids of requests, by which an answer and the log name one (RULES.md 10.23). They are random: a count would say how
- * many requests the exchange gets.
- * Owner: the gateway thread.
+ * The ids of requests, by which an answer and the log name one (RULES.md 10.23). They are random: a counter would
+ * reveal how many requests the exchange receives. Owner: the gateway thread.
  */
 import { randomFillSync } from 'node:crypto';
 
@@ -13,7 +12,7 @@ const POOL_IDS = 512;
 /** @returns a function that makes ids of 16 hex digits. */
 export function requestIds(): () => string {
   const random = Buffer.alloc(POOL_IDS * ID_BYTES);
-  // An id is a part of this text, which V8 does not copy: to write each as text by itself would be a call out of V8.
+  // An id is a substring of this text, which V8 does not copy: formatting each id separately would be a call out of V8.
   let pool = '';
   let at = 0;
   return () => {

@@ -2,14 +2,14 @@
  * The times of requests, by route and stage. A call notes the moment at which each stage begins (call.ts), and all of
  * them are counted when it is over: five readings of the clock and one look-up a request, and nothing is allocated.
  *
- *   receive    from the headers until the body is complete; a request without a body has no such stage
- *   identify   key or token, scope, rate limit, with the wait for a shared counter
- *   validate   idempotency key, admission, JSON and schema, and for administrators the record in the audit log
- *   handle     the handler until it has its answer: for an order this is ring, shard and commit
- *   answer     until what has to be durable is, and the answer is written; a long one until its last piece
+ *   receive from the headers until the body is complete; a request without a body has no such stage identify key or
+ *   token, scope, rate limit, with the wait for a shared counter validate idempotency key, admission, JSON and schema,
+ *   and for administrators the record in the audit log handle the handler until it has its answer: for an order this is
+ *   ring, shard and commit answer until what has to be durable is, and the answer is written; a long one until its last
+ *   piece
  *
- * A request that a stage refuses has the stages up to that one, and `total` has every request that got an answer.
- * Owner: the gateway thread.
+ * A refused request has times for the stages up to its refusal, and `total` has every answered request. Owner: the
+ * gateway thread.
  */
 import { DURATION_BOUNDS_SEC, Histogram } from '../../shared/base/histogram.ts';
 import { nowUs, secondsBetween } from '../../shared/base/stopwatch.ts';

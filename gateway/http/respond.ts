@@ -1,6 +1,6 @@
 /**
- * The one way in which calls are answered, whatever transport carries the answer; longAnswers.ts continues the bodies
- * that take several turns. Every refusal is a row of the error table.
+ * The only code that answers calls, whatever the transport; longAnswers.ts continues the bodies that take several
+ * turns. Every refusal is a row of the error table.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ERRORS, type ErrorRow, type Storable } from '../../shared/base/errors.ts';
@@ -12,7 +12,7 @@ import { type Piece, takePiece } from './longAnswers.ts';
 const REPLAYED: AnswerOptions = Object.freeze({ isReplayed: true });
 const NO_OPTIONS: AnswerOptions = Object.freeze({});
 const FIRST_ERROR_STATUS = 400;
-/** A client can have requests refused without a shard as often as it likes: of a longer body only the code is kept. */
+/** A client can cause any number of refusals without a shard, so only the code of a longer refusal body is kept. */
 const MOST_KEPT_REFUSAL_BYTES = 512;
 
 /** @param body a string is JSON already. */
@@ -21,8 +21,8 @@ export function ok(call: Call, body: string | object, status = 200): void {
 }
 
 /**
- * Answers with JSON that is kept as bytes and sent as it is; they may change once this has returned. Such an answer is
- * not recorded, and becomes text where it is stored or has to wait.
+ * Answers with JSON bytes that are sent unchanged; the bytes may change once this has returned. Such an answer is not
+ * recorded, and becomes text if it is stored or has to wait.
  */
 export function okBytes(call: Call, body: Buffer): void {
   assert(call.recordResult === null, 'respond: no administrator is answered with bytes');
@@ -32,7 +32,7 @@ export function okBytes(call: Call, body: Buffer): void {
   send(call, 200, body, NO_OPTIONS);
 }
 
-/** Answers with what `write` gives to the transport by itself. Such an answer is neither recorded nor stored. */
+/** Answers with what `write` itself sends to the transport. Such an answer is neither recorded nor stored. */
 export function okWritten(call: Call, write: () => void): void {
   assert(call.recordResult === null && call.idempotencyHold === null, 'respond: what is stored is text');
   if (call.answered) return;
@@ -77,8 +77,8 @@ function encodedFor({ plain, gzip, brotli }: ServedFile, accepted: string): [Uin
 }
 
 /**
- * Answers with a body of many rows, whose texts follow each other. A body of one piece is sent at once; a longer one is
- * written a piece in each turn of the event loop, from rows that must not change meanwhile.
+ * Answers with a body of many rows, whose texts are concatenated. A body of one piece is sent at once; a longer one is
+ * written one piece per turn of the event loop, from rows that must not change meanwhile.
  */
 export function okInRows(call: Call, rows: Rows, contentType?: string): void {
   const first = takePiece(rows);
@@ -97,8 +97,8 @@ export function okArray(call: Call, elements: Iterable<object | string>): void {
 type NextSlice = () => Promise<readonly string[]> | null;
 
 /**
- * Answers with an array that is read a slice of texts at a time: each is asked for while the one before is written, so
- * that two are in memory. An error after the first cuts the answer off.
+ * Answers with an array that is read in slices: each slice is requested while the previous one is written, so two are
+ * in memory. An error after the first cuts the answer off.
  */
 export function okInSlices(call: Call, first: readonly string[], next: NextSlice): void {
   okInRows(call, sliceRows(first, next));
@@ -149,7 +149,7 @@ export function okAs(call: Call, contentType: string, body: string): void {
   answer(call, 200, body, { contentType });
 }
 
-/** The client has this body already; its length is said all the same. */
+/** The client already has this body; the length is stated anyway. */
 export function notModified(call: Call, body: Buffer, contentType: string): void {
   if (call.answered) return;
   call.markAnswered();
@@ -187,7 +187,7 @@ export function startEventStream(call: Call): void {
   }
 }
 
-/** The one way in which a request is refused. */
+/** The only code that refuses a request. */
 export function refuse(call: Call, refusal: Refusal): void {
   const { row, message, details } = refusal;
   const isPlain = message === undefined && details === undefined;
@@ -232,7 +232,7 @@ function answer(
   call.host.changes!.held().then(
     () => record(call, status, body, options, storable, keptBody),
     () => {
-      // Its key stays bound to it: a repeat finds out what became of it, and is not carried out beside it.
+      // The key stays bound to the request: a repeat finds out the outcome, and is not carried out in addition.
       const { OUTCOME_UNKNOWN } = ERRORS;
       call.isOutcomeUnknown = true;
       record(call, OUTCOME_UNKNOWN.status, plainBody(OUTCOME_UNKNOWN), NO_OPTIONS, OUTCOME_UNKNOWN.storable, '');
@@ -240,7 +240,7 @@ function answer(
   );
 }
 
-/** True while a takeover by another member of a cluster would undo what the call has changed (CONTROLRECORDS-2). */
+/** True while a takeover by another member could undo the call's changes (CONTROLRECORDS-2). */
 function mayBeTakenBack({ host: { changes }, changesBefore, method }: Call, status: number): boolean {
   if (changes === null || changes.sequence === changesBefore || changes.isHeld) return false;
   return method !== 'GET' && status < FIRST_ERROR_STATUS;
@@ -264,11 +264,11 @@ function record(
     send(call, status, body, options);
     return;
   }
-  // Without the stored answer a retry could be answered differently, so this one must not be sent either.
+  // Without the stored answer a retry could be answered differently, so this answer must not be sent either.
   call.idempotencyHold!.store(stored, (isStored) => sendIf(isStored, call, status, body, options));
 }
 
-/** Sends the answer once what has to be durable before it is so. */
+/** Sends the answer once everything that must be durable before it is durable. */
 function sendIf(isDurable: boolean, call: Call, status: number, body: string, options: AnswerOptions): void {
   if (isDurable) send(call, status, body, options);
   else send(call, ERRORS.OUTCOME_UNKNOWN.status, plainBody(ERRORS.OUTCOME_UNKNOWN), NO_OPTIONS);
