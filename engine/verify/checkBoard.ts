@@ -1,6 +1,6 @@
 /**
- * Signature checks that busy shards offer to verifier threads, so that one market with all the flow is not bound to one
- * core. A check is a pure question, three byte strings and a verdict, so it does not matter which thread answers it.
+ * Signature checks that busy shards offer to verifier threads, so that a single busy market can use more than one core.
+ * A check is a pure function of three byte strings, so any thread may answer it.
  *
  *   shard (owner)   offers the checks of its queued commands, and withdraws them from the front as the commands run
  *   verifier        claims some checks from the back, of any shard; sleeps on the bell when none is offered
@@ -13,12 +13,12 @@
  * Invariants:
  *   BOARD-1  Only the owner writes a slot's bytes, and only while it is FREE. Bytes a verifier read in part before and
  *            in part after such a write belong to an older generation, and its verdict is ignored.
- *   BOARD-2  A verdict counts only while the slot has the generation that its verifier has claimed: one that was held
- *            up answers no later question, least of all one that the owner has claimed. Without a verdict the owner
- *            makes the check itself and never waits for a verifier, alive or dead. While a verifier makes the very
- *            next check, the owner makes other, unclaimed ones.
- *   BOARD-3  A verifier that sets ASLEEP looks once more before it sleeps, and an owner reads ASLEEP after it has
- *            published: one of the two sees the other.
+ *   BOARD-2  A verdict counts only while the slot has the generation that its verifier claimed: a delayed verdict does
+ *            not answer a later question, least of all one that the owner has claimed. Without a verdict the owner
+ *            makes the check itself and never waits for a verifier, alive or dead. While a verifier makes the very next
+ *            check, the owner makes other, unclaimed ones.
+ *   BOARD-3  A verifier checks the board once more after setting ASLEEP, and an owner reads ASLEEP after publishing: so
+ *            at least one of the two notices the other.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { ADDRESS_BYTES, HASH_BYTES } from '../../shared/base/hex.ts';
@@ -43,7 +43,7 @@ const NO_SLOT = -1;
 /** In a question. */
 const SIGNER_AT = HASH_BYTES + SIGNATURE_BYTES;
 
-/** The owner's side. The owner keeps its questions (shardChecks.ts): a verdict belongs to what it has offered. */
+/** The owner's side. The owner itself remembers its questions (shardChecks.ts). */
 export class OfferedChecks {
   readonly #words: Int32Array;
   readonly #bytes: Uint8Array;
@@ -66,7 +66,7 @@ export class OfferedChecks {
    * Offers the check of an order with its hash. Its ordinal is less than CHECK_SLOTS after that of the first in the
    * queue.
    * @param word of the order in `bytes`.
-   * @param isAlone its signature takes part in no batch.
+   * @param isAlone true if its signature may not be part of a batch
    */
   offer(ordinal: number, bytes: Uint8Array, word: number, isAlone: boolean): void {
     const slot = ordinal & (CHECK_SLOTS - 1);
@@ -100,7 +100,7 @@ export class OfferedChecks {
     return this.#isOffered(ordinal) && !this.#isOwnClaim(ordinal) && this.#stateOf(ordinal) === STATE.CLAIMED;
   }
 
-  /** @returns true if the owner may make this check: no verifier has it, nor will. */
+  /** @returns true if the owner may make this check itself: no verifier has it or will get it */
   claim(ordinal: number): boolean {
     if (!this.#isOffered(ordinal) || this.#isOwnClaim(ordinal)) return true;
     if (!tryClaimSlot(this.#words, slotWord(this.#base, ordinal))) return false;
@@ -177,7 +177,7 @@ export class CheckHelper {
     assert(Number.isSafeInteger(this.#shards) && this.#shards > 0, 'board: its size is that of whole shards');
   }
 
-  /** Makes some checks of one shard, if any are offered. @returns whether one was. */
+  /** Makes some checks of one shard, if any are offered. @returns true if any were */
   help(): boolean {
     const count = this.#claimSome();
     if (count > 0) this.#answerAll(count);
@@ -212,7 +212,7 @@ export class CheckHelper {
     return CHECK_BOARD.WORDS + this.#shard * SHARD_WORDS;
   }
 
-  /** At most half of those that a shard offers: the owner and other verifiers make the rest meanwhile. */
+  /** Claims at most half of the checks that a shard offers: the owner and other verifiers make the rest meanwhile. */
   #claimSome(): number {
     const claimed = this.#claimed;
     claimed[0] = this.tryClaim();
@@ -227,7 +227,7 @@ export class CheckHelper {
     return count;
   }
 
-  /** Answers the first of the claimed checks: as many as may be together, and the others alone. */
+  /** Answers the claimed checks from the first on: as many as possible in a batch, the others alone. */
   #answerAll(count: number): void {
     let together = 0;
     for (let index = 0; index < count; index++) {
@@ -275,7 +275,7 @@ export class CheckHelper {
     this.#write(index, isValid);
   }
 
-  /** BOARD-2. Changes nothing when the owner has withdrawn the check since it was claimed. */
+  /** BOARD-2. Changes nothing if the owner has withdrawn the check since it was claimed. */
   #write(index: number, isValid: boolean): void {
     const stateWord = this.#claimed[index];
     const claimed = this.#states[stateWord];

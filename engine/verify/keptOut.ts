@@ -1,14 +1,14 @@
 /**
  * Accounts whose signatures take no part in batches for a minute, because one of theirs was wrong. A wrong signature
- * costs the batch around it a second check of every other one; so an account has that effect once, and then not for a
+ * forces a second check of every other signature in its batch. An account can cause this once, and then not for a
  * minute.
  *
- * The account counts and not the signer: it is the account that the gateway knows, and it may name any signer.
+ * Accounts are excluded, not signers: the gateway knows the account, which may name any signer.
  *
  * Invariants:
- *   KEPT-1  There are never more than MOST_KEPT_OUT. One more lets the first of them go early: an attacker with so many
- *           accounts spoils batches for longer, and a spoiled batch costs its orders little more than no batch.
- *   KEPT-2  Time is that of the commands, so a minute is one of the exchange and not of a thread.
+ *   KEPT-1  There are never more than MOST_KEPT_OUT. One more releases the first of them early: an attacker with so
+ *           many accounts can spoil batches for longer, but a spoiled batch costs little more than no batch.
+ *   KEPT-2  Time is the commands' time, so a minute is measured by the exchange's clock and not by a thread's.
  */
 import { assert } from '../../shared/base/assert.ts';
 

@@ -1,8 +1,7 @@
 /**
- * The accounts whose dead-man's switch is armed, and those of which one was triggered and the orders are not all
- * cancelled yet, with the shards that have done it; durable, so that no restart and no other leader forgets one or
- * cancels twice.
- * Owner: the gateway thread.
+ * Accounts whose dead-man's switch is armed, and accounts whose switch was triggered but whose orders are not all
+ * cancelled yet, with the shards that have finished. The rows are durable, so that no restart and no new leader forgets
+ * a switch or cancels twice. Owner: the gateway thread.
  */
 import type { ControlDatabase } from '../base/database.ts';
 import { type Changes, SYNCED_AT_ONCE } from '../base/laterSync.ts';
@@ -54,12 +53,12 @@ export class ArmedSwitches {
     return this.#selectArmed.all();
   }
 
-  /** The accounts of which some shard may have orders left that are to be cancelled. */
+  /** Accounts with orders that some shard may still have to cancel. */
   triggered(): number[] {
     return this.#selectTriggered.all();
   }
 
-  /** The shards that have cancelled the orders of an account that was triggered. */
+  /** The shards that have cancelled the orders of a triggered account. */
   cancelledShards(account: number): number[] {
     return this.#selectShards.all(account);
   }
@@ -68,17 +67,17 @@ export class ArmedSwitches {
     this.#changes.write(() => this.#arm.run(account, nowMs));
   }
 
-  /** The accounts are no longer armed, and their orders are to be cancelled. */
+  /** Records that the accounts are no longer armed and that their orders have to be cancelled. */
   trigger(accounts: readonly number[], nowMs: number): void {
     this.#changes.write(() => this.#trigger(accounts, nowMs));
   }
 
-  /** This shard has cancelled its orders, and others have not yet. */
+  /** Records that this shard has cancelled the account's orders, while others have not yet. */
   cancelled(account: number, shard: number): void {
     this.#changes.write(() => this.#addShard.run(account, shard));
   }
 
-  /** Its orders are cancelled. @param isArmed true: it has sent a heartbeat since */
+  /** Records that the account's orders are cancelled. @param isArmed true if it has sent a heartbeat since */
   finish(account: number, isArmed: boolean): void {
     this.#changes.write(() => this.#finish(account, isArmed));
   }

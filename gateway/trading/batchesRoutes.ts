@@ -35,14 +35,14 @@ type BatchDeps = {
   readonly placements: Placements;
   readonly views: Views;
   readonly queries: Pick<PlacementReads, 'cancelledWithKey'>;
-  /** Answers a call whose handler has failed. */
+  /** Answers a call whose handler has thrown. */
   readonly onError: (error: unknown, call: Call) => void;
 };
 
 type CancelCall = CallOf<typeof CANCEL_BATCH>;
 type RowOf = { readonly call: CancelCall; readonly rows: Rows; readonly index: number; readonly order_hash: string };
 
-/** Batches larger than this get another message (FAR_TOO_MANY_ORDERS): clients match on both texts. */
+/** Batches larger than this receive another message (FAR_TOO_MANY_ORDERS): clients match on both texts. */
 const MANY_ORDERS = 50;
 const MAX_HASHES = 200;
 const MAX_BODY_BYTES = 256 * 1024;
@@ -82,7 +82,7 @@ export function batchRoutes(deps: BatchDeps): Route[] {
   return [route(PLACE_BATCH, placeHandler(deps), usualReader('batch')), route(CANCEL_BATCH, cancelHandler(deps))];
 }
 
-/** The rows of an answer, which are filled in any order; the answer is sent with the last. */
+/** The rows of an answer, filled in in any order; the answer is sent with the last one. */
 class Rows {
   readonly #call: AccountCall;
   /** Each is the text that the answer has. */
@@ -110,9 +110,9 @@ class Rows {
 
   fail(index: number, name: object, refusal: Refusal): void {
     this.#failed++;
-    // A batch of which nothing was done is counted as refused, whatever its status.
+    // A batch of which nothing was carried out counts as refused, whatever its status.
     if (this.#failed === this.#rows.length) this.#call.refusedAs = refusal.row;
-    // A retry of the same request finds out what happened to this row.
+    // A retry of the same request finds out the outcome of this row.
     if (refusal.row === ERRORS.OUTCOME_UNKNOWN) this.#call.isOutcomeUnknown = true;
     this.succeed(index, JSON.stringify({ ...name, status: 'failed', ...errorFields(refusal) }));
   }
@@ -166,7 +166,7 @@ function cancelHandler({ engine, views, queries, onError }: BatchDeps): Handler<
     if (code === OK) rows.succeed(index, `{"order_hash":"${order_hash}","status":"cancelled"}`);
     else rows.fail(index, { order_hash }, { row: errorRow(code) });
   };
-  /** The order is not open: perhaps this very request has cancelled it, and its answer was lost. */
+  /** The order is not open: perhaps this same request has cancelled it, and its answer was lost. */
   const findCancelled = async (of: RowOf): Promise<void> => {
     const { account, route, key, fingerprint } = of.call.idempotencyHold!.use;
     const orderHash = new Uint8Array(HASH_BYTES);

@@ -1,7 +1,7 @@
 /**
  * An order as a record of the binary entry (shared/wire/entry.ts): a PLACE, its long form or a REPLACE, as its client
- * has sent it. The usual order is checked and copied into its command without becoming text; what is rare, such as a
- * refusal that names a value, reads it as JSON.
+ * has sent it. A usual order is checked and copied into its command without becoming text; rare cases, such as a
+ * refusal that names a value, read it as JSON.
  *
  * Invariants:
  *   BINARYORDER-1  `refuseForm` passes an order only if every word that the gateway or the shard fills in is zero, and
@@ -97,7 +97,7 @@ export class BinaryOrder implements OrderTerms {
     return clientIdOf(this);
   }
 
-  /** Groups have names, and a record has no room for one. */
+  /** A record has no room for a group's name. */
   get groupName(): undefined {
     return undefined;
   }
@@ -124,7 +124,7 @@ export class BinaryOrder implements OrderTerms {
     return this.#refuseReserved() ?? this.#refuseKind() ?? this.#refuseNumbers() ?? this.#refuseExtension();
   }
 
-  /** The usual order rests and has nothing that could contradict anything. */
+  /** A usual order rests, so it has no fields that could contradict each other. */
   refuseCombination(): Refusal | null {
     const { words, at } = this;
     const isPlain =
@@ -134,7 +134,7 @@ export class BinaryOrder implements OrderTerms {
     return isPlain ? null : refuseCombination(this.body);
   }
 
-  /** The token says which market is meant, and that its outcome is the one of `kind` is checked like any other. */
+  /** The token determines the market; that its outcome matches the one in `kind` is checked as for any order. */
   marketIn(catalog: Pick<Catalog, 'byToken'>): MarketEntry | undefined {
     this.#market = catalog.byToken(this.#tokenId);
     return this.#market;

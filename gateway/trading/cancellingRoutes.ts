@@ -100,7 +100,7 @@ export function cancellingRoutes(deps: CancellingDeps): Route[] {
 }
 
 /**
- * Cancels an order wherever it is, also one whose placement has not reached its shard yet.
+ * Cancels an order wherever it is, even if its placement has not reached its shard yet.
  * @param hash eight words
  * @returns OK or ENGINE_BUSY
  */
@@ -130,7 +130,7 @@ function cancelHandler({ engine, views, isDiskLow }: CancellingDeps): Handler<ty
     if (reply.code !== OK || reply.a === 0) onCancelled(reply, call);
     else ok(call, { message: 'order will be refused', tombstone_until: new Date(reply.a).toISOString() }, ACCEPTED);
   };
-  /** A tombstone takes up space: while the disk is nearly full only an order that has arrived is cancelled. */
+  /** A tombstone uses disk space: while the disk is nearly full, only an order that has arrived is cancelled. */
   const onWithoutTombstone: ReplyHandler<AccountCall> = (reply, call) => {
     if (reply.code === E.ORDER_NOT_FOUND) refuse(call, { row: ERRORS.ENGINE_BUSY });
     else onCancelled(reply, call);
@@ -166,7 +166,7 @@ function cancelByClientIdHandler({ engine, clientIds }: CancellingDeps): Handler
     const state = clientIds.stateOf(account, clientId);
     if (state === 'free') cancelOpen(call, account, clientId);
     else if (state === 'unknown') refuse(call, { row: ERRORS.ENGINE_BUSY });
-    // The order is on its way to its shard: its cancel follows it, as a cancel by its hash would.
+    // The order is on its way to its shard: its cancel follows it, like a cancel by hash.
     else clientIds.whenAnswered(account, clientId, () => cancelOpen(call, account, clientId));
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The client order ids in use (RULES.md 7.7). An account's orders are spread over the shards, so the gateway ensures
- * that no two of them have the same one: an id is in use while an open order has it, which the views know, and while an
- * order with it is sent and not answered, which this file keeps. Owner: the gateway thread.
+ * that no two of them share one. An id is in use while an open order has it (the views know these) and while an order
+ * with it was sent and not answered (this file keeps these). Owner: the gateway thread.
  *
  * Invariants:
  *   CLIENTIDS-1  From `tryClaim` to `release` no other order gets the id; when the order was accepted, the views
@@ -13,7 +13,7 @@ import type { ShardClient } from '../shardlink/client.ts';
 import type { OpenOrders } from '../shardlink/orderViews.ts';
 import type { Views } from '../shardlink/views.ts';
 
-/** `unknown`: the shard was lost, and may have accepted the order. */
+/** `unknown` means that the shard was lost and may have accepted the order. */
 type IdState = 'free' | 'onItsWay' | 'unknown';
 
 export class ClientOrderIds {
@@ -21,7 +21,7 @@ export class ClientOrderIds {
   readonly #engine: Pick<ShardClient, 'isReady'>;
   /** By claimed id: the functions to call when its order was answered. */
   readonly #onTheirWay = new Map<string, (() => void)[]>();
-  /** By lost shard: ids of orders that were sent to it (CLIENTIDS-2). Thousands may be on their way when it is lost. */
+  /** By lost shard: ids of orders that were sent to it (CLIENTIDS-2). There may be thousands. */
   readonly #unknown = new Map<number, Set<string>>();
 
   constructor(views: Pick<Views, 'findByClientId'>, engine: Pick<ShardClient, 'isReady'>) {
@@ -30,7 +30,7 @@ export class ClientOrderIds {
   }
 
   /**
-   * Claims an id for an order that is about to be sent. False when another order has the id.
+   * Claims an id for an order that is about to be sent. Returns false if another order has the id.
    * @param replaced hash of the open order that it replaces, whose id it may use
    */
   tryClaim(account: number, clientId: string, replaced: Uint32Array | null): boolean {
@@ -55,7 +55,7 @@ export class ClientOrderIds {
   }
 
   /**
-   * The state of an id, apart from the open orders in the views; ids of lost shards that are READY again become free.
+   * The state of an id, apart from open orders in the views; ids of lost shards become free once these are READY again.
    */
   stateOf(account: number, clientId: string): IdState {
     const key = keyOf(account, clientId);

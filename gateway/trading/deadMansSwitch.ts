@@ -8,16 +8,15 @@
  *
  * Invariants:
  *   DEADMAN-1  Windows are measured in served time: time in which this process accepted heartbeats. A late tick (a
- *              stalled process, a suspended machine, a clock that was moved) adds nothing, nor does draining; so no
- *              deadline passes while the server cannot receive heartbeats. When it accepts them again after a time in
- *              which it refused them, whatever the reason, each window begins anew: what came meanwhile was lost.
+ *              stalled process, a suspended machine, a changed clock) adds nothing, nor does draining; so no deadline
+ *              passes while the server cannot receive heartbeats. When it accepts them again after refusing them for
+ *              any reason, each window starts over, because heartbeats sent meanwhile were lost.
  *   DEADMAN-2  An account is armed in control.db before its first heartbeat is answered, and triggered there before its
  *              orders are cancelled, until every shard has cancelled. After a crash, or at the next leader, an armed
- *              switch has a full window, and one that was triggered cancels before any order is accepted, in the shards
- *              that have not done so; in the log of a cluster the end of a cancellation comes before the orders placed
- *              after it.
- *   DEADMAN-3  All windows are equally long and a heartbeat moves its account to the end: the first of #deadlines is
- *              the next.
+ *              switch has a full window, and a triggered switch cancels in the remaining shards before any order is
+ *              accepted. In a cluster's log the end of a cancellation precedes the orders placed after it.
+ *   DEADMAN-3  All windows are equally long, and a heartbeat moves its account to the end: the first of #deadlines
+ *              expires next.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import type { Logger } from '../base/log.ts';
@@ -41,14 +40,14 @@ type DeadMansSwitchOptions = {
   readonly log: Logger;
   /** True while requests are carried out. */
   readonly isServing: () => boolean;
-  /** False while those that are good are refused: by a leader that the log has left, or because of a clock. */
+  /** False while valid heartbeats are refused: by a leader that was cut off from the log, or because of a clock. */
   readonly isAccepting: () => boolean;
   /** Called when a window has ended without a heartbeat. */
   readonly onTriggered?: (account: number) => void;
 };
 
 export const WINDOW_MS = 15_000;
-/** Ticks are a quarter of a second apart; a longer interval is a gap in which no heartbeat could arrive. */
+/** Ticks are a quarter of a second apart; a longer interval counts as a gap in which no heartbeat could arrive. */
 const MAX_GAP_MS = 1000;
 
 export class DeadMansSwitch {
@@ -80,7 +79,7 @@ export class DeadMansSwitch {
     for (const account of store.triggered()) this.#cancels.add(account, store.cancelledShards(account));
   }
 
-  /** Records a heartbeat of the account. @returns what its answer has to wait for, if anything (DEADMAN-2). */
+  /** Records a heartbeat of the account. @returns the promise that its answer must wait for, if any (DEADMAN-2) */
   beat(account: number): Promise<void> | null {
     const { store, clock } = this.#options;
     const nowMs = clock.nowMs();
@@ -89,7 +88,10 @@ export class DeadMansSwitch {
     return store.durable();
   }
 
-  /** A heartbeat was refused that was good but for the past of this process: the account is there, as it was. */
+  /**
+   * A valid heartbeat was refused only because this process has just started or led: the account is alive, and its
+   * state stays.
+   */
   refusedBeat(account: number): void {
     if (this.#deadlines.delete(account)) this.#deadlines.set(account, this.#servedMs + WINDOW_MS);
   }
@@ -124,12 +126,12 @@ export class DeadMansSwitch {
     return this.#deadlines.size;
   }
 
-  /** Switches that were triggered, since the start. */
+  /** Number of switches triggered since the start. */
   get triggered(): number {
     return this.#triggered;
   }
 
-  /** Orders that they cancelled, since the start. */
+  /** Number of orders that they cancelled since the start. */
   get cancelledOrders(): number {
     return this.#cancels.cancelledOrders;
   }
@@ -140,7 +142,7 @@ export class DeadMansSwitch {
     try {
       store.trigger(accounts, clock.nowMs());
     } catch (error) {
-      // Their orders are cancelled all the same; a crash meanwhile finds them armed, with a full window.
+      // Their orders are cancelled anyway; after a crash meanwhile they are found armed, with a full window.
       log.error({ err: error }, 'it could not be kept that switches were triggered');
     }
     for (const account of accounts) {
@@ -157,7 +159,7 @@ export class DeadMansSwitch {
     try {
       write();
     } catch (error) {
-      // If this fails, its orders are cancelled there once more at the next start.
+      // If this fails, the next start cancels the account's orders there once more.
       this.#options.log.error({ err: error, account }, 'it could not be kept that a switch has cancelled');
     }
   }

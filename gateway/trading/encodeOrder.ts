@@ -1,5 +1,5 @@
 /**
- * From a placement body to the PLACE command that a shard reads (shared/wire/commands.ts). The body has passed its
+ * Encodes a placement body as the PLACE command that a shard reads (shared/wire/commands.ts). The body has passed its
  * schema and the rules of orderRules.ts, so every field can be encoded.
  */
 
@@ -30,21 +30,23 @@ import { TokenBytes } from './tokenTexts.ts';
 import { WalletTexts } from './walletTexts.ts';
 
 const SIGNATURE_BYTES = 65;
-/** Fields of a placement beside its body. When given, even empty, the record is extended, as a REPLACE needs it. */
+/**
+ * Fields of a placement besides its body. If this is given, even empty, the record is extended, as a REPLACE needs it.
+ */
 export type PlacementExtras = {
-  /** Unix milliseconds after which the order is not wanted any more. */
+  /** Unix milliseconds after which the order must not be placed. */
   readonly deadlineMs?: number;
   /** Index of the order group. */
   readonly group?: number;
-  /** Another order of the account that is open, or on its way, has the client order id of the body. */
+  /** True if another open or pending order of the account has the body's client order id. */
   readonly isClientIdTaken?: boolean;
-  /** Of a replacement: what has to remain of the old order (RULES.md 7.15). */
+  /** For a replacement: the required remainder of the old order (RULES.md 7.15). */
   readonly expectedRemaining?: number;
   /** The idempotency key with its fingerprint, and the route (EXT_ROUTE) and row of a batch on which it was used. */
   readonly key?: CommandKey & { readonly route: number; readonly row: number };
 };
 
-/** The account that places, and its self-trade prevention, which an order may override. */
+/** The account that places, and its default self-trade prevention, which an order may override. */
 export type Placer = Pick<AccountPrincipal, 'accountIndex' | 'selfTradePrevention'>;
 
 /** A PLACE or its long form that a client has sent, whose form has been checked (binaryOrder.ts). */
@@ -71,8 +73,8 @@ export class OrderEncoder {
   }
 
   /**
-   * @param moreBits what the sender has found out about the order (PLACE_BIT_*)
-   * @returns the command, valid until the next one is encoded; its header and hash are left to the sender.
+   * @param moreBits facts about the order that the sender has found out (PLACE_BIT_*)
+   * @returns the command, valid until the next one is encoded; header and hash are left to the sender
    */
   encode(body: PlacementBody, placer: Placer, extras?: PlacementExtras, moreBits = 0): Uint32Array {
     const isExtended = body.client_order_id !== undefined || extras !== undefined;
@@ -82,7 +84,7 @@ export class OrderEncoder {
     return record;
   }
 
-  /** The same for an order that came as a record, whose form has been checked. */
+  /** Encodes an order that came as a record, whose form has been checked. */
   encodeRecord(order: PlaceRecord, placer: Placer, extras?: PlacementExtras, moreBits = 0): Uint32Array {
     const record = order.isExtended || extras !== undefined ? this.#extended : this.#plain;
     const { words, at, kind } = order;
@@ -110,8 +112,8 @@ export class OrderEncoder {
       tryParseHex(body.maker, ADDRESS_BYTES, bytes, COMMAND.PLACE.makerAddress * 4) &&
       tryParseHex(body.signer, ADDRESS_BYTES, bytes, COMMAND.PLACE.signerAddress * 4);
     assert(isEncoded, 'encode: the schema passes only what can be encoded');
-    // A malformed signature is sent as zeros, which no key ever signs: the shard refuses it in the order of precedence,
-    // after a duplicate or a closed market.
+    // A malformed signature is sent as zeros, which no key ever signs: so the shard refuses it in the order of
+    // precedence, after a duplicate or a closed market.
     if (!tryParseHex(body.signature, SIGNATURE_BYTES, bytes, COMMAND.PLACE.signature * 4)) {
       bytes.fill(0, COMMAND.PLACE.signature * 4, COMMAND.PLACE.signature * 4 + SIGNATURE_BYTES);
     }

@@ -1,6 +1,6 @@
 /**
  * The right to place orders where a chain holds the funds (RULES.md 17.35): an account has one escrow, under its first
- * wallet, and another maker would have nothing to pay with there.
+ * wallet; another maker would have no funds there.
  */
 import { UNKNOWN_GRANT } from '../../shared/base/codes.ts';
 import type { Accounts } from '../account/accounts.ts';

@@ -1,11 +1,10 @@
 /**
- * Sets order groups in the shards, each of which keeps every group by itself, and in control.db, which has their names
- * (RULES.md 7.9).
- * Owner: the gateway thread.
+ * Sets order groups in the shards, each of which keeps its own copy of every group, and in control.db, which has their
+ * names (RULES.md 7.9). Owner: the gateway thread.
  *
- * A group is set in all shards or in none, unless one is lost in the middle of it. control.db has the settings that
- * were confirmed last, so whenever a shard is back, all are brought to those; a group that was never confirmed but is
- * known to some shard is brought to those of that one, because its owner may have received the answer.
+ * A group is set in all shards or in none, unless a shard is lost in the middle. control.db has the last confirmed
+ * settings; when a shard is back, all shards receive those. A group that was never confirmed but is known to some shard
+ * gets that shard's settings everywhere, because its owner may have received the answer.
  */
 import { E, OK } from '../../shared/base/errors.ts';
 import type { ShardClient } from '../shardlink/client.ts';
@@ -33,7 +32,7 @@ export class GroupCommands {
     this.#shards = shards;
   }
 
-  /** Null when the account has no group of this name that a shard knows. */
+  /** Null if no shard knows a group of the account with this name. */
   indexOf(account: number, name: string): number | null {
     const group = this.#groups.find(account, name);
     return group !== undefined && this.#isKnown(group) ? group.index : null;
@@ -84,7 +83,7 @@ export class GroupCommands {
     return this.#engine.resetGroup(account, index);
   }
 
-  /** Every shard is READY, or one is again: gives all of them the same settings. */
+  /** Called when every shard is READY, or READY again: gives all shards the same settings. */
   async reconcile(): Promise<void> {
     for (const group of this.#groups.all()) {
       const settings = group.settings ?? this.#knownSettings(group);

@@ -6,7 +6,7 @@ import { type Route, route } from '../http/route.ts';
 import type { RouteSpec } from '../http/spec.ts';
 import type { DeadMansSwitch } from './deadMansSwitch.ts';
 
-/** Not placing: heartbeats are accepted while the platform is paused, as cancels are. */
+/** Heartbeats do not count as placing: like cancels, they are accepted while the platform is paused. */
 const HEARTBEAT = {
   method: 'POST',
   path: '/v1/orders/heartbeat',

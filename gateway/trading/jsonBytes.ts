@@ -1,10 +1,10 @@
 /**
- * Values of JSON as bytes, for a reader that takes only what looks usual (usualPlacement.ts): plain texts without
+ * Values of JSON as bytes, for a reader that handles only the usual form (usualPlacement.ts): plain texts without
  * escapes, whole numbers, hex. Each function reads at a position, which may lie behind the end of the bytes.
  */
 import type { Buffer } from 'node:buffer';
 
-/** In place of the position after a value: it is none that is read here. */
+/** Returned instead of the position after a value: the value does not have the usual form. */
 export const UNUSUAL = -1;
 
 const TAB = 0x09;
@@ -32,7 +32,7 @@ const UUID_CHARACTERS = 36;
 /** The position of the next character that is no white space. */
 export function skipSpace(json: Buffer, from: number): number {
   let at = from;
-  // A look behind the end would make V8 expect more than bytes here, and compare them as it compares anything.
+  // Reading beyond the end would make V8 expect other values than bytes here, and compile slower comparisons.
   for (; at < json.length; at++) {
     const code = json[at];
     if (code !== SPACE && code !== LINE_FEED && code !== RETURN && code !== TAB) break;
@@ -47,7 +47,7 @@ export function endOfDigits(json: Buffer, from: number): number {
   return end;
 }
 
-/** The position of the quote that ends a text, or of what cannot be in a plain one. */
+/** The position of the closing quote of a text, or of the first character that a plain text cannot contain. */
 export function endOfText(json: Buffer, from: number): number {
   let end = from;
   while (json[end] >= SPACE && json[end] !== QUOTE && json[end] !== BACKSLASH) end++;
@@ -59,7 +59,7 @@ export function startsWith(json: Buffer, at: number, bytes: Uint8Array): boolean
   return true;
 }
 
-/** True for these bytes as a text. */
+/** Returns true if the bytes are this text in quotes. */
 export function isQuoted(json: Buffer, at: number, bytes: Uint8Array): boolean {
   return json[at] === QUOTE && json[at + bytes.length + 1] === QUOTE && startsWith(json, at + 1, bytes);
 }

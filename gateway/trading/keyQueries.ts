@@ -1,7 +1,7 @@
 /**
- * The SQL about idempotency keys (RULES.md 6.7): which keys were journaled lately, and what a command with a key did:
- * the order that it placed or cancelled, as it was when the command was answered, or the conversion.
- * Runs in a thread of the query pool.
+ * The SQL about idempotency keys (RULES.md 6.7): recently journaled keys, and the effect of a command with a key: the
+ * order that it placed or cancelled, in its state when the command was answered, or the conversion. Runs in a thread of
+ * the query pool.
  */
 import type Database from 'better-sqlite3';
 import { ORDER_STATUS } from '../../shared/base/codes.ts';
@@ -68,7 +68,7 @@ export class KeyQueries {
     return { keys, next: rows.length < PAGE_ROWS ? null : rows.at(-1)!.id };
   }
 
-  /** The order as it was when its placing command was done; null when no command with this key placed it. */
+  /** The order in its state right after its placing command; null if no command with this key placed it. */
   placed(order: KeyedOrder): Placed | null {
     const row = this.#placed.get(order);
     if (row === undefined) return null;
@@ -85,7 +85,7 @@ export class KeyQueries {
     );
     const filledLots = fills.reduce((sum, { lots }) => sum + lots, 0);
     const remainingLots = facts.quantityLots - filledLots;
-    // No later record changed the order, so the record that placed it has cancelled it.
+    // No later record changed the order, so the record that placed it also cancelled it.
     const isCancelled = facts.status === ORDER_STATUS.CANCELLED && row.shard_sequence === row.placed_sequence;
     const standing =
       remainingLots === 0 ? ORDER_STATUS.FILLED : filledLots > 0 ? ORDER_STATUS.PARTIALLY_FILLED : ORDER_STATUS.OPEN;

@@ -4,8 +4,8 @@
  * Owner: the gateway thread.
  *
  * Invariant:
- *   MASSCANCEL-1  A shard is owed the cancel (OWED-1) until it has carried it out. One whose result is unknown is sent
- *                 again, too: a cancel may be repeated.
+ *   MASSCANCEL-1  A shard is owed the cancel (OWED-1) until it has carried it out. A cancel with an unknown result is
+ *                 sent again too: cancels may be repeated.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { OK } from '../../shared/base/errors.ts';
@@ -21,7 +21,7 @@ export type MassCancelEngine = Pick<ShardClient, 'owe'>;
 type MassCancelsOptions = {
   readonly shards: number;
   readonly engine: MassCancelEngine;
-  /** Sends the cancel of one shard. @returns OK when it is in the ring. */
+  /** Sends the cancel to one shard. @returns OK if it is in the ring */
   readonly send: (shard: number, account: number, onReply: ReplyHandler<Part>, part: Part) => number;
   /** Called when a shard has carried out every cancel of an account, and others have not. */
   readonly onShardDone?: (account: number, shard: number) => void;
@@ -31,7 +31,7 @@ type MassCancelsOptions = {
 
 export class MassCancels {
   readonly #options: MassCancelsOptions;
-  /** By account: the number of parts of each shard that are not carried out yet, sent or not. */
+  /** By account: the number of parts of each shard that are not carried out yet, sent or unsent. */
   readonly #open = new Map<number, number[]>();
   #cancelledOrders = 0;
   readonly #onReply: ReplyHandler<Part> = ({ code, a }, part) => {

@@ -1,7 +1,7 @@
 /**
- * The orders of each account that are open or may become open (RULES.md 2.11). They are spread over the shards, so
- * they are counted here: the views know the open ones, and this file counts those that are sent and not answered.
- * Owner: the gateway thread.
+ * The orders of each account that are open or may become open (RULES.md 2.11). They are spread over the shards, so they
+ * are counted here: the views know the open orders, and this file counts orders that were sent and not answered. Owner:
+ * the gateway thread.
  *
  * Invariants:
  *   OPENCOUNT-1  From `tryClaim` to `release` an order counts as open, in its account and in its market; when it was
@@ -43,7 +43,7 @@ export class OpenOrderCounts {
   }
 
   /**
-   * Counts an order that is about to be sent. False, and nothing is counted, when the account has as many as it may.
+   * Counts an order that is about to be sent. Returns false, and counts nothing, if the account has as many as it may.
    * @param replaced hash of the order that it replaces, which counts as closed
    */
   tryClaim(account: number, market: number, shard: number, replaced: Uint32Array | null): boolean {
@@ -53,7 +53,7 @@ export class OpenOrderCounts {
     if (account >= this.#ofAccount.length) this.#ofAccount = grown(this.#ofAccount, account + 1);
     let all = this.#ofAccount[account] + 1;
     for (const each of orders) all += each.countOf(account);
-    // An account with few orders in all has few in the market: hardly any order needs the rest.
+    // An account with few orders in all also has few in the market, so most orders skip the rest.
     if (all > inAll || all > inMarket) {
       const gone = this.#isOpenIn(account, market, shard, replaced) ? 1 : 0;
       const row = this.#pairs.find(account, market);

@@ -1,5 +1,5 @@
 /**
- * The rules of a placement body that several fields or the catalogue decide, so that no schema can express them.
+ * Rules of a placement body that depend on several fields or on the catalogue, so that no schema can express them.
  * Everything that depends on the state of a book or an account is left to the shard.
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
@@ -9,7 +9,7 @@ import { MAX_SAFE } from '../../shared/base/int.ts';
 import type { Refusal } from '../base/refusal.ts';
 import type { MarketEntry } from '../markets/catalog.ts';
 
-/** Why the fields of a body contradict each other; null when they do not. */
+/** Returns the reason why the fields of a body contradict each other; null if they do not. */
 export function refuseCombination(body: PlacementBody): Refusal | null {
   if (Number(body.nonce) > MAX_SAFE) return invalid('invalid nonce', 'nonce', 'maximum', body.nonce);
   const minTakerNet = Number(body.min_taker_net ?? 0);
@@ -29,7 +29,7 @@ export function refuseCombination(body: PlacementBody): Refusal | null {
   return null;
 }
 
-/** Why the body's token is not the one of its outcome in this market; null when it is. */
+/** Returns the reason why the body's token is not the one of its outcome in this market; null if it is. */
 export function refuseToken(body: PlacementBody, market: MarketEntry): Refusal | null {
   const tokenId = body.outcome_index === OUTCOME.YES ? market.yesTokenId : market.noTokenId;
   // Both are canonical decimals, so equal numbers are equal texts.

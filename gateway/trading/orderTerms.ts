@@ -1,6 +1,6 @@
 /**
- * The terms of an order as a request has brought them: a body of JSON here, a record of the binary entry in
- * binaryOrder.ts. Checks, encoding and answers read them from here, so that they are written once.
+ * The terms of an order in a request: a JSON body here, a record of the binary entry in binaryOrder.ts. Checks,
+ * encoding and answers read the terms through this type, so that they are written once.
  */
 import type { PlacementBody } from '../../shared/api/orders.ts';
 import { SIDE, type Side } from '../../shared/base/codes.ts';
@@ -11,7 +11,7 @@ import type { Views } from '../shardlink/views.ts';
 import type { OrderEncoder, PlacementExtras, Placer } from './encodeOrder.ts';
 import { refuseCombination, refuseToken } from './orderRules.ts';
 
-/** Writes the answer to an accepted order from the views, in place of a body of JSON. */
+/** Writes the answer to an accepted order from the views, instead of a JSON body. */
 export type AcceptedSink = { accepted(views: Views, reply: ShardReply, terms: OrderTerms): void };
 
 export type OrderTerms = {
@@ -24,7 +24,7 @@ export type OrderTerms = {
   readonly takerAmount: number;
   readonly clientId: string | undefined;
   readonly groupName: string | undefined;
-  /** Null: the answer is JSON. */
+  /** Null if the answer is JSON. */
   readonly sink: AcceptedSink | null;
   /** Why the terms contradict each other; null when they do not. */
   refuseCombination(): Refusal | null;

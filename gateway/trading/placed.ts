@@ -1,7 +1,7 @@
 /**
  * An order right after the command that placed it. The gateway's views provide it directly after the record
  * (trading/placementResponse.ts), the read model long afterwards (keyQueries.ts). Both answers are rendered from this
- * type, so a retry gets the bytes of the first answer.
+ * type, so a retry receives the same bytes as the first answer.
  */
 import type { OrderFacts } from '../../shared/base/orderMath.ts';
 

@@ -36,7 +36,7 @@ export function placementResponse(placed: Placed, tags: Tags): PlacementResponse
   return { ...nameOf(placed, tags), matches: fills.length, fills, ...remainderOf(placed) };
 }
 
-/** The same as text, put together without the object, which takes two thirds of the time: most requests get it. */
+/** The same as text, built without the object, which saves two thirds of the time; most requests use it. */
 export function placementText(placed: Placed, tags: Tags): string {
   const hash = toHex(placed.facts.hash);
   return (
@@ -90,7 +90,7 @@ export function amendResponse(placed: Placed, terms: Amounts & Tags, replaced_or
   };
 }
 
-/** The remainder is in the maker's asset; its status says what became of it (RULES.md 2.9). */
+/** The remainder is in the maker's asset; the status shows what happened to it (RULES.md 2.9). */
 function remainderOf({ facts }: Placed): Pick<PlacementResponse, 'remaining' | 'remaining_status'> {
   const isCancelled = facts.status === ORDER_STATUS.CANCELLED;
   const remaining_status = facts.remainingLots === 0 ? 'none' : isCancelled ? 'cancelled' : 'open';

@@ -36,7 +36,7 @@ import { endedAs, OldOrder } from './replacedOrder.ts';
 
 type ReplaceMode = (typeof REPLACE_MODE)[keyof typeof REPLACE_MODE];
 
-/** One order of a request; made for the request, so a route's own kind of task carries what its answer needs. */
+/** One order of a request. It is created per request, so a route's own kind of task can hold data for the answer. */
 export abstract class OrderTask {
   /** The call to answer when a reply handler fails. */
   abstract readonly call: AccountCall;
@@ -47,11 +47,11 @@ export abstract class OrderTask {
   holdsClientId = false;
   /** The market in which it counts as open until it is answered, or NONE. */
   countedMarket: number = NONE;
-  /** Hash of the order that it replaces, eight words, unless that is known to be open. */
+  /** Hash of the order that it replaces (eight words), unless that order is known to be open. */
   replaced: Uint32Array | null = null;
   /** Of a replacement. */
   old: OldOrder | null = null;
-  /** The same, once it has given way. */
+  /** The old order's final state, once it was replaced. */
   ended: ReplacedOrder | null = null;
 
   /** @param order a body that has passed its schema, or terms that have been checked. */

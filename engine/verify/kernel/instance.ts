@@ -44,8 +44,8 @@ export const PAGE_BYTES = 65_536;
 export const OWN_PAGES = 18;
 
 /**
- * V8 has a second set of phases for the code of WebAssembly, which its later versions use for all of it: the kernel is
- * a tenth to a seventh faster with it (README.md). V8 reads the flag when it compiles, for all threads of the process.
+ * V8 has a second set of compiler phases for WebAssembly, which its later versions always use: the kernel is a tenth to
+ * a seventh faster with it (README.md). V8 reads the flag when it compiles, for all threads of the process.
  */
 setFlagsFromString('--turboshaft-wasm');
 
@@ -57,8 +57,8 @@ export type Variant = keyof typeof VARIANTS;
 
 const compiled = new Map<Variant, object>();
 /**
- * The kernel that serves here, and the reason why the fused one cannot be loaded: its file is missing or no program. A
- * processor that cannot run it is no such problem.
+ * The kernel used here, and the reason why the fused one cannot be loaded: its file is missing or invalid. A processor
+ * that cannot run it is no such problem.
  */
 export const { variant: BEST_VARIANT, problem: FUSED_PROBLEM } = best();
 
@@ -68,7 +68,8 @@ export function instantiate(
 ): { readonly buffer: ArrayBuffer; readonly exports: KernelExports } {
   const memory = new WebAssembly.Memory({ initial: pages, maximum: pages });
   const { exports } = new WebAssembly.Instance(compile(variant), { env: { memory } });
-  // A namespace of exports has a shape of its own, and code that V8 has compiled for one instance would fit no other.
+  // The exports are copied into an ordinary object: a namespace of exports has its own shape, so code compiled by V8
+  // for one instance would fit no other.
   return { buffer: memory.buffer, exports: { ...(exports as KernelExports) } };
 }
 
@@ -80,7 +81,7 @@ function compile(variant: Variant): object {
   return module;
 }
 
-/** Where the processor has no fused instruction V8 rounds twice, which `canRun` sees. */
+/** On a processor without the fused instruction V8 rounds twice, which `canRun` notices. */
 function best(): { readonly variant: Variant; readonly problem: string | null } {
   try {
     return { variant: instantiate(OWN_PAGES, 'fused').exports.canRun() ? 'fused' : 'plain', problem: null };
