@@ -42,6 +42,7 @@ const BENCHES = [
   'memory',
   'hostile',
   'hostileReads',
+  'victim',
   'logReader',
   'backup',
   'sessions',

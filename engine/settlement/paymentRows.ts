@@ -2,7 +2,7 @@
 import type Database from 'better-sqlite3';
 import { prepared } from '../../shared/base/prepared.ts';
 import type { StoreDatabase } from '../../shared/records/recordedDatabase.ts';
-import { IS_UNSETTLED, PAYMENTS, type Work } from './work.ts';
+import { IS_UNSETTLED, KIND, PAYMENTS, type Work } from './work.ts';
 
 type HeldUpPayment = Work & { readonly reason: string; readonly wallet: string };
 
@@ -79,6 +79,13 @@ export class PaymentRows {
       found.push(sent);
     }
     return found.reverse();
+  }
+
+  /** Splits and merges that no block has: they are sent among the trades. */
+  countWaitingSets(): number {
+    const sql = `SELECT count(*) AS n FROM work WHERE ${IS_UNSETTLED} AND status <> 'mined'
+                   AND kind IN (${KIND.SPLIT}, ${KIND.MERGE})`;
+    return (this.#sql(sql).get() as { n: number }).n;
   }
 
   countHeldUp(): number {

@@ -278,6 +278,7 @@ export class Settlement {
       failedInRow: this.#outcomes.failedInRow,
       refusedPayments: this.payments.countRefused(),
       heldUpPayments: this.payments.countHeldUp(),
+      waitingSets: this.payments.countWaitingSets(),
       foreign: keys.reduce((sum, { foreign }) => sum + foreign, 0),
       oldestTradeMs: oldest.trade === null ? 0 : nowMs - oldest.trade,
       oldestWorkMs: oldest.any === null ? 0 : nowMs - oldest.any,

@@ -10,6 +10,7 @@
  *                  hours.
  *   CHAINBOUNDS-3  No fee is charged before the contract was found to take fees: otherwise the chain would never carry
  *                  out a movement with a fee.
+ *   CHAINBOUNDS-4  At most as many splits and merges wait for the chain as one block takes: trades wait behind them.
  */
 import type { Clock } from '../../shared/base/clock.ts';
 import { ERRORS } from '../../shared/base/errors.ts';
@@ -27,6 +28,8 @@ type FeeFacts = {
   readonly areFeesKnownEverywhere: () => boolean;
   /** True once the contracts on the chain were found to match the settings. */
   readonly hasAgreed: () => boolean;
+  /** The last report of settlement, another object each time; null before the first. */
+  readonly report: () => { readonly waitingSets: number } | null;
 };
 
 type Used = {
@@ -38,6 +41,10 @@ type Used = {
 };
 
 const DAY_MS = 86_400_000;
+/** As many as the operator sends for one block (shared/chain/envelopes.ts). */
+const MOST_WAITING_SETS = 16;
+/** About a block. */
+const SETS_AGAIN_MS = 2000;
 /** The number of accounts after which entries that are no longer needed are removed. */
 const SWEPT_AFTER = 10_000;
 
@@ -47,6 +54,9 @@ export class ChainBounds {
   readonly #facts: FeeFacts;
   readonly #used = new Map<number, Used>();
   #sweepAt = SWEPT_AFTER;
+  #report: object | null = null;
+  /** Splits and merges since that report. */
+  #setsSince = 0;
 
   constructor(config: ChainBoundsConfig, clock: Clock, facts: FeeFacts) {
     this.#config = config;
@@ -90,6 +100,19 @@ export class ChainBounds {
     this.#used.set(account, used);
     this.#sweep(nowMs);
     return null;
+  }
+
+  /** As `take`, for a split or merge of all accounts together (CHAINBOUNDS-4). */
+  takeSets(account: number, field: string, amountMicro: number, wholeMicro: number): Refusal | null {
+    const report = this.#facts.report();
+    if (report !== this.#report) this.#setsSince = 0;
+    this.#report = report;
+    if (report !== null && report.waitingSets + this.#setsSince >= MOST_WAITING_SETS) {
+      return later('too many splits and merges wait for the chain', SETS_AGAIN_MS);
+    }
+    const refusal = this.take(account, field, amountMicro, wholeMicro);
+    if (refusal === null) this.#setsSince++;
+    return refusal;
   }
 
   /** The movement was refused elsewhere, so it does not count. */

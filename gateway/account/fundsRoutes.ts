@@ -118,7 +118,7 @@ function convertHandler(deps: FundDeps, movement: Conversion, message: string): 
     const whole = isSplit ? accounts.availableMicro(account) - (feeMicro ?? 0) : accounts.availableSets(account, index);
     const bound =
       isSplit || feeMicro === null || amount >= feeMicro
-        ? (deps.chainBounds?.take(account, 'amount', amount, whole) ?? null)
+        ? (deps.chainBounds?.takeSets(account, 'amount', amount, whole) ?? null)
         : lessThanFee('amount', feeMicro);
     if (bound !== null) return refuse(call, bound);
     const key = call.idempotencyHold?.words;

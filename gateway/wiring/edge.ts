@@ -331,7 +331,11 @@ export class Edge {
     const { config, clock, trading, chainHealth } = this.#options;
     if (config.chain === null || chainHealth === null) return null;
     const { areFeesKnownEverywhere } = trading;
-    return new ChainBounds(config.chain, clock, { areFeesKnownEverywhere, hasAgreed: () => chainHealth.hasAgreed });
+    return new ChainBounds(config.chain, clock, {
+      areFeesKnownEverywhere,
+      hasAgreed: () => chainHealth.hasAgreed,
+      report: () => chainHealth.latest,
+    });
   }
 
   #routes(): Route[] {

@@ -205,10 +205,10 @@ export type SettlementHealth = {
   readonly failed: number;
   /** Batches of trades in a row of which nothing was settled. */
   readonly failedInRow: number;
-  /** Payments that the chain would not carry out now. */
+  /** Payments that the chain refuses now; with those that a bound holds back; splits and merges that no block has. */
   readonly refusedPayments: number;
-  /** Those and the ones that the bounds of an hour hold back. */
   readonly heldUpPayments: number;
+  readonly waitingSets: number;
   /** Nonces that transactions from elsewhere have used. */
   readonly foreign: number;
   /** The wait of the oldest trade for its batch, and of the oldest work of any kind. */

@@ -10,10 +10,11 @@ const UNIT = 1_000_000;
 
 function rig(mostMovementsADay = 24, movementFeeMicro = 0) {
   const clock = new ManualClock(5);
-  const facts = { isKnown: true, hasAgreed: true };
+  const facts = { isKnown: true, hasAgreed: true, report: null as { waitingSets: number } | null };
   const bounds = new ChainBounds({ leastMovementMicro: UNIT, mostMovementsADay, movementFeeMicro }, clock, {
     areFeesKnownEverywhere: () => facts.isKnown,
     hasAgreed: () => facts.hasAgreed,
+    report: () => facts.report,
   });
   const take = (account: number, amount: number, whole = 100 * UNIT) => bounds.take(account, 'amount', amount, whole);
   return { clock, bounds, facts, take };
@@ -46,6 +47,27 @@ test('less than the least amount moves only as the whole rest, and once a day', 
   assert.equal(take(1, UNIT), null, 'a larger amount is not held up by it');
   clock.advance(DAY_MS);
   assert.equal(take(1, 2, 2), null);
+});
+
+test('no more splits and merges of all accounts wait for the chain than a block takes', () => {
+  const { bounds, facts, take } = rig();
+  const takeSets = (account: number) => bounds.takeSets(account, 'amount', UNIT, 100 * UNIT);
+  const taken = () => {
+    let count = 0;
+    while (takeSets(++account) === null) count++;
+    return count;
+  };
+  let account = 0;
+  for (let n = 0; n < 40; n++) assert.equal(takeSets(++account), null, 'settlement has not reported');
+  facts.report = { waitingSets: 5 };
+  assert.equal(taken(), 11);
+  const refused = takeSets(1)!;
+  assert.deepEqual([refused.row.code, refused.retryAfterSec], ['RATE_LIMITED', 2]);
+  assert.equal(take(1, UNIT), null, 'payments go beside the trades');
+  facts.report = { waitingSets: 16 };
+  assert.equal(taken(), 0);
+  facts.report = { waitingSets: 0 };
+  assert.equal(taken(), 16);
 });
 
 test('a movement that is refused elsewhere does not count', () => {

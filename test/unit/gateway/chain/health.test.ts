@@ -29,6 +29,7 @@ const GOOD: SettlementHealth = {
   withoutWallet: 0,
   refusedPayments: 0,
   heldUpPayments: 0,
+  waitingSets: 0,
   scannedBlock: 3,
   reconciledBlock: 3,
   compared: 0,

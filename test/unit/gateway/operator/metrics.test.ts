@@ -131,6 +131,7 @@ const SETTLEMENT: SettlementHealth = {
   refusedPayments: 218,
   floorsToCarry: 0,
   heldUpPayments: 221,
+  waitingSets: 0,
   scannedBlock: 215,
   reconciledBlock: 216,
   compared: 217,
