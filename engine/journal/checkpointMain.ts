@@ -1,4 +1,7 @@
-/** Entry point of a checkpointer thread (checkpointer.ts). It may end at any moment: every page is in the WAL. */
+/**
+ * Entry point of a checkpointer thread (checkpointer.ts). It may end at any moment, because every page is still in the
+ * WAL.
+ */
 import { workerData } from 'node:worker_threads';
 import { type CheckpointOptions, keepCheckpointed } from './checkpointer.ts';
 

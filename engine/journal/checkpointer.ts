@@ -1,13 +1,12 @@
 /**
- * Copies a journal's committed pages out of its WAL into the file while the shard goes on committing. A checkpoint
+ * Copies a journal's committed pages from its WAL into the file while the shard continues to commit. A checkpoint
  * writes thousands of pages and syncs twice; inside the shard it would hold up one commit in a few hundred for 4-25 ms
- * (journal.bench.ts measures both).
- * Owner: one thread for each shard (checkpointMain.ts), started by the shard's thread at the first request, which many
- * runs never make, and ended by it.
+ * (journal.bench.ts measures both). Owner: one thread for each shard (checkpointMain.ts), started by the shard's thread
+ * at the first request, which many runs never make, and ended by it.
  *
  * It never writes a row: its connection is query_only. A PASSIVE checkpoint waits for no other connection and holds up
- * none. But a writer that never pauses adds pages during the copying, so the WAL would never be copied to its end and
- * could never start anew. Therefore the checkpointer copies until few pages are left, and leaves those to the writer,
+ * none. But a writer that never pauses adds pages during the copying, so the WAL would never be copied completely and
+ * could never restart. Therefore the checkpointer copies until few pages are left, and leaves those to the writer,
  * which copies them between two batches.
  *
  * Invariants:
@@ -25,7 +24,7 @@ import { memoryOf, type ThreadMemory } from '../../shared/base/threadMemory.ts';
 import { CheckpointCell } from './checkpointCell.ts';
 import { BUSY_TIMEOUT_MS, tryCheckpoint } from './file.ts';
 
-/** Pages (32 MiB) after which the WAL should start anew: a restart after a crash has to read all of it. */
+/** Pages (32 MiB) after which the WAL should restart: after a crash all of it has to be read. */
 const RESTART_DUE_PAGES = 8000;
 /** Pages that the writer copies in well under a millisecond. */
 const FEW_PAGES = 64;
@@ -43,7 +42,7 @@ export class Checkpointer {
     this.cell = new CheckpointCell(undefined, () => this.#start(journalPath));
   }
 
-  /** The memory of the thread; null while there is none, or it ends. */
+  /** The memory of the thread; null if there is none, or it is ending. */
   async memory(): Promise<ThreadMemory | null> {
     const found = await this.#worker?.getHeapStatistics().catch(() => undefined);
     return found === undefined ? null : memoryOf(found);
@@ -85,7 +84,7 @@ export async function keepCheckpointed({ journalPath, cell }: CheckpointOptions)
   }
 }
 
-/** @returns whether the writer should copy the last pages, so that the WAL starts anew. */
+/** @returns true if the writer should copy the last pages, so that the WAL restarts */
 export function copy(db: Pick<Database.Database, 'name' | 'prepare'>): boolean {
   let pagesBefore = 0;
   for (let pass = 0; pass < MOST_PASSES; pass++) {

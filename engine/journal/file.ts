@@ -12,10 +12,10 @@ import { JournalError, type JournalHead } from './row.ts';
 import type { ShardKey } from './shardKey.ts';
 
 export type JournalOptions = Pick<ShardOptions, 'shard' | 'shards' | 'journalPath' | 'journalSync'> & {
-  /** Room for commits on a full disk (walReserve.ts); without it none is taken. */
+  /** Space reserved for commits on a full disk (walReserve.ts); if absent, none is reserved. */
   readonly journalReserveBytes?: number;
   readonly key: ShardKey;
-  /** A row that the journal must contain, or have trimmed; without it only the mark says so. */
+  /** A row that the journal must contain, or must have trimmed; if absent, only the mark is checked. */
   readonly knownHead?: KnownHead;
 };
 
@@ -85,7 +85,7 @@ export function missingAfter(path: string, last: number, marked: JournalHead): J
   );
 }
 
-/** Adds the place to an error of SQLite, whose message names only the fault. */
+/** Adds the path to an error of SQLite, whose message names only the fault. */
 export function located(error: unknown, place: string): unknown {
   if (!(error instanceof Database.SqliteError)) return error;
   return new JournalError(`journal ${place}: ${error.message}`, { cause: error });

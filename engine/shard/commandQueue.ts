@@ -1,12 +1,12 @@
 /**
  * The commands that a shard has read from its rings and not run yet, in the order in which they were read. Their bytes
- * stay in their ring, so a ring full of waiting commands is full for its gateway too; kept here are the fields that
- * decide on overtaking.
- * Owner: the shard's thread. An ordinal is the number of a command among all that were ever queued.
+ * stay in their ring, so a ring full of waiting commands is full for its gateway too; this queue keeps only the fields
+ * that decide on overtaking. Owner: the shard's thread. An ordinal is the number of a command among all that were ever
+ * queued.
  *
  * Invariants:
- *   QUEUE-1  Queued are the ordinals first ≤ ordinal < end. There are never more than there are commands in the rings
- *            of all gateways when they are full.
+ *   QUEUE-1  The ordinals first ≤ ordinal < end are queued. There are never more than fit into the full rings of all
+ *            gateways.
  *   QUEUE-2  The fields of a queued command are at ordinal & mask.
  *   QUEUE-3  replacements is the number of queued REPLACE commands.
  *   QUEUE-4  Before firstOf[gateway] no command of that gateway is queued.
@@ -34,7 +34,7 @@ export class CommandQueue {
   /** Ordinals of the first queued command, and of the next one that will be queued. */
   first = 0;
   end = 0;
-  /** By number of a gateway: the ring in which its commands are. */
+  /** By gateway number: the ring that holds its commands. */
   readonly #memory: RecordMemory[] = [];
   readonly #firstOf = new Float64Array(MOST_GATEWAYS);
   #mask = 0;
@@ -50,7 +50,7 @@ export class CommandQueue {
     this.reserve(capacity);
   }
 
-  /** QUEUE-1. Makes room for the commands of rings with so many bytes together. */
+  /** QUEUE-1. Makes room for the commands of rings with this many bytes in total. */
   reserve(capacity: number): void {
     const before = this.#mask;
     // A power of two, so that a mask finds the cell of an ordinal.
@@ -81,7 +81,7 @@ export class CommandQueue {
     return this.end - this.first;
   }
 
-  /** The memory in which `wordOf` is the queued command. */
+  /** The memory that holds the queued command at `wordOf`. */
   memoryOf(ordinal: number): RecordMemory {
     assert(ordinal >= this.first && ordinal < this.end, 'QUEUE-1: the command is queued');
     return this.#memory[this.#gateway[ordinal & this.#mask]];
@@ -107,7 +107,7 @@ export class CommandQueue {
     return this.#word[ordinal & this.#mask];
   }
 
-  /** Also of the command that was removed last. */
+  /** Also valid for the command that was removed last. */
   isSigned(ordinal: number): boolean {
     assert(ordinal >= this.first - 1 && ordinal < this.end, 'QUEUE-2: the fields are still those of the command');
     return isSignedType(this.#type[ordinal & this.#mask]);
@@ -146,8 +146,8 @@ export class CommandQueue {
   /**
    * The last queued command that a CANCEL or CANCEL_MANY must not overtake (LOOP-4), or NO_BARRIER.
    * @param words the ring in which the cancel is, at `word`.
-   * @param isKnown whether the order of a CANCEL has been accepted, now or ever.
-   * @param last the last ordinal that counts.
+   * @param isKnown true if the order of a CANCEL was ever accepted
+   * @param last the last ordinal to consider
    */
   barrier(words: Uint32Array, word: number, isKnown: boolean, last = this.end - 1): number {
     const isMany = (words[word + ANY_COMMAND.type] & 0xffff) === CANCEL_MANY.TYPE;

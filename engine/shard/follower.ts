@@ -1,7 +1,6 @@
 /**
- * A shard of a standby: it applies the rows that the log of the cluster holds, as the leader has journaled them, until
- * the gateway has it lead.
- * Owner: the shard's thread, between the recovery of its local journal and its own loop.
+ * A shard of a standby: it applies the rows of the cluster's log, as the leader journaled them, until the gateway makes
+ * it lead. Owner: the shard's thread, between the recovery of its local journal and its own loop.
  *
  *   recovery ──► READY ──► rows … rows ──► `restore` ──► `lead` ──► loop.ts
  *
@@ -10,10 +9,10 @@
  *
  * Invariants:
  *   SHARDFOLLOWER-1  A row is applied once, after all before it. Its events are published, and it counts as committed,
- *                    when it is durable in the journal of this machine. The log holds it already, so nothing else is
- *                    waited for.
- *   SHARDFOLLOWER-2  The journal gets the row byte for byte: those of all members are the same up to the last row of
- *                    each.
+ *                    when it is durable in the journal of this machine. The log holds it already, so there is nothing
+ *                    else to wait for.
+ *   SHARDFOLLOWER-2  The journal receives the row byte for byte: the journals of all members are equal up to each one's
+ *                    last row.
  *   SHARDFOLLOWER-3  `restore` comes after the last row, and `lead` once every shard has restored (BALANCES-3).
  */
 import { assert } from '../../shared/base/assert.ts';
@@ -30,7 +29,7 @@ import type { Outlet } from './outlet.ts';
 import { Trimmer } from './trimmer.ts';
 
 const ROOM_WAIT_MS = 100;
-/** Output of one commit: more rows than these share none, so that readers do not wait for a long stretch of them. */
+/** Output of one commit: a commit stops growing beyond this, so that readers do not wait for a long stretch of rows. */
 const MOST_OUTPUT_BYTES = 1 << 20;
 /** Time without rows after which housekeeping is due, and the rows after which it is due without such a time. */
 const QUIET_MS = 20;
@@ -41,7 +40,7 @@ const BEHIND_POLL_MS = 2;
 
 type FollowerParts = {
   readonly shard: number;
-  /** Recovered, and not live. */
+  /** Recovered, but not live yet. */
   readonly engine: Engine;
   readonly journal: Journal;
   readonly progress: Progress;
@@ -70,7 +69,7 @@ export class Follower {
     return this.#head.sequence;
   }
 
-  /** Applies rows of this shard, in order. Those that it has applied before are left out. */
+  /** Applies rows of this shard, in order. Rows that it has applied before are skipped. */
   apply(rows: readonly Row[]): void {
     const { journal, engine } = this.#parts;
     for (const row of rows) {
@@ -93,12 +92,12 @@ export class Follower {
     this.publish();
   }
 
-  /** True when a front had no room for all of its events. */
+  /** True if a front had no room for all of its events. */
   get isBehind(): boolean {
     return this.#parts.outlet.isBehind;
   }
 
-  /** A front is served from now on, or not any more. A standby gets no commands, so none of it wait. */
+  /** Serves a front from now on, or no longer. A standby receives no commands, so none of a front's can be waiting. */
   serve(request: FrontRequest): void {
     const { outlet } = this.#parts;
     if ('attach' in request) {
@@ -124,12 +123,12 @@ export class Follower {
 }
 
 type Steps = {
-  /** Gives the shard's part of every balance to the shared memory, and reports it. */
+  /** Publishes the shard's part of every balance in shared memory, and reports it. */
   readonly restore: () => void;
   readonly afterHousekeeping: () => void;
 };
 
-/** Follows the messages of the gateway until the shard is to lead or to end. */
+/** Follows the gateway's messages until the shard has to lead or to end. */
 export async function follow(
   follower: Follower,
   inbox: Inbox<FollowRequest>,
@@ -163,7 +162,7 @@ export async function follow(
   }
 }
 
-/** The messages that were received when the shard was to lead. @returns whether it is to end. */
+/** Processes the messages received when the shard was asked to lead. @returns true if it has to end */
 function serveRest(follower: Follower, messages: readonly FollowRequest[]): boolean {
   for (const message of messages) if (typeof message === 'object' && !('rows' in message)) follower.serve(message);
   return messages.includes('stop');

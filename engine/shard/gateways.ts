@@ -1,26 +1,25 @@
 /**
- * The gateway threads that a shard serves: main, which is there as long as the shard's thread is, and fronts, which
- * come and go between two batches. Each has a pair of rings of its own.
- * Owner: the shard's thread.
+ * The gateway threads that a shard serves: main, for the lifetime of the shard's thread, and fronts, which come and go
+ * between two batches. Each has its own pair of rings. Owner: the shard's thread.
  *
  *   commands of main    ──┐                                ┌──► event ring of main      every event, and the replies
  *   commands of a front ──┼──► loop ──► engine ──► outlet ─┼──► event ring of a front   to its own commands
  *   commands of a front ──┘                                └──► …
  *
  * Invariants:
- *   GATEWAYS-1  The commands of a gateway are read in the order in which it has sent them. What two gateways have sent
- *               has no order but that in which it was read, which is that of the journal.
- *   GATEWAYS-2  One command of each ring is read in turn: between two commands of a gateway at most one of each other
- *               is read, however many of them wait.
- *   GATEWAYS-3  A reply goes to the gateway whose command it answers. A number is used again only when every command of
- *               the gateway that had it has run, and the next one gets nothing that was written before it came.
- *   GATEWAYS-4  What a front has published before it ended is carried out; its replies go nowhere.
+ *   GATEWAYS-1  The commands of a gateway are read in the order in which it sent them. Commands of two gateways are
+ *               ordered only by the order of reading, which is the order of the journal.
+ *   GATEWAYS-2  One command of each ring is read in turn: between two commands of a gateway, at most one command of
+ *               each other gateway is read, however many wait.
+ *   GATEWAYS-3  A reply goes to the gateway whose command it answers. A number is reused only after every command of
+ *               its previous gateway has run, and the new gateway receives nothing that was written before it joined.
+ *   GATEWAYS-4  Commands that a front published before it ended are carried out; their replies are discarded.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { RingConsumer, RingProducer } from '../../shared/wire/ring.ts';
 import type { FrontRings, ShardMessage } from '../../shared/wire/threads.ts';
 
-/** Gateways at a time, with fronts that have ended and whose commands wait. */
+/** The most gateways at a time, including ended fronts whose commands still wait. */
 export const MOST_GATEWAYS = 256;
 /** The front that is none: main. */
 const MAIN = 0;
@@ -29,20 +28,20 @@ const MAIN = 0;
 type Report = (message: ShardMessage, transfer?: ArrayBuffer[]) => void;
 
 export class Gateway {
-  /** Its place here, which stands in the replies to its commands. */
+  /** Its index here, which is in the replies to its commands. */
   readonly number: number;
   /** The number under which main knows the front at this thread of the shard; MAIN for main itself. */
   readonly front: number;
   readonly commands: RingConsumer;
-  /** Null when nothing is sent to it any more. */
+  /** Null if nothing is sent to it any more. */
   events: RingProducer | null;
-  /** Where the command that was read last starts in the ring. */
+  /** The position in the ring of the command that was read last. */
   word = 0;
-  /** The output before this position (outlet.ts) is in its event ring, or precedes the state that it got. */
+  /** Output before this position (outlet.ts) is in its event ring, or precedes the state that it received. */
   published: number;
-  /** The state as of `published`, until all that precedes it may leave the shard. */
+  /** The state as of `published`, until everything that precedes it may leave the shard. */
   state: ArrayBuffer[] | null = null;
-  /** Its thread has ended: it sends nothing any more. */
+  /** Its thread has ended and sends nothing any more. */
   isLeaving = false;
 
   constructor(number: number, front: number, { commandRing, eventRing }: FrontRings, published: number) {
@@ -100,7 +99,7 @@ export class Gateways {
     return bytes;
   }
 
-  /** Sleeps until a gateway has sent a command, `isDue` holds, or the time is over. @returns whether there is one. */
+  /** Sleeps until a gateway has sent a command, `isDue` holds, or time is up. @returns true if there is a command */
   waitSync(timeoutMs: number, isDue: () => boolean = never): boolean {
     if (this.list.length === 1) return this.main.commands.waitSync(timeoutMs, isDue);
     this.#isDue = isDue;
@@ -128,14 +127,14 @@ export class Gateways {
     return gateway;
   }
 
-  /** Nothing of a front that has ended waits any more. */
+  /** Removes an ended front whose commands have all run. */
   remove(gateway: Gateway): void {
     assert(gateway.isLeaving && gateway.commands.isEmpty(), 'GATEWAYS-4: every command of the front was read');
     this.list = this.list.filter((other) => other !== gateway);
     this.#turn = 0;
   }
 
-  /** The front is too far behind: the shard waits for no front. Main ends its thread. */
+  /** The front lags too far behind: the shard waits for no front. Main ends its thread. */
   cutOff(gateway: Gateway): void {
     assert(gateway !== this.main, 'gateways: the shard waits for main');
     gateway.events = null;

@@ -1,6 +1,7 @@
 /**
  * The messages of a thread that waits for them in its event loop, one after the other. A thread that blocks in
- * Atomics.wait reads its port by `receiveMessageOnPort` instead; one that goes over to that closes its inbox first.
+ * Atomics.wait reads its port by `receiveMessageOnPort` instead; a thread that changes to that method closes its inbox
+ * first.
  */
 import type { MessagePort } from 'node:worker_threads';
 
@@ -18,7 +19,7 @@ export class Inbox<M> {
     port.on('message', this.#receive);
   }
 
-  /** Resolves with the next message, or with null when none has come for so long. */
+  /** Resolves with the next message, or with null if none has come within this time. */
   async next(timeoutMs: number): Promise<M | null> {
     if (this.#waiting.length === 0) {
       await new Promise<void>((resolve) => {
@@ -33,7 +34,7 @@ export class Inbox<M> {
     return this.#waiting.shift() ?? null;
   }
 
-  /** @returns the messages that were received and not read. */
+  /** @returns the messages that were received and not read */
   close(): M[] {
     this.#port.off('message', this.#receive);
     return this.#waiting.splice(0);

@@ -1,39 +1,40 @@
 /**
- * One turn after the other of a shard: read commands from the rings of its gateways, apply them, commit them to the
- * journal, and only when they are held publish their events and replies.
- * Owner: the shard's thread (shard/main.ts) calls these methods in the order drawn below, for ever. The simulator in
- * the tests calls them in the same order, ends batches where it likes, and lets the shard die between any two.
+ * The turns of a shard: read commands from the rings of its gateways, apply them, commit them to the journal, and
+ * publish their events and replies only once they are held. Owner: the shard's thread (shard/main.ts) calls these
+ * methods in the order drawn below, for ever. The simulator in the tests calls them in the same order, ends batches
+ * where it likes, and lets the shard die between any two.
  *
  *   readAhead ──► run ──► readAhead ──► run … ──► commit ──► credit ──► publish ──► readAhead …    nothing ran: idle
  *
  * `readAhead` reads the commands that are in the rings. A cancel runs at once, before queued commands whose signatures
- * are not checked yet; every other command is queued. `run` takes a slice of the signature checks of what waits, or
- * applies the first command of the queue, so at most one signature check lies between two chances for a cancel.
+ * are not checked yet; every other command is queued. `run` makes a slice of the signature checks of waiting commands,
+ * or applies the first command of the queue, so a cancel never waits for more than one signature check.
  *
  * Invariants:
  *   LOOP-1  (output gate) Nothing the engine wrote is published before the records it belongs to are held: committed
  *           here, and in a cluster by the replicated log as well (REPLICATEDJOURNAL-1). Nor are credits released.
  *   LOOP-2  A batch ends once it has run BATCH_COMMANDS commands, so a commit never waits for an endless stream. Only
- *           the held cancels that its last command sets free run beyond that. Room for one command is kept for the
- *           first command of the queue, so a stream of cancels cannot starve the queue.
+ *           held cancels that its last command releases run beyond that. Room for one command is reserved for the head
+ *           of the queue, so a stream of cancels cannot starve the queue.
  *   LOOP-3  Only CANCEL and CANCEL_MANY overtake (RULES.md 5.5). All other commands, time and administration included,
  *           run in the order in which they were read (GATEWAYS-1).
- *   LOOP-4  What an account sent about one order stays in order. A CANCEL does not overtake the order it names, nor a
- *           replacement of it. While the named order is unknown it may be any order the account has waiting, so the
- *           CANCEL is held until the order is known or all of those have run. A CANCEL_MANY does not overtake its
+ *   LOOP-4  An account's commands about one order stay in order. A CANCEL does not overtake the order that it names,
+ *           nor a replacement of it. While the named order is unknown, it may be any of the account's waiting orders,
+ *           so the CANCEL is held until the order is known or all of them have run. A CANCEL_MANY does not overtake its
  *           account's orders that wait for the markets it names. Cancels may overtake each other: an order that two of
  *           them name is cancelled once in either order.
- *   LOOP-5  A command that overtakes runs at the time of the first waiting command: it expires no order and closes no
- *           market under the commands it passed, which are still decided as of the moment they were sent.
+ *   LOOP-5  An overtaking command runs at the time of the first waiting command: it expires no order and closes no
+ *           market before the commands that it passed, which are still decided as of the time they were sent.
  *   LOOP-6  A held cancel's barrier is the ordinal of a queued command: the last one it must not overtake. It runs as
  *           soon as that command has run, so it is never held without a reason.
  *   LOOP-7  A batch is committed with exactly the records that the engine applied in it.
- *   LOOP-8  What is due by time before a command is done in turns of bounded length: cancels overtake between them.
+ *   LOOP-8  Changes that are due by time before a command are made in turns of bounded length: cancels overtake between
+ *           them.
  *   LOOP-9  While markets are being ended a batch without commands is one step, and of batches with commands at most
- *           COMMANDS_FIRST in a row go without one. So markets end under any load, and mostly a command waits for no
- *           other step than the one that runs when it comes.
- *   LOOP-10  In a cluster batches run while earlier ones are not held yet, up to a bound. Then nothing runs any more,
- *           so the command rings fill, and the gateway answers that the engine is busy.
+ *           COMMANDS_FIRST in a row go without one. So markets end under any load, and usually a command waits only for
+ *           the step that is running when it arrives.
+ *   LOOP-10  In a cluster, batches run while earlier ones are not held yet, up to a bound. Beyond it nothing runs, so
+ *           the command rings fill, and the gateway answers that the engine is busy.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Clock } from '../../shared/base/clock.ts';
@@ -58,13 +59,16 @@ const { ANY_COMMAND, assertCommand, COMMAND } = commands;
 const { CANCEL, CANCEL_MANY, PLACE } = COMMAND;
 
 /**
- * Commands that one commit waits for at most: about 2 ms, with signatures checked in batches. Where more of them wait,
- * fewer would spend much of the shard's time on waiting for the disk (bench/speed.bench.ts).
+ * The most commands per commit: about 2 ms, with signatures checked in batches. With many waiting commands, a smaller
+ * number would make the shard spend much of its time waiting for the disk (bench/speed.bench.ts).
  */
 const BATCH_COMMANDS = 128;
-/** LOOP-10. Words of output that may wait for the log: the memory they take is bounded. */
+/** LOOP-10. Words of output that may wait for the log: this bounds their memory. */
 const MOST_WAITING_WORDS = 1 << 20;
-/** Batches with commands that may go without a step: under full load one comes every ten milliseconds or so. */
+/**
+ * Consecutive batches with commands that may go without a step: under full load there is a batch about every ten
+ * milliseconds.
+ */
 const COMMANDS_FIRST = 4;
 
 assert(BATCH_COMMANDS > 1, 'LOOP-2: beside what is kept for the queue a batch has room for a cancel');
@@ -81,7 +85,7 @@ type ShardLoopParts = {
   readonly checks: Pick<ShardChecks, 'work' | 'take'>;
   /** Absent: nothing is measured. */
   readonly meters?: ShardMeters;
-  /** True in a cluster: what the journal has committed is held some time later. */
+  /** True in a cluster: committed records become held some time later. */
   readonly isReplicated?: boolean;
 };
 
@@ -91,15 +95,17 @@ type HeldCancel = {
   readonly word: number;
   /** Ordinal of the last queued command that it must not overtake. */
   barrier: number;
-  /** The named order may be among the queued ones. Once it is known, only a replacement of it is a barrier. */
+  /**
+   * True while the named order may be among the queued ones. Once it is known, only a replacement of it is a barrier.
+   */
   isOrderUnknown: boolean;
 };
 
 export class ShardLoop {
-  /** Commands that ran in this batch, and how many of them came from the queue. */
+  /** Commands that ran in this batch, and the number of those that came from the queue. */
   ranCount = 0;
   inOrderCount = 0;
-  /** True if the shard worked ahead at the signatures of the queue in this batch. */
+  /** True if the shard checked signatures of the queue ahead in this batch. */
   #hasWorkedAhead = false;
   /** LOOP-9. The last batches that had no step while there was one to run. */
   #batchesWithoutStep = 0;
@@ -110,7 +116,7 @@ export class ShardLoop {
   readonly #gateways: Gateways;
   readonly #outlet: Outlet;
   readonly #trimmer: Trimmer;
-  /** Null outside of a cluster: what is committed is held. */
+  /** Null outside a cluster: committed records are held at once. */
   readonly #unheld: Unheld | null;
   readonly #checks: Pick<ShardChecks, 'work' | 'take'>;
   readonly #clock: Clock;
@@ -118,7 +124,7 @@ export class ShardLoop {
   readonly #queue: CommandQueue;
   /** In the order in which they were read. */
   readonly #held: HeldCancel[] = [];
-  /** A copy of the command that runs: the engine reads no shared memory. */
+  /** A copy of the running command: the engine reads no shared memory. */
   readonly #command = new RecordBuffer(1 << 10);
 
   constructor(parts: ShardLoopParts) {
@@ -154,8 +160,8 @@ export class ShardLoop {
   }
 
   /**
-   * Runs the first command of the queue, and the cancels that were held because of it. While there is work on the
-   * signature of that command, or on one beside it, takes a slice of that instead, and runs nothing.
+   * Runs the first command of the queue, and the cancels that were held because of it. While the signature of that
+   * command, or of one checked with it, is not done, makes a slice of that check instead and runs nothing.
    */
   run(): void {
     const queue = this.#queue;
@@ -179,7 +185,7 @@ export class ShardLoop {
     if (this.#held.length > 0 && queue.isSigned(first)) this.#runFreedCancels();
   }
 
-  /** LOOP-8. Does what is due before the command, some of it in each turn. @returns whether this turn is used up. */
+  /** LOOP-8. Makes the changes due before the command, some per turn. @returns true if this turn is used up */
   #tickBefore(words: Uint32Array, word: number): boolean {
     const timeMs = readSafe(words, word + ANY_COMMAND.timeMs);
     if (!this.#engine.isDue(timeMs)) return false;
@@ -199,7 +205,7 @@ export class ShardLoop {
     return this.hasSteps && (this.ranCount === 0 || this.#batchesWithoutStep >= COMMANDS_FIRST);
   }
 
-  /** Goes on with the markets that are being ended. */
+  /** Continues with the markets that are being ended. */
   step(): void {
     assert(this.isStepDue, 'LOOP-9: commands go first');
     this.#engine.step();
@@ -207,19 +213,19 @@ export class ShardLoop {
   }
 
   /**
-   * True if the batch should end although it has room. A cancel should not wait for others to fill the batch. And once
-   * as many commands have run as still wait, the waiting ones can run while gateway and clients turn these replies into
-   * new commands; in one batch, each side would wait for the other.
+   * True if the batch should end although it has room: a cancel should not wait for others to fill the batch. Also,
+   * once as many commands have run as still wait, the waiting ones can run while gateway and clients turn these replies
+   * into new commands; in one batch, each side would wait for the other.
    */
   get isWorthEnding(): boolean {
     const { ranCount, inOrderCount } = this;
-    // A batch of cancels alone must have helped the queue along, or a stream of cancels would starve it.
+    // A batch of cancels alone must also have helped the queue, or a stream of cancels would starve it.
     const hasHelpedQueue = inOrderCount > 0 || this.#hasWorkedAhead || this.#queue.isEmpty;
     const hasCancelled = ranCount > inOrderCount && hasHelpedQueue;
     return hasCancelled || inOrderCount >= this.#queue.length;
   }
 
-  /** Ends the batch and makes it durable. @returns false when none of its commands changed anything. */
+  /** Ends the batch and makes it durable. @returns false if none of its commands changed anything */
   commit(): boolean {
     assert(this.inOrderCount <= BATCH_COMMANDS, 'LOOP-2: the commands that a batch takes from the queue are bounded');
     this.ranCount = 0;
@@ -260,7 +266,7 @@ export class ShardLoop {
     return this.#unheld === null || !(this.#unheld.isFull || this.#outlet.waitingWords > MOST_WAITING_WORDS);
   }
 
-  /** True when more is held than was credited and published. Always false outside of a cluster. */
+  /** True if more is held than was credited and published. Always false outside a cluster. */
   get isHeldDue(): boolean {
     return this.#unheld?.isDue(this.#journal.heldSequence) ?? false;
   }
@@ -276,8 +282,9 @@ export class ShardLoop {
   }
 
   /**
-   * Makes the credits of what is held available to the other shards, and its records to the projector. They count as
-   * committed first: with the end of a shard that has spent a credit, that of its record is there (CONTROLCOPIES-2).
+   * Makes the credits of held records available to other shards, and the records to the projector. The records count as
+   * committed first: a copy that includes a shard which has spent a credit also includes the credit's record
+   * (CONTROLCOPIES-2).
    */
   credit(): void {
     assert(!this.#journal.isStaged, 'LOOP-1: credits are spent after their commit');
@@ -289,7 +296,7 @@ export class ShardLoop {
     }
     const { heldSequence } = this.#journal;
     if (!unheld.isDue(heldSequence)) return;
-    // The log has taken rows, so there is room for more.
+    // The log has accepted rows, so there is room for more.
     this.#journal.handOver();
     const credits = unheld.release(heldSequence);
     this.#progress.setCommitted(this.#shard, unheld.heldHead.sequence);
@@ -307,7 +314,7 @@ export class ShardLoop {
     return this.#outlet.publish(this.#unheld?.heldEnd);
   }
 
-  /** Hands rows over for which the log had no room. */
+  /** Hands over rows for which the log had no room. */
   handOver(): void {
     this.#journal.handOver();
   }

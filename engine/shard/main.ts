@@ -1,9 +1,9 @@
 /**
  * Entry point of a shard's thread: recovers the shard, then takes its turns (turns.ts) until the gateway says stop. On
- * a standby of a cluster it first applies what the leader has done (follower.ts), until the gateway has it lead.
- * Before that a new process has it serve a shard that is thrown away, through the same functions: V8 compiles what is
- * hot, and the first real orders find it compiled.
- * Owner: this thread owns the engine and its journal. It blocks in Atomics.wait while there is nothing to do.
+ * a standby it first applies the leader's records (follower.ts) until the gateway makes it lead. Before that, in a new
+ * process, it serves a rehearsal shard that is thrown away, through the same functions: so V8 has compiled the hot code
+ * before the first real order. Owner: this thread owns the engine and its journal. It blocks in Atomics.wait while
+ * there is nothing to do.
  *
  * Invariant:
  *   SHARD-1  Every failure in here ends the thread. A failed assertion, write or sync is never retried; the next thread
@@ -56,8 +56,8 @@ const POST_HEAD_MS = 10_000;
 const REPORT_MEMORY_MS = 10_000;
 
 /**
- * The same for all that a thread serves: compiled code calls their functions of WebAssembly directly, and would not fit
- * those of another instance. A verifier keeps keys of signers, which are the same everywhere.
+ * Shared by all shards that a thread serves: compiled code calls these WebAssembly functions directly, and would not
+ * fit another instance's. A verifier caches signers' keys, which are the same everywhere.
  */
 type Tools = { readonly keccak: Keccak256; readonly verifier: Verifier | BatchVerifier };
 
@@ -77,7 +77,7 @@ async function rehearse(options: ShardOptions, tools: Tools): Promise<End> {
   }
 }
 
-/** Resolves with the message that has ended it. */
+/** Resolves with the message that ended it. */
 async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): Promise<End> {
   assert(options.shard < options.shards, 'shard: its index is below the number of shards');
   const key = await ShardKey.create(options.journalKey, options.shard);
@@ -112,7 +112,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   };
   report(journal.head);
   const close = async (): Promise<void> => {
-    // The connection that is closed last removes the WAL.
+    // The connection closed last removes the WAL.
     await checkpointer.end();
     journal.close();
   };
@@ -140,7 +140,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   try {
     end = await runTurns({ loop, gateways, events, meters, memory: log, afterHousekeeping, isRehearsal });
   } catch (error) {
-    // Of a shard nothing is written any more. A rehearsal has nothing to keep, and its thread goes on.
+    // A shard that has ended writes nothing more. A rehearsal has nothing to keep, and its thread continues.
     if (isRehearsal) await close();
     throw error;
   }
@@ -149,7 +149,7 @@ async function serve(options: ShardOptions, tools: Tools, isRehearsal = false): 
   return end;
 }
 
-/** The shard as its files on this machine say it is. */
+/** The shard as recovered from this machine's files. */
 function recovered(options: ShardOptions, { keccak, verifier }: Tools, key: ShardKey) {
   const journal = Journal.open({ ...options, key });
   const hasher = hasherFor(domainOf(options), keccak);
@@ -178,7 +178,7 @@ function recovered(options: ShardOptions, { keccak, verifier }: Tools, key: Shar
   return { checks, engine, journal, meters, recovery };
 }
 
-/** The same on every member, since the formats of a lead stay as they are. */
+/** The same on every member, because the formats of a lead do not change. */
 function keepsNonces({ replication }: ShardOptions): boolean {
   if (replication === undefined) return true;
   const memory = new Replication(replication.memory);
@@ -195,7 +195,7 @@ function inCluster({ shard, replication: options }: ShardOptions, journal: Journ
   return { store: new ReplicatedJournal({ shard, journal, replication: memory, outbox }), memory };
 }
 
-/** The checks are checked themselves, unless the reference makes them. */
+/** Checks of signatures are spot-checked, unless the reference makes them. */
 function spotChecked(options: ShardOptions, checks: OrderChecks, name: string, keccak: Keccak256): OrderChecks {
   if (name === 'noble') return checks;
   const digests = digestsBy(hasherFor(domainOf(options), keccak));
@@ -233,7 +233,7 @@ class HeadReport {
   }
 }
 
-/** Reports now and then what memory the checkpointer has: main knows only the threads that it has started itself. */
+/** Reports now and then the memory of the checkpointer: main knows only the threads that it has started itself. */
 class MemoryReport {
   readonly #checkpointer: Checkpointer;
   readonly #meters: ShardMeters;

@@ -1,19 +1,17 @@
 /**
- * The engine's output on its way into the event rings of the gateways.
- * Owner: the shard's thread. What may leave is decided by the caller: the loop of a shard that leads (LOOP-1), or the
- * follower of one that applies rows which the log holds.
+ * The engine's output on its way into the event rings of the gateways. Owner: the shard's thread. The caller decides
+ * which output may leave: the loop of a leading shard (LOOP-1), or the follower that applies rows of the log.
  *
- * A position is a number of words among all that the engine has ever written, so it stays the same when what has left
- * makes room.
+ * A position counts the words that the engine has ever written, so it does not change when published output is removed.
  *
  * Invariants:
- *   OUTLET-1  A gateway gets every event from its position on, in order, and of the replies its own (GATEWAYS-3).
- *   OUTLET-2  The state that a front gets is that between two batches, at its position. Like what precedes it, it
- *             leaves the shard only when that is held.
+ *   OUTLET-1  A gateway receives every event from its position on, in order, and only its own replies (GATEWAYS-3).
+ *   OUTLET-2  A front receives the state between two batches, at its position. The state leaves the shard only once
+ *             everything that precedes it is held.
  *   OUTLET-3  The shard waits for main, and for no front: output that a front has no room for stays here, and a front
  *             that is MOST_BEHIND_BYTES behind is cut off.
- *   OUTLET-4  A front that is behind has whole records: the events of one are published together, unless they take more
- *             than half of its ring. Main gets everything before a front does.
+ *   OUTLET-4  A lagging front has whole records: the events of a record are published together, unless they take more
+ *             than half of its ring. Main receives everything before a front does.
  */
 import { assert } from '../../shared/base/assert.ts';
 import * as events from '../../shared/wire/events.ts';
@@ -26,7 +24,7 @@ import type { Gateway, Gateways } from './gateways.ts';
 const { ANY_EVENT, EVENT, typeOf } = events;
 const { RECORD, REPLY } = EVENT;
 
-/** Words in the ring from which on those that have to stay move to the front: for fewer it is not worth it. */
+/** The ring buffer's remaining words are moved to its front only from this number on: for fewer it is not worth it. */
 const MOVE_WORDS = 1 << 15;
 /** OUTLET-3. Some seconds of events at full load, beside those in the ring. */
 const MOST_BEHIND_BYTES = 64 * 1024 * 1024;
@@ -43,7 +41,7 @@ export class Outlet {
   readonly #mostBehindBytes: number;
   /** Position of the first word of the engine's output. */
   #start = 0;
-  /** A front had no room for all that may leave. */
+  /** True if a front had no room for all publishable output. */
   isBehind = false;
 
   constructor(engine: DescribedEngine, gateways: Gateways, mostBehindBytes = MOST_BEHIND_BYTES) {
@@ -57,7 +55,7 @@ export class Outlet {
     return this.#start + (this.#engine.out.lengthBytes >>> 2);
   }
 
-  /** Words that are not in the event ring of main yet. */
+  /** Words that are not in main's event ring yet. */
   get waitingWords(): number {
     return this.end - this.gateways.main.published;
   }
@@ -68,10 +66,7 @@ export class Outlet {
     gateway.state = stateOf(this.#engine);
   }
 
-  /**
-   * Copies output before `end` into the event rings as far as there is room.
-   * @returns whether main has got all of it.
-   */
+  /** Copies output before `end` into the event rings as far as there is room. @returns true if main has all of it */
   publish(end = this.end): boolean {
     assert(end <= this.end, 'OUTLET-1: the output of a batch is whole records');
     const { list, main } = this.gateways;
@@ -85,7 +80,7 @@ export class Outlet {
     }
     this.#makeRoom(published - this.#start);
     if (main.published < end) return false;
-    // The digest is brought up to date here, while no reply waits, and not by the command whose record gets a digest.
+    // The digest is updated here, while no reply waits, instead of by the command whose record includes a digest.
     this.#engine.state.digest.catchUp();
     return true;
   }
@@ -153,7 +148,7 @@ export class Outlet {
   }
 }
 
-/** True if records of so many bytes find room, with the padding of a wrap between two of them. */
+/** True if records of this many bytes fit, including the padding of a wrap between two of them. */
 function fits(ring: RingProducer, bytes: number): boolean {
   return ring.capacity - ring.usedBytes() >= bytes + MOST_PADDING_BYTES;
 }

@@ -1,7 +1,6 @@
 /**
- * Recovery of a shard: the newest good snapshot and the tail of the journal after it, an older snapshot if a newer one
- * is damaged, the whole journal without any.
- * Owner: the shard thread, before it runs commands.
+ * Recovery of a shard: uses the newest good snapshot and the tail of the journal after it, an older snapshot if a newer
+ * one is damaged, or the whole journal if there is none. Owner: the shard thread, before it runs commands.
  *
  * Everything that is read is checked: snapshots by checksum, digest and seal, rows by checksum, tag, chain and
  * high-water mark, and every replayed command by the events in the journal. At the end every invariant of the state is
@@ -9,9 +8,9 @@
  * here.
  *
  * Invariants:
- *   RECOVERY-1  The recovered engine stands at the last record of the journal, whichever snapshot it started from.
- *   RECOVERY-2  It starts only from a snapshot after which the journal goes on, or with which it ends: others are of
- *               records that it does not have, or of another history.
+ *   RECOVERY-1  The recovered engine is at the last record of the journal, whichever snapshot it started from.
+ *   RECOVERY-2  It starts only from a snapshot at which the journal continues or ends: other snapshots contain records
+ *               that the journal lacks, or belong to another history.
  */
 import { assert } from '../../shared/base/assert.ts';
 import { SnapshotError } from '../base/snapshotIo.ts';
@@ -65,7 +64,7 @@ export function recover(journal: Journal, directory: string, shard: number, make
   return { engine, fromSequence: 0, damaged };
 }
 
-/** RECOVERY-2. A row that cannot be read is left to the replay, which names it. */
+/** RECOVERY-2. An unreadable row is left to the replay, which names it. */
 function goesOnAfter(journal: Journal, head: JournalHead): boolean {
   const first = head.sequence + 1;
   try {

@@ -1,4 +1,4 @@
-/** The space of commands that have run goes back to their rings. Owner: the shard's thread. */
+/** Returns the space of commands that have run to their rings. Owner: the shard's thread. */
 import type { CommandQueue } from './commandQueue.ts';
 import type { Gateway, Gateways } from './gateways.ts';
 

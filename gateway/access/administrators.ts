@@ -5,7 +5,7 @@ import { bearerOf } from '../base/sessionTokens.ts';
 import type { AdminToken } from './adminToken.ts';
 
 export type OperatorTokens = {
-  /** Null for a token of no operator, or of a revoked one. */
+  /** Null if the token belongs to no operator, or to a revoked one. */
   holderOf(token: string): Administrator | null;
 };
 
@@ -25,7 +25,7 @@ export class Administrators {
   identify(header: string): Administrator | null {
     const token = bearerOf(header);
     if (token === null) return null;
-    // Both are always compared, so the time does not show which of them a guess resembles.
+    // Both are always compared, so the time does not reveal which of them a guess resembles.
     const operator = this.#operators.holderOf(token);
     return this.#bootstrap.accepts(token) ? BOOTSTRAP : operator;
   }

@@ -5,7 +5,7 @@
  * Invariants:
  *   APPROVALS-1  A decision is durable before the change is carried out, and its end afterwards: a change that a crash
  *                left `approved` is carried out by the next start.
- *   APPROVALS-2  A status only moves on: pending to approved or rejected, approved to carried out or failed.
+ *   APPROVALS-2  A status only advances: from pending to approved or rejected, from approved to carried out or failed.
  *   APPROVALS-3  At most one request about a subject is open: pending and not expired, or approved.
  */
 import { randomUUID } from 'node:crypto';
@@ -14,7 +14,7 @@ import type { MarketPatch } from '../../shared/api/markets.ts';
 import { assert } from '../../shared/base/assert.ts';
 import type { ControlDatabase } from '../base/database.ts';
 
-/** Everything that is needed to carry the change out later, whatever happens to the request. */
+/** Everything needed to carry the change out later, whatever happens to the request. */
 export type ApprovalRequest =
   | {
       readonly kind: 'withdrawal';
@@ -144,17 +144,19 @@ export class Approvals {
     return this.#countOpen.get(nowMs)!;
   }
 
-  /** The newest first, from before this sequence on. */
+  /** The newest first, beginning before this sequence number. */
   page(limit: number, before = NO_MORE): ApprovalEntry[] {
     return this.#page.all(before, limit).map(fromRow);
   }
 
-  /** Those that are to be carried out, in the order in which they were asked for. */
+  /** Approvals that have to be carried out, in the order in which they were requested. */
   approved(): ApprovalEntry[] {
     return this.#approved.all().map(fromRow);
   }
 
-  /** The time of the newest request; an operator who is made later has a later time, in the same millisecond too. */
+  /**
+   * The time of the newest request; an operator created afterwards has a later time, even within the same millisecond.
+   */
   lastRequestedMs(): number {
     return this.#lastMs.get() ?? 0;
   }

@@ -4,8 +4,8 @@
  * so that the nonces of a key cannot be used up without its secret. Those before the signature need only the headers:
  * they are made before a body is accepted.
  *
- * Each step has its own documented message, so a caller can distinguish an unknown key from a wrong passphrase;
- * equalising their time would therefore hide nothing. Comparisons with a secret take constant time.
+ * Each step has its own documented message, so callers can distinguish an unknown key from a wrong passphrase anyway;
+ * equalising the time would hide nothing. Comparisons with a secret take constant time.
  */
 import { hash } from 'node:crypto';
 import { ERRORS, type ErrorRow } from '../../shared/base/errors.ts';
@@ -15,8 +15,8 @@ import type { ApiKey } from '../base/principal.ts';
 import { MAX_SKEW_SEC, type NonceMemory } from './nonces.ts';
 
 /**
- * Notified of each request of a key that is accepted, with how far its time is ahead of this clock, and of each with
- * the passphrase of its key that is refused for its time.
+ * Notified of each accepted request, with how far its timestamp is ahead of this clock, and of each request that has
+ * the right passphrase but is refused for its timestamp.
  */
 export type TimeVerdicts = {
   noteAccepted(account: number, aheadSec: number): void;
@@ -45,9 +45,9 @@ export type Unauthenticated = {
 type AuthenticationDetails = {
   /** The step that failed. */
   readonly step: string;
-  /** If the clocks differ. */
+  /** Present if the clocks differ. */
   readonly server_time?: number;
-  /** Why a timestamp that is current is refused, and what a client does about it. */
+  /** Why a current timestamp is refused, and what the client should do. */
   readonly reason?: string;
   readonly sign_after?: number;
   readonly action?: string;
@@ -57,7 +57,7 @@ const NO_BODY = new Uint8Array(0);
 /** The first character of a JSON object or array, or the white space before it. */
 const STARTS_BODY = /[{[ \t\r\n]/;
 const SIGN_AGAIN = 'the exchange has restarted: sign the request again, with a timestamp after sign_after';
-/** No timestamp can be acceptable: what was signed until then may have been accepted before the clock was set back. */
+/** No timestamp is acceptable now: requests signed until then may have been accepted before the clock was set back. */
 const WAIT_FOR_CLOCK =
   'the clock of the exchange was set back: it accepts signed requests again once it is past sign_after';
 const TIMESTAMP_FORM = /^[0-9]{1,15}$/;
@@ -73,7 +73,7 @@ export class Authenticator {
     this.#watch = watch;
   }
 
-  /** Asked again when a shared counter has been waited for: a key may have been revoked or changed meanwhile. */
+  /** Asked again after waiting for a shared counter: the key may have been revoked or changed meanwhile. */
   isInForce(key: ApiKey): boolean {
     return !key.revoked && this.#keys.find(key.keyId) === key;
   }
@@ -86,7 +86,7 @@ export class Authenticator {
 
   /**
    * The checks that need only the headers.
-   * @param mayBeEarly true: a timestamp up to the floor is no fault yet, the caller asks `earlyRefusal` later
+   * @param mayBeEarly true if a timestamp up to the floor is no fault yet; the caller asks `earlyRefusal` later
    */
   admit(credentials: Credentials, nowMs: number, mayBeEarly = false): Authentication {
     if (isIncomplete(credentials)) return refuse(ERRORS.MISSING_API_KEY_HEADERS, 'headers');
@@ -131,7 +131,7 @@ export class Authenticator {
     nowMs: number,
     verifiedWith = NO_SECRET,
   ): Authentication {
-    // The body may have been long on its way, and the key was changed or revoked meanwhile.
+    // The body may have taken long, and the key may have been changed or revoked meanwhile.
     const key = this.#keys.find(admitted.keyId);
     if (key !== admitted) return this.check(credentials, method, target, body, nowMs);
     if (verifiedWith !== key.secret.number && !isSigned(key.secret, credentials, method, target, body))
@@ -140,8 +140,8 @@ export class Authenticator {
   }
 
   /**
-   * The refusal of what was signed before this process started, or at a time that has come again since its clock was
-   * set back; null for everything else.
+   * The refusal of a request signed before this process started, or at a time that recurs because the clock was set
+   * back; otherwise null.
    */
   earlyRefusal({ keyId }: ApiKey, { timestamp }: Credentials, nowMs: number): Unauthenticated | null {
     const unknownUntilSec = this.#nonces.unknownUntilSec(keyId);
@@ -154,7 +154,7 @@ export class Authenticator {
     return admitted.ok ? this.verify(admitted.key, credentials, method, target, body, nowMs) : admitted;
   }
 
-  /** The request was authenticated and then refused before it had any effect: it may be sent again as it is. */
+  /** The request was authenticated but refused before it had any effect: it may be sent again unchanged. */
   giveBack(key: ApiKey, credentials: Credentials): void {
     this.#nonces.giveBack(key.keyId, onceOf(credentials));
   }
@@ -201,20 +201,20 @@ function toVersion(header: string): 0 | 1 | 2 {
   return header === '' || header === '1' ? 1 : 0;
 }
 
-/** The part of the credentials that a key uses once. No nonce looks like a signature with its mark. */
+/** The part of the credentials that a key may use only once. No nonce looks like a marked signature. */
 function onceOf({ version, nonce, signature }: Credentials): string {
   return version === '2' ? nonce : `v1 ${inOneSpelling(signature)}`;
 }
 
-/** Base64 has several for the same bytes: two alphabets, padding or not, and unused bits at the end. */
+/** Base64 has several spellings of the same bytes: two alphabets, optional padding, and unused bits at the end. */
 function inOneSpelling(signature: string): string {
   return Buffer.from(signature, 'base64').toString('base64url');
 }
 
 /**
- * Version 1 signs target and body without anything between them, so the same signature would fit where a part of one is
- * moved into the other. JSON starts with a character that no target of this exchange contains: if the body starts with
- * one of them, and the target contains none, there is only one border.
+ * Version 1 signs target and body without a separator, so a signature would also fit if part of one were moved to the
+ * other. JSON begins with a character that no target of this exchange contains. So if the body begins with such a
+ * character and the target contains none, there is only one possible border.
  */
 function hasOneBorder(target: string, body: Uint8Array): boolean {
   if (STARTS_BODY.test(target)) return false;

@@ -1,6 +1,6 @@
 /**
- * The rules by which a connection may be opened, and stay. With room for everyone only the rate at which one address
- * opens connections is limited. The fuller it gets, the more is asked:
+ * The rules for opening and keeping connections. While there is room for everyone, only the rate at which one address
+ * opens connections is limited. The fuller it gets, the stricter the rules:
  *
  *   taken            who may open one                          what happens to those that are open
  *   up to half       everyone                                  nothing
@@ -10,8 +10,8 @@
  *   the last tenth   of these, an address from which a valid   WebSockets without a key end, the youngest first
  *   (scarce)         signature has come
  *
- * How many an address has open is what the operating system counted last (socketTable.ts) and all that it has opened
- * since that count began: never too few. Trusted proxies, which many clients share, are limited by the total alone.
+ * An address's open connections are the operating system's last count (socketTable.ts) plus all that it has opened
+ * since that count began: never too few. Trusted proxies, which many clients share, are limited only by the total.
  * Owner: the gateway thread.
  *
  * Invariant:
@@ -27,7 +27,7 @@ import type { Holders } from './socketTable.ts';
 
 type ConnectionLimitsOptions = {
   readonly total: number;
-  /** Null: neither the connections of an address nor the rate at which it opens them is limited. */
+  /** Null if neither the number of an address's connections nor the rate at which it opens them is limited. */
   readonly perAddress: { readonly open: number; readonly newInWindow: number } | null;
   /** Trusted proxies, which all clients share. */
   readonly proxies: BlockList | null;
@@ -46,7 +46,7 @@ const CAPACITY = 100_000;
 const WATCHED_SHARE = 3 / 8;
 const CROWDED_SHARE = 1 / 2;
 const RESERVED_SHARE = 1 / 10;
-/** Time from one count to the next, at least; and at least so many times what the one took. */
+/** The minimum time between two counts, and the minimum multiple of the last count's duration. */
 const COUNT_EVERY_MS = 250;
 const REST_TIMES = 10;
 const NO_HOLDERS: Holders = new Map();
@@ -127,7 +127,7 @@ export class ConnectionLimits {
     this.#openedSinceNext = null;
     const tookMs = clock.nowMs() - startedMs;
     this.#nextCountMs = startedMs + Math.max(COUNT_EVERY_MS, REST_TIMES * tookMs);
-    // Where nothing can be counted, an address may open as many as this between two counts.
+    // If nothing can be counted, an address may open this many between two counts.
     this.#held = held ?? NO_HOLDERS;
     this.#openedSince = openedSince;
   }

@@ -1,6 +1,6 @@
 /**
- * Counts requests per subject over a sliding window. The store has an interface, because several gateways need a shared
- * one; when a store cannot decide, the request is refused, never let through. A decision of this thread is returned
+ * Counts requests per subject over a sliding window. The store is an interface, because several gateways need a shared
+ * one. If a store cannot decide, the request is refused, never let through. A decision of this thread is returned
  * directly, so that only a remote one costs a promise.
  *
  * Owner of the in-process store: the gateway thread.
@@ -8,11 +8,11 @@
  *   COUNTERS-1  In any window at most `limit` requests of a subject are admitted: the times of admitted requests are
  *               kept, not a count.
  *   COUNTERS-2  A ring holds at most `limit` times and grows only while all its times are in the window.
- *   COUNTERS-3  At most `capacity` subjects are held. Idle ones make room first; when there are none, the subject that
- *               was counted longest ago is forgotten. A full table therefore never refuses anyone: a flood of subjects
- *               can make the counts of others lenient, it cannot lock them out.
- *   COUNTERS-4  A time that is a window or more ahead is forgotten: the clock was set back, and subjects that made
- *               requests before, heartbeats among them, would be locked out for as long as the step was.
+ *   COUNTERS-3  At most `capacity` subjects are held. Idle ones make room first; if there are none, the least recently
+ *               counted subject is forgotten. So a full table never refuses anyone: a flood of subjects can make
+ *               others' limits more lenient, but cannot lock them out.
+ *   COUNTERS-4  A time that lies a window or more in the future is forgotten: the clock was set back, and otherwise
+ *               subjects with earlier requests (heartbeats among them) would be locked out for the length of the step.
  */
 import { assert } from '../../shared/base/assert.ts';
 import type { Limit } from '../base/classes.ts';
@@ -20,9 +20,9 @@ import type { Limit } from '../base/classes.ts';
 export type Count = {
   readonly allowed: boolean;
   readonly remaining: number;
-  /** The time at which the whole quota is free again: the newest counted request has left the window. */
+  /** The time at which the whole quota is free again: the newest counted request leaves the window. */
   readonly resetMs: number;
-  /** The time at which the next request may come; not in the future while there is room. */
+  /** The earliest time of the next request; not in the future while there is room. */
   readonly retryMs: number;
 };
 
@@ -56,7 +56,7 @@ export class MemoryCounterStore implements CounterStore {
   readonly #rings = new Map<string, Ring>();
   readonly #capacity: number;
   #sweep = this.#rings.entries();
-  /** Stands before the subject that was counted longest ago: what it has passed was removed or moved to the end. */
+  /** Iterator at the least recently counted subject; subjects before it were removed or moved to the end. */
   #oldest = this.#rings.keys();
 
   constructor(capacity: number) {
@@ -109,7 +109,7 @@ export class MemoryCounterStore implements CounterStore {
     this.#rings.delete(next.value);
   }
 
-  /** Continues where the last walk stopped: a full sweep at once would stall the thread. */
+  /** Continues where the last sweep stopped: a full sweep at once would stall the thread. */
   #sweepSome(nowMs: number): void {
     for (let step = 0; step < SWEEP_STEPS; step++) {
       const next = this.#sweep.next();
@@ -129,7 +129,7 @@ function countOf(ring: Ring, allowed: boolean, limit: Limit, nowMs: number): Cou
   const remaining = Math.max(limit.requests - ring.count, 0);
   if (ring.count === 0) return { allowed, remaining, resetMs: nowMs, retryMs: nowMs };
   const resetMs = timeAt(ring, ring.count - 1) + ring.windowMs;
-  // Room for one more is there once all but `requests - 1` of the times have left.
+  // There is room for one more once all but `requests - 1` of the times have left the window.
   const leaving = ring.count - limit.requests;
   return { allowed, remaining, resetMs, retryMs: leaving < 0 ? nowMs : timeAt(ring, leaving) + ring.windowMs };
 }

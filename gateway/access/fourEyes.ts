@@ -1,11 +1,10 @@
 /**
- * The four-eyes rule (RULES.md 9.17, 9.80): what moves much money, cannot be undone or changes what people have
- * bought is carried out once a second operator has approved it.
- * Owner: the gateway thread.
+ * The four-eyes rule (RULES.md 9.17, 9.80): a change that moves much money, cannot be undone, or changes what people
+ * have bought is carried out only after a second operator has approved it. Owner: the gateway thread.
  *
  * Invariants:
  *   FOUREYES-1  No change is approved by an operator who may be the one that asked for it: itself, one of the same
- *               branch (OPERATORS-3), or one that was made after the request, which its asker may have made for it.
+ *               branch (OPERATORS-3), or one created after the request, possibly by the asker for this purpose.
  *   FOUREYES-2  An approved change is carried out as often as it takes until its end is known, and has the effect of
  *               one: withdrawals by their reference, contracts and terms by comparing, a market because it is decided
  *               once.
@@ -68,7 +67,10 @@ export class FourEyes {
     this.#options = options;
   }
 
-  /** Asks for a change. The same request again is the same approval; another one about the subject is a conflict. */
+  /**
+   * Requests a change. Repeating the same request returns the same approval; another request about the subject is a
+   * conflict.
+   */
   ask(administrator: Administrator, subject: string, request: ApprovalRequest): Asked {
     if (!this.hasSecond(administrator, request.kind)) return null;
     const { approvals, clock } = this.#options;
@@ -97,7 +99,7 @@ export class FourEyes {
     return this.#finish(approvals.decide(approval!, 'approved', administrator.operatorId, clock.nowMs()));
   }
 
-  /** The operator who asked may take the request back in this way. */
+  /** The operator who asked may also withdraw the request in this way. */
   reject(id: string, administrator: Administrator): Decided {
     const { approvals, clock } = this.#options;
     const approval = approvals.find(id);
@@ -110,7 +112,7 @@ export class FourEyes {
     return { approval: approvals.decide(approval!, 'rejected', administrator.operatorId, clock.nowMs()) };
   }
 
-  /** Another operator could approve what this one asks for. */
+  /** True if another operator could approve this operator's requests. */
   hasSecond({ operatorId }: Administrator, kind: ApprovalKind): boolean {
     const { operators, clock } = this.#options;
     const nowMs = clock.nowMs();
@@ -129,13 +131,13 @@ export class FourEyes {
     return clock.nowMs() < expiresMs ? 'pending' : 'expired';
   }
 
-  /** Carries out what was approved and is not known to have ended, because a shard or the process was lost. */
+  /** Carries out approved changes whose end is unknown, because a shard or the process was lost. */
   async resume(): Promise<void> {
     const { approvals, clock, log, onFinishedLater } = this.#options;
     this.#retryAtMs = clock.nowMs() + RETRY_MS;
     this.#hasUndecided = false;
     for (const approval of approvals.approved()) {
-      // While the one before was carried out, a request or another shard's return may have taken this one up.
+      // While the previous one was carried out, a request or another shard's return may have started this one.
       if (this.#underWay.has(approval.id) || approvals.find(approval.id)?.status !== 'approved') continue;
       try {
         const decided = await this.#finish(approval);
@@ -188,7 +190,7 @@ export class FourEyes {
   }
 }
 
-/** The change may have been carried out, or could not be tried: it is tried again. */
+/** True if the change may have been carried out, or could not be tried: it is then retried. */
 function isUndecided({ row }: Refusal): boolean {
   return row === ERRORS.OUTCOME_UNKNOWN || row === ERRORS.ENGINE_BUSY || row === ERRORS.INTERNAL_ERROR;
 }

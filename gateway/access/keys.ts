@@ -68,7 +68,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   /** By key: the largest timestamp that earlier processes accepted; the nonces of this process cover the later ones. */
   readonly #aheadBefore = new Map<string, number>();
   readonly #ahead = new Map<string, number>();
-  /** A key is no longer in force, or its secret is not: its id. */
+  /** Emits the id of a key that is no longer valid, or whose secret is not. */
   readonly revoked = new Signal<string>();
   readonly #insert;
   readonly #revoke;
@@ -97,7 +97,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
     for (const row of database.prepare<[], KeyRow>('SELECT * FROM api_keys').iterate()) this.#load(row);
   }
 
-  /** Reads these keys again; what was opened with one that is no longer in force is closed. */
+  /** Reads these keys again; connections opened with keys that are no longer valid are closed. */
   reload(changed: TakenRows): void {
     for (const keyId of changed.textsOf('api_keys')) {
       const former = this.#keys.get(keyId);
@@ -150,8 +150,8 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   }
 
   /**
-   * Gives the key another secret and passphrase; the former ones are void from the next request on, and what was opened
-   * with them is closed. The key is in force.
+   * Gives the key a new secret and passphrase; the old ones are void from the next request on, and connections opened
+   * with them are closed. The key itself stays valid.
    */
   rotate(keyId: string): IssuedKey {
     const former = this.#keys.get(keyId);
@@ -215,7 +215,7 @@ export class ApiKeys implements KeyStore, AheadTimestamps {
   }
 }
 
-/** A stored list that does not parse is damaged: then the key is accepted from no address. */
+/** A stored list that cannot be parsed is damaged: the key is then accepted from no address. */
 function toNetworks({ allowedIps }: KeyPolicy): BlockList | null {
   return allowedIps == null ? null : (tryParseNetworks(allowedIps) ?? new BlockList());
 }

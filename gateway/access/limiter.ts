@@ -1,9 +1,9 @@
 /**
- * The limit stage (RULES.md 4.6): which subject a call is counted as, under which limit, and what the answer's headers
- * say about it. A key is counted per endpoint under its tier or override, a session per account and endpoint, all else
- * per address and endpoint. Keys, accounts, addresses, the failed attempts of addresses and their new accounts have
- * stores of their own: a flood of addresses can fill the third without a key or a session noticing, guessing uses up no
- * quota of the requests that are right, and neither makes the exchange forget who has made accounts today.
+ * The limit stage (RULES.md 4.6): the subject under which a call is counted, its limit, and the answer's headers. A key
+ * is counted per endpoint under its tier or override, a session per account and endpoint, all else per address and
+ * endpoint. Keys, accounts, addresses, the failed attempts of addresses and their new accounts have stores of their
+ * own: a flood of addresses can fill their store without affecting keys or sessions, failed attempts use up no quota of
+ * valid requests, and neither makes the exchange forget which addresses have made accounts today.
  *
  * While a shared store cannot decide, cancels and heartbeats are counted in this process instead: they continue to
  * work, and still cannot flood the shards.
@@ -23,7 +23,7 @@ const MAX_ACCOUNT_SUBJECTS = 250_000;
 
 const DAY_MS = 86_400_000;
 
-/** No endpoint of its own: every way of signing in may make an account. */
+/** Not a real endpoint: every way of signing in may create an account. */
 const SIGN_UP: Endpoint = { method: 'POST', path: 'sign-up', limit: 'signUp' };
 
 type Decision = 'allowed' | 'quota_denied' | 'dependency_unavailable';
@@ -48,8 +48,8 @@ export class Limiter {
   /** The number of each decision. */
   readonly decisions: Record<Decision, number> = { allowed: 0, quota_denied: 0, dependency_unavailable: 0 };
   /**
-   * The quota of a key at an endpoint is made once, for another one comes with another key: the hash of a text is
-   * computed for each that is made anew.
+   * A key's quota at an endpoint is cached, because hashing a newly built text is expensive; another quota object comes
+   * with a changed key.
    */
   readonly #keyQuotas = new WeakMap<KeyQuota, Map<Endpoint, Quota | null>>();
   readonly #meanwhile = new MemoryCounterStore(MAX_ADDRESS_SUBJECTS);
@@ -99,7 +99,7 @@ export class Limiter {
     return quota === null ? null : this.#count(this.#accounts, quota.subject, quota.limit, endpoint, nowMs);
   }
 
-  /** As what the address is counted. @param address a client's subject (base/clientAddress.ts) */
+  /** The subject under which the address is counted. @param address a client's subject (base/clientAddress.ts) */
   subjectOf(address: string, nowMs: number): string {
     return this.#prefixes.subjectOf(address, nowMs);
   }
@@ -119,7 +119,9 @@ export class Limiter {
     return this.#count(this.#signUps, subject, LIMIT_CLASSES.signUp, SIGN_UP, nowMs);
   }
 
-  /** A request whose credentials are refused, or do not suffice: counted apart from what its address does otherwise. */
+  /**
+   * A request whose credentials are refused or insufficient: counted separately from the other requests of its address.
+   */
   countFailure(address: string, endpoint: Endpoint, nowMs: number): LimitResult | Promise<LimitResult> | null {
     const limit = LIMIT_CLASSES[endpoint.limit];
     if (limit === null) return null;
@@ -177,7 +179,7 @@ export class Limiter {
   }
 }
 
-/** No address looks like these, or like `failed`: all kinds of subjects may be in one store. */
+/** No address looks like these subjects, or like `failed`: all kinds of subjects may share one store. */
 function keySubject({ keyId }: KeyQuota, { method, path }: Endpoint): string {
   return `key ${keyId} ${method} ${path}`;
 }

@@ -1,6 +1,6 @@
 /**
  * The nonces that each key has used recently, in memory, and the signatures of version 1, which has no nonce: there the
- * signature itself must not come twice. Owner: the gateway thread.
+ * signature itself must not be repeated. Owner: the gateway thread.
  *
  * Invariants:
  *   NONCES-1  A nonce is refused for at least PERIOD_MS after its use. A timestamp is acceptable for at most 60 s (30 s
@@ -25,7 +25,7 @@ export type AheadTimestamps = {
 
 /** One and a half times the 60 s for which a timestamp can be acceptable. */
 const PERIOD_MS = 90_000;
-/** By so much may the clock of a client differ from this one (RULES.md 4.3). */
+/** The most by which a client's clock may differ from this one (RULES.md 4.3). */
 export const MAX_SKEW_SEC = 30;
 /** Reached by one key with over 11,000 signed requests a second for a whole period. */
 const MAX_PER_KEY = 1 << 20;
@@ -55,7 +55,7 @@ export class NonceMemory {
     this.#maxNonces = maxNonces;
   }
 
-  /** Another process has accepted requests until then, and their nonces are unknown. */
+  /** Another process has accepted requests until then; their nonces are unknown here. */
   forgetBefore(floorSec: number): void {
     this.#floorSec = Math.max(this.#floorSec, floorSec);
   }
@@ -88,7 +88,7 @@ export class NonceMemory {
     return true;
   }
 
-  /** The request that used the nonce was not admitted after all: it may come again. */
+  /** The request that used the nonce was not admitted after all: it may be sent again. */
   giveBack(keyId: string, nonce: string): void {
     this.#hash.of(nonce);
     if (this.#current.get(keyId)?.tryDelete(this.#hash)) this.#count--;

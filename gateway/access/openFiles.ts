@@ -1,8 +1,8 @@
 /**
- * Says how many connections fit into the open files that the system allows the process. Each connection is one, as
- * are the databases and what threads wake each other with. Strangers who took the last one would keep the exchange
- * from starting a thread again or writing a snapshot, and new clients would wait unheard, because a connection that
- * cannot be accepted cannot be closed either. So connections end before the files do.
+ * Says how many connections fit into the open files that the system allows the process. Each connection is one, as are
+ * the databases and what threads wake each other with. If strangers used up the last one, the exchange could not
+ * restart a thread or write a snapshot, and new clients would wait without an answer, because a connection that cannot
+ * be accepted cannot be closed either. So the limit of connections is reached before the limit of files.
  */
 import { readFileSync } from 'node:fs';
 import { StartError } from '../base/startError.ts';
