@@ -36,7 +36,7 @@ async function stage(t: TestContext) {
     await server.kill();
     await server.start(env);
   };
-  return { given: { baseUrl: server.baseUrl, market, accounts }, kill };
+  return { given: { baseUrl: server.baseUrl, market, accounts, adminToken: server.adminToken }, kill };
 }
 
 function check(index: number, result: unknown): void {

@@ -1,9 +1,12 @@
 /** Plays a scenario of test/vectors with the client for TypeScript: what each step gives. */
+import { AdminClient } from '../../shared/client/admin.ts';
 import { isRefusal } from '../../shared/client/answers.ts';
 import { ExchangeClient } from '../../shared/client/client.ts';
 import type { Credentials } from '../../shared/client/credentials.ts';
+import type { MarketBuy, MarketPreview, MarketSell } from '../../shared/client/marketOrder.ts';
 import type { PlacedOrder } from '../../shared/client/placedOrder.ts';
 import type { PlaceIntent } from '../../shared/client/placer.ts';
+import { type Session, signInWithWallet } from '../../shared/client/session.ts';
 import type { Level } from '../../shared/client/stream/bookReplica.ts';
 import type { BookStream } from '../../shared/client/stream/bookStream.ts';
 import type { ExchangeStream } from '../../shared/client/stream/exchangeStream.ts';
@@ -16,20 +19,27 @@ export type ScenarioAccount = Credentials & { readonly privateKey: string };
 type Given = {
   readonly baseUrl: string;
   readonly market: string;
+  readonly adminToken: string;
   readonly accounts: Readonly<Record<string, ScenarioAccount>>;
 };
 export type ScenarioStep = { readonly do: string; readonly gives?: Json };
 type Order = Pick<PlacedOrder, 'hash' | 'body' | 'answer'>;
 
 export class ScenarioPlayer {
+  readonly #given: Given;
   readonly #market: string;
+  readonly #admin: AdminClient;
+  #session: Session | undefined;
   readonly #clients = new Map<string, ExchangeClient>();
   readonly #orders = new Map<string, { order: Order; by: ExchangeClient }>();
   #isReplayed = false;
   #followed: { stream: ExchangeStream; book: BookStream; events: AsyncIterator<UserEvent> } | undefined;
 
-  constructor({ baseUrl, market, accounts }: Given) {
+  constructor(given: Given) {
+    const { baseUrl, market, accounts, adminToken } = given;
+    this.#given = given;
     this.#market = market;
+    this.#admin = new AdminClient({ baseUrl, token: adminToken });
     const onAnswer = ({ isReplayed }: { isReplayed: boolean }): void => {
       this.#isReplayed = isReplayed;
     };
@@ -42,6 +52,8 @@ export class ScenarioPlayer {
     try {
       return await this.#do(step);
     } catch (error) {
+      // An order that this machine refuses was not sent.
+      if (error instanceof RangeError) return { refused: error.message };
       if (!isRefusal(error)) throw error;
       return { code: error.code, status: error.status };
     }
@@ -96,9 +108,63 @@ export class ScenarioPlayer {
         const rows = held.map(({ outcome_index, available }) => [String(outcome_index), available]);
         return { available: usdc.available, reserved: usdc.reserved, tokens: rows };
       }
+      case 'socket':
+        this.#clients.set(step.as, await client.overSocket());
+        return 'open';
+      case 'preview':
+        return previewed(await client.previewMarket(step.side, this.#market, orderAt(step.at)));
+      case 'buy': {
+        const order = await client.buy(this.#market, orderAt(step.at));
+        this.#orders.set(step.order, { order, by: client });
+        return placed(order.answer!);
+      }
+      case 'cash':
+        return (await client.fiat.list()).sessions.length;
+      case 'sign in':
+        return this.#signIn(step.as, client);
+      case 'sign out':
+        await this.#session!.signOut();
+        return client.userOrders();
+      default:
+        return this.#operate(step);
+    }
+  }
+
+  /** The steps of the operator. */
+  async #operate(step: Json): Promise<unknown> {
+    const admin = this.#admin;
+    switch (step.do) {
+      case 'deposit': {
+        const { id } = await this.#clients.get(step.to)!.account.profile();
+        const before = BigInt((await admin.user(id)).usdc.available);
+        const { amount_usdc_micro } = await admin.deposit(id, { amount_usdc_micro: step.amount });
+        const after = BigInt((await admin.user(id)).usdc.available);
+        return { amount: amount_usdc_micro, user: String(after - before) };
+      }
+      case 'admin':
+        return admin.user(NO_ONE);
+      case 'rebate':
+        return (await admin.setRebate(this.#market, step.bps)).rebate_bps;
+      case 'catalogue': {
+        const lines = await new Response(await admin.exportCatalogue()).text();
+        const { created, unchanged } = await admin.importCatalogue(lines);
+        return { created, unchanged: unchanged > 0 };
+      }
       default:
         throw new Error(`a scenario has no step ${step.do}`);
     }
+  }
+
+  /** The client is one of a session from now on. */
+  async #signIn(name: string, client: ExchangeClient): Promise<unknown> {
+    const { baseUrl, accounts } = this.#given;
+    const { privateKey } = accounts[name]!;
+    const { id } = await client.account.profile();
+    const session = await signInWithWallet({ baseUrl, wallet: privateKey });
+    const signedIn = new ExchangeClient({ baseUrl, session, wallet: privateKey });
+    this.#session = session;
+    this.#clients.set(name, signedIn);
+    return { same: session.user.id === id, sessions: (await signedIn.sessions.list()).sessions.length };
   }
 
   async #follow(client: ExchangeClient): Promise<string> {
@@ -154,6 +220,26 @@ export class ScenarioPlayer {
     const names = { timeInForce: time_in_force as TimeInForceName, clientOrderId: client_order_id as string };
     return { marketId: this.#market, outcomeIndex: outcome_index, side, price, size, ...names };
   }
+}
+
+/** A market's id that none has. */
+const NO_ONE = '0190a0b0-c0d0-7000-8000-0000000000af';
+
+function orderAt({ max_slippage: maxSlippage, ...amount }: Json): MarketBuy & MarketSell {
+  return { maxSlippage, ...amount };
+}
+
+function previewed(preview: MarketPreview): unknown {
+  return {
+    limit: preview.limitPrice,
+    size: String(preview.sizeAtomic),
+    most: String(preview.limitMicro),
+    filled: String(preview.filledAtomic),
+    notional: String(preview.notionalMicro),
+    fee: String(preview.feeAtomic),
+    received: String(preview.receivedAtomic),
+    average: preview.averagePrice,
+  };
 }
 
 function levelRow({ price, token_quantity_atomic, num_orders }: Level): unknown {

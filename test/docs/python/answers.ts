@@ -50,6 +50,14 @@ export const ANSWERS: Readonly<Record<string, Readonly<Record<string, string>>>>
     'GET /v1/rate-limits': 'RateLimits',
     'GET /v1/notifications': 'Notifications',
   },
+  sessions: {
+    'POST /v1/auth/wallet': 'Session',
+    'GET /v1/auth/wallet/nonce': 'WalletMessage',
+    'POST /v1/auth/ws-ticket': 'Ticket',
+    'GET /v1/auth/sessions': 'OwnSessions',
+    'DELETE /v1/auth/sessions/{id}': 'SessionMessage',
+    'POST /v1/auth/revoke-all': 'RevokedSessions',
+  },
   history: {
     'GET /v1/user/orders/v2': 'UserOrders',
     'GET /v1/user/trades/v2': 'UserTrades',

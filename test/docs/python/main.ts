@@ -4,8 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { openApiText } from '../../../gateway/http/openapiRoutes.ts';
 import { routeTable } from '../../../gateway/wiring/routeTable.ts';
 import { anything } from '../../support/anything.ts';
+import { ANSWERS } from './answers.ts';
 import { errorCodes } from './errors.ts';
 import { modelFiles } from './models.ts';
+import { answersOf, operationFiles } from './operations.ts';
 
 const PACKAGE = fileURLToPath(new URL('../../../shared/client/python/open_prediction_exchange/', import.meta.url));
 
@@ -13,7 +15,9 @@ const PACKAGE = fileURLToPath(new URL('../../../shared/client/python/open_predic
 export async function pythonFiles(): Promise<Map<string, string>> {
   const document = JSON.parse(String(await openApiText(routeTable(anything))()));
   const files = new Map([[`${PACKAGE}error_codes.py`, errorCodes()]]);
-  for (const [name, text] of modelFiles(document)) files.set(`${PACKAGE}models/${name}`, text);
+  for (const [name, text] of operationFiles(document)) files.set(`${PACKAGE}${name}`, text);
+  for (const [name, text] of modelFiles(document, { ...ANSWERS, ...answersOf(document) }))
+    files.set(`${PACKAGE}models/${name}`, text);
   return files;
 }
 

@@ -3,10 +3,9 @@
  * for each object, with exact types. Decimal texts of units are `int`, of prices and USDC `Decimal`, and times are
  * `datetime`; no member is a float.
  */
-import { ANSWERS } from './answers.ts';
 import { MEMBER_NAMES, PYTHON_WORDS, SECOND_FORMS } from './names.ts';
 
-type Schema = {
+export type Schema = {
   readonly $ref?: string;
   readonly anyOf?: readonly Schema[];
   readonly const?: unknown;
@@ -22,23 +21,45 @@ type Schema = {
   readonly 'x-unit'?: string;
 };
 type Answer = { readonly content?: Readonly<Record<string, { readonly schema: Schema }>> };
-type OpenApi = {
-  readonly paths: Readonly<
-    Record<string, Readonly<Record<string, { summary: string; responses: Readonly<Record<string, Answer>> }>>>
-  >;
-  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+export type Parameter = {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+  readonly $ref?: string;
+};
+export type Operation = {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly [string];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: Answer & { readonly required?: boolean };
+  readonly responses: Readonly<Record<string, Answer & { readonly $ref?: string }>>;
+};
+export type OpenApi = {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+  };
 };
 
 const HEAD = '# Made from /openapi.json by `npm run docs`: a change here is lost.';
+/** Before the name of a part of answers, which a file has before those who use it. */
+const PART = 'part ';
 const JSON_TYPE = 'application/json';
 const WIDTH = 120;
 const INDENT = '    ';
 
+/** By file, each route with the name of the class of its answer. */
+export type Answers = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
 /** The files of the package `models`, by name. */
-export function modelFiles(document: OpenApi): Map<string, string> {
+export function modelFiles(document: OpenApi, answers: Answers): Map<string, string> {
   const writer = new ModelWriter(document);
   const files = new Map<string, string>();
-  for (const [file, answers] of Object.entries(ANSWERS)) files.set(`${file}.py`, writer.file(file, answers));
+  for (const [file, of] of Object.entries(answers)) files.set(`${file}.py`, writer.file(file, of));
   files.set('__init__.py', indexOf(writer.names));
   return files;
 }
@@ -89,6 +110,10 @@ class ModelWriter {
   }
 
   #answer(key: string, name: string): void {
+    if (key.startsWith(PART)) {
+      this.#type({ $ref: key.slice(PART.length) }, name);
+      return;
+    }
     const [route, choice = '0'] = key.split('#') as [string, string?];
     const [method, path] = route.split(' ') as [string, string];
     const operation = this.#document.paths[path]?.[method.toLowerCase()];

@@ -6,7 +6,8 @@ import asyncio
 import json
 import sys
 
-from open_prediction_exchange import ApiError, ApiKey, AsyncClient, Client, Intent
+from open_prediction_exchange import AdminClient, ApiError, ApiKey, AsyncAdminClient, AsyncClient, Client, Intent
+from open_prediction_exchange import sign_in, sign_in_async
 from open_prediction_exchange.stream import Fill, Gap, OrderStatus
 
 IS_ASYNC = sys.argv[1] == "asyncio"
@@ -37,7 +38,8 @@ def client_of(account):
 
 CLIENTS = {name: client_of(account) for name, account in given["accounts"].items()}
 MARKET = given["market"]
-orders, owners, follows = {}, {}, {}
+orders, owners, follows, sockets = {}, {}, {}, []
+ADMIN = (AsyncAdminClient if IS_ASYNC else AdminClient)(given["baseUrl"], given["adminToken"])
 
 
 def placed(answer):
@@ -145,6 +147,56 @@ def followed_book(step):
     }
 
 
+def preview(step):
+    asked = CLIENTS[step["as"]].preview_market(step["side"], MARKET, **step["at"])
+    p = do(asked)
+    exact = {"most": p.limit_micro, "filled": p.filled_atomic, "notional": p.notional_micro, "fee": p.fee}
+    texts = {name: str(value) for name, value in {**exact, "received": p.received, "size": p.size_atomic}.items()}
+    return {**texts, "limit": str(p.limit_price), "average": None if p.average_price is None else str(p.average_price)}
+
+
+def buy(step):
+    client = CLIENTS[step["as"]]
+    order = do(client.buy(MARKET, **step["at"]))
+    orders[step["order"]], owners[step["order"]] = order, client
+    return placed(order.answer)
+
+
+def socket(step):
+    sockets.append(do(CLIENTS[step["as"]].open_order_socket()))
+    assert sockets[-1].is_open
+    return "open"
+
+
+def signed_in(step):
+    """The client is one of a session from now on."""
+    name = step["as"]
+    wallet, base_url = given["accounts"][name]["privateKey"], given["baseUrl"]
+    before = do(CLIENTS[name].profile()).id
+    session = do((sign_in_async if IS_ASYNC else sign_in)(base_url, wallet))
+    do(CLIENTS[name].close())
+    CLIENTS[name] = (AsyncClient if IS_ASYNC else Client)(base_url, session=session, wallet=wallet)
+    assert session.tokens.access_token not in repr(session) + repr(session.tokens)
+    return {"same": session.user.id == before, "sessions": len(do(CLIENTS[name].sessions()).sessions)}
+
+
+def signed_out(step):
+    do(CLIENTS[step["as"]].sign_out())
+    return rows(CLIENTS[step["as"]].all_user_orders())
+
+
+def deposit(step):
+    user = do(CLIENTS[step["to"]].profile()).id
+    before = do(ADMIN.get_user(user)).usdc.available
+    amount = do(ADMIN.deposit(user, amount_usdc_micro=int(step["amount"]))).amount_usdc_micro
+    return {"amount": str(amount), "user": str(do(ADMIN.get_user(user)).usdc.available - before)}
+
+
+def catalogue(step):
+    report = do(ADMIN.import_catalogue(do(ADMIN.export_catalogue())))
+    return {"created": report.created, "unchanged": report.unchanged > 0}
+
+
 def kill(step):
     print(json.dumps("kill"), flush=True)
     sys.stdin.readline()
@@ -159,6 +211,16 @@ STEPS = {
     "book": book,
     "again": again,
     "kill": kill,
+    "preview": preview,
+    "buy": buy,
+    "socket": socket,
+    "sign in": signed_in,
+    "sign out": signed_out,
+    "cash": lambda step: len(do(CLIENTS[step["as"]].cash.sessions()).sessions),
+    "deposit": deposit,
+    "admin": lambda step: do(ADMIN.get_user("0190a0b0-c0d0-7000-8000-0000000000af")),
+    "rebate": lambda step: do(ADMIN.set_rebate(MARKET, rebate_bps=step["bps"])).rebate_bps,
+    "catalogue": catalogue,
     "follow": follow,
     "events": events,
     "followed book": followed_book,
@@ -176,8 +238,14 @@ with open(sys.argv[2]) as scenario:
             result = STEPS[step["do"]](step)
         except ApiError as error:
             result = {"code": error.code, "status": error.status}
+        except ValueError as error:
+            # An order that this machine refuses was not sent.
+            result = {"refused": str(error)}
         if step["do"] != "kill":
             print(json.dumps(result), flush=True)
 do(follows["stream"].close())
+for each in sockets:
+    do(each.close())
+do(ADMIN.close())
 for client in CLIENTS.values():
     do(client.close())

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from open_prediction_exchange import amounts, signing
 from open_prediction_exchange.keys import PrivateKey, keccak256
+from open_prediction_exchange.logic.cash_signing import transfer_digest
+from open_prediction_exchange.market_order import MarketTerms, market_preview
 from open_prediction_exchange.orders import Intent, OrderMarket, OrderSigner, draft_order
+from open_prediction_exchange.stream import Level, Levels
 
 FOLDER = Path(sys.argv[1])
 
@@ -65,7 +68,44 @@ for vector in books:
     text = "|".join(f"{price}:{quantity}" for price, quantity in vector["bids"] + vector["asks"])
     assert text == vector["text"] and binascii.crc32(text.encode()) == vector["checksum"], vector
 
+sales = read("marketOrder.json")["vectors"]
+for vector in sales:
+    rows = {
+        side: [
+            Level(price=Decimal(row["price"]), token_quantity_atomic=int(row["token_quantity_atomic"]), num_orders=1)
+            for row in vector[side]
+        ]
+        for side in ("bids", "asks")
+    }
+    levels = Levels(bids=tuple(rows["bids"]), asks=tuple(rows["asks"]))
+    terms = MarketTerms(max_slippage=vector["max_slippage"], usd=vector.get("usd"), size=vector.get("size"))
+    market = OrderMarket("m", 1, 2, vector["ticks_per_unit"])
+    try:
+        preview = market_preview(vector["side"], market, vector["fee_rate_bps"], levels, terms)
+    except ValueError as error:
+        assert str(error) == vector["refused"], vector
+        continue
+    gives = vector["gives"]
+    average = gives["average_price"]
+    assert preview.limit_price == Decimal(gives["limit_price"]), vector
+    assert preview.average_price == (None if average is None else Decimal(average)), vector
+    exact = (preview.intent.price_ticks, preview.intent.quantity_lots)
+    assert exact == (int(gives["price_ticks"]), int(gives["quantity_lots"])), vector
+    for name in ("size_atomic", "limit_micro", "filled_atomic", "notional_micro", "fee", "received"):
+        assert getattr(preview, name) == int(gives[name]), (name, vector)
+
+# The typed data of an off-ramp's transfer, as a wallet of viem hashes it.
+transfer = read("transferDigest.json")
+domain = signing.Domain(*[transfer["domain"][name] for name in ("name", "version", "chainId", "verifyingContract")])
+fields = [transfer["message"][name] for name in ("from", "to", "value", "validAfter", "validBefore", "nonce")]
+assert hexed(transfer_digest(domain, *fields)) == transfer["digest"]
+
+BUY_ALL = MarketTerms(max_slippage="0", usd="1", size="1")
 REFUSED = [
+    (TypeError, lambda: market_preview("BUY", MARKET, 0, Levels(bids=(), asks=()), BUY_ALL)),
+    (TypeError, lambda: market_preview("SELL", MARKET, 0, levels, MarketTerms(max_slippage="0", usd="1"))),
+    (TypeError, lambda: market_preview("BUY", MARKET, 0, levels, MarketTerms(max_slippage=0.1, usd="1"))),
+    (ValueError, lambda: market_preview("BUY", MARKET, 0, levels, MarketTerms(max_slippage="-1", usd="1"))),
     (TypeError, lambda: amounts.parse_price(0.65, 100)),
     (TypeError, lambda: amounts.parse_units(True)),
     (TypeError, lambda: amounts.checked_lots(1.0, 100)),
@@ -95,4 +135,5 @@ for kind, call in REFUSED:
     else:
         raise AssertionError(f"{call} was not refused")
 assert keccak256(b"").hex().startswith("c5d2460186f7")
-print(f"{len(orders) + 1} orders, {len(requests)} requests, {len(books)} books, {len(REFUSED)} refusals")
+counted = f"{len(orders) + 1} orders, {len(requests)} requests, {len(books)} books, {len(sales)} at the market"
+print(f"{counted}, {len(REFUSED)} refusals")

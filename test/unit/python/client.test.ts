@@ -45,7 +45,7 @@ test('mypy finds nothing in the Python client, as strict as it can be', { skip: 
 test('the Python client signs and counts as the vectors of other libraries do', { skip: NO_PYTHON }, () => {
   const { status, stdout, stderr } = runPython([join(PYTHON_TESTS, 'vectors.py'), join(ROOT, 'test/vectors')]);
   assert.equal(status, 0, stderr);
-  assert.match(stdout, /^41 orders, 6 requests, 10 books, \d+ refusals\n$/);
+  assert.match(stdout, /^41 orders, 6 requests, 10 books, \d+ at the market, \d+ refusals\n$/);
 });
 
 test('the Python client repeats what may be repeated, and says what became of the rest', { skip: NO_PYTHON }, () => {

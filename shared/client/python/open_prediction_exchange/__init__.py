@@ -12,20 +12,28 @@ from . import error_codes, models, stream
 from .amounts import floor_size, format_lots, format_price, format_units, parse_lots, parse_price, parse_units
 from .amounts import units_to_decimal
 from .answers import AnswerInfo
-from .client import AsyncClient, Client
-from .errors import ApiError, ExchangeError, NoAnswerError, NotConnectedError, ProxyError, RedirectError
+from .admin import AdminClient, AsyncAdminClient
+from .client import AsyncClient, Client, sign_in, sign_in_async
+from .errors import ApiError, ApprovalNeededError, ExchangeError, NoAnswerError, NotConnectedError, ProxyError
+from .errors import RedirectError
 from .errors import SlowReaderError, StreamError, UnexpectedAnswerError, UnknownOutcomeError
 from .frames import to_frame
 from .keys import DigestSigner, PrivateKey, checksum_address
+from .logic.operations import UNSET
 from .logic.retry import RetryPolicy
+from .logic.session import Session, SessionTokens
+from .market_order import MarketPreview
 from .orders import Intent, OrderMarket, OrderSigner, SignedOrder
 from .placed import AsyncPlacedOrder, PlacedOrder
 from .signing import ApiKey, Domain, RequestSigner
 
 __all__ = [
+    "AdminClient",
     "AnswerInfo",
     "ApiError",
     "ApiKey",
+    "ApprovalNeededError",
+    "AsyncAdminClient",
     "AsyncClient",
     "AsyncPlacedOrder",
     "Client",
@@ -33,6 +41,7 @@ __all__ = [
     "Domain",
     "ExchangeError",
     "Intent",
+    "MarketPreview",
     "NoAnswerError",
     "NotConnectedError",
     "OrderMarket",
@@ -43,9 +52,12 @@ __all__ = [
     "RedirectError",
     "RequestSigner",
     "RetryPolicy",
+    "Session",
+    "SessionTokens",
     "SignedOrder",
     "SlowReaderError",
     "StreamError",
+    "UNSET",
     "UnexpectedAnswerError",
     "UnknownOutcomeError",
     "checksum_address",
@@ -58,6 +70,8 @@ __all__ = [
     "parse_lots",
     "parse_price",
     "parse_units",
+    "sign_in",
+    "sign_in_async",
     "stream",
     "to_frame",
     "units_to_decimal",

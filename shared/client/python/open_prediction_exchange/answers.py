@@ -82,16 +82,30 @@ def result_of(method: str, path: str, answer: Answer) -> Any:
         value = parse_json(answer.text)
     except (ValueError, RecursionError):
         value = None
+    retry_after = _whole(answer.headers.get("retry-after"))
+    return result_of_value(method, path, status, value, retry_after, answer.headers.get("x-request-id"))
+
+
+def result_of_value(
+    method: str, path: str, status: int, value: Any, retry_after: int | None, request_id: str | None
+) -> Any:
+    """The value of an answer that is one of success; raises what every other one means."""
     if 200 <= status < 300 and value is not None and (method == "GET" or isinstance(value, (dict, list))):
         return value
-    retry_after = _whole(answer.headers.get("retry-after"))
     said = value if isinstance(value, dict) else {}
     code, message = said.get("code"), said.get("error")
     if not isinstance(code, str) or code not in CODES or status not in STATUSES:
         raise ProxyError(status, f"{method} {path} was not answered by the exchange", retry_after)
     text = message if isinstance(message, str) else f"unexpected answer with HTTP status {status}"
-    request_id = answer.headers.get("x-request-id")
     raise CODES[code](status, code, text, said.get("details"), retry_after, request_id)
+
+
+def text_of(method: str, path: str, answer: Answer) -> str:
+    """The text of a 2xx answer; raises what every other one means."""
+    if 200 <= answer.status < 300:
+        return answer.text
+    result_of(method, path, answer)
+    raise ProxyError(answer.status, f"{method} {path} was not answered by the exchange")
 
 
 def meaning_of(error: BaseException) -> Meaning | None:

@@ -11,6 +11,7 @@ from typing import Any, Callable
 import httpx
 
 from .answers import AnswerInfo
+from .cash import AsyncCash, Cash
 from .drivers import (
     AsyncDriver,
     AsyncRuns,
@@ -28,11 +29,12 @@ from .logic.addresses import BaseUrl
 from .logic.placed_order import PlacedOrderLogic
 from .logic.requests import NO_RETRY, Options, Requests
 from .logic.retry import RetryPolicy
-from .logic.trading import TradingLogic
+from .logic.session import OnChange, Session, SignInWallet, signing_in
+from .logic.market_orders import MarketOrderLogic
 from .orders import Wallet
 from .placed import AsyncPlacedOrder, PlacedOrder
 from .signing import ApiKey
-from .stream import AsyncStream, ConnectionTimes, Stream
+from .stream import AsyncOrderSocket, AsyncStream, ConnectionTimes, OrderSocket, Stream
 
 
 def _options(
@@ -41,7 +43,49 @@ def _options(
     return Options(timeout_sec, retry or NO_RETRY, on_answer, content_keys)
 
 
-class Client(Runs[TradingLogic]):
+def _one_of(api_key: ApiKey | None, session: Session | None) -> ApiKey | Session | None:
+    if api_key is not None and session is not None:
+        raise TypeError("a client has an API key or a session, and not both")
+    return api_key if session is None else session
+
+
+def sign_in(
+    base_url: BaseUrl,
+    wallet: SignInWallet,
+    *,
+    domain: str | None = None,
+    referral_code: str | None = None,
+    on_change: OnChange | None = None,
+) -> Session:
+    """Signs in with a wallet, or up: `Client(base_url, session=sign_in(base_url, wallet), wallet=wallet)`.
+
+    The wallet signs a message (EIP-4361) only if that names it and the host of `base_url`, or `domain`, which is that
+    of the exchange's pages. `on_change` gets the tokens, to be kept for a later run (`Session(base_url, tokens)`).
+    """
+    driver = Driver()
+    try:
+        return driver.run(signing_in(base_url, wallet, domain, referral_code, on_change))
+    finally:
+        driver.close()
+
+
+async def sign_in_async(
+    base_url: BaseUrl,
+    wallet: SignInWallet,
+    *,
+    domain: str | None = None,
+    referral_code: str | None = None,
+    on_change: OnChange | None = None,
+) -> Session:
+    """The same to await."""
+    driver = AsyncDriver()
+    try:
+        return await driver.run(signing_in(base_url, wallet, domain, referral_code, on_change))
+    finally:
+        await driver.close()
+
+
+class Client(Runs[MarketOrderLogic]):
     """The exchange with methods that block. Threads may share one."""
 
     def __init__(
@@ -49,6 +93,7 @@ class Client(Runs[TradingLogic]):
         base_url: BaseUrl,
         *,
         api_key: ApiKey | None = None,
+        session: Session | None = None,
         wallet: Wallet | None = None,
         timeout_sec: float = 10.0,
         retry: RetryPolicy | None = RetryPolicy(),
@@ -58,18 +103,20 @@ class Client(Runs[TradingLogic]):
     ) -> None:
         """`base_url` is the address of the exchange, or of a cluster those of its members.
 
-        Without an API key only the public methods work. The wallet signs the orders of `place`. `timeout_sec` is of one
-        attempt; `retry=None` is for a single one. `http` brings connections of your own, for a proxy or certificates.
+        Without an API key or a session (`sign_in`) only the public methods work. The wallet signs the orders of
+        `place`. `timeout_sec` is of one attempt; `retry=None` is for a single one. `http` brings connections of your own, for a proxy or certificates.
         """
-        requests = Requests(base_url, api_key, _options(timeout_sec, retry, on_answer, content_keys))
+        requests = Requests(base_url, _one_of(api_key, session), _options(timeout_sec, retry, on_answer, content_keys))
         self._driver = Driver(http)
-        self._logic = TradingLogic(
+        self._logic = MarketOrderLogic(
             requests,
             wallet,
             lambda intent, signed, answer: PlacedOrder(
                 PlacedOrderLogic(self._logic, intent, signed, answer), self._driver
             ),
         )
+        self.cash = Cash(requests, self._driver)
+        """Cashing in and out."""
 
     @property
     def clock_offset_sec(self) -> float:
@@ -79,6 +126,13 @@ class Client(Runs[TradingLogic]):
     def open_stream(self, times: ConnectionTimes = ConnectionTimes()) -> Stream:
         """A stream of the same account: books and private events, on a thread of their own. Its owner closes it."""
         return Stream(self._logic.requests.with_options(), times)
+
+    def open_order_socket(self, times: ConnectionTimes = ConnectionTimes()) -> OrderSocket:
+        """A socket that takes the client's requests about orders from now on, until it is closed by its owner.
+
+        They are signed once, answered as over HTTP, and sent over HTTP while the socket is away.
+        """
+        return OrderSocket(self._logic.requests, times)
 
     def start_heartbeats(self, every_sec: float = EVERY_SEC, on_lapse: OnLapse | None = None) -> Heartbeats:
         """Arms the dead man's switch of the whole account, and keeps it from going off until the result is closed."""
@@ -94,69 +148,76 @@ class Client(Runs[TradingLogic]):
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    time = blocking(TradingLogic.time)
-    measure_clock = blocking(TradingLogic.measure_clock)
-    platform_config = blocking(TradingLogic.platform_config)
-    refresh_config = blocking(TradingLogic.refresh_config)
-    signing_domain = blocking(TradingLogic.signing_domain)
-    market = blocking(TradingLogic.market)
-    markets = blocking(TradingLogic.markets)
-    events = blocking(TradingLogic.events)
-    book = blocking(TradingLogic.book)
-    both_books = blocking(TradingLogic.both_books)
-    bbo = blocking(TradingLogic.bbo)
-    bbos = blocking(TradingLogic.bbos)
-    tick_size = blocking(TradingLogic.tick_size)
-    fee_rate = blocking(TradingLogic.fee_rate)
-    ticker = blocking(TradingLogic.ticker)
-    tickers = blocking(TradingLogic.tickers)
-    candles = blocking(TradingLogic.candles)
-    order_market = blocking(TradingLogic.order_market)
-    profile = blocking(TradingLogic.profile)
-    balances = blocking(TradingLogic.balances)
-    rate_limits = blocking(TradingLogic.rate_limits)
-    user_orders = blocking(TradingLogic.user_orders)
-    user_trades = blocking(TradingLogic.user_trades)
-    user_activity = blocking(TradingLogic.user_activity)
-    statement = blocking(TradingLogic.statement)
-    positions = blocking(TradingLogic.positions)
-    trade_settlement = blocking(TradingLogic.trade_settlement)
-    redeemable = blocking(TradingLogic.redeemable)
-    claim = blocking(TradingLogic.claim)
-    split = blocking(TradingLogic.split)
-    merge = blocking(TradingLogic.merge)
-    nonce_floor = blocking(TradingLogic.nonce_floor)
-    cancel_ever_signed = blocking(TradingLogic.cancel_ever_signed)
-    place = giving(PlacedOrder, blocking(TradingLogic.place))
-    sign_order = blocking(TradingLogic.sign_order)
-    place_order = blocking(TradingLogic.place_order)
-    place_orders = blocking(TradingLogic.place_orders)
-    cancel_replace = blocking(TradingLogic.cancel_replace)
-    amend_order = blocking(TradingLogic.amend_order)
-    cancel_order = blocking(TradingLogic.cancel_order)
-    cancel_with_tombstone = blocking(TradingLogic.cancel_with_tombstone)
-    cancel_by_client_id = blocking(TradingLogic.cancel_by_client_id)
-    cancel_orders = blocking(TradingLogic.cancel_orders)
-    cancel_all = blocking(TradingLogic.cancel_all)
-    cancel_market = blocking(TradingLogic.cancel_market)
-    get_order = blocking(TradingLogic.get_order)
-    queue_position = blocking(TradingLogic.queue_position)
-    order_groups = blocking(TradingLogic.order_groups)
-    set_order_group = blocking(TradingLogic.set_order_group)
-    reset_order_group = blocking(TradingLogic.reset_order_group)
-    heartbeat = blocking(TradingLogic.heartbeat)
-    all_markets = iterated(TradingLogic.all_markets)
-    all_events = iterated(TradingLogic.all_events)
-    all_candles = iterated(TradingLogic.all_candles)
-    all_user_orders = iterated(TradingLogic.all_user_orders)
-    all_user_trades = iterated(TradingLogic.all_user_trades)
-    all_user_activity = iterated(TradingLogic.all_user_activity)
-    all_fund_movements = iterated(TradingLogic.all_fund_movements)
-    all_notifications = iterated(TradingLogic.all_notifications)
-    all_open_orders = iterated(TradingLogic.all_open_orders)
+    time = blocking(MarketOrderLogic.time)
+    measure_clock = blocking(MarketOrderLogic.measure_clock)
+    platform_config = blocking(MarketOrderLogic.platform_config)
+    refresh_config = blocking(MarketOrderLogic.refresh_config)
+    signing_domain = blocking(MarketOrderLogic.signing_domain)
+    market = blocking(MarketOrderLogic.market)
+    markets = blocking(MarketOrderLogic.markets)
+    events = blocking(MarketOrderLogic.events)
+    book = blocking(MarketOrderLogic.book)
+    both_books = blocking(MarketOrderLogic.both_books)
+    bbo = blocking(MarketOrderLogic.bbo)
+    bbos = blocking(MarketOrderLogic.bbos)
+    tick_size = blocking(MarketOrderLogic.tick_size)
+    fee_rate = blocking(MarketOrderLogic.fee_rate)
+    ticker = blocking(MarketOrderLogic.ticker)
+    tickers = blocking(MarketOrderLogic.tickers)
+    candles = blocking(MarketOrderLogic.candles)
+    order_market = blocking(MarketOrderLogic.order_market)
+    profile = blocking(MarketOrderLogic.profile)
+    balances = blocking(MarketOrderLogic.balances)
+    rate_limits = blocking(MarketOrderLogic.rate_limits)
+    user_orders = blocking(MarketOrderLogic.user_orders)
+    user_trades = blocking(MarketOrderLogic.user_trades)
+    user_activity = blocking(MarketOrderLogic.user_activity)
+    statement = blocking(MarketOrderLogic.statement)
+    positions = blocking(MarketOrderLogic.positions)
+    trade_settlement = blocking(MarketOrderLogic.trade_settlement)
+    redeemable = blocking(MarketOrderLogic.redeemable)
+    claim = blocking(MarketOrderLogic.claim)
+    split = blocking(MarketOrderLogic.split)
+    merge = blocking(MarketOrderLogic.merge)
+    nonce_floor = blocking(MarketOrderLogic.nonce_floor)
+    cancel_ever_signed = blocking(MarketOrderLogic.cancel_ever_signed)
+    place = giving(PlacedOrder, blocking(MarketOrderLogic.place))
+    preview_market = blocking(MarketOrderLogic.preview_market)
+    buy = giving(PlacedOrder, blocking(MarketOrderLogic.buy))
+    sell = giving(PlacedOrder, blocking(MarketOrderLogic.sell))
+    sessions = blocking(MarketOrderLogic.sessions)
+    end_session = blocking(MarketOrderLogic.end_session)
+    end_all_sessions = blocking(MarketOrderLogic.end_all_sessions)
+    sign_out = blocking(MarketOrderLogic.sign_out)
+    sign_order = blocking(MarketOrderLogic.sign_order)
+    place_order = blocking(MarketOrderLogic.place_order)
+    place_orders = blocking(MarketOrderLogic.place_orders)
+    cancel_replace = blocking(MarketOrderLogic.cancel_replace)
+    amend_order = blocking(MarketOrderLogic.amend_order)
+    cancel_order = blocking(MarketOrderLogic.cancel_order)
+    cancel_with_tombstone = blocking(MarketOrderLogic.cancel_with_tombstone)
+    cancel_by_client_id = blocking(MarketOrderLogic.cancel_by_client_id)
+    cancel_orders = blocking(MarketOrderLogic.cancel_orders)
+    cancel_all = blocking(MarketOrderLogic.cancel_all)
+    cancel_market = blocking(MarketOrderLogic.cancel_market)
+    get_order = blocking(MarketOrderLogic.get_order)
+    queue_position = blocking(MarketOrderLogic.queue_position)
+    order_groups = blocking(MarketOrderLogic.order_groups)
+    set_order_group = blocking(MarketOrderLogic.set_order_group)
+    reset_order_group = blocking(MarketOrderLogic.reset_order_group)
+    heartbeat = blocking(MarketOrderLogic.heartbeat)
+    all_markets = iterated(MarketOrderLogic.all_markets)
+    all_events = iterated(MarketOrderLogic.all_events)
+    all_candles = iterated(MarketOrderLogic.all_candles)
+    all_user_orders = iterated(MarketOrderLogic.all_user_orders)
+    all_user_trades = iterated(MarketOrderLogic.all_user_trades)
+    all_user_activity = iterated(MarketOrderLogic.all_user_activity)
+    all_fund_movements = iterated(MarketOrderLogic.all_fund_movements)
+    all_notifications = iterated(MarketOrderLogic.all_notifications)
+    all_open_orders = iterated(MarketOrderLogic.all_open_orders)
 
 
-class AsyncClient(AsyncRuns[TradingLogic]):
+class AsyncClient(AsyncRuns[MarketOrderLogic]):
     """The exchange with methods to await, of one event loop."""
 
     def __init__(
@@ -164,6 +225,7 @@ class AsyncClient(AsyncRuns[TradingLogic]):
         base_url: BaseUrl,
         *,
         api_key: ApiKey | None = None,
+        session: Session | None = None,
         wallet: Wallet | None = None,
         timeout_sec: float = 10.0,
         retry: RetryPolicy | None = RetryPolicy(),
@@ -172,15 +234,17 @@ class AsyncClient(AsyncRuns[TradingLogic]):
         http: httpx.AsyncClient | None = None,
     ) -> None:
         """As `Client`. A task that is cancelled leaves open what became of its request."""
-        requests = Requests(base_url, api_key, _options(timeout_sec, retry, on_answer, content_keys))
+        requests = Requests(base_url, _one_of(api_key, session), _options(timeout_sec, retry, on_answer, content_keys))
         self._driver = AsyncDriver(http)
-        self._logic = TradingLogic(
+        self._logic = MarketOrderLogic(
             requests,
             wallet,
             lambda intent, signed, answer: AsyncPlacedOrder(
                 PlacedOrderLogic(self._logic, intent, signed, answer), self._driver
             ),
         )
+        self.cash = AsyncCash(requests, self._driver)
+        """Cashing in and out."""
 
     @property
     def clock_offset_sec(self) -> float:
@@ -190,6 +254,15 @@ class AsyncClient(AsyncRuns[TradingLogic]):
     def open_stream(self, times: ConnectionTimes = ConnectionTimes()) -> AsyncStream:
         """A stream of the same account: books and private events, in the running event loop. Its owner closes it."""
         return AsyncStream(self._logic.requests.with_options(), times)
+
+    async def open_order_socket(self, times: ConnectionTimes = ConnectionTimes()) -> AsyncOrderSocket:
+        """A socket that takes the client's requests about orders from now on, until it is closed by its owner.
+
+        They are signed once, answered as over HTTP, and sent over HTTP while the socket is away.
+        """
+        socket = AsyncOrderSocket(self._logic.requests, times)
+        await socket.start()
+        return socket
 
     async def start_heartbeats(self, every_sec: float = EVERY_SEC, on_lapse: OnLapse | None = None) -> AsyncHeartbeats:
         """Arms the dead man's switch of the whole account, and keeps it from going off until the result is closed."""
@@ -209,63 +282,70 @@ class AsyncClient(AsyncRuns[TradingLogic]):
     ) -> None:
         await self.close()
 
-    time = awaited(TradingLogic.time)
-    measure_clock = awaited(TradingLogic.measure_clock)
-    platform_config = awaited(TradingLogic.platform_config)
-    refresh_config = awaited(TradingLogic.refresh_config)
-    signing_domain = awaited(TradingLogic.signing_domain)
-    market = awaited(TradingLogic.market)
-    markets = awaited(TradingLogic.markets)
-    events = awaited(TradingLogic.events)
-    book = awaited(TradingLogic.book)
-    both_books = awaited(TradingLogic.both_books)
-    bbo = awaited(TradingLogic.bbo)
-    bbos = awaited(TradingLogic.bbos)
-    tick_size = awaited(TradingLogic.tick_size)
-    fee_rate = awaited(TradingLogic.fee_rate)
-    ticker = awaited(TradingLogic.ticker)
-    tickers = awaited(TradingLogic.tickers)
-    candles = awaited(TradingLogic.candles)
-    order_market = awaited(TradingLogic.order_market)
-    profile = awaited(TradingLogic.profile)
-    balances = awaited(TradingLogic.balances)
-    rate_limits = awaited(TradingLogic.rate_limits)
-    user_orders = awaited(TradingLogic.user_orders)
-    user_trades = awaited(TradingLogic.user_trades)
-    user_activity = awaited(TradingLogic.user_activity)
-    statement = awaited(TradingLogic.statement)
-    positions = awaited(TradingLogic.positions)
-    trade_settlement = awaited(TradingLogic.trade_settlement)
-    redeemable = awaited(TradingLogic.redeemable)
-    claim = awaited(TradingLogic.claim)
-    split = awaited(TradingLogic.split)
-    merge = awaited(TradingLogic.merge)
-    nonce_floor = awaited(TradingLogic.nonce_floor)
-    cancel_ever_signed = awaited(TradingLogic.cancel_ever_signed)
-    place = giving_async(AsyncPlacedOrder, awaited(TradingLogic.place))
-    sign_order = awaited(TradingLogic.sign_order)
-    place_order = awaited(TradingLogic.place_order)
-    place_orders = awaited(TradingLogic.place_orders)
-    cancel_replace = awaited(TradingLogic.cancel_replace)
-    amend_order = awaited(TradingLogic.amend_order)
-    cancel_order = awaited(TradingLogic.cancel_order)
-    cancel_with_tombstone = awaited(TradingLogic.cancel_with_tombstone)
-    cancel_by_client_id = awaited(TradingLogic.cancel_by_client_id)
-    cancel_orders = awaited(TradingLogic.cancel_orders)
-    cancel_all = awaited(TradingLogic.cancel_all)
-    cancel_market = awaited(TradingLogic.cancel_market)
-    get_order = awaited(TradingLogic.get_order)
-    queue_position = awaited(TradingLogic.queue_position)
-    order_groups = awaited(TradingLogic.order_groups)
-    set_order_group = awaited(TradingLogic.set_order_group)
-    reset_order_group = awaited(TradingLogic.reset_order_group)
-    heartbeat = awaited(TradingLogic.heartbeat)
-    all_markets = iterated_async(TradingLogic.all_markets)
-    all_events = iterated_async(TradingLogic.all_events)
-    all_candles = iterated_async(TradingLogic.all_candles)
-    all_user_orders = iterated_async(TradingLogic.all_user_orders)
-    all_user_trades = iterated_async(TradingLogic.all_user_trades)
-    all_user_activity = iterated_async(TradingLogic.all_user_activity)
-    all_fund_movements = iterated_async(TradingLogic.all_fund_movements)
-    all_notifications = iterated_async(TradingLogic.all_notifications)
-    all_open_orders = iterated_async(TradingLogic.all_open_orders)
+    time = awaited(MarketOrderLogic.time)
+    measure_clock = awaited(MarketOrderLogic.measure_clock)
+    platform_config = awaited(MarketOrderLogic.platform_config)
+    refresh_config = awaited(MarketOrderLogic.refresh_config)
+    signing_domain = awaited(MarketOrderLogic.signing_domain)
+    market = awaited(MarketOrderLogic.market)
+    markets = awaited(MarketOrderLogic.markets)
+    events = awaited(MarketOrderLogic.events)
+    book = awaited(MarketOrderLogic.book)
+    both_books = awaited(MarketOrderLogic.both_books)
+    bbo = awaited(MarketOrderLogic.bbo)
+    bbos = awaited(MarketOrderLogic.bbos)
+    tick_size = awaited(MarketOrderLogic.tick_size)
+    fee_rate = awaited(MarketOrderLogic.fee_rate)
+    ticker = awaited(MarketOrderLogic.ticker)
+    tickers = awaited(MarketOrderLogic.tickers)
+    candles = awaited(MarketOrderLogic.candles)
+    order_market = awaited(MarketOrderLogic.order_market)
+    profile = awaited(MarketOrderLogic.profile)
+    balances = awaited(MarketOrderLogic.balances)
+    rate_limits = awaited(MarketOrderLogic.rate_limits)
+    user_orders = awaited(MarketOrderLogic.user_orders)
+    user_trades = awaited(MarketOrderLogic.user_trades)
+    user_activity = awaited(MarketOrderLogic.user_activity)
+    statement = awaited(MarketOrderLogic.statement)
+    positions = awaited(MarketOrderLogic.positions)
+    trade_settlement = awaited(MarketOrderLogic.trade_settlement)
+    redeemable = awaited(MarketOrderLogic.redeemable)
+    claim = awaited(MarketOrderLogic.claim)
+    split = awaited(MarketOrderLogic.split)
+    merge = awaited(MarketOrderLogic.merge)
+    nonce_floor = awaited(MarketOrderLogic.nonce_floor)
+    cancel_ever_signed = awaited(MarketOrderLogic.cancel_ever_signed)
+    place = giving_async(AsyncPlacedOrder, awaited(MarketOrderLogic.place))
+    preview_market = awaited(MarketOrderLogic.preview_market)
+    buy = giving_async(AsyncPlacedOrder, awaited(MarketOrderLogic.buy))
+    sell = giving_async(AsyncPlacedOrder, awaited(MarketOrderLogic.sell))
+    sessions = awaited(MarketOrderLogic.sessions)
+    end_session = awaited(MarketOrderLogic.end_session)
+    end_all_sessions = awaited(MarketOrderLogic.end_all_sessions)
+    sign_out = awaited(MarketOrderLogic.sign_out)
+    sign_order = awaited(MarketOrderLogic.sign_order)
+    place_order = awaited(MarketOrderLogic.place_order)
+    place_orders = awaited(MarketOrderLogic.place_orders)
+    cancel_replace = awaited(MarketOrderLogic.cancel_replace)
+    amend_order = awaited(MarketOrderLogic.amend_order)
+    cancel_order = awaited(MarketOrderLogic.cancel_order)
+    cancel_with_tombstone = awaited(MarketOrderLogic.cancel_with_tombstone)
+    cancel_by_client_id = awaited(MarketOrderLogic.cancel_by_client_id)
+    cancel_orders = awaited(MarketOrderLogic.cancel_orders)
+    cancel_all = awaited(MarketOrderLogic.cancel_all)
+    cancel_market = awaited(MarketOrderLogic.cancel_market)
+    get_order = awaited(MarketOrderLogic.get_order)
+    queue_position = awaited(MarketOrderLogic.queue_position)
+    order_groups = awaited(MarketOrderLogic.order_groups)
+    set_order_group = awaited(MarketOrderLogic.set_order_group)
+    reset_order_group = awaited(MarketOrderLogic.reset_order_group)
+    heartbeat = awaited(MarketOrderLogic.heartbeat)
+    all_markets = iterated_async(MarketOrderLogic.all_markets)
+    all_events = iterated_async(MarketOrderLogic.all_events)
+    all_candles = iterated_async(MarketOrderLogic.all_candles)
+    all_user_orders = iterated_async(MarketOrderLogic.all_user_orders)
+    all_user_trades = iterated_async(MarketOrderLogic.all_user_trades)
+    all_user_activity = iterated_async(MarketOrderLogic.all_user_activity)
+    all_fund_movements = iterated_async(MarketOrderLogic.all_fund_movements)
+    all_notifications = iterated_async(MarketOrderLogic.all_notifications)
+    all_open_orders = iterated_async(MarketOrderLogic.all_open_orders)

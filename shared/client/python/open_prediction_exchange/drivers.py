@@ -12,10 +12,13 @@ from typing import Any, AsyncIterator, Callable, Concatenate, Coroutine, Generic
 import httpx
 
 from .answers import Answer
-from .errors import NoAnswerError, NotConnectedError
+from .errors import ExchangeError, NoAnswerError, NotConnectedError
 from .logic.pages import Pager
-from .logic.steps import Pause, Send, Step, Steps
+from .logic.steps import Alone, Ask, Pause, Send, Step, Steps
 
+_LOCK_SEC = 0.01
+_MOST_BYTES = 64 * 2**20
+"""A longer answer is none of the exchange, which sends long lists in pages."""
 P = ParamSpec("P")
 L = TypeVar("L")
 T = TypeVar("T")
@@ -41,22 +44,29 @@ class Driver:
             given, error = None, None
             try:
                 given = self._perform(step)
-            except NoAnswerError as failure:
+            except ExchangeError as failure:
                 error = failure
             except BaseException:
                 steps.close()
                 raise
 
-    def _perform(self, step: Step) -> Answer | None:
+    def _perform(self, step: Step) -> Any:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None
+        if isinstance(step, Ask):
+            return step.socket.ask(step.message, step.timeout_sec)
+        if isinstance(step, Alone):
+            with step.lock:
+                return self.run(step.work)
         until = time.monotonic() + step.timeout_sec
         try:
             with self._http.stream(**_request(step)) as response:
                 body = bytearray()
                 for part in response.iter_bytes():
                     body += part
+                    if len(body) > _MOST_BYTES:
+                        raise NoAnswerError(f"an answer of more than {_MOST_BYTES} bytes is none of the exchange")
                     # httpx limits each read; an answer that comes byte by byte ends here.
                     if time.monotonic() > until:
                         raise NoAnswerError(f"no whole answer in {step.timeout_sec} seconds")
@@ -90,23 +100,41 @@ class AsyncDriver:
             given, error = None, None
             try:
                 given = await self._perform(step)
-            except NoAnswerError as failure:
+            except ExchangeError as failure:
                 error = failure
             except BaseException:
                 steps.close()
                 raise
 
-    async def _perform(self, step: Step) -> Answer | None:
+    async def _perform(self, step: Step) -> Any:
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
             return None
+        if isinstance(step, Ask):
+            return await step.socket.ask_async(step.message, step.timeout_sec)
+        if isinstance(step, Alone):
+            # Another thread may have it, so the loop does not wait for it.
+            while not step.lock.acquire(blocking=False):
+                await asyncio.sleep(_LOCK_SEC)
+            try:
+                return await self.run(step.work)
+            finally:
+                step.lock.release()
         try:
-            response = await asyncio.wait_for(self._http.request(**_request(step)), step.timeout_sec)
-            return _answer(response, response.content)
+            return await asyncio.wait_for(self._send(step), step.timeout_sec)
         except asyncio.TimeoutError as error:
             raise NoAnswerError(f"no answer in {step.timeout_sec} seconds") from error
         except httpx.HTTPError as error:
             raise _failure(error) from error
+
+    async def _send(self, step: Send) -> Answer:
+        async with self._http.stream(**_request(step)) as response:
+            body = bytearray()
+            async for part in response.aiter_bytes():
+                body += part
+                if len(body) > _MOST_BYTES:
+                    raise NoAnswerError(f"an answer of more than {_MOST_BYTES} bytes is none of the exchange")
+            return _answer(response, bytes(body))
 
     async def close(self) -> None:
         """Closes the connections, unless the caller has brought them."""

@@ -90,3 +90,12 @@ class UnknownOutcomeError(ExchangeError):
         super().__init__(f"{what} was sent and not answered{by}: {end}")
         self.order = order
         self.__cause__ = cause
+
+
+class ApprovalNeededError(ExchangeError):
+    """Nothing was changed yet: another operator has to approve `approval` first (`admin.approve(approval.id)`)."""
+
+    def __init__(self, approval: Any) -> None:
+        super().__init__(f"another operator has to approve {approval.id} before this is done")
+        self.approval = approval
+        """An `Approval`, with its id and until when it waits."""

@@ -8,6 +8,7 @@ from typing import Any, Callable, Literal, Sequence, TypeVar
 
 from ..amounts import units_text
 from ..decoding import decode, json_name
+from ..models import OwnSessions, RevokedSessions, SessionMessage
 from ..models import AccountMovement, Activity, Balances, ClaimResponse, FullSets, FundMovements, NonceFloor
 from ..models import Notifications, Notification, Position, Profile, RateLimits, Redeemable, Statement, TradeSettlement
 from ..models import UserActivity, UserOrder, UserOrders, UserTrade, UserTrades
@@ -15,6 +16,7 @@ from ..orders import Side
 from .market_data import MarketDataLogic
 from .pages import Pager
 from .requests import QueryValue, segment, with_query
+from .session import Session
 from .steps import Steps
 
 T = TypeVar("T")
@@ -43,6 +45,26 @@ class AccountLogic(MarketDataLogic):
     def balances(self) -> Steps[Balances]:
         """USDC and tokens, available and reserved by open orders: in micro-USDC and atomic tokens."""
         return self._get(Balances, "/v1/user/balances")
+
+    def sessions(self) -> Steps[OwnSessions]:
+        """The sessions of the account that are in force, the one opened last first."""
+        return self._get(OwnSessions, "/v1/auth/sessions")
+
+    def end_session(self, session_id: str) -> Steps[SessionMessage]:
+        """Ends one of them; NotFoundError if there is none."""
+        path = f"/v1/auth/sessions/{segment(session_id)}"
+        return decode(SessionMessage, (yield from self.requests.send("DELETE", path)))
+
+    def end_all_sessions(self) -> Steps[RevokedSessions]:
+        """Ends all of them, also the one that asks."""
+        return decode(RevokedSessions, (yield from self.requests.send("POST", "/v1/auth/revoke-all")))
+
+    def sign_out(self) -> Steps[None]:
+        """Ends the session of this client. TypeError for one with an API key."""
+        credentials = self.requests.credentials
+        if not isinstance(credentials, Session):
+            raise TypeError("this client has no session")
+        return credentials.sign_out()
 
     def rate_limits(self) -> Steps[RateLimits]:
         """The requests that the key's limits still allow, by endpoint."""

@@ -1,25 +1,27 @@
-"""Sends the requests of a client: signed with its API key, or public without one, and repeated as `retry.py` says."""
+"""Sends the requests of a client: with its credentials, or public without any, and repeated as `retry.py` says."""
 
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any, Callable, Mapping
 from urllib.parse import quote, urlencode
 
-from ..answers import Answer, AnswerInfo, info_of, result_of
+from ..answers import Answer, AnswerInfo, info_of, result_of, text_of
 from ..decoding import time_text
 from ..errors import ApiError, ProxyError, UnknownOutcomeError
-from ..signing import ApiKey, RequestSigner
+from ..signing import ApiKey
+from .credentials import Credentials, KeyCredentials
 from .addresses import Addresses, BaseUrl
+from .clock import ServerClock
 from .retry import Repeat, RetryPolicy, with_retries
-from .steps import Send, Steps
+from .order_socket import OrderSocket, message_of, socket_result
+from .steps import Ask, Send, Steps
 
-_LEAST_OFFSET_SEC = 2.0
-"""The exchange states its time in whole seconds, and an answer takes a moment: less than this is no difference."""
 NO_RETRY = RetryPolicy(attempts=1)
+JSON: Mapping[str, str] = {"content-type": "application/json"}
+ReadAnswer = Callable[[str, str, Answer], Any]
 
 
 @dataclass(frozen=True)
@@ -33,39 +35,6 @@ class Options:
     """Called with every answer, those that are retried too; no secret is in it."""
     content_keys: bool = True
     """False: placements have an Idempotency-Key only where a call gives one."""
-
-
-class ServerClock:
-    """The clock of the exchange, as far as this machine knows it: its own and the difference that was stated."""
-
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
-        self._now = now
-        self.offset_sec = 0.0
-        """Seconds that the exchange's clock is ahead of this machine's; 0 until a difference is known."""
-
-    def own(self) -> float:
-        """Unix seconds of this machine."""
-        return self._now()
-
-    def now(self) -> float:
-        """Unix seconds of the exchange."""
-        return self._now() + self.offset_sec
-
-    def measured(self, server_sec: int, sent: float) -> float:
-        """Takes over what an answer says that has arrived now. What the exchange is ahead, to about half a second."""
-        offset = server_sec + 0.5 - (sent + self._now()) / 2
-        self.offset_sec = 0.0 if abs(offset) < _LEAST_OFFSET_SEC else offset
-        return offset
-
-    def learns(self, error: ApiError, sent: float) -> bool:
-        """True if a request was refused for its time, and another one with the time that is known now may not be."""
-        details = error.details if isinstance(error.details, dict) else {}
-        server_sec = details.get("server_time")
-        if error.status != 401 or details.get("step") != "timestamp" or not isinstance(server_sec, int):
-            return False
-        before = self.offset_sec
-        self.measured(server_sec, sent)
-        return abs(self.offset_sec - before) >= _LEAST_OFFSET_SEC
 
 
 QueryValue = str | int | bool | datetime | date | None
@@ -98,24 +67,20 @@ def json_text(payload: Any) -> str:
 class Requests:
     """The account that requests are of, and where they go."""
 
-    def __init__(self, base_url: BaseUrl, api_key: ApiKey | None, options: Options) -> None:
+    def __init__(self, base_url: BaseUrl, credentials: ApiKey | Credentials | None, options: Options) -> None:
         self.addresses = Addresses(base_url)
         self.clock = ServerClock()
-        self.signer = None if api_key is None else RequestSigner(api_key)
+        self.credentials = KeyCredentials(credentials, self.clock) if isinstance(credentials, ApiKey) else credentials
         self.options = options
+        self.socket: OrderSocket | None = None
+        """Takes requests about orders, where one is open."""
 
     def with_options(self, **changes: Any) -> Requests:
-        """The same account, addresses and clock with other options."""
+        """The same account, addresses and clock with other options, over HTTP."""
         other = object.__new__(Requests)
-        other.addresses, other.clock, other.signer = self.addresses, self.clock, self.signer
-        other.options = replace(self.options, **changes)
+        other.addresses, other.clock, other.credentials = self.addresses, self.clock, self.credentials
+        other.options, other.socket = replace(self.options, **changes), None
         return other
-
-    def signed_headers(self, method: str, path: str, body: bytes = b"") -> dict[str, str]:
-        """Those of one request; a nonce is good once. ValueError without an API key."""
-        if self.signer is None:
-            raise ValueError(f"{method} {path} needs an API key")
-        return self.signer.headers(method, path, body, int(self.clock.now()))
 
     def send(
         self,
@@ -126,23 +91,34 @@ class Requests:
         repeat: Repeat | None = None,
     ) -> Steps[Any]:
         """A request of the account; the JSON of its answer."""
+        socket = self.socket
+        message = None if socket is None else message_of(method, path, payload, headers)
         body = b"" if payload is None else json_text(payload).encode()
-        harm: Repeat = repeat or ("once" if method in ("POST", "PATCH") else "harmless")
 
         def attempt(number: int) -> Steps[Any]:
-            return (yield from self.addresses.to_leader(lambda origin: authorized(origin, number)))
+            if socket is not None and message is not None and socket.is_open:
+                return socket_result(method, path, (yield Ask(socket, message, self.options.timeout_sec)))
+            return (yield from self._attempt(method, path, body, {**JSON, **headers} if body else headers, number))
 
-        def authorized(origin: str, number: int) -> Steps[Any]:
-            sent = self.clock.own()
-            for is_last in (False, True):
-                own = {**self.signed_headers(method, path, body), **headers}
-                try:
-                    return (yield from self._once(origin, method, path, body, own, number))
-                except ApiError as error:
-                    # Nothing was done with a request that was refused for its time.
-                    if is_last or not (_signed_before_start(error) or self.clock.learns(error, sent)):
-                        raise
+        return self._repeated(method, path, attempt, repeat)
 
+    def send_text(
+        self, method: str, path: str, text: str, content_type: str, repeat: Repeat | None = None
+    ) -> Steps[Any]:
+        """The same with a body that is no JSON."""
+        headers = {"content-type": content_type}
+        attempt = lambda number: self._attempt(method, path, text.encode(), headers, number)
+        return self._repeated(method, path, attempt, repeat)
+
+    def read_text(self, path: str) -> Steps[str]:
+        """A read of the account whose answer is no JSON."""
+        attempt = lambda number: self._attempt("GET", path, b"", {}, number, text_of)
+        return self._repeated("GET", path, attempt, None)
+
+    def _repeated(
+        self, method: str, path: str, attempt: Callable[[int], Steps[Any]], repeat: Repeat | None
+    ) -> Steps[Any]:
+        harm: Repeat = repeat or ("once" if method in ("POST", "PATCH") else "harmless")
         try:
             return (yield from with_retries(attempt, harm, self.options.retry))
         except ProxyError as error:
@@ -150,9 +126,35 @@ class Requests:
                 raise
             raise UnknownOutcomeError(error, request=f"{method} {path}") from error
 
+    def _attempt(
+        self,
+        method: str,
+        path: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        number: int,
+        read: ReadAnswer = result_of,
+    ) -> Steps[Any]:
+        """Nothing was done with a request that was refused for its credentials: it is sent once more with new ones."""
+        if self.credentials is None:
+            raise ValueError(f"{method} {path} needs an API key or a session")
+        credentials: Credentials = self.credentials
+
+        def authorized(origin: str) -> Steps[Any]:
+            sent = self.clock.own()
+            for is_last in (False, True):
+                own = {**headers, **(yield from credentials.headers(method, path, body))}
+                try:
+                    return (yield from self._once(origin, method, path, body, own, number, read))
+                except ApiError as error:
+                    if is_last or not (yield from credentials.renewed(error, own, sent)):
+                        raise
+
+        return (yield from self.addresses.to_leader(authorized))
+
     def read(self, path: str) -> Steps[Any]:
         """A public read. Of an account it counts on the account's limit, which is larger and not shared."""
-        if self.signer is not None:
+        if self.credentials is not None:
             return self.send("GET", path)
         return self.public("GET", path)
 
@@ -160,23 +162,30 @@ class Requests:
         """A request without a key. It only reads, whatever its method."""
         body = b"" if payload is None else json_text(payload).encode()
 
-        def attempt(number: int) -> Steps[Any]:
-            send = lambda origin: self._once(origin, method, path, body, {}, number)
+        def attempt_of(attempt: int) -> Steps[Any]:
+            headers = JSON if body else {}
+            send = lambda origin: self._once(origin, method, path, body, headers, attempt)
             return (yield from self.addresses.to_leader(send))
 
-        return with_retries(attempt, "harmless", retry or self.options.retry)
+        return with_retries(attempt_of, "harmless", retry or self.options.retry)
+
+    def post(self, path: str, payload: Any, headers: Mapping[str, str] = {}) -> Steps[Any]:
+        """A change of a session's own, in one attempt, with the headers that it is given."""
+        body = json_text(payload).encode()
+        own = {**JSON, **headers}
+        return self.addresses.to_leader(lambda origin: self._once(origin, "POST", path, body, own, 1))
 
     def _once(
-        self, origin: str, method: str, path: str, body: bytes, headers: Mapping[str, str], attempt: int
+        self,
+        origin: str,
+        method: str,
+        path: str,
+        body: bytes,
+        headers: Mapping[str, str],
+        attempt: int,
+        read: ReadAnswer = result_of,
     ) -> Steps[Any]:
-        content = {"content-type": "application/json"} if body else {}
-        answer: Answer = yield Send(origin + path, method, {**content, **headers}, body, self.options.timeout_sec)
+        answer: Answer = yield Send(origin + path, method, headers, body, self.options.timeout_sec)
         if self.options.on_answer is not None:
             self.options.on_answer(info_of(method, path, attempt, answer))
-        return result_of(method, path, answer)
-
-
-def _signed_before_start(error: ApiError) -> bool:
-    """The exchange has restarted after the request was signed."""
-    details = error.details if isinstance(error.details, dict) else {}
-    return error.status == 401 and details.get("reason") == "signed_before_start"
+        return read(method, path, answer)

@@ -15,6 +15,9 @@ from typing import Any, Awaitable, Callable, Mapping, Protocol
 import websockets
 from websockets.exceptions import WebSocketException
 
+from ..answers import parse_json
+from ..errors import ExchangeError, NoAnswerError, NotConnectedError, UnexpectedAnswerError
+
 _MESSAGES_PER_SECOND = 15
 """The server accepts 20; the others are left for pings and for clocks that differ a little."""
 _MOST_FRAME_BYTES = 64 * 2**20
@@ -38,11 +41,8 @@ class ConnectionTimes:
 class Handler(Protocol):
     """What the connection is for."""
 
-    def url(self) -> str:
-        """Of the next connection: another member of a cluster may have it."""
-
-    def headers(self) -> Mapping[str, str]:
-        """Of the next connection: a nonce is good once."""
+    async def upgrade(self) -> tuple[str, Mapping[str, str]]:
+        """Address and headers of the next connection: another member of a cluster may have it, a nonce is good once."""
 
     def opened(self) -> None:
         """Messages can be sent."""
@@ -77,6 +77,8 @@ class Connection:
         self._attempts = 0
         self._last_frame = 0.0
         self._failure: Exception | None = None
+        self.last_fault: Exception | None = None
+        """Why the last connection was given up, if it had a frame that is none of the exchange."""
         self._is_closed = False
 
     @property
@@ -94,6 +96,15 @@ class Connection:
         if self.is_open:
             self._outbox.append(json.dumps(message, separators=(",", ":")))
             self._has_message.set()
+
+    async def send_now(self, message: Mapping[str, Any]) -> None:
+        """Sends the message at once: orders have limits of their own. NoAnswerError if the connection is lost."""
+        if self._socket is None:
+            raise NotConnectedError("the socket was lost")
+        try:
+            await self._socket.send(json.dumps(message, separators=(",", ":")))
+        except (OSError, WebSocketException) as error:
+            raise NoAnswerError(f"the socket was lost: {type(error).__name__}") from error
 
     def settled(self) -> None:
         """The connection works: the delay after the next loss is the shortest again."""
@@ -130,10 +141,14 @@ class Connection:
 
     async def _connected(self) -> bool:
         """One connection from its start to its end. Whether it was ever open."""
-        options: dict[str, Any] = {_HEADERS: dict(self._handler.headers())}
+        try:
+            url, headers = await self._handler.upgrade()
+        except ExchangeError:
+            return False
+        options: dict[str, Any] = {_HEADERS: dict(headers)}
         try:
             socket = await _connect(
-                self._handler.url(),
+                url,
                 ping_interval=None,
                 max_size=_MOST_FRAME_BYTES,
                 open_timeout=_OPEN_SEC,
@@ -154,13 +169,19 @@ class Connection:
             async for text in socket:
                 self._last_frame = loop.time()
                 try:
-                    frame = json.loads(text)
-                except ValueError:
-                    # It ends as a lost connection does.
+                    frame = parse_json(text if isinstance(text, str) else text.decode())
+                    if not isinstance(frame, dict):
+                        break
+                    self._handler.received(frame)
+                except (ValueError, RecursionError, UnexpectedAnswerError) as error:
+                    # What is no frame of the exchange ends the connection as a loss does.
+                    self.last_fault = error
                     break
-                self._handler.received(frame)
         except (OSError, WebSocketException):
             pass
+        except (KeyError, TypeError, AttributeError, ArithmeticError) as error:
+            # A frame without what every frame of its kind has: the next connection may be to a server that is well.
+            self.last_fault = error
         except Exception as error:  # A fault of this program is not repeated for ever.
             self._failure = error
         finally:

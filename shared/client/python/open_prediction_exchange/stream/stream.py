@@ -6,14 +6,13 @@ import asyncio
 from types import TracebackType
 from typing import Any, Literal, Mapping
 
-from ..drivers import AsyncDriver
 from ..errors import ApiError, ExchangeError, StreamError
-from ..logic.requests import NO_RETRY, Requests
+from ..logic.requests import Requests
 from .book import AsyncBook
 from .connection import Connection, ConnectionTimes
+from .upgrade import Upgrade
 from .user import AsyncUserEvents
 
-STREAM_PATH = "/v1/ws"
 EVENTS_THAT_WAIT = 10_000
 _MARKETS_PER_MESSAGE = 50
 _PERMANENT_CODES = ("API_KEY_UNAUTHORIZED", "UNAUTHORIZED", "INSUFFICIENT_SCOPE")
@@ -30,12 +29,12 @@ class _Request:
         self.user = user
 
 
-class AsyncStream:
+class AsyncStream(Upgrade):
     """A stream of an `AsyncClient`: `client.open_stream()`. Its owner closes it."""
 
     def __init__(self, requests: Requests, times: ConnectionTimes = ConnectionTimes()) -> None:
-        self._requests = requests.with_options(retry=NO_RETRY)
-        self._connection = Connection(self, self._permanent_error, times)
+        super().__init__(requests)
+        self._connection = Connection(self, self.permanent_error, times)
         self._books: dict[str, AsyncBook] = {}
         self._user: AsyncUserEvents | None = None
         self._asked: dict[str, _Request] = {}
@@ -75,8 +74,8 @@ class AsyncStream:
         `cancel_on_disconnect` the server cancels all open orders of the account when the connection ends.
         """
         self._assert_open()
-        if self._requests.signer is None:
-            raise ValueError("private events need an API key")
+        if self._requests.credentials is None:
+            raise ValueError("private events need an API key or a session")
         if self._user is not None:
             raise ValueError("the private events are open already")
         self._user = AsyncUserEvents(self, since, cancel_on_disconnect, limit)
@@ -109,14 +108,6 @@ class AsyncStream:
 
     # For the connection.
 
-    def url(self) -> str:
-        """Of the member of a cluster that is asked now."""
-        return "ws" + self._requests.addresses.current[len("http") :] + STREAM_PATH
-
-    def headers(self) -> Mapping[str, str]:
-        """Those of a signed upgrade."""
-        return {} if self._requests.signer is None else self._requests.signed_headers("GET", STREAM_PATH)
-
     def opened(self) -> None:
         """Everything is subscribed."""
         self._asked.clear()
@@ -130,8 +121,7 @@ class AsyncStream:
         self._round += 1
         self._asked.clear()
         self._due.clear()
-        addresses = self._requests.addresses
-        addresses.move_from(addresses.current)
+        self.move_on()
         if was_open:
             for book in list(self._books.values()):
                 book.connection_lost()
@@ -281,18 +271,3 @@ class AsyncStream:
         self._asked[key] = request
         self._connection.send({"channel": "subscribe", "id": key, "data": data})
         self._connection.send({"channel": "ping", "id": key})
-
-    async def _permanent_error(self) -> Exception | None:
-        """Why no connection could be opened: the answer to the same request without an upgrade says it."""
-        if self._requests.signer is None:
-            return None
-        driver = AsyncDriver()
-        try:
-            await driver.run(self._requests.send("GET", STREAM_PATH))
-        except ApiError as error:
-            return error if error.status in (401, 403) else None
-        except ExchangeError:
-            return None
-        finally:
-            await driver.close()
-        return None

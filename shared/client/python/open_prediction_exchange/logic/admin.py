@@ -1,0 +1,128 @@
+"""What operators do: accounts, keys, money, the catalogue and the platform."""
+
+# Made from /openapi.json by `npm run docs`: a change here is lost.
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal, Sequence
+
+from ..models import (
+    Approval,
+    Approvals,
+    AuditPage,
+    Cluster,
+    HandedOver,
+    IssuedOperator,
+    Operations,
+    Operator,
+    Operators,
+)
+from .admin_4 import AdminPart4
+from .operations import as_list, as_time, given
+from .requests import segment
+from .steps import Steps
+
+
+class AdminLogic(AdminPart4):
+    """One method for each operation."""
+
+    def list_approvals(self, *, limit: int | None = None, cursor: int | None = None) -> Steps[Approvals]:
+        """Changes that wait for a second operator or were decided by one, the newest first.
+
+        `limit`: So many rows at most.
+        `cursor`: The next_cursor of the page before.
+        """
+        return self._do(Approvals, "GET", "/admin/approvals", query=given(limit=limit, cursor=cursor))
+
+    def get_approval(self, id: str) -> Steps[Approval]:
+        """One of them."""
+        return self._do(Approval, "GET", f"/admin/approvals/{segment(id)}")
+
+    def approve(self, id: str) -> Steps[Approval]:
+        """Approves a change that another operator asked for, and carries it out; a repeat answers its end."""
+        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/approve")
+
+    def reject(self, id: str) -> Steps[Approval]:
+        """Rejects a change that waits; the operator who asked for it may too."""
+        return self._do(Approval, "POST", f"/admin/approvals/{segment(id)}/reject")
+
+    def create_operator(
+        self,
+        *,
+        name: str,
+        roles: Sequence[Literal["viewer", "catalogue", "treasury", "superuser"]],
+    ) -> Steps[IssuedOperator]:
+        """Makes an operator; the token is shown this once."""
+        return self._do(IssuedOperator, "POST", "/admin/operators", body=given(name=name, roles=as_list(roles)))
+
+    def list_operators(self) -> Steps[Operators]:
+        """All operators, the revoked ones too, in the order in which they were made."""
+        return self._do(Operators, "GET", "/admin/operators")
+
+    def revoke_operator(self, id: str) -> Steps[Operator]:
+        """Revokes the token of an operator; revoking it again changes nothing."""
+        return self._do(Operator, "DELETE", f"/admin/operators/{segment(id)}")
+
+    def get_operations(self) -> Steps[Operations]:
+        """Shards, lags, latencies, refusals and disk: counters since the start, and how things stand."""
+        return self._do(Operations, "GET", "/admin/operations")
+
+    def get_cluster(self) -> Steps[Cluster]:
+        """Members of the cluster, who leads, the log, and the servers of its database; of any member."""
+        return self._do(Cluster, "GET", "/admin/cluster")
+
+    def promote_member(self, *, member: str | None = None) -> Steps[HandedOver]:
+        """Hands the lead over to a standby: this leader ends once the standby is ready, and begins anew as one.
+
+        `member`: Left out: the standby that has followed furthest.
+        """
+        return self._do(HandedOver, "POST", "/admin/cluster/promote", body=given(member=member))
+
+    def list_audit(
+        self,
+        *,
+        limit: int | None = None,
+        cursor: str | None = None,
+        operator: str | None = None,
+        event: Literal[
+            "change",
+            "result",
+            "interrupted",
+            "logins_refused",
+            "approval_finished",
+            "terms_changed",
+            "decision_vetoed",
+            "admin_token_replaced",
+            "start",
+            "stop",
+            "gap",
+            "restored",
+        ] | None = None,
+        path: str | None = None,
+        since: datetime | str | None = None,
+        until: datetime | str | None = None,
+    ) -> Steps[AuditPage]:
+        """The records of the audit log, the newest first.
+
+        `limit`: So many rows at most.
+        `cursor`: The next_cursor of the page before.
+        `operator`: Only what this operator did.
+        `event`: Only records of this kind.
+        `path`: The start of the path.
+        `since`: From this time on.
+        `until`: Before this time.
+        """
+        return self._do(
+            AuditPage,
+            "GET",
+            "/admin/audit",
+            query=given(
+                limit=limit,
+                cursor=cursor,
+                operator=operator,
+                event=event,
+                path=path,
+                since=as_time(since),
+                until=as_time(until),
+            ),
+        )
