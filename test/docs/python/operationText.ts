@@ -50,7 +50,8 @@ export function docstring(summary: string, lines: readonly string[]): string {
   const rows = [summary, ...(lines.length === 0 ? [] : ['']), ...lines].flatMap((text) =>
     wrapped(text.replaceAll('\\', '\\\\'), WIDTH - indent.length - 3),
   );
-  return `${indent}"""${rows.map((row, index) => (index === 0 || row === '' ? row : indent + row)).join('\n')}\n${indent}"""`;
+  const text = rows.map((row, index) => (index === 0 || row === '' ? row : indent + row)).join('\n');
+  return `${indent}"""${text}\n${indent}"""`;
 }
 
 function wrapped(text: string, width: number): string[] {

@@ -19,7 +19,7 @@ type Group = {
   /** The base of the class of `logic`, with its module. */
   readonly base: readonly [string, string];
   readonly isIn: (id: string, path: string) => boolean;
-  /** Whether a repeat of any change does no harm. */
+  /** True where a repeat of any change does no harm. */
   readonly isHarmless: boolean;
   /** Methods of the base, which the clients have as well. */
   readonly byHand: readonly string[];
@@ -173,7 +173,9 @@ function logicFile(
     .filter((line, index) => line !== '' || index > 0)
     .join('\n')
     .replaceAll('\n\n\n', '\n\n');
-  return `"""${group.about}"""\n\n${HEAD}\nfrom __future__ import annotations\n\n${imports.replace(/^\n/, '')}\n\n\nclass ${name}(${base}):\n    """One method for each operation."""\n\n${text}\n`;
+  const head = `"""${group.about}"""\n\n${HEAD}\nfrom __future__ import annotations`;
+  const about = '    """One method for each operation."""';
+  return `${head}\n\n${imports.replace(/^\n/, '')}\n\n\nclass ${name}(${base}):\n${about}\n\n${text}\n`;
 }
 
 type Argument = {
@@ -349,9 +351,12 @@ function describedIn(document: OpenApi, { requestBody }: Operation, parameters: 
 function clientFile({ file, name, about, byHand }: Group, methods: readonly Method[]): string {
   const all = [...methods.map((method) => method.name), ...byHand];
   const classOf = (prefix: string, runs: string, make: string, how: string): string => {
-    return `class ${prefix}${name}Methods(${runs}[${name}Logic]):\n    """${about}${how}"""\n\n${all.map((each) => `    ${each} = ${make}(${name}Logic.${each})`).join('\n')}\n`;
+    const rows = all.map((each) => `    ${each} = ${make}(${name}Logic.${each})`).join('\n');
+    return `class ${prefix}${name}Methods(${runs}[${name}Logic]):\n    """${about}${how}"""\n\n${rows}\n`;
   };
-  return `"""${about}"""\n\n${HEAD}\nfrom .drivers import AsyncRuns, Runs, awaited, blocking\nfrom .logic.${file} import ${name}Logic\n\n\n${classOf('', 'Runs', 'blocking', '')}\n\n${classOf('Async', 'AsyncRuns', 'awaited', '')}`;
+  const imports = `from .drivers import AsyncRuns, Runs, awaited, blocking\nfrom .logic.${file} import ${name}Logic`;
+  const classes = [classOf('', 'Runs', 'blocking', ''), classOf('Async', 'AsyncRuns', 'awaited', '')];
+  return `"""${about}"""\n\n${HEAD}\n${imports}\n\n\n${classes.join('\n\n')}`;
 }
 
 function resolved(document: OpenApi, row: Parameter): Parameter {
